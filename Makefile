@@ -1,0 +1,48 @@
+# The same targets that people and CI call. `make demo` and `make test` set up what they need.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+CORE := $(VENV)/.core
+DEV := $(VENV)/.dev
+
+.PHONY: help demo setup test check lint types contracts score bench docs clean
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-10s %s\n", $$1, $$2}'
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(CORE): pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(DEV): pyproject.toml constraints.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt \
+		--editable '.[fast,remote]' --group dev torch
+	@touch $@ $(CORE)
+
+demo: $(CORE) ## diagnose a bundled failure of a real job (installs the core only, no torch)
+	$(BIN)/unhang diagnose tests/cases/demo/input
+
+setup: $(DEV) ## make the whole development environment in .venv
+
+lint: $(DEV)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(DEV)
+	$(BIN)/mypy
+
+contracts: $(DEV)
+	$(BIN)/lint-imports --no-cache
+
+check: lint types contracts ## lint, types, import contracts and the tests that start no job
+	$(BIN)/pytest -m 'not integration' -n 2
+
+test: check ## everything that CI runs
+	$(BIN)/pytest -m integration
+
+clean: ## remove the environment and caches
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,0 +1,45 @@
+"""unhang: a judge for distributed training that hangs.
+
+>>> import unhang
+>>> unhang.__version__
+'0.1.0'
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from unhang.errors import ArtifactError, UnhangError, UnsafeArtifact, UsageError
+
+if TYPE_CHECKING:
+    from unhang.api import diagnose
+    from unhang.model.diagnosis import Diagnosis
+    from unhang.model.finding import Finding
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "ArtifactError",
+    "Diagnosis",
+    "Finding",
+    "UnhangError",
+    "UnsafeArtifact",
+    "UsageError",
+    "__version__",
+    "diagnose",
+]
+
+_LAZY = {
+    "diagnose": "unhang.api",
+    "Diagnosis": "unhang.model.diagnosis",
+    "Finding": "unhang.model.finding",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Load the heavier parts on first use: `import unhang` stays cheap."""
+    if name in _LAZY:
+        import importlib
+
+        return getattr(importlib.import_module(_LAZY[name]), name)
+    raise AttributeError(f"module 'unhang' has no attribute {name!r}")

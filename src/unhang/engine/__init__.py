@@ -1,0 +1,1 @@
+"""Map parsers over artifacts."""

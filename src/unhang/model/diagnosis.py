@@ -1,0 +1,128 @@
+"""The verdict on one incident, and on all that was given."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from unhang.model.causes import Cause
+from unhang.model.coverage import Coverage
+from unhang.model.finding import Collect, Strength
+from unhang.model.ids import NO_RANKS, Ranks
+from unhang.model.incident import Call
+from unhang.model.phases import Phase
+from unhang.model.provenance import Message, Problem, Provenance
+
+
+class Outcome(enum.Enum):
+    """What kind of verdict this is."""
+
+    CAUSE = "cause"
+    LOCATED = "located"
+    """Who and where are known, why is not."""
+    UNDETERMINED = "undetermined"
+    HEALTHY = "healthy"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoryItem:
+    """One step of what happened. `at` is the printed time, as the log writes it, or None."""
+
+    at: str | None
+    ranks: Ranks
+    what: Message
+    evidence: Provenance
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """One possible cause with what speaks for and against it."""
+
+    cause: Cause
+    confidence: float
+    strength: Strength
+    culprits: Ranks
+    culprit_hosts: frozenset[str]
+    claim: Message
+    why: Message
+    against: Message | None
+    rules: tuple[str, ...]
+    evidence: tuple[Provenance, ...]
+    phase: Phase | None = None
+
+
+class FixKind(enum.Enum):
+    """Whether a fix removes the cause, goes around it, or finds out more."""
+
+    CURE = "cure"
+    WORKAROUND = "workaround"
+    PROBE = "probe"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fix:
+    """One thing to do, in the user's own framework's syntax."""
+
+    title: Message
+    kind: FixKind
+    framework: str
+    where: str
+    patch: str
+    reaches: str
+    risk: Message
+    verify: Message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RejectedAdvice:
+    """A setting found in the user's files that does nothing."""
+
+    setting: str
+    found_in: str
+    reason: Message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stats:
+    """What the judgement cost."""
+
+    files: int = 0
+    size_bytes: int = 0
+    events: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnosis:
+    """The verdict. Field by field the JSON contract `unhang.diagnosis/1`.
+
+    Attributes:
+        earlier: verdicts on earlier incarnations, oldest first; this one is the last failed.
+        missing_facts: rule codes that could not run, with the names of the facts they lacked.
+    """
+
+    outcome: Outcome
+    cause: Cause | None = None
+    confidence: float = 0.0
+    strength: Strength | None = None
+    culprits: Ranks = NO_RANKS
+    culprit_hosts: frozenset[str] = frozenset()
+    victims: Ranks = NO_RANKS
+    phase: Phase | None = None
+    call: Call | None = None
+    summary: Message
+    story: tuple[StoryItem, ...] = ()
+    candidates: tuple[Candidate, ...] = ()
+    fixes: tuple[Fix, ...] = ()
+    advice_rejected: tuple[RejectedAdvice, ...] = ()
+    collect_next: tuple[Collect, ...] = ()
+    coverage: Coverage = field(default_factory=Coverage)
+    problems: tuple[Problem, ...] = ()
+    versions: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    framework: tuple[str, str] | None = None
+    stats: Stats = field(default_factory=Stats)
+    incarnation: int = 0
+    incarnations: int = 1
+    earlier: tuple[Diagnosis, ...] = ()
+    missing_facts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

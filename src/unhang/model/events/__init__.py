@@ -1,0 +1,154 @@
+"""Events: everything that a parser may say. The union is closed."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from unhang.model.events.base import GroupRef, Seen
+from unhang.model.events.collective import (
+    BarrierMissing,
+    CollectiveTimeout,
+    DesyncReported,
+    DumpReason,
+    DumpSignal,
+    Fingerprint,
+    FingerprintMismatch,
+    GroupStatus,
+    ModelDifference,
+    ModelMismatch,
+    Teardown,
+    WatchdogAborted,
+    WatchdogStuck,
+)
+from unhang.model.events.communication import (
+    BandwidthMeasured,
+    CommunicatorStage,
+    DeviceGuessed,
+    GlooFault,
+    GlooProblem,
+    InitStage,
+    InterfaceUsed,
+    NcclClass,
+    NcclFailure,
+    NcclReason,
+    StoreFault,
+    StoreProblem,
+    TransportUsed,
+)
+from unhang.model.events.course import (
+    FrameworkSeen,
+    LinesDropped,
+    PhaseMark,
+    Progress,
+    SettingSeen,
+    StackSeen,
+    VersionSeen,
+    WorldSeen,
+)
+from unhang.model.events.process import (
+    ClosingSignal,
+    DeviceFault,
+    DeviceProblem,
+    ExceptionKind,
+    Finished,
+    Frame,
+    KernelEvent,
+    KernelProblem,
+    ProcessEnded,
+    PythonException,
+    Reporter,
+    Restarted,
+    StopKind,
+    StopSeen,
+)
+
+Event: TypeAlias = (
+    CollectiveTimeout
+    | GroupStatus
+    | DumpSignal
+    | WatchdogStuck
+    | WatchdogAborted
+    | DesyncReported
+    | BarrierMissing
+    | FingerprintMismatch
+    | ModelMismatch
+    | NcclFailure
+    | CommunicatorStage
+    | InterfaceUsed
+    | TransportUsed
+    | BandwidthMeasured
+    | DeviceGuessed
+    | StoreFault
+    | GlooFault
+    | PythonException
+    | DeviceFault
+    | KernelEvent
+    | ProcessEnded
+    | ClosingSignal
+    | StopSeen
+    | Restarted
+    | Finished
+    | PhaseMark
+    | Progress
+    | VersionSeen
+    | FrameworkSeen
+    | SettingSeen
+    | WorldSeen
+    | LinesDropped
+    | StackSeen
+)
+"""Closed union of everything that a parser may say."""
+
+__all__ = [
+    "BandwidthMeasured",
+    "BarrierMissing",
+    "ClosingSignal",
+    "CollectiveTimeout",
+    "CommunicatorStage",
+    "DesyncReported",
+    "DeviceFault",
+    "DeviceGuessed",
+    "DeviceProblem",
+    "DumpReason",
+    "DumpSignal",
+    "Event",
+    "ExceptionKind",
+    "Fingerprint",
+    "FingerprintMismatch",
+    "Finished",
+    "Frame",
+    "FrameworkSeen",
+    "GlooFault",
+    "GlooProblem",
+    "GroupRef",
+    "GroupStatus",
+    "InitStage",
+    "InterfaceUsed",
+    "KernelEvent",
+    "KernelProblem",
+    "LinesDropped",
+    "ModelDifference",
+    "ModelMismatch",
+    "NcclClass",
+    "NcclFailure",
+    "NcclReason",
+    "PhaseMark",
+    "ProcessEnded",
+    "Progress",
+    "PythonException",
+    "Reporter",
+    "Restarted",
+    "Seen",
+    "SettingSeen",
+    "StackSeen",
+    "StopKind",
+    "StopSeen",
+    "StoreFault",
+    "StoreProblem",
+    "Teardown",
+    "TransportUsed",
+    "VersionSeen",
+    "WatchdogAborted",
+    "WatchdogStuck",
+    "WorldSeen",
+]

@@ -1,0 +1,43 @@
+"""What every event carries: where it stood, who printed it and when."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from unhang.model.provenance import Origin, Provenance
+from unhang.model.time import Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """Base of all events.
+
+    Attributes:
+        source: the place the event was read from.
+        origin: who printed it, from prefixes and file name.
+        at: the time printed with it, or None.
+    """
+
+    source: Provenance
+    origin: Origin
+    at: Instant | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupRef:
+    """A process group as a log line names it.
+
+    Attributes:
+        guid: PG GUID, equal on every rank; None where the line has none (torch <= 2.4).
+        local_id: the per-process counter `PG ID`; never compare it between ranks.
+        description: the group's description such as `default_pg` or `mesh_tp`.
+    """
+
+    guid: str | None = None
+    local_id: int | None = None
+    description: str | None = None
+
+    @property
+    def is_default(self) -> bool:
+        """Whether this is certainly the world group."""
+        return self.description == "default_pg"

@@ -1,0 +1,253 @@
+"""Events of what lies below a collective: NCCL, Gloo, the store and the rendezvous."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from unhang.model.events.base import Seen
+from unhang.model.ids import NO_RANKS, Rank, Ranks
+
+
+class NcclClass(enum.Enum):
+    """NCCL's result class (ncclResult_t)."""
+
+    CUDA = "ncclUnhandledCudaError"
+    SYSTEM = "ncclSystemError"
+    INTERNAL = "ncclInternalError"
+    ARGUMENT = "ncclInvalidArgument"
+    USAGE = "ncclInvalidUsage"
+    REMOTE = "ncclRemoteError"
+    TIMEOUT = "ncclTimeout"
+
+
+class NcclReason(enum.Enum):
+    """What an NCCL warning or `Last error:` says. Named after what is observed."""
+
+    IB_COMPLETION = "ib-completion"
+    IB_FLUSHED = "ib-flushed"
+    IB_PORT_EVENT = "ib-port-event"
+    IB_QP_CONNECT = "ib-qp-connect"
+    IB_MEMORY_LOCK = "ib-memory-lock"
+    IB_DEVICE = "ib-device"
+    OFI_ERROR = "ofi-error"
+    CONNECT_REFUSED = "connect-refused"
+    CONNECT_TIMED_OUT = "connect-timed-out"
+    NO_ROUTE = "no-route"
+    CONNECT_ABORTED = "connect-aborted"
+    PEER_CLOSED = "peer-closed"
+    LOCAL_PEER_CLOSED = "local-peer-closed"
+    SOCKET_BROKEN = "socket-broken"
+    NO_INTERFACE = "no-interface"
+    NO_SHARED_SUBNET = "no-shared-subnet"
+    ADDRESS_IN_USE = "address-in-use"
+    WRONG_MAGIC = "wrong-magic"
+    MESSAGE_TRUNCATED = "message-truncated"
+    BOOTSTRAP_COUNT = "bootstrap-count"
+    BOOTSTRAP_DUPLICATE = "bootstrap-duplicate"
+    SHM_SPACE = "shm-space"
+    SHM_OPEN = "shm-open"
+    CUDA_OOM = "cuda-oom"
+    CUDA_KERNEL = "cuda-kernel"
+    CUDA_DRIVER = "cuda-driver"
+    CUDA_ORDINAL = "cuda-ordinal"
+    CUDA_OTHER = "cuda-other"
+    CUDA_HARDWARE = "cuda-hardware"
+    PEER_ACCESS = "peer-access"
+    NVLS = "nvls"
+    FABRIC = "fabric"
+    DUPLICATE_GPU = "duplicate-gpu"
+    NCCL_VERSIONS = "nccl-versions"
+    NET_MISMATCH = "net-mismatch"
+    SIZE_MISMATCH = "size-mismatch"
+    TOPOLOGY = "topology"
+    SYMBOL = "symbol"
+    HOST_MEMORY = "host-memory"
+    FILE_LIMIT = "file-limit"
+    RANK_RANGE = "rank-range"
+    PROXY_FOLLOW_UP = "proxy-follow-up"
+    PLUGIN_NOISE = "plugin-noise"
+    UNSPECIFIED = "unspecified"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NcclFailure(Seen):
+    """NCCL reports trouble: a WARN line, an exception text with its `Last error:`, or both.
+
+    Attributes:
+        error_class: NCCL's result class, None for WARN lines without one.
+        reason: classified text; `UNSPECIFIED` when it says nothing more than its class.
+        detail: the deciding text (WARN text or `Last error:`), shortened.
+        warning: read from an NCCL WARN/INFO line of the process itself (not from an exception).
+        asynchronous: raised by the watchdog while a collective was in flight.
+        nccl_version: as printed (`2.21.5`).
+        device: CUDA device index as the process sees it.
+        peer: host or address of the other side.
+        hca: InfiniBand device, such as `mlx5_3`.
+        status, vendor_error: of an InfiniBand completion.
+        ranks: ranks that the text names (duplicate GPU, version mismatch).
+        operation: what was being done, such as `Connect`.
+    """
+
+    error_class: NcclClass | None = None
+    reason: NcclReason
+    detail: str
+    warning: bool = False
+    asynchronous: bool = False
+    nccl_version: str | None = None
+    device: int | None = None
+    peer: str | None = None
+    hca: str | None = None
+    status: int | None = None
+    vendor_error: int | None = None
+    ranks: Ranks = NO_RANKS
+    operation: str | None = None
+
+
+class InitStage(enum.Enum):
+    """Milestones in the life of a communicator."""
+
+    START = "start"
+    COMPLETE = "complete"
+    ABORT = "abort"
+    DESTROY = "destroy"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommunicatorStage(Seen):
+    """`comm 0x… rank 3 nranks 8 … - Init START` and its relatives.
+
+    Attributes:
+        comm_id: `commId`, the same on all ranks; None before NCCL 2.16.
+        comm_rank: rank in the communicator, `size` its number of ranks.
+        bus_id: PCI bus id; the same (host, bus id) under two ranks = one GPU for two.
+    """
+
+    stage: InitStage
+    comm_id: str | None = None
+    comm_rank: int | None = None
+    size: int | None = None
+    device: int | None = None
+    bus_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InterfaceUsed(Seen):
+    """The network interface that NCCL or Gloo bootstraps over."""
+
+    interface: str
+    address: str | None = None
+    library: str = "nccl"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransportUsed(Seen):
+    """What NCCL moves data with.
+
+    Attributes:
+        transport: `IB`, `Socket`, `P2P`, `SHM`, `NVLS`, or a plugin's name.
+        via: the whole `via …` text of a channel, or the device list.
+        fallback: NCCL looked for something faster and did not find it.
+        sender, receiver: communicator ranks of a channel.
+        channels: number of channels where the line gives one.
+    """
+
+    transport: str
+    via: str = ""
+    fallback: bool = False
+    sender: int | None = None
+    receiver: int | None = None
+    channels: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BandwidthMeasured(Seen):
+    """One row of nccl-tests: bus bandwidth in GB/s at a message size in bytes."""
+
+    size_bytes: int
+    busbw_gbps: float
+    wrong: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceGuessed(Seen):
+    """A barrier before `set_device`: torch guesses the GPU of a rank."""
+
+    device: int
+    group_rank: Rank | None = None
+
+
+class StoreProblem(enum.Enum):
+    """What went wrong at the store or the rendezvous."""
+
+    CONNECT_REFUSED = "connect-refused"
+    """One failed attempt: normal while rank 0 starts."""
+    CONNECT_TIMED_OUT = "connect-timed-out"
+    RESOLVE_FAILED = "resolve-failed"
+    CLIENTS_MISSING = "clients-missing"
+    KEY_TIMED_OUT = "key-timed-out"
+    UNIQUE_ID_TIMED_OUT = "unique-id-timed-out"
+    """`n` waited for the ncclUniqueId of `owner`: `owner` is late or gone."""
+    BARRIER_WAITING = "barrier-waiting"
+    BARRIER_TIMED_OUT = "barrier-timed-out"
+    PEER_CLOSED = "peer-closed"
+    """The host of the store went away first: second-hand."""
+    VALIDATION_FAILED = "validation-failed"
+    PORT_IN_USE = "port-in-use"
+    RENDEZVOUS_TIMED_OUT = "rendezvous-timed-out"
+    RENDEZVOUS_UNREACHABLE = "rendezvous-unreachable"
+    RENDEZVOUS_CLOSED = "rendezvous-closed"
+    NODE_LOST = "node-lost"
+    BAD_CONFIGURATION = "bad-configuration"
+    """Wrong or missing RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT, or an uninitialised group."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreFault(Seen):
+    """Trouble at the TCPStore, in the store-based barrier or in the elastic rendezvous.
+
+    Attributes:
+        waiter: rank that waited (may be a group rank), `owner` the one it waited for.
+        host, port: of the store.
+        key: store key waited for.
+        joined, expected: how many ranks arrived, of how many.
+        timeout_ms: the configured limit.
+    """
+
+    problem: StoreProblem
+    waiter: Rank | None = None
+    owner: Rank | None = None
+    host: str | None = None
+    port: int | None = None
+    key: str | None = None
+    joined: int | None = None
+    expected: int | None = None
+    timeout_ms: int | None = None
+
+
+class GlooProblem(enum.Enum):
+    """What a Gloo error says."""
+
+    RECV_TIMED_OUT = "recv-timed-out"
+    SEND_TIMED_OUT = "send-timed-out"
+    PEER_CLOSED = "peer-closed"
+    """Second-hand: somebody else exited or timed out earlier."""
+    SIZE_MISMATCH = "size-mismatch"
+    """Two ranks are in different collectives."""
+    CONNECT_FAILED = "connect-failed"
+    LOOPBACK = "loopback"
+    """Ranks of different hosts meet at 127.0.0.1."""
+    RESOLVE_FAILED = "resolve-failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GlooFault(Seen):
+    """A Gloo error. Sizes in bytes, addresses as printed."""
+
+    problem: GlooProblem
+    local: str | None = None
+    remote: str | None = None
+    timeout_ms: int | None = None
+    rank: Rank | None = None
+    size: int | None = None
+    detail: str = ""

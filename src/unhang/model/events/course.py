@@ -1,0 +1,107 @@
+"""Events of the normal course: phases, progress, versions, settings, identity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from unhang.model.events.base import Seen
+from unhang.model.ids import LocalRank, Rank
+from unhang.model.phases import Edge, Phase
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseMark(Seen):
+    """A line that shows a phase. "Begin without end" is the phase proof.
+
+    Attributes:
+        detail: what is being done, shortened (`tokenizing`, a checkpoint path).
+        framework: whose mark it is, or None.
+        rank: the rank that the text itself names.
+    """
+
+    phase: Phase
+    edge: Edge
+    detail: str = ""
+    framework: str | None = None
+    rank: Rank | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress(Seen):
+    """One state of a progress bar or step counter.
+
+    Attributes:
+        label: text before the bar, shortened; "" where there is none.
+        done, total: counts; `total` None where unknown.
+        elapsed_s, remaining_s: as the bar prints them.
+        phase: what the label tells, or None.
+        rank: the rank that the text itself names.
+    """
+
+    label: str
+    done: int
+    total: int | None = None
+    elapsed_s: float | None = None
+    remaining_s: float | None = None
+    phase: Phase | None = None
+    rank: Rank | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VersionSeen(Seen):
+    """A version of `torch`, `nccl`, `cuda`, `driver`, `python` or a framework."""
+
+    component: str
+    version: str
+    basis: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrameworkSeen(Seen):
+    """A mark of a framework. `basis` says which: a log mark, a package path, a command."""
+
+    name: str
+    basis: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingSeen(Seen):
+    """A setting in force or asked for: an environment variable, a flag, a config key."""
+
+    name: str
+    value: str
+    basis: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorldSeen(Seen):
+    """A line that tells who is who: world size, rank, local rank, host, pid, device."""
+
+    world_size: int | None = None
+    rank: Rank | None = None
+    local_rank: LocalRank | None = None
+    host: str | None = None
+    pid: int | None = None
+    visible_devices: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinesDropped(Seen):
+    """A launcher dropped lines of other ranks: absence proves nothing."""
+
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StackSeen(Seen):
+    """A line of a live stack: where the Python code of a rank stands.
+
+    Attributes:
+        frame: `file:function` of the deciding frame.
+        phase: what it means, or None.
+        waiting: the frame is a collective's wait.
+    """
+
+    frame: str
+    phase: Phase | None = None
+    waiting: bool = False

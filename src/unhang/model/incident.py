@@ -1,0 +1,249 @@
+"""One incarnation of a failed (or healthy) job, as facts that rules judge."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from unhang.model.coverage import Coverage
+from unhang.model.events import (
+    CollectiveTimeout,
+    Event,
+    GroupRef,
+    Seen,
+)
+from unhang.model.ids import NO_RANKS, LocalRank, Rank, Ranks, SeqId
+from unhang.model.phases import Phase
+from unhang.model.provenance import Provenance
+from unhang.model.time import Instant
+
+E = TypeVar("E", bound=Seen)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankFacts:
+    """What is known of one global rank. It is listed only if it was *observed* or named."""
+
+    rank: Rank
+    observed: bool
+    """At least one line of its own was seen."""
+    host: str | None = None
+    local_rank: LocalRank | None = None
+    pids: frozenset[int] = frozenset()
+    last_at: Instant | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Join:
+    """One rank's side of one call.
+
+    Attributes:
+        rank: global rank, or the group rank where `global_rank` is False.
+        joined: it issued the call (it timed out in it, or its counters say so).
+        timed_out: its own watchdog gave up on it.
+        at: when it gave up.
+    """
+
+    rank: Rank
+    global_rank: bool
+    op: str | None = None
+    numel_in: int | None = None
+    numel_out: int | None = None
+    shape: tuple[int, ...] | None = None
+    timeout_ms: int | None = None
+    elapsed_ms: int | None = None
+    enqueued: int | None = None
+    completed: int | None = None
+    timed_out: bool = True
+    at: Instant | None = None
+    source: Provenance
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One collective of one group at one sequence number, over all ranks that were seen in it.
+
+    Attributes:
+        group: the group as the log names it; None where no line names it.
+        seq: None before torch 1.12.
+        joins: by rank, those that timed out in it.
+        absent: observed to be elsewhere (named by a report, or counters below `seq`).
+        passed: observed to have completed it or to have issued a later one.
+        silent: members of which nothing was observed.
+        members: the group's ranks where known.
+    """
+
+    group: GroupRef | None
+    seq: SeqId | None
+    joins: Mapping[Rank, Join]
+    absent: Ranks = NO_RANKS
+    passed: Ranks = NO_RANKS
+    silent: Ranks = NO_RANKS
+    members: Ranks | None = None
+
+    @property
+    def joined(self) -> Ranks:
+        """Ranks that issued it and wait."""
+        return frozenset(self.joins)
+
+    @property
+    def ops(self) -> frozenset[str]:
+        """Distinct operations seen at this sequence number."""
+        return frozenset(j.op for j in self.joins.values() if j.op is not None)
+
+    @property
+    def timeout_ms(self) -> int | None:
+        """The smallest configured limit seen."""
+        limits = [j.timeout_ms for j in self.joins.values() if j.timeout_ms is not None]
+        return min(limits, default=None)
+
+    @property
+    def first(self) -> Join | None:
+        """The join that gave up first; without times the first that was read."""
+        return next(iter(self.joins.values()), None)
+
+
+class Manner(enum.Enum):
+    """How a process failed."""
+
+    RAISED = "raised"
+    GPU_OOM = "gpu-oom"
+    HOST_OOM = "host-oom"
+    KILLED = "killed"
+    """SIGKILL without a reason in sight."""
+    CRASHED = "crashed"
+    """SIGSEGV, SIGBUS, SIGFPE, SIGILL, or SIGABRT without a watchdog."""
+    DEVICE = "device"
+    NCCL = "nccl"
+    EXITED = "exited"
+    """A non-zero exit code without a printed reason."""
+    WATCHDOG = "watchdog"
+    """Ended by its own watchdog: a victim."""
+    CLOSED = "closed"
+    """Ended by its launcher after another failure: a victim."""
+    PEER = "peer"
+    """Failed because another rank went away: second-hand."""
+    STOPPED = "stopped"
+    """Ended from outside."""
+
+
+VICTIM_MANNERS = frozenset({Manner.WATCHDOG, Manner.CLOSED, Manner.PEER, Manner.STOPPED})
+"""Manners that say that somebody else was first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """One process's failure, merged from everything that tells of it.
+
+    Attributes:
+        rank: global rank, or None where it could not be resolved.
+        manner: how; `VICTIM_MANNERS` mean that somebody else was first.
+        at: earliest printed time of it.
+        events: what told of it, the most telling first.
+        order: position by time where times allow, else by place in the log; smaller = earlier.
+        signal, exit_code: how the process ended, where a reporter said so.
+    """
+
+    rank: Rank | None
+    host: str | None
+    local_rank: LocalRank | None
+    pid: int | None
+    manner: Manner
+    at: Instant | None
+    events: tuple[Event, ...]
+    order: int
+    signal: int | None = None
+    exit_code: int | None = None
+
+    @property
+    def own(self) -> bool:
+        """Whether the process failed by itself, and not because of another."""
+        return self.manner not in VICTIM_MANNERS
+
+    @property
+    def source(self) -> Provenance:
+        """The most telling line."""
+        return self.events[0].source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenPhase:
+    """A phase that a rank had entered and not left when the job failed.
+
+    Attributes:
+        rank: None where the line does not tell whose it is.
+        since: when it began, or None.
+        lasted_s: how long it had lasted at the failure, from its bar or from times.
+        exclusive: only this rank shows the phase, others show another or wait.
+        unfinished: there is proof that it was under way at the failure (a bar below 100 %,
+            a begin mark without its end mark), not merely the last thing printed.
+    """
+
+    rank: Rank | None
+    phase: Phase
+    detail: str
+    since: Instant | None
+    lasted_s: float | None
+    exclusive: bool
+    unfinished: bool
+    source: Provenance
+    framework: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """Size of the job and how it is known."""
+
+    size: int | None = None
+    basis: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Incident:
+    """Everything known about one incarnation.
+
+    Attributes:
+        incarnation: 0-based; `incarnations` how many the artifacts hold.
+        events: all events of this incarnation in reading order, repeated prints removed.
+        calls: calls in which at least one rank timed out, first give-up first.
+        failures: failed processes, earliest first.
+        open_phases: what was under way at the failure, best proof first.
+        finished: a line says that the whole job ended well, and nothing after it is more than
+            the noise of tearing down.
+        framework: name and what showed it.
+    """
+
+    incarnation: int = 0
+    incarnations: int = 1
+    events: tuple[Event, ...] = ()
+    world: World = field(default_factory=World)
+    roster: Mapping[Rank, RankFacts] = field(default_factory=dict)
+    calls: tuple[Call, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    open_phases: tuple[OpenPhase, ...] = ()
+    finished: bool = False
+    framework: tuple[str, str] | None = None
+    versions: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """Version and its basis by component."""
+    coverage: Coverage = field(default_factory=Coverage)
+
+    def all(self, kind: type[E]) -> tuple[E, ...]:
+        """Events of one class, in reading order."""
+        return tuple(e for e in self.events if isinstance(e, kind))
+
+    @property
+    def timeouts(self) -> tuple[CollectiveTimeout, ...]:
+        """All collective time-outs, in reading order."""
+        return self.all(CollectiveTimeout)
+
+    @property
+    def own_failures(self) -> tuple[Failure, ...]:
+        """Processes that failed by themselves, earliest first."""
+        return tuple(f for f in self.failures if f.own)
+
+
+def ranks_of(items: Iterable[Failure | RankFacts | OpenPhase]) -> Ranks:
+    """The known ranks of some facts."""
+    return frozenset(i.rank for i in items if i.rank is not None)

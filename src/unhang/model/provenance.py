@@ -1,0 +1,79 @@
+"""Where a fact was read, and who printed it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from unhang.model.ids import LocalRank, Rank
+
+TEXT_LIMIT = 400
+"""Characters of evidence that are kept: events, not bytes, bound the memory."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provenance:
+    """The place that a fact was read from.
+
+    Attributes:
+        artifact: the path as the user knows it; a member of an archive is `outer.tar.gz!inner.log`.
+        line: one-based line in the artifact, or None for records without lines.
+        text: what stood there, without control characters, at most `TEXT_LIMIT` characters.
+    """
+
+    artifact: str
+    line: int | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Who printed a line, as far as its prefixes and its file name tell. None is *unknown*.
+
+    Attributes:
+        rank: the global rank, only where something says so outright (`[rank3]:`, `RANK=3`).
+        local_rank: the index on the host (`[default3]:`).
+        task: the task number of `srun --label` (a rank when there is one task for each GPU,
+            a node otherwise; `assemble` decides).
+        host: host, pod or node.
+        pid: process id.
+        actor: class of a Ray actor.
+        repeated: how many further lines the launcher dropped (`[repeated 7x across cluster]`).
+    """
+
+    rank: Rank | None = None
+    local_rank: LocalRank | None = None
+    task: int | None = None
+    host: str | None = None
+    pid: int | None = None
+    actor: str | None = None
+    repeated: int = 0
+
+
+NOBODY = Origin()
+"""Nothing tells who printed it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """Something that could not be read or run, and cost only itself.
+
+    Attributes:
+        artifact: the artifact concerned, or "" where it is none.
+        component: what gave up: a reader, a parser, a rule code.
+        message: one sentence for a person.
+    """
+
+    artifact: str
+    component: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """A sentence that is not written yet: a key of the catalogue and what to put into it.
+
+    Values may be str, int, float or a frozenset of ranks; a reporter prints them.
+    """
+
+    key: str
+    values: dict[str, object] = field(default_factory=dict)

@@ -1,0 +1,61 @@
+"""A rule: a pure function from an incident to findings, with a stable code."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from unhang.model.causes import Cause
+from unhang.model.finding import Finding
+from unhang.model.incident import Incident
+
+
+class Status(enum.Enum):
+    """How settled a rule is."""
+
+    STABLE = "stable"
+    PREVIEW = "preview"
+
+
+class Fact(enum.Enum):
+    """What a rule needs to run; a rule that lacks one is skipped visibly."""
+
+    TIMEOUTS = "collective time-outs"
+    STATUS = "last enqueued / last completed counters"
+    DESYNC_REPORT = "a desync report"
+    FINGERPRINTS = "DETAIL-mode fingerprints"
+    BARRIERS = "monitored barriers"
+    EXCEPTIONS = "Python exceptions"
+    EXITS = "exit codes"
+    KERNEL_LOG = "the kernel log"
+    DEVICE_ERRORS = "CUDA errors"
+    NCCL_WARNINGS = "NCCL warnings or errors"
+    NCCL_INFO = "NCCL_DEBUG=INFO lines"
+    STORE = "store and rendezvous messages"
+    GLOO = "Gloo errors"
+    PHASES = "phase marks or progress bars"
+    STOPS = "stop signals"
+    STACKS = "live stacks"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One extension of the judge.
+
+    Attributes:
+        code: stable, such as `LOC001`.
+        name: kebab-case; states the observed condition, never the remedy.
+        cause: the cause its findings claim; None for locating rules.
+        since: release that brought it.
+        needs: facts without which it cannot run (any one of them suffices).
+        check: the rule itself.
+    """
+
+    code: str
+    name: str
+    cause: Cause | None
+    since: str
+    status: Status
+    needs: frozenset[Fact]
+    check: Callable[[Incident], Iterator[Finding]]

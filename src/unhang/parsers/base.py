@@ -1,0 +1,60 @@
+"""What a parser is: it is fed the lines of one artifact and says events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar, Protocol, TypedDict
+
+from unhang.model.events import Event
+from unhang.model.provenance import Origin, Provenance
+from unhang.model.time import Instant
+from unhang.sources.line import Line
+
+
+class Parser(Protocol):
+    """A parser of one format. A new instance reads each artifact.
+
+    Attributes:
+        NAME: for problems and docs.
+        NEEDLES: literal texts; a line is fed when it, or a line close above it, holds one.
+            Without any hit in an artifact the parser is never built. Short and rare texts are
+            best: text may be wrapped inside words.
+        AFTER: how many further lines are fed after a hit (continuations, tables, tracebacks).
+        SAMPLED: the needles are frequent in healthy logs (progress bars); in large artifacts
+            only some of the hits are fed, always the first and the last ones.
+    """
+
+    NAME: ClassVar[str]
+    NEEDLES: ClassVar[tuple[str, ...]]
+    AFTER: ClassVar[int]
+    SAMPLED: ClassVar[bool]
+
+    def feed(self, line: Line) -> Iterator[Event]:
+        """Take one line, in order, and say what it completes. Never raises on any text."""
+
+    def finish(self) -> Iterator[Event]:
+        """The artifact has ended: say what was still open."""
+
+
+class LineParser:
+    """Base of parsers that need no memory: nothing is left open at the end."""
+
+    AFTER: ClassVar[int] = 0
+    SAMPLED: ClassVar[bool] = False
+
+    def finish(self) -> Iterator[Event]:
+        """Nothing is open."""
+        return iter(())
+
+
+class Place(TypedDict):
+    """The fields that every event takes from its line."""
+
+    source: Provenance
+    origin: Origin
+    at: Instant | None
+
+
+def place(line: Line) -> Place:
+    """Keyword arguments for an event read from `line`: `CollectiveTimeout(**place(line), …)`."""
+    return Place(source=line.provenance(), origin=line.origin, at=line.at)

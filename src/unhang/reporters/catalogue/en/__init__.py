@@ -1,0 +1,1 @@
+"""English sentences, one module for each family of keys."""

@@ -1,0 +1,1 @@
+"""What is known of NCCL, PyTorch and framework settings, by version."""

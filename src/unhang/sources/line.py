@@ -1,0 +1,51 @@
+"""One logical line: what a parser reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from unhang.model.provenance import NOBODY, TEXT_LIMIT, Origin, Provenance
+from unhang.model.time import Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Header:
+    """A c10/glog or `torch.distributed` logging header: `[E1121 01:38:58.9 File.cpp:607]`."""
+
+    severity: str
+    file: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A logical line with all wrappers peeled off and wrapped text rejoined.
+
+    One physical line may hold several logical ones (messages glued behind a progress bar, or
+    to each other); they share `number`.
+
+    Attributes:
+        artifact: display path of the artifact.
+        number: one-based number of the physical line it begins on.
+        text: the payload: no colour, no prefixes, no header. Leading blanks are kept.
+        raw: the physical line as it stood, decoded, without colour, for evidence.
+        origin: who printed it.
+        at: the most precise time its wrappers or its header tell.
+        header: its header, if any.
+        gap: lines were skipped between the line before and this one.
+    """
+
+    artifact: str
+    number: int
+    text: str
+    raw: str
+    origin: Origin = NOBODY
+    at: Instant | None = None
+    header: Header | None = None
+    gap: bool = False
+
+    def provenance(self) -> Provenance:
+        """Where this line stands, with its text as evidence."""
+        return Provenance(
+            artifact=self.artifact, line=self.number, text=self.raw.strip()[:TEXT_LIMIT]
+        )
