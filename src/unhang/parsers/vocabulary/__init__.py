@@ -1,0 +1,1 @@
+"""Classifications of message texts that several parsers share; no parser lives here."""
