@@ -28,7 +28,7 @@ def diagnose(*paths: str) -> Diagnosis:
     """
     started = time.perf_counter()
     gathered = gather(discover(paths))
-    incidents = assemble(gathered.events, gathered.artifacts)
+    incidents = assemble(gathered.events, len(gathered.artifacts))
     verdicts = [rank(i, [f for rule in RULES for f in rule.check(i)]) for i in incidents]
     return replace(
         verdicts[-1],

@@ -2,22 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 
 from unhang.assemble.calls import find_calls
-from unhang.model.coverage import Coverage
+from unhang.assemble.course import find_framework, find_versions, has_finished
+from unhang.assemble.failures import find_failures
+from unhang.assemble.identity import Identity
+from unhang.assemble.incarnations import split_incarnations
+from unhang.assemble.phases import find_open_phases
+from unhang.assemble.repeats import drop_repeats
+from unhang.assemble.roster import find_coverage, find_roster
+from unhang.assemble.run import Run
+from unhang.assemble.timeline import Timeline
+from unhang.assemble.world import find_world
 from unhang.model.events import Event
+from unhang.model.ids import Rank
 from unhang.model.incident import Incident
-from unhang.sources.artifact import Artifact
 
 
-def assemble(events: Sequence[Event], artifacts: Iterable[Artifact]) -> tuple[Incident, ...]:
-    """Turn events into incidents, oldest incarnation first; at least one."""
-    files = sum(1 for _ in artifacts)
-    return (
-        Incident(
-            events=tuple(events),
-            calls=find_calls(events),
-            coverage=Coverage(sources={"log": files}),
-        ),
+def assemble(events: Sequence[Event], artifacts: int) -> tuple[Incident, ...]:
+    """Turn events into incidents.
+
+    Args:
+        events: of all artifacts, in reading order.
+        artifacts: how many artifacts were read.
+
+    Returns:
+        One incident for each incarnation, oldest first; at least one.
+    """
+    runs = split_incarnations(events)
+    return tuple(
+        replace(_assemble_run(run, artifacts), incarnation=index, incarnations=len(runs))
+        for index, run in enumerate(runs)
+    )
+
+
+def _assemble_run(events: Sequence[Event], artifacts: int) -> Incident:
+    events = drop_repeats(events)
+    world = find_world(events)
+    identity = Identity(events, world.size)
+    timeline = Timeline(events)
+    roster = find_roster(events, identity, timeline)
+    coverage = find_coverage(roster, world, events, artifacts)
+    run = Run(events=events, identity=identity, timeline=timeline, world=world)
+    calls = find_calls(run, coverage.ranks_seen)
+    waiting = frozenset(r for call in calls for r in call.joined if r >= Rank(0))
+    return Incident(
+        events=tuple(events),
+        world=world,
+        roster=roster,
+        calls=calls,
+        failures=find_failures(run),
+        open_phases=find_open_phases(run, waiting),
+        finished=has_finished(events),
+        framework=find_framework(events),
+        versions=find_versions(events),
+        coverage=coverage,
     )

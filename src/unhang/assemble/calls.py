@@ -1,33 +1,174 @@
-"""From time-outs and counters to calls: who joined, who is absent, who is silent, who differs."""
+"""From time-outs and counters to calls: who joined, who is absent, who went past, who is silent."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, TypeAlias
 
-from unhang.model.events import CollectiveTimeout, Event
-from unhang.model.ids import Rank, SeqId
-from unhang.model.incident import Call, Join
+from unhang.assemble.identity import Identity
+from unhang.assemble.run import Run
+from unhang.model.events import (
+    CollectiveTimeout,
+    DesyncReported,
+    GroupRef,
+    GroupStatus,
+)
+from unhang.model.ids import NO_RANKS, Rank, Ranks, SeqId
+from unhang.model.incident import Call, Join, World
 
 
-def find_calls(events: Sequence[Event]) -> tuple[Call, ...]:
-    """Group the time-outs by sequence number."""
-    by_seq: dict[SeqId | None, dict[Rank, Join]] = {}
-    for event in events:
-        if not isinstance(event, CollectiveTimeout) or event.group_rank is None:
+class _Key(NamedTuple):
+    """What makes two time-outs one call: the group as far as it is comparable, and the number."""
+
+    group: str | None
+    seq: SeqId | None
+
+
+_Joins: TypeAlias = dict[_Key, dict[Rank, Join]]
+
+
+def find_calls(run: Run, seen: Ranks) -> tuple[Call, ...]:
+    """Return the calls in which a rank timed out, in the order in which they were given up."""
+    identity = run.identity
+    timeouts = [e for e in run.events if isinstance(e, CollectiveTimeout)]
+    statuses = [e for e in run.events if isinstance(e, GroupStatus)]
+    groups = _Groups(timeouts, statuses, identity)
+    joins: _Joins = {}
+    refs: dict[_Key, GroupRef | None] = {}
+    for event in timeouts:
+        ref = groups.of(event)
+        key = _Key(group_name(ref), event.seq)
+        rank = identity.rank_of(event)
+        if rank is None and event.group_rank is None:
+            # One rank that nothing names: it still shows what is stuck.
+            rank = Rank(-1 - len(joins.get(key, {})))
+        join = _join(event, rank, identity, statuses)
+        known = joins.setdefault(key, {}).setdefault(join.rank, join)
+        if known.at is None and join.at is not None:
+            joins[key][join.rank] = join
+        refs.setdefault(key, ref)
+    return tuple(_call(key, ref, joins, run, seen) for key, ref in refs.items())
+
+
+def group_name(ref: GroupRef | None) -> str | None:
+    """A name of the group that is equal on all its ranks, or None where there is none."""
+    if ref is None:
+        return None
+    if ref.guid is not None:
+        return ref.guid
+    if ref.description is not None:
+        return ref.description
+    return None if ref.local_id is None else f"#{ref.local_id}"
+
+
+class _Groups:
+    """Finds the group of a time-out: the line itself never names it, the status line does."""
+
+    def __init__(
+        self,
+        timeouts: Iterable[CollectiveTimeout],
+        statuses: Iterable[GroupStatus],
+        identity: Identity,
+    ) -> None:
+        self._by_work: dict[tuple[Rank | None, SeqId | None], GroupRef] = {}
+        self._named: dict[str, GroupRef] = {}
+        self._identity = identity
+        for status in statuses:
+            if status.group is not None:
+                self._by_work.setdefault((_speaker(status, identity), status.failed), status.group)
+        for ref in [*self._by_work.values(), *(t.group for t in timeouts)]:
+            name = group_name(ref)
+            if ref is not None and name is not None:
+                self._named.setdefault(name, ref)
+
+    def of(self, event: CollectiveTimeout) -> GroupRef | None:
+        """Named by the line, by the same rank's status, or the only group of the incident."""
+        if event.group is not None:
+            return event.group
+        found = self._by_work.get((_speaker(event, self._identity), event.seq))
+        if found is None and len(self._named) == 1:
+            return next(iter(self._named.values()))
+        return found
+
+
+def _speaker(event: CollectiveTimeout | GroupStatus, identity: Identity) -> Rank | None:
+    rank = identity.rank_of(event)
+    if rank is None and event.group_rank is not None:
+        return Rank(int(event.group_rank))
+    return rank
+
+
+def _join(
+    event: CollectiveTimeout,
+    rank: Rank | None,
+    identity: Identity,
+    statuses: Sequence[GroupStatus],
+) -> Join:
+    known = rank if rank is not None else Rank(int(event.group_rank or 0))
+    status = next(
+        (s for s in statuses if s.failed == event.seq and _speaker(s, identity) == known), None
+    )
+    return Join(
+        rank=known,
+        global_rank=rank is not None and int(rank) >= 0 and identity.is_global(event),
+        op=event.op,
+        numel_in=event.numel_in,
+        numel_out=event.numel_out,
+        shape=event.shape,
+        timeout_ms=event.timeout_ms,
+        elapsed_ms=event.elapsed_ms,
+        enqueued=None if status is None else status.enqueued,
+        completed=None if status is None else status.completed,
+        at=event.at,
+        source=event.source,
+    )
+
+
+def _call(key: _Key, ref: GroupRef | None, all_joins: _Joins, run: Run, seen: Ranks) -> Call:
+    """Add what counters, reports and the other calls of the group tell of the other ranks."""
+    joins = all_joins[key]
+    joined = frozenset(joins)
+    absent, passed = _elsewhere(key, all_joins, run)
+    for report in run.events:
+        if isinstance(report, DesyncReported) and report.seq in (None, key.seq):
+            absent |= report.absent
+    members = _members(ref, run.world)
+    known = joined | absent | passed | seen
+    return Call(
+        group=ref,
+        seq=key.seq,
+        joins=joins,
+        absent=absent - joined,
+        passed=passed - joined,
+        silent=NO_RANKS if members is None else members - known,
+        members=members,
+    )
+
+
+def _members(ref: GroupRef | None, world: World) -> Ranks | None:
+    """The ranks of a group: known for the world group of a job of known size."""
+    if world.size is None or ref is None or not ref.is_default:
+        return None
+    return frozenset(Rank(r) for r in range(world.size))
+
+
+def _elsewhere(key: _Key, all_joins: _Joins, run: Run) -> tuple[Ranks, Ranks]:
+    """Ranks of the same group that are behind `key.seq`, and those that are past it."""
+    if key.seq is None:
+        return NO_RANKS, NO_RANKS
+    behind: set[Rank] = set()
+    past: set[Rank] = set()
+    for other, found in all_joins.items():
+        if other.group == key.group and other.seq is not None and other.seq != key.seq:
+            (behind if other.seq < key.seq else past).update(found)
+    for status in run.events:
+        if not isinstance(status, GroupStatus):
             continue
-        rank = Rank(event.group_rank)
-        by_seq.setdefault(event.seq, {}).setdefault(
-            rank,
-            Join(
-                rank=rank,
-                global_rank=False,
-                op=event.op,
-                numel_in=event.numel_in,
-                numel_out=event.numel_out,
-                timeout_ms=event.timeout_ms,
-                elapsed_ms=event.elapsed_ms,
-                at=event.at,
-                source=event.source,
-            ),
-        )
-    return tuple(Call(group=None, seq=seq, joins=joins) for seq, joins in by_seq.items())
+        rank = run.identity.rank_of(status)
+        if rank is None or group_name(status.group) != key.group or status.enqueued is None:
+            continue
+        if status.completed is not None and status.completed >= key.seq:
+            past.add(rank)
+        elif status.enqueued < key.seq:
+            behind.add(rank)
+    return frozenset(behind), frozenset(past)

@@ -1,0 +1,69 @@
+"""From marks of success, versions and frameworks to what the job was and how it ended."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from unhang.model.events import Event, Finished, FrameworkSeen, Progress, VersionSeen
+
+# A wrapper shows as the layer below too: the outermost one is whose configuration the user edits.
+_OUTER_FIRST = (
+    "open-r1",
+    "llama-factory",
+    "axolotl",
+    "ms-swift",
+    "verl",
+    "openrlhf",
+    "trl",
+    "llama-cookbook",
+    "torchtune",
+    "torchtitan",
+    "open_clip",
+    "recbole",
+    "nemo",
+    "megatron-bridge",
+    "megatron",
+    "transformers",
+    "ray-train",
+    "ray",
+    "lightning",
+    "deepspeed",
+    "accelerate",
+)
+
+
+def has_finished(events: Sequence[Event]) -> bool:
+    """Whether the whole job says that it ended well, and no work goes on after that."""
+    last = max(
+        (i for i, e in enumerate(events) if isinstance(e, Finished) and e.whole_job), default=None
+    )
+    if last is None:
+        return False
+    artifact = events[last].source.artifact
+    return not any(
+        isinstance(e, Progress) and e.source.artifact == artifact and _under_way(e)
+        for e in events[last + 1 :]
+    )
+
+
+def _under_way(bar: Progress) -> bool:
+    return bar.total is not None and bar.done < bar.total
+
+
+def find_versions(events: Sequence[Event]) -> dict[str, tuple[str, str]]:
+    """Return the version of each component that most lines tell, with its basis."""
+    told: dict[str, Counter[tuple[str, str]]] = {}
+    for event in events:
+        if isinstance(event, VersionSeen):
+            told.setdefault(event.component, Counter())[event.version, event.basis] += 1
+    return {component: votes.most_common(1)[0][0] for component, votes in told.items()}
+
+
+def find_framework(events: Sequence[Event]) -> tuple[str, str] | None:
+    """Return the outermost framework that left a mark, and the mark."""
+    marks = {e.name: e.basis for e in reversed(events) if isinstance(e, FrameworkSeen)}
+    for name in _OUTER_FIRST:
+        if name in marks:
+            return name, marks[name]
+    return next(iter(sorted(marks.items())), None)

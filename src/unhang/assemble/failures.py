@@ -1,0 +1,306 @@
+"""From exceptions, faults and exit codes to failed processes, one `Failure` for each.
+
+What tells of one process is merged under its rank, its pid, or its host and local rank. The
+earliest telling event says how it failed: later ones are its own echoes.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+from functools import cmp_to_key
+
+from unhang.assemble.identity import Identity
+from unhang.assemble.run import Run
+from unhang.assemble.timeline import Timeline
+from unhang.model.events import (
+    ClosingSignal,
+    CollectiveTimeout,
+    DeviceFault,
+    DeviceProblem,
+    Event,
+    ExceptionKind,
+    GlooFault,
+    KernelEvent,
+    KernelProblem,
+    NcclFailure,
+    NcclReason,
+    ProcessEnded,
+    PythonException,
+    StoreFault,
+    StoreProblem,
+    Teardown,
+    WatchdogAborted,
+)
+from unhang.model.ids import LocalRank
+from unhang.model.incident import Failure, Manner
+
+_CRASH_SIGNALS = frozenset(
+    {signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT}
+)
+_STOPPED = frozenset({ExceptionKind.INTERRUPTED, ExceptionKind.TERMINATED})
+_PEER = frozenset({ExceptionKind.COLLECTIVE, ExceptionKind.RENDEZVOUS})
+_SECOND_HAND_NCCL = frozenset(
+    {
+        NcclReason.PEER_CLOSED,
+        NcclReason.LOCAL_PEER_CLOSED,
+        NcclReason.SOCKET_BROKEN,
+        NcclReason.PROXY_FOLLOW_UP,
+        NcclReason.IB_FLUSHED,
+        NcclReason.CONNECT_REFUSED,
+        NcclReason.CONNECT_ABORTED,
+        NcclReason.UNSPECIFIED,
+    }
+)
+
+
+def find_failures(run: Run) -> tuple[Failure, ...]:
+    """Return the failed processes, earliest first."""
+    groups: dict[Hashable, list[Event]] = {}
+    for event in run.events:
+        if _manner(event) is not None:
+            groups.setdefault(_process_key(event, run.identity), []).append(event)
+    _adopt_anonymous_exception(groups)
+    failures = [f for told in groups.values() if (f := _merge(told, run))]
+    failures.sort(key=cmp_to_key(lambda a, b: run.timeline.compare(a.events[0], b.events[0])))
+    return tuple(replace(f, order=place) for place, f in enumerate(failures))
+
+
+def _process_key(event: Event, identity: Identity) -> Hashable:
+    """What names the process; an event that names none stands for itself."""
+    rank = identity.rank_of(event)
+    if rank is not None:
+        return ("rank", rank)
+    if isinstance(event, ProcessEnded | ClosingSignal | KernelEvent) and event.pid is not None:
+        return ("pid", event.pid)
+    if isinstance(event, ProcessEnded):
+        if event.local_rank is not None:
+            return ("local", event.host or event.origin.host, event.local_rank)
+        if event.task is not None:
+            return ("task", event.task)
+        return ("ended", event.source.artifact, event.source.line, event.source.text)
+    origin = event.origin
+    if origin.pid is not None:
+        return ("pid", origin.pid)
+    if origin.local_rank is not None:
+        return ("local", origin.host, origin.local_rank)
+    if isinstance(event, PythonException) and event.process is not None:
+        return ("process", event.source.artifact, event.process)
+    return ("place", event.source.artifact, event.source.line, type(event).__name__)
+
+
+def _manner(event: Event) -> Manner | None:
+    """How a process fails by this event alone; None where it is no failure of a process."""
+    match event:
+        case PythonException():
+            return _manner_of_exception(event)
+        case ProcessEnded():
+            return None if event.worker else _manner_of_end(event)
+        case DeviceFault():
+            oom = event.problem is DeviceProblem.OUT_OF_MEMORY
+            return Manner.GPU_OOM if oom else Manner.DEVICE
+        case NcclFailure():
+            return _manner_of_nccl(event)
+        case KernelEvent(problem=KernelProblem.OOM_KILL | KernelProblem.CGROUP_OOM):
+            return Manner.HOST_OOM
+        case KernelEvent(problem=KernelProblem.SEGFAULT):
+            return Manner.CRASHED
+        case WatchdogAborted():
+            return Manner.DEVICE if event.reason is Teardown.CUDA else Manner.WATCHDOG
+        case CollectiveTimeout():
+            return Manner.WATCHDOG
+        case GlooFault():
+            return Manner.PEER
+        case StoreFault(problem=StoreProblem.PEER_CLOSED | StoreProblem.UNIQUE_ID_TIMED_OUT):
+            return Manner.PEER
+        case ClosingSignal():
+            return Manner.CLOSED
+        case _:
+            return None
+
+
+def _manner_of_nccl(event: NcclFailure) -> Manner | None:
+    if event.warning:
+        return None
+    if event.reason is NcclReason.CUDA_OOM:
+        return Manner.GPU_OOM
+    return Manner.PEER if event.reason in _SECOND_HAND_NCCL else Manner.NCCL
+
+
+def _manner_of_exception(event: PythonException) -> Manner | None:
+    kind = event.kind
+    if event.handled or kind in (ExceptionKind.CHILD, ExceptionKind.EXIT):
+        return None
+    if kind in _STOPPED:
+        return Manner.STOPPED
+    if kind in _PEER:
+        return Manner.PEER
+    match kind:
+        case ExceptionKind.GPU_OOM:
+            return Manner.GPU_OOM
+        case ExceptionKind.HOST_MEMORY:
+            return Manner.HOST_OOM
+        case ExceptionKind.CUDA:
+            return Manner.DEVICE
+        case _:
+            return Manner.RAISED
+
+
+def _manner_of_end(event: ProcessEnded) -> Manner | None:
+    if event.oom:
+        return Manner.HOST_OOM
+    code = event.signal
+    if code is None and event.exit_code is not None and 128 < event.exit_code < 160:
+        code = event.exit_code - 128
+    if code is None:
+        return None if event.exit_code in (0, None) else Manner.EXITED
+    if code == signal.SIGKILL:
+        return Manner.KILLED
+    if code in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        return Manner.CLOSED
+    return Manner.CRASHED if code in _CRASH_SIGNALS else Manner.EXITED
+
+
+def _merge(told: Sequence[Event], run: Run) -> Failure | None:
+    """One failure from everything that tells of one process; None when it ended well."""
+    identity, timeline, events = run.identity, run.timeline, run.events
+    ended = [e for e in told if isinstance(e, ProcessEnded)]
+    printed: list[Event] = [e for e in told if not isinstance(e, ProcessEnded)]
+    telling = _first_telling(printed, timeline) or (ended[0] if ended else None)
+    if telling is None:
+        return None
+    manner = _manner(telling)
+    if manner is None:
+        return None
+    last = ended[-1] if ended else None
+    if manner is Manner.CRASHED and last is not None and last.signal == signal.SIGABRT:
+        manner = _why_aborted(printed, events)
+    if manner is Manner.KILLED and any(isinstance(e, ClosingSignal) for e in events):
+        manner = _why_killed(telling, events)
+    process = identity.rank_of(telling)
+    if process is None:
+        process = next((r for e in told if (r := identity.rank_of(e)) is not None), None)
+    return Failure(
+        rank=process,
+        host=next((h for e in told if (h := _host(e)) is not None), None),
+        local_rank=next((lo for e in told if (lo := _local(e)) is not None), None),
+        pid=next((p for e in told if (p := _pid(e)) is not None), None),
+        manner=manner,
+        at=timeline.time_of(telling),
+        events=(telling, *(e for e in told if e is not telling)),
+        order=0,
+        signal=None if last is None else last.signal,
+        exit_code=None if last is None else last.exit_code,
+    )
+
+
+_TELLING_ORDER = (
+    Manner.HOST_OOM,
+    Manner.GPU_OOM,
+    Manner.DEVICE,
+    Manner.RAISED,
+    Manner.CRASHED,
+    Manner.NCCL,
+    Manner.STOPPED,
+    Manner.WATCHDOG,
+    Manner.PEER,
+    Manner.CLOSED,
+)
+
+
+def _first_telling(printed: list[Event], timeline: Timeline) -> Event | None:
+    """The event that says how the process failed.
+
+    The earliest one; of those that belong together (an exception and the CUDA error inside it,
+    printed within the same seconds) the most specific.
+    """
+    candidates = [e for e in printed if not (isinstance(e, PythonException) and e.chained)]
+    if not candidates:
+        candidates = printed
+    if not candidates:
+        return None
+    first = candidates[0]
+    for event in candidates[1:]:
+        if timeline.before(event, first):
+            first = event
+    near = [e for e in candidates if _near(e, first, timeline)]
+    return min(near, key=_specific)
+
+
+def _near(event: Event, first: Event, timeline: Timeline) -> bool:
+    gap = timeline.gap_s(event, first)
+    if gap is not None and abs(gap) > 2:
+        return False
+    if event.source.artifact != first.source.artifact:
+        return gap is not None
+    if event.source.line is None or first.source.line is None:
+        return True
+    return abs(event.source.line - first.source.line) <= 40
+
+
+def _specific(event: Event) -> int:
+    manner = _manner(event)
+    return _TELLING_ORDER.index(manner) if manner in _TELLING_ORDER else len(_TELLING_ORDER)
+
+
+def _why_aborted(printed: list[Event], events: Sequence[Event]) -> Manner:
+    """SIGABRT: by its own watchdog where there is a trace of one, else a crash."""
+    watchdogs = (CollectiveTimeout, WatchdogAborted)
+    if any(isinstance(e, watchdogs) for e in printed):
+        return Manner.WATCHDOG
+    if not printed and any(isinstance(e, (*watchdogs, GlooFault, NcclFailure)) for e in events):
+        return Manner.WATCHDOG
+    return Manner.CRASHED
+
+
+def _why_killed(telling: Event, events: Sequence[Event]) -> Manner:
+    """SIGKILL after the launcher's closing signal to the same process is the launcher's."""
+    pid = telling.pid if isinstance(telling, ProcessEnded) else telling.origin.pid
+    closed = {e.pid for e in events if isinstance(e, ClosingSignal)}
+    return Manner.CLOSED if pid is not None and pid in closed else Manner.KILLED
+
+
+def _adopt_anonymous_exception(groups: dict[Hashable, list[Event]]) -> None:
+    """Join a traceback that names nobody with the one process that left with an exit code.
+
+    Sound only when there is exactly one such process and all such tracebacks are one error.
+    """
+    nameless = [
+        key
+        for key, told in groups.items()
+        if isinstance(key, tuple)
+        and key[0] == "place"
+        and isinstance(told[0], PythonException | DeviceFault)
+        and _manner(told[0]) in (Manner.RAISED, Manner.GPU_OOM, Manner.DEVICE, Manner.HOST_OOM)
+    ]
+    bare = [
+        key
+        for key, told in groups.items()
+        if all(isinstance(e, ProcessEnded) for e in told) and _manner(told[0]) is Manner.EXITED
+    ]
+    errors = {_signature(groups[key][0]) for key in nameless}
+    if len(bare) == 1 and nameless and len(errors) == 1:
+        owner = groups[bare[0]]
+        for key in nameless:
+            owner[:0] = groups.pop(key)
+
+
+def _signature(event: Event) -> Hashable:
+    if isinstance(event, PythonException):
+        return event.exception
+    return type(event).__name__
+
+
+def _host(event: Event) -> str | None:
+    return (event.host if isinstance(event, ProcessEnded) else None) or event.origin.host
+
+
+def _local(event: Event) -> LocalRank | None:
+    return event.local_rank if isinstance(event, ProcessEnded) else event.origin.local_rank
+
+
+def _pid(event: Event) -> int | None:
+    if isinstance(event, ProcessEnded | ClosingSignal | KernelEvent):
+        return event.pid
+    return event.origin.pid

@@ -1,0 +1,107 @@
+"""From phase marks and progress bars to what was under way when the job failed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from unhang.assemble.run import Run
+from unhang.model.events import CollectiveTimeout, Event, PhaseMark, Progress
+from unhang.model.ids import Rank, Ranks
+from unhang.model.incident import OpenPhase
+from unhang.model.phases import Edge, Phase
+
+_Mark = PhaseMark | Progress
+
+
+@dataclass(slots=True)
+class _Open:
+    """A phase of one speaker that has begun."""
+
+    begun: _Mark
+    latest: _Mark
+    unfinished: bool
+
+
+def find_open_phases(run: Run, waiting: Ranks) -> tuple[OpenPhase, ...]:
+    """Return what was under way at the failure, best proof first, then latest first.
+
+    A phase is closed by its end mark, by its bar at 100 %, or by training that goes on: one
+    speaker's training closes only its own phases, and those that nobody signed.
+    """
+    speakers: dict[Rank | None, dict[Phase, _Open]] = {}
+    for event in run.events:
+        if isinstance(event, PhaseMark | Progress):
+            _take(event, run.identity.rank_of(event), speakers)
+    alarm = next((e for e in run.events if isinstance(e, CollectiveTimeout)), None)
+    found = [
+        _describe(rank, phase, state, _lasted_s(state, alarm, run), waiting)
+        for rank, phases in speakers.items()
+        for phase, state in phases.items()
+        if phase is not Phase.TRAIN
+    ]
+    places = {id(e.source): place for place, e in enumerate(run.events)}
+    found.sort(key=lambda o: (not o.unfinished, not o.exclusive, -places.get(id(o.source), 0)))
+    return tuple(found)
+
+
+def _take(mark: _Mark, rank: Rank | None, speakers: dict[Rank | None, dict[Phase, _Open]]) -> None:
+    """Move the state of one speaker by one mark."""
+    phases = speakers.setdefault(rank, {})
+    if mark.phase is None or mark.phase is Phase.TRAIN:
+        if isinstance(mark, Progress) and mark.phase is None and _complete(mark):
+            return
+        _close_all(rank, speakers)
+        return
+    if isinstance(mark, PhaseMark) and mark.edge is Edge.END:
+        phases.pop(mark.phase, None)
+        speakers.get(None, {}).pop(mark.phase, None)
+        return
+    if isinstance(mark, Progress) and _complete(mark):
+        state = phases.get(mark.phase)
+        if state is None or isinstance(state.begun, Progress):
+            phases.pop(mark.phase, None)
+        return
+    state = phases.get(mark.phase)
+    begins = isinstance(mark, Progress) or mark.edge is Edge.BEGIN
+    if state is None:
+        phases[mark.phase] = _Open(begun=mark, latest=mark, unfinished=begins)
+    else:
+        state.latest = mark
+        state.unfinished = state.unfinished or begins
+
+
+def _close_all(rank: Rank | None, speakers: dict[Rank | None, dict[Phase, _Open]]) -> None:
+    """Training goes on: what this speaker, or nobody in particular, had begun is over."""
+    speakers.get(rank, {}).clear()
+    speakers.get(None, {}).clear()
+
+
+def _complete(bar: Progress) -> bool:
+    return bar.total is not None and bar.done >= bar.total
+
+
+def _lasted_s(state: _Open, alarm: Event | None, run: Run) -> float | None:
+    """How long it had lasted at the alarm: by its bar, else by times."""
+    if isinstance(state.latest, Progress):
+        return state.latest.elapsed_s
+    if alarm is None:
+        return None
+    gap = run.timeline.gap_s(alarm, state.begun)
+    return gap if gap is not None and gap >= 0 else None
+
+
+def _describe(
+    rank: Rank | None, phase: Phase, state: _Open, lasted_s: float | None, waiting: Ranks
+) -> OpenPhase:
+    latest = state.latest
+    return OpenPhase(
+        rank=rank,
+        phase=phase,
+        detail=latest.label if isinstance(latest, Progress) else latest.detail,
+        since=state.begun.at,
+        lasted_s=lasted_s,
+        exclusive=rank is not None and len(waiting) > 0 and rank not in waiting,
+        unfinished=state.unfinished,
+        source=latest.source,
+        framework=latest.framework if isinstance(latest, PhaseMark) else None,
+    )

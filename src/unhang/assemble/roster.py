@@ -1,0 +1,60 @@
+"""From all events to who was seen: ranks, hosts, processes, and what is silent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from unhang.assemble.identity import Identity
+from unhang.assemble.timeline import Timeline
+from unhang.model.coverage import Coverage
+from unhang.model.events import Event, LinesDropped, ProcessEnded
+from unhang.model.ids import NO_RANKS, Rank
+from unhang.model.incident import RankFacts, World
+from unhang.model.time import Instant
+
+
+def find_roster(
+    events: Sequence[Event], identity: Identity, timeline: Timeline
+) -> dict[Rank, RankFacts]:
+    """Return every rank that printed a line or that a report names."""
+    told: dict[Rank, list[Event]] = {}
+    for event in events:
+        rank = identity.rank_of(event)
+        if rank is not None:
+            told.setdefault(rank, []).append(event)
+    return {rank: _facts(rank, told[rank], timeline) for rank in sorted(told)}
+
+
+def _facts(rank: Rank, events: list[Event], timeline: Timeline) -> RankFacts:
+    own = [e for e in events if not isinstance(e, ProcessEnded)]
+    times: list[Instant] = [t for e in events if (t := timeline.time_of(e)) is not None]
+    return RankFacts(
+        rank=rank,
+        observed=len(own) > 0,
+        host=next((h for e in events if (h := _host(e)) is not None), None),
+        local_rank=next((lo for e in own if (lo := e.origin.local_rank) is not None), None),
+        pids=frozenset(p for e in own if (p := e.origin.pid) is not None),
+        last_at=times[-1] if times else None,
+    )
+
+
+def _host(event: Event) -> str | None:
+    return (event.host if isinstance(event, ProcessEnded) else None) or event.origin.host
+
+
+def find_coverage(
+    roster: dict[Rank, RankFacts], world: World, events: Iterable[Event], artifacts: int
+) -> Coverage:
+    """Say which ranks were seen, and which should have been."""
+    seen = frozenset(r for r, facts in roster.items() if facts.observed)
+    silent = NO_RANKS
+    if world.size is not None:
+        silent = frozenset(Rank(r) for r in range(world.size)) - seen
+    dropped = sum(e.count for e in events if isinstance(e, LinesDropped))
+    return Coverage(
+        world_size=world.size,
+        ranks_seen=seen,
+        ranks_silent=silent,
+        lines_dropped=dropped,
+        sources={"log": artifacts},
+    )
