@@ -7,11 +7,14 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from unhang.assemble import assemble
-from unhang.engine.gather import gather
-from unhang.model.diagnosis import Diagnosis, Stats
+from unhang.collecting import advise
+from unhang.engine.gather import Gathered, gather
+from unhang.judging import judge
+from unhang.model.diagnosis import Diagnosis, Outcome, Stats
+from unhang.model.incident import Incident
 from unhang.ranking import rank
-from unhang.rules import RULES
 from unhang.sources.discover import discover
+from unhang.story import tell
 
 
 def diagnose(*paths: str) -> Diagnosis:
@@ -29,16 +32,45 @@ def diagnose(*paths: str) -> Diagnosis:
     started = time.perf_counter()
     gathered = gather(discover(paths))
     incidents = assemble(gathered.events, len(gathered.artifacts))
-    verdicts = [rank(i, [f for rule in RULES for f in rule.check(i)]) for i in incidents]
+    verdicts = [_verdict(incident) for incident in incidents]
+    headline = _headline(verdicts)
     return replace(
-        verdicts[-1],
-        earlier=tuple(verdicts[:-1]),
-        problems=tuple(gathered.problems),
-        stats=_stats(gathered.artifacts, len(gathered.events), started),
+        headline,
+        earlier=tuple(v for v in verdicts if v is not headline),
+        problems=(*headline.problems, *gathered.problems),
+        stats=_stats(gathered, started),
     )
 
 
-def _stats(artifacts: Iterable[object], events: int, started: float) -> Stats:
+def _verdict(incident: Incident) -> Diagnosis:
+    judgement = judge(incident)
+    diagnosis = rank(incident, judgement.findings)
+    return replace(
+        diagnosis,
+        story=tell(incident),
+        collect_next=advise(incident, diagnosis),
+        problems=judgement.problems,
+        missing_facts=judgement.missing_facts,
+    )
+
+
+def _headline(verdicts: list[Diagnosis]) -> Diagnosis:
+    """The last run is the question, unless it only says nothing: then the last failed one."""
+    last = verdicts[-1]
+    if last.outcome is not Outcome.UNDETERMINED or last.call is not None:
+        return last
+    failed = [v for v in verdicts if v.outcome in (Outcome.CAUSE, Outcome.LOCATED)]
+    return failed[-1] if failed else last
+
+
+def _stats(gathered: Gathered, started: float) -> Stats:
     return Stats(
-        files=sum(1 for _ in artifacts), events=events, seconds=time.perf_counter() - started
+        files=len(gathered.artifacts),
+        size_bytes=_size(a.size_bytes for a in gathered.artifacts),
+        events=len(gathered.events),
+        seconds=time.perf_counter() - started,
     )
+
+
+def _size(sizes: Iterable[int | None]) -> int:
+    return sum(size for size in sizes if size is not None)

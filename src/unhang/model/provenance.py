@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from unhang.model.ids import LocalRank, Rank
@@ -76,4 +77,4 @@ class Message:
     """
 
     key: str
-    values: dict[str, object] = field(default_factory=dict)
+    values: Mapping[str, object] = field(default_factory=dict)

@@ -60,6 +60,34 @@ class Instant:
         return None
 
 
+def format_instant(instant: Instant) -> str:
+    """Print a time with just what its clock knows.
+
+    >>> format_instant(Instant(seconds=3_600.0, clock=Clock.TIME_OF_DAY))
+    '01:00:00'
+    """
+    match instant.clock:
+        case Clock.UPTIME:
+            return f"uptime {instant.seconds:.3f} s"
+        case Clock.TIME_OF_DAY:
+            return _moment(instant.seconds, 2000).strftime("%H:%M:%S")
+        case Clock.LOCAL_NO_YEAR:
+            return _moment(instant.seconds, 2000).strftime("%m-%d %H:%M:%S")
+        case Clock.LOCAL:
+            return _moment(instant.seconds, 1970).strftime("%Y-%m-%d %H:%M:%S")
+        case Clock.UTC:
+            return _moment(instant.seconds, 1970).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _moment(seconds: float, year: int) -> datetime.datetime:
+    """`seconds` since 1 January of `year`; far-off values are held at the calendar's edge."""
+    start = datetime.datetime(year, 1, 1, tzinfo=datetime.timezone.utc)
+    try:
+        return start + datetime.timedelta(seconds=seconds)
+    except OverflowError:
+        return start
+
+
 def _period(clock: Clock) -> float | None:
     match clock:
         case Clock.LOCAL_NO_YEAR:
@@ -79,7 +107,6 @@ def _in_year(instant: Instant) -> float:
     """Seconds since 1 January, counted in a leap year."""
     if instant.clock is Clock.LOCAL_NO_YEAR:
         return instant.seconds
-    moment = datetime.datetime.fromtimestamp(instant.seconds, tz=datetime.timezone.utc)
-    day = moment.replace(year=2000)
+    day = _moment(instant.seconds, 1970).replace(year=2000)
     start = datetime.datetime(2000, 1, 1, tzinfo=datetime.timezone.utc)
     return (day - start).total_seconds()

@@ -1,0 +1,69 @@
+"""From what was missing to what to collect next, and what it decides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unhang.model.diagnosis import Diagnosis, Outcome
+from unhang.model.finding import Collect
+from unhang.model.incident import Incident, Manner
+from unhang.model.provenance import Message
+
+_MOST = 4
+
+
+def advise(incident: Incident, diagnosis: Diagnosis) -> tuple[Collect, ...]:
+    """Return what would decide, best first; what the rules ask for leads."""
+    if diagnosis.outcome is Outcome.HEALTHY:
+        return ()
+    asked = list(diagnosis.collect_next)
+    if diagnosis.outcome is not Outcome.CAUSE or not asked:
+        asked.extend(_general(incident, decided=diagnosis.outcome is Outcome.CAUSE))
+    unique = {c.what.key: c for c in reversed(asked)}
+    return tuple(c for c in asked if unique.pop(c.what.key, None) is not None)[:_MOST]
+
+
+def _general(incident: Incident, *, decided: bool) -> Iterator[Collect]:
+    """By what the incident shows and lacks; nothing where the cause is clear."""
+    if decided:
+        return
+    if incident.coverage.ranks_silent or incident.coverage.lines_dropped:
+        yield _collect("silent_logs", ranks=incident.coverage.ranks_silent)
+    elif not incident.coverage.ranks_seen or incident.coverage.world_size is None:
+        yield _collect("all_logs")
+    if any(f.manner is Manner.KILLED for f in incident.failures):
+        yield _collect("kernel_log")
+    if any(len(call.ops) > 1 for call in incident.calls):
+        yield _collect("detail")
+    if _never_completed(incident):
+        yield _collect("nccl_info")
+    if incident.calls:
+        yield _collect("flight_recorder", variable=_recorder_variable(incident))
+        yield _collect("stacks")
+    else:
+        yield _collect("stacks")
+    if not incident.open_phases:
+        yield _collect("before")
+
+
+def _never_completed(incident: Incident) -> bool:
+    """Not one collective of a group ever finished: set-up or transport, no straggler."""
+    joins = [j for call in incident.calls for j in call.joins.values()]
+    return any(j.completed == -1 for j in joins)
+
+
+def _recorder_variable(incident: Incident) -> str:
+    """The recorder's switch under the name that this torch reads (renamed in 2.8)."""
+    version = incident.versions.get("torch", ("", ""))[0]
+    parts = version.split(".")
+    if len(parts) >= 2 and parts[0] == "2" and parts[1].isdigit() and int(parts[1]) < 8:
+        return "TORCH_NCCL_TRACE_BUFFER_SIZE"
+    return "TORCH_FR_BUFFER_SIZE"
+
+
+def _collect(topic: str, **values: object) -> Collect:
+    return Collect(
+        what=Message(key=f"collect.{topic}.what", values=values),
+        how=Message(key=f"collect.{topic}.how", values=values),
+        decides=Message(key=f"collect.{topic}.decides", values=values),
+    )

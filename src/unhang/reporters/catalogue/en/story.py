@@ -1,0 +1,25 @@
+"""Sentences of the story: one step of what happened each."""
+
+SENTENCES: dict[str, str] = {
+    "story.stop.interrupt": "the job is interrupted from the keyboard (Ctrl-C)",
+    "story.stop.cancelled": "the job is cancelled",
+    "story.stop.time-limit": "the scheduler's time limit is reached",
+    "story.stop.preempted": "the job is preempted",
+    "story.stop.terminated": "the launcher receives SIGTERM",
+    "story.stop.hangup": "the session is closed (SIGHUP)",
+    "story.stop.evicted": "the pod is evicted",
+    "story.stop.node-failed": "a node is lost",
+    "story.restart": "the launcher restarts the workers",
+    "story.phase": "under way: {phase} ({detail})",
+    "story.phase_lasted": "under way for {lasted_s:s}: {phase} ({detail})",
+    "story.failure.raised": "a Python exception ends {count} process(es)",
+    "story.failure.gpu-oom": "GPU memory runs out in {count} process(es)",
+    "story.failure.host-oom": "host memory runs out; {count} process(es) are killed",
+    "story.failure.killed": "{count} process(es) are killed (SIGKILL)",
+    "story.failure.crashed": "{count} process(es) crash",
+    "story.failure.device": "a CUDA error ends {count} process(es)",
+    "story.failure.nccl": "NCCL reports an error in {count} process(es)",
+    "story.failure.exited": "{count} process(es) leave with an error code",
+    "story.failure.peer": "{count} process(es) fail because another one is gone or late",
+    "story.timeout": "{op} #{seq} is given up after its timeout of {timeout_ms:ms}",
+}

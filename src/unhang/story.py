@@ -1,0 +1,94 @@
+"""From an incident to what happened, step by step, in the order of time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unhang.model.diagnosis import StoryItem
+from unhang.model.events import Event, Restarted, StopSeen
+from unhang.model.ids import NO_RANKS, Rank
+from unhang.model.incident import Call, Failure, Incident, Manner
+from unhang.model.provenance import Message, Provenance
+from unhang.model.time import Instant, format_instant
+
+_MOST = 8
+
+
+def tell(incident: Incident) -> tuple[StoryItem, ...]:
+    """Return at most `_MOST` steps: what was under way, who failed, who waited, who was closed."""
+    steps = [*_stops(incident), *_phases(incident), *_failures(incident), *_calls(incident)]
+    places = {e.source: place for place, e in enumerate(incident.events)}
+    steps.sort(key=lambda item: places.get(item.evidence, len(places)))
+    return tuple(steps[:_MOST])
+
+
+def _item(
+    what: Message, source: Provenance, at: Instant | None, ranks: frozenset[Rank] = NO_RANKS
+) -> StoryItem:
+    return StoryItem(
+        at=None if at is None else format_instant(at), ranks=ranks, what=what, evidence=source
+    )
+
+
+def _stops(incident: Incident) -> Iterator[StoryItem]:
+    seen: set[object] = set()
+    for event in incident.events:
+        if isinstance(event, StopSeen) and event.kind not in seen:
+            seen.add(event.kind)
+            what = Message(key=f"story.stop.{event.kind.value}")
+            yield _item(what, event.source, event.at, _ranks(event))
+        elif isinstance(event, Restarted) and "restart" not in seen:
+            seen.add("restart")
+            yield _item(Message(key="story.restart"), event.source, event.at)
+
+
+def _phases(incident: Incident) -> Iterator[StoryItem]:
+    for phase in incident.open_phases[:2]:
+        ranks = NO_RANKS if phase.rank is None else frozenset({phase.rank})
+        key = "story.phase_lasted" if phase.lasted_s is not None else "story.phase"
+        values = {
+            "phase": phase.phase.value,
+            "detail": phase.detail or phase.phase.value,
+            "lasted_s": phase.lasted_s if phase.lasted_s is not None else 0.0,
+        }
+        yield _item(Message(key=key, values=values), phase.source, phase.since, ranks)
+
+
+def _failures(incident: Incident) -> Iterator[StoryItem]:
+    """The first failures of their own, one for each manner, with all ranks that share it."""
+    by_manner: dict[Manner, list[Failure]] = {}
+    for failure in incident.failures:
+        if failure.own or failure.manner is Manner.PEER:
+            by_manner.setdefault(failure.manner, []).append(failure)
+    for manner, failures in by_manner.items():
+        ranks = frozenset(f.rank for f in failures if f.rank is not None)
+        key = f"story.failure.{manner.value}"
+        yield _item(
+            Message(key=key, values={"count": len(failures)}),
+            failures[0].source,
+            failures[0].at,
+            ranks,
+        )
+
+
+def _calls(incident: Incident) -> Iterator[StoryItem]:
+    for call in incident.calls[:3]:
+        first = call.first
+        if first is not None:
+            ranks = frozenset(r for r in call.joined if r >= Rank(0))
+            yield _item(_timeout_message(call), first.source, first.at, ranks)
+
+
+def _timeout_message(call: Call) -> Message:
+    return Message(
+        key="story.timeout",
+        values={
+            "op": "/".join(sorted(call.ops)) or "a collective",
+            "seq": "?" if call.seq is None else int(call.seq),
+            "timeout_ms": call.timeout_ms if call.timeout_ms is not None else 0,
+        },
+    )
+
+
+def _ranks(event: Event) -> frozenset[Rank]:
+    return NO_RANKS if event.origin.rank is None else frozenset({event.origin.rank})
