@@ -25,13 +25,14 @@ def assemble(events: Sequence[Event], artifacts: int) -> tuple[Incident, ...]:
     """Turn events into incidents.
 
     Args:
-        events: of all artifacts, in reading order.
+        events: of all artifacts; those of one artifact in reading order.
         artifacts: how many artifacts were read.
 
     Returns:
         One incident for each incarnation, oldest first; at least one.
     """
-    runs = split_incarnations(events)
+    # The order in which the artifacts were named must not matter.
+    runs = split_incarnations(sorted(events, key=lambda event: event.source.artifact))
     return tuple(
         replace(_assemble_run(run, artifacts), incarnation=index, incarnations=len(runs))
         for index, run in enumerate(runs)

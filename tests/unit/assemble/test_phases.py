@@ -1,0 +1,80 @@
+"""Open phases: begin without end, bars below 100 %, closed by training that goes on."""
+
+from builders import at, by, incident, source, timeout
+from unhang.model.events import PhaseMark, Progress
+from unhang.model.phases import Edge, Phase
+
+
+def mark(
+    phase: Phase, edge: Edge, rank: int | None = None, *, line: int = 1, when: float | None = None
+) -> PhaseMark:
+    return PhaseMark(
+        source=source(line),
+        origin=by(rank),
+        at=None if when is None else at(when),
+        phase=phase,
+        edge=edge,
+    )
+
+
+def bar(
+    done: int,
+    total: int,
+    phase: Phase | None = None,
+    rank: int | None = None,
+    *,
+    elapsed_s: float | None = None,
+    line: int = 1,
+) -> Progress:
+    return Progress(
+        source=source(line),
+        origin=by(rank),
+        label="",
+        done=done,
+        total=total,
+        phase=phase,
+        elapsed_s=elapsed_s,
+    )
+
+
+def test_a_begin_without_its_end_is_open() -> None:
+    found = incident(mark(Phase.SAVE, Edge.BEGIN, when=0), timeout(1, when=605, line=2))
+    (phase,) = found.open_phases
+    assert phase.phase is Phase.SAVE
+    assert phase.unfinished
+    assert phase.lasted_s == 605
+
+
+def test_its_end_mark_closes_it() -> None:
+    found = incident(
+        mark(Phase.SAVE, Edge.BEGIN), mark(Phase.SAVE, Edge.END, line=2), timeout(1, line=3)
+    )
+    assert found.open_phases == ()
+
+
+def test_training_that_goes_on_closes_it() -> None:
+    found = incident(
+        mark(Phase.EVAL, Edge.BEGIN), bar(12, 90, Phase.TRAIN, line=2), timeout(1, line=3)
+    )
+    assert found.open_phases == ()
+
+
+def test_training_of_another_rank_does_not_close_a_signed_phase() -> None:
+    found = incident(
+        mark(Phase.EVAL, Edge.BEGIN, 0), bar(12, 90, Phase.TRAIN, 3, line=2), timeout(3, line=3)
+    )
+    assert [p.rank for p in found.open_phases] == [0]
+
+
+def test_a_bar_below_its_total_is_open_and_tells_how_long() -> None:
+    found = incident(bar(40, 100, Phase.DATA, elapsed_s=1795.0), timeout(1, line=2))
+    (phase,) = found.open_phases
+    assert phase.unfinished
+    assert phase.lasted_s == 1795.0
+
+
+def test_a_full_bar_is_over() -> None:
+    found = incident(
+        bar(40, 100, Phase.DATA), bar(100, 100, Phase.DATA, line=2), timeout(1, line=3)
+    )
+    assert found.open_phases == ()
