@@ -1,0 +1,88 @@
+"""Ranking: strength first, echoes dropped, earlier before later, abstention below the threshold."""
+
+from builders import at, incident, source, timeout
+from unhang.model.causes import Cause
+from unhang.model.diagnosis import Outcome
+from unhang.model.events import Finished
+from unhang.model.finding import Finding, Strength
+from unhang.model.ids import NO_RANKS, Rank, Ranks
+from unhang.model.provenance import Message, Origin
+from unhang.ranking import THRESHOLD, rank
+
+
+def finding(
+    cause: Cause | None,
+    strength: Strength,
+    *,
+    when: float | None = None,
+    explains: frozenset[Cause] = frozenset(),
+    culprits: Ranks = NO_RANKS,
+) -> Finding:
+    return Finding(
+        rule="TST001",
+        cause=cause,
+        strength=strength,
+        claim=Message(key="claim"),
+        why=Message(key="why"),
+        at=None if when is None else at(when),
+        explains=explains,
+        culprits=culprits,
+        evidence=(source(),),
+    )
+
+
+def test_proof_beats_support() -> None:
+    found = rank(
+        incident(),
+        [finding(Cause.DATA_SLOW, Strength.SUPPORTS), finding(Cause.DESYNC, Strength.PROVES)],
+    )
+    assert found.outcome is Outcome.CAUSE
+    assert found.cause is Cause.DESYNC
+
+
+def test_hints_alone_never_make_a_verdict() -> None:
+    found = rank(incident(timeout(0)), [finding(Cause.DATA_SLOW, Strength.HINTS)])
+    assert found.outcome is Outcome.UNDETERMINED
+    assert found.cause is None
+    assert [c.cause for c in found.candidates] == [Cause.DATA_SLOW]
+
+
+def test_a_consequence_is_dropped() -> None:
+    cause = finding(Cause.GPU_OOM, Strength.PROVES, explains=frozenset({Cause.NET_INTERFACE}))
+    found = rank(incident(), [finding(Cause.NET_INTERFACE, Strength.PROVES), cause])
+    assert [c.cause for c in found.candidates] == [Cause.GPU_OOM]
+
+
+def test_a_weak_claim_does_not_explain_away_a_strong_one() -> None:
+    weak = finding(Cause.GPU_OOM, Strength.SUPPORTS, explains=frozenset({Cause.RDMA_FAULT}))
+    found = rank(incident(), [weak, finding(Cause.RDMA_FAULT, Strength.PROVES)])
+    assert found.cause is Cause.RDMA_FAULT
+
+
+def test_of_two_proved_causes_the_earlier_leads_with_less_confidence() -> None:
+    late = finding(Cause.RANK_CRASH, Strength.PROVES, when=900)
+    early = finding(Cause.HOST_OOM, Strength.PROVES, when=10)
+    alone = rank(incident(), [early])
+    both = rank(incident(), [late, early])
+    assert both.cause is Cause.HOST_OOM
+    assert both.confidence < alone.confidence
+
+
+def test_who_and_where_without_why_is_located() -> None:
+    who = finding(None, Strength.SUPPORTS, culprits=frozenset({Rank(3)}))
+    found = rank(incident(timeout(0)), [who])
+    assert found.outcome is Outcome.LOCATED
+    assert found.culprits == {3}
+
+
+def test_success_outranks_what_is_printed_after_it() -> None:
+    done = Finished(source=source(), origin=Origin(), whole_job=True)
+    found = rank(incident(done), [finding(Cause.RANK_CRASH, Strength.PROVES)])
+    assert found.outcome is Outcome.HEALTHY
+    assert found.cause is None
+
+
+def test_confidence_of_a_verdict_is_never_below_the_threshold() -> None:
+    rivals = [finding(c, Strength.SUPPORTS) for c in (Cause.DATA_SLOW, Cause.EVAL_SLOW)]
+    found = rank(incident(), rivals)
+    assert (found.outcome is Outcome.CAUSE) == (found.confidence >= THRESHOLD)
