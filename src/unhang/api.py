@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from unhang.assemble import assemble
 from unhang.collecting import advise
 from unhang.engine.gather import Gathered, gather
 from unhang.judging import judge
+from unhang.model.causes import Cause
 from unhang.model.diagnosis import Diagnosis, Outcome, Stats
 from unhang.model.incident import Incident
 from unhang.ranking import rank
@@ -54,13 +55,17 @@ def _verdict(incident: Incident) -> Diagnosis:
     )
 
 
-def _headline(verdicts: list[Diagnosis]) -> Diagnosis:
-    """The last run is the question, unless it only says nothing: then the last failed one."""
-    last = verdicts[-1]
-    if last.outcome is not Outcome.UNDETERMINED or last.call is not None:
-        return last
-    failed = [v for v in verdicts if v.outcome in (Outcome.CAUSE, Outcome.LOCATED)]
-    return failed[-1] if failed else last
+def _headline(verdicts: Sequence[Diagnosis]) -> Diagnosis:
+    """The last failed incarnation; one that was merely stopped counts only if no other failed."""
+    failed = [v for v in verdicts if _failed(v)]
+    broken = [v for v in failed if v.cause is not Cause.EXTERNAL_STOP]
+    return (broken or failed or verdicts)[-1]
+
+
+def _failed(verdict: Diagnosis) -> bool:
+    if verdict.outcome is Outcome.UNDETERMINED:
+        return verdict.call is not None or len(verdict.candidates) > 0
+    return verdict.outcome is not Outcome.HEALTHY
 
 
 def _stats(gathered: Gathered, started: float) -> Stats:
