@@ -1,0 +1,205 @@
+"""From torchrun's agent to exits, closing signals, stops and restarts (torch 1.9 to 2.13).
+
+Reads::
+
+    failed (exitcode: -9) local_rank: 3 (pid: 20549) of binary: /opt/venv/bin/python3
+    Sending process 20546 closing signal SIGTERM
+    Received Signals.SIGTERM death signal, shutting down workers
+    [default] Worker group FAILED. 2/3 attempts left; will restart worker group
+    Root Cause (first observed failure):
+    [0]:
+      time      : 2026-11-21_01:38:58
+      host      : node1
+      rank      : 2 (local_rank: 2)
+      exitcode  : -6 (pid: 11896)  (SIGABRT)
+
+Traps: the agent's `local_rank` is not global, the table's `rank` is; "Root Cause (first observed
+failure)" is the first child *polled*, one table for each node; -15 and the closing signals name
+victims; an exit by -6 is often the own watchdog. A screenshot's text loses colons and underscores.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from unhang.model.events import (
+    ClosingSignal,
+    Event,
+    ProcessEnded,
+    Reporter,
+    Restarted,
+    StopKind,
+    StopSeen,
+    StoreFault,
+    StoreProblem,
+)
+from unhang.model.ids import LocalRank, Rank
+from unhang.model.provenance import Origin
+from unhang.model.time import Clock, Instant
+from unhang.parsers.base import place
+from unhang.parsers.vocabulary.signals import signal_number, split_exit
+from unhang.sources.line import Line
+
+_FAILED = re.compile(
+    r"failed\s*\(exitcode:\s*(?P<code>-?\d{1,9})\)\s*local_rank:\s*(?P<local>\d{1,6})"
+    r"(?:\s*\(pid:\s*(?P<pid>\d{1,10})\))?"
+)
+_CHILD = re.compile(
+    r"Child process (?P<pid>\d{1,10}) \(local_rank (?P<local>\d{1,6})\) FAILED "
+    r"\(exitcode (?P<code>-?\d{1,9})\)"
+)
+_CLOSING = re.compile(
+    r"(?:Sending|Closing|Terminating)\s*process\s*(?P<pid>\d{1,10})\s*"
+    r"(?:closing\s*signal|via\s*signal)\s*(?P<signal>[\w.]+)"
+)
+_FORCED = re.compile(
+    r"Unable to shutdown process (?P<pid>\d{1,10}) via \S+ "
+    r"forcefully exiting via (?P<signal>[\w.]+)"
+)
+_DEATH = re.compile(r"Received\s*(?P<signal>[\w.]+)\s*death\s*signal")
+_GOT_SIGNAL = re.compile(r"Process \d{1,10} got signal:\s*(?P<signal>[\w.]+)")
+_ATTEMPTS = re.compile(
+    r"Worker group \w+\.\s*(?P<left>\d{1,6})/\d{1,6} attempts left;?\s*will restart worker group"
+)
+_REGROUP = re.compile(r"Detected \d+ new nodes? .{0,60}will restart worker group")
+_NODE_LOST = re.compile(
+    r"The node '(?P<node>[^']{1,200})' has failed to send a keep-alive heartbeat"
+)
+_ROOT = re.compile(r"Root Cause(?:\s*\(first observed failure\)\s*)?\s*:")
+_OTHERS = re.compile(r"(?:^|\s)(?:Other )?Failures:")
+_TIME = re.compile(r"\btime\s*:\s*(?P<time>\d{4}-\d\d-\d\d_\d\d:\d\d:\d\d)")
+_HOST = re.compile(r"\bhost\s*:\s*(?P<host>[\w.:-]{1,200})")
+_RANK = re.compile(r"\brank\s*:?\s*(?P<rank>\d{1,7})\s*\(local[_ ]rank:\s*(?P<local>\d{1,6})\)")
+_EXITCODE = re.compile(r"exitcode\s*:\s*(?P<code>-?\d{1,9})\s*\(pid:\s*(?P<pid>\d{1,10})\)")
+
+_STOPS = {1: StopKind.HANGUP, 2: StopKind.INTERRUPT, 15: StopKind.TERMINATED}
+
+
+@dataclass(slots=True)
+class _Row:
+    """An entry of a failure table that is being read."""
+
+    root: bool = False
+    at: Instant | None = None
+    host: str | None = None
+    rank: Rank | None = None
+    local_rank: LocalRank | None = None
+
+
+class ElasticParser:
+    """Parser of torchrun's agent lines and of its failure table."""
+
+    NAME: ClassVar[str] = "elastic"
+    NEEDLES: ClassVar[tuple[str, ...]] = (
+        "(exitcode",
+        "exitcode",
+        "closing signal",
+        "via signal SIG",
+        "death signal",
+        "got signal:",
+        "forcefully exiting",
+        "restart worker group",
+        "keep-alive heartbeat",
+        "Root Cause",
+        "Failures:",
+    )
+    AFTER: ClassVar[int] = 8
+    SAMPLED: ClassVar[bool] = False
+
+    def __init__(self) -> None:
+        self._rows: dict[Origin, _Row] = {}
+
+    def feed(self, line: Line) -> Iterator[Event]:
+        """Say what one line of the agent or of its table tells."""
+        yield from _agent(line)
+        yield from self._table(line)
+
+    def finish(self) -> Iterator[Event]:
+        """An entry without its exit code says nothing."""
+        return iter(())
+
+    def _table(self, line: Line) -> Iterator[Event]:
+        row = self._rows.setdefault(line.origin, _Row())
+        if line.gap or _OTHERS.search(line.text):
+            row = self._rows[line.origin] = _Row()
+        if _ROOT.search(line.text):
+            row = self._rows[line.origin] = _Row(root=True)
+        _read_cells(row, line.text)
+        code = _EXITCODE.search(line.text)
+        if code is None or row.rank is None:
+            return
+        number, exit_code = split_exit(int(code["code"]))
+        fields = place(line)
+        fields["at"] = line.at if row.at is None else row.at
+        yield ProcessEnded(
+            **fields,
+            reporter=Reporter.ELASTIC_TABLE,
+            rank=row.rank,
+            local_rank=row.local_rank,
+            pid=int(code["pid"]),
+            host=row.host,
+            signal=number,
+            exit_code=exit_code,
+            reported_first=row.root,
+        )
+        self._rows[line.origin] = _Row(root=row.root)
+
+
+def _read_cells(row: _Row, text: str) -> None:
+    """Take over the cells that a line of the table holds."""
+    time, host, rank = _TIME.search(text), _HOST.search(text), _RANK.search(text)
+    if time is not None:
+        row.at = _instant(time["time"])
+    if host is not None:
+        row.host = host["host"]
+    if rank is not None:
+        row.rank, row.local_rank = Rank(int(rank["rank"])), LocalRank(int(rank["local"]))
+
+
+def _instant(text: str) -> Instant | None:
+    """The table's local time; one-second resolution."""
+    try:
+        moment = datetime.datetime.fromisoformat(text.replace("_", "T") + "+00:00")
+    except ValueError:
+        return None
+    return Instant(seconds=moment.timestamp(), clock=Clock.LOCAL)
+
+
+def _agent(line: Line) -> Iterator[Event]:
+    """Single lines of the agent."""
+    for match in (*_FAILED.finditer(line.text), *_CHILD.finditer(line.text)):
+        number, exit_code = split_exit(int(match["code"]))
+        yield ProcessEnded(
+            **place(line),
+            reporter=Reporter.ELASTIC,
+            local_rank=LocalRank(int(match["local"])),
+            pid=None if match["pid"] is None else int(match["pid"]),
+            signal=number,
+            exit_code=exit_code,
+            reported_first=True,
+        )
+    for match in (*_CLOSING.finditer(line.text), *_FORCED.finditer(line.text)):
+        number = signal_number(match["signal"])
+        if number is not None:
+            yield ClosingSignal(**place(line), pid=int(match["pid"]), signal=number)
+    for match in (*_DEATH.finditer(line.text), *_GOT_SIGNAL.finditer(line.text)):
+        kind = _STOPS.get(signal_number(match["signal"]) or 0)
+        if kind is not None:
+            yield StopSeen(**place(line), kind=kind)
+    yield from _membership(line)
+
+
+def _membership(line: Line) -> Iterator[Event]:
+    """Restarts of the worker group, and nodes that went away."""
+    attempts = _ATTEMPTS.search(line.text)
+    if attempts is not None:
+        yield Restarted(**place(line), attempts_left=int(attempts["left"]))
+    elif _REGROUP.search(line.text):
+        yield Restarted(**place(line))
+    lost = _NODE_LOST.search(line.text)
+    if lost is not None:
+        yield StoreFault(**place(line), problem=StoreProblem.NODE_LOST, host=lost["node"])

@@ -1,0 +1,121 @@
+"""From success marks to good ends, and from start banners to further runs in one file.
+
+Reads::
+
+    :::MLLOG {… "key": "run_stop", … "metadata": {… "status": "success"}}
+    `Trainer.fit` stopped: `max_epochs=10` reached.
+    {'train_runtime': 812.4, 'train_samples_per_second': …}
+    Job 'raysubmit_x' succeeded
+    nohup: ignoring input
+
+Traps: "Training complete" is the end of one rank's loop, not of the job: ranks that are still in
+it hang from then on, so it does not speak for the job. Every node prints start
+banners, so a banner begins a further run only after something has ended; marks that ranks print
+to stdout are none, because a buffered stdout comes out after the traceback on stderr.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import ClassVar
+
+from unhang.model.events import Event, Finished, Restarted
+from unhang.parsers.base import LineParser, place
+from unhang.sources.line import Line
+
+_WHOLE_JOB = re.compile(
+    r'"key": "run_stop".{0,400}"status": "success"|'
+    r"\b(?:[Jj]ob|[Rr]un)\b(?: '[\w-]{1,80}')? (?:has )?(?:completed|finished|succeeded)"
+    r"(?: successfully|\s*[.!]?\s*$)|"
+    r"[Pp]rocess finished with exit code 0\b|[Jj]ob exited with (?:exit )?code 0\b|"
+    r"[Tt]raining (?:completed|finished) successfully|"
+    r"# Out of bounds values : 0 OK"
+)
+_STEP = re.compile(
+    r"`?Trainer\.fit`? stopped: `?max_(?:epochs|steps|time)|'train_runtime':|"
+    r"\b[Tt]raining (?:is )?(?:complete[d]?|finished|done)\b|\bTraining took \d|"
+    r"Process \d{1,10} exits successfully|all_reduce_perf: Success"
+)
+_BANNER = re.compile(
+    r"nohup: ignoring input|"
+    r"Setting OMP_NUM_THREADS environment variable for each process|"
+    r"\[launch\.py:\d+:main\] (?:WORLD INFO DICT|dist_world_size=)|"
+    r"\[runner\.py:\d+:main\] cmd = |"
+    r"STARTING TIMING RUN AT|"
+    r"INFO:root:called-params |"
+    r"srun: job \d+ (?:queued and waiting|has been allocated)|"
+    r"The following values were not passed to `accelerate launch`"
+)
+_ENDED = re.compile(
+    r"^\s*Traceback \(most recent call last\)|\*\*\* (?:JOB|STEP) |"
+    r"ENDING TIMING RUN|exits with return code|ChildFailedError|\(exitcode: |KeyboardInterrupt|"
+    r"^\s*(?:Killed|Terminated|Hangup)\s*$|Fatal Python error"
+)
+
+
+class EndingsParser(LineParser):
+    """Parser of good ends and of fresh starts."""
+
+    NAME: ClassVar[str] = "endings"
+    NEEDLES: ClassVar[tuple[str, ...]] = (
+        '"run_stop"',
+        "raining complete",
+        "raining is complete",
+        "raining finished",
+        "raining is finished",
+        "raining done",
+        "ob completed",
+        "ob finished",
+        "un completed",
+        "un finished",
+        "has completed",
+        "has finished",
+        "completed successfully",
+        "finished successfully",
+        "succeeded",
+        "exit code 0",
+        "exited with code 0",
+        "exits successfully",
+        "Out of bounds values",
+        "Trainer.fit",
+        "'train_runtime'",
+        "Training took",
+        "nohup: ignoring",
+        "Setting OMP_NUM_THREADS",
+        "WORLD INFO DICT",
+        "dist_world_size=",
+        "main] cmd = ",
+        "TIMING RUN",
+        "called-params",
+        "srun: job ",
+        "`accelerate launch`",
+        "Traceback (most",
+        "*** JOB ",
+        "*** STEP ",
+        "exits with return code",
+        "ChildFailedError",
+        "(exitcode: ",
+        "KeyboardInterrupt",
+        "Killed",
+        "Terminated",
+        "Hangup",
+        "Fatal Python error",
+    )
+
+    def __init__(self) -> None:
+        self._ended = False
+
+    def feed(self, line: Line) -> Iterator[Event]:
+        """Say good ends and fresh starts."""
+        text = line.text
+        if _BANNER.search(text):
+            if self._ended:
+                yield Restarted(**place(line), launch=True)
+            self._ended = False
+            return
+        whole_job = _WHOLE_JOB.search(text) is not None
+        if whole_job or _STEP.search(text):
+            yield Finished(**place(line), whole_job=whole_job)
+        if _ENDED.search(text) or (whole_job and line.origin.rank in (None, 0)):
+            self._ended = True

@@ -1,0 +1,138 @@
+"""From a dying process, and from the shell below it, to the signal that ended it.
+
+Reads::
+
+    Fatal Python error: Segmentation fault
+    terminate called after throwing an instance of 'std::bad_alloc'
+    [node07:4711:0:4711] Caught signal 11 (Segmentation fault: address not mapped to object …)
+    *** SIGSEGV (@0x0) received by PID 4711 (TID 0x7f…) from PID 0; stack trace: ***
+    /bin/bash: line 1: 4711 Killed                  python train.py
+    Segmentation fault (core dumped)
+
+Traps: UCX's `[host:pid:0:pid]` holds no rank; `terminate called … 'c10::DistBackendError'` is a
+watchdog's way to end its process, so it is left to the watchdog's parser; `terminate called
+without an active exception` is a thread that outlived its interpreter, so noise of an exit;
+`Terminated` is a stop from outside, not a crash.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import ClassVar
+
+from unhang.model.events import Event, ProcessEnded, Reporter
+from unhang.parsers.base import LineParser, place
+from unhang.parsers.vocabulary.signals import SIGNAL_WORDS, signal_number
+from unhang.sources.line import Line
+
+_FATAL = re.compile(r"Fatal Python error: (?P<what>[\w -]{1,60})")
+_TERMINATE = re.compile(r"terminate called after throwing an instance of '(?P<what>[\w:]{1,120})")
+_CAUGHT = re.compile(
+    r"\[(?P<host>[\w.-]{1,200}):(?P<pid>\d{1,10}):\d+:\d+\]\s*Caught signal (?P<signal>\d{1,3})"
+)
+_GLOG = re.compile(r"\*\*\* (?P<signal>SIG[A-Z]+) \(@\S+\) received by PID (?P<pid>\d{1,10})")
+_ABSEIL = re.compile(r"\*\*\* (?P<signal>SIG[A-Z]+) received at time=")
+_OPEN_MPI = re.compile(
+    r"\[(?P<host>[\w.-]{1,200}):(?P<pid>\d{1,10})\]\s*Signal: [\w /]{1,60}\((?P<signal>\d{1,3})\)"
+)
+_HEAP = re.compile(
+    r"(?:^|[\]:]\s*)(?:double free or corruption|corrupted (?:size vs\. prev_size|double-linked)|"
+    r"(?:free|malloc|realloc|munmap_chunk)\(\): (?:invalid|corrupted|unaligned|mismatching)|"
+    r"\*\*\* stack smashing detected)"
+)
+_SHELL = re.compile(
+    rf"(?:line \d+:|\[\d+\][+-]?)\s+(?P<pid>\d{{1,10}})?\s*(?P<word>{SIGNAL_WORDS})"
+    r"(?:\s{2,}|\s*\(core dumped\)|\s*$)"
+)
+_BARE = re.compile(
+    rf"^\s*(?:(?P<dumped>{SIGNAL_WORDS})\s*\(core dumped\).*|"
+    r"(?P<word>Killed|Segmentation fault|Bus error))\s*$"
+)
+_OUTSIDE = frozenset({1, 2, 15})
+_ABORT = 6
+
+
+class FatalSignalsParser(LineParser):
+    """Parser of last words."""
+
+    NAME: ClassVar[str] = "fatal-signals"
+    NEEDLES: ClassVar[tuple[str, ...]] = (
+        "Fatal Python error",
+        "terminate called",
+        "Caught signal",
+        "*** SIG",
+        "] Signal:",
+        "double free or corruption",
+        "corrupted ",
+        "(): invalid",
+        "stack smashing",
+        "Killed",
+        "Segmentation fault",
+        "Bus error",
+        "(core dumped)",
+    )
+
+    def feed(self, line: Line) -> Iterator[Event]:
+        """Say by which signal a process ended."""
+        yield from _spoken(line)
+        yield from _shell(line)
+
+
+def _spoken(line: Line) -> Iterator[Event]:
+    """Last words of the process itself, of its libraries or their signal handlers."""
+    fatal = _FATAL.search(line.text)
+    if fatal is not None:
+        number = signal_number(fatal["what"].replace("-", " "))
+        yield _ended(line, number=_ABORT if number is None else number)
+    thrown = _TERMINATE.search(line.text)
+    if thrown is not None and not thrown["what"].endswith("DistBackendError"):
+        yield _ended(line, number=_ABORT)
+    for pattern in (_CAUGHT, _GLOG, _ABSEIL, _OPEN_MPI):
+        for match in pattern.finditer(line.text):
+            number = signal_number(match["signal"])
+            if number is not None and number not in _OUTSIDE:
+                named = match.groupdict()
+                yield _ended(line, number=number, pid=named.get("pid"), host=named.get("host"))
+    if _HEAP.search(line.text):
+        yield _ended(line, number=_ABORT)
+
+
+def _shell(line: Line) -> Iterator[Event]:
+    """What bash says of the command it ran."""
+    match = _SHELL.search(line.text)
+    if match is not None:
+        yield from _by_shell(line, match["word"], match["pid"])
+        return
+    bare = _BARE.match(line.text)
+    if bare is not None:
+        yield from _by_shell(line, bare["dumped"] or bare["word"], None)
+
+
+def _by_shell(line: Line, word: str, pid: str | None) -> Iterator[Event]:
+    number = signal_number(word)
+    if number is not None and number not in _OUTSIDE:
+        yield _ended(line, number=number, pid=pid, reporter=Reporter.SHELL)
+
+
+def _ended(
+    line: Line,
+    *,
+    number: int,
+    pid: str | None = None,
+    host: str | None = None,
+    reporter: Reporter = Reporter.SELF,
+) -> ProcessEnded:
+    return ProcessEnded(
+        **place(line),
+        reporter=reporter,
+        rank=line.origin.rank if reporter is Reporter.SELF else None,
+        local_rank=line.origin.local_rank if reporter is Reporter.SELF else None,
+        pid=line.origin.pid if pid is None and reporter is Reporter.SELF else _int(pid),
+        host=host,
+        signal=number,
+    )
+
+
+def _int(text: str | None) -> int | None:
+    return None if text is None else int(text)

@@ -1,0 +1,127 @@
+"""From Kubernetes and container runtimes to ended containers, evictions and lost nodes.
+
+Reads the output of `kubectl describe pod`, `kubectl get pod -o yaml|json`, `kubectl get events`
+and what operators print::
+
+    Last State:     Terminated
+      Reason:       OOMKilled
+      Exit Code:    137
+    Warning  Evicted  2m  kubelet  The node was low on resource: memory.
+    command terminated with exit code 137
+
+Traps: 137 alone is SIGKILL by anybody, only `OOMKilled` says memory; 143 is the SIGTERM of a
+deletion, so a victim; `Completed` with exit code 0 did not fail.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import ClassVar
+
+from unhang.model.events import ClosingSignal, Event, ProcessEnded, Reporter, StopKind, StopSeen
+from unhang.parsers.base import place
+from unhang.parsers.vocabulary.signals import split_exit
+from unhang.sources.line import Line
+
+_REASON = re.compile(
+    r"""(?:\breason["']?\s*[:=]\s*["']?|\bReason:\s*|\s|\(|^)"""
+    r"(?P<reason>OOMKilled|Evicted|Preempted|Preempting|DeadlineExceeded|NodeLost|NodeNotReady|"
+    r"NodeShutdown|Shutdown|TerminationByKubelet|DeletionByTaintManager|"
+    r"DeletionByPodGC|PreemptionByScheduler|EvictionByEvictionAPI)\b"
+)
+_CODE = re.compile(
+    r"""(?:\b[Ee]xit ?[Cc]ode["']?\s*[:=]\s*["']?|command terminated with exit code |"""
+    r"""[Cc]ontainer \S{1,200} exited with (?:exit )?code )(?P<code>\d{1,3})\b"""
+)
+_POD = re.compile(r"^\s*(?:Name|Pod|pod):?\s+(?:pod/)?(?P<pod>[a-z0-9][a-z0-9.-]{2,200})\s*$")
+_POD_IN_EVENT = re.compile(r"\bpod/(?P<pod>[a-z0-9][a-z0-9.-]{2,200})")
+_DELETED = re.compile(r"Stopping container |preStop hook|Exceeded grace period")
+
+_STOPS = {
+    "Evicted": StopKind.EVICTED,
+    "TerminationByKubelet": StopKind.EVICTED,
+    "EvictionByEvictionAPI": StopKind.EVICTED,
+    "Preempted": StopKind.PREEMPTED,
+    "Preempting": StopKind.PREEMPTED,
+    "PreemptionByScheduler": StopKind.PREEMPTED,
+    "DeadlineExceeded": StopKind.TIME_LIMIT,
+    "NodeLost": StopKind.NODE_FAILED,
+    "NodeNotReady": StopKind.NODE_FAILED,
+    "NodeShutdown": StopKind.NODE_FAILED,
+    "Shutdown": StopKind.NODE_FAILED,
+    "DeletionByTaintManager": StopKind.EVICTED,
+    "DeletionByPodGC": StopKind.NODE_FAILED,
+}
+_CONTEXT = re.compile(
+    r"kubelet|kubectl|\bpod\b|\bPod\b|container|Reason:|reason|Warning\s|Job\b|k8s"
+)
+
+
+class KubernetesParser:
+    """Parser of pod states and events."""
+
+    NAME: ClassVar[str] = "kubernetes"
+    NEEDLES: ClassVar[tuple[str, ...]] = (
+        "OOMKilled",
+        "Evicted",
+        "Preempt",
+        "DeadlineExceeded",
+        "NodeLost",
+        "NodeNotReady",
+        "NodeShutdown",
+        "TerminationByKubelet",
+        "DeletionBy",
+        "EvictionBy",
+        "Exit Code:",
+        "exitCode",
+        "command terminated with exit code",
+        "exited with code",
+        "exited with exit code",
+        "Stopping container",
+        "preStop",
+    )
+    AFTER: ClassVar[int] = 3
+    SAMPLED: ClassVar[bool] = False
+
+    def __init__(self) -> None:
+        self._oom_at: int | None = None
+        self._pod: str | None = None
+
+    def feed(self, line: Line) -> Iterator[Event]:
+        """Say which container ended how, and who stopped the pod."""
+        pod = _POD.match(line.text) or _POD_IN_EVENT.search(line.text)
+        if pod is not None:
+            self._pod = pod["pod"]
+        reason = _REASON.search(line.text)
+        if reason is not None and reason["reason"] == "OOMKilled":
+            self._oom_at = line.number
+            yield self._ended(line, 137, oom=True)
+        elif reason is not None and _CONTEXT.search(line.text):
+            yield StopSeen(**place(line), kind=_STOPS[reason["reason"]])
+        yield from self._codes(line)
+        if _DELETED.search(line.text):
+            yield ClosingSignal(**place(line), pid=None, signal=15)
+
+    def finish(self) -> Iterator[Event]:
+        """Nothing is open."""
+        return iter(())
+
+    def _codes(self, line: Line) -> Iterator[Event]:
+        """Exit codes, but not the one that belongs to an OOMKilled just above it."""
+        known = self._oom_at is not None and line.number - self._oom_at <= 2
+        for match in _CODE.finditer(line.text):
+            code = int(match["code"])
+            if code != 0 and not (known and code == 137):
+                yield self._ended(line, code)
+
+    def _ended(self, line: Line, code: int, *, oom: bool = False) -> ProcessEnded:
+        number, exit_code = split_exit(code)
+        return ProcessEnded(
+            **place(line),
+            reporter=Reporter.KUBERNETES,
+            host=self._pod or line.origin.host,
+            signal=number,
+            exit_code=exit_code,
+            oom=oom,
+        )

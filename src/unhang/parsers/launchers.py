@@ -1,0 +1,180 @@
+"""From DeepSpeed, MPI and plain parent scripts to the processes that ended.
+
+Reads::
+
+    [launch.py:319:sigkill_handler] Killing subprocess 411195
+    [launch.py:325:sigkill_handler] ['python', '-u', 'train.py', …] exits with return code = -9
+    subprocess.CalledProcessError: Command '['python', …]' died with <Signals.SIGKILL: 9>.
+    mpirun noticed that process rank 5 with PID 4711 on node gpu07 exited on signal 9 (Killed).
+    MPI_ABORT was invoked on rank 3 in communicator MPI_COMM_WORLD … with errorcode 1.
+
+Traps: `Killing subprocess` lists all children, dead or alive; `--local_rank=7` in DeepSpeed's
+report is merely the last child it started; mpirun names the first process that it noticed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import ClassVar
+
+from unhang.model.events import ClosingSignal, Event, ProcessEnded, Reporter, StopKind, StopSeen
+from unhang.parsers.base import place
+from unhang.parsers.vocabulary.signals import signal_number, split_exit
+from unhang.sources.line import Line
+
+_KILLING = re.compile(r"Killing subprocess (?P<pid>\d{1,10})")
+_RETURN_CODE = re.compile(r"exits with return code\s*=\s*(?P<code>-?\d{1,9})")
+_SSH = re.compile(
+    r"pdsh@[\w.-]+:\s*(?P<host>[\w.-]{1,200}): ssh exited with exit code (?P<code>\d{1,9})"
+)
+_MAIN_SIGNAL = re.compile(r"[Mm]ain process received (?P<signal>SIG\w+), exiting")
+_COMMAND = re.compile(
+    r"CalledProcessError: Command .{0,20000}?"
+    r"(?:returned non-zero exit status (?P<code>-?\d{1,9})|died with <Signals\.(?P<signal>SIG\w+))"
+)
+_MPI_SIGNAL = re.compile(
+    r"noticed that process rank (?P<task>\d{1,7}) with PID (?P<pid>\d{1,10}) on node "
+    r"(?P<host>[\w.-]{1,200}) exited on signal (?P<signal>\d{1,3})"
+)
+_MPI_ABORT = re.compile(r"MPI_ABORT was invoked on rank (?P<task>\d{1,7})\b")
+_MPI_ERRORCODE = re.compile(r"with errorcode (?P<code>-?\d{1,9})")
+_MPI_NAME = re.compile(r"Process name:\s*\[\[[\d,]+\],\s*(?P<task>\d{1,7})\]")
+_MPI_CODE = re.compile(r"Exit code:\s*(?P<code>-?\d{1,9})")
+_HYDRA = re.compile(
+    r"=\s+(?:RANK (?P<task>\d{1,7}) )?PID (?P<pid>\d{1,10}) RUNNING AT (?P<host>[\w.-]{1,200})"
+)
+_HYDRA_CODE = re.compile(r"=\s+(?:EXIT CODE|KILLED BY SIGNAL|EXIT STATUS):\s*(?P<code>-?\d{1,9})")
+_ORTE_LOST = re.compile(
+    r"ORTE has lost communication with a remote daemon|"
+    r"PRTE has lost communication with a remote daemon|"
+    r"ORTE daemon has unexpectedly failed after launch"
+)
+_STOPS = {"SIGINT": StopKind.INTERRUPT, "SIGTERM": StopKind.TERMINATED, "SIGHUP": StopKind.HANGUP}
+
+
+class LaunchersParser:
+    """Parser of launchers that are neither torchrun nor a scheduler."""
+
+    NAME: ClassVar[str] = "launchers"
+    NEEDLES: ClassVar[tuple[str, ...]] = (
+        "Killing subprocess",
+        "exits with return code",
+        "ssh exited with exit code",
+        "ain process received SIG",
+        "CalledProcessError",
+        "noticed that process rank",
+        "MPI_ABORT was invoked",
+        "Process name: [[",
+        "RUNNING AT",
+        "lost communication with a remote daemon",
+        "daemon has unexpectedly failed",
+    )
+    AFTER: ClassVar[int] = 4
+    SAMPLED: ClassVar[bool] = False
+
+    def __init__(self) -> None:
+        self._open: ProcessEnded | None = None
+
+    def feed(self, line: Line) -> Iterator[Event]:
+        """Say which process ended how; MPI's reports span lines."""
+        yield from _single(line)
+        yield from self._spanning(line)
+
+    def finish(self) -> Iterator[Event]:
+        """Say a report whose exit code never came."""
+        if self._open is not None:
+            yield self._open
+            self._open = None
+
+    def _spanning(self, line: Line) -> Iterator[Event]:
+        """Reports that name the process first and its exit code some lines later."""
+        text = line.text
+        opened = _MPI_ABORT.search(text) or _MPI_NAME.search(text) or _HYDRA.search(text)
+        if opened is not None:
+            yield from self.finish()
+            named = opened.groupdict()
+            pid, host, task = named.get("pid"), named.get("host"), named.get("task")
+            self._open = ProcessEnded(
+                **place(line),
+                reporter=Reporter.MPI,
+                task=None if task is None else int(task),
+                pid=None if pid is None else int(pid),
+                host=host,
+                exit_code=1,
+                reported_first=True,
+            )
+        code = _MPI_ERRORCODE.search(text) or _MPI_CODE.search(text) or _HYDRA_CODE.search(text)
+        if self._open is None or code is None:
+            return
+        number, exit_code = _hydra_exit(int(code["code"]), self._open)
+        opened_event, self._open = self._open, None
+        yield ProcessEnded(
+            source=opened_event.source,
+            origin=opened_event.origin,
+            at=opened_event.at,
+            reporter=Reporter.MPI,
+            task=opened_event.task,
+            pid=opened_event.pid,
+            host=opened_event.host,
+            signal=number,
+            exit_code=exit_code,
+            reported_first=True,
+        )
+
+
+def _hydra_exit(code: int, opened: ProcessEnded) -> tuple[int | None, int | None]:
+    """MPICH prints a bare signal number as exit code (`EXIT CODE: 9`, `KILLED BY SIGNAL: 9`)."""
+    if opened.pid is not None and code in (4, 6, 7, 8, 9, 11, 15):
+        return code, None
+    return split_exit(code)
+
+
+def _single(line: Line) -> Iterator[Event]:
+    """Reports of one line."""
+    for match in _KILLING.finditer(line.text):
+        yield ClosingSignal(**place(line), pid=int(match["pid"]), signal=15)
+    for match in _RETURN_CODE.finditer(line.text):
+        number, exit_code = split_exit(int(match["code"]))
+        yield ProcessEnded(
+            **place(line), reporter=Reporter.DEEPSPEED, signal=number, exit_code=exit_code
+        )
+    for match in _SSH.finditer(line.text):
+        number, exit_code = split_exit(int(match["code"]))
+        yield ProcessEnded(
+            **place(line),
+            reporter=Reporter.DEEPSPEED,
+            host=match["host"],
+            signal=number,
+            exit_code=exit_code,
+        )
+    stopped = _MAIN_SIGNAL.search(line.text)
+    if stopped is not None and stopped["signal"] in _STOPS:
+        yield StopSeen(**place(line), kind=_STOPS[stopped["signal"]])
+    yield from _commands(line)
+
+
+def _commands(line: Line) -> Iterator[Event]:
+    """Parents that started one command, and mpirun's notice of a signal."""
+    command = _COMMAND.search(line.text)
+    if command is not None:
+        number, exit_code = (
+            (signal_number(command["signal"]), None)
+            if command["signal"] is not None
+            else split_exit(int(command["code"]))
+        )
+        yield ProcessEnded(
+            **place(line), reporter=Reporter.SHELL, signal=number, exit_code=exit_code
+        )
+    for match in _MPI_SIGNAL.finditer(line.text):
+        yield ProcessEnded(
+            **place(line),
+            reporter=Reporter.MPI,
+            task=int(match["task"]),
+            pid=int(match["pid"]),
+            host=match["host"],
+            signal=int(match["signal"]),
+            reported_first=True,
+        )
+    if _ORTE_LOST.search(line.text):
+        yield StopSeen(**place(line), kind=StopKind.NODE_FAILED)

@@ -1,0 +1,339 @@
+"""From Python tracebacks, whole, interleaved or cut, to exceptions with their meaning.
+
+Reads::
+
+    [rank1]: Traceback (most recent call last):
+    [rank1]:   File "train.py", line 52, in <module>
+    [rank1]:     main()
+    [rank1]: ValueError: too many values to unpack (expected 2)
+
+and the forms that wrap it: `Exception in thread Thread-3 (_feed):`, `Process SpawnProcess-3:`,
+`-- Process 3 terminated with the following error:` (mp.spawn), `ray::Worker.step() (pid=830,
+ip=…)`, `Original Traceback` (a data loader's worker), exception groups (`  | ValueError: x`), rich
+boxes, loggers that repeat their prefix on every line, torchrun's table (`traceback : Traceback …`).
+
+Traps: ranks without a mark interleave line by line, so several tracebacks may be open in one
+stream and words may be glued (`FileNotFoundErrorFileNotFoundError: : …`); `SpawnProcess-3` and
+`DataLoader worker process 7` are no ranks; an exception in a thread leaves the process alive;
+`Exception ignored in` and tracebacks that a logger prints as a warning did not end anything; a
+dump of threads by faulthandler has frames but no exception.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+from unhang.model.events import Event, Frame, PythonException
+from unhang.model.ids import LocalRank, Rank
+from unhang.model.provenance import TEXT_LIMIT, Origin
+from unhang.model.time import Instant
+from unhang.parsers.base import place
+from unhang.parsers.vocabulary import python_text as text_of
+from unhang.parsers.vocabulary.exceptions import classify_exception
+from unhang.sources.line import Line
+
+_KEPT_FRAMES = 60
+_PATIENCE = 40
+"""Lines without any sign of a traceback after which an open one counts as cut."""
+_FEEDER = ("multiprocessing/queues.py", "_feed")
+
+
+@dataclass(slots=True)
+class _Open:
+    """A traceback whose last line has not come yet."""
+
+    first: Line
+    explicit: bool
+    prefix: str = ""
+    thread: str | None = None
+    process: str | None = None
+    handled: bool = False
+    origin: Origin | None = None
+
+
+@dataclass(slots=True)
+class _Context:
+    """What the lines above say about the next traceback."""
+
+    thread: str | None = None
+    process: str | None = None
+    handled: bool = False
+    origin: Origin | None = None
+
+
+@dataclass(slots=True)
+class _Stream:
+    """The text of one printer."""
+
+    open: list[_Open] = field(default_factory=list)
+    frames: list[Frame] = field(default_factory=list)
+    context: _Context = field(default_factory=_Context)
+    pending: PythonException | None = None
+    idle: int = 0
+    stack_only: bool = False
+    crowded: bool = False
+    """Several tracebacks were open at once: frames cannot be told apart."""
+    wants_message: bool = False
+    """The last line ended in a colon: the message is on the next one."""
+
+
+class TracebackParser:
+    """Parser of Python tracebacks."""
+
+    NAME: ClassVar[str] = "traceback"
+    NEEDLES: ClassVar[tuple[str, ...]] = (
+        "Traceback (most",
+        'File "',
+        "Error: ",
+        "Exception",
+        "KeyboardInterrupt",
+        "above exception",
+        "Process SpawnProcess-",
+        "Process ForkProcess-",
+        "Process Process-",
+        "terminated with the following",
+        "(local_rank:",
+    )
+    AFTER: ClassVar[int] = 24
+    SAMPLED: ClassVar[bool] = False
+
+    def __init__(self) -> None:
+        self._streams: dict[Origin, _Stream] = {}
+        self._table: tuple[Rank, LocalRank] | None = None
+
+    def feed(self, line: Line) -> Iterator[Event]:
+        """Take one line and say the exceptions that it completes."""
+        if line.gap:
+            yield from self.finish()
+        row = text_of.TABLE_RANK.search(line.text)
+        if row is not None:
+            self._table = Rank(int(row["rank"][:9])), LocalRank(int(row["local"][:9]))
+        stream = self._streams.setdefault(replace(line.origin, repeated=0), _Stream())
+        yield from self._step(stream, line)
+
+    def finish(self) -> Iterator[Event]:
+        """Say what waits for a follow-up, and the tracebacks whose last line is lost."""
+        for stream in self._streams.values():
+            yield from _flush(stream)
+            yield from _cut(stream)
+        self._streams.clear()
+
+    def _step(self, stream: _Stream, line: Line) -> Iterator[Event]:
+        text = line.text
+        header = text_of.HEADER.match(text) if "Traceback" in text else None
+        if header is not None:
+            yield from self._begin(stream, line, header["before"], header["original"] is not None)
+            return
+        frame = text_of.read_frame(text)
+        if frame is not None:
+            yield from _add_frame(stream, line, *frame)
+            return
+        if text_of.CHAINED.search(text):
+            if stream.pending is not None:
+                stream.pending = replace(stream.pending, chained=True)
+            yield from _flush(stream)
+            return
+        if _take_context(stream, text):
+            yield from _flush(stream)
+            return
+        yield from _take_text(stream, line)
+
+    def _begin(self, stream: _Stream, line: Line, before: str, original: bool) -> Iterator[Event]:
+        """A traceback begins."""
+        waits = stream.pending
+        if original and waits is not None and text_of.WRAPPED.search(waits.message):
+            where = text_of.WRAPPED.search(waits.message)
+            stream.pending = None
+            stream.context.process = where["where"] if where is not None else None
+        yield from _flush(stream)
+        marked = line.origin.rank is not None
+        if marked and stream.open:
+            yield from _cut(stream)
+        context, stream.context = stream.context, _Context()
+        in_table = text_of.TABLE_CELL.search(before) is not None
+        stream.open.append(
+            _Open(
+                first=line,
+                explicit=True,
+                prefix="" if in_table or text_of.PROCESS.search(before) else before.rstrip(" |+"),
+                thread=context.thread,
+                process=context.process,
+                handled=context.handled or text_of.is_mere_log(before),
+                origin=self._origin(line, before, in_table) or context.origin,
+            )
+        )
+        stream.idle, stream.stack_only = 0, False
+        stream.crowded = stream.crowded or len(stream.open) > 1
+
+    def _origin(self, line: Line, before: str, in_table: bool) -> Origin | None:
+        """Whose traceback it is where the text in front of it says so."""
+        if line.origin.rank is not None:
+            return None
+        if in_table and self._table is not None:
+            return replace(line.origin, rank=self._table[0], local_rank=self._table[1])
+        named = text_of.NAMED_RANK.search(before)
+        if named is None or text_of.OTHER_AXES.search(before):
+            return None
+        return replace(line.origin, rank=Rank(int((named["rank"] or named["tp"])[:9])))
+
+
+def _take_context(stream: _Stream, text: str) -> bool:
+    """Notice lines that announce whose traceback comes next."""
+    context = stream.context
+    thread = text_of.THREAD.search(text)
+    process = text_of.PROCESS.search(text)
+    spawned = text_of.SPAWNED.search(text)
+    if thread is not None:
+        context.thread = thread["name"].strip()
+    elif process is not None:
+        context.process = process["name"]
+    elif spawned is not None:
+        local = LocalRank(int(spawned["index"][:9]))
+        context.origin = Origin(local_rank=local)
+    elif text_of.IGNORED.search(text):
+        context.handled = True
+    elif text_of.NEVER_RETRIEVED.search(text):
+        context.thread = "asyncio"
+    elif text_of.STACK_ONLY.search(text):
+        stream.stack_only = True
+    else:
+        return False
+    return True
+
+
+def _add_frame(stream: _Stream, line: Line, before: str, frame: Frame) -> Iterator[Event]:
+    """Add a frame; one without a header opens a traceback whose head is cut."""
+    yield from _flush(stream)
+    if stream.stack_only:
+        return
+    if not stream.open:
+        context, stream.context = stream.context, _Context()
+        stream.open.append(
+            _Open(
+                first=line,
+                explicit=False,
+                prefix=before.rstrip(" |+"),
+                thread=context.thread,
+                process=context.process,
+                handled=context.handled or text_of.is_mere_log(before),
+                origin=context.origin,
+            )
+        )
+    stream.idle = 0
+    stream.frames.append(frame)
+    del stream.frames[:-_KEPT_FRAMES]
+
+
+def _take_text(stream: _Stream, line: Line) -> Iterator[Event]:
+    """A line that is neither header nor frame: a last line, a source line, or other output."""
+    if not stream.open:
+        yield from _outside(stream, line)
+        return
+    stream.idle += 1
+    text = text_of.strip_logger(line.text, stream.open[-1].prefix)
+    last = text_of.read_last_line(text, crowded=stream.crowded)
+    if last is None and text is not line.text:
+        last = text_of.read_last_line(line.text, crowded=stream.crowded)
+    if last is not None:
+        yield from _complete(stream, line, *last)
+        stream.wants_message = text.rstrip().endswith(":")
+    elif stream.idle > _PATIENCE:
+        yield from _cut(stream)
+
+
+def _outside(stream: _Stream, line: Line) -> Iterator[Event]:
+    """No traceback is open: the rest of a message, or a last line of its own."""
+    waits = stream.pending
+    if waits is not None and stream.wants_message and not waits.message and line.text.strip():
+        stream.wants_message = False
+        message = line.text.strip()[:TEXT_LIMIT]
+        kind = classify_exception(waits.exception, message, waits.frames)
+        stream.pending = replace(waits, message=message, kind=kind)
+        return
+    last = text_of.read_lone_last_line(line.text)
+    if last is None:
+        if line.text.strip():
+            stream.stack_only = False
+        return
+    yield from _flush(stream)
+    stream.open.append(_Open(first=line, explicit=False))
+    yield from _complete(stream, line, *last)
+
+
+def _complete(stream: _Stream, line: Line, name: str, message: str) -> Iterator[Event]:
+    """The last line has come: the exception waits only for a follow-up that chains it."""
+    yield from _flush(stream)
+    opened = stream.open.pop(0)
+    frames = tuple(stream.frames)
+    if not stream.open:
+        stream.frames.clear()
+        stream.crowded = False
+    stream.idle, stream.wants_message = 0, False
+    stream.pending = _exception(opened, line, name, message, frames)
+    task = text_of.RAY_TASK.search(message)
+    if task is not None:
+        stream.context.origin = Origin(
+            pid=int(task["pid"][:12]), host=task["ip"], actor=task["actor"]
+        )
+
+
+def _exception(
+    opened: _Open, line: Line, name: str, message: str, frames: tuple[Frame, ...]
+) -> PythonException:
+    fields = place(line)
+    fields["at"] = _earliest(opened.first.at, line.at)
+    fields["origin"] = _merge(line.origin, opened.origin)
+    return PythonException(
+        **fields,
+        kind=classify_exception(name, message, frames),
+        exception=name,
+        message=message[:TEXT_LIMIT],
+        frames=frames,
+        thread=opened.thread or _feeder_thread(frames),
+        process=opened.process,
+        handled=opened.handled,
+    )
+
+
+def _cut(stream: _Stream) -> Iterator[Event]:
+    """Give up waiting for last lines; a marked traceback with frames is still a failure."""
+    opened, frames = stream.open, tuple(stream.frames)
+    crowded = stream.crowded
+    stream.open, stream.frames, stream.idle, stream.crowded = [], [], 0, False
+    if crowded or len(opened) != 1 or not opened[0].explicit or len(frames) < 2:
+        return
+    yield _exception(opened[0], opened[0].first, "", "", frames)
+
+
+def _flush(stream: _Stream) -> Iterator[Event]:
+    """Say the exception that waited for a follow-up."""
+    if stream.pending is not None:
+        yield stream.pending
+        stream.pending = None
+
+
+def _feeder_thread(frames: tuple[Frame, ...]) -> str | None:
+    """A queue's feeder thread prints its traceback and goes on; the worker lives."""
+    if frames and frames[0].file.endswith(_FEEDER[0]) and frames[0].function == _FEEDER[1]:
+        return "QueueFeederThread"
+    return None
+
+
+def _earliest(first: Instant | None, last: Instant | None) -> Instant | None:
+    return last if first is None else first
+
+
+def _merge(printed: Origin, told: Origin | None) -> Origin:
+    """What the line's prefixes say, completed by what the text says."""
+    if told is None:
+        return printed
+    return replace(
+        printed,
+        rank=printed.rank if told.rank is None else told.rank,
+        local_rank=printed.local_rank if told.local_rank is None else told.local_rank,
+        host=printed.host if told.host is None else told.host,
+        pid=printed.pid if told.pid is None else told.pid,
+        actor=printed.actor if told.actor is None else told.actor,
+    )

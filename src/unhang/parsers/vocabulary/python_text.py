@@ -1,0 +1,130 @@
+"""What the lines of a Python traceback look like, in all the forms in which logs hold them.
+
+Every pattern searches, because loggers put text in front and ranks write into one line.
+"""
+
+from __future__ import annotations
+
+import re
+
+from unhang.model.events import Frame
+
+HEADER = re.compile(r"(?P<before>.*?)(?P<original>Original )?Traceback\s*\(most recent call last\)")
+FRAME = re.compile(
+    r'(?P<before>.*?)\bFile "(?P<file>[^"]{1,400})", line (?P<line>\d+)(?:, in (?P<function>\S+))?'
+)
+RICH_FRAME = re.compile(r"[│|]\s+(?P<file>\S+\.py):(?P<line>\d+)\s+in\s+(?P<function>[\w.<>]+)")
+DUMP_FRAME = re.compile(r'File "[^"]*", line \d+ in ')
+"""faulthandler: no comma before `in`; a dump of threads, no exception."""
+
+CHAINED = re.compile(
+    r"During handling of the above exception|The above exception was the direct cause"
+)
+THREAD = re.compile(r"Exception in thread (?P<name>[^:]{1,80}):?")
+PROCESS = re.compile(r"Process (?P<name>[\w.-]{1,60}-\d+(?::\d+)*):\s*$")
+IGNORED = re.compile(
+    r"Exception ignored (?:in|on)\b|--- Logging error ---|Error in sys\.excepthook"
+)
+NEVER_RETRIEVED = re.compile(r"Task exception was never retrieved|Exception in callback ")
+SPAWNED = re.compile(r"-- Process (?P<index>\d+) terminated with the following error")
+WRAPPED = re.compile(r"Caught \w+ in (?P<where>[^\n.]{1,80}?)\.?\s*$")
+"""`Caught KeyError in DataLoader worker process 7.`: the original traceback follows."""
+
+RAY_TASK = re.compile(
+    r"ray::(?P<actor>\w+)[\w.()]*\s*\(pid=(?P<pid>\d+)(?:,\s*ip=(?P<ip>[\w.:-]+))?"
+)
+TABLE_RANK = re.compile(r"\brank\s*:\s*(?P<rank>\d+)\s*\(local_rank:\s*(?P<local>\d+)\)")
+TABLE_CELL = re.compile(r"traceback\s*:\s*$")
+STACK_ONLY = re.compile(r"\bStack \(most recent call last\)|^Call stack:|most recent call first")
+
+NAMED_RANK = re.compile(r"\[?\b(?:rank|RANK|Rank)[\s:=]*(?P<rank>\d+)\b|\bTP(?P<tp>\d+)\]")
+OTHER_AXES = re.compile(r"\b(?:DP|PP|EP)\d+\b")
+
+_LEVEL = re.compile(r"\b(?:WARN(?:ING)?|INFO|DEBUG)\b", re.IGNORECASE)
+_BARS = re.compile(r"^[ \t]*[|+│][ \t|+│-]*")
+_SUFFIX = (
+    r"(?:Error|Exception|Interrupt|Exit|Expired|Timeout|Iteration|Failed|Failure|Died|"
+    r"Aborted|Mismatch|Group)"
+)
+_LAST = re.compile(
+    rf"^(?:[A-Za-z_]\w*\.)*(?P<name>_?[A-Z]\w*{_SUFFIX})(?P<inner>\(\w+\))?\s*(?::\s*(?P<text>.*))?$"
+)
+_LAST_DOTTED = re.compile(
+    r"^(?:[a-z_]\w*\.)+(?P<name>_?[A-Z]\w*|error|timeout)\s*(?::\s(?P<text>.*))?$"
+)
+_LAST_GLUED = re.compile(r"^(?P<name>[A-Z]\w{2,60}?(?:Error|Exception|Interrupt))(?P<text>\S.*)$")
+_LAST_ALONE = re.compile(
+    r"(?:^|[\])>|}]\s*)(?:[A-Za-z_]\w*\.)*"
+    r"(?P<name>_?[A-Z]\w*(?:Error|Exception)):\s+(?P<text>\S.*)$"
+    r"|^\s*(?P<bare>KeyboardInterrupt)\s*$"
+)
+_SHAPE = re.compile(r"\d")
+_DOUBLED = re.compile(r"(\w{4,60}?)\1+")
+_LONGEST = 4000
+"""Characters of a line that are looked at for its last line."""
+
+
+def read_frame(text: str) -> tuple[str, Frame] | None:
+    """The text before a frame line and the frame, or None."""
+    match = FRAME.match(text) if 'File "' in text else None
+    if match is None:
+        match = RICH_FRAME.search(text)
+        if match is None:
+            return None
+        return "", _frame(match)
+    if match["function"] is None and DUMP_FRAME.search(text):
+        return None
+    return match["before"], _frame(match)
+
+
+def _frame(match: re.Match[str]) -> Frame:
+    number = match["line"]
+    return Frame(
+        file=match["file"],
+        line=int(number) if len(number) < 9 else None,
+        function=(match["function"] or "").strip(),
+    )
+
+
+def read_last_line(text: str, *, crowded: bool = False) -> tuple[str, str] | None:
+    """Class name and message of the line that ends a traceback, or None.
+
+    Args:
+        text: the line without logger text.
+        crowded: several processes write into this stream, so names may be glued.
+    """
+    bare = _BARS.sub("", text[:_LONGEST]).strip()
+    match = _LAST.match(bare) or _LAST_DOTTED.match(bare)
+    if match is None and crowded:
+        match = _LAST_GLUED.match(bare)
+    if match is None or match["name"].endswith("Warning"):
+        return None
+    name, message = match["name"], (match["text"] or "").strip()
+    doubled = _DOUBLED.fullmatch(name) if crowded else None
+    name = name if doubled is None else doubled[1]
+    return name, message.removeprefix(name).lstrip(": ").strip()
+
+
+def read_lone_last_line(text: str) -> tuple[str, str] | None:
+    """Class name and message of a last line whose traceback is lost: stricter than inside one."""
+    match = _LAST_ALONE.search(text[:_LONGEST])
+    if match is None:
+        return None
+    if match["bare"] is not None:
+        return match["bare"], ""
+    return match["name"], match["text"].strip()
+
+
+def strip_logger(text: str, prefix: str) -> str:
+    """Take off what a logger put in front of the traceback's first line; digits may differ."""
+    if not prefix:
+        return text
+    head = text[: len(prefix)]
+    if head == prefix or _SHAPE.sub("0", head) == _SHAPE.sub("0", prefix):
+        return text[len(prefix) :]
+    return text
+
+
+def is_mere_log(prefix: str) -> bool:
+    """Whether a logger printed it below the level of errors: the program went on."""
+    return _LEVEL.search(prefix) is not None
