@@ -4,8 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 CORE := $(VENV)/.core
 DEV := $(VENV)/.dev
+SCORE := PYTHONPATH=tools $(BIN)/python -m score
 
-.PHONY: help demo setup test check lint types contracts score bench docs clean
+.PHONY: help demo setup test check lint types contracts score gate bench docs clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-10s %s\n", $$1, $$2}'
@@ -41,8 +42,14 @@ contracts: $(DEV)
 check: lint types contracts ## lint, types, import contracts and the tests that start no job
 	$(BIN)/pytest -m 'not integration' -n 2
 
-test: check ## everything that CI runs
+test: check gate ## everything that CI runs
 	$(BIN)/pytest -m integration
+
+score: $(DEV) ## judge all labelled jobs and write docs/accuracy.md
+	$(SCORE) --write docs/accuracy.md
+
+gate: $(DEV) ## every labelled job of this project is judged right
+	$(SCORE) --corpus own --gate
 
 clean: ## remove the environment and caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

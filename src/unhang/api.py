@@ -51,6 +51,7 @@ def _verdict(incident: Incident) -> Diagnosis:
         story=tell(incident),
         collect_next=advise(incident, diagnosis),
         problems=judgement.problems,
+        fired=tuple(dict.fromkeys(finding.rule for finding in judgement.findings)),
         missing_facts=judgement.missing_facts,
     )
 

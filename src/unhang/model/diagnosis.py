@@ -99,6 +99,7 @@ class Diagnosis:
 
     Attributes:
         earlier: verdicts on earlier incarnations, oldest first; this one is the last failed.
+        fired: codes of all rules that said something, locating ones too, in their order.
         missing_facts: rule codes that could not run, with the names of the facts they lacked.
     """
 
@@ -125,4 +126,5 @@ class Diagnosis:
     incarnation: int = 0
     incarnations: int = 1
     earlier: tuple[Diagnosis, ...] = ()
+    fired: tuple[str, ...] = ()
     missing_facts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

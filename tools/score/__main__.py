@@ -1,0 +1,82 @@
+"""`make score`: judge every labelled job, print what is not right, write the page of figures."""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from score import report
+from score.corpus import Case, Corpus, find_corpora
+from score.marks import Mark, mark
+from score.verdicts import judge_all
+
+_REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code: 1 when the gate is not passed."""
+    options = _options(arguments)
+    corpora = find_corpora(_REPOSITORY, options.external)
+    chosen = [c for c in corpora if options.corpus in (None, c.key)]
+    cases = [case for corpus in chosen for case in corpus.cases() if _wanted(case, options.only)]
+    verdicts = judge_all([c.inputs for c in cases], options.processes, options.limit)
+    marks = [mark(case, verdict) for case, verdict in zip(cases, verdicts, strict=True)]
+    by_corpus = {c.key: [m for m in marks if m.case.corpus == c.key] for c in chosen}
+
+    page = report.page(by_corpus, chosen)
+    print(page)
+    print(report.misses(marks))
+    if options.json is not None:
+        options.json.write_text(report.to_json(marks) + "\n", encoding="utf-8")
+    if options.write is not None:
+        _write(options.write, page, complete=_complete(by_corpus, corpora, options.only))
+    return 1 if options.gate and not _passes(marks) else 0
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="score", description=__doc__)
+    parser.add_argument("--only", metavar="PATTERN", help="cases whose name matches (with * and ?)")
+    parser.add_argument("--corpus", choices=("own", "threads", "logs"), help="one corpus only")
+    parser.add_argument(
+        "--external",
+        type=Path,
+        default=Path(os.environ.get("UNHANG_CORPORA", _REPOSITORY.parent / "shared")),
+        help="folder of the external corpora (UNHANG_CORPORA); they may be absent",
+    )
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--limit", type=float, default=60.0, help="seconds for each job")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all marks")
+    parser.add_argument("--write", type=Path, metavar="PAGE", help="write the page of figures")
+    parser.add_argument(
+        "--gate", action="store_true", help="fail unless every job of the project is judged right"
+    )
+    return parser.parse_args(arguments)
+
+
+def _wanted(case: Case, pattern: str | None) -> bool:
+    return pattern is None or fnmatch.fnmatchcase(case.name, f"*{pattern}*")
+
+
+def _passes(marks: Sequence[Mark]) -> bool:
+    own = [m for m in marks if m.case.corpus == "own"]
+    return len(own) > 0 and all(m.perfect for m in own)
+
+
+def _complete(marks: dict[str, list[Mark]], corpora: Sequence[Corpus], pattern: str | None) -> bool:
+    return pattern is None and all(len(marks.get(c.key, ())) > 0 for c in corpora)
+
+
+def _write(path: Path, page: str, *, complete: bool) -> None:
+    """The page is replaced by a full run only: a partial one would drop figures."""
+    if complete:
+        path.write_text(page, encoding="utf-8")
+    else:
+        print(f"{path} is left as it is: not all corpora were judged", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,137 @@
+"""Prints marks: a Markdown page of tables, a list of everything that is not right, JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+
+from score.corpus import Corpus
+from score.marks import Mark, Result
+from score.tables import (
+    Table,
+    by_cause,
+    by_rule,
+    by_source,
+    by_strength,
+    calibration,
+    summarise,
+)
+
+_SEVERITY = (
+    Result.BROKEN,
+    Result.FALSE_BLAME,
+    Result.WRONG,
+    Result.ALL_CLEAR,
+    Result.MISSED,
+    Result.RIGHT,
+)
+
+_INTRODUCTION = """# Accuracy
+
+This page is written by `make score`: every number is measured, none is edited by hand.
+
+Each labelled job is judged from its files alone. A label lists every answer that a fair judge
+may give (`accept`) and those that would be false blame (`must_not`). *False blame weighs more
+than a miss*: where the files do not suffice, the right answer is "undetermined" or "located",
+with advice on what to collect. The scenarios of this project were written from the mechanisms and
+message formats, the external sets come from public failures and were used to find mistakes: treat
+the figures as an upper bound for logs of a kind never seen.
+"""
+
+
+def page(marks: Mapping[str, Sequence[Mark]], corpora: Iterable[Corpus]) -> str:
+    """The Markdown page. It holds no times and no paths: the same code writes the same page."""
+    present = [c for c in corpora if marks.get(c.key)]
+    everything = [m for c in present for m in marks[c.key]]
+    parts = [_INTRODUCTION, "## Summary\n", _markdown(_summary(marks, present))]
+    for table in (calibration(everything), by_strength(everything), by_rule(everything)):
+        parts += [f"## {table.title}\n", _markdown(table)]
+    for corpus in present:
+        found = marks[corpus.key]
+        parts += [f"## By cause: {corpus.title}\n", _markdown(by_cause(found))]
+        if corpus.key == "logs":
+            parts += [f"## By source: {corpus.title}\n", _markdown(by_source(found))]
+    return "\n".join(parts)
+
+
+def misses(marks: Iterable[Mark]) -> str:
+    """Everything that is not as its label has it, worst first, one short block each."""
+    wrong = sorted(
+        (m for m in marks if not m.perfect),
+        key=lambda m: (_SEVERITY.index(m.result), m.case.corpus, m.case.name),
+    )
+    return "\n".join(_block(m) for m in wrong)
+
+
+def to_json(marks: Iterable[Mark]) -> str:
+    """All marks for other programs, in the order of their names."""
+    return json.dumps([_record(m) for m in marks], indent=1)
+
+
+def _summary(marks: Mapping[str, Sequence[Mark]], corpora: Sequence[Corpus]) -> Table:
+    columns = [summarise(marks[c.key]) for c in corpora]
+    rows: list[tuple[object, ...]] = [("jobs", *(len(marks[c.key]) for c in corpora))]
+    for index, (name, _) in enumerate(columns[0] if columns else []):
+        rows.append((name, *(column[index][1] for column in columns)))
+    return Table("Summary", ("", *(c.title for c in corpora)), tuple(rows))
+
+
+def _markdown(table: Table) -> str:
+    lines = ["| " + " | ".join(table.head) + " |", "|" + "---|" * len(table.head)]
+    lines += ["| " + " | ".join(str(cell) for cell in row) + " |" for row in table.rows]
+    return "\n".join(lines) + "\n"
+
+
+def _block(m: Mark) -> str:
+    case, verdict = m.case, m.verdict
+    label = m.result.value if m.result is not Result.RIGHT else "right, but"
+    lines = [f"{label:12} {case.corpus}/{case.name}"]
+    expected = ", ".join(sorted(case.accept))
+    got = verdict.error or verdict.cause or verdict.outcome
+    strength = "" if verdict.strength is None else f" {verdict.strength} {verdict.confidence:.2f}"
+    lines.append(f"             expected {expected}; got {got}{strength}")
+    if m.complaints:
+        lines.append(f"             {'; '.join(m.complaints)}")
+    if verdict.candidates:
+        named = (f"{c.cause} {c.strength} [{' '.join(c.rules)}]" for c in verdict.candidates[:4])
+        lines.append(f"             candidates {', '.join(named)}")
+    if verdict.fired:
+        lines.append(f"             fired {' '.join(verdict.fired)}")
+    lines += [f"             problem {problem}" for problem in verdict.problems[:3]]
+    return "\n".join(lines)
+
+
+def _record(m: Mark) -> dict[str, object]:
+    case, verdict = m.case, m.verdict
+    return {
+        "corpus": case.corpus,
+        "name": case.name,
+        "result": m.result.value,
+        "perfect": m.perfect,
+        "complaints": list(m.complaints),
+        "accept": sorted(case.accept),
+        "must_not": sorted(case.must_not),
+        "expected_culprits": None if case.culprits is None else sorted(case.culprits),
+        "suffices": case.suffices,
+        "healthy": case.healthy,
+        "outcome": verdict.outcome,
+        "cause": verdict.cause,
+        "confidence": verdict.confidence,
+        "strength": verdict.strength,
+        "culprits": sorted(verdict.culprits),
+        "contested": m.contested,
+        "candidates": [
+            {
+                "cause": c.cause,
+                "confidence": c.confidence,
+                "strength": c.strength,
+                "culprits": sorted(c.culprits),
+                "rules": list(c.rules),
+            }
+            for c in verdict.candidates
+        ],
+        "fired": list(verdict.fired),
+        "collect": verdict.collect,
+        "error": verdict.error,
+        "seconds": round(verdict.seconds, 3),
+    }

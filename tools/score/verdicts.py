@@ -1,0 +1,119 @@
+"""Runs the judge on one job, in a process of its own with a time limit."""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+_PRELOADED = ["unhang.api", "score.verdicts"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stated:
+    """One candidate cause, as the judge states it."""
+
+    cause: str
+    confidence: float
+    strength: str
+    culprits: frozenset[int]
+    rules: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What counts of a diagnosis.
+
+    Attributes:
+        fired: codes of all rules that said something, locating ones too.
+        collect: pieces of advice on what to collect next.
+        problems: files and rules that gave up.
+        error: why there is no verdict: an exception, or the time limit.
+    """
+
+    outcome: str = "none"
+    cause: str | None = None
+    confidence: float = 0.0
+    strength: str | None = None
+    culprits: frozenset[int] = frozenset()
+    phase: str | None = None
+    candidates: tuple[Stated, ...] = ()
+    fired: tuple[str, ...] = ()
+    collect: int = 0
+    problems: tuple[str, ...] = ()
+    error: str | None = None
+    seconds: float = 0.0
+
+
+def judge_all(inputs: Iterable[Path], processes: int, limit_s: float) -> Iterator[Verdict]:
+    """Judge jobs side by side; the verdicts come in the order of the inputs."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(_PRELOADED)
+
+    def judge(path: Path) -> Verdict:
+        started = time.perf_counter()
+        receiver, sender = context.Pipe(duplex=False)
+        process = context.Process(target=_send_verdict, args=(path, sender))
+        process.start()
+        sender.close()
+        verdict = _receive(receiver, limit_s)
+        process.kill()
+        process.join()
+        if verdict.error is not None:
+            return Verdict(error=verdict.error, seconds=time.perf_counter() - started)
+        return verdict
+
+    with ThreadPoolExecutor(processes) as pool:
+        yield from pool.map(judge, inputs)
+
+
+def judge_here(path: Path) -> Verdict:
+    """Judge one job in this process."""
+    from unhang.api import diagnose
+
+    started = time.perf_counter()
+    found = diagnose(str(path))
+    return Verdict(
+        outcome=found.outcome.value,
+        cause=None if found.cause is None else found.cause.value,
+        confidence=found.confidence,
+        strength=None if found.strength is None else found.strength.value,
+        culprits=frozenset(int(r) for r in found.culprits),
+        phase=None if found.phase is None else found.phase.value,
+        candidates=tuple(
+            Stated(
+                cause=c.cause.value,
+                confidence=c.confidence,
+                strength=c.strength.value,
+                culprits=frozenset(int(r) for r in c.culprits),
+                rules=c.rules,
+            )
+            for c in found.candidates
+        ),
+        fired=found.fired,
+        collect=len(found.collect_next),
+        problems=tuple(f"{p.component}: {p.message}" for p in found.problems),
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _receive(receiver: Connection, limit_s: float) -> Verdict:
+    if not receiver.poll(limit_s):
+        return Verdict(error=f"no verdict within {limit_s:.0f} s")
+    try:
+        verdict = receiver.recv()
+    except EOFError:
+        return Verdict(error="the judge's process died")
+    assert isinstance(verdict, Verdict)
+    return verdict
+
+
+def _send_verdict(path: Path, sender: Connection) -> None:
+    try:
+        sender.send(judge_here(path))
+    except Exception as error:
+        sender.send(Verdict(error=f"{type(error).__name__}: {error}"))
