@@ -3,29 +3,47 @@
 from __future__ import annotations
 
 from unhang.parsers.base import Parser
+from unhang.parsers.desync_report import DesyncReportParser
+from unhang.parsers.device_guess import DeviceGuessParser
+from unhang.parsers.dumps import DumpsParser
 from unhang.parsers.elastic import ElasticParser
 from unhang.parsers.endings import EndingsParser
 from unhang.parsers.fatal_signals import FatalSignalsParser
+from unhang.parsers.gloo import GlooParser
 from unhang.parsers.kubernetes import KubernetesParser
 from unhang.parsers.launchers import LaunchersParser
+from unhang.parsers.membership import MembershipParser
+from unhang.parsers.model_mismatch import ModelMismatchParser
 from unhang.parsers.ray_actors import RayActorsParser
 from unhang.parsers.slurm import SlurmParser
 from unhang.parsers.spawn import SpawnParser
 from unhang.parsers.stops import StopsParser
+from unhang.parsers.store import StoreParser
+from unhang.parsers.torch_version import TorchVersionParser
 from unhang.parsers.traceback import TracebackParser
 from unhang.parsers.watchdog import WatchdogParser
+from unhang.parsers.wrapper import WrapperParser
 
 PARSERS: tuple[type[Parser], ...] = (
+    DesyncReportParser,
+    DeviceGuessParser,
+    DumpsParser,
     ElasticParser,
     EndingsParser,
     FatalSignalsParser,
+    GlooParser,
     KubernetesParser,
     LaunchersParser,
+    MembershipParser,
+    ModelMismatchParser,
     RayActorsParser,
     SlurmParser,
     SpawnParser,
     StopsParser,
+    StoreParser,
+    TorchVersionParser,
     TracebackParser,
     WatchdogParser,
+    WrapperParser,
 )
 """Every parser, in alphabetical order of module."""

@@ -1,0 +1,47 @@
+"""From torch's warning about a barrier without a device to the GPU that it guesses.
+
+Reads (torch 1.8 to 2.8)::
+
+    [PG ID 0 PG GUID 0 Rank 1]  using GPU 0 to perform barrier as devices used by this process are
+        currently unknown. This can potentially cause a hang if …
+
+Traps: the rank in the prefix counts within the group; torch 2.9 and later ("Guessing device ID
+based on global rank") name no GPU, so nothing is said of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import ClassVar
+
+from unhang.model.events import DeviceGuessed, Event
+from unhang.model.ids import Rank
+from unhang.parsers.base import LineParser, place
+from unhang.parsers.vocabulary.groups import find_speaker
+from unhang.sources.line import Line
+
+_GUESS = re.compile(
+    r"using\s*GPU\s*(?P<device>\d{1,4})\s*(?:to\s*perform\s*barrier\s*)?as\s*(?:the\s*)?device"
+    r"|[Uu]sing\s*GPU\s*(?P<other_device>\d{1,4})\s*to\s*perform\s*barrier"
+)
+
+
+class DeviceGuessParser(LineParser):
+    """Parser of the barrier's device guess."""
+
+    NAME: ClassVar[str] = "device_guess"
+    NEEDLES: ClassVar[tuple[str, ...]] = ("using GPU", "Using GPU")
+
+    def feed(self, line: Line) -> Iterator[Event]:
+        """Say which GPU is guessed for which rank."""
+        for match in _GUESS.finditer(line.text):
+            speaker = find_speaker(line.text, match.start())
+            rank = line.origin.rank
+            if rank is None and speaker.rank is not None:
+                rank = Rank(int(speaker.rank))
+            yield DeviceGuessed(
+                **place(line),
+                device=int(match["device"] or match["other_device"]),
+                group_rank=rank,
+            )
