@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import importlib
 
 from unhang.model.diagnosis import Diagnosis
-from unhang.reporters.json import render as render_json
+from unhang.reporters.style import PLAIN, Style
 
-REPORTERS: dict[str, Callable[[Diagnosis], str]] = {"json": render_json}
-"""Every form by the name that `--format` takes."""
+REPORTERS: dict[str, str] = {
+    "terminal": "unhang.reporters.terminal",
+    "json": "unhang.reporters.json",
+    "markdown": "unhang.reporters.markdown",
+}
+"""Every form by the name that `--format` takes; its module has a function `render`."""
+
+
+def render(diagnosis: Diagnosis, form: str, style: Style = PLAIN) -> str:
+    """Return `diagnosis` in one of the forms, without a line end.
+
+    The form's module is loaded only now: the terminal report needs rich, the others do not.
+
+    Raises:
+        KeyError: no such form.
+    """
+    text: str = importlib.import_module(REPORTERS[form]).render(diagnosis, style)
+    return text

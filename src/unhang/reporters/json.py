@@ -1,25 +1,184 @@
-"""From a diagnosis to the JSON contract `unhang.diagnosis/1`."""
+"""From a diagnosis to the JSON contract `unhang.diagnosis/1`.
+
+The contract is published as a JSON Schema, `schemas/diagnosis-1.json` beside this module. Within
+one version of it fields are only added. Ranks that are held up may be thousands and are printed as
+ranges (`"0-2,4-511"`); culprits are few and are a list of numbers.
+"""
 
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterable
 
-from unhang.model.diagnosis import Diagnosis
+from unhang.model.diagnosis import Candidate, Diagnosis, Fix, RejectedAdvice, StoryItem
+from unhang.model.finding import Collect
 from unhang.model.ids import format_ranks
-from unhang.reporters.catalogue import write
+from unhang.model.incident import Call
+from unhang.model.provenance import Message, Provenance
+from unhang.reporters.catalogue import sentence
+from unhang.reporters.shown_call import ShownCall
+from unhang.reporters.style import PLAIN, Style
+
+SCHEMA = "unhang.diagnosis/1"
+
+_UNSAFE = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Characters that act on a terminal, or that cannot be encoded; JSON allows them raw."""
 
 
-def render(diagnosis: Diagnosis) -> str:
+def render(diagnosis: Diagnosis, style: Style = PLAIN) -> str:
     """Return the JSON text, without a line end."""
-    return json.dumps(
-        {
-            "schema": "unhang.diagnosis/1",
-            "outcome": diagnosis.outcome.value,
-            "cause": None if diagnosis.cause is None else diagnosis.cause.value,
-            "confidence": diagnosis.confidence,
-            "culprits": sorted(diagnosis.culprits),
-            "victims": format_ranks(diagnosis.victims),
-            "summary": write(diagnosis.summary),
+    return dumps(as_dict(diagnosis, style.language))
+
+
+def dumps(value: object) -> str:
+    """Write JSON that people can read, and that does nothing to a terminal."""
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def as_dict(diagnosis: Diagnosis, language: str = "en") -> dict[str, object]:
+    """Return the contract as plain data."""
+    return {"schema": SCHEMA, **_Writer(language).verdict(diagnosis)}
+
+
+class _Writer:
+    """Turns the nouns of a diagnosis into plain data, with sentences in one language."""
+
+    def __init__(self, language: str) -> None:
+        self._language = language
+
+    def verdict(self, d: Diagnosis) -> dict[str, object]:
+        """Everything but the name of the schema."""
+        return {
+            "outcome": d.outcome.value,
+            "cause": None if d.cause is None else d.cause.value,
+            "confidence": round(d.confidence, 3),
+            "strength": None if d.strength is None else d.strength.value,
+            "culprits": sorted(d.culprits),
+            "culprit_hosts": sorted(d.culprit_hosts),
+            "victims": format_ranks(d.victims),
+            "phase": None if d.phase is None else d.phase.value,
+            "call": None if d.call is None else _call(d.call),
+            "summary": self._text(d.summary),
+            "story": [self._step(item) for item in d.story],
+            "candidates": [self._candidate(c) for c in d.candidates],
+            "fixes": [self._fix(fix) for fix in d.fixes],
+            "advice_rejected": [self._rejected(advice) for advice in d.advice_rejected],
+            "collect_next": [self._collect(collect) for collect in d.collect_next],
+            **_basis(d),
+            "incarnation": d.incarnation,
+            "incarnations": d.incarnations,
+            "earlier": [self.verdict(earlier) for earlier in d.earlier],
+        }
+
+    def _text(self, message: Message) -> str:
+        return sentence(message, self._language)
+
+    def _step(self, item: StoryItem) -> dict[str, object]:
+        return {
+            "at": item.at,
+            "ranks": format_ranks(item.ranks),
+            "what": self._text(item.what),
+            "evidence": _source(item.evidence),
+        }
+
+    def _candidate(self, candidate: Candidate) -> dict[str, object]:
+        against = candidate.against
+        return {
+            "cause": candidate.cause.value,
+            "confidence": round(candidate.confidence, 3),
+            "strength": candidate.strength.value,
+            "culprits": sorted(candidate.culprits),
+            "culprit_hosts": sorted(candidate.culprit_hosts),
+            "phase": None if candidate.phase is None else candidate.phase.value,
+            "claim": self._text(candidate.claim),
+            "why": self._text(candidate.why),
+            "against": None if against is None else self._text(against),
+            "rules": list(candidate.rules),
+            "evidence": [_source(p) for p in candidate.evidence],
+        }
+
+    def _fix(self, fix: Fix) -> dict[str, object]:
+        return {
+            "title": self._text(fix.title),
+            "kind": fix.kind.value,
+            "framework": fix.framework,
+            "where": fix.where,
+            "patch": fix.patch,
+            "reaches": fix.reaches,
+            "risk": self._text(fix.risk),
+            "verify": self._text(fix.verify),
+        }
+
+    def _rejected(self, advice: RejectedAdvice) -> dict[str, object]:
+        return {
+            "setting": advice.setting,
+            "found_in": advice.found_in,
+            "reason": self._text(advice.reason),
+        }
+
+    def _collect(self, collect: Collect) -> dict[str, object]:
+        return {
+            "what": self._text(collect.what),
+            "how": self._text(collect.how),
+            "decides": self._text(collect.decides),
+        }
+
+
+def _basis(d: Diagnosis) -> dict[str, object]:
+    """What the verdict rests on: coverage, problems, versions, cost."""
+    return {
+        "coverage": {
+            "world_size": d.coverage.world_size,
+            "ranks_seen": format_ranks(d.coverage.ranks_seen),
+            "ranks_silent": format_ranks(d.coverage.ranks_silent),
+            "lines_dropped": d.coverage.lines_dropped,
+            "sources": dict(d.coverage.sources),
         },
-        indent=1,
-    )
+        "problems": [
+            {"artifact": p.artifact, "component": p.component, "message": p.message}
+            for p in d.problems
+        ],
+        "versions": {name: _known(version) for name, version in d.versions.items()},
+        "framework": None if d.framework is None else _named(d.framework),
+        "missing_facts": {code: list(facts) for code, facts in d.missing_facts.items()},
+        "stats": {
+            "files": d.stats.files,
+            "bytes": d.stats.size_bytes,
+            "events": d.stats.events,
+            "seconds": round(d.stats.seconds, 3),
+        },
+    }
+
+
+def _known(version: tuple[str, str]) -> dict[str, str]:
+    return {"value": version[0], "basis": version[1]}
+
+
+def _named(framework: tuple[str, str]) -> dict[str, str]:
+    return {"name": framework[0], "basis": framework[1]}
+
+
+def _source(source: Provenance) -> dict[str, object]:
+    return {"artifact": source.artifact, "line": source.line, "text": source.text}
+
+
+def _call(call: Call) -> dict[str, object]:
+    shown = ShownCall.of(call)
+    return {
+        "op": shown.op,
+        "seq": shown.seq,
+        "group": shown.group,
+        "group_ranks": _ranges(call.members),
+        "numel_in": shown.numel_in,
+        "numel_out": shown.numel_out,
+        "timeout_ms": shown.timeout_ms,
+        "elapsed_ms": shown.elapsed_ms,
+        "joined": format_ranks(call.joined),
+        "absent": format_ranks(call.absent),
+    }
+
+
+def _ranges(ranks: Iterable[int] | None) -> str | None:
+    return None if ranks is None else format_ranks(ranks)

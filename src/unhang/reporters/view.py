@@ -1,0 +1,343 @@
+"""From a diagnosis to what a page shows: plain words, already harmless, in one language.
+
+Both readers' reports (terminal, Markdown) are made in two steps: `view` decides what is said and
+how much of it, and tests compare its data; rendering only sets it.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from unhang.model.diagnosis import Candidate, Diagnosis, Fix, Outcome
+from unhang.model.finding import Collect
+from unhang.model.incident import Call
+from unhang.model.provenance import Message, Provenance
+from unhang.reporters.catalogue import sentence, sentences, write
+from unhang.reporters.printable import block, one_line
+from unhang.reporters.shown_call import ShownCall
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How many of each a page shows; the JSON report has all."""
+
+    evidence: int
+    story: int
+    fixes: int
+    patch_lines: int
+    collect: int
+    others: int
+    problems: int
+    earlier: int
+
+
+SCREEN = Limits(
+    evidence=4, story=8, fixes=3, patch_lines=10, collect=3, others=2, problems=3, earlier=3
+)
+"""One screen."""
+
+PAGE = Limits(
+    evidence=12, story=30, fixes=10, patch_lines=60, collect=10, others=10, problems=10, earlier=10
+)
+"""A page that scrolls."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """A label and what it says."""
+
+    label: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quote:
+    """A line of an artifact; `place` is `file:line`."""
+
+    place: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One step of the story; `at` and `who` may be empty."""
+
+    at: str
+    who: str
+    what: str
+    place: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remedy:
+    """One thing to do."""
+
+    title: str
+    kind: str
+    where: str
+    patch: tuple[str, ...]
+    notes: tuple[Fact, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Errand:
+    """Something to collect, how, and what it decides."""
+
+    what: str
+    how: str
+    decides: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """A report in words. Empty texts and tuples are not shown."""
+
+    outcome: Outcome
+    badge: str
+    cause: str
+    meaning: str
+    summary: str
+    facts: tuple[Fact, ...]
+    why: str
+    against: str
+    evidence: tuple[Quote, ...]
+    story: tuple[Step, ...]
+    fixes: tuple[Remedy, ...]
+    rejected: tuple[Fact, ...]
+    collect: tuple[Errand, ...]
+    others: tuple[Fact, ...]
+    unseen: tuple[str, ...]
+    problems: tuple[str, ...]
+    earlier: tuple[str, ...]
+    footer: tuple[str, ...]
+
+
+def view(diagnosis: Diagnosis, language: str, limits: Limits) -> View:
+    """Say `diagnosis` in words of `language`, within `limits`."""
+    return _Writer(diagnosis, language, limits).view()
+
+
+class _Writer:
+    """Writes one diagnosis; holds what all sections need."""
+
+    def __init__(self, diagnosis: Diagnosis, language: str, limits: Limits) -> None:
+        self._diagnosis = diagnosis
+        self._language = language
+        self._limits = limits
+        self._folder = _common_folder(_artifacts(diagnosis))
+
+    def view(self) -> View:
+        diagnosis, limits = self._diagnosis, self._limits
+        leading = _leading(diagnosis)
+        return View(
+            outcome=diagnosis.outcome,
+            badge=self.say(f"outcome.{diagnosis.outcome.value}"),
+            cause="" if diagnosis.cause is None else diagnosis.cause.value,
+            meaning="" if diagnosis.cause is None else self.say(f"cause.{diagnosis.cause.value}"),
+            summary=self.sentence(diagnosis.summary),
+            facts=tuple(self._facts()),
+            why="" if leading is None else self.sentence(leading.why),
+            against="" if leading is None else self.optional(leading.against),
+            evidence=() if leading is None else self._quotes(leading.evidence),
+            story=self._story(),
+            fixes=tuple(self._remedy(fix) for fix in diagnosis.fixes[: limits.fixes]),
+            rejected=tuple(
+                Fact(label=one_line(f"{r.setting} ({r.found_in})"), text=self.sentence(r.reason))
+                for r in diagnosis.advice_rejected
+            ),
+            collect=tuple(self._errand(c) for c in diagnosis.collect_next[: limits.collect]),
+            others=tuple(self._others(leading)),
+            unseen=tuple(self._unseen()),
+            problems=tuple(self._problems()),
+            earlier=tuple(self._earlier()),
+            footer=tuple(self._footer(leading)),
+        )
+
+    def say(self, key: str, **values: object) -> str:
+        return one_line(write(Message(key=key, values=values), self._language))
+
+    def sentence(self, message: Message) -> str:
+        return one_line(sentence(message, self._language))
+
+    def optional(self, message: Message | None) -> str:
+        return "" if message is None else self.sentence(message)
+
+    def _facts(self) -> Iterable[Fact]:
+        diagnosis = self._diagnosis
+        if diagnosis.culprits or diagnosis.culprit_hosts:
+            yield self._fact("culprit", self._culprits(diagnosis))
+        if diagnosis.victims:
+            yield self._fact("waiting", self.say("fact.waiting", ranks=diagnosis.victims))
+        if diagnosis.phase is not None:
+            yield self._fact("phase", self.say(f"phase.{diagnosis.phase.value}"))
+        if diagnosis.call is not None:
+            yield self._fact("call", self._call(diagnosis.call))
+        if diagnosis.cause is not None and diagnosis.strength is not None:
+            text = self.say(
+                "fact.confidence",
+                percent=round(diagnosis.confidence * 100),
+                strength=self.say(f"strength.{diagnosis.strength.value}"),
+            )
+            yield self._fact("confidence", text)
+
+    def _fact(self, name: str, text: str) -> Fact:
+        return Fact(label=self.say(f"label.{name}"), text=text)
+
+    def _culprits(self, diagnosis: Diagnosis) -> str:
+        hosts = ", ".join(sorted(diagnosis.culprit_hosts))
+        if not diagnosis.culprits:
+            return self.say("fact.culprit_hosts", hosts=hosts)
+        key = "fact.culprit_on_hosts" if hosts else "fact.culprit"
+        return self.say(key, ranks=diagnosis.culprits, hosts=hosts)
+
+    def _call(self, call: Call) -> str:
+        shown = ShownCall.of(call)
+        values = {
+            "op": call.ops or None,
+            "seq": shown.seq,
+            "group": shown.group,
+            "numel": shown.numel_in,
+            "elapsed": shown.elapsed_ms,
+            "timeout": shown.timeout_ms,
+        }
+        keys = ["fact.call" if shown.seq is None else "fact.call_seq"]
+        if shown.group is not None:
+            keys.append("fact.call_group")
+        if shown.numel_in is not None and len(call.ops) == 1:
+            keys.append("fact.call_numel")
+        if shown.timeout_ms is not None:
+            known = shown.elapsed_ms is not None
+            keys.append("fact.call_gave_up" if known else "fact.call_limit")
+        texts = (write(Message(key=key, values=values), self._language) for key in keys)
+        return one_line("".join(texts))
+
+    def _quotes(self, evidence: Sequence[Provenance]) -> tuple[Quote, ...]:
+        unique = list(dict.fromkeys(evidence))[: self._limits.evidence]
+        return tuple(Quote(place=self._place(p), text=one_line(p.text)) for p in unique)
+
+    def _place(self, source: Provenance) -> str:
+        name = source.artifact
+        if self._folder:
+            name = name.removeprefix(self._folder).lstrip("/")
+        return one_line(name if source.line is None else f"{name}:{source.line}")
+
+    def _story(self) -> tuple[Step, ...]:
+        steps = [
+            Step(
+                at=one_line(item.at or ""),
+                who=self.say("fact.waiting", ranks=item.ranks) if item.ranks else "",
+                what=self.sentence(item.what),
+                place=self._place(item.evidence),
+            )
+            for item in self._diagnosis.story
+        ]
+        most = self._limits.story
+        if len(steps) <= most:
+            return tuple(steps)
+        left_out = self.say("label.more_steps", count=len(steps) - most + 1)
+        gap = Step(at="", who="", what=left_out, place="")
+        first = most // 2
+        return (*steps[:first], gap, *steps[len(steps) - (most - first - 1) :])
+
+    def _remedy(self, fix: Fix) -> Remedy:
+        most = self._limits.patch_lines
+        patch = block(fix.patch)
+        notes = [
+            self._fact("reaches", one_line(fix.reaches)),
+            self._fact("risk", self.sentence(fix.risk)),
+            self._fact("verify", self.sentence(fix.verify)),
+        ]
+        return Remedy(
+            title=self.sentence(fix.title),
+            kind=self.say(f"kind.{fix.kind.value}"),
+            where=one_line(", ".join(part for part in (fix.framework, fix.where) if part)),
+            patch=patch if len(patch) <= most else (*patch[: most - 1], "…"),
+            notes=tuple(note for note in notes if note.text),
+        )
+
+    def _errand(self, collect: Collect) -> Errand:
+        return Errand(
+            what=self.sentence(collect.what),
+            how=self.sentence(collect.how),
+            decides=self.sentence(collect.decides),
+        )
+
+    def _others(self, leading: Candidate | None) -> Iterable[Fact]:
+        others = [c for c in self._diagnosis.candidates if c is not leading]
+        for candidate in others[: self._limits.others]:
+            percent = round(candidate.confidence * 100)
+            label = f"{candidate.cause.value} ({percent} %)"
+            yield Fact(label=label, text=self.sentence(candidate.claim))
+
+    def _unseen(self) -> Iterable[str]:
+        diagnosis = self._diagnosis
+        if diagnosis.outcome is Outcome.HEALTHY:
+            return
+        coverage = diagnosis.coverage
+        if coverage.ranks_silent:
+            yield self.say("unseen.silent", ranks=coverage.ranks_silent)
+        if coverage.lines_dropped:
+            yield self.say("unseen.dropped", count=coverage.lines_dropped)
+        lacked = {fact for facts in diagnosis.missing_facts.values() for fact in facts}
+        if lacked and diagnosis.outcome is not Outcome.CAUSE:
+            texts = sentences(self._language)
+            names = sorted(texts.get(f"lacked.{fact}", fact) for fact in lacked)
+            yield self.say("unseen.facts", facts=", ".join(names))
+
+    def _problems(self) -> Iterable[str]:
+        problems = self._diagnosis.problems
+        most = self._limits.problems
+        for problem in problems[:most]:
+            name = problem.artifact or problem.component
+            message = one_line(problem.message)
+            yield message if name in message else f"{one_line(name)}: {message}"
+        if len(problems) > most:
+            yield self.say("label.more", count=len(problems) - most)
+
+    def _earlier(self) -> Iterable[str]:
+        earlier = self._diagnosis.earlier
+        shown = earlier[-self._limits.earlier :]
+        if len(shown) < len(earlier):
+            yield self.say("label.more", count=len(earlier) - len(shown))
+        for verdict in shown:
+            number = verdict.incarnation + 1
+            name = verdict.outcome.value if verdict.cause is None else verdict.cause.value
+            summary = self.sentence(verdict.summary)
+            yield self.say("earlier.start", number=number, verdict=name, summary=summary)
+
+    def _footer(self, leading: Candidate | None) -> Iterable[str]:
+        stats = self._diagnosis.stats
+        if stats.files:
+            key = "footer.read_one" if stats.files == 1 else "footer.read"
+            yield self.say(key, files=stats.files, size=stats.size_bytes, seconds=stats.seconds)
+        if self._folder:
+            yield self.say("footer.folder", folder=self._folder)
+        if leading is not None and leading.rules:
+            yield self.say("footer.explain", code=leading.rules[0])
+
+
+def _leading(diagnosis: Diagnosis) -> Candidate | None:
+    """The candidate that the verdict is about, if the outcome is a cause."""
+    if diagnosis.outcome is not Outcome.CAUSE or not diagnosis.candidates:
+        return None
+    same = (c for c in diagnosis.candidates if c.cause is diagnosis.cause)
+    return next(same, diagnosis.candidates[0])
+
+
+def _artifacts(diagnosis: Diagnosis) -> set[str]:
+    told = {item.evidence.artifact for item in diagnosis.story}
+    return told | {p.artifact for c in diagnosis.candidates for p in c.evidence}
+
+
+def _common_folder(names: set[str]) -> str:
+    """The longest folder that all names share; "" where there is none to speak of."""
+    folders = [posixpath.dirname(name) for name in names]
+    if not folders or not all(folders):
+        return ""
+    try:
+        common = posixpath.commonpath(folders)
+    except ValueError:  # absolute and relative names are mixed
+        return ""
+    return "" if common in {"", ".", "/"} else common + "/"
