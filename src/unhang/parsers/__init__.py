@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from unhang.parsers.base import Parser
+from unhang.parsers.cuda import CudaParser
 from unhang.parsers.desync_report import DesyncReportParser
 from unhang.parsers.device_guess import DeviceGuessParser
 from unhang.parsers.dumps import DumpsParser
@@ -10,10 +11,15 @@ from unhang.parsers.elastic import ElasticParser
 from unhang.parsers.endings import EndingsParser
 from unhang.parsers.fatal_signals import FatalSignalsParser
 from unhang.parsers.gloo import GlooParser
+from unhang.parsers.kernel_log import KernelLogParser
 from unhang.parsers.kubernetes import KubernetesParser
 from unhang.parsers.launchers import LaunchersParser
 from unhang.parsers.membership import MembershipParser
 from unhang.parsers.model_mismatch import ModelMismatchParser
+from unhang.parsers.nccl_error import NcclErrorParser
+from unhang.parsers.nccl_info import NcclInfoParser
+from unhang.parsers.nccl_tests import NcclTestsParser
+from unhang.parsers.nccl_warn import NcclWarnParser
 from unhang.parsers.ray_actors import RayActorsParser
 from unhang.parsers.slurm import SlurmParser
 from unhang.parsers.spawn import SpawnParser
@@ -25,6 +31,7 @@ from unhang.parsers.watchdog import WatchdogParser
 from unhang.parsers.wrapper import WrapperParser
 
 PARSERS: tuple[type[Parser], ...] = (
+    CudaParser,
     DesyncReportParser,
     DeviceGuessParser,
     DumpsParser,
@@ -32,10 +39,15 @@ PARSERS: tuple[type[Parser], ...] = (
     EndingsParser,
     FatalSignalsParser,
     GlooParser,
+    KernelLogParser,
     KubernetesParser,
     LaunchersParser,
     MembershipParser,
     ModelMismatchParser,
+    NcclErrorParser,
+    NcclInfoParser,
+    NcclTestsParser,
+    NcclWarnParser,
     RayActorsParser,
     SlurmParser,
     SpawnParser,

@@ -150,6 +150,7 @@ class TransportUsed(Seen):
         fallback: NCCL looked for something faster and did not find it.
         sender, receiver: communicator ranks of a channel.
         channels: number of channels where the line gives one.
+        link_gbps: bandwidth in GB/s of the best link that NCCL's topology search knows.
     """
 
     transport: str
@@ -158,6 +159,7 @@ class TransportUsed(Seen):
     sender: int | None = None
     receiver: int | None = None
     channels: int | None = None
+    link_gbps: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -98,6 +98,7 @@ class DeviceFault(Seen):
         device: GPU index as the process sees it.
         code: CUDA error number.
         asked_bytes: what the failed allocation asked for.
+        own_bytes: memory that the process itself holds on that GPU.
         other_process_bytes: memory that *another* process holds on that GPU: a shared GPU.
         in_watchdog: surfaced in the NCCL watchdog, so raised by a kernel, not by NCCL.
         message: the deciding text, shortened.
@@ -107,6 +108,7 @@ class DeviceFault(Seen):
     device: int | None = None
     code: int | None = None
     asked_bytes: int | None = None
+    own_bytes: int | None = None
     other_process_bytes: int | None = None
     in_watchdog: bool = False
     message: str = ""

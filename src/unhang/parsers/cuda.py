@@ -1,0 +1,204 @@
+"""From CUDA errors, wherever they are printed, to faults of a device.
+
+Reads::
+
+    torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 4.35 GiB. GPU 3 has a total
+        capacity of 63.42 GiB of which 1.70 GiB is free. Process 41 has 58.00 GiB memory in use.
+        Including non-PyTorch memory, this process has 4.30 GiB memory in use. …
+    RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 79.15 GiB total capacity; …
+    … watchdog thread terminated with exception: CUDA error: an illegal memory access was …
+    …/IndexKernel.cu:92: operator(): block: [0,0,0], thread: [12,0,0] Assertion `…` failed.
+    RuntimeError: CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling `cublasGemmEx( … )`
+    The NVIDIA driver on your system is too old (found version 11040).
+
+Traps: "CUDA kernel errors might be asynchronously reported" and "Compile with `TORCH_USE_CUDA_DSA`"
+are boilerplate; one failed assert is printed by every thread that met it; a CUDA error inside the
+watchdog was raised by some kernel, not by NCCL; NCCL's own `Cuda failure` belongs to its warnings.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import ClassVar
+
+from unhang.model.events import DeviceFault, DeviceProblem, Event
+from unhang.model.provenance import Origin
+from unhang.parsers.base import place
+from unhang.parsers.vocabulary import cuda_errors
+from unhang.sources.line import Line
+
+_OOM = re.compile(r"(?:CUDA|HIP|XPU|NPU)\s*(?:error\s*:\s*)?out\s*of\s*memory", re.IGNORECASE)
+_ALLOCATION = re.compile(
+    r"Tried\s*to\s*allocate\s*(?P<size>\d{1,12}(?:\.\d{1,9})?)\s*(?P<unit>[KMGTPE]i?B|bytes)",
+    re.IGNORECASE,
+)
+_JAX_OOM = re.compile(
+    r"RESOURCE_EXHAUSTED:?\s*(?:Out of memory|Failed to allocate).{0,80}?"
+    r"(?:allocat\w*|request\w*)\s*(?:for\s*)?(?P<size>\d{1,20})?",
+    re.IGNORECASE,
+)
+_GPU = re.compile(r"GPU\s*(?P<device>\d{1,3})\b|device\s*:\s*(?P<other>\d{1,3})\b")
+_PROCESS = re.compile(
+    r"(?P<who>[Tt]his\s*process|Process\s*\d+)\s*has\s*(?P<size>\d{1,12}(?:\.\d{1,9})?)\s*"
+    r"(?P<unit>[KMGT]iB|bytes)\s*memory\s*in\s*use"
+)
+_UNITS = {"b": 0, "k": 10, "m": 20, "g": 30, "t": 40, "p": 50, "e": 60}
+
+_ASSERTED = re.compile(r"Assertion\s*`(?P<what>.{0,200}?)[`']\s*failed")
+_KERNEL_FILE = re.compile(r"\.(?:cu|cuh|h|hip|py):\d+|block\s*:\s*\[|thread\s*:\s*\[")
+_ERROR = re.compile(
+    r"(?:CUDA|HIP|cuda|Cuda|hip)\s*(?:driver\s*|runtime\s*)?(?:[Ee]rror|failure)"
+    r"(?!\s*handling)(?:\s*\([^)]{0,160}\))?\s*:?\s*(?P<text>[^\n]{0,300})|"
+    r"Triton\s*Error\s*\[(?:CUDA|HIP)\]\s*:\s*(?P<triton>[^\n]{0,200})|"
+    r"\b(?P<symbol>(?:cudaError|CUDA_ERROR_|hipError)[A-Z]\w{3,48})|"
+    r"(?P<library>\bCU(?:BLAS|DNN|SPARSE|SOLVER)_STATUS_(?!SUCCESS)\w{3,40})"
+)
+_PLAIN = re.compile(
+    r"device-side\s*assert\s*triggered|an\s*illegal\s*memory\s*access\s*was\s*encountered|"
+    r"unspecified\s*launch\s*failure|uncorrectable\s*ECC\s*error|"
+    r"driver\s*on\s*your\s*system\s*is\s*too\s*old|driver\s*version\s*is\s*insufficient|"
+    r"no\s*kernel\s*image\s*is\s*available|invalid\s*device\s*ordinal|"
+    r"is\s*not\s*compatible\s*with\s*the\s*current\s*PyTorch|"
+    r"Driver/library\s*version\s*mismatch|fallen\s*off\s*the\s*bus|GPU\s*is\s*lost"
+)
+_BOILERPLATE = re.compile(
+    r"CUDA\s*kernel\s*errors\s*might|CUDA_LAUNCH_BLOCKING|TORCH_USE_CUDA_DSA|"
+    r"Search\s*for\s*`?cudaError|cudaErrorCudartUnloading|peer\s*access\s*is\s*already\s*enabled"
+)
+_OURS = re.compile(r"NCCL\s*(?:WARN|INFO|error)|NVRM|Last\s*error")
+_WATCHDOG = re.compile(r"watchdog\s*thread|ncclCommWatchdog", re.IGNORECASE)
+_KEPT_PER_PROBLEM = 4
+_MESSAGE_LIMIT = 300
+
+
+class CudaParser:
+    """Parser of CUDA errors."""
+
+    NAME: ClassVar[str] = "cuda"
+    NEEDLES: ClassVar[tuple[str, ...]] = (
+        "out of memory",
+        "OutOfMemory",
+        "RESOURCE_EXHAUSTED",
+        "CUDA error",
+        "CUDA Error",
+        "CUDA driver error",
+        "CUDA runtime error",
+        "CUDA failure",
+        "CUDA_ERROR_",
+        "cuda error",
+        "cuda runtime error",
+        "cudaError",
+        "HIP error",
+        "hipError",
+        "Triton Error",
+        "CUBLAS_STATUS",
+        "CUDNN_STATUS",
+        "CUSOLVER_STATUS",
+        "Assertion `",
+        "illegal memory access",
+        "device-side assert",
+        "launch failure",
+        "ECC error",
+        "driver on your system is too old",
+        "driver version is insufficient",
+        "no kernel image",
+        "invalid device ordinal",
+        "with the current PyTorch",
+        "Driver/library version mismatch",
+        "fallen off the bus",
+        "GPU is lost",
+    )
+    AFTER: ClassVar[int] = 0
+    SAMPLED: ClassVar[bool] = False
+
+    def __init__(self) -> None:
+        self._said: dict[tuple[Origin, DeviceProblem, bool], int] = {}
+
+    def feed(self, line: Line) -> Iterator[Event]:
+        """Say the fault on this line, unless the same speaker has said it often enough."""
+        if _OURS.search(line.text):
+            return
+        fault = _memory(line) or _asserted(line) or _error(line)
+        if fault is None:
+            return
+        key = (fault.origin, fault.problem, fault.in_watchdog)
+        self._said[key] = self._said.get(key, 0) + 1
+        if self._said[key] <= _KEPT_PER_PROBLEM:
+            yield fault
+
+    def finish(self) -> Iterator[Event]:
+        """Nothing is open."""
+        return iter(())
+
+
+def _memory(line: Line) -> DeviceFault | None:
+    """An allocation that failed, with who holds the memory."""
+    found = _OOM.search(line.text) or _JAX_OOM.search(line.text)
+    asked = _ALLOCATION.search(line.text)
+    if found is None or _BOILERPLATE.search(line.text[: found.start()]):
+        return None
+    rest = line.text[found.start() :]
+    device = _GPU.search(rest)
+    number = None if device is None else device["device"] or device["other"]
+    return DeviceFault(
+        **place(line),
+        problem=DeviceProblem.OUT_OF_MEMORY,
+        device=None if number is None else int(number),
+        asked_bytes=None if asked is None else _bytes(asked["size"], asked["unit"]),
+        own_bytes=_held(rest, own=True),
+        other_process_bytes=_held(rest, own=False),
+        in_watchdog=_WATCHDOG.search(line.text) is not None,
+        message=rest[:_MESSAGE_LIMIT],
+    )
+
+
+def _held(text: str, *, own: bool) -> int | None:
+    """Memory that this process, or the largest of the others, holds on the GPU."""
+    sizes = [
+        _bytes(match["size"], match["unit"])
+        for match in _PROCESS.finditer(text)
+        if match["who"].lower().startswith("this") is own
+    ]
+    return max(sizes, default=None)
+
+
+def _bytes(size: str, unit: str) -> int:
+    return int(float(size) * (1 << _UNITS[unit[0].lower()]))
+
+
+def _asserted(line: Line) -> DeviceFault | None:
+    """A failed assert of a kernel; the same words of a C++ program on the host are not ours."""
+    match = _ASSERTED.search(line.text)
+    if match is None or not _KERNEL_FILE.search(line.text) or "block" not in line.text:
+        return None
+    return DeviceFault(
+        **place(line), problem=DeviceProblem.ASSERT, message=match["what"][:_MESSAGE_LIMIT]
+    )
+
+
+def _error(line: Line) -> DeviceFault | None:
+    """Any other CUDA error."""
+    for match in _ERROR.finditer(line.text):
+        text = match["text"] or match["triton"] or match["symbol"] or match["library"]
+        if text and not _BOILERPLATE.search(line.text[match.start() : match.end()]):
+            return _fault(line, match[0])
+    plain = _PLAIN.search(line.text)
+    return None if plain is None else _fault(line, line.text)
+
+
+def _fault(line: Line, text: str) -> DeviceFault | None:
+    problem, code = cuda_errors.classify(text)
+    if problem is DeviceProblem.OTHER and code is None and not _SURE.search(text):
+        return None
+    return DeviceFault(
+        **place(line),
+        problem=problem,
+        code=code,
+        in_watchdog=_WATCHDOG.search(line.text) is not None,
+        message=text.strip()[:_MESSAGE_LIMIT],
+    )
+
+
+_SURE = re.compile(r"(?:CUDA|HIP)\s*(?:driver\s*|runtime\s*)?[Ee]rror\s*:\s*\w")
+"""An unknown error is believed only in torch's own wording; else any prose would be one."""

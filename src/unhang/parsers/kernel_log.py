@@ -1,0 +1,253 @@
+"""From lines of the kernel log to faults of GPUs, memory, links, storage and processes.
+
+Reads, with or without `host kernel:` and a time in front::
+
+    NVRM: Xid (PCI:0000:9b:00): 119, pid=2024380, name=python3, Timeout after 6s of waiting …
+    NVRM: Xid (PCI:0000:dc:00): 45, pid=18990, name=python3, Ch 00000001 caused by previous Xid 149
+    NVRM: GPU at 0000:07:00.0 has fallen off the bus.
+    nvidia-nvswitch3: SXid (PCI:0000:c4:00.0): 20034, Fatal, Link 28 LTSSM Fault Up
+    Out of memory: Killed process 4711 (python3) total-vm:…kB, anon-rss:244000000kB, file-rss:…
+    Memory cgroup out of memory: Killed process 4711 (python) …
+    oom-kill:constraint=CONSTRAINT_MEMCG,…,task=python3,pid=4711,uid=0
+    python3[4711]: segfault at 7f… ip … sp … error 6 in libtorch_cuda.so[…]
+    traps: python3[4711] trap divide error ip:… in libcublasLt.so.12[…]
+    mlx5_core 0000:5e:00.0 ib3: Link down
+    pcieport 0000:00:01.0: AER: Uncorrected (Fatal) error received
+    INFO: task python3:4711 blocked for more than 122 seconds.
+    nfs: server 10.0.0.9 not responding, still trying
+    DMAR: [DMA Read] Request device [3b:00.0] fault addr …
+
+Traps: Xid 45 is the clean-up of an earlier Xid; the process named in an Xid line is whoever touched
+the GPU, not the cause; corrected PCIe errors and `OK` lines of NFS are no faults.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import ClassVar
+
+from unhang.model.events import Event, KernelEvent, KernelProblem
+from unhang.parsers.base import place
+from unhang.sources.line import Line
+
+_P = KernelProblem
+_HOST = re.compile(r"(?:^|\s)(?P<host>[A-Za-z][\w.\-]{0,63})\s+kernel:")
+_PCI = r"(?P<device>[0-9a-fA-F:.]{4,16})"
+_PREVIOUS = re.compile(r"previous\s*Xid\s*(?P<xid>\d{1,3})")
+_XID_PROCESS = re.compile(r"pid='?<?(?P<pid>\d{1,10})(?:.{0,24}?name=(?P<name>[\w.\-]{1,40}))?")
+_RSS = re.compile(r"anon-rss:\s*(?P<kb>\d{1,15})\s*kB")
+_CGROUP = re.compile(r"cgroup|CONSTRAINT_MEMCG", re.IGNORECASE)
+
+_PATTERNS: tuple[tuple[KernelProblem, re.Pattern[str]], ...] = (
+    (
+        _P.NVSWITCH,
+        re.compile(
+            rf"SXid\s*\(?(?:PCI:)?{_PCI}?\)?\s*:\s*(?P<xid>\d{{4,6}})(?:,\s*(?P<what>.{{0,200}}))?"
+        ),
+    ),
+    (
+        _P.XID,
+        re.compile(
+            rf"\bXid\s*\(?(?:PCI:)?{_PCI}?\)?\s*:\s*(?P<xid>\d{{1,3}})\b(?:,\s*(?P<what>.{{0,300}}))?"
+        ),
+    ),
+    (
+        _P.XID,
+        re.compile(
+            rf"NVRM.{{0,40}}?(?P<what>GPU\s*(?:at\s*)?(?:PCI:)?{_PCI}?\s*has\s*fallen\s*off\s*the\s*bus)"
+        ),
+    ),
+    (
+        _P.OOM_KILL,
+        re.compile(
+            r"oom-kill:constraint=(?P<what>\w{1,40}).{0,400}?"
+            r"task=(?P<name>[^,]{1,32}),pid=(?P<pid>\d{1,10})"
+        ),
+    ),
+    (
+        _P.OOM_KILL,
+        re.compile(
+            r"(?P<what>Kill(?:ed)?\s*process\s*(?P<pid>\d{1,10})\s*\((?P<name>[^)]{1,32})\).{0,240})"
+        ),
+    ),
+    (
+        _P.SEGFAULT,
+        re.compile(
+            r"(?P<name>[\w.\-:/]{1,40})\[(?P<pid>\d{1,10})\]:?\s*"
+            r"(?P<what>(?:segfault\s*at|trap\s|general\s*protection).{0,160})"
+        ),
+    ),
+    (
+        _P.LINK_DOWN,
+        re.compile(
+            r"\b(?:mlx[45]_(?:core|ib)|bnxt_(?:en|re)|ice|i40e|ib_core|irdma)\b.{0,60}?"
+            r"(?P<device>[\w:.]{2,20})?\s*:?\s*(?:NIC\s*)?[Ll]ink\s*(?:is\s*)?(?P<what>down|up)\b",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        _P.LINK_DOWN,
+        re.compile(
+            rf"mlx[45]_core\s*{_PCI}?.{{0,60}}?(?P<what>(?:health\s*compromised|device's\s*health|"
+            r"firmware.{0,20}(?:fatal|internal\s*error)|fatal\s*error\s*detected|"
+            r"Port\s*module\s*event.{0,40}(?:unplugged|error|High\s*Temperature)).{0,120})",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        _P.PCIE_ERROR,
+        re.compile(
+            r"AER:\s*(?P<what>(?!Correct)(?:Multiple\s*)?(?:Uncorrect|Non-?Fatal|Fatal).{0,120})",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        _P.PCIE_ERROR,
+        re.compile(r"PCIe\s*Bus\s*Error:\s*severity=(?P<what>Uncorrect.{0,120})", re.IGNORECASE),
+    ),
+    (
+        _P.BLOCKED_TASK,
+        re.compile(
+            r"task\s*(?P<name>[^:\s]{1,32}):(?P<pid>\d{1,10})\s*"
+            r"(?P<what>blocked\s*for\s*more\s*than\s*\d{1,7}\s*seconds)"
+        ),
+    ),
+    (
+        _P.STORAGE_STALL,
+        re.compile(
+            r"(?P<what>\b(?:nfs|nfs4|ceph|libceph|lustre|LustreError|beegfs|mmfs)\b.{0,120}?"
+            r"(?:not\s*responding|timed\s*out|was\s*lost|hung|evicted))",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        _P.IOMMU_FAULT,
+        re.compile(
+            r"(?P<what>DMAR:.{0,40}(?:fault|DMA\s*(?:Read|Write)).{0,160}|"
+            r"AMD-Vi:.{0,60}IO_PAGE_FAULT.{0,160}|arm-smmu.{0,60}fault.{0,120})"
+        ),
+    ),
+    (
+        _P.THERMAL,
+        re.compile(
+            r"(?P<what>(?:temperature\s*above\s*threshold|thermal\s*(?:shutdown|violation)|overtemp|"
+            r"GPU.{0,40}(?:over-?temperature|thermal)|critical\s*temperature\s*reached).{0,120})",
+            re.IGNORECASE,
+        ),
+    ),
+)
+"""By problem; the first pattern that matches a line reads it."""
+
+_FELL_OFF_BUS = 79
+_KEPT_PER_FACT = 3
+_DETAIL_LIMIT = 240
+
+
+class KernelLogParser:
+    """Parser of the kernel log."""
+
+    NAME: ClassVar[str] = "kernel-log"
+    NEEDLES: ClassVar[tuple[str, ...]] = (
+        "Xid",
+        "fallen off the bus",
+        "oom-kill:",
+        "Killed process",
+        "Kill process",
+        "segfault at",
+        "traps:",
+        "mlx5_core",
+        "mlx4_core",
+        "ink down",
+        "Link is Down",
+        "Link is Up",
+        "ink up",
+        "AER:",
+        "PCIe Bus Error",
+        "blocked for more than",
+        "not responding",
+        "LustreError",
+        "DMAR:",
+        "IO_PAGE_FAULT",
+        "arm-smmu",
+        "emperature above",
+        "hermal shutdown",
+        "hermal violation",
+        "overtemp",
+        "temperature reached",
+    )
+    AFTER: ClassVar[int] = 0
+    SAMPLED: ClassVar[bool] = False
+
+    def __init__(self) -> None:
+        self._said: dict[tuple[object, ...], int] = {}
+
+    def feed(self, line: Line) -> Iterator[Event]:
+        """Say the fault on this line; a flood of one fault is cut after the first few."""
+        for problem, pattern in _PATTERNS:
+            match = pattern.search(line.text)
+            if match is not None:
+                event = _event(line, problem, match)
+                if self._is_news(event):
+                    yield event
+                return
+
+    def finish(self) -> Iterator[Event]:
+        """Nothing is open."""
+        return iter(())
+
+    def _is_news(self, event: KernelEvent) -> bool:
+        process = None if event.problem is _P.XID else event.pid
+        where = (event.origin.host, event.device, process)
+        key = (event.problem, event.xid, event.previous_xid, *where)
+        self._said[key] = self._said.get(key, 0) + 1
+        return self._said[key] <= _KEPT_PER_FACT
+
+
+def _event(line: Line, problem: KernelProblem, match: re.Match[str]) -> KernelEvent:
+    """The event of a matched line; what a pattern has no group for is unknown."""
+    groups = match.groupdict()
+    what = groups.get("what") or ""
+    event = KernelEvent(
+        **place(line),
+        problem=_refined(problem, what, line.text),
+        xid=_number(groups.get("xid")),
+        pid=_number(groups.get("pid")),
+        process=groups.get("name"),
+        device=(groups.get("device") or "").strip(":") or None,
+        detail=what.strip()[:_DETAIL_LIMIT],
+    )
+    if problem is _P.XID:
+        event = _with_xid(event, what)
+    if problem is _P.OOM_KILL and (rss := _RSS.search(what)) is not None:
+        event = replace(event, rss_bytes=int(rss["kb"]) * 1024)
+    host = _HOST.search(line.text)
+    if host is not None and event.origin.host is None:
+        event = replace(event, origin=replace(event.origin, host=host["host"]))
+    return event
+
+
+def _refined(problem: KernelProblem, what: str, text: str) -> KernelProblem:
+    """Tell a cgroup's limit from the host's memory, and a link that came from one that went."""
+    if problem is _P.OOM_KILL and _CGROUP.search(text):
+        return _P.CGROUP_OOM
+    if problem is _P.LINK_DOWN and what.lower() == "up":
+        return _P.LINK_UP
+    return problem
+
+
+def _with_xid(event: KernelEvent, what: str) -> KernelEvent:
+    """Add what stands behind the number: the process that met it and the Xid before it."""
+    previous, process = _PREVIOUS.search(what), _XID_PROCESS.search(what)
+    return replace(
+        event,
+        xid=_FELL_OFF_BUS if event.xid is None else event.xid,
+        previous_xid=None if previous is None else int(previous["xid"]),
+        pid=None if process is None else int(process["pid"]),
+        process=None if process is None else process["name"],
+    )
+
+
+def _number(text: str | None) -> int | None:
+    return None if text is None else int(text)

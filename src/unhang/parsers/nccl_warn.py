@@ -1,0 +1,159 @@
+"""From NCCL WARN lines, and the error codes that unwind after them, to failures of NCCL.
+
+Reads::
+
+    node1:4711:4790 [2] misc/socket.cc:49 NCCL WARN socketProgress: Connection closed by remote …
+    [2026-02-21 01:31:45] node1:4711:4790 [2] misc/socket.cc:71 (socketProgress) NCCL WARN text
+    node1:4711:4790 [2] NCCL INFO bootstrap.cc:275 -> 2
+    [node1:4711:0:4790]  ib_mlx5_log.c:177  Transport retry count exceeded on mlx5_0:1/RoCE
+    [node1:4711] mm_posix.c:233  UCX  ERROR Not enough memory to write total of 4292720 bytes …
+
+Up to 2.25 an empty line stands before each warning; from 2.26 a timestamp; 2.30 adds the function.
+An unwinding line is read only where no warning of the same thread came before it: it then is all
+that there is. Traps: warnings of plugins and devices that are tried and not used are harmless, a
+failed proxy call is somebody else's failure, and a line may hold messages of several processes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import ClassVar
+
+from unhang.model.events import Event, NcclClass, NcclFailure, NcclReason
+from unhang.parsers.base import Place
+from unhang.parsers.vocabulary import nccl_header, nccl_reasons
+from unhang.parsers.vocabulary.nccl_header import NcclText
+from unhang.sources.line import Line
+
+_DETAIL_LIMIT = 300
+_KEPT_PER_TEXT = 4
+_DIGITS = re.compile(r"[0-9a-fx]*\d[0-9a-fx]*")
+
+_UNWOUND = re.compile(
+    r"(?P<file>[\w./+\-]{1,80}\.(?:cc|h|cu|c)):(?P<line>\d+)\s*->\s*(?P<code>\d)"
+    r"(?:\s*\((?P<why>[^)]{1,80})\))?"
+)
+_CODES = {
+    1: NcclClass.CUDA,
+    2: NcclClass.SYSTEM,
+    3: NcclClass.INTERNAL,
+    4: NcclClass.ARGUMENT,
+    5: NcclClass.USAGE,
+    6: NcclClass.REMOTE,
+}
+_UCX = re.compile(
+    r"(?:UCX\s+ERROR\s+|ib_mlx5_log\.c:\d+\s+)(?P<text>\S.{0,300})|"
+    r"(?P<plain>Transport retry count exceeded on .{1,200})"
+)
+_BY_FILE: tuple[tuple[str, NcclReason], ...] = (
+    ("nvls", NcclReason.NVLS),
+    ("shm", NcclReason.SHM_OPEN),
+    ("p2p", NcclReason.PEER_ACCESS),
+)
+"""What an unspecific CUDA failure means by the transport that it struck."""
+
+
+class NcclWarnParser:
+    """Parser of NCCL's warnings."""
+
+    NAME: ClassVar[str] = "nccl-warn"
+    NEEDLES: ClassVar[tuple[str, ...]] = (
+        "NCCL WARN",
+        "NCCL ERROR",
+        " WARN Cuda failure",
+        " WARN Call to",
+        " WARN Socket",
+        " WARN Connect",
+        " WARN Bootstrap",
+        " WARN NET/",
+        " WARN Net :",
+        "NCCL INFO misc/socket.cc:",
+        "NCCL INFO bootstrap.cc:",
+        "Transport retry count exceeded",
+        "ERROR Not enough memory to write",
+    )
+    AFTER: ClassVar[int] = 0
+    SAMPLED: ClassVar[bool] = False
+
+    def __init__(self) -> None:
+        self._warned: set[tuple[object, ...]] = set()
+        self._said: dict[tuple[object, ...], int] = {}
+
+    def feed(self, line: Line) -> Iterator[Event]:
+        """Say the warnings on this line."""
+        found = False
+        for message in nccl_header.messages(line.text):
+            found = True
+            event = self._event(line, message)
+            if event is not None and self._is_news(event):
+                yield event
+        if not found and (match := _UCX.search(line.text)) is not None:
+            event = _failure(line, NcclText("WARN", match["text"] or match["plain"]))
+            if self._is_news(event):
+                yield event
+
+    def finish(self) -> Iterator[Event]:
+        """Nothing is open."""
+        return iter(())
+
+    def _event(self, line: Line, message: NcclText) -> NcclFailure | None:
+        thread = (line.origin, message.host, message.pid, message.device)
+        if message.level in {"WARN", "ERROR"}:
+            self._warned.add(thread)
+            return _failure(line, message)
+        if message.level == "INFO" and thread not in self._warned:
+            unwound = _UNWOUND.search(message.body)
+            if unwound is not None and int(unwound["code"]) in _CODES:
+                self._warned.add(thread)
+                return _unwinding(line, message, unwound)
+        return None
+
+    def _is_news(self, event: NcclFailure) -> bool:
+        """Whether this speaker has not said the same too often: queues report flush by flush."""
+        key = (event.origin, event.device, event.reason, _DIGITS.sub("#", event.detail))
+        self._said[key] = self._said.get(key, 0) + 1
+        return self._said[key] <= _KEPT_PER_TEXT
+
+
+def _failure(line: Line, message: NcclText) -> NcclFailure:
+    reading = nccl_reasons.read(message.body)
+    return NcclFailure(
+        **_place(line, message),
+        reason=_by_file(reading.reason, message.file),
+        detail=message.body[:_DETAIL_LIMIT],
+        warning=True,
+        device=message.device,
+        peer=reading.peer,
+        hca=reading.hca,
+        status=reading.status,
+        vendor_error=reading.vendor_error,
+        ranks=reading.ranks,
+        operation=reading.operation,
+    )
+
+
+def _place(line: Line, message: NcclText) -> Place:
+    return Place(source=line.provenance(), origin=message.origin(line.origin), at=line.at)
+
+
+def _by_file(reason: NcclReason, file: str | None) -> NcclReason:
+    if reason is not NcclReason.CUDA_OTHER or file is None:
+        return reason
+    name = file.rsplit("/", 1)[-1]
+    return next((r for part, r in _BY_FILE if name.startswith(part)), reason)
+
+
+def _unwinding(line: Line, message: NcclText, unwound: re.Match[str]) -> NcclFailure:
+    """A failure of which only the way up through the source files is left."""
+    why = unwound["why"] or ""
+    reading = nccl_reasons.read(f"socket connect {why}" if why else "")
+    broken = reading.reason is NcclReason.UNSPECIFIED and "socket" in unwound["file"]
+    return NcclFailure(
+        **_place(line, message),
+        error_class=_CODES[int(unwound["code"])],
+        reason=NcclReason.SOCKET_BROKEN if broken else reading.reason,
+        detail=message.body[:_DETAIL_LIMIT],
+        warning=True,
+        device=message.device,
+    )

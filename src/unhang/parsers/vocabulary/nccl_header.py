@@ -1,0 +1,95 @@
+"""From a line of text to the messages that NCCL printed in it, with host, pid and device.
+
+Reads::
+
+    node1:4711:4790 [2] NCCL INFO Channel 00 : 0[0] -> 1[1] via P2P/IPC
+    [2026-02-21 01:31:45] node1:4711:4790 [2] misc/socket.cc:71 (socketProgress) NCCL WARN text
+    include/socket.h:344 WARN text
+    pynccl: NCCL WARN text
+
+Several processes write to one stream without a lock, so a line may hold several messages, and a
+message may begin in the middle of another. Host, place in the source and device may be lost. The
+field in brackets is the device as the process counts it, after CUDA_VISIBLE_DEVICES.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from unhang.model.provenance import Origin
+
+_MARK = re.compile(r"NCCL\s*(?P<level>WARN|INFO|TRACE|ABORT|CALL|ERROR)\b[ \t]?")
+_OLD_MARK = re.compile(r"(?<=\d)\s(?P<level>WARN)\s")
+_HEAD = re.compile(
+    r"(?:(?P<host>[A-Za-z0-9_][\w.\-]{0,128}):(?P<pid>\d{1,10}):(?P<tid>\d{1,10})\s*)?"
+    r"(?:\[(?P<device>-?\d{1,4})\]\s*)?"
+    r"(?:(?P<file>[\w./+\-]{1,128}\.(?:cc|cu|cpp|h|c|hpp)):(?P<line>\d{1,6})\s*"
+    r"(?:\((?P<function>\w{1,64})\)\s*)?)?$"
+)
+_HEAD_LIMIT = 320
+
+
+@dataclass(frozen=True, slots=True)
+class NcclText:
+    """One message of NCCL.
+
+    Attributes:
+        level: `WARN`, `INFO`, `TRACE` …
+        body: the text after the level, up to the next message on the line.
+        file: source file of a warning, where printed.
+        device: CUDA device index as the process sees it.
+        start: where its header begins in the line.
+    """
+
+    level: str
+    body: str
+    host: str | None = None
+    pid: int | None = None
+    thread: int | None = None
+    device: int | None = None
+    file: str | None = None
+    start: int = 0
+
+    def origin(self, known: Origin) -> Origin:
+        """`known`, with host and pid added where it lacks them."""
+        return replace(
+            known,
+            host=self.host if known.host is None else known.host,
+            pid=self.pid if known.pid is None else known.pid,
+        )
+
+
+def messages(text: str) -> Iterator[NcclText]:
+    """Yield the messages of NCCL in a line, in order."""
+    marks = list(_MARK.finditer(text)) or list(_OLD_MARK.finditer(text))
+    heads = [_head(text, mark.start()) for mark in marks]
+    ends = [head.start for head in heads[1:]] + [len(text)]
+    for mark, head, end in zip(marks, heads, ends, strict=True):
+        body = text[mark.end() : max(end, mark.end())].strip()
+        yield replace(head, level=mark["level"], body=body)
+
+
+def _head(text: str, end: int) -> NcclText:
+    """Read the header that ends at `end`; searching is limited to a short window."""
+    begin = max(0, end - _HEAD_LIMIT)
+    match = _HEAD.search(text[begin:end])
+    if match is None:
+        return NcclText(level="", body="", start=end)
+    start = begin + match.start()
+    glued = start > 0 and (text[start - 1].isalnum() or text[start - 1] in "-._")
+    return NcclText(
+        level="",
+        body="",
+        host=None if glued else match["host"],
+        pid=_number(match["pid"]),
+        thread=_number(match["tid"]),
+        device=_number(match["device"]),
+        file=match["file"],
+        start=start,
+    )
+
+
+def _number(text: str | None) -> int | None:
+    return None if text is None else int(text)
