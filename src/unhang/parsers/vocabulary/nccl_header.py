@@ -65,7 +65,7 @@ def messages(text: str) -> Iterator[NcclText]:
     """Yield the messages of NCCL in a line, in order."""
     marks = list(_MARK.finditer(text)) or list(_OLD_MARK.finditer(text))
     heads = [_head(text, mark.start()) for mark in marks]
-    ends = [head.start for head in heads[1:]] + [len(text)]
+    ends = [*(head.start for head in heads[1:]), len(text)] if heads else []
     for mark, head, end in zip(marks, heads, ends, strict=True):
         body = text[mark.end() : max(end, mark.end())].strip()
         yield replace(head, level=mark["level"], body=body)
