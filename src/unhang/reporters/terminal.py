@@ -28,6 +28,7 @@ _BADGE = {
 }
 _HEADING, _QUIET, _STRONG, _CODE = "bold cyan", "dim", "bold", "green"
 _WIDEST, _NARROWEST = 110, 40
+_LONGEST_PLACE = 32
 
 
 def render(diagnosis: Diagnosis, style: Style = PLAIN) -> str:
@@ -62,7 +63,7 @@ def page(shown: View, language: str = "en") -> Group:
         ("problems", _list(shown.problems)),
         ("earlier", _list(shown.earlier)),
     ]
-    parts: list[ConsoleRenderable] = [_headline(shown), _inset(Text(shown.summary, _STRONG))]
+    parts: list[ConsoleRenderable] = [*_headline(shown), _inset(Text(shown.summary, _STRONG))]
     if shown.facts:
         parts += [Text(), *_facts(shown.facts)]
     for name, content in sections:
@@ -81,11 +82,12 @@ def _inset(content: ConsoleRenderable) -> ConsoleRenderable:
     return Padding(content, (0, 0, 0, 2))
 
 
-def _headline(shown: View) -> Text:
-    line = Text.assemble((f" {shown.badge} ", _BADGE[shown.outcome]))
+def _headline(shown: View) -> Iterator[ConsoleRenderable]:
+    line = Text.assemble((f" {shown.badge} ", _BADGE[shown.outcome]), no_wrap=True)
     if shown.cause:
         line.append("  ").append(shown.cause, _STRONG).append(f"  {shown.meaning}", _QUIET)
-    return line
+    line.overflow = "ellipsis"
+    yield line
 
 
 def _facts(facts: Iterable[Fact]) -> Iterator[ConsoleRenderable]:
@@ -107,10 +109,20 @@ def _why(shown: View, language: str) -> Iterator[ConsoleRenderable]:
         yield _inset(against)
 
 
-def _evidence(quotes: Iterable[Quote]) -> Iterator[ConsoleRenderable]:
+def _evidence(quotes: tuple[Quote, ...]) -> Iterator[ConsoleRenderable]:
+    if not quotes:
+        return
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style=_QUIET, no_wrap=True)
+    table.add_column(overflow="fold", style=_CODE)
     for quote in quotes:
-        yield _inset(Text(quote.place, _QUIET))
-        yield _ruled([quote.text], "")
+        table.add_row(_tail(quote.place), Text(quote.text))
+    yield _inset(table)
+
+
+def _tail(place: str) -> Text:
+    """The end of a long place: the file's name and the line say more than the folders."""
+    return Text(place if len(place) <= _LONGEST_PLACE else "…" + place[1 - _LONGEST_PLACE :])
 
 
 def _ruled(lines: Iterable[str], style: str) -> ConsoleRenderable:
@@ -131,10 +143,10 @@ def _story(steps: tuple[Step, ...]) -> Iterator[ConsoleRenderable]:
         table.add_column(style=_QUIET, no_wrap=True)
     table.add_column(max_width=24)
     table.add_column(overflow="fold", ratio=1)
-    table.add_column(style=_QUIET, overflow="fold", justify="right")
+    table.add_column(style=_QUIET, no_wrap=True)
     for step in steps:
         at = [Text(step.at)] if any(s.at for s in steps) else []
-        table.add_row(*at, Text(step.who), Text(step.what), Text(step.place))
+        table.add_row(*at, Text(step.who), Text(step.what), _tail(step.place))
     yield _inset(table)
 
 

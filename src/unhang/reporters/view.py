@@ -21,9 +21,10 @@ from unhang.reporters.shown_call import ShownCall
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How many of each a page shows; the JSON report has all."""
+    """How many of each a page shows, and how many characters of a quote; JSON has all."""
 
     evidence: int
+    quote: int
     story: int
     fixes: int
     patch_lines: int
@@ -34,14 +35,34 @@ class Limits:
 
 
 SCREEN = Limits(
-    evidence=4, story=8, fixes=3, patch_lines=10, collect=3, others=2, problems=3, earlier=3
+    evidence=4,
+    quote=240,
+    story=7,
+    fixes=3,
+    patch_lines=10,
+    collect=3,
+    others=2,
+    problems=3,
+    earlier=3,
 )
 """One screen."""
 
 PAGE = Limits(
-    evidence=12, story=30, fixes=10, patch_lines=60, collect=10, others=10, problems=10, earlier=10
+    evidence=12,
+    quote=400,
+    story=30,
+    fixes=10,
+    patch_lines=60,
+    collect=10,
+    others=10,
+    problems=10,
+    earlier=10,
 )
 """A page that scrolls."""
+
+
+_LONGEST_TIME = 32
+"""Characters of a printed time: more is no time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,7 +236,11 @@ class _Writer:
 
     def _quotes(self, evidence: Sequence[Provenance]) -> tuple[Quote, ...]:
         unique = list(dict.fromkeys(evidence))[: self._limits.evidence]
-        return tuple(Quote(place=self._place(p), text=one_line(p.text)) for p in unique)
+        return tuple(Quote(place=self._place(p), text=self._quoted(p.text)) for p in unique)
+
+    def _quoted(self, text: str) -> str:
+        line, most = one_line(text), self._limits.quote
+        return line if len(line) <= most else line[: most - 1] + "…"
 
     def _place(self, source: Provenance) -> str:
         name = source.artifact
@@ -226,7 +251,7 @@ class _Writer:
     def _story(self) -> tuple[Step, ...]:
         steps = [
             Step(
-                at=one_line(item.at or ""),
+                at=one_line(item.at or "")[:_LONGEST_TIME],
                 who=self.say("fact.waiting", ranks=item.ranks) if item.ranks else "",
                 what=self.sentence(item.what),
                 place=self._place(item.evidence),
