@@ -10,6 +10,7 @@ from unhang.parsers.dumps import DumpsParser
 from unhang.parsers.elastic import ElasticParser
 from unhang.parsers.endings import EndingsParser
 from unhang.parsers.fatal_signals import FatalSignalsParser
+from unhang.parsers.frameworks import FrameworkParser
 from unhang.parsers.gloo import GlooParser
 from unhang.parsers.kernel_log import KernelLogParser
 from unhang.parsers.kubernetes import KubernetesParser
@@ -20,13 +21,18 @@ from unhang.parsers.nccl_error import NcclErrorParser
 from unhang.parsers.nccl_info import NcclInfoParser
 from unhang.parsers.nccl_tests import NcclTestsParser
 from unhang.parsers.nccl_warn import NcclWarnParser
+from unhang.parsers.phase_marks import PhaseMarkParser
+from unhang.parsers.progress import ProgressParser
 from unhang.parsers.ray_actors import RayActorsParser
+from unhang.parsers.settings_seen import SettingParser
 from unhang.parsers.slurm import SlurmParser
 from unhang.parsers.spawn import SpawnParser
+from unhang.parsers.stacks_seen import StackParser
 from unhang.parsers.stops import StopsParser
 from unhang.parsers.store import StoreParser
 from unhang.parsers.torch_version import TorchVersionParser
 from unhang.parsers.traceback import TracebackParser
+from unhang.parsers.versions import VersionParser
 from unhang.parsers.watchdog import WatchdogParser
 from unhang.parsers.wrapper import WrapperParser
 
@@ -38,6 +44,7 @@ PARSERS: tuple[type[Parser], ...] = (
     ElasticParser,
     EndingsParser,
     FatalSignalsParser,
+    FrameworkParser,
     GlooParser,
     KernelLogParser,
     KubernetesParser,
@@ -48,13 +55,18 @@ PARSERS: tuple[type[Parser], ...] = (
     NcclInfoParser,
     NcclTestsParser,
     NcclWarnParser,
+    PhaseMarkParser,
+    ProgressParser,
     RayActorsParser,
+    SettingParser,
     SlurmParser,
     SpawnParser,
+    StackParser,
     StopsParser,
     StoreParser,
     TorchVersionParser,
     TracebackParser,
+    VersionParser,
     WatchdogParser,
     WrapperParser,
 )

@@ -1,0 +1,169 @@
+"""From progress bars and step lines to `Progress`: how far each kind of work had come.
+
+Reads::
+
+    Map (num_proc=8):  62%|██████▏   | 620000/1000000 [21:40<13:10, 480.5 examples/s]
+    1021/100000 [45:39<73:45:27, 2.68s/it]                      (the bar itself is lost)
+    Generating train split: 120000 examples [01:10, 1714.2 examples/s]      (no total)
+    Validation ━━━━━━━━━━━╸━━━━ 12/50 0:00:41 • 0:05:01 6.85it/s            (rich)
+    iteration       10/     100 | consumed samples:         2560 |          (Megatron)
+    RANK 0 - EPOCH 1 BATCH 70/inf
+
+Traps: several states of a bar, or a bar and a message, stand on one line; counts may be scaled
+(`1.2G/4.9G`); the percentage alone survives when a terminal cut the line; a label may name a
+rank, but `worker process 7` is none; without a label nothing tells training from evaluation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import ClassVar
+
+from unhang.model.events import Event, PhaseMark, Progress
+from unhang.model.ids import Rank
+from unhang.model.phases import Edge, Phase
+from unhang.parsers.base import LineParser, place
+from unhang.parsers.vocabulary import bars
+from unhang.parsers.vocabulary.phases import phase_of_label
+from unhang.sources.line import Line
+
+_LOGGED_LOSS = re.compile(r"\{'(?:loss|train_loss)':.{1,600}?'(?:epoch|learning_rate)':")
+_RANK = re.compile(r"\brank[ =:_#]{0,2}(\d{1,6})\b", re.IGNORECASE)
+_LABEL_LIMIT = 80
+_SCALE = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
+_DATA_UNIT = re.compile(r"\b(?:examples|ex|ba)/s|s/(?:examples|ex|ba)\b")
+
+
+class ProgressParser(LineParser):
+    """Parser of progress bars and step lines."""
+
+    NAME: ClassVar[str] = "progress"
+    NEEDLES: ClassVar[tuple[str, ...]] = (
+        "%|",
+        "% |",
+        "it/s",
+        "s/it",
+        "examples/s",
+        "ex/s",
+        " [00:",
+        "━━",
+        " task/s",
+        "iteration ",
+        "iter ",
+        "global_step=",
+        "skipped=",
+        "loss:",
+        "step:",
+        "Epoch",
+        "EPOCH",
+        "Epoch(",
+        "epoch ",
+        "Iter(",
+        "atch ",
+        "BATCH ",
+        "tep ",
+        "STEP ",
+        "Test:",
+        "Inference done",
+        "{'loss'",
+        "{'train_loss'",
+    )
+    SAMPLED: ClassVar[bool] = True
+
+    def feed(self, line: Line) -> Iterator[Event]:
+        """Say the states of all bars on this line, or its step."""
+        states = list(_bars(line))
+        yield from states
+        if not states:
+            yield from _steps(line)
+
+
+def _bars(line: Line) -> Iterator[Progress]:
+    """All bars on a line, in order."""
+    text = line.text
+    patterns = [bars.BAR, bars.ENDLESS]
+    if "━" in text:
+        patterns.append(bars.RICH)
+    if "task/s" in text:
+        patterns.append(bars.MMCV)
+    hits = sorted(
+        (m for pattern in patterns for m in pattern.finditer(text)), key=lambda m: m.start()
+    )
+    end = 0
+    for hit in hits:
+        if hit.start() >= end:
+            phase = Phase.EVAL if hit.re is bars.MMCV else None
+            yield _progress(line, hit, _label(text[end : hit.start()]), phase)
+            end = hit.end()
+    cut = bars.CUT.search(text, end)
+    if cut is not None:
+        yield _progress(line, cut, _label(text[end : cut.start()]))
+
+
+def _steps(line: Line) -> Iterator[Event]:
+    """The first step line that matches."""
+    for pattern, phase in bars.STEPS:
+        match = pattern.search(line.text)
+        if match is not None:
+            yield _progress(line, match, " ".join(match["label"].split()), phase)
+            return
+    if _LOGGED_LOSS.search(line.text) is not None:
+        yield PhaseMark(
+            **place(line), phase=Phase.TRAIN, edge=Edge.DURING, framework="transformers"
+        )
+
+
+def _progress(line: Line, match: re.Match[str], label: str, phase: Phase | None = None) -> Progress:
+    """One state; the percentage serves where the counts are lost."""
+    found = match.groupdict()
+    done, total = found.get("done"), found.get("total")
+    if done is None:
+        done, total = found["percent"], "100"
+    if phase is None:
+        phase = phase_of_label(label)
+    if phase is None and _DATA_UNIT.search(found.get("rate") or ""):
+        phase = Phase.DATA
+    ranked = _RANK.search(label)
+    return Progress(
+        **place(line),
+        label=label,
+        done=_number(done) or 0,
+        total=_number(total),
+        elapsed_s=_seconds(found.get("elapsed")),
+        remaining_s=_seconds(found.get("remaining")),
+        phase=phase,
+        rank=None if ranked is None else Rank(int(ranked[1])),
+    )
+
+
+def _label(before: str) -> str:
+    """The text before a bar up to its colon; text glued in front of it is cut off."""
+    text = before[-4 * _LABEL_LIMIT :].rstrip()
+    if "━" not in text and not text.endswith(":") and not _RICH_LABEL.search(text):
+        return ""
+    text = text.rstrip(": ").rpartition("] ")[2].rpartition("\r")[2]
+    return " ".join(text.split())[-_LABEL_LIMIT:]
+
+
+_RICH_LABEL = re.compile(r"(?:Epoch \d+(?:/\d+)?|Validation|Testing|Predicting|Sanity Checking)$")
+
+
+def _number(text: str | None) -> int | None:
+    """`652383`, `1.2G`; None for `inf` and nothing."""
+    if text is None or text.lower() == "inf":
+        return None
+    scale = _SCALE.get(text[-1], 0.0)
+    return round(float(text[:-1]) * scale) if scale else round(float(text))
+
+
+def _seconds(text: str | None) -> float | None:
+    """`05:01`, `6:39:53`, `1 day, 2:03:04`; None for `?` and nothing."""
+    if text is None or not text[0].isdigit():
+        return None
+    days, _, clock = text.rpartition(",")
+    total = 0.0
+    for part in clock.split(":"):
+        if part.strip():
+            total = total * 60 + int(part)
+    return total + (int(days.split()[0]) * 86_400 if days else 0)

@@ -1,0 +1,127 @@
+"""From live stacks in logs (py-spy, faulthandler, watchdogs) to what a rank is doing.
+
+Reads::
+
+    Thread 4711 (active): "MainThread"
+        make_llir (triton/backends/nvidia/compiler.py:417)              (py-spy)
+    Thread 0x00007f1b2c (most recent call first):
+      File "/…/torch/serialization.py", line 944 in save                (faulthandler)
+      sampler/ops/flashinfer.py:349   in sample_from_logits_op          (condensed by people)
+    No available shared memory broadcast block found in 60 seconds      (vLLM: the engine waits)
+
+One event is said for each stack: its innermost frame that decides. Traps: frames of a traceback
+(`line 9, in f`, with a comma) tell where a rank died, not what it does; after `Fatal Python
+error` the stack is a crash's; helper threads always wait, so only the main thread counts where it
+is named.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from unhang.model.events import Event, StackSeen
+from unhang.model.provenance import Origin
+from unhang.parsers.base import place
+from unhang.parsers.vocabulary.phases import is_wait, phase_of_frame
+from unhang.sources.line import Line
+
+_HEADER = re.compile(
+    r"\bThread \d{1,10} \((?:active|idle)[^)]{0,20}\)(?::\s*\"(?P<name>[^\"]{0,80})\")?"
+    r"|\b(?:Current thread|Thread) 0x[0-9a-f]{1,16}(?: \[[^\]]{0,60}\])? \(most recent call first\)"
+    r"|^Process \d{1,10}: |^Process [\w, ]{1,80}(?:\(|$)"
+)
+_FRAMES = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"^\s*(?P<function>[\w.<>]{1,99})\s\((?P<file>[^\s()]{1,300}\.py)(?::\d{1,7})?\)\s*$",
+        r"^\s*File \"(?P<file>[^\"]{1,300}\.py)\", line \d{1,7} in (?P<function>\S{1,120})",
+        r"^\s*(?P<file>[^\s:\"]{1,300}\.py)(?::\d{1,7})?\s{1,40}in (?P<function>[\w.<>]{1,99})\s*$",
+    )
+)
+_FATAL = "Fatal Python error"
+_NO_BLOCK = re.compile(r"No available shared m(?:emory broadcast block)?")
+_KEPT_PARTS = 4
+"""Trailing parts of a path that are kept: enough to tell the package."""
+
+
+@dataclass(slots=True)
+class _Stack:
+    """The stack that one speaker is printing."""
+
+    skipped: bool = False
+    said: bool = False
+
+
+class StackParser:
+    """Parser of live stacks."""
+
+    NAME: ClassVar[str] = "stacks_seen"
+    NEEDLES: ClassVar[tuple[str, ...]] = (
+        "(active)",
+        "(idle)",
+        "(active+gil)",
+        "hread 0x",
+        "No available shared m",
+        _FATAL,
+        "triton/",
+        "_inductor/",
+        "_dynamo/",
+        "flashinfer",
+        "cpp_extension",
+        "file_baton",
+        "shm_broadcast.py",
+        "distributed_c10d.py",
+        "torch/serialization.py",
+        "distributed/checkpoint/",
+        "arrow_dataset.py",
+    )
+    AFTER: ClassVar[int] = 40
+    SAMPLED: ClassVar[bool] = False
+
+    def __init__(self) -> None:
+        self._stacks: dict[Origin, _Stack] = {}
+        self._crashed: set[Origin] = set()
+
+    def feed(self, line: Line) -> Iterator[Event]:
+        """Say the deciding frame of a stack as soon as it comes."""
+        if _NO_BLOCK.search(line.text) is not None:
+            yield StackSeen(**place(line), frame="shm_broadcast.py:acquire", waiting=True)
+            return
+        if _FATAL in line.text:
+            self._crashed.add(line.origin)
+        stack = self._stacks.get(line.origin)
+        header = _HEADER.search(line.text)
+        if header is not None or stack is None or not line.text.strip():
+            name = None if header is None else header["name"]
+            stack = _Stack(skipped=name is not None and name != "MainThread")
+            self._stacks[line.origin] = stack
+        if not stack.said and not stack.skipped and line.origin not in self._crashed:
+            yield from _decide(line, stack)
+
+    def finish(self) -> Iterator[Event]:
+        """Nothing is open."""
+        return iter(())
+
+
+def _decide(line: Line, stack: _Stack) -> Iterator[Event]:
+    """Say the frame on this line if it tells what the rank does."""
+    frame = _frame(line.text)
+    if frame is None:
+        return
+    phase, waiting = phase_of_frame(frame), is_wait(frame)
+    if phase is not None or waiting:
+        stack.said = True
+        yield StackSeen(**place(line), frame=frame, phase=phase, waiting=waiting and phase is None)
+
+
+def _frame(text: str) -> str | None:
+    """`file:function` of a frame, or None."""
+    for pattern in _FRAMES:
+        match = pattern.search(text)
+        if match is not None:
+            parts = match["file"].replace("\\", "/").split("/")
+            return "/".join(parts[-_KEPT_PARTS:]) + ":" + match["function"]
+    return None

@@ -1,0 +1,146 @@
+"""From texts that state versions to `VersionSeen`.
+
+Reads::
+
+    PyTorch version: 2.6.0+cu124                 (torch.utils.collect_env)
+    torch version .................... 2.1.0     (ds_report)
+    - PyTorch version (GPU?): 2.5.1+cu121 (True) (transformers env)
+    nvidia-nccl-cu12==2.21.5                     (pip)
+    NVIDIA-SMI 550.54.14   Driver Version: 550.54.14   CUDA Version: 12.4
+    DeepSpeed info: version=0.14.4, git-hash=unknown
+    … unhandled cuda error, NCCL version 2.18.5  (end of an NCCL exception)
+
+Traps: `CUDA Version` of nvidia-smi is what the driver supports, not what torch was built with;
+the python of a path under site-packages is certain, a bare `python3` says nothing; a version is
+repeated by every rank and is said once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import ClassVar
+
+from unhang.model.events import Event, VersionSeen
+from unhang.parsers.base import place
+from unhang.sources.line import Line
+
+_V = r"v?(?P<version>\d{1,4}(?:\.\d{1,5}){1,3}(?:[-+.]?[a-z][\w.+-]{0,30}|\+[\w.]{1,30})?)"
+_PACKAGES = (
+    "torch",
+    "transformers",
+    "accelerate",
+    "deepspeed",
+    "trl",
+    "peft",
+    "datasets",
+    "lightning",
+    "pytorch-lightning",
+    "vllm",
+    "sglang",
+    "triton",
+    "flash-attn",
+    "megatron-core",
+    "nemo-toolkit",
+    "torchtune",
+    "verl",
+    "ray",
+    "axolotl",
+    "ms-swift",
+    "llamafactory",
+    "unsloth",
+    "webdataset",
+)
+_NAMED: tuple[tuple[str, str, re.Pattern[str]], ...] = tuple(
+    (component, basis, re.compile(pattern, re.IGNORECASE))
+    for component, basis, pattern in (
+        ("torch", "environment report", rf"\bpytorch\s+version(?: \(GPU\?\))?\s*:\s*{_V}"),
+        ("torch", "environment report", rf"\btorch\s+version\s*[:.=]*\s+{_V}"),
+        ("torch", "container banner", rf"\bPyTorch\s+Version\s+{_V}"),
+        ("cuda", "environment report", rf"CUDA used to build PyTorch\s*:\s*{_V}"),
+        ("cuda", "environment report", rf"torch\s+cuda\s+version\s*[.:]*\s*{_V}"),
+        ("cuda-runtime", "environment report", rf"CUDA runtime version\s*:\s*{_V}"),
+        ("cuda-driver", "nvidia-smi", rf"\bCUDA Version\s*:\s*{_V}"),
+        ("driver", "nvidia-smi", rf"(?:nvidia driver|\bdriver) version\s*:\s*{_V}"),
+        ("driver", "kernel module", rf"NVRM version:[^\d]{{1,80}}{_V}"),
+        ("nccl", "NCCL exception", rf"NCCL error.{{0,300}}?NCCL version\s+{_V}"),
+        ("nccl", "environment report", rf"torch\s+nccl\s+version\s*[.:]*\s*\(?{_V}"),
+        ("nccl", "RCCL banner", rf"\bRCCL version\s*:?\s*{_V}"),
+        ("nccl", "pip", rf"nvidia-nccl-cu\d{{2}}\s*(?:==|\s|@)\s*{_V}"),
+        ("python", "environment report", rf"\bpython version\s*:\s*{_V}"),
+        ("python", "package path", r"/python(?P<version>3\.\d{1,2})/(?:site|dist)-packages/"),
+        ("deepspeed", "start-up line", rf"DeepSpeed info: version={_V}"),
+        ("deepspeed", "environment report", rf"deepspeed info\s*\.{{3,}}\s*{_V}"),
+        ("transformers", "model configuration", rf'"transformers_version"\s*:\s*"{_V}"'),
+        ("transformers", "environment report", rf"`transformers` version\s*:\s*{_V}"),
+        ("accelerate", "environment report", rf"`?\baccelerate`? version\s*:\s*{_V}"),
+        ("vllm", "start-up line", rf"(?:LLM engine \(|vLLM (?:API server )?version )\s*{_V}"),
+        ("rocm", "environment report", rf"ROCM used to build PyTorch\s*:\s*{_V}"),
+    )
+)
+_PINNED = re.compile(
+    rf"(?:^|[\s\"',])(?P<package>{'|'.join(_PACKAGES)})(?:==|\s+=\s+|\s{{2,40}}|@){_V}",
+    re.IGNORECASE,
+)
+
+
+class VersionParser:
+    """Parser of stated versions; each is said once for an artifact."""
+
+    NAME: ClassVar[str] = "versions"
+    NEEDLES: ClassVar[tuple[str, ...]] = (
+        "orch version",
+        "orch Version",
+        "ORCH VERSION",
+        "torch cuda version",
+        "torch nccl version",
+        "CUDA used to build",
+        "ROCM used to build",
+        "CUDA runtime version",
+        "CUDA Version:",
+        "river version",
+        "river Version",
+        "NVRM version",
+        "NCCL version",
+        "RCCL version",
+        "nvidia-nccl-cu",
+        "Python version",
+        "python version",
+        "/site-packages/",
+        "/dist-packages/",
+        "DeepSpeed info: version",
+        "deepspeed info",
+        "transformers_version",
+        "transformers` version",
+        "ccelerate version",
+        "ccelerate` version",
+        "LLM engine (",
+        "vLLM version",
+        "vLLM API server version",
+        *(f"{package}==" for package in _PACKAGES),
+        *(f"{package}  " for package in _PACKAGES),
+    )
+    AFTER: ClassVar[int] = 0
+    SAMPLED: ClassVar[bool] = False
+
+    def __init__(self) -> None:
+        self._said: set[tuple[str, str]] = set()
+
+    def feed(self, line: Line) -> Iterator[Event]:
+        """Say the versions of this line that were not said before."""
+        for component, basis, pattern in _NAMED:
+            match = pattern.search(line.text)
+            if match is not None:
+                yield from self._say(line, component, match["version"], basis)
+        for match in _PINNED.finditer(line.text):
+            yield from self._say(line, match["package"].lower(), match["version"], "package list")
+
+    def finish(self) -> Iterator[Event]:
+        """Nothing is open."""
+        return iter(())
+
+    def _say(self, line: Line, component: str, version: str, basis: str) -> Iterator[Event]:
+        version = version.rstrip(".,-+")
+        if (component, version) not in self._said:
+            self._said.add((component, version))
+            yield VersionSeen(**place(line), component=component, version=version, basis=basis)

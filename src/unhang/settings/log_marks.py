@@ -1,0 +1,88 @@
+"""From `data/log_marks.json` to the texts by which frameworks show their phases and their name.
+
+A needle is a literal text that is cheap to find; its optional pattern confirms it. Needles of
+generic texts lack their first letter (`aving checkpoint`), so that one serves both cases.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from unhang.model.phases import Edge, Phase
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogMark:
+    """A text that shows a phase.
+
+    Attributes:
+        phase, edge: both None for a decoy: a text that only looks like a mark, such as
+            `Skipping evaluation`.
+        framework: whose text it is; None where several print it.
+        pattern: what the line must match besides, or None.
+    """
+
+    needle: str
+    phase: Phase | None
+    edge: Edge | None
+    framework: str | None = None
+    pattern: re.Pattern[str] | None = None
+
+    @property
+    def weight(self) -> tuple[int, int, bool]:
+        """Of marks that overlap the heaviest counts: decoys, then ends, then the longer text."""
+        order = 2 if self.phase is None else int(self.edge is Edge.END)
+        return order, len(self.needle), self.pattern is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fingerprint:
+    """A text by which a framework is known.
+
+    Attributes:
+        basis: `log mark`, `package path` or `launch command`.
+    """
+
+    needle: str
+    framework: str
+    basis: str
+    pattern: re.Pattern[str] | None = None
+
+
+@cache
+def log_marks() -> tuple[LogMark, ...]:
+    """Return the phase marks of all frameworks."""
+    return tuple(
+        LogMark(
+            needle=needle,
+            phase=None if row["edge"] == "decoy" else Phase(row["phase"]),
+            edge=None if row["edge"] == "decoy" else Edge(row["edge"]),
+            framework=row.get("framework"),
+            pattern=pattern,
+        )
+        for row, needle, pattern in _rows("marks")
+    )
+
+
+@cache
+def fingerprints() -> tuple[Fingerprint, ...]:
+    """Return the texts by which frameworks are known."""
+    return tuple(
+        Fingerprint(needle=needle, framework=row["framework"], basis=row["basis"], pattern=pattern)
+        for row, needle, pattern in _rows("fingerprints")
+    )
+
+
+def _rows(table: str) -> Iterator[tuple[dict[str, Any], str, re.Pattern[str] | None]]:
+    """Each needle of a table with its row and its pattern."""
+    text = files("unhang.settings").joinpath("data/log_marks.json").read_text(encoding="utf-8")
+    for row in json.loads(text)[table]:
+        pattern = re.compile(row["pattern"]) if "pattern" in row else None
+        for needle in row["needles"]:
+            yield row, needle, pattern
