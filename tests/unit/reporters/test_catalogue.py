@@ -1,0 +1,135 @@
+"""Every sentence that the code asks for exists and fits its values; none is left over."""
+
+import ast
+import re
+import string
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import unhang
+from unhang.reporters.catalogue import LANGUAGES, sentences
+from unhang.reporters.catalogue.wording import Wording
+
+SOURCE = Path(unhang.__file__).parent
+CATALOGUE = SOURCE / "reporters" / "catalogue"
+MODULES = [p for p in sorted(SOURCE.rglob("*.py")) if CATALOGUE not in p.parents]
+KEY = re.compile(r"(?:[A-Z]{3}\d{3}|collect|event|fix|remedy|story|summary)(?:\.[\w-]+)+")
+SPECIFICATIONS = {"", ",", "ranks", "ms", "s", "bytes", "ops"}
+
+TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in MODULES}
+
+
+def nodes() -> Iterator[tuple[Path, ast.AST]]:
+    for path, tree in TREES.items():
+        for node in ast.walk(tree):
+            yield path, node
+
+
+def messages() -> Iterator[tuple[str, ast.expr, ast.expr | None]]:
+    """Every `Message(key=…, values=…)` in the source: where, its key and its values."""
+    for path, node in nodes():
+        if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "Message":
+            given = {keyword.arg: keyword.value for keyword in node.keywords}
+            yield f"{path.name}:{node.lineno}", given["key"], given.get("values")
+
+
+def pattern(key: ast.JoinedStr) -> re.Pattern[str]:
+    """What an f-string can become."""
+    parts = [
+        re.escape(str(part.value)) if isinstance(part, ast.Constant) else r"[\w.-]+"
+        for part in key.values
+    ]
+    return re.compile("".join(parts))
+
+
+def names(template: str) -> set[str]:
+    """The values that a sentence needs."""
+    return {name for _, name, _, _ in string.Formatter().parse(template) if name is not None}
+
+
+def given_names(values: ast.expr | None) -> set[str] | None:
+    """The names in a literal dictionary; None where the source does not tell."""
+    if values is None:
+        return set()
+    if not isinstance(values, ast.Dict):
+        return None
+    keys = [key.value for key in values.keys if isinstance(key, ast.Constant)]
+    return {str(key) for key in keys} if len(keys) == len(values.keys) else None
+
+
+def test_every_key_in_the_source_has_a_sentence() -> None:
+    texts = sentences("en")
+    missing = [
+        f"{path.name}:{node.lineno}: {node.value}"
+        for path, node in nodes()
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and KEY.fullmatch(node.value)
+        and node.value not in texts
+    ]
+    assert missing == []
+
+
+def test_every_key_made_of_parts_can_be_a_sentence() -> None:
+    texts = sentences("en")
+    missing = [
+        f"{where}: {ast.unparse(key)}"
+        for where, key, _ in messages()
+        if isinstance(key, ast.JoinedStr)
+        and not any(pattern(key).fullmatch(text) for text in texts)
+    ]
+    assert missing == []
+
+
+def test_every_sentence_gets_the_values_that_it_needs() -> None:
+    texts = sentences("en")
+    wrong = []
+    for where, key, values in messages():
+        given = given_names(values)
+        if given is None or not isinstance(key, ast.Constant) or key.value not in texts:
+            continue
+        lacking = names(texts[str(key.value)]) - given
+        if lacking:
+            wrong.append(f"{where}: {key.value!r} lacks {sorted(lacking)}")
+    assert wrong == []
+
+
+def test_every_sentence_is_asked_for() -> None:
+    literals = {
+        node.value
+        for _, node in nodes()
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+    patterns = {pattern(node) for _, node in nodes() if isinstance(node, ast.JoinedStr)}
+    specific = [p for p in patterns if re.match(r"\w{3,}\\?\.|\[\\w\.-\]\+\\\.\w{3,}", p.pattern)]
+    units = {key for key in sentences("en") if key.startswith("unit.")}
+    unused = [
+        key
+        for key in sentences("en")
+        if key not in literals | units and not any(p.fullmatch(key) for p in specific)
+    ]
+    assert unused == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_sentence_is_well_formed(language: str) -> None:
+    for key, template in sentences(language).items():
+        for _, name, specification, _ in string.Formatter().parse(template):
+            if name is not None:
+                assert name.isidentifier(), key
+                assert specification in SPECIFICATIONS, key
+        if key.startswith("unit."):
+            continue
+        values = dict.fromkeys(names(template), 3)
+        text = Wording(sentences(language)).vformat(template, (), values)
+        assert text.strip(), key
+        assert text.isprintable(), key
+
+
+@pytest.mark.parametrize("language", [language for language in LANGUAGES if language != "en"])
+def test_a_translation_uses_the_values_of_the_english_sentence(language: str) -> None:
+    english = sentences("en")
+    for key, template in sentences(language).items():
+        assert names(template) <= names(english[key]), key
