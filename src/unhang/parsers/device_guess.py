@@ -18,12 +18,11 @@ from typing import ClassVar
 from unhang.model.events import DeviceGuessed, Event
 from unhang.model.ids import Rank
 from unhang.parsers.base import LineParser, place
-from unhang.parsers.vocabulary.groups import find_speaker
 from unhang.sources.line import Line
 
 _GUESS = re.compile(
-    r"using\s*GPU\s*(?P<device>\d{1,4})\s*(?:to\s*perform\s*barrier\s*)?as\s*(?:the\s*)?device"
-    r"|[Uu]sing\s*GPU\s*(?P<other_device>\d{1,4})\s*to\s*perform\s*barrier"
+    r"(?:Rank\s*(?P<rank>\d{1,9})\]?\s*)?using\s*(?:best-guess\s*)?GPU\s*(?P<device>\d{1,4})\s*"
+    r"(?:to\s*perform\s*barrier|as\s*device)"
 )
 
 
@@ -31,17 +30,12 @@ class DeviceGuessParser(LineParser):
     """Parser of the barrier's device guess."""
 
     NAME: ClassVar[str] = "device_guess"
-    NEEDLES: ClassVar[tuple[str, ...]] = ("using GPU", "Using GPU")
+    NEEDLES: ClassVar[tuple[str, ...]] = ("using GPU", "best-guess GPU")
 
     def feed(self, line: Line) -> Iterator[Event]:
         """Say which GPU is guessed for which rank."""
         for match in _GUESS.finditer(line.text):
-            speaker = find_speaker(line.text, match.start())
             rank = line.origin.rank
-            if rank is None and speaker.rank is not None:
-                rank = Rank(int(speaker.rank))
-            yield DeviceGuessed(
-                **place(line),
-                device=int(match["device"] or match["other_device"]),
-                group_rank=rank,
-            )
+            if rank is None and match["rank"] is not None:
+                rank = Rank(int(match["rank"]))
+            yield DeviceGuessed(**place(line), device=int(match["device"]), group_rank=rank)

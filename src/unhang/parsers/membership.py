@@ -49,6 +49,7 @@ _PATTERNS = tuple(
         rf"Process\s*rank:\s*{_LOCAL},\s*device:",
         rf"\bRANK\s*[=:]\s*{_RANK}[,;\s]+LOCAL_RANK\s*[=:]\s*{_LOCAL}"
         rf"(?:[,;\s]+WORLD_SIZE\s*[=:]\s*{_SIZE})?",
+        rf"\bworld_size\s?\.{{3,80}}\s?{_SIZE}",
         rf"(?i:\bworld[\s_]?size)['\"]?\s*[=:\]]{{1,2}}\s*{_SIZE}",
     )
 )

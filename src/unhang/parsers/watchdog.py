@@ -41,9 +41,10 @@ _TIMEOUT = re.compile(
     r"(?:SeqNum=(?P<seq>\d{1,20}),\s*)?OpType=(?P<op>\w{1,40})"
     r"(?:,\s*TensorShape=\[(?P<shape>[^\]]{0,200})\])?"
     r"(?:,\s*NumelIn=(?P<numel_in>\d{1,20}),\s*NumelOut=(?P<numel_out>\d{1,20}))?"
-    r",\s*Timeout\(ms\)=(?P<timeout>\d{1,15})\s*\)"
+    r"(?:,\s*Timeout\(ms\)=(?P<timeout>\d{1,15})\b\s*\)?)?"
     r"(?:\s*ran\s*for\s*(?P<elapsed>\d{1,15})\s*millisec)?"
     r"(?P<blocking>\s*timed\s*out\s*in\s*(?:blocking\s*wait|call\s*to\s*wait))?"
+    r"(?P<other>\s*raised\s*the\s*following)?"
 )
 _STATUS = re.compile(
     r"(?:Timeout\s*at\s*NCCL\s*work:|detected\s*by\s*watchdog\s*at\s*work(?:\s*sequence\s*id)?:)"
@@ -99,8 +100,13 @@ class WatchdogParser(LineParser):
 
 
 def _is_timeout(match: re.Match[str]) -> bool:
-    """Other sentences hold a `WorkNCCL(…)` too, such as "raised the following async exception"."""
-    return any(match[part] is not None for part in ("alarm", "elapsed", "blocking"))
+    """Other sentences hold a `WorkNCCL(…)` too, such as "raised the following async exception".
+
+    The alarm may stand on a line of its own, or be cut off.
+    """
+    if match["other"] is not None:
+        return False
+    return match["alarm"] is not None or match["timeout"] is not None
 
 
 def _timeout(line: Line, match: re.Match[str]) -> CollectiveTimeout:
@@ -117,7 +123,7 @@ def _timeout(line: Line, match: re.Match[str]) -> CollectiveTimeout:
         shape=_shape(match["shape"]),
         numel_in=_count(match["numel_in"]),
         numel_out=_count(match["numel_out"]),
-        timeout_ms=int(match["timeout"]),
+        timeout_ms=None if match["timeout"] is None else int(match["timeout"]),
         elapsed_ms=None if match["elapsed"] is None else int(match["elapsed"]),
         blocking=match["blocking"] is not None or alarm.startswith(("Caught", "caught")),
         cpp_line=None if echo else _cpp_line(line),

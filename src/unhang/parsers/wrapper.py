@@ -81,7 +81,9 @@ def _mismatches(line: Line) -> Iterator[FingerprintMismatch]:
             rank=Rank(int(match["rank"])),
             runs=_fingerprint(line.text, match),
             other_rank=None if other is None else Rank(int(other["rank"])),
-            other_runs=None if other is None else _fingerprint(line.text, other),
+            other_runs=None
+            if other is None or other["op"] is None
+            else _fingerprint(line.text, other),
         )
 
 

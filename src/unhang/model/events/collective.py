@@ -18,6 +18,7 @@ class CollectiveTimeout(Seen):
         group: None where the line does not name one (the time-out line itself never does).
         shape: element counts of the tensor (torch 1.12-2.0), or None.
         numel_in, numel_out: elements, None before torch 2.1 or where the value is garbage.
+        timeout_ms, elapsed_ms: configured limit and what really passed; None where cut off.
         blocking: the main thread raised (NCCL_BLOCKING_WAIT), not the watchdog.
         cpp_line: line of ProcessGroupNCCL.cpp, a fingerprint of the torch version.
     """
@@ -29,7 +30,7 @@ class CollectiveTimeout(Seen):
     shape: tuple[int, ...] | None = None
     numel_in: int | None = None
     numel_out: int | None = None
-    timeout_ms: int
+    timeout_ms: int | None = None
     elapsed_ms: int | None = None
     blocking: bool = False
     cpp_line: int | None = None

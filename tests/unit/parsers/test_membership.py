@@ -1,0 +1,59 @@
+"""Announcements at start-up."""
+
+import pytest
+
+from feeding import feed, only
+from unhang.model.events import WorldSeen
+from unhang.parsers.membership import MembershipParser
+
+
+@pytest.mark.parametrize(
+    ("text", "size", "rank", "local"),
+    [
+        ("initializing ddp: GLOBAL_RANK: 1, MEMBER: 2/8", 8, 1, None),
+        ("Initializing distributed: GLOBAL_RANK: 0, MEMBER: 1/4", 4, 0, None),
+        ("All distributed processes registered. Starting with 8 processes", 8, None, None),
+        (
+            "Rank 3: Completed store-based barrier for key:store_based_barrier_key:1 with 8 nodes.",
+            8,
+            3,
+            None,
+        ),
+        (
+            "ProcessGroupNCCL initialization options: size: 8, global rank: 3, TIMEOUT(ms): 60",
+            8,
+            3,
+            None,
+        ),
+        ("  global_world_sizes=[16, 16, 16, 16]", 16, None, None),
+        ("| distributed init (rank 3): env://", None, 3, None),
+        ("Num processes: 8", 8, None, None),
+        ("Process index: 5", None, 5, None),
+        ("Local process index: 5", None, None, 5),
+        (
+            "[comm.py:687:mpi_discovery] Discovered MPI settings of world_rank=4, local_rank=0, "
+            "world_size=8, master_addr=10.0.0.7, master_port=29500",
+            8,
+            4,
+            0,
+        ),
+        (
+            "using world size: 16, data-parallel size: 16, tensor-model-parallel size: 1",
+            16,
+            None,
+            None,
+        ),
+        ("Rank of current process: 3. World size: 8", 8, 3, None),
+        ("Process rank: 3, device: cuda:3, n_gpu: 1, distributed training: True", None, None, 3),
+        ("  world_size ...................................... 8", 8, None, None),
+        ("RANK=9, LOCAL_RANK=1, WORLD_SIZE=16", 16, 9, 1),
+        ("'world_size': 32,", 32, None, None),
+    ],
+)
+def test_announcements(text: str, size: int | None, rank: int | None, local: int | None) -> None:
+    found = only(WorldSeen, feed(MembershipParser, text))
+    assert (found.world_size, found.rank, found.local_rank) == (size, rank, local)
+
+
+def test_other_sizes_are_no_announcement() -> None:
+    assert feed(MembershipParser, "the real world size of the dataset, 4096 samples") == []
