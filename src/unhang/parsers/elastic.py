@@ -34,8 +34,6 @@ from unhang.model.events import (
     Restarted,
     StopKind,
     StopSeen,
-    StoreFault,
-    StoreProblem,
 )
 from unhang.model.ids import LocalRank, Rank
 from unhang.model.provenance import Origin
@@ -66,9 +64,6 @@ _ATTEMPTS = re.compile(
     r"Worker group \w+\.\s*(?P<left>\d{1,6})/\d{1,6} attempts left;?\s*will restart worker group"
 )
 _REGROUP = re.compile(r"Detected \d+ new nodes? .{0,60}will restart worker group")
-_NODE_LOST = re.compile(
-    r"The node '(?P<node>[^']{1,200})' has failed to send a keep-alive heartbeat"
-)
 _ROOT = re.compile(r"Root Cause(?:\s*\(first observed failure\)\s*)?\s*:")
 _OTHERS = re.compile(r"(?:^|\s)(?:Other )?Failures:")
 _TIME = re.compile(r"\btime\s*:\s*(?P<time>\d{4}-\d\d-\d\d_\d\d:\d\d:\d\d)")
@@ -103,7 +98,6 @@ class ElasticParser:
         "got signal:",
         "forcefully exiting",
         "restart worker group",
-        "keep-alive heartbeat",
         "Root Cause",
         "Failures:",
     )
@@ -190,16 +184,13 @@ def _agent(line: Line) -> Iterator[Event]:
         kind = _STOPS.get(signal_number(match["signal"]) or 0)
         if kind is not None:
             yield StopSeen(**place(line), kind=kind)
-    yield from _membership(line)
+    yield from _restarts(line)
 
 
-def _membership(line: Line) -> Iterator[Event]:
-    """Restarts of the worker group, and nodes that went away."""
+def _restarts(line: Line) -> Iterator[Event]:
+    """Restarts of the worker group."""
     attempts = _ATTEMPTS.search(line.text)
     if attempts is not None:
         yield Restarted(**place(line), attempts_left=int(attempts["left"]))
     elif _REGROUP.search(line.text):
         yield Restarted(**place(line))
-    lost = _NODE_LOST.search(line.text)
-    if lost is not None:
-        yield StoreFault(**place(line), problem=StoreProblem.NODE_LOST, host=lost["node"])

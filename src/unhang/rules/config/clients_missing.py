@@ -1,0 +1,78 @@
+"""Fewer ranks arrived than the job was told to expect.
+
+## What it finds
+A store or a store-based barrier that gave up with `n` of `m` ranks joined.
+
+## Why it hangs
+`init_process_group` returns only when `WORLD_SIZE` ranks have joined. If fewer were started, or if
+one of them failed before it came so far, the rest waits.
+
+## When it stays quiet
+When a rank failed before (its failure is the cause, this its echo), and when the job was stopped.
+
+## How to confirm
+Count the processes on every node while the job waits (`pgrep -fc train.py`) and compare with
+`WORLD_SIZE` = nodes x processes for each node.
+
+## What to do
+Start every node; give each its own `--node-rank`; use `srun` so that each node starts its share;
+set `--nnodes` and `--nproc-per-node` alike everywhere. If all were started, read the log of a rank
+that did not join.
+
+## References
+`torch.distributed.TCPStore(wait_for_workers=True)`; `distributed_c10d._store_based_barrier`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unhang.model.causes import Cause
+from unhang.model.events import StoreProblem
+from unhang.model.finding import Finding, Strength
+from unhang.model.incident import Incident
+from unhang.model.phases import Phase
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+from unhang.rules.config.rendezvous import faults, why_echo
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one finding for the count that stayed short."""
+    short = [
+        f
+        for f in faults(incident, [StoreProblem.CLIENTS_MISSING, StoreProblem.BARRIER_TIMED_OUT])
+        if f.joined is None or f.expected is None or f.joined != f.expected
+    ]
+    if not short:
+        return
+    last = short[-1]
+    against = why_echo(incident, short[0])
+    counted = last.joined is not None and last.expected is not None
+    more = counted and (last.joined or 0) > (last.expected or 0)
+    key = "CFG003.claim_more" if more else "CFG003.claim" if counted else "CFG003.claim_unknown"
+    yield Finding(
+        rule=RULE.code,
+        cause=Cause.RENDEZVOUS,
+        strength=Strength.PROVES if against is None else Strength.HINTS,
+        claim=Message(key=key, values={"joined": last.joined, "expected": last.expected}),
+        why=Message(key="CFG003.why"),
+        against=against,
+        phase=Phase.INIT,
+        explains=frozenset({Cause.NET_INTERFACE, Cause.RANK_EXCEPTION})
+        if against is None
+        else frozenset(),
+        at=last.at,
+        evidence=tuple(f.source for f in short)[:4],
+    )
+
+
+RULE = Rule(
+    code="CFG003",
+    name="fewer-ranks-than-expected",
+    cause=Cause.RENDEZVOUS,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.STORE}),
+    check=check,
+)

@@ -1,0 +1,73 @@
+"""A rank has no process group: its environment is incomplete, or it never initialised.
+
+## What it finds
+A missing or wrong `RANK`, `WORLD_SIZE`, `MASTER_ADDR` or `MASTER_PORT`, or the use of a process
+group that was never initialised.
+
+## Why it hangs
+That rank fails at once, or trains alone. The others wait for it.
+
+## When it stays quiet
+When a rank had failed in another way before; when the job was stopped.
+
+## How to confirm
+Print the four variables on every rank before `init_process_group`, and whether it was called.
+
+## What to do
+Start with `torchrun`, `accelerate launch` or `srun` instead of `python`; do not swallow the
+exception of a failed `init_process_group` (a common fall-back to one process).
+
+## References
+`torch/distributed/rendezvous.py`, `_env_rendezvous_handler`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unhang.model.causes import Cause
+from unhang.model.events import StoreProblem
+from unhang.model.finding import Finding, Strength
+from unhang.model.incident import Incident
+from unhang.model.phases import Phase
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+from unhang.rules.config.rendezvous import faults, why_echo
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one finding for the first rank without a group."""
+    bare = faults(incident, [StoreProblem.BAD_CONFIGURATION])
+    if not bare:
+        return
+    first = bare[0]
+    against = why_echo(incident, first)
+    ranks = frozenset(f.origin.rank for f in bare if f.origin.rank is not None)
+    size = incident.world.size
+    everybody = len(bare) > 1 and (size is None or 2 * len(bare) > size)
+    yield Finding(
+        rule=RULE.code,
+        cause=Cause.RENDEZVOUS,
+        strength=Strength.SUPPORTS if against is None else Strength.HINTS,
+        claim=Message(key="CFG005.claim"),
+        why=Message(key="CFG005.why"),
+        against=against,
+        culprits=frozenset() if everybody else ranks,
+        phase=Phase.INIT,
+        explains=frozenset({Cause.NET_INTERFACE, Cause.RANK_EXCEPTION})
+        if against is None
+        else frozenset(),
+        at=first.at,
+        evidence=tuple(f.source for f in bare)[:4],
+    )
+
+
+RULE = Rule(
+    code="CFG005",
+    name="process-group-not-initialised",
+    cause=Cause.RENDEZVOUS,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.STORE}),
+    check=check,
+)

@@ -1,0 +1,104 @@
+"""A rank waited in vain for a key that another rank should have written to the store.
+
+## What it finds
+`store->get('0') got error …` while the NCCL communicator is set up, or a key of the store that
+nobody wrote in time. The first rank of the group writes it.
+
+## Why it hangs
+The owner of the key has not reached its first collective: it still loads data, downloads or
+compiles, or it has failed. The rank that reports is only the first to give up.
+
+## When it stays quiet
+When a rank failed before; when a phase of the owner is seen under way, the rules on slow work say
+what it did, and this is a hint. The network is not the cause: the waiting rank did reach the store.
+
+## How to confirm
+Look at what the owner does meanwhile: its last log lines, `py-spy dump --pid PID`, its memory and
+its I/O.
+
+## What to do
+Do slow work before `init_process_group` or in all ranks alike; prepare data sets beforehand;
+raise the limit only if the owner's work is legitimate and finite.
+
+## References
+`ProcessGroupNCCL::broadcastUniqueNCCLID`; the limit is that of `init_process_group(timeout=)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unhang.model.causes import Cause
+from unhang.model.events import StoreProblem
+from unhang.model.finding import Collect, Finding, Strength
+from unhang.model.ids import NO_RANKS, Rank
+from unhang.model.incident import Incident
+from unhang.model.phases import Phase
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+from unhang.rules.config.rendezvous import faults, why_echo
+
+_OWNER_AT_WORK = Collect(
+    what=Message(key="collect.owner_stack.what"),
+    how=Message(key="collect.owner_stack.how"),
+    decides=Message(key="collect.owner_stack.decides"),
+)
+_SLOW = frozenset({Phase.LOAD, Phase.DATA, Phase.COMPILE, Phase.EVAL, Phase.SAVE})
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield who is late, and start-up as the cause."""
+    waits = faults(incident, [StoreProblem.UNIQUE_ID_TIMED_OUT, StoreProblem.KEY_TIMED_OUT])
+    if not waits or faults(incident, [StoreProblem.BARRIER_TIMED_OUT]):
+        return
+    first = waits[0]
+    owners = frozenset(f.owner for f in waits if f.owner is not None and f.owner >= Rank(0))
+    waiters = frozenset(f.waiter for f in waits if f.waiter is not None)
+    against = why_echo(incident, first)
+    if against is None and any(p.phase in _SLOW for p in incident.open_phases):
+        against = Message(key="CFG004.against_phase")
+    claim = Message(
+        key="CFG004.claim" if owners else "CFG004.claim_nobody",
+        values={"owners": owners, "waiters": waiters},
+    )
+    evidence = tuple(f.source for f in waits)[:4]
+    if owners and against is None:
+        yield Finding(
+            rule=RULE.code,
+            cause=None,
+            strength=Strength.SUPPORTS,
+            claim=claim,
+            why=Message(key="CFG004.why"),
+            culprits=owners,
+            phase=Phase.INIT,
+            at=first.at,
+            evidence=evidence,
+            collect=(_OWNER_AT_WORK,),
+        )
+    yield Finding(
+        rule=RULE.code,
+        cause=Cause.RENDEZVOUS,
+        strength=Strength.SUPPORTS if against is None else Strength.HINTS,
+        claim=claim,
+        why=Message(key="CFG004.why"),
+        against=against or Message(key="CFG004.against"),
+        culprits=owners if against is None else NO_RANKS,
+        phase=Phase.INIT,
+        explains=frozenset({Cause.NET_INTERFACE, Cause.RANK_EXCEPTION})
+        if against is None
+        else frozenset(),
+        at=first.at,
+        evidence=evidence,
+        collect=(_OWNER_AT_WORK,),
+    )
+
+
+RULE = Rule(
+    code="CFG004",
+    name="store-key-never-written",
+    cause=Cause.RENDEZVOUS,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.STORE}),
+    check=check,
+)

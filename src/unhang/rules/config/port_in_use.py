@@ -1,0 +1,86 @@
+"""The port of the store is taken.
+
+## What it finds
+The process that hosts the store cannot listen on its port (`EADDRINUSE`).
+
+## Why it hangs
+Without a store nobody can join. The other ranks try to connect until their limit, or talk to the
+foreign program that owns the port.
+
+## When it stays quiet
+When a rank had failed or the job had been stopped before.
+
+## How to confirm
+`ss -ltnp 'sport = :PORT'` on the host of rank 0 names the owner.
+
+## What to do
+End processes of an earlier run; give each job of a shared node a port of its own (torchrun
+`--standalone` or `--rdzv-endpoint=HOST:0`). A port below 1024 is a leaked `PORT` variable of the
+system. If `MASTER_PORT` has no effect, the framework has its port in the code, or several ranks of
+the same job each try to host the store.
+
+## References
+`torch/csrc/distributed/c10d/socket.cpp`, `TCPStore.cpp`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unhang.model.causes import Cause
+from unhang.model.events import StoreProblem
+from unhang.model.finding import Collect, Finding, Strength
+from unhang.model.incident import Incident
+from unhang.model.phases import Phase
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+from unhang.rules.config.rendezvous import faults, why_echo
+
+_SYSTEM_PORTS = 1024
+_OWNER = Collect(
+    what=Message(key="collect.port_owner.what"),
+    how=Message(key="collect.port_owner.how"),
+    decides=Message(key="collect.port_owner.decides"),
+)
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one finding for the first port that is taken."""
+    taken = faults(incident, [StoreProblem.PORT_IN_USE])
+    if not taken:
+        return
+    first = taken[0]
+    port = next((f.port for f in taken if f.port is not None), None)
+    against = why_echo(incident, first)
+    if port is None:
+        claim = Message(key="CFG001.claim_unknown")
+    elif port < _SYSTEM_PORTS:
+        claim = Message(key="CFG001.claim_system", values={"port": port})
+    else:
+        claim = Message(key="CFG001.claim", values={"port": port})
+    yield Finding(
+        rule=RULE.code,
+        cause=Cause.RENDEZVOUS,
+        strength=Strength.PROVES if against is None else Strength.HINTS,
+        claim=claim,
+        why=Message(key="CFG001.why"),
+        against=against,
+        phase=Phase.INIT,
+        explains=frozenset({Cause.NET_INTERFACE, Cause.RANK_EXCEPTION})
+        if against is None
+        else frozenset(),
+        at=first.at,
+        evidence=tuple(f.source for f in taken)[:4],
+        collect=(_OWNER,),
+    )
+
+
+RULE = Rule(
+    code="CFG001",
+    name="store-port-in-use",
+    cause=Cause.RENDEZVOUS,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.STORE}),
+    check=check,
+)

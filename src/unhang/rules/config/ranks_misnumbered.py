@@ -1,0 +1,82 @@
+"""The ranks that announced themselves are not the ranks of the job.
+
+## What it finds
+Start-up announcements (`GLOBAL_RANK: 1, MEMBER: 2/8`) in which the same ranks appear twice while
+others never appear, or in which part of the ranks appears and then nothing more happens.
+
+## Why it hangs
+Two nodes that both believe to be node 0 announce the same ranks: the job waits for the other half
+for ever. A node that was never started leaves the same gap.
+
+## When it stays quiet
+When anything happened after the announcements: a step, a failure, a time-out. When the log is of
+one node and ends there, the others may be in their own logs; so it never proves it.
+
+## How to confirm
+Compare `NODE_RANK` and `SLURM_NODEID` on the nodes; count the announced ranks.
+
+## What to do
+Start through `srun` with `--ntasks-per-node` equal to the devices of a node; or give each node its
+own `--node-rank`.
+
+## References
+Lightning `ClusterEnvironment`; `torchrun --node-rank`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from unhang.model.causes import Cause
+from unhang.model.events import FrameworkSeen, SettingSeen, VersionSeen, WorldSeen
+from unhang.model.finding import Finding, Strength
+from unhang.model.ids import NO_RANKS, Rank
+from unhang.model.incident import Incident
+from unhang.model.phases import Phase
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+
+_MOST_RANKS = 65_536
+_PREPARATION = (WorldSeen, VersionSeen, FrameworkSeen, SettingSeen)
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one finding where announcements are all there is and do not add up."""
+    told = [e for e in incident.all(WorldSeen) if e.rank is not None and e.world_size is not None]
+    if not told or any(not isinstance(e, _PREPARATION) for e in incident.events):
+        return
+    size = max(e.world_size for e in told if e.world_size is not None)
+    counts = Counter(e.rank for e in told if e.rank is not None)
+    if size > _MOST_RANKS:
+        return
+    missing = frozenset(Rank(r) for r in range(size)) - frozenset(counts)
+    if not missing:
+        return
+    twice = frozenset(r for r, n in counts.items() if n > 1)
+    yield Finding(
+        rule=RULE.code,
+        cause=Cause.RENDEZVOUS,
+        strength=Strength.SUPPORTS,
+        claim=Message(
+            key="CFG006.claim_twice" if twice else "CFG006.claim_missing",
+            values={"twice": twice, "missing": missing, "size": size},
+        ),
+        why=Message(key="CFG006.why"),
+        against=Message(key="CFG006.against"),
+        culprits=NO_RANKS if twice else missing,
+        phase=Phase.INIT,
+        at=told[-1].at,
+        evidence=tuple(e.source for e in told)[:4],
+    )
+
+
+RULE = Rule(
+    code="CFG006",
+    name="announced-ranks-do-not-add-up",
+    cause=Cause.RENDEZVOUS,
+    since="0.1.0",
+    status=Status.PREVIEW,
+    needs=frozenset({Fact.STORE}),
+    check=check,
+)

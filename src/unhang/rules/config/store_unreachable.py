@@ -1,0 +1,94 @@
+"""Ranks cannot reach the store: nobody hosts it, or nobody lets them through.
+
+## What it finds
+Connections to the store's address that time out, a host name that does not resolve, or an elastic
+rendezvous that cannot be reached or never completes.
+
+## Why it hangs
+Rank 0 (or the agent of the endpoint's host) has to listen on `MASTER_ADDR:MASTER_PORT`. If its node
+does not recognise itself under that address, is late, or was never started, everybody waits.
+
+## When it stays quiet
+Single refused attempts are normal while rank 0 starts. A rank that failed or was slow before turns
+it into a hint. When ranks report time-outs of collectives the store was reached.
+
+## How to confirm
+`nc -vz HOST PORT` from another node while rank 0 waits. If the *endpoint's own* node also times
+out, nobody listens; if only the others do, a firewall or a wrong interface is in the way.
+
+## What to do
+Use the host name that `hostname -f` prints on that node, the same on all nodes; start the same
+number of nodes as `--nnodes` says; check `MASTER_ADDR` and the port for each node; open the port.
+
+## References
+pytorch issue 79388: an endpoint given as an address may not be recognised as the own host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unhang.model.causes import Cause
+from unhang.model.events import StoreFault, StoreProblem
+from unhang.model.finding import Collect, Finding, Strength
+from unhang.model.incident import Incident
+from unhang.model.phases import Phase
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+from unhang.rules.config.rendezvous import faults, why_echo
+
+_UNREACHED = (
+    StoreProblem.CONNECT_TIMED_OUT,
+    StoreProblem.RESOLVE_FAILED,
+    StoreProblem.RENDEZVOUS_TIMED_OUT,
+    StoreProblem.RENDEZVOUS_UNREACHABLE,
+    StoreProblem.VALIDATION_FAILED,
+)
+_CONNECTION = Collect(
+    what=Message(key="collect.store_connection.what"),
+    how=Message(key="collect.store_connection.how"),
+    decides=Message(key="collect.store_connection.decides"),
+)
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one finding for the store that could not be reached."""
+    unreached = faults(incident, _UNREACHED)
+    if not unreached:
+        return
+    first = unreached[0]
+    against = why_echo(incident, first)
+    yield Finding(
+        rule=RULE.code,
+        cause=Cause.RENDEZVOUS,
+        strength=Strength.SUPPORTS if against is None else Strength.HINTS,
+        claim=_claim(unreached),
+        why=Message(key="CFG002.why"),
+        against=against or Message(key="CFG002.against"),
+        phase=Phase.INIT,
+        explains=frozenset({Cause.RANK_EXCEPTION}) if against is None else frozenset(),
+        at=first.at,
+        evidence=tuple(f.source for f in unreached)[:4],
+        collect=(_CONNECTION,),
+    )
+
+
+def _claim(unreached: list[StoreFault]) -> Message:
+    problems = {f.problem for f in unreached}
+    named = next((f for f in unreached if f.host is not None), None)
+    if StoreProblem.RESOLVE_FAILED in problems and named is not None:
+        return Message(key="CFG002.claim_resolve", values={"host": named.host})
+    if named is not None and named.port is not None:
+        return Message(key="CFG002.claim", values={"host": named.host, "port": named.port})
+    return Message(key="CFG002.claim_unknown")
+
+
+RULE = Rule(
+    code="CFG002",
+    name="store-unreachable",
+    cause=Cause.RENDEZVOUS,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.STORE}),
+    check=check,
+)

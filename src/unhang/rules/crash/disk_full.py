@@ -1,0 +1,87 @@
+"""A rank failed because a file system or a quota was full.
+
+## What it finds
+`No space left on device`, `Disk quota exceeded`, or PyTorch's failed checkpoint writer, in an
+exception that ended a rank.
+
+## Why it hangs
+Usually one rank writes (the checkpoint, a cache, a log). It raises, and the others wait for it in
+the barrier behind the save.
+
+## When it stays quiet
+When the text names `/dev/shm`, or a data loader's worker died of a bus error: that is shared
+memory. It is a hint when something else had failed, timed out or been stopped before.
+
+## How to confirm
+`df -h` and `df -i` on the rank's host for the path of the traceback; `quota -s`.
+
+## What to do
+Free space, write elsewhere, keep fewer checkpoints (`save_total_limit`, `max_to_keep`), point
+`TMPDIR` and the caches away from the root file system.
+
+## References
+`errno(3)`: ENOSPC, EDQUOT.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+
+from unhang.model.causes import Cause
+from unhang.model.events import ExceptionKind, ProcessEnded, PythonException
+from unhang.model.finding import Finding, Strength
+from unhang.model.incident import Failure, Incident, ranks_of
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+from unhang.rules import order
+from unhang.rules.crash.echoes import ECHOES_OF_A_LOST_RANK, NO_CAUSES
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one finding for the ranks that found no space."""
+    full = [f for f in incident.failures if _is_disk_full(f)]
+    if not full or _shared_memory(incident):
+        return
+    first, ranks = full[0], ranks_of(full)
+    timed_out = order.first_timeout(incident)
+    echo = (
+        order.stop_before(incident, first) is not None
+        or order.decisive_failure_before(incident, first) is not None
+        or (timed_out is not None and order.is_before(timed_out, first) is True)
+    )
+    yield Finding(
+        rule=RULE.code,
+        cause=Cause.RANK_EXCEPTION,
+        strength=Strength.HINTS if echo else Strength.PROVES,
+        claim=Message(
+            key="CRA007.claim" if ranks else "CRA007.claim_nobody", values={"ranks": ranks}
+        ),
+        why=Message(key="CRA007.why"),
+        against=Message(key="CRA007.against_late") if echo else None,
+        culprits=ranks,
+        explains=NO_CAUSES if echo else ECHOES_OF_A_LOST_RANK | {Cause.LIBRARY_BUG},
+        at=first.at,
+        evidence=tuple(f.source for f in full)[:4],
+    )
+
+
+def _is_disk_full(failure: Failure) -> bool:
+    event = failure.events[0]
+    return isinstance(event, PythonException) and event.kind is ExceptionKind.DISK_FULL
+
+
+def _shared_memory(incident: Incident) -> bool:
+    """A worker died of a bus error: the full file system is `/dev/shm`."""
+    return any(e.worker and e.signal == signal.SIGBUS for e in incident.all(ProcessEnded))
+
+
+RULE = Rule(
+    code="CRA007",
+    name="file-system-full",
+    cause=Cause.RANK_EXCEPTION,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.EXCEPTIONS}),
+    check=check,
+)

@@ -1,0 +1,86 @@
+"""A rank left by itself, and nothing that was given says why.
+
+## What it finds
+Ranks that ended with a non-zero exit code of their own (not by their watchdog, not by the
+launcher's SIGTERM) while neither a traceback nor another reason of any process is in the logs.
+
+## Why it hangs
+Whatever ended the rank, it does not issue the next collective, and the others wait.
+
+## When it stays quiet
+When any process tells why it failed, when the job was stopped from outside, and when all ranks that
+were seen left in the same way: then none of them is special.
+
+## How to confirm
+The log of that rank, from its last step on. torchrun shows the traceback in its table when the main
+function is decorated with `@record`.
+
+## What to do
+Find the rank's own output (`--log-dir` with `--redirects 3`, `--tee 3`) and read its last lines.
+
+## References
+`torch.distributed.elastic.multiprocessing.errors.record`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unhang.model.causes import Cause
+from unhang.model.finding import Collect, Finding, Strength
+from unhang.model.incident import Incident, Manner, ranks_of
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+from unhang.rules import order
+
+_TRACEBACK = Collect(
+    what=Message(key="collect.rank_traceback.what"),
+    how=Message(key="collect.rank_traceback.how"),
+    decides=Message(key="collect.rank_traceback.decides"),
+)
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield who left, as a place and as a hint at an exception."""
+    left = [f for f in incident.failures if f.manner is Manner.EXITED]
+    if not left or any(f.manner in order.DECISIVE for f in incident.failures):
+        return
+    if order.stops(incident):
+        return
+    ranks = ranks_of(left)
+    others = frozenset(incident.roster) - ranks
+    claim = Message(key="CRA008.claim" if ranks else "CRA008.claim_nobody", values={"ranks": ranks})
+    evidence = tuple(f.source for f in left)[:4]
+    if ranks and others:
+        yield Finding(
+            rule=RULE.code,
+            cause=None,
+            strength=Strength.SUPPORTS,
+            claim=claim,
+            why=Message(key="CRA008.why"),
+            culprits=ranks,
+            at=left[0].at,
+            evidence=evidence,
+            collect=(_TRACEBACK,),
+        )
+    yield Finding(
+        rule=RULE.code,
+        cause=Cause.RANK_EXCEPTION,
+        strength=Strength.HINTS,
+        claim=claim,
+        why=Message(key="CRA008.why"),
+        at=left[0].at,
+        evidence=evidence,
+        collect=(_TRACEBACK,),
+    )
+
+
+RULE = Rule(
+    code="CRA008",
+    name="rank-left-without-a-word",
+    cause=Cause.RANK_EXCEPTION,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.EXITS}),
+    check=check,
+)

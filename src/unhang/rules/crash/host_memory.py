@@ -1,0 +1,145 @@
+"""A process ran out of host memory, or was killed in the way the kernel kills for memory.
+
+## What it finds
+An out-of-memory kill that the kernel, a cgroup, Slurm, Kubernetes or Ray reports; an allocation of
+host memory that failed; or, weaker, a rank that ended by SIGKILL (-9, 137) without anybody who says
+that he sent it.
+
+## Why it hangs
+SIGKILL leaves no traceback. The rank is simply gone, and the others wait in the next collective
+until their watchdog ends them, or until the launcher notices.
+
+## When it stays quiet
+When the launcher had closed the process before (SIGKILL follows SIGTERM after 30 s), when the job
+was stopped from outside, when every rank was killed (that is somebody's `kill -9` or `scancel`),
+and when the kernel killed a program that is not the job's. A bare SIGKILL never proves it.
+
+## How to confirm
+`dmesg -T | grep -i -E 'killed process|out of memory'` on the rank's host; `memory.events` of the
+container's cgroup; `sacct -j JOB -o JobID,State,MaxRSS`.
+
+## What to do
+Fewer data-loader workers or smaller caches; load the checkpoint on one rank or with `mmap`; gather
+full state dicts to rank 0 only; ask the scheduler for more memory for each task.
+
+## References
+Linux `oom_kill.c`; `signal(7)`: SIGKILL cannot be caught.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from unhang.model.causes import Cause
+from unhang.model.events import KernelEvent, ProcessEnded, PythonException
+from unhang.model.finding import Collect, Finding, Strength
+from unhang.model.incident import Failure, Incident, Manner, ranks_of
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+from unhang.rules import order
+from unhang.rules.crash.echoes import ECHOES_OF_A_LOST_RANK, NO_CAUSES
+
+_KERNEL_LOG = Collect(
+    what=Message(key="collect.kernel_log.what"),
+    how=Message(key="collect.kernel_log.how"),
+    decides=Message(key="collect.kernel_log.decides"),
+)
+_OURS = ("python", "pt_", "torch", "ray", "train", "deepspeed", "pt2")
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield the reported kills, else the unexplained SIGKILLs."""
+    reported = [f for f in incident.failures if f.manner is Manner.HOST_OOM]
+    if reported:
+        yield _reported(incident, reported)
+        return
+    killed = [f for f in incident.failures if f.manner is Manner.KILLED]
+    if killed:
+        yield _killed(incident, killed)
+
+
+def _reported(incident: Incident, failures: Sequence[Failure]) -> Finding:
+    """Somebody says that memory was the reason."""
+    first = failures[0]
+    against = _against(incident, first)
+    strength = Strength.PROVES if against is None else Strength.HINTS
+    if against is None and not all(_is_ours(incident, f) for f in failures):
+        strength, against = Strength.SUPPORTS, Message(key="CRA002.against_other_program")
+    ranks = ranks_of(failures)
+    return Finding(
+        rule=RULE.code,
+        cause=Cause.HOST_OOM,
+        strength=strength,
+        claim=Message(key="CRA002.claim" if ranks else "CRA002.claim_nobody", values=_who(ranks)),
+        why=Message(key="CRA002.why"),
+        against=against,
+        culprits=ranks,
+        culprit_hosts=frozenset(f.host for f in failures if f.host is not None),
+        explains=NO_CAUSES if strength is Strength.HINTS else ECHOES_OF_A_LOST_RANK,
+        at=first.at,
+        evidence=tuple(f.source for f in failures)[:4],
+    )
+
+
+def _killed(incident: Incident, failures: Sequence[Failure]) -> Finding:
+    """A bare SIGKILL: memory is the usual sender, not the only one."""
+    first, ranks = failures[0], ranks_of(failures)
+    against = _against(incident, first)
+    size = incident.world.size
+    if against is None and size is not None and 1 < size <= len(failures):
+        against = Message(key="CRA002.against_everybody")
+    return Finding(
+        rule=RULE.code,
+        cause=Cause.HOST_OOM,
+        strength=Strength.SUPPORTS if against is None else Strength.HINTS,
+        claim=Message(
+            key="CRA002.claim_killed" if ranks else "CRA002.claim_killed_nobody",
+            values=_who(ranks),
+        ),
+        why=Message(key="CRA002.why_killed"),
+        against=against or Message(key="CRA002.against_sender"),
+        culprits=ranks,
+        explains=ECHOES_OF_A_LOST_RANK if against is None else NO_CAUSES,
+        at=first.at,
+        evidence=tuple(f.source for f in failures)[:4],
+        collect=(_KERNEL_LOG,),
+    )
+
+
+def _who(ranks: frozenset[int]) -> dict[str, object]:
+    return {"ranks": ranks} if ranks else {}
+
+
+def _against(incident: Incident, first: Failure) -> Message | None:
+    """What came before it and may have brought it about."""
+    if order.stop_before(incident, first) is not None:
+        return Message(key="CRA002.against_stopped")
+    if order.decisive_failure_before(incident, first) is not None:
+        return Message(key="CRA002.against_earlier_failure")
+    timed_out = order.first_timeout(incident)
+    if timed_out is not None and order.is_before(timed_out, first):
+        return Message(key="CRA002.against_late")
+    return None
+
+
+def _is_ours(incident: Incident, failure: Failure) -> bool:
+    """Whether the killed process is one of the job, as far as its name or its pid tells."""
+    event = failure.events[0]
+    if not isinstance(event, KernelEvent):
+        return isinstance(event, ProcessEnded | PythonException)
+    if len(failure.events) > 1 or failure.rank is not None:
+        return True
+    known = {p for facts in incident.roster.values() for p in facts.pids}
+    name = (event.process or "").lower()
+    return event.pid in known or event.process is None or name.startswith(_OURS)
+
+
+RULE = Rule(
+    code="CRA002",
+    name="process-killed-for-memory",
+    cause=Cause.HOST_OOM,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.EXITS, Fact.KERNEL_LOG, Fact.EXCEPTIONS}),
+    check=check,
+)

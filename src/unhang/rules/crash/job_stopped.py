@@ -1,0 +1,95 @@
+"""The job was stopped from outside; what fails afterwards is the echo.
+
+## What it finds
+Ctrl-C, `scancel`, a scheduler's time limit, preemption, eviction, SIGTERM or SIGHUP at the
+launcher, or a data loader's workers killed by `Hangup` (a closed session).
+
+## Why it hangs
+A stop rarely reaches all processes. The orphans wait in their next collective for ranks that are
+gone, and report a time-out ten or thirty minutes later: they look guilty and are not. Processes
+that are torn down print exceptions of broken pipes and half-started workers.
+
+## When it stays quiet
+When something had failed or timed out before the stop: then somebody ended a job that hung. It is
+a hint when the job had been silent for long, and for a plain cancellation with nothing wrong at
+all, which says nothing about the job. SIGTERM that a launcher sends to the ranks after another
+one's failure is no stop.
+
+## How to confirm
+`sacct -j JOB -o JobID,State,ExitCode,End`; the shell's history; the times of the first failure and
+of the stop.
+
+## What to do
+Nothing in the job needs a cure. Run it under `tmux`, `nohup` or a batch script; ask for a longer
+limit, or save a checkpoint on the warning signal (`--signal=B:USR1@120`). End orphans before the
+next start.
+
+## References
+`torch/distributed/elastic/agent/server/api.py` (death signals); `scancel(1)`, `sbatch(1)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unhang.model.causes import Cause
+from unhang.model.events import ClosingSignal, Progress, StopKind, StopSeen
+from unhang.model.finding import Finding, Strength
+from unhang.model.incident import Incident
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+from unhang.rules import order
+from unhang.rules.crash.echoes import ECHOES_OF_A_STOP, NO_CAUSES
+
+_QUIET_S = 900.0
+"""Longer silence before a stop looks like a hang that somebody ended."""
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one finding for the first stop."""
+    first = order.earliest(order.stops(incident))
+    if first is None or _by_launcher(incident, first):
+        return
+    orphans = tuple(t for t in incident.timeouts if order.is_before(first, t))
+    against = None
+    if order.trouble_before(incident, first) is not None:
+        against = Message(key="CRA005.against_trouble")
+    elif not orphans and _long_silent(incident, first):
+        against = Message(key="CRA005.against_silence")
+    elif not orphans and first.kind is StopKind.CANCELLED:
+        against = Message(key="CRA005.against_cancel")
+    yield Finding(
+        rule=RULE.code,
+        cause=Cause.EXTERNAL_STOP,
+        strength=Strength.PROVES if against is None else Strength.HINTS,
+        claim=Message(key=f"CRA005.claim_{first.kind.name.lower()}"),
+        why=Message(key="CRA005.why_orphans" if orphans else "CRA005.why"),
+        against=against,
+        explains=ECHOES_OF_A_STOP if against is None else NO_CAUSES,
+        at=first.at,
+        evidence=(first.source, *(t.source for t in orphans[:2])),
+    )
+
+
+def _by_launcher(incident: Incident, stop: StopSeen) -> bool:
+    """A rank received the SIGTERM that its launcher sends after another rank's failure."""
+    if stop.kind is not StopKind.TERMINATED:
+        return False
+    return any(order.is_before(c, stop) for c in incident.all(ClosingSignal))
+
+
+def _long_silent(incident: Incident, stop: StopSeen) -> bool:
+    """The last sign of work lies long before the stop."""
+    gaps = [g for p in incident.all(Progress) if (g := order.gap_s(stop, p)) is not None]
+    return bool(gaps) and min(gaps, key=abs) > _QUIET_S
+
+
+RULE = Rule(
+    code="CRA005",
+    name="job-stopped-from-outside",
+    cause=Cause.EXTERNAL_STOP,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.STOPS}),
+    check=check,
+)

@@ -1,0 +1,77 @@
+"""A node went away under the job.
+
+## What it finds
+A scheduler or Ray that reports a failed node; or an elastic agent whose keep-alive messages
+stopped.
+
+## Why it hangs
+All ranks of the node are gone at once, without a word. The ranks of the other nodes wait in their
+next collective.
+
+## When it stays quiet
+Missing keep-alive messages alone are a hint: an agent also falls silent because its job crashed,
+or because the network is down. When the job had failed before, the report is only an echo.
+
+## How to confirm
+`scontrol show node NODE`, `last -x reboot`, the node's BMC log; for Kubernetes
+`kubectl get events`.
+
+## What to do
+Exclude the node and restart from the last checkpoint. Elastic launches (`--nnodes MIN:MAX`) go on
+without it.
+
+## References
+`torch.distributed.elastic.rendezvous.dynamic_rendezvous` (keep-alive); `slurm.conf`, SlurmdTimeout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unhang.model.causes import Cause
+from unhang.model.events import StopKind, StopSeen, StoreFault, StoreProblem
+from unhang.model.finding import Finding, Strength
+from unhang.model.incident import Incident
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+from unhang.rules import order
+from unhang.rules.crash.echoes import ECHOES_OF_A_LOST_RANK, NO_CAUSES
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one finding for the first report of a lost node."""
+    failed = [s for s in incident.all(StopSeen) if s.kind is StopKind.NODE_FAILED]
+    silent = [f for f in incident.all(StoreFault) if f.problem is StoreProblem.NODE_LOST]
+    reported = order.earliest(failed)
+    first: StopSeen | StoreFault | None = reported or order.earliest(silent)
+    if first is None:
+        return
+    earlier = order.decisive_failure_before(incident, first)
+    strength = Strength.PROVES if reported is not None and earlier is None else Strength.HINTS
+    host = first.origin.host if isinstance(first, StopSeen) else first.host
+    yield Finding(
+        rule=RULE.code,
+        cause=Cause.RANK_CRASH,
+        strength=strength,
+        claim=Message(
+            key="CRA004.claim" if host is not None else "CRA004.claim_nobody",
+            values={"host": host or ""},
+        ),
+        why=Message(key="CRA004.why"),
+        against=None if strength is Strength.PROVES else Message(key="CRA004.against"),
+        culprit_hosts=frozenset() if host is None else frozenset({host}),
+        explains=ECHOES_OF_A_LOST_RANK if strength is Strength.PROVES else NO_CAUSES,
+        at=first.at,
+        evidence=(first.source,),
+    )
+
+
+RULE = Rule(
+    code="CRA004",
+    name="node-lost",
+    cause=Cause.RANK_CRASH,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.STOPS, Fact.STORE}),
+    check=check,
+)

@@ -1,0 +1,112 @@
+"""A process ended by a signal of its own making: segmentation fault, abort, bad instruction.
+
+## What it finds
+An exit by SIGSEGV, SIGBUS, SIGFPE, SIGILL or SIGABRT, as the launcher, the scheduler, the shell or
+the process's own last words tell it, without a watchdog that ended the process on purpose.
+
+## Why it hangs
+A crashed rank prints no Python traceback and never issues the next collective; the others wait.
+
+## When it stays quiet
+An abort (-6) after a watchdog's time-out or a C++ error of Gloo or NCCL is a victim's end. A crash
+after a stop, after an earlier failure or after the first time-out is only a hint: processes often
+crash while they are torn down. SIGBUS is left to the rule on shared memory. When all ranks crash
+at once no rank is named.
+
+## How to confirm
+`python -X faulthandler` prints the Python stack of the crash; `coredumpctl` or the core file the
+native one; `dmesg` the address and the library of a segmentation fault.
+
+## What to do
+Look at the innermost library of the stack: an extension built for another torch or CUDA, a BLAS
+without kernels for the GPU (SIGFPE), a data-loading library that does not survive `fork`.
+
+## References
+`signal(7)`; `faulthandler` in the Python documentation.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator, Sequence
+
+from unhang.model.causes import Cause
+from unhang.model.finding import Collect, Finding, Strength
+from unhang.model.ids import NO_RANKS, Ranks
+from unhang.model.incident import Failure, Incident, Manner, ranks_of
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+from unhang.rules import order
+from unhang.rules.crash.echoes import ECHOES_OF_A_LOST_RANK, NO_CAUSES
+
+_STACK = Collect(
+    what=Message(key="collect.crash_stack.what"),
+    how=Message(key="collect.crash_stack.how"),
+    decides=Message(key="collect.crash_stack.decides"),
+)
+_SURE = frozenset({signal.SIGSEGV, signal.SIGILL})
+"""Nobody sends these on purpose. SIGABRT is an assertion's, SIGFPE mostly a library's fault."""
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one finding for the first crash and all that went the same way."""
+    crashed = [
+        f
+        for f in incident.failures
+        if f.manner is Manner.CRASHED and f.signal not in (None, signal.SIGBUS)
+    ]
+    if not crashed:
+        return
+    first = crashed[0]
+    same = [f for f in crashed if f.signal == first.signal]
+    against = _against(incident, first)
+    sure = Strength.PROVES if first.signal in _SURE else Strength.SUPPORTS
+    strength = sure if against is None else Strength.HINTS
+    culprits = _culprits(incident, same)
+    number = signal.Signals(first.signal).name if first.signal is not None else ""
+    yield Finding(
+        rule=RULE.code,
+        cause=Cause.RANK_CRASH,
+        strength=strength,
+        claim=Message(
+            key="CRA003.claim" if culprits else "CRA003.claim_nobody",
+            values={"ranks": culprits, "signal": number, "count": len(same)},
+        ),
+        why=Message(key="CRA003.why"),
+        against=against,
+        culprits=culprits,
+        explains=NO_CAUSES if strength is Strength.HINTS else ECHOES_OF_A_LOST_RANK,
+        at=first.at,
+        evidence=tuple(f.source for f in same)[:4],
+        collect=(_STACK,),
+    )
+
+
+def _against(incident: Incident, first: Failure) -> Message | None:
+    """What makes the crash a part of tearing down, or None."""
+    if order.stop_before(incident, first) is not None:
+        return Message(key="CRA003.against_stopped")
+    if order.decisive_failure_before(incident, first) is not None:
+        return Message(key="CRA003.against_earlier_failure")
+    timed_out = order.first_timeout(incident)
+    if timed_out is not None and order.is_before(timed_out, first):
+        return Message(key="CRA003.against_late")
+    return None
+
+
+def _culprits(incident: Incident, same: Sequence[Failure]) -> Ranks:
+    """The ranks that crashed, unless all did."""
+    ranks = ranks_of(same)
+    size = incident.world.size or len(incident.roster)
+    return NO_RANKS if len(same) > 1 and 2 * len(same) > size else ranks
+
+
+RULE = Rule(
+    code="CRA003",
+    name="process-ended-by-a-crash-signal",
+    cause=Cause.RANK_CRASH,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.EXITS}),
+    check=check,
+)

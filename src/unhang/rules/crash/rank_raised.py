@@ -1,0 +1,143 @@
+"""A rank raised a Python exception of its own and left, or every rank raised the same one.
+
+## What it finds
+A traceback that is the program's own failure: not the echo of another rank (collective, store and
+connection errors, `ChildFailedError`), not out of memory, not a CUDA error, not an interrupt, not
+one that was merely logged. The earliest one counts.
+
+## Why it hangs
+A rank that raised never issues the next collective. The others wait in it until their watchdog
+ends them, one timeout later; on the same node the launcher usually ends them first.
+
+## When it stays quiet
+When work visibly went on after the traceback. It is only a hint when a stop from outside, a crash
+or an out-of-memory came before it, when the first collective had timed out before it, or when the
+rank itself had joined the stuck collective. When more than half of the ranks raise the same
+exception no rank is guilty, and none is named.
+
+## How to confirm
+The exception's time is at or before (time of the first time-out - timeout). Run the failing input
+on one process.
+
+## What to do
+Fix what the traceback says. Catch exceptions on all ranks together (all-reduce a flag) where one
+rank may fail alone, so that the others need not wait.
+
+## References
+`torch.distributed.elastic.multiprocessing.errors.record` writes the traceback into the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from unhang.model.causes import Cause
+from unhang.model.events import ExceptionKind, PythonException
+from unhang.model.finding import Finding, Strength
+from unhang.model.ids import NO_RANKS, Rank, Ranks
+from unhang.model.incident import Failure, Incident, Manner, ranks_of
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+from unhang.rules import order
+from unhang.rules.crash.echoes import ECHOES_OF_A_LOST_RANK, NO_CAUSES
+
+_OTHER_RULES = frozenset(
+    {
+        ExceptionKind.MISMATCH,
+        ExceptionKind.WORKER,
+        ExceptionKind.SHARED_MEMORY,
+        ExceptionKind.DISK_FULL,
+    }
+)
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one finding for the earliest exception, with all processes that raised the same."""
+    raised = [
+        (f, e)
+        for f in incident.failures
+        if f.manner is Manner.RAISED and (e := _exception(f)) is not None
+        if not order.survived(incident, e)
+    ]
+    if not raised:
+        return
+    first, exception = raised[0]
+    same = [f for f, e in raised if _alike(e, exception)]
+    against = _against(incident, first, exception)
+    strength = Strength.HINTS if against is not None else Strength.PROVES
+    if against is None and exception.thread is not None:
+        strength, against = Strength.SUPPORTS, Message(key="CRA001.against_thread")
+    culprits = _culprits(incident, same)
+    yield Finding(
+        rule=RULE.code,
+        cause=Cause.RANK_EXCEPTION,
+        strength=strength,
+        claim=_claim(exception, culprits, len(same)),
+        why=Message(key="CRA001.why"),
+        against=against,
+        culprits=culprits,
+        explains=NO_CAUSES if strength is Strength.HINTS else ECHOES_OF_A_LOST_RANK,
+        at=first.at,
+        evidence=tuple(f.source for f in same)[:4],
+    )
+
+
+def _exception(failure: Failure) -> PythonException | None:
+    """The exception that a failure is told by, if it is this rule's business."""
+    event = failure.events[0]
+    if not isinstance(event, PythonException) or event.kind in _OTHER_RULES:
+        return None
+    return event
+
+
+def _alike(one: PythonException, other: PythonException) -> bool:
+    """The same error; a traceback whose last line is lost may be any."""
+    return not one.exception or not other.exception or one.exception == other.exception
+
+
+def _against(incident: Incident, first: Failure, exception: PythonException) -> Message | None:
+    """What makes the exception an echo or an accident, or None."""
+    if order.stop_before(incident, first) is not None:
+        return Message(key="CRA001.against_stopped")
+    if order.decisive_failure_before(incident, first) is not None:
+        return Message(key="CRA001.against_earlier_failure")
+    timed_out = order.first_timeout(incident)
+    if timed_out is not None and order.is_before(timed_out, first):
+        return Message(key="CRA001.against_late")
+    joined = frozenset(r for call in incident.calls for r in call.joined)
+    if exception.thread is None and first.rank is not None and first.rank in joined:
+        return Message(key="CRA001.against_joined")
+    return None
+
+
+def _culprits(incident: Incident, same: Sequence[Failure]) -> Ranks:
+    """Ranks that raised it, unless so many did that none of them is special."""
+    ranks = ranks_of(same)
+    others = (
+        frozenset(incident.roster) | frozenset(r for c in incident.calls for r in c.joined)
+    ) - ranks
+    size = incident.world.size or len(others | ranks)
+    if len(same) > 1 and (len(ranks) < len(same) or 2 * len(same) > size):
+        return NO_RANKS
+    return frozenset(r for r in ranks if r >= Rank(0))
+
+
+def _claim(exception: PythonException, culprits: Ranks, count: int) -> Message:
+    name = exception.exception or "an exception"
+    text = f"{name}: {exception.message}" if exception.message else name
+    if culprits:
+        return Message(key="CRA001.claim", values={"ranks": culprits, "error": text[:200]})
+    if count > 1:
+        return Message(key="CRA001.claim_all", values={"count": count, "error": text[:200]})
+    return Message(key="CRA001.claim_nobody", values={"error": text[:200]})
+
+
+RULE = Rule(
+    code="CRA001",
+    name="rank-raised-an-exception",
+    cause=Cause.RANK_EXCEPTION,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.EXCEPTIONS}),
+    check=check,
+)

@@ -1,0 +1,106 @@
+"""Shared memory is full: data-loader workers die of bus errors.
+
+## What it finds
+A data loader's worker that ended by SIGBUS, PyTorch's own sentence about insufficient shared
+memory, or a rank that ended by SIGBUS (-7, 135).
+
+## Why it hangs
+Workers hand batches to their rank through files in `/dev/shm`. When it is full, the write itself
+succeeds and the first touch of the page kills the process. The rank fails, or waits for a batch for
+ever, and the others wait for it.
+
+## When it stays quiet
+A rank's SIGBUS without a data loader in sight only supports it: a truncated memory-mapped data set
+ends in the same way. After a stop from outside it is a hint.
+
+## How to confirm
+`df -h /dev/shm` inside the container while the job runs.
+
+## What to do
+`docker run --ipc=host` or `--shm-size=16g`; in Kubernetes an `emptyDir` with `medium: Memory` at
+`/dev/shm`; `torch.multiprocessing.set_sharing_strategy("file_system")`; fewer workers.
+
+## References
+`torch/utils/data/_utils/signal_handling.py`; `shm_overview(7)`.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator, Sequence
+
+from unhang.model.causes import Cause
+from unhang.model.events import ExceptionKind, ProcessEnded, PythonException
+from unhang.model.finding import Collect, Finding, Strength
+from unhang.model.ids import NO_RANKS, Ranks
+from unhang.model.incident import Incident, Manner, ranks_of
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+from unhang.rules import order
+from unhang.rules.crash.echoes import ECHOES_OF_A_LOST_RANK, NO_CAUSES
+
+_SPACE = Collect(
+    what=Message(key="collect.shm_space.what"),
+    how=Message(key="collect.shm_space.how"),
+    decides=Message(key="collect.shm_space.decides"),
+)
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one finding: workers that died of it, else ranks that did."""
+    said: list[order.Placed] = [
+        *(e for e in incident.all(ProcessEnded) if e.worker and e.signal == signal.SIGBUS),
+        *(
+            e
+            for e in incident.all(PythonException)
+            if e.kind is ExceptionKind.SHARED_MEMORY and not e.handled
+        ),
+    ]
+    if said:
+        owners = (e.origin.rank for e in said if isinstance(e, ProcessEnded | PythonException))
+        ranks = frozenset(r for r in owners if r is not None)
+        yield _finding(incident, said, Strength.PROVES, "CRA006.claim", ranks)
+        return
+    ended = [
+        f
+        for f in incident.failures
+        if f.signal == signal.SIGBUS and f.manner in (Manner.CRASHED, Manner.EXITED)
+    ]
+    if ended:
+        ranks = ranks_of(ended) if len(ended) == 1 else NO_RANKS
+        yield _finding(incident, ended, Strength.SUPPORTS, "CRA006.claim_rank", ranks)
+
+
+def _finding(
+    incident: Incident,
+    facts: Sequence[order.Placed],
+    strength: Strength,
+    claim: str,
+    ranks: Ranks,
+) -> Finding:
+    first = order.earliest(facts) or facts[0]
+    stopped = order.stop_before(incident, first) is not None
+    return Finding(
+        rule=RULE.code,
+        cause=Cause.SHM_SMALL,
+        strength=Strength.HINTS if stopped else strength,
+        claim=Message(key=claim),
+        why=Message(key="CRA006.why"),
+        against=Message(key="CRA006.against_stopped") if stopped else None,
+        culprits=ranks,
+        explains=NO_CAUSES if stopped else ECHOES_OF_A_LOST_RANK,
+        at=first.at,
+        evidence=tuple(f.source for f in facts)[:4],
+        collect=(_SPACE,),
+    )
+
+
+RULE = Rule(
+    code="CRA006",
+    name="shared-memory-full",
+    cause=Cause.SHM_SMALL,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.EXITS, Fact.EXCEPTIONS}),
+    check=check,
+)

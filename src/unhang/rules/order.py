@@ -1,0 +1,172 @@
+"""What came first: the order of facts, as far as clocks and places in one log tell.
+
+Shared by the families whose verdicts hang on it: a failure before the first time-out may be its
+cause, one after it is a consequence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol, TypeVar
+
+from unhang.model.events import (
+    CollectiveTimeout,
+    DeviceFault,
+    GlooFault,
+    NcclFailure,
+    Progress,
+    PythonException,
+    StopKind,
+    StopSeen,
+    StoreFault,
+    StoreProblem,
+    WatchdogStuck,
+)
+from unhang.model.incident import Failure, Incident, Manner
+from unhang.model.provenance import Provenance
+from unhang.model.time import Instant
+
+
+class Placed(Protocol):
+    """Something with a time, or at least a place in a log: an event or a failure."""
+
+    @property
+    def at(self) -> Instant | None:
+        """When it was printed, or None."""
+
+    @property
+    def source(self) -> Provenance:
+        """Where it stands."""
+
+
+P = TypeVar("P", bound=Placed)
+
+_NORMAL_AT_START = frozenset({StoreProblem.CONNECT_REFUSED, StoreProblem.BARRIER_WAITING})
+OUTSIDE = frozenset(
+    {
+        StopKind.INTERRUPT,
+        StopKind.CANCELLED,
+        StopKind.TIME_LIMIT,
+        StopKind.PREEMPTED,
+        StopKind.TERMINATED,
+        StopKind.HANGUP,
+        StopKind.EVICTED,
+    }
+)
+"""Stops by somebody or something outside the job; a lost node is a failure of its own."""
+
+DECISIVE = frozenset(
+    {
+        Manner.RAISED,
+        Manner.GPU_OOM,
+        Manner.HOST_OOM,
+        Manner.KILLED,
+        Manner.CRASHED,
+        Manner.DEVICE,
+        Manner.NCCL,
+    }
+)
+"""Manners that tell why a process failed by itself."""
+
+
+def gap_s(later: Placed, earlier: Placed) -> float | None:
+    """Seconds between two facts, or None where their clocks cannot be compared."""
+    if later.at is None or earlier.at is None:
+        return None
+    return later.at.since(earlier.at)
+
+
+def is_before(one: Placed, other: Placed) -> bool | None:
+    """Whether `one` came first, by time, else by place in one log; None where nothing tells."""
+    gap = gap_s(other, one)
+    if gap is not None and abs(gap) >= _resolution_s(one, other):
+        return gap > 0
+    if one.source.artifact != other.source.artifact:
+        return None
+    if one.source.line is None or other.source.line is None:
+        return None
+    return one.source.line < other.source.line
+
+
+def _resolution_s(one: Placed, other: Placed) -> float:
+    return max((p.at.resolution_s for p in (one, other) if p.at is not None), default=0.0)
+
+
+def earliest(items: Iterable[P]) -> P | None:
+    """The first of some facts; where nothing tells, the one that was read first."""
+    best: P | None = None
+    for item in items:
+        if best is None or is_before(item, best):
+            best = item
+    return best
+
+
+def first_timeout(incident: Incident) -> CollectiveTimeout | None:
+    """The time-out that was given first."""
+    return earliest(incident.timeouts)
+
+
+def stops(incident: Incident) -> Sequence[StopSeen]:
+    """Signs of a stop from outside."""
+    return [s for s in incident.all(StopSeen) if s.kind in OUTSIDE]
+
+
+def stop_before(incident: Incident, fact: Placed) -> StopSeen | None:
+    """A stop from outside that came before `fact`."""
+    return next((s for s in stops(incident) if is_before(s, fact)), None)
+
+
+def decisive_failure_before(incident: Incident, fact: Placed) -> Failure | None:
+    """A process that failed by itself, in a way that tells why, before `fact`."""
+    return next(
+        (
+            f
+            for f in incident.failures
+            if f.manner in DECISIVE and f.source != fact.source and is_before(f, fact)
+        ),
+        None,
+    )
+
+
+def decisive_failure_not_after(incident: Incident, fact: Placed) -> Failure | None:
+    """The same, where an unknown order counts as before: for facts that are easily echoes."""
+    return next(
+        (
+            f
+            for f in incident.failures
+            if f.manner in DECISIVE and f.source != fact.source and is_before(f, fact) is not False
+        ),
+        None,
+    )
+
+
+def trouble_before(incident: Incident, fact: Placed) -> Placed | None:
+    """Anything that shows the job failing or stuck before `fact`."""
+    signs: list[Placed] = [
+        *incident.timeouts,
+        *incident.all(WatchdogStuck),
+        *incident.all(GlooFault),
+        *(e for e in incident.all(DeviceFault)),
+        *(e for e in incident.all(NcclFailure) if not e.warning),
+        *(e for e in incident.all(StoreFault) if e.problem not in _NORMAL_AT_START),
+        *(f for f in incident.failures if f.own and f.manner in DECISIVE),
+    ]
+    return next((s for s in signs if is_before(s, fact)), None)
+
+
+def survived(incident: Incident, exception: PythonException) -> bool:
+    """Whether work went on after an exception: then it ended nothing.
+
+    One bar after it may be text that was still in a buffer; several states of work are not.
+    """
+    later = [
+        p
+        for p in incident.all(Progress)
+        if p.source.artifact == exception.source.artifact
+        and is_before(exception, p)
+        and (p.origin.rank is None or p.origin.rank == exception.origin.rank)
+    ]
+    if len(later) < 3:
+        return False
+    counts = {p.done for p in later}
+    return len(counts) >= 3
