@@ -30,6 +30,7 @@ from unhang.model.events import (
     StoreFault,
     TransportUsed,
     WatchdogStuck,
+    WorldSeen,
 )
 from unhang.model.finding import Finding
 from unhang.model.incident import Incident
@@ -54,6 +55,7 @@ _SHOWN_BY: Mapping[Fact, tuple[type[Seen], ...]] = {
     Fact.PHASES: (PhaseMark, Progress),
     Fact.STOPS: (StopSeen,),
     Fact.STACKS: (StackSeen,),
+    Fact.ANNOUNCEMENTS: (WorldSeen,),
 }
 
 

@@ -53,4 +53,6 @@ def read_artifact(artifact: Artifact) -> tuple[list[Event], list[Problem]]:
         problems.append(Problem(artifact=artifact.name, component="reader", message=str(error)))
     for parser in parsers.values():
         events.extend(parser.finish())
+    # A parser with memory says an event when its last line is known: back to the place it is at.
+    events.sort(key=lambda event: event.source.line or 0)
     return events, problems

@@ -37,6 +37,7 @@ class Fact(enum.Enum):
     PHASES = "phase marks or progress bars"
     STOPS = "stop signals"
     STACKS = "live stacks"
+    ANNOUNCEMENTS = "announcements of ranks at start-up"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from unhang.model.events import (
     CollectiveTimeout,
     DeviceFault,
     GlooFault,
+    GlooProblem,
     NcclFailure,
     Progress,
     PythonException,
@@ -138,6 +139,20 @@ def decisive_failure_not_after(incident: Incident, fact: Placed) -> Failure | No
         ),
         None,
     )
+
+
+_SECOND_HAND_STORE = _NORMAL_AT_START | {StoreProblem.PEER_CLOSED, StoreProblem.NODE_LOST}
+_SECOND_HAND_GLOO = frozenset({GlooProblem.PEER_CLOSED})
+
+
+def communication_trouble_before(incident: Incident, fact: Placed) -> Placed | None:
+    """Trouble below the collectives before `fact` that is not itself the echo of a lost peer."""
+    signs: list[Placed] = [
+        *(e for e in incident.all(GlooFault) if e.problem not in _SECOND_HAND_GLOO),
+        *(e for e in incident.all(StoreFault) if e.problem not in _SECOND_HAND_STORE),
+        *(f for f in incident.failures if f.manner is Manner.NCCL),
+    ]
+    return next((s for s in signs if s.source != fact.source and is_before(s, fact)), None)
 
 
 def trouble_before(incident: Incident, fact: Placed) -> Placed | None:

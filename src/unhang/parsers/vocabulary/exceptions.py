@@ -38,6 +38,7 @@ _BY_NAME = {
     "WorkerGroupError": ExceptionKind.CHILD,
     "EngineDeadError": ExceptionKind.CHILD,
     "BrokenProcessPool": ExceptionKind.CHILD,
+    "ActorHandleNotFoundError": ExceptionKind.CHILD,
     "RendezvousTimeoutError": ExceptionKind.RENDEZVOUS,
     "RendezvousConnectionError": ExceptionKind.RENDEZVOUS,
     "RendezvousClosedError": ExceptionKind.RENDEZVOUS,
@@ -59,6 +60,12 @@ _BY_TEXT: tuple[tuple[ExceptionKind, re.Pattern[str]], ...] = (
     (
         ExceptionKind.WORKER,
         re.compile(r"DataLoader worker \(pid(?:\(s\))?[^)]*\)\s*(?:exited|is killed)", _FLAGS),
+    ),
+    (
+        ExceptionKind.CHILD,
+        re.compile(
+            r"Engine core initialization failed|EngineCore encountered|See root cause above"
+        ),
     ),
     (
         ExceptionKind.GPU_OOM,
@@ -176,6 +183,8 @@ _WAITS = re.compile(
     r"torch/distributed/(?:distributed_c10d|rendezvous|c10d_logger)\.py"
     r"|deepspeed/comm/\w+\.py|torch/distributed/elastic/"
 )
+_MAY_WAIT = re.compile(r"site-packages/(?:torch|deepspeed|accelerate|megatron|lightning\w*)/")
+"""Libraries that communicate: a traceback that is cut inside them may end in a wait."""
 
 _LAUNCHER = re.compile(
     r"torch/distributed/(?:run|launch|launcher/\w+)\.py|accelerate/commands/|"
@@ -227,6 +236,6 @@ def _from_frames(frames: Sequence[Frame]) -> ExceptionKind:
         return ExceptionKind.USER
     if _LAUNCHER.search(frames[-1].file):
         return ExceptionKind.CHILD
-    if _WAITS.search(frames[-1].file):
+    if _WAITS.search(frames[-1].file) or _MAY_WAIT.search(frames[-1].file):
         return ExceptionKind.COLLECTIVE
     return ExceptionKind.USER

@@ -77,6 +77,6 @@ RULE = Rule(
     cause=Cause.RENDEZVOUS,
     since="0.1.0",
     status=Status.PREVIEW,
-    needs=frozenset({Fact.STORE}),
+    needs=frozenset({Fact.ANNOUNCEMENTS}),
     check=check,
 )

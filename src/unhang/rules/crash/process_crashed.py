@@ -31,6 +31,7 @@ import signal
 from collections.abc import Iterator, Sequence
 
 from unhang.model.causes import Cause
+from unhang.model.events import ProcessEnded, Reporter
 from unhang.model.finding import Collect, Finding, Strength
 from unhang.model.ids import NO_RANKS, Ranks
 from unhang.model.incident import Failure, Incident, Manner, ranks_of
@@ -91,7 +92,14 @@ def _against(incident: Incident, first: Failure) -> Message | None:
     timed_out = order.first_timeout(incident)
     if timed_out is not None and order.is_before(timed_out, first):
         return Message(key="CRA003.against_late")
+    if first.signal == signal.SIGABRT and not _last_words(first):
+        return Message(key="CRA003.against_abort")
     return None
+
+
+def _last_words(failure: Failure) -> bool:
+    """The process itself said that it aborts; a bare -6 may be the end of any victim."""
+    return any(isinstance(e, ProcessEnded) and e.reporter is Reporter.SELF for e in failure.events)
 
 
 def _culprits(incident: Incident, same: Sequence[Failure]) -> Ranks:

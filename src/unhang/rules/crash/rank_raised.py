@@ -32,7 +32,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from unhang.model.causes import Cause
-from unhang.model.events import ExceptionKind, PythonException
+from unhang.model.events import (
+    DesyncReported,
+    ExceptionKind,
+    FingerprintMismatch,
+    ModelMismatch,
+    PythonException,
+)
 from unhang.model.finding import Finding, Strength
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.incident import Failure, Incident, Manner, ranks_of
@@ -41,6 +47,7 @@ from unhang.model.rule import Fact, Rule, Status
 from unhang.rules import order
 from unhang.rules.crash.echoes import ECHOES_OF_A_LOST_RANK, NO_CAUSES
 
+_PRINTS_OF_ONE = 2
 _OTHER_RULES = frozenset(
     {
         ExceptionKind.MISMATCH,
@@ -63,16 +70,18 @@ def check(incident: Incident) -> Iterator[Finding]:
         return
     first, exception = raised[0]
     same = [f for f, e in raised if _alike(e, exception)]
+    count = max(len(same), _nameless(first, exception))
     against = _against(incident, first, exception)
     strength = Strength.HINTS if against is not None else Strength.PROVES
-    if against is None and exception.thread is not None:
-        strength, against = Strength.SUPPORTS, Message(key="CRA001.against_thread")
-    culprits = _culprits(incident, same)
+    if against is None:
+        against = _doubt(exception)
+        strength = Strength.PROVES if against is None else Strength.SUPPORTS
+    culprits = _culprits(incident, same, count)
     yield Finding(
         rule=RULE.code,
         cause=Cause.RANK_EXCEPTION,
         strength=strength,
-        claim=_claim(exception, culprits, len(same)),
+        claim=_claim(exception, culprits, count),
         why=Message(key="CRA001.why"),
         against=against,
         culprits=culprits,
@@ -101,6 +110,10 @@ def _against(incident: Incident, first: Failure, exception: PythonException) -> 
         return Message(key="CRA001.against_stopped")
     if order.decisive_failure_before(incident, first) is not None:
         return Message(key="CRA001.against_earlier_failure")
+    if order.communication_trouble_before(incident, first) is not None:
+        return Message(key="CRA001.against_communication")
+    if not exception.exception and (first.rank is None or _mismatch(incident)):
+        return Message(key="CRA001.against_cut")
     timed_out = order.first_timeout(incident)
     if timed_out is not None and order.is_before(timed_out, first):
         return Message(key="CRA001.against_late")
@@ -110,14 +123,45 @@ def _against(incident: Incident, first: Failure, exception: PythonException) -> 
     return None
 
 
-def _culprits(incident: Incident, same: Sequence[Failure]) -> Ranks:
+def _mismatch(incident: Incident) -> bool:
+    """Ranks are known to differ: a traceback without its last line may end in just that."""
+    return any(
+        isinstance(e, FingerprintMismatch | ModelMismatch | DesyncReported) for e in incident.events
+    )
+
+
+def _doubt(exception: PythonException) -> Message | None:
+    """What weakens it, or None."""
+    if exception.thread is not None:
+        return Message(key="CRA001.against_thread")
+    return None if exception.exception else Message(key="CRA001.against_cut")
+
+
+def _nameless(failure: Failure, exception: PythonException) -> int:
+    """How many tracebacks that name nobody were counted as one process.
+
+    A process prints its own at most twice: itself, and by the parent that reports it.
+    """
+    prints = [
+        e
+        for e in failure.events
+        if isinstance(e, PythonException)
+        and e.exception == exception.exception
+        and not e.chained
+        and e.origin.rank is None
+        and e.origin.local_rank is None
+    ]
+    return len(prints) if len(prints) > _PRINTS_OF_ONE else 1
+
+
+def _culprits(incident: Incident, same: Sequence[Failure], count: int) -> Ranks:
     """Ranks that raised it, unless so many did that none of them is special."""
     ranks = ranks_of(same)
     others = (
         frozenset(incident.roster) | frozenset(r for c in incident.calls for r in c.joined)
     ) - ranks
     size = incident.world.size or len(others | ranks)
-    if len(same) > 1 and (len(ranks) < len(same) or 2 * len(same) > size):
+    if count > 1 and (len(ranks) < count or 2 * count > size):
         return NO_RANKS
     return frozenset(r for r in ranks if r >= Rank(0))
 
