@@ -6,23 +6,27 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from unhang import manual
 from unhang.assemble import assemble
 from unhang.collecting import advise
 from unhang.engine.gather import Gathered, gather
 from unhang.judging import judge
 from unhang.model.causes import Cause
 from unhang.model.diagnosis import Diagnosis, Outcome, Stats
+from unhang.model.explanation import Explanation, RuleCard
 from unhang.model.incident import Incident
 from unhang.ranking import rank
+from unhang.rules import RULES
 from unhang.sources.discover import discover
 from unhang.story import tell
 
 
-def diagnose(*paths: str) -> Diagnosis:
+def diagnose(*paths: str, framework: str | None = None) -> Diagnosis:
     """Judge what is left of a job.
 
     Args:
         paths: files, folders, globs or archives; `-` is standard input.
+        framework: the framework that the job used, where the caller knows better than the logs.
 
     Returns:
         The verdict on the last failed incarnation; earlier ones are in `earlier`.
@@ -33,6 +37,9 @@ def diagnose(*paths: str) -> Diagnosis:
     started = time.perf_counter()
     gathered = gather(discover(paths))
     incidents = assemble(gathered.events, len(gathered.artifacts))
+    if framework is not None:
+        told = (framework.lower(), "named by the caller")
+        incidents = tuple(replace(incident, framework=told) for incident in incidents)
     verdicts = [_verdict(incident) for incident in incidents]
     headline = _headline(verdicts)
     return replace(
@@ -41,6 +48,23 @@ def diagnose(*paths: str) -> Diagnosis:
         problems=(*headline.problems, *gathered.problems),
         stats=_stats(gathered, started),
     )
+
+
+def explain(word: str) -> Explanation:
+    """Return the manual page of a rule, a cause, a setting or an error line; nothing is fetched.
+
+    Args:
+        word: a code (`CRA001`), a name, a cause (`gpu_oom`), a setting, or lines of a log.
+
+    Raises:
+        UsageError: nothing is known of the word; the message names what is close to it.
+    """
+    return manual.explain(word)
+
+
+def rules() -> tuple[RuleCard, ...]:
+    """Return a card of every rule, ordered by code."""
+    return tuple(manual.card(rule) for rule in RULES)
 
 
 def _verdict(incident: Incident) -> Diagnosis:
@@ -59,8 +83,16 @@ def _verdict(incident: Incident) -> Diagnosis:
 def _headline(verdicts: Sequence[Diagnosis]) -> Diagnosis:
     """The last failed incarnation; one that was merely stopped counts only if no other failed."""
     failed = [v for v in verdicts if _failed(v)]
-    broken = [v for v in failed if v.cause is not Cause.EXTERNAL_STOP]
+    broken = [v for v in failed if not _merely_stopped(v)]
     return (broken or failed or verdicts)[-1]
+
+
+def _merely_stopped(verdict: Diagnosis) -> bool:
+    """A stop is the cause, or all that there is to tell."""
+    if verdict.cause is not None:
+        return verdict.cause is Cause.EXTERNAL_STOP
+    causes = {c.cause for c in verdict.candidates}
+    return verdict.call is None and causes == {Cause.EXTERNAL_STOP}
 
 
 def _failed(verdict: Diagnosis) -> bool:
