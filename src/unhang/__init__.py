@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from unhang.errors import ArtifactError, UnhangError, UnsafeArtifact, UsageError
 
 if TYPE_CHECKING:
-    from unhang.api import diagnose
+    from unhang.api import diagnose, explain
     from unhang.model.diagnosis import Diagnosis
     from unhang.model.finding import Finding
 
@@ -27,10 +27,12 @@ __all__ = [
     "UsageError",
     "__version__",
     "diagnose",
+    "explain",
 ]
 
 _LAZY = {
     "diagnose": "unhang.api",
+    "explain": "unhang.api",
     "Diagnosis": "unhang.model.diagnosis",
     "Finding": "unhang.model.finding",
 }

@@ -1,8 +1,17 @@
-"""The command line: one file per sub-command; the only code that prints or exits."""
+"""The command line: one file per sub-command; the only code that prints or exits.
+
+Exit codes: 0 ran; 1 with `--exit-code` when a cause was found; 2 unusable request; 70 an error of
+unhang itself; 130 interrupted. Errors are one sentence on standard error, never a traceback:
+`UNHANG_DEBUG=1` shows it to who looks for the error.
+"""
 
 from __future__ import annotations
 
 import importlib
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
 from typing import NoReturn
 
 import click
@@ -10,8 +19,15 @@ import click
 from unhang import __version__
 from unhang.errors import UnhangError
 
-COMMANDS: dict[str, str] = {"diagnose": "Name the guilty ranks and the root cause of a failed job."}
+COMMANDS: dict[str, str] = {
+    "diagnose": "Name the guilty ranks and the root cause of a failed job.",
+    "explain": "Say what a rule, a cause, a setting or an error line means.",
+    "rules": "List the rules with the causes that they claim.",
+    "completion": "Print the completion script of a shell.",
+}
 """Every command with its one line of help; `commands/<name>.py` holds it."""
+
+_INTERRUPTED, _OWN_ERROR, _UNUSABLE = 130, 70, 2
 
 
 class _LazyGroup(click.Group):
@@ -28,23 +44,105 @@ class _LazyGroup(click.Group):
         command: click.Command = importlib.import_module(f"unhang.commands.{cmd_name}").command
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, or say what was meant."""
+        word = args[0]
+        if word not in COMMANDS and not word.startswith("-"):
+            raise click.UsageError(_no_command(word), ctx)
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without loading them."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
 
-@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=_LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    invoke_without_command=True,
+)
 @click.version_option(__version__, prog_name="unhang")
-def cli() -> None:
-    """A judge for distributed training that hangs."""
+@click.pass_context
+def cli(ctx: click.Context) -> None:
+    """A judge for distributed training that hangs.
+
+    Give it what is left of a failed multi-GPU job; it names the guilty ranks, the root cause and
+    the fix:
+
+        unhang diagnose LOGS
+    """
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
 
 
 def main() -> NoReturn:
-    """Run, and turn every expected error into one sentence and exit code 2."""
+    """Run with the arguments of the process, and exit."""
+    raise SystemExit(run(sys.argv[1:]))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a command and return its exit code; every error becomes one sentence."""
     try:
-        cli(prog_name="unhang", standalone_mode=True)
-    except UnhangError as error:
-        click.echo(f"unhang: {error}", err=True)
-        raise SystemExit(2) from None
-    raise SystemExit(0)
+        code = cli.main(list(arguments), prog_name="unhang", standalone_mode=False)
+    except (click.ClickException, UnhangError) as error:
+        return _refuse(error)
+    except (click.Abort, KeyboardInterrupt):
+        _say("interrupted")
+        return _INTERRUPTED
+    except Exception as error:
+        return _apologise(error)
+    return code if isinstance(code, int) else 0
+
+
+def _refuse(error: click.ClickException | UnhangError) -> int:
+    """What was found, what was expected, what to do."""
+    _show_traceback()
+    if not isinstance(error, click.ClickException):
+        _say(str(error))
+        return _UNUSABLE
+    context = getattr(error, "ctx", None)
+    path = "unhang" if context is None else context.command_path
+    _say(f"{_ended(error.format_message())} `{path} --help` shows what it takes.")
+    return _UNUSABLE
+
+
+def _no_command(word: str) -> str:
+    """A path in the place of a command was meant for `diagnose`."""
+    if Path(word).exists():
+        return f"'{word}' is no command; did you mean `unhang diagnose {word}`?"
+    import difflib
+
+    close = difflib.get_close_matches(word, COMMANDS, n=1)
+    meant = f"; did you mean `{close[0]}`?" if close else ""
+    return f"'{word}' is no command{meant}"
+
+
+def _ended(text: str) -> str:
+    return text if text.endswith(("?", ".", "!")) else f"{text}."
+
+
+def _apologise(error: Exception) -> int:
+    """An error of ours, whatever was asked."""
+    _show_traceback()
+    _say(
+        f"internal error ({type(error).__name__}: {error}). The request is not at fault: please"
+        " report what the same command prints with UNHANG_DEBUG=1."
+    )
+    return _OWN_ERROR
+
+
+def _say(text: str) -> None:
+    """Print one harmless line to standard error, if there still is one."""
+    from unhang.reporters.printable import one_line
+
+    click.echo(f"unhang: {one_line(text)}", err=True)
+
+
+def _show_traceback() -> None:
+    if os.environ.get("UNHANG_DEBUG"):
+        import traceback
+
+        traceback.print_exc()

@@ -2,20 +2,47 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import click
 
-from unhang.api import diagnose
-from unhang.model.diagnosis import Outcome
-from unhang.reporters import REPORTERS
+from unhang.commands.output import with_style, write_result
 
 
 @click.command(name="diagnose")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH…")
-@click.option("--format", "form", type=click.Choice(sorted(REPORTERS)), default="json")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(("terminal", "json", "markdown")),
+    default="terminal",
+    show_default=True,
+    help="How to print the verdict.",
+)
+@click.option(
+    "--framework", metavar="NAME", help="Framework whose syntax fixes use, if the logs hide it."
+)
 @click.option("--exit-code", is_flag=True, help="Exit with 1 when a cause was found.")
-def command(paths: tuple[str, ...], form: str, exit_code: bool) -> None:
-    """Name the guilty ranks and the root cause of a failed job."""
-    diagnosis = diagnose(*paths)
-    click.echo(REPORTERS[form](diagnosis))
-    if exit_code and diagnosis.outcome is Outcome.CAUSE:
-        raise SystemExit(1)
+@with_style
+def command(
+    *,
+    paths: tuple[str, ...],
+    form: str,
+    framework: str | None,
+    exit_code: bool,
+    lang: str | None,
+    no_color: bool,
+    output: str | None,
+) -> int:
+    """Name the guilty ranks and the root cause of a failed job.
+
+    PATH is a log, a folder of logs, a glob, an archive, or - for standard input. Give everything
+    that is left of the job: the more ranks, the surer the verdict.
+    """
+    from unhang.api import diagnose
+    from unhang.model.diagnosis import Outcome
+    from unhang.reporters import render
+
+    diagnosis = diagnose(*paths, framework=framework)
+    write_result(partial(render, diagnosis, form), lang=lang, no_color=no_color, output=output)
+    return int(exit_code and diagnosis.outcome is Outcome.CAUSE)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import importlib
+from typing import TYPE_CHECKING
 
-from unhang.model.diagnosis import Diagnosis
 from unhang.reporters.style import PLAIN, Style
+
+if TYPE_CHECKING:
+    from unhang.model.diagnosis import Diagnosis
 
 REPORTERS: dict[str, str] = {
     "terminal": "unhang.reporters.terminal",

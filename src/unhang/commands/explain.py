@@ -1,0 +1,41 @@
+"""`unhang explain WORD`: the manual page of a rule, a cause, a setting or an error line."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+
+import click
+
+from unhang.commands.output import with_style, write_result
+
+
+@click.command(name="explain", context_settings={"ignore_unknown_options": True})
+@click.argument("words", nargs=-1, required=True, metavar="WORD…", type=click.UNPROCESSED)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(("terminal", "json", "markdown")),
+    default="terminal",
+    show_default=True,
+    help="How to print the page.",
+)
+@with_style
+def command(
+    *, words: tuple[str, ...], form: str, lang: str | None, no_color: bool, output: str | None
+) -> None:
+    """Say what a rule, a cause, a setting or an error line means.
+
+    WORD is a code (CRA001), a name, a cause (gpu_oom), a setting (NCCL_TIMEOUT), or lines of a
+    log, quoted or not; - reads them from standard input. Nothing is looked up on the network.
+    """
+    from unhang.api import explain
+    from unhang.reporters.manual import render_explanation
+
+    text = sys.stdin.read() if words == ("-",) else " ".join(words)
+    write_result(
+        partial(render_explanation, explain(text), form),
+        lang=lang,
+        no_color=no_color,
+        output=output,
+    )

@@ -1,0 +1,105 @@
+"""What commands share: options of every command, and writing the result."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from unhang.errors import UsageError
+
+C = TypeVar("C", bound=Callable[..., Any])
+
+LANGUAGES = ("en", "zh")
+"""What `--lang` takes; the catalogue has the same list."""
+
+
+def with_style(command: C) -> C:
+    """Add `--lang`, `--no-color` and `--output` to a command."""
+    for option in (
+        click.option(
+            "-o", "--output", metavar="FILE", help="Write the result to FILE instead of stdout."
+        ),
+        click.option("--no-color", is_flag=True, help="No colour (so does NO_COLOR=1)."),
+        click.option(
+            "--lang", type=click.Choice(LANGUAGES), help="Language (default: from the locale)."
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def write_result(
+    render: Callable[..., str], *, lang: str | None, no_color: bool, output: str | None
+) -> None:
+    """Render for where the text goes, and write it.
+
+    Args:
+        render: takes a `Style`, gives the text.
+        lang: language asked for, or None for that of the locale.
+        no_color: whether colour is unwanted.
+        output: a file to write to, or None for standard output.
+
+    Raises:
+        UsageError: the file cannot be written.
+    """
+    from unhang.reporters.style import Style
+
+    screen = output is None
+    text = render(
+        Style(
+            language=lang or locale_language(),
+            width=_width() if screen else 100,
+            color=screen and not no_color and _wants_color(),
+        )
+    )
+    if output is None:
+        _print(text + "\n")
+        return
+    try:
+        Path(output).write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        raise UsageError(
+            f"cannot write {output}: {error.strerror}; name a file in a folder that exists"
+        ) from error
+
+
+def locale_language() -> str:
+    """The language that the locale asks for, as far as there is one of ours."""
+    variables = ("LC_ALL", "LC_MESSAGES", "LANG")
+    locale = next((os.environ[v] for v in variables if os.environ.get(v)), "")
+    return "zh" if locale.lower().startswith("zh") else "en"
+
+
+def _wants_color() -> bool:
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def _width() -> int:
+    import shutil
+
+    return shutil.get_terminal_size((100, 24)).columns
+
+
+def _print(text: str) -> None:
+    """Write to standard output; a reader that has seen enough (`| head`) is no error."""
+    stream = sys.stdout
+    try:
+        stream.write(_encodable(text, stream.encoding or "utf-8"))
+        stream.flush()
+    except BrokenPipeError:
+        # The interpreter flushes once more at its end: that goes nowhere, too.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _encodable(text: str, encoding: str) -> str:
+    """Replace what a stream of an old locale cannot show."""
+    return text.encode(encoding, errors="replace").decode(encoding)

@@ -1,0 +1,140 @@
+"""From explanations and the list of rules to text, in each form."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator
+
+from unhang.model.explanation import Explanation, RuleCard
+from unhang.model.provenance import Message
+from unhang.reporters.catalogue import sentence, write
+from unhang.reporters.json import dumps
+from unhang.reporters.printable import block, one_line
+from unhang.reporters.style import PLAIN, Style
+
+FORMS = ("terminal", "json", "markdown")
+"""The forms of a manual page."""
+
+_BOLD, _HEADING, _PLAIN = "\x1b[1m", "\x1b[1;36m", "\x1b[0m"
+
+
+def render_explanation(explanation: Explanation, form: str, style: Style = PLAIN) -> str:
+    """Return a manual page, without a line end."""
+    match form:
+        case "json":
+            return dumps(_as_dict(explanation, style.language))
+        case "markdown":
+            return "\n".join(_markdown(explanation, style.language))
+        case _:
+            return "\n".join(_screen(explanation, style))
+
+
+def render_rules(cards: Iterable[RuleCard], form: str, style: Style = PLAIN) -> str:
+    """Return the list of rules, without a line end."""
+    if form == "json":
+        return dumps({"schema": "unhang.rules/1", "rules": [_card(card) for card in cards]})
+    return "\n".join(_table(list(cards), style))
+
+
+def _as_dict(explanation: Explanation, language: str) -> dict[str, object]:
+    return {
+        "schema": "unhang.explanation/1",
+        "topic": explanation.topic.value,
+        "name": explanation.name,
+        "summary": sentence(explanation.summary, language),
+        "sections": [
+            {
+                "title": sentence(section.title, language),
+                "text": "\n".join(_body(message, language) for message in section.body),
+            }
+            for section in explanation.sections
+        ],
+    }
+
+
+def _body(message: Message, language: str) -> str:
+    """Text of a manual stands as it is written; sentences begin with a capital."""
+    return write(message, language) if message.key == "manual.text" else sentence(message, language)
+
+
+def _screen(explanation: Explanation, style: Style) -> Iterator[str]:
+    width = max(40, min(style.width, 110))
+    yield _set(one_line(explanation.name), _BOLD, style)
+    yield from _wrapped(sentence(explanation.summary, style.language), width)
+    for section in explanation.sections:
+        yield ""
+        yield _set(one_line(sentence(section.title, style.language)), _HEADING, style)
+        for message in section.body:
+            yield from _wrapped(_body(message, style.language), width)
+
+
+def _wrapped(text: str, width: int) -> Iterator[str]:
+    """Paragraphs filled to the width; indented, listed and fenced lines are kept."""
+    for paragraph in _paragraphs(block(text)):
+        if len(paragraph) == 1 or not any(_keeps_its_lines(line) for line in paragraph):
+            yield from textwrap.wrap(
+                " ".join(paragraph),
+                width,
+                initial_indent="  ",
+                subsequent_indent="  ",
+                break_long_words=False,
+                break_on_hyphens=False,
+            ) or [""]
+        else:
+            yield from (f"  {line}" for line in paragraph)
+
+
+def _paragraphs(lines: Iterable[str]) -> Iterator[list[str]]:
+    paragraph: list[str] = []
+    for line in lines:
+        if line:
+            paragraph.append(line)
+        else:
+            yield from ([paragraph] if paragraph else [])
+            yield []
+            paragraph = []
+    if paragraph:
+        yield paragraph
+
+
+def _keeps_its_lines(line: str) -> bool:
+    return line.startswith((" ", "- ", "* ", "|", "```")) or line[:1].isdigit()
+
+
+def _set(text: str, sequence: str, style: Style) -> str:
+    return f"{sequence}{text}{_PLAIN}" if style.color else text
+
+
+def _markdown(explanation: Explanation, language: str) -> Iterator[str]:
+    """Manual pages are Markdown already; only what quotes a log is escaped by its parsers."""
+    yield f"# {explanation.name}"
+    yield from ("", *block(sentence(explanation.summary, language)))
+    for section in explanation.sections:
+        yield from ("", f"## {sentence(section.title, language)}", "")
+        bodies = [block(_body(message, language)) for message in section.body]
+        listed = len(bodies) > 1
+        for lines in bodies:
+            yield from (f"- {' '.join(lines)}",) if listed else lines
+
+
+def _card(card: RuleCard) -> dict[str, object]:
+    return {
+        "code": card.code,
+        "name": card.name,
+        "cause": None if card.cause is None else card.cause.value,
+        "status": card.status.value,
+        "since": card.since,
+        "summary": card.summary,
+        "needs": sorted(fact.value for fact in card.needs),
+    }
+
+
+def _table(cards: list[RuleCard], style: Style) -> Iterator[str]:
+    """Code, name and cause; the summary below where the screen has no room beside."""
+    causes = ["-" if card.cause is None else card.cause.value for card in cards]
+    names = max((len(card.name) for card in cards), default=0)
+    for card, cause in zip(cards, causes, strict=True):
+        code = _set(card.code, _BOLD, style)
+        yield f"{code}  {card.name:<{names}}  {cause}".rstrip()
+    if cards:
+        yield from ("", sentence(Message(key="manual.more"), style.language))
