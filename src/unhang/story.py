@@ -80,14 +80,13 @@ def _calls(incident: Incident) -> Iterator[StoryItem]:
 
 
 def _timeout_message(call: Call) -> Message:
-    return Message(
-        key="story.timeout",
-        values={
-            "op": "/".join(sorted(call.ops)) or "a collective",
-            "seq": "?" if call.seq is None else int(call.seq),
-            "timeout_ms": call.timeout_ms if call.timeout_ms is not None else 0,
-        },
-    )
+    """What was given up; a line that was cut off tells neither number nor limit."""
+    values: dict[str, object] = {"op": "/".join(sorted(call.ops)) or "a collective"}
+    if call.seq is not None:
+        values["op"] = f"{values['op']} #{call.seq}"
+    if call.timeout_ms is None:
+        return Message(key="story.timeout", values=values)
+    return Message(key="story.timeout_after", values={**values, "timeout_ms": call.timeout_ms})
 
 
 def _ranks(event: Event) -> frozenset[Rank]:

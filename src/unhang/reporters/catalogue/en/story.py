@@ -21,5 +21,6 @@ SENTENCES: dict[str, str] = {
     "story.failure.nccl": "NCCL reports an error in {count} process(es)",
     "story.failure.exited": "{count} process(es) leave with an error code",
     "story.failure.peer": "{count} process(es) fail because another one is gone or late",
-    "story.timeout": "{op} #{seq} is given up after its timeout of {timeout_ms:ms}",
+    "story.timeout": "{op} is given up",
+    "story.timeout_after": "{op} is given up after its timeout of {timeout_ms:ms}",
 }
