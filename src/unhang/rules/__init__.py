@@ -18,6 +18,36 @@ from unhang.rules.crash.process_crashed import RULE as CRA003
 from unhang.rules.crash.rank_raised import RULE as CRA001
 from unhang.rules.crash.shared_memory import RULE as CRA006
 from unhang.rules.desync.calls_differ import RULE as DSY001
+from unhang.rules.device.arithmetic_trap import RULE as DEV010
+from unhang.rules.device.build_does_not_fit import RULE as DEV009
+from unhang.rules.device.device_guessed import RULE as DEV006
+from unhang.rules.device.device_unusable import RULE as DEV007
+from unhang.rules.device.gpu_used_twice import RULE as DEV005
+from unhang.rules.device.hardware_error import RULE as DEV002
+from unhang.rules.device.kernel_fault import RULE as DEV003
+from unhang.rules.device.kernel_xid import RULE as DEV001
+from unhang.rules.device.known_bug import RULE as DEV011
+from unhang.rules.device.out_of_memory import RULE as DEV004
+from unhang.rules.device.versions_differ import RULE as DEV008
+from unhang.rules.network.bootstrap_members import RULE as NET013
+from unhang.rules.network.completion_error import RULE as NET005
+from unhang.rules.network.fabric_provider import RULE as NET004
+from unhang.rules.network.gloo_mesh import RULE as NET003
+from unhang.rules.network.init_incomplete import RULE as NET014
+from unhang.rules.network.measured_bandwidth import RULE as NET009
+from unhang.rules.network.no_usable_interface import RULE as NET001
+from unhang.rules.network.peer_access import RULE as NET010
+from unhang.rules.network.peer_unreachable import RULE as NET002
+from unhang.rules.network.port_event import RULE as NET006
+from unhang.rules.network.rdma_setup import RULE as NET007
+from unhang.rules.network.shared_memory import RULE as NET011
+from unhang.rules.network.sizes_differ import RULE as NET012
+from unhang.rules.network.socket_fallback import RULE as NET008
+from unhang.rules.slow.checkpoint_under_way import RULE as SLO001
+from unhang.rules.slow.compilation_under_way import RULE as SLO004
+from unhang.rules.slow.data_under_way import RULE as SLO002
+from unhang.rules.slow.evaluation_under_way import RULE as SLO003
+from unhang.rules.slow.timeout_too_short import RULE as SLO005
 
 RULES: tuple[Rule, ...] = (
     CFG001,
@@ -34,6 +64,36 @@ RULES: tuple[Rule, ...] = (
     CRA006,
     CRA007,
     CRA008,
+    DEV001,
+    DEV002,
+    DEV003,
+    DEV004,
+    DEV005,
+    DEV006,
+    DEV007,
+    DEV008,
+    DEV009,
+    DEV010,
+    DEV011,
     DSY001,
+    NET001,
+    NET002,
+    NET003,
+    NET004,
+    NET005,
+    NET006,
+    NET007,
+    NET008,
+    NET009,
+    NET010,
+    NET011,
+    NET012,
+    NET013,
+    NET014,
+    SLO001,
+    SLO002,
+    SLO003,
+    SLO004,
+    SLO005,
 )
 """Every rule, ordered by code."""

@@ -14,8 +14,8 @@ SENTENCES: dict[str, str] = {
     "NET002.claim": "{peer} cannot be reached: {text}",
     "NET002.claim_private": "ranks meet at {address}, an address that other hosts cannot reach",
     "NET002.why": (
-        "Ranks connect to each other on ports that the system picks; a firewall or a wrong interface"
-        " drops these connections although the store works."
+        "Ranks connect to each other on ports that the system picks; a firewall or a wrong"
+        " interface drops these connections although the store works."
     ),
     "NET002.why_private": (
         "Loopback, container bridges, tunnels and link-local addresses lead nowhere from another"
@@ -47,7 +47,7 @@ SENTENCES: dict[str, str] = {
         "Retries ran out: packets between these two adapters, or their acknowledgements, are lost."
     ),
     "NET005.why_memory": (
-        "The adapter could not reach the memory: PCIe access control (ACS) stands against GPUDirect."
+        "The adapter could not reach the memory: PCIe access control (ACS) blocks GPUDirect."
     ),
     "NET005.against_size": (
         "This status also appears when the two sides disagree about the message's size."
@@ -56,8 +56,8 @@ SENTENCES: dict[str, str] = {
     "NET006.why": "The host that reports its own port is the faulty side; its peers only time out.",
     "NET007.claim": "{hosts} could not set up RDMA: {text}",
     "NET007.why": (
-        "The queue pair or the device refused: a wrong GID index or partition, two subnets without a"
-        " route, or an RDMA driver that lacks the function."
+        "The queue pair or the device refused: a wrong GID index or partition, two subnets without"
+        " a route, or an RDMA driver that lacks the function."
     ),
     "NET007.why_lock": (
         "RDMA pins memory; the limit on locked memory (`ulimit -l`) of this process is too low."
@@ -88,13 +88,9 @@ SENTENCES: dict[str, str] = {
     ),
     "NET011.claim": "shared memory of {hosts} is full: {text}",
     "NET011.claim_segment": "a shared-memory segment could not be made on {hosts}: {text}",
-    "NET011.claim_loader": "the data loader ran out of shared memory: {text}",
-    "NET011.claim_signal": (
-        "a process ended by SIGBUS, as one does that writes to a full /dev/shm: {text}"
-    ),
     "NET011.why": (
-        "NCCL and data loaders exchange data through /dev/shm; a container gets 64 MB of it unless"
-        " told otherwise."
+        "Ranks of one host exchange data through /dev/shm; a container gets 64 MB of it unless told"
+        " otherwise."
     ),
     "NET012.claim": "{hosts} and {peer} disagree about the size of a transfer: {text}",
     "NET012.why": "Two ranks are in different collectives, or compute its size differently.",
@@ -107,6 +103,6 @@ SENTENCES: dict[str, str] = {
         " earlier start took part."
     ),
     "NET014.claim": "{absent:ranks} never started the communicator that {started:ranks} wait for",
-    "NET014.why": "A communicator is made by all its ranks together; who started waits inside NCCL.",
+    "NET014.why": "A communicator is made by all its ranks together; the others wait in NCCL.",
     "NET014.against_silent": "Of other missing ranks nothing was seen at all.",
 }

@@ -1,0 +1,91 @@
+"""A rank ended by SIGFPE, as cuBLASLt does on a GPU that it does not know.
+
+## What it finds
+An exit by signal 8 (-8, 136); stronger with cuBLASLt in the stack or in the kernel's `trap divide
+error` line, or on an H20.
+
+## Why it hangs
+cuBLASLt before 12.2.5 divides by a figure of the GPU that is zero on an H20. The process dies in
+its first matrix product, without a traceback, and the others wait.
+
+## When it stays quiet
+A bare signal 8 may be any division by zero in native code: a hint.
+
+## How to confirm
+`pip list | grep cublas`; the innermost frames of the core file.
+
+## What to do
+`pip install "nvidia-cublas-cu12>=12.4.5.8"` (for a torch of CUDA 12), or a torch of a newer CUDA.
+
+## References
+NVIDIA cuBLAS release notes; `signal(7)`.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+
+from unhang.model.causes import Cause
+from unhang.model.events import KernelEvent, KernelProblem, ProcessEnded, VersionSeen
+from unhang.model.finding import Collect, Finding, Strength
+from unhang.model.incident import Incident
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+from unhang.rules import witnesses
+from unhang.rules.device.echoes import ECHOES_OF_A_LOST_GPU
+
+_SIGFPE = int(signal.SIGFPE)
+_STACK = Collect(
+    what=Message(key="collect.crash_stack.what"),
+    how=Message(key="collect.crash_stack.how"),
+    decides=Message(key="collect.crash_stack.decides"),
+)
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one finding for all processes that ended by SIGFPE."""
+    ended = [e for e in incident.all(ProcessEnded) if e.signal == _SIGFPE]
+    traps = [k for k in incident.all(KernelEvent) if _is_division(k)]
+    if not ended and not traps:
+        return
+    known = _is_known_pair(incident, traps)
+    first = witnesses.in_order([*ended, *traps])[0]
+    against = witnesses.rival(incident, first)
+    culprits = frozenset(e.rank for e in ended if e.rank is not None)
+    yield Finding(
+        rule=RULE.code,
+        cause=Cause.VERSION_MISMATCH,
+        strength=witnesses.weaker(Strength.SUPPORTS if known else Strength.HINTS, against),
+        claim=Message(key="DEV010.claim", values={"ranks": culprits}),
+        why=Message(key="DEV010.why"),
+        against=against or (None if known else Message(key="DEV010.against_bare")),
+        culprits=culprits,
+        explains=ECHOES_OF_A_LOST_GPU if known else frozenset(),
+        at=first.at,
+        evidence=witnesses.evidence([*ended, *traps]),
+        collect=(_STACK,),
+    )
+
+
+def _is_division(event: KernelEvent) -> bool:
+    return event.problem is KernelProblem.SEGFAULT and "divide" in event.detail
+
+
+def _is_known_pair(incident: Incident, traps: list[KernelEvent]) -> bool:
+    """CuBLASLt in a line that tells where it died, or an H20."""
+    gpus = [v.version for v in incident.all(VersionSeen) if v.component == "gpu"]
+    if any("H20" in gpu.split() for gpu in gpus):
+        return True
+    return any("cublas" in k.detail.lower() or "cublas" in k.source.text.lower() for k in traps)
+
+
+RULE = Rule(
+    code="DEV010",
+    name="process-ended-by-sigfpe",
+    cause=Cause.VERSION_MISMATCH,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.EXITS, Fact.KERNEL_LOG}),
+    check=check,
+)

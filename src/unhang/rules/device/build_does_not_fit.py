@@ -1,0 +1,102 @@
+"""The program's CUDA build does not fit the driver or the GPU.
+
+## What it finds
+A driver that is too old, or of another version than its library; no kernel image for the GPU; an
+undefined symbol of a CUDA library.
+
+## Why it hangs
+The rank raises at its first CUDA call; on a mixed cluster only some hosts do, and the others wait
+for them.
+
+## When it stays quiet
+A mere warning ("is not compatible with the current PyTorch installation", a driver found too old
+at import) is a hint where something else failed.
+
+## How to confirm
+`nvidia-smi` (driver and the newest CUDA that it runs), `torch.version.cuda`,
+`torch.cuda.get_arch_list()` against `torch.cuda.get_device_capability()`, on every host.
+
+## What to do
+A torch wheel of a CUDA that the driver supports and that was built for the GPU's architecture, or a
+newer driver; after a driver's update, reboot.
+
+## References
+CUDA compatibility guide; CUDA runtime API, error codes 35, 209, 222, 803 and 804.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unhang.model.causes import Cause
+from unhang.model.events import (
+    DeviceFault,
+    DeviceProblem,
+    ExceptionKind,
+    NcclReason,
+    PythonException,
+)
+from unhang.model.events.base import Seen
+from unhang.model.finding import Finding, Strength
+from unhang.model.incident import Incident
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+from unhang.rules import witnesses
+from unhang.rules.device.echoes import ECHOES_OF_A_LOST_GPU
+
+_UNFIT = frozenset({DeviceProblem.DRIVER, DeviceProblem.NO_KERNEL})
+_WARNINGS = ("current PyTorch", "on your system is too old", "Warning")
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one finding for errors, else for symbols, else for warnings."""
+    faults = [d for d in incident.all(DeviceFault) if d.problem in _UNFIT]
+    errors: list[Seen] = [d for d in faults if not any(w in d.message for w in _WARNINGS)]
+    errors += witnesses.nccl(incident, NcclReason.CUDA_DRIVER)
+    symbols: list[Seen] = [e for e in incident.all(PythonException) if _lacks_symbol(e)]
+    symbols += witnesses.nccl(incident, NcclReason.SYMBOL)
+    if errors:
+        yield _finding(incident, errors, Strength.PROVES)
+    elif symbols:
+        yield _finding(incident, symbols, Strength.SUPPORTS)
+    elif faults:
+        yield _finding(incident, list(faults), Strength.HINTS)
+
+
+def _lacks_symbol(event: PythonException) -> bool:
+    return (
+        event.kind is ExceptionKind.LIBRARY
+        and not event.handled
+        and ("undefined symbol" in event.message or "' not found" in event.message)
+    )
+
+
+def _finding(incident: Incident, found: list[Seen], sure: Strength) -> Finding:
+    first = witnesses.in_order(found)[0]
+    against = witnesses.rival(incident, first)
+    culprits = witnesses.minority(incident, found)
+    text = getattr(first, "message", "") or getattr(first, "detail", "")
+    return Finding(
+        rule=RULE.code,
+        cause=Cause.VERSION_MISMATCH,
+        strength=witnesses.weaker(sure, against),
+        claim=Message(key="DEV009.claim", values={"text": text[:160]}),
+        why=Message(key="DEV009.why"),
+        against=against,
+        culprits=culprits,
+        culprit_hosts=witnesses.minority_hosts(incident, found),
+        explains=ECHOES_OF_A_LOST_GPU | {Cause.GPU_KERNEL_FAULT},
+        at=first.at,
+        evidence=witnesses.evidence(found),
+    )
+
+
+RULE = Rule(
+    code="DEV009",
+    name="build-does-not-fit-driver-or-gpu",
+    cause=Cause.VERSION_MISMATCH,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.DEVICE_ERRORS, Fact.NCCL_WARNINGS, Fact.EXCEPTIONS}),
+    check=check,
+)

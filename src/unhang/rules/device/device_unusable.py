@@ -1,0 +1,78 @@
+"""A rank asked for a GPU that is not there, or that another process has for itself.
+
+## What it finds
+"invalid device ordinal" and "device(s) is/are busy or unavailable", from CUDA or through NCCL.
+
+## Why it hangs
+The rank raises when it chooses its device; the others wait for it in the first collective. There
+are more processes than visible GPUs, `CUDA_VISIBLE_DEVICES` was narrowed for a process that still
+uses its local rank as an index, or a GPU is in exclusive mode.
+
+## When it stays quiet
+After a lost rank or a stop it is a hint.
+
+## How to confirm
+`echo $CUDA_VISIBLE_DEVICES; nvidia-smi -L` in the environment of that rank.
+
+## What to do
+As many processes for each node as visible GPUs; index 0 where the scheduler shows each process
+only its own GPU.
+
+## References
+CUDA runtime API, error codes 46 and 101.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unhang.model.causes import Cause
+from unhang.model.events import DeviceFault, DeviceProblem, NcclReason
+from unhang.model.events.base import Seen
+from unhang.model.finding import Finding, Strength
+from unhang.model.incident import Incident
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+from unhang.rules import witnesses
+from unhang.rules.device.echoes import ECHOES_OF_A_LOST_GPU
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one finding for devices that are not there, else for busy ones."""
+    faults = incident.all(DeviceFault)
+    ordinal: list[Seen] = [
+        *(d for d in faults if d.problem is DeviceProblem.BAD_ORDINAL),
+        *witnesses.nccl(incident, NcclReason.CUDA_ORDINAL),
+    ]
+    busy = [d for d in faults if d.problem is DeviceProblem.BUSY]
+    found = witnesses.in_order(ordinal or busy)
+    if not found:
+        return
+    first = found[0]
+    against = witnesses.rival(incident, first)
+    culprits = witnesses.minority(incident, found)
+    yield Finding(
+        rule=RULE.code,
+        cause=Cause.DEVICE_MAP,
+        strength=witnesses.weaker(Strength.PROVES if ordinal else Strength.SUPPORTS, against),
+        claim=Message(
+            key="DEV007.claim" if ordinal else "DEV007.claim_busy", values={"ranks": culprits}
+        ),
+        why=Message(key="DEV007.why"),
+        against=against,
+        culprits=culprits,
+        explains=ECHOES_OF_A_LOST_GPU | {Cause.GPU_KERNEL_FAULT},
+        at=first.at,
+        evidence=witnesses.evidence(found),
+    )
+
+
+RULE = Rule(
+    code="DEV007",
+    name="device-not-usable",
+    cause=Cause.DEVICE_MAP,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.DEVICE_ERRORS, Fact.NCCL_WARNINGS}),
+    check=check,
+)

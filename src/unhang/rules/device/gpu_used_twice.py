@@ -1,0 +1,97 @@
+"""Two ranks of one communicator use the same GPU.
+
+## What it finds
+NCCL's "Duplicate GPU detected", or two ranks of a communicator with one PCI bus id on one host.
+
+## Why it hangs
+NCCL needs a GPU for each rank. Two ranks on one GPU are refused by recent versions and wait for
+each other's kernels in older ones.
+
+## When it stays quiet
+The same GPU in different communicators of one process is normal.
+
+## How to confirm
+Print `os.environ["LOCAL_RANK"]`, `CUDA_VISIBLE_DEVICES` and `torch.cuda.current_device()` in every
+process before the first collective.
+
+## What to do
+`torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))` before `init_process_group` or any CUDA call;
+no more processes for each node than GPUs; under Ray or Slurm, let either the scheduler or the
+program choose the device, not both. NCCL always names the lowest rank of a GPU: look at the other.
+
+## References
+NCCL `src/init.cc`; PyTorch documentation, `torchrun`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from unhang.model.causes import Cause
+from unhang.model.events import CommunicatorStage, InitStage, NcclFailure, NcclReason
+from unhang.model.events.base import Seen
+from unhang.model.finding import Finding, Strength
+from unhang.model.ids import NO_RANKS, Rank, Ranks
+from unhang.model.incident import Incident
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+from unhang.rules import witnesses
+from unhang.rules.device.echoes import ECHOES_OF_FAILED_HARDWARE
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one finding for all ranks that share a GPU."""
+    told = witnesses.nccl(incident, NcclReason.DUPLICATE_GPU)
+    stages = () if told else _shared(incident)
+    if not told and not stages:
+        return
+    found: Sequence[Seen] = told or stages
+    ranks = _pairs(told) if told else _members(stages)
+    yield Finding(
+        rule=RULE.code,
+        cause=Cause.DEVICE_MAP,
+        strength=Strength.PROVES,
+        claim=Message(key="DEV005.claim", values={"ranks": ranks}),
+        why=Message(key="DEV005.why"),
+        culprits=_culprits(told, ranks),
+        culprit_hosts=witnesses.minority_hosts(incident, found),
+        explains=ECHOES_OF_FAILED_HARDWARE,
+        at=found[0].at,
+        evidence=witnesses.evidence(found),
+    )
+
+
+def _pairs(told: Sequence[NcclFailure]) -> Ranks:
+    return frozenset(r for e in told for r in e.ranks)
+
+
+def _members(stages: Sequence[CommunicatorStage]) -> Ranks:
+    return frozenset(Rank(s.comm_rank) for s in stages if s.comm_rank is not None)
+
+
+def _culprits(told: Sequence[NcclFailure], ranks: Ranks) -> Ranks:
+    """One pair shares a GPU, both alike. Several pairs only say that the mapping is wrong."""
+    return ranks if told and len(ranks) == 2 else NO_RANKS
+
+
+def _shared(incident: Incident) -> list[CommunicatorStage]:
+    """Starts of different ranks of one communicator on one GPU."""
+    users = defaultdict(list)
+    for stage in incident.all(CommunicatorStage):
+        known = stage.comm_id is not None and stage.bus_id is not None
+        if known and stage.stage is InitStage.START and stage.origin.host is not None:
+            users[stage.comm_id, stage.origin.host, stage.bus_id].append(stage)
+    shared = [s for s in users.values() if len({stage.comm_rank for stage in s}) > 1]
+    return [stage for stages in shared for stage in stages]
+
+
+RULE = Rule(
+    code="DEV005",
+    name="gpu-used-by-two-ranks",
+    cause=Cause.DEVICE_MAP,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.NCCL_WARNINGS, Fact.NCCL_INFO}),
+    check=check,
+)

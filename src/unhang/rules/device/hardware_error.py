@@ -1,0 +1,106 @@
+"""CUDA or NCCL says that the GPU, its memory or its fabric failed.
+
+## What it finds
+Uncorrectable ECC errors, a GPU that is lost or off the bus, "system not yet initialized" (802),
+multicast and NVLS set-up failures, uncorrectable NVLink errors.
+
+## Why it hangs
+The rank on the failing GPU raises or hangs in the driver, and every collective with it waits. On
+machines with NVSwitch all GPUs answer 802 until the fabric manager runs, in the driver's version.
+
+## When it stays quiet
+An NVLink error or an access to a peer's memory that fails after a peer was killed is its echo: a
+hint, as everything after a stop.
+
+## How to confirm
+`nvidia-smi -q -d ECC`, `dmesg -T | grep -i xid`, `systemctl status nvidia-fabricmanager`,
+`nvidia-smi -q | grep -A2 Fabric`.
+
+## What to do
+802 and multicast: start the fabric manager (same version as the driver), then reset the GPUs;
+`NCCL_NVLS_ENABLE=0` only goes around it. ECC and lost GPUs: drain the host.
+
+## References
+CUDA runtime API, error codes 214, 220 and 802; NVIDIA Fabric Manager user guide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from unhang.model.causes import Cause
+from unhang.model.events import DeviceFault, DeviceProblem, NcclFailure, NcclReason
+from unhang.model.finding import Collect, Finding, Strength
+from unhang.model.incident import Incident
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+from unhang.rules import witnesses
+from unhang.rules.device.echoes import ECHOES_OF_FAILED_HARDWARE
+
+_BROKEN = frozenset({DeviceProblem.ECC, DeviceProblem.FELL_OFF})
+_FABRIC = frozenset({DeviceProblem.FABRIC})
+_LINK = frozenset({DeviceProblem.NVLINK})
+_KERNEL_LOG = Collect(
+    what=Message(key="collect.gpu_kernel_log.what"),
+    how=Message(key="collect.gpu_kernel_log.how"),
+    decides=Message(key="collect.gpu_kernel_log.decides"),
+)
+_Told = DeviceFault | NcclFailure
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one finding for the most telling kind of failure."""
+    broken = _told(incident, _BROKEN, NcclReason.CUDA_HARDWARE)
+    fabric = _told(incident, _FABRIC, NcclReason.FABRIC)
+    multicast = witnesses.nccl(incident, NcclReason.NVLS)
+    link = _told(incident, _LINK)
+    if broken:
+        yield _finding(incident, broken, Strength.PROVES, "broken")
+    elif fabric:
+        yield _finding(incident, fabric, Strength.PROVES, "fabric")
+    elif multicast:
+        yield _finding(incident, multicast, Strength.SUPPORTS, "fabric")
+    elif link:
+        yield _finding(incident, link, Strength.SUPPORTS, "link")
+
+
+def _told(
+    incident: Incident, problems: frozenset[DeviceProblem], *reasons: NcclReason
+) -> list[_Told]:
+    faults = [d for d in incident.all(DeviceFault) if d.problem in problems]
+    return [*witnesses.in_order(faults), *witnesses.nccl(incident, *reasons)]
+
+
+def _finding(incident: Incident, found: Sequence[_Told], sure: Strength, kind: str) -> Finding:
+    first = found[0]
+    against = None if kind == "broken" else witnesses.rival(incident, first)
+    culprits = witnesses.minority(incident, found)
+    text = first.message if isinstance(first, DeviceFault) else first.detail
+    return Finding(
+        rule=RULE.code,
+        cause=Cause.GPU_HARDWARE,
+        strength=witnesses.weaker(sure, against),
+        claim=Message(
+            key="DEV002.claim" if culprits else "DEV002.claim_nobody",
+            values={"ranks": culprits, "text": text[:160]},
+        ),
+        why=Message(key="DEV002.why_fabric" if kind == "fabric" else "DEV002.why"),
+        against=against,
+        culprits=culprits,
+        culprit_hosts=witnesses.minority_hosts(incident, found),
+        explains=ECHOES_OF_FAILED_HARDWARE,
+        at=first.at,
+        evidence=witnesses.evidence(found),
+        collect=(_KERNEL_LOG,),
+    )
+
+
+RULE = Rule(
+    code="DEV002",
+    name="gpu-or-fabric-failed",
+    cause=Cause.GPU_HARDWARE,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.DEVICE_ERRORS, Fact.NCCL_WARNINGS}),
+    check=check,
+)

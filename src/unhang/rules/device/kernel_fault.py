@@ -1,0 +1,111 @@
+"""A kernel on a GPU failed: illegal access, failed assert, launch failure.
+
+## What it finds
+CUDA's illegal memory access, device-side assert, misaligned address and launch failure, the failed
+assertion of a kernel, errors of cuBLAS and cuDNN; in the main thread or inside the watchdog.
+
+## Why it hangs
+A failed kernel ends the CUDA context of its process. The error surfaces at the next CUDA call,
+wherever that is: often in NCCL's watchdog, whose line is then only the first that noticed. The
+other ranks wait in the collective that this rank never finishes.
+
+## When it stays quiet
+A fault that the kernel log explains by hardware belongs to the GPU. A fault after a lost rank, a
+stop or a time-out is a hint. When most ranks report it, no rank is guilty. Errors of cuBLAS alone
+may be memory that ran out.
+
+## How to confirm
+`CUDA_LAUNCH_BLOCKING=1` for the true Python line; `compute-sanitizer` for the address; indices and
+labels against the size of the table they look up, on the CPU.
+
+## What to do
+An assert of `IndexKernel`, `Loss` or `Embedding` is an index out of range in the data or in the
+vocabulary: fix the input. Otherwise bisect custom kernels, newest first.
+
+## References
+CUDA runtime API, error codes 700, 710 and 719; PyTorch documentation, "CUDA semantics".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from unhang.model.causes import Cause
+from unhang.model.events import DeviceFault, DeviceProblem, NcclFailure, NcclReason
+from unhang.model.finding import Finding, Strength
+from unhang.model.ids import Ranks
+from unhang.model.incident import Incident
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+from unhang.rules import order, witnesses
+from unhang.rules.device.echoes import ECHOES_OF_A_LOST_GPU
+
+_SURE = frozenset(
+    {DeviceProblem.ILLEGAL_ACCESS, DeviceProblem.ASSERT, DeviceProblem.LAUNCH_FAILURE}
+)
+_Told = DeviceFault | NcclFailure
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one finding for the kernels that failed, else for a library that complains."""
+    faults = incident.all(DeviceFault)
+    sure = [d for d in faults if d.problem in _SURE]
+    library = [d for d in faults if d.problem is DeviceProblem.CUBLAS]
+    through_nccl = witnesses.nccl(incident, NcclReason.CUDA_KERNEL)
+    if sure:
+        yield _finding(incident, witnesses.in_order(sure), Strength.PROVES)
+    elif through_nccl:
+        yield _finding(incident, through_nccl, Strength.SUPPORTS)
+    elif library:
+        memory = all("ALLOC" in d.message or "NOT_INIT" in d.message for d in library)
+        yield _finding(
+            incident,
+            witnesses.in_order(library),
+            Strength.HINTS if memory else Strength.SUPPORTS,
+        )
+
+
+def _finding(incident: Incident, found: Sequence[_Told], sure: Strength) -> Finding:
+    first = found[0]
+    against = _against(incident, first)
+    culprits = _earliest(incident, found)
+    text = first.message if isinstance(first, DeviceFault) else first.detail
+    return Finding(
+        rule=RULE.code,
+        cause=Cause.GPU_KERNEL_FAULT,
+        strength=witnesses.weaker(sure, against),
+        claim=Message(
+            key="DEV003.claim" if culprits else "DEV003.claim_nobody",
+            values={"ranks": culprits, "text": text[:160]},
+        ),
+        why=Message(key="DEV003.why"),
+        against=against,
+        culprits=culprits,
+        explains=ECHOES_OF_A_LOST_GPU,
+        at=first.at,
+        evidence=witnesses.evidence(found),
+    )
+
+
+def _against(incident: Incident, first: _Told) -> Message | None:
+    """A stop, or the loss of another rank, before it. A frozen kernel may outlast a timeout."""
+    own = isinstance(first, DeviceFault) and not first.in_watchdog
+    return witnesses.rival(incident, first, after_timeout=not own)
+
+
+def _earliest(incident: Incident, found: Sequence[_Told]) -> Ranks:
+    """Ranks that met it no later than a few seconds after the first, unless most did."""
+    first = found[0]
+    together = [e for e in found if (gap := order.gap_s(e, first)) is None or gap <= 2]
+    return witnesses.minority(incident, found) and witnesses.ranks(incident, together)
+
+
+RULE = Rule(
+    code="DEV003",
+    name="gpu-kernel-failed",
+    cause=Cause.GPU_KERNEL_FAULT,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.DEVICE_ERRORS, Fact.NCCL_WARNINGS}),
+    check=check,
+)

@@ -1,0 +1,143 @@
+"""The kernel log of a host reports a fault of a GPU or of an NVSwitch.
+
+## What it finds
+`NVRM: Xid` numbers that accuse the hardware (ECC, off the bus, NVLink, GSP, power), fatal `SXid` of
+an NVSwitch, uncorrected PCIe errors and thermal shutdowns; and Xid 13, 31 and 43, which accuse a
+kernel of the program.
+
+## Why it hangs
+A GPU that stops answering leaves its kernels unfinished; every collective with it waits. The
+process often hangs inside the driver, so its watchdog ends late or not at all.
+
+## When it stays quiet
+Xid 45 is the clean-up of something else: the Xid that it names counts. The process named in a line
+is whoever touched the GPU. Errors of a link beside a killed peer are its echo: a hint. An Xid long
+before the failure, where clocks can be compared, is a hint.
+
+## How to confirm
+`nvidia-smi -q -d ECC,ROW_REMAPPER,PAGE_RETIREMENT`, `nvidia-smi nvlink -e`, `dcgmi diag -r 3` on
+that host.
+
+## What to do
+Drain the host, reset or replace the GPU (`nvidia-smi --gpu-reset`, a reboot for 79 and 119), and
+open a case with the vendor.
+
+## References
+NVIDIA, "XID Errors"; NVIDIA Fabric Manager user guide (SXid).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from unhang.model.causes import Cause
+from unhang.model.events import KernelEvent, KernelProblem
+from unhang.model.finding import Finding, Strength
+from unhang.model.ids import NO_RANKS, Ranks
+from unhang.model.incident import Incident
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+from unhang.rules import order, witnesses
+from unhang.rules.device import xids
+from unhang.rules.device.echoes import ECHOES_OF_A_LOST_GPU, ECHOES_OF_FAILED_HARDWARE
+
+_LONG_BEFORE_S = 7_200.0
+_OTHER_FAULTS = frozenset({KernelProblem.PCIE_ERROR, KernelProblem.THERMAL})
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one finding for the hardware, else one for the program's kernels."""
+    log = incident.all(KernelEvent)
+    hardware = [k for k in log if _number(k) in xids.HARDWARE or _is_fatal_switch(k)]
+    others = [k for k in log if k.problem in _OTHER_FAULTS]
+    program = [k for k in log if _number(k) in xids.PROGRAM]
+    if hardware:
+        yield _finding(incident, hardware, Cause.GPU_HARDWARE, Strength.PROVES)
+    elif program:
+        yield _finding(incident, program, Cause.GPU_KERNEL_FAULT, Strength.SUPPORTS)
+    elif others:
+        yield _finding(incident, others, Cause.GPU_HARDWARE, Strength.HINTS)
+
+
+def _number(event: KernelEvent) -> int | None:
+    """The Xid that counts: behind a clean-up the one before it."""
+    if event.problem is not KernelProblem.XID:
+        return None
+    return event.previous_xid if event.previous_xid is not None else event.xid
+
+
+def _is_fatal_switch(event: KernelEvent) -> bool:
+    return event.problem is KernelProblem.NVSWITCH and not event.detail.lower().startswith("non")
+
+
+def _finding(
+    incident: Incident, found: Sequence[KernelEvent], cause: Cause, sure: Strength
+) -> Finding:
+    ordered = witnesses.in_order(found)
+    first = ordered[0]
+    against = _against(incident, first)
+    hardware = cause is Cause.GPU_HARDWARE
+    return Finding(
+        rule=RULE.code,
+        cause=cause,
+        strength=witnesses.weaker(sure, against),
+        claim=Message(
+            key="DEV001.claim" if hardware else "DEV001.claim_program",
+            values={
+                "device": first.device or "?",
+                "hosts": witnesses.hosts(found) or "this host",
+                "what": _meaning(first),
+            },
+        ),
+        why=Message(key="DEV001.why" if hardware else "DEV001.why_program"),
+        against=against,
+        culprits=_owners(incident, found) if hardware else NO_RANKS,
+        culprit_hosts=witnesses.hosts(found),
+        explains=ECHOES_OF_FAILED_HARDWARE if hardware else ECHOES_OF_A_LOST_GPU,
+        at=first.at,
+        evidence=witnesses.evidence(ordered),
+    )
+
+
+def _against(incident: Incident, first: KernelEvent) -> Message | None:
+    """A killed peer breaks links; an old Xid belongs to another job."""
+    if _number(first) in xids.LINKS and witnesses.lost_rank(incident, first) is not None:
+        return witnesses.rival(incident, first)
+    signs: list[order.Placed] = [*incident.timeouts, *incident.failures]
+    failed = order.earliest(s for s in signs if s.source != first.source)
+    gap = None if failed is None else order.gap_s(failed, first)
+    if gap is not None and gap > _LONG_BEFORE_S + _limit_s(incident):
+        return Message(key="DEV001.against_old", values={"before": gap})
+    return None
+
+
+def _limit_s(incident: Incident) -> float:
+    """How long the job may have waited after the fault before it said so."""
+    limits = [t.timeout_ms for t in incident.timeouts if t.timeout_ms is not None]
+    return max(limits, default=0) / 1_000
+
+
+def _meaning(event: KernelEvent) -> str:
+    number = _number(event)
+    if number is None:
+        return f"{event.problem.value}: {event.detail}"[:160]
+    known = xids.HARDWARE.get(number) or xids.PROGRAM.get(number)
+    return f"Xid {number}" if known is None else f"Xid {number}, {known}"
+
+
+def _owners(incident: Incident, found: Sequence[KernelEvent]) -> Ranks:
+    """The rank whose process was on the GPU, if exactly one is known."""
+    pids = {k.pid for k in found if k.pid is not None}
+    owners = frozenset(f.rank for f in incident.roster.values() if f.pids & pids)
+    return owners if len(owners) == 1 else NO_RANKS
+
+
+RULE = Rule(
+    code="DEV001",
+    name="kernel-reports-gpu-fault",
+    cause=Cause.GPU_HARDWARE,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.KERNEL_LOG}),
+    check=check,
+)

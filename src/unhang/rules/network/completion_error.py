@@ -1,0 +1,108 @@
+"""An InfiniBand or RoCE transfer completed with an error.
+
+## What it finds
+NCCL's `Got completion … status=N … vendor err M` (or UCX's "Transport retry count exceeded") with
+a status other than 5.
+
+## Why it hangs
+Status 12 (vendor 129): packets or their acknowledgements did not arrive until the retries ran out:
+on the first collective a GID index, MTU, routing or lossless-Ethernet setting, later a link. Status
+13: the receiver was not ready. Status 4, 10 and 11 (vendor 81, 136): the adapter could not reach
+the memory, which is PCIe access control (ACS) against GPUDirect. The rank raises; its peers see
+flushes, closed connections and time-outs.
+
+## When it stays quiet
+Status 5 is the flush of a queue that had failed before: never primary. After a lost rank, a stop or
+a time-out, retries run out because the peer is gone: only a hint. The peer named by one host alone
+is not accused: either side, or the path between them, may be at fault.
+
+## How to confirm
+`ibv_devinfo`, `perfquery`/`rdma statistic` for symbol errors and link downs on both hosts;
+`ib_write_bw -R` between them; `show_gids` for the RoCE v2 index.
+
+## What to do
+12: right `NCCL_IB_GID_INDEX` and MTU, PFC/ECN on the switches, change the cable or port that
+flaps; `NCCL_IB_TIMEOUT=22` only bridges short flaps. 4/10/11: disable ACS on the PCIe bridges, or
+`NCCL_NET_GDR_LEVEL=LOC` to go around it.
+
+## References
+InfiniBand specification, work completion status; NCCL documentation, `NCCL_IB_TIMEOUT`,
+`NCCL_IB_GID_INDEX`; `src/transport/net_ib`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from unhang.model.causes import Cause
+from unhang.model.events import KernelEvent, KernelProblem, NcclFailure, NcclReason
+from unhang.model.finding import Finding, Strength
+from unhang.model.incident import Incident
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+from unhang.rules import witnesses
+from unhang.rules.network.echoes import ECHOES_OF_A_BROKEN_LINK
+
+_MEMORY_STATUSES = frozenset({4, 10, 11})
+_SIZE_STATUSES = frozenset({1, 9})
+"""The message does not fit the buffer: more often different sizes than a fault of the link."""
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one finding for all completions with an error of their own."""
+    found = witnesses.nccl(incident, NcclReason.IB_COMPLETION)
+    if not found:
+        return
+    first = found[0]
+    against = witnesses.rival(incident, first)
+    if against is None and first.status in _SIZE_STATUSES:
+        against = Message(key="NET005.against_size")
+    memory = first.status in _MEMORY_STATUSES
+    yield Finding(
+        rule=RULE.code,
+        cause=Cause.RDMA_FAULT,
+        strength=witnesses.weaker(Strength.PROVES, against),
+        claim=Message(
+            key="NET005.claim",
+            values={
+                "hosts": witnesses.hosts(found) or "a host",
+                "peer": first.peer or "a peer",
+                "status": first.status,
+                "vendor": first.vendor_error,
+            },
+        ),
+        why=Message(key="NET005.why_memory" if memory else "NET005.why"),
+        against=against,
+        culprit_hosts=_accused(found) | _flapped(incident),
+        explains=ECHOES_OF_A_BROKEN_LINK | {Cause.NET_INTERFACE},
+        at=first.at,
+        evidence=witnesses.evidence(found),
+    )
+
+
+def _accused(found: Sequence[NcclFailure]) -> frozenset[str]:
+    """The peer that at least two hosts name, when it is the only one."""
+    namers = defaultdict(set)
+    for event in found:
+        if event.peer is not None and event.origin.host is not None:
+            namers[event.peer].add(event.origin.host)
+    often = [peer for peer, hosts in namers.items() if len(hosts) > 1]
+    return frozenset(often) if len(often) == 1 else frozenset()
+
+
+def _flapped(incident: Incident) -> frozenset[str]:
+    """Hosts whose own port went down: their side is the faulty one."""
+    down = [k for k in incident.all(KernelEvent) if k.problem is KernelProblem.LINK_DOWN]
+    return witnesses.hosts([*witnesses.nccl(incident, NcclReason.IB_PORT_EVENT), *down])
+
+
+RULE = Rule(
+    code="NET005",
+    name="rdma-completion-error",
+    cause=Cause.RDMA_FAULT,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.NCCL_WARNINGS}),
+    check=check,
+)

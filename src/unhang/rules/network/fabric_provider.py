@@ -1,0 +1,73 @@
+"""The network plugin (libfabric, EFA) could not set up or finish a transfer.
+
+## What it finds
+`NET/OFI` errors of aws-ofi-nccl: addresses that cannot be inserted, requests that complete with an
+error, providers that fail.
+
+## Why it hangs
+EFA is no TCP: a security group must let the group's own members talk to each other, in both
+directions, by reference to itself. Ping and sockets work all the same.
+
+## When it stays quiet
+A plugin that finds no provider and leaves the job to sockets is no failure. After a lost rank, a
+stop or a time-out, failed requests are its echo and only a hint.
+
+## How to confirm
+`fi_pingpong -p efa` between the two hosts; one run with `NCCL_NET=Socket`: if it works, the fabric
+is at fault, not the program.
+
+## What to do
+Allow all traffic from and to the security group itself, inbound and outbound; the same plugin and
+libfabric on all nodes.
+
+## References
+AWS documentation, "Get started with EFA and NCCL"; `aws-ofi-nccl/src/nccl_ofi_net.cpp`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unhang.model.causes import Cause
+from unhang.model.events import NcclReason
+from unhang.model.finding import Finding, Strength
+from unhang.model.incident import Incident
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+from unhang.rules import witnesses
+from unhang.rules.network.echoes import ECHOES_OF_A_BROKEN_LINK
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one finding for the plugin's errors."""
+    found = witnesses.nccl(incident, NcclReason.OFI_ERROR)
+    if not found:
+        return
+    first = found[0]
+    address = next((e for e in found if "address" in e.detail.lower()), None)
+    against = witnesses.rival(incident, first)
+    yield Finding(
+        rule=RULE.code,
+        cause=Cause.RDMA_FAULT if address is None else Cause.NET_INTERFACE,
+        strength=witnesses.weaker(Strength.SUPPORTS, against),
+        claim=Message(
+            key="NET004.claim" if address is None else "NET004.claim_address",
+            values={"text": (address or first).detail[:160]},
+        ),
+        why=Message(key="NET004.why"),
+        against=against,
+        explains=ECHOES_OF_A_BROKEN_LINK,
+        at=first.at,
+        evidence=witnesses.evidence(found),
+    )
+
+
+RULE = Rule(
+    code="NET004",
+    name="fabric-provider-failed",
+    cause=Cause.RDMA_FAULT,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.NCCL_WARNINGS}),
+    check=check,
+)

@@ -1,0 +1,119 @@
+"""nccl-tests measured far less than the link that NCCL knows of.
+
+## What it finds
+The best bus bandwidth of large messages (64 MiB and more) against the best link that NCCL's
+topology search prints (`System : maxBw`), or, without it, against what GPUs with NVLink reach on
+one host at the very least.
+
+## Why it hangs
+Nothing fails: the data goes a slower way (few channels, host memory instead of NVLink, sockets
+instead of InfiniBand). In training every collective takes five to ten times longer, and large ones
+reach the timeout.
+
+## When it stays quiet
+Small messages are bound by latency. Above a quarter of the link the figure may be right for the
+algorithm. One rank alone measures nothing.
+
+## How to confirm
+Run the same test without `NCCL_TOPO_FILE`, `NCCL_P2P_*`, `NCCL_ALGO`, `NCCL_MAX_NCHANNELS` and the
+like; compare the number of channels and `nvidia-smi topo -m`.
+
+## What to do
+Remove the variable that the log shows as set; let NCCL detect the topology; check the links with
+`nvidia-smi nvlink -s`, and access control (ACS) on PCIe.
+
+## References
+nccl-tests, `doc/PERFORMANCE.md` (bus bandwidth); NCCL `src/graph/topo.cc`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from unhang.model.causes import Cause
+from unhang.model.events import (
+    BandwidthMeasured,
+    SettingSeen,
+    TransportUsed,
+    VersionSeen,
+    WorldSeen,
+)
+from unhang.model.events.base import Seen
+from unhang.model.finding import Finding, Strength
+from unhang.model.incident import Incident
+from unhang.model.provenance import Message
+from unhang.model.rule import Rule, Status
+from unhang.rules import witnesses
+
+_LARGE_BYTES = 64 << 20
+_FAR_BELOW = 0.25
+_NVLINKED = re.compile(r"SXM|HBM3|H[12]00(?!.*PCIe)|GB?[23]00|\bHGX\b|NVL")
+_NVLINK_LEAST_GBPS = 100.0
+_STEERS = re.compile(
+    r"NCCL_(?:TOPO_FILE|P2P_\w+|SHM_DISABLE|ALGO|PROTO|\w*NCHANNELS|\w*NRINGS|\w*CTAS|GRAPH_FILE|"
+    r"NVLS_ENABLE|IB_DISABLE|NET|NET_GDR_LEVEL|BUFFSIZE|NTHREADS)$"
+)
+
+
+class _Link(NamedTuple):
+    """What could be reached, and the line that says so."""
+
+    gbps: float
+    source: Seen
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield a finding when the best large row is far below the link."""
+    rows = [r for r in incident.all(BandwidthMeasured) if r.size_bytes >= _LARGE_BYTES]
+    link = _link(incident)
+    if not rows or link is None:
+        return
+    best = max(rows, key=lambda r: r.busbw_gbps)
+    if best.busbw_gbps <= 0 or best.busbw_gbps > _FAR_BELOW * link.gbps:
+        return
+    steering = [s for s in incident.all(SettingSeen) if _STEERS.match(s.name)]
+    named = ", ".join(sorted({f"{s.name}={s.value}" for s in steering}))
+    channels = [t.channels for t in incident.all(TransportUsed) if t.channels is not None]
+    yield Finding(
+        rule=RULE.code,
+        cause=Cause.BANDWIDTH_LOW,
+        strength=Strength.PROVES if len(_hosts(incident)) <= 1 else Strength.SUPPORTS,
+        claim=Message(
+            key="NET009.claim_setting" if named else "NET009.claim",
+            values={"measured": best.busbw_gbps, "link": link.gbps, "settings": named},
+        ),
+        why=Message(
+            key="NET009.why_channels" if channels else "NET009.why",
+            values={"channels": min(channels, default=None)},
+        ),
+        at=best.at,
+        evidence=witnesses.evidence([best, link.source, *steering]),
+    )
+
+
+def _link(incident: Incident) -> _Link | None:
+    """The best link that NCCL knows; else what GPUs with NVLink on one host reach at least."""
+    known = [_Link(t.link_gbps, t) for t in incident.all(TransportUsed) if t.link_gbps is not None]
+    if known:
+        return max(known, key=lambda link: link.gbps)
+    gpus = [v for v in incident.all(VersionSeen) if v.component == "gpu"]
+    if len(gpus) > 1 and len(_hosts(incident)) == 1 and _NVLINKED.search(gpus[0].version):
+        return _Link(_NVLINK_LEAST_GBPS, gpus[0])
+    return None
+
+
+def _hosts(incident: Incident) -> frozenset[str]:
+    return frozenset(w.host for w in incident.all(WorldSeen) if w.host is not None)
+
+
+RULE = Rule(
+    code="NET009",
+    name="measured-bandwidth-far-below-link",
+    cause=Cause.BANDWIDTH_LOW,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset(),
+    check=check,
+)

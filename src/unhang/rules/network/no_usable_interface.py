@@ -1,0 +1,74 @@
+"""A process found no network interface that it may use.
+
+## What it finds
+NCCL's "no socket interface found" and its relatives (no interface in the peer's subnet, no IP
+address family at all), or Gloo's failure to resolve the host name to a local address.
+
+## Why it hangs
+NCCL and Gloo choose an interface once, when the communicator is made. A name in
+`NCCL_SOCKET_IFNAME` or `GLOO_SOCKET_IFNAME` that this host (or its container) does not have leaves
+none. The rank raises, and the others wait for it in the same set-up.
+
+## When it stays quiet
+A plugin or an InfiniBand device that is not found is no such failure: sockets remain.
+
+## How to confirm
+`ip -br addr` on the named host, inside the container; compare with the variable.
+
+## What to do
+Unset the variable, or set it to a prefix that every host has (`eth`, `^lo,docker`); map the host
+name to the host's own address in `/etc/hosts`.
+
+## References
+NCCL documentation, `NCCL_SOCKET_IFNAME`; `src/misc/socket.cc`; `gloo/transport/tcp/device.cc`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unhang.model.causes import Cause
+from unhang.model.events import GlooFault, GlooProblem, NcclReason
+from unhang.model.events.base import Seen
+from unhang.model.finding import Finding, Strength
+from unhang.model.incident import Incident
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+from unhang.rules import witnesses
+from unhang.rules.network.echoes import ECHOES_OF_A_BROKEN_SETUP
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one finding for all processes without an interface."""
+    found: list[Seen] = [
+        *witnesses.nccl(incident, NcclReason.NO_INTERFACE, NcclReason.NO_SHARED_SUBNET),
+        *(g for g in incident.all(GlooFault) if g.problem is GlooProblem.RESOLVE_FAILED),
+    ]
+    if not found:
+        return
+    yield Finding(
+        rule=RULE.code,
+        cause=Cause.NET_INTERFACE,
+        strength=Strength.PROVES,
+        claim=Message(key="NET001.claim", values={"text": _text(found[0])}),
+        why=Message(key="NET001.why"),
+        culprit_hosts=witnesses.minority_hosts(incident, found),
+        explains=ECHOES_OF_A_BROKEN_SETUP,
+        at=found[0].at,
+        evidence=witnesses.evidence(found),
+    )
+
+
+def _text(event: Seen) -> str:
+    return getattr(event, "detail", "") or event.source.text[:160]
+
+
+RULE = Rule(
+    code="NET001",
+    name="no-usable-interface",
+    cause=Cause.NET_INTERFACE,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.NCCL_WARNINGS, Fact.GLOO}),
+    check=check,
+)

@@ -1,0 +1,88 @@
+"""A GPU could not reach another GPU's memory directly.
+
+## What it finds
+CUDA's or NCCL's refusal of peer access, failed IPC handles, "P2P is disabled between NVLINK
+connected GPUs", and IOMMU faults in the kernel log beside a job that is stuck.
+
+## Why it hangs
+Direct transfers between GPUs pass PCIe switches and the IOMMU. Where access control (ACS) or the
+IOMMU redirects them, or the driver does not support them, transfers fail, or worse, never arrive:
+all GPUs then show 100 % and nothing is printed.
+
+## When it stays quiet
+A silent hang on consumer GPUs proves nothing: shared memory and drivers hang alike. "Already
+enabled" is no failure. After a lost rank or a stop a failed handle is its echo.
+
+## How to confirm
+`p2pBandwidthLatencyTest` of the CUDA samples (it also *verifies* data); one run with
+`NCCL_P2P_DISABLE=1`: if it works, peer access is at fault; `nvidia-smi topo -p2p r`.
+
+## What to do
+Boot with `iommu=pt` or with the IOMMU off, disable ACS in the BIOS or with `setpci`; share the IPC
+and PID namespaces between containers; until then `NCCL_P2P_DISABLE=1`.
+
+## References
+NCCL documentation, "GPU-to-GPU communication: PCI Access Control Services (ACS)".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unhang.model.causes import Cause
+from unhang.model.events import DeviceFault, DeviceProblem, KernelEvent, KernelProblem, NcclReason
+from unhang.model.events.base import Seen
+from unhang.model.finding import Finding, Strength
+from unhang.model.incident import Incident
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+from unhang.rules import witnesses
+from unhang.rules.network.echoes import ECHOES_OF_A_BROKEN_SETUP
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one finding for refused peer access, or for IOMMU faults beside a stuck job."""
+    refused: list[Seen] = [
+        *witnesses.nccl(incident, NcclReason.PEER_ACCESS),
+        *(d for d in incident.all(DeviceFault) if d.problem is DeviceProblem.PEER),
+    ]
+    faults = [k for k in incident.all(KernelEvent) if k.problem is KernelProblem.IOMMU_FAULT]
+    if refused:
+        yield _finding(incident, refused, Strength.PROVES, "NET010.claim", "NET010.why")
+    elif faults:
+        sure = Strength.SUPPORTS if incident.calls else Strength.HINTS
+        yield _finding(incident, faults, sure, "NET010.claim_iommu", "NET010.why_iommu")
+
+
+def _finding(
+    incident: Incident, found: list[Seen] | list[KernelEvent], sure: Strength, claim: str, why: str
+) -> Finding:
+    first = witnesses.in_order(found)[0]
+    against = witnesses.rival(incident, first)
+    text = getattr(first, "detail", "") or getattr(first, "message", "") or first.source.text
+    return Finding(
+        rule=RULE.code,
+        cause=Cause.P2P_FAULT,
+        strength=witnesses.weaker(sure, against),
+        claim=Message(
+            key=claim,
+            values={"hosts": witnesses.hosts(found) or "a host", "text": text[:160]},
+        ),
+        why=Message(key=why),
+        against=against,
+        culprit_hosts=witnesses.minority_hosts(incident, found),
+        explains=ECHOES_OF_A_BROKEN_SETUP,
+        at=first.at,
+        evidence=witnesses.evidence(found),
+    )
+
+
+RULE = Rule(
+    code="NET010",
+    name="peer-access-refused",
+    cause=Cause.P2P_FAULT,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.NCCL_WARNINGS, Fact.DEVICE_ERRORS, Fact.KERNEL_LOG}),
+    check=check,
+)

@@ -1,0 +1,113 @@
+"""A rank's connection to a peer is dropped, refused or has no route.
+
+## What it finds
+NCCL's connects that time out, find no route, or are refused; and the interface that NCCL
+bootstraps over when it is one that no other host can reach (loopback, a container's bridge, a
+tunnel, a link-local address).
+
+## Why it hangs
+A communicator needs a connection from every host to every other one, on ports that the system
+picks. The store works over its one open port all the same, so the job starts and then stops at the
+first collective.
+
+## When it stays quiet
+"Refused" means that nobody listens: the peer may have died, so without an unreachable address it is
+only a hint, and so is everything that follows a lost rank, a stop or a time-out. On a single host
+loopback is right.
+
+## How to confirm
+From the named host: `nc -vz PEER PORT` with a listener (`nc -l PORT`) on the peer, over the same
+interface. `ping` proves nothing: firewalls let it pass.
+
+## What to do
+`NCCL_SOCKET_IFNAME` (and `GLOO_SOCKET_IFNAME`) to the interface between the hosts; open all ports
+between the nodes in both directions (self-referencing security group, network policy, no sidecar
+proxy), or fix the range with `net.ipv4.ip_local_port_range`.
+
+## References
+NCCL documentation, `NCCL_SOCKET_IFNAME`; `src/misc/socket.cc` (retries and their limits).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from unhang.model.causes import Cause
+from unhang.model.events import InterfaceUsed, NcclFailure, NcclReason
+from unhang.model.finding import Collect, Finding, Strength
+from unhang.model.incident import Incident
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+from unhang.rules import witnesses
+from unhang.rules.network.echoes import ECHOES_OF_A_BROKEN_SETUP
+
+_DROPPED = frozenset({NcclReason.CONNECT_TIMED_OUT, NcclReason.NO_ROUTE})
+_PRIVATE_TO_ONE_HOST = re.compile(
+    r"^(?:lo\d*|docker\d*|br-\w+|virbr\d+|veth\w*|cni\d+|flannel\S*|tun\d+|tunl\d+|ip6tnl\d+|"
+    r"gre\d+|sit\d+|dummy\d+|podman\d+|127\.\S+|169\.254\.\S+|fe80:\S*|::1)$"
+)
+_NCCL_INFO = Collect(
+    what=Message(key="collect.nccl_info.what"),
+    how=Message(key="collect.nccl_info.how"),
+    decides=Message(key="collect.nccl_info.decides"),
+)
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one finding for the connections that failed."""
+    failed = witnesses.nccl(incident, *_DROPPED, NcclReason.CONNECT_REFUSED)
+    if not failed:
+        return
+    first = next((e for e in failed if e.reason in _DROPPED), failed[0])
+    wrong = _private_address(incident, failed)
+    against = witnesses.rival(incident, first)
+    if wrong is None and first.reason not in _DROPPED and against is None:
+        against = Message(key="NET002.against_refused")
+    strength = witnesses.weaker(_strength(first, wrong), against)
+    yield Finding(
+        rule=RULE.code,
+        cause=Cause.NET_INTERFACE,
+        strength=strength,
+        claim=Message(
+            key="NET002.claim" if wrong is None else "NET002.claim_private",
+            values={"peer": first.peer or "a peer", "text": first.detail[:160], "address": wrong},
+        ),
+        why=Message(key="NET002.why" if wrong is None else "NET002.why_private"),
+        against=against,
+        explains=ECHOES_OF_A_BROKEN_SETUP,
+        at=first.at,
+        evidence=witnesses.evidence([first, *failed]),
+        collect=() if strength is Strength.PROVES else (_NCCL_INFO,),
+    )
+
+
+def _strength(first: NcclFailure, wrong: str | None) -> Strength:
+    """An address that cannot work, or the kernel's own "no route", leave nothing open."""
+    if wrong is not None or first.reason is NcclReason.NO_ROUTE:
+        return Strength.PROVES
+    unwound = first.error_class is not None and first.peer is None
+    return Strength.HINTS if unwound else Strength.SUPPORTS
+
+
+def _private_address(incident: Incident, failed: Sequence[NcclFailure]) -> str | None:
+    """An address or interface in use that other hosts cannot reach."""
+    for event in failed:
+        if event.peer is not None and _PRIVATE_TO_ONE_HOST.match(event.peer):
+            return event.peer
+    used = [u for u in incident.all(InterfaceUsed) if u.library == "nccl"]
+    for interface in used if len(witnesses.hosts(used)) > 1 else ():
+        if _PRIVATE_TO_ONE_HOST.match(interface.interface):
+            return interface.interface
+    return None
+
+
+RULE = Rule(
+    code="NET002",
+    name="peer-unreachable",
+    cause=Cause.NET_INTERFACE,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.NCCL_WARNINGS}),
+    check=check,
+)

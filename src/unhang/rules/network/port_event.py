@@ -1,0 +1,108 @@
+"""A network port of a host went down while the job ran.
+
+## What it finds
+NCCL's asynchronous "port error" of an adapter, or the kernel's "Link down" of an InfiniBand, RoCE
+or Ethernet adapter.
+
+## Why it hangs
+Packets on the way are lost, the peers' retries run out, and every peer of that host reports errors
+(status 12) that name it. The host that prints the port error is the faulty side, not the one that
+prints 12.
+
+## When it stays quiet
+A link that goes down in the kernel log counts only where the job shows trouble of its network or a
+time-out; where the clocks can be compared it must lie within an hour before it. Alone it is a
+hint: hosts reset unused ports all the time.
+
+## How to confirm
+`ibstat`, `ethtool -S`, `mlxlink -d DEVICE -c` on that host; the switch's log of the port.
+
+## What to do
+Replace cable, transceiver or port; keep the node out of jobs until then.
+
+## References
+`ibv_get_async_event(3)`; NCCL `src/transport/net_ib` (asynchronous events).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unhang.model.causes import Cause
+from unhang.model.events import KernelEvent, KernelProblem, NcclFailure, NcclReason
+from unhang.model.finding import Finding, Strength
+from unhang.model.incident import Incident
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+from unhang.rules import order, witnesses
+from unhang.rules.network.echoes import ECHOES_OF_A_BROKEN_LINK
+
+_TROUBLE = frozenset(
+    {
+        NcclReason.IB_COMPLETION,
+        NcclReason.IB_FLUSHED,
+        NcclReason.PEER_CLOSED,
+        NcclReason.CONNECT_TIMED_OUT,
+        NcclReason.SOCKET_BROKEN,
+    }
+)
+_WINDOW_S = 3_600.0
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one finding for the ports that went down."""
+    events = witnesses.nccl(incident, NcclReason.IB_PORT_EVENT)
+    links = [
+        k
+        for k in incident.all(KernelEvent)
+        if k.problem is KernelProblem.LINK_DOWN and _matters(incident, k)
+    ]
+    found: list[NcclFailure | KernelEvent] = [*events, *links]
+    if not found:
+        return
+    first = found[0]
+    against = witnesses.rival(incident, first)
+    sure = Strength.PROVES if events and _troubled(incident) else Strength.SUPPORTS
+    yield Finding(
+        rule=RULE.code,
+        cause=Cause.RDMA_FAULT,
+        strength=witnesses.weaker(sure if _troubled(incident) else Strength.HINTS, against),
+        claim=Message(
+            key="NET006.claim",
+            values={"hosts": witnesses.hosts(found) or "a host", "device": _device(first)},
+        ),
+        why=Message(key="NET006.why"),
+        against=against,
+        culprit_hosts=witnesses.hosts(found),
+        explains=ECHOES_OF_A_BROKEN_LINK | {Cause.NET_INTERFACE},
+        at=first.at,
+        evidence=witnesses.evidence(found),
+    )
+
+
+def _troubled(incident: Incident) -> bool:
+    """Whether the job itself noticed something."""
+    return len(incident.timeouts) > 0 or len(witnesses.nccl(incident, *_TROUBLE)) > 0
+
+
+def _matters(incident: Incident, link: KernelEvent) -> bool:
+    """Whether the link went down near the job's trouble, as far as clocks tell."""
+    troubles = [*witnesses.nccl(incident, *_TROUBLE), *incident.timeouts]
+    gaps = [gap for t in troubles if (gap := order.gap_s(t, link)) is not None]
+    return not gaps or any(-60.0 <= gap <= _WINDOW_S for gap in gaps)
+
+
+def _device(event: NcclFailure | KernelEvent) -> str:
+    device = event.hca if isinstance(event, NcclFailure) else event.device
+    return device or "its adapter"
+
+
+RULE = Rule(
+    code="NET006",
+    name="network-port-went-down",
+    cause=Cause.RDMA_FAULT,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.NCCL_WARNINGS, Fact.KERNEL_LOG}),
+    check=check,
+)

@@ -1,0 +1,90 @@
+"""An InfiniBand or RoCE resource could not be set up.
+
+## What it finds
+Failed verbs calls: memory that cannot be registered ("Cannot allocate memory"), queue pairs that
+cannot be made or connected, devices and functions that refuse.
+
+## Why it hangs
+The rank that fails raises at its first transfer; its peers wait in the same set-up. "Cannot
+allocate memory" here is neither host nor GPU memory: it is the limit on locked memory
+(`ulimit -l`), which containers, Slurm and MPI set on their own. A queue pair that cannot reach its
+peer points to the GID index, the partition, or two subnets without a route.
+
+## When it stays quiet
+A device that merely cannot be opened is skipped by NCCL and is no failure.
+
+## How to confirm
+`ulimit -l` inside the job (not in a login shell); `show_gids`; `ibv_rc_pingpong -g INDEX` between
+the hosts.
+
+## What to do
+`--ulimit memlock=-1` for containers, `LimitMEMLOCK=infinity` for slurmd, then log in anew;
+`NCCL_IB_GID_INDEX` of the RoCE v2 entry; `NCCL_IB_HCA` with adapters of one kind only. For
+"dmabuf … not supported": a newer RDMA driver, or `NCCL_DMABUF_ENABLE=0`.
+
+## References
+NCCL documentation, "Troubleshooting: networking issues"; `src/misc/ibvwrap.cc`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from unhang.model.causes import Cause
+from unhang.model.events import NcclFailure, NcclReason
+from unhang.model.finding import Finding, Strength
+from unhang.model.incident import Incident
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+from unhang.rules import witnesses
+from unhang.rules.network.echoes import ECHOES_OF_A_BROKEN_SETUP
+
+_STRENGTHS = {
+    NcclReason.IB_MEMORY_LOCK: Strength.PROVES,
+    NcclReason.IB_QP_CONNECT: Strength.PROVES,
+    NcclReason.IB_DEVICE: Strength.SUPPORTS,
+}
+"""In the order of what they tell."""
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one finding for the most telling kind of failed call."""
+    for reason, sure in _STRENGTHS.items():
+        found = witnesses.nccl(incident, reason)
+        if found:
+            yield _finding(incident, found, sure)
+            return
+
+
+def _finding(incident: Incident, found: Sequence[NcclFailure], sure: Strength) -> Finding:
+    first = found[0]
+    bare = first.reason is NcclReason.IB_QP_CONNECT and "create_qp" in first.detail
+    against = witnesses.rival(incident, first)
+    return Finding(
+        rule=RULE.code,
+        cause=Cause.RDMA_FAULT,
+        strength=witnesses.weaker(Strength.SUPPORTS if bare else sure, against),
+        claim=Message(
+            key="NET007.claim",
+            values={"hosts": witnesses.hosts(found) or "a host", "text": first.detail[:160]},
+        ),
+        why=Message(
+            key="NET007.why_lock" if first.reason is NcclReason.IB_MEMORY_LOCK else "NET007.why"
+        ),
+        against=against,
+        culprit_hosts=witnesses.minority_hosts(incident, found),
+        explains=ECHOES_OF_A_BROKEN_SETUP | {Cause.HOST_OOM, Cause.NET_INTERFACE},
+        at=first.at,
+        evidence=witnesses.evidence(found),
+    )
+
+
+RULE = Rule(
+    code="NET007",
+    name="rdma-resource-refused",
+    cause=Cause.RDMA_FAULT,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.NCCL_WARNINGS}),
+    check=check,
+)

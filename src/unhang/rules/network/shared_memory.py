@@ -1,0 +1,82 @@
+"""NCCL or UCX could not make its shared-memory segments.
+
+## What it finds
+NCCL that cannot make, extend or attach a segment in `/dev/shm`, and UCX that asks to check it.
+
+## Why it hangs
+Ranks of one host that cannot reach each other's GPUs directly meet in shared memory, about 10 MB
+for each pair and channel. `/dev/shm` is a file system in memory; containers get 64 MB of it. The
+rank raises "unhandled system error"; its peers report broken connections a moment later.
+
+## When it stays quiet
+Segments that are there and that the CUDA driver refuses to register are weaker evidence.
+
+## How to confirm
+`df -h /dev/shm` inside the container while the job starts; `ls /dev/shm` for leftovers of dead
+jobs.
+
+## What to do
+`docker run --ipc=host` or `--shm-size=16g`; in Kubernetes an `emptyDir` with `medium: Memory` at
+`/dev/shm`; remove stale `nccl-*` files.
+
+## References
+NCCL documentation, "Troubleshooting: shared memory"; `src/misc/shmutils.cc`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from unhang.model.causes import Cause
+from unhang.model.events import NcclFailure, NcclReason
+from unhang.model.finding import Finding, Strength
+from unhang.model.incident import Incident
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+from unhang.rules import witnesses
+from unhang.rules.network.echoes import ECHOES_OF_A_BROKEN_SETUP
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one finding for segments without space, else for those that could not be made."""
+    full = witnesses.nccl(incident, NcclReason.SHM_SPACE)
+    opened = witnesses.nccl(incident, NcclReason.SHM_OPEN)
+    segments = [e for e in opened if "uda failure" not in e.detail]
+    if full:
+        yield _finding(incident, full, Strength.PROVES, "NET011.claim")
+    elif segments:
+        # The segment was there and CUDA would not register it: the space may not be the matter.
+        registered = len(segments) < len(opened)
+        sure = Strength.SUPPORTS if registered else Strength.PROVES
+        yield _finding(incident, segments, sure, "NET011.claim_segment")
+
+
+def _finding(
+    incident: Incident, found: Sequence[NcclFailure], sure: Strength, claim: str
+) -> Finding:
+    first = found[0]
+    return Finding(
+        rule=RULE.code,
+        cause=Cause.SHM_SMALL,
+        strength=sure,
+        claim=Message(
+            key=claim,
+            values={"hosts": witnesses.hosts(found) or "a host", "text": first.detail[:160]},
+        ),
+        why=Message(key="NET011.why"),
+        culprit_hosts=witnesses.minority_hosts(incident, found),
+        explains=ECHOES_OF_A_BROKEN_SETUP | {Cause.NET_INTERFACE, Cause.HOST_OOM},
+        at=first.at,
+        evidence=witnesses.evidence(found),
+    )
+
+
+RULE = Rule(
+    code="NET011",
+    name="shared-memory-segment-refused",
+    cause=Cause.SHM_SMALL,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.NCCL_WARNINGS}),
+    check=check,
+)

@@ -1,0 +1,104 @@
+"""NCCL moves data between hosts over TCP sockets.
+
+## What it finds
+Channels `via NET/Socket`, or "Using network Socket" on several hosts, while a collective did not
+finish in time.
+
+## Why it hangs
+Where NCCL finds no InfiniBand, RoCE or EFA device it says so once, at INFO level, and takes sockets
+over the bootstrap interface: ten to a hundred times slower. Large gathers may outlast the timeout,
+and every step takes far longer than planned.
+
+## When it stays quiet
+On one host the network is not used. Sockets alone explain no time-out of a small collective, and
+nothing where another failure is printed: the finding is a hint unless the collective is larger than
+what TCP moves in the time it had.
+
+## How to confirm
+`NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET`: "NET/IB : No device found" against the adapters of
+`ibv_devices`; `all_reduce_perf` from nccl-tests over two hosts.
+
+## What to do
+Give the container the devices (`--device /dev/infiniband`, `--network host`, the RDMA resource of
+the Kubernetes plugin), unset `NCCL_IB_DISABLE`, install the provider's NCCL plugin.
+
+## References
+NCCL documentation, `NCCL_IB_DISABLE`, `NCCL_NET`; `src/transport/net_socket.cc`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unhang.model.causes import Cause
+from unhang.model.events import TransportUsed
+from unhang.model.finding import Finding, Strength
+from unhang.model.incident import Call, Incident
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+from unhang.rules import witnesses
+
+_TCP_BYTES_PER_S = 100_000_000.0
+"""A gigabit Ethernet; what sockets move at worst."""
+_BYTES_PER_ELEMENT = 2
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one finding when sockets between hosts may be why a call took too long."""
+    sockets = [t for t in incident.all(TransportUsed) if _is_socket(t)]
+    if not incident.calls or not sockets or not _crosses_hosts(sockets):
+        return
+    call = incident.calls[0]
+    heavy = _outlasts(call)
+    against = witnesses.rival(incident, sockets[0], after_timeout=False)
+    if against is None and not heavy:
+        against = Message(key="NET008.against_small")
+    yield Finding(
+        rule=RULE.code,
+        cause=Cause.BANDWIDTH_LOW,
+        strength=witnesses.weaker(Strength.SUPPORTS, against),
+        claim=Message(
+            key="NET008.claim",
+            values={"hosts": witnesses.hosts(sockets) or "the hosts", "op": _operation(call)},
+        ),
+        why=Message(key="NET008.why"),
+        against=against,
+        call=call,
+        evidence=witnesses.evidence(sockets),
+    )
+
+
+def _is_socket(transport: TransportUsed) -> bool:
+    return transport.transport in {"NET/Socket", "Socket"}
+
+
+def _crosses_hosts(sockets: list[TransportUsed]) -> bool:
+    """A channel over a socket crosses hosts; the choice alone needs several hosts to matter."""
+    if any(t.transport == "NET/Socket" for t in sockets):
+        return True
+    return len(witnesses.hosts(sockets)) > 1
+
+
+def _outlasts(call: Call) -> bool:
+    """Whether the slowest usual link would need longer for the call than it was given."""
+    sizes = [
+        max(join.numel_in or 0, join.numel_out or 0) * _BYTES_PER_ELEMENT
+        for join in call.joins.values()
+    ]
+    limit = call.timeout_ms
+    return limit is not None and max(sizes, default=0) / _TCP_BYTES_PER_S > limit / 1_000
+
+
+def _operation(call: Call) -> str:
+    return call.first.op if call.first is not None and call.first.op else "the collective"
+
+
+RULE = Rule(
+    code="NET008",
+    name="sockets-between-hosts",
+    cause=Cause.BANDWIDTH_LOW,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.NCCL_INFO}),
+    check=check,
+)

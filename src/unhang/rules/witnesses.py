@@ -1,0 +1,133 @@
+"""Who tells a fact, and what else in the incident could have brought it about.
+
+Shared by the families that judge errors of the network and of devices: such an error is often the
+echo of a rank that died, of a stop, or of a watchdog that ended the job.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+from unhang.model.events import NcclFailure, NcclReason
+from unhang.model.events.base import Seen
+from unhang.model.finding import Strength
+from unhang.model.ids import NO_RANKS, Rank, Ranks
+from unhang.model.incident import Failure, Incident, Manner
+from unhang.model.provenance import Message, Provenance
+from unhang.rules import order
+
+S = TypeVar("S", bound=Seen)
+
+_MOST_EVIDENCE = 4
+_GONE = frozenset(
+    {
+        Manner.RAISED,
+        Manner.GPU_OOM,
+        Manner.HOST_OOM,
+        Manner.KILLED,
+        Manner.CRASHED,
+        Manner.DEVICE,
+    }
+)
+"""A process that went like this breaks the connections of its peers."""
+
+
+def nccl(incident: Incident, *reasons: NcclReason) -> list[NcclFailure]:
+    """NCCL's errors and warnings with one of the reasons, the earliest first."""
+    return in_order(e for e in incident.all(NcclFailure) if e.reason in reasons)
+
+
+def in_order(events: Iterable[S]) -> list[S]:
+    """`events` with the one that came first in front; the others as they were read."""
+    found = list(events)
+    first = order.earliest(found)
+    return [] if first is None else [first, *(e for e in found if e is not first)]
+
+
+def rank_of(incident: Incident, event: Seen) -> Rank | None:
+    """The global rank that printed `event`, from its prefix or from its process."""
+    origin = event.origin
+    if origin.rank is not None:
+        return origin.rank
+    if origin.pid is None:
+        return None
+    owners = [
+        facts.rank
+        for facts in incident.roster.values()
+        if origin.pid in facts.pids
+        and (None in (origin.host, facts.host) or facts.host == origin.host)
+    ]
+    return owners[0] if len(owners) == 1 else None
+
+
+def ranks(incident: Incident, events: Iterable[Seen]) -> Ranks:
+    """Ranks that printed `events`, as far as they are known."""
+    return frozenset(r for e in events if (r := rank_of(incident, e)) is not None)
+
+
+def minority(incident: Incident, events: Sequence[Seen]) -> Ranks:
+    """Ranks that printed `events`, unless so many did that none of them is special."""
+    found = ranks(incident, events)
+    known = frozenset(incident.roster) | frozenset(r for c in incident.calls for r in c.joined)
+    size = incident.world.size or len(known | found)
+    return NO_RANKS if len(found) > 1 and 2 * len(found) > size else found
+
+
+def hosts(events: Iterable[Seen]) -> frozenset[str]:
+    """Hosts that printed `events`."""
+    return frozenset(e.origin.host for e in events if e.origin.host is not None)
+
+
+def minority_hosts(incident: Incident, events: Iterable[Seen]) -> frozenset[str]:
+    """Hosts that printed `events`, unless most hosts of the job did."""
+    found = hosts(events)
+    return frozenset() if len(found) > 1 and 2 * len(found) > len(hosts(incident.events)) else found
+
+
+def evidence(events: Iterable[Seen]) -> tuple[Provenance, ...]:
+    """The first few lines."""
+    return tuple(dict.fromkeys(e.source for e in events))[:_MOST_EVIDENCE]
+
+
+def rival(incident: Incident, fact: Seen, *, after_timeout: bool = True) -> Message | None:
+    """What may have brought `fact` about instead of what it says, as a sentence, or None.
+
+    Args:
+        incident: the incident of `fact`.
+        fact: the error in question.
+        after_timeout: whether an error that follows a collective's time-out is its echo.
+    """
+    if order.stop_before(incident, fact) is not None:
+        return Message(key="rival.stopped")
+    gone = lost_rank(incident, fact)
+    if gone is not None:
+        return Message(key="rival.lost_rank", values={"ranks": _named(gone)})
+    timed_out = order.first_timeout(incident)
+    if after_timeout and timed_out is not None and order.is_before(timed_out, fact):
+        return Message(key="rival.after_timeout")
+    return None
+
+
+def lost_rank(incident: Incident, fact: Seen) -> Failure | None:
+    """Another process that failed by itself, and not after `fact`."""
+    for failure in incident.failures:
+        own = any(e.source == fact.source for e in failure.events) or _same_process(failure, fact)
+        if failure.manner in _GONE and not own and not order.is_before(fact, failure):
+            return failure
+    return None
+
+
+def weaker(strength: Strength, against: Message | None) -> Strength:
+    """A claim with a rival explanation is but a hint."""
+    return strength if against is None else Strength.HINTS
+
+
+def _same_process(failure: Failure, fact: Seen) -> bool:
+    if failure.pid is not None and failure.pid == fact.origin.pid:
+        return True
+    return failure.rank is not None and failure.rank == fact.origin.rank
+
+
+def _named(failure: Failure) -> Ranks | None:
+    return None if failure.rank is None else frozenset({failure.rank})
