@@ -26,12 +26,14 @@ def find_open_phases(run: Run, waiting: Ranks) -> tuple[OpenPhase, ...]:
     """Return what was under way at the failure, best proof first, then latest first.
 
     A phase is closed by its end mark, by its bar at 100 %, or by training that goes on: one
-    speaker's training closes only its own phases, and those that nobody signed.
+    speaker's training closes only its own phases, and those that nobody signed. A bar without a
+    label is training, unless an evaluation was announced and the bar has a total of its own.
     """
     speakers: dict[Rank | None, dict[Phase, _Open]] = {}
+    trained: set[int | None] = set()
     for event in run.events:
         if isinstance(event, PhaseMark | Progress):
-            _take(event, run.identity.rank_of(event), speakers)
+            _take(event, run.identity.rank_of(event), speakers, trained)
     alarm = next((e for e in run.events if isinstance(e, CollectiveTimeout)), None)
     found = [
         _describe(rank, phase, state, _lasted_s(state, alarm, run), waiting)
@@ -44,12 +46,23 @@ def find_open_phases(run: Run, waiting: Ranks) -> tuple[OpenPhase, ...]:
     return tuple(found)
 
 
-def _take(mark: _Mark, rank: Rank | None, speakers: dict[Rank | None, dict[Phase, _Open]]) -> None:
-    """Move the state of one speaker by one mark."""
+def _take(
+    mark: _Mark,
+    rank: Rank | None,
+    speakers: dict[Rank | None, dict[Phase, _Open]],
+    trained: set[int | None],
+) -> None:
+    """Move the state of one speaker by one mark; `trained` are the totals of training bars."""
     phases = speakers.setdefault(rank, {})
     if mark.phase is None or mark.phase is Phase.TRAIN:
-        if isinstance(mark, Progress) and mark.phase is None and _complete(mark):
-            return
+        if isinstance(mark, Progress) and mark.phase is None:
+            announced = phases.get(Phase.EVAL) or speakers.get(None, {}).get(Phase.EVAL)
+            if announced is not None and announced.unfinished and mark.total not in trained:
+                announced.latest = mark
+                return
+            if _complete(mark):
+                return
+            trained.add(mark.total)
         _close_all(rank, speakers)
         return
     if isinstance(mark, PhaseMark) and mark.edge is Edge.END:

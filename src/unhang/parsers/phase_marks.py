@@ -9,8 +9,8 @@ Reads::
 
 Which text means what stands in `settings/data/log_marks.json`. Traps: one text may hold another
 (`Finished saving checkpoint` ends what `Saving checkpoint` begins); a time-out's own message may
-stand behind a mark on the same line, so a rank is only read close to the mark; source lines of
-tracebacks quote the texts.
+stand behind a mark on the same line, so a rank is only read close to the mark; a progress bar's
+label may be such a text (the bar itself tells more); source lines of tracebacks quote the texts.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ _SOURCE = re.compile(
     r"^\s*(?:self\.|if |log(?:ger|ging)?\.|print\(|raise |return |def |#)|\blog(?:ger|ging)\.\w+\("
     r"|\bprint\w*\("
 )
+_BAR = re.compile(r".{0,120}?\d{1,3}%\s?\|")
 _LINE_LIMIT = 4000
 
 
@@ -46,17 +47,18 @@ class PhaseMarkParser(LineParser):
         if _SOURCE.search(text) is not None:
             return
         for start, mark in _marks(text):
-            if mark.phase is None or mark.edge is None:
+            if mark.phase is None or mark.edge is None or _BAR.match(text, start) is not None:
                 continue
             detail = text[start - _first_letter(text, start) :]
             ranked = _RANK.search(text[max(0, start - 40) : start + _DETAIL_LIMIT])
+            rank = mark.rank if ranked is None else int(ranked[1])
             yield PhaseMark(
                 **place(line),
                 phase=mark.phase,
                 edge=mark.edge,
                 detail=" ".join(detail.split())[:_DETAIL_LIMIT],
                 framework=mark.framework,
-                rank=None if ranked is None else Rank(int(ranked[1])),
+                rank=None if rank is None else Rank(rank),
             )
 
 

@@ -26,6 +26,7 @@ class LogMark:
             `Skipping evaluation`.
         framework: whose text it is; None where several print it.
         pattern: what the line must match besides, or None.
+        rank: the only rank that does this work in that framework, or None.
     """
 
     needle: str
@@ -33,6 +34,7 @@ class LogMark:
     edge: Edge | None
     framework: str | None = None
     pattern: re.Pattern[str] | None = None
+    rank: int | None = None
 
     @property
     def weight(self) -> tuple[int, int, bool]:
@@ -65,6 +67,7 @@ def log_marks() -> tuple[LogMark, ...]:
             edge=None if row["edge"] == "decoy" else Edge(row["edge"]),
             framework=row.get("framework"),
             pattern=pattern,
+            rank=row.get("rank"),
         )
         for row, needle, pattern in _rows("marks")
     )

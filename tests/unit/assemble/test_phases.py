@@ -78,3 +78,25 @@ def test_a_full_bar_is_over() -> None:
         bar(40, 100, Phase.DATA), bar(100, 100, Phase.DATA, line=2), timeout(1, line=3)
     )
     assert found.open_phases == ()
+
+
+def test_a_bar_without_label_after_an_announced_evaluation_belongs_to_it() -> None:
+    found = incident(
+        bar(500, 1000),
+        mark(Phase.EVAL, Edge.BEGIN, line=2),
+        bar(6, 50, elapsed_s=590, line=3),
+        timeout(1, line=4),
+    )
+    (phase,) = found.open_phases
+    assert phase.phase is Phase.EVAL
+    assert phase.lasted_s == 590
+
+
+def test_the_training_bar_closes_an_announced_evaluation() -> None:
+    found = incident(
+        bar(500, 1000),
+        mark(Phase.EVAL, Edge.BEGIN, line=2),
+        bar(501, 1000, line=3),
+        timeout(1, line=4),
+    )
+    assert not found.open_phases

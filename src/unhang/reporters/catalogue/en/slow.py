@@ -43,7 +43,8 @@ SENTENCES: dict[str, str] = {
     "SLO.against_desync": "Ranks issued different calls, or run different models.",
     "SLO.against_joined": "{ranks:ranks} waits in the collective too, so it was not at work.",
     "SLO.against_awaited": "The others wait for {ranks:ranks}, which is not the one at work.",
-    "SLO.against_finished": "No begin of this work was seen: it may have been over.",
+    "SLO.against_unseen": "No begin of this work was seen: it may have been over.",
+    "SLO.against_done": "Its bar stands at 100 %: the work itself was done.",
     "SLO.against_device": "A barrier ran before the GPU of each rank was chosen, which hangs in "
     "the same way.",
 }

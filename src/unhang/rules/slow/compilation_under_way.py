@@ -1,0 +1,55 @@
+"""Code was still being compiled or warmed up on some rank while the other ranks waited.
+
+## What it finds
+A live stack inside a compiler (Triton, Inductor, FlashInfer's or PyTorch's extension builder, a
+build lock), or a compilation, autotuning or graph capture that has begun and not ended when the
+first rank gave up waiting.
+
+## Why it hangs
+Kernels are built when they are first needed, on each rank by itself. A rank whose cache is cold, or
+that waits for the lock of another process's build, reaches the next collective minutes after the
+others. NCCL prints nothing: the signature is a stack, and GPUs at 0 % (a wait in NCCL shows 100 %).
+
+## When it stays quiet
+When the compilation ended or training went on. It is only a hint when a process failed by itself,
+when ranks issued different calls, or when the compiling rank waits in the collective itself.
+
+## How to confirm
+Take the stacks of all ranks (`py-spy dump --pid`), twice: the compiler's frames are on top on some
+ranks. Look for a stale `lock` file in the build folder (`TORCH_EXTENSIONS_DIR`,
+`TRITON_CACHE_DIR`).
+
+## What to do
+Build before the launch, or on one rank first; keep the caches on a disk that survives the job and
+is local to the node; delete stale locks; raise the timeout for the first steps.
+
+## References
+`torch.utils.cpp_extension.load`; `torch/utils/file_baton.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unhang.model.causes import Cause
+from unhang.model.finding import Finding
+from unhang.model.incident import Incident
+from unhang.model.phases import Phase
+from unhang.model.rule import Fact, Rule, Status
+from unhang.rules.slow.telling import tell
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield a finding when a compilation outlasts the wait."""
+    yield from tell(incident, RULE.code, Cause.COMPILE_SLOW, frozenset({Phase.COMPILE}))
+
+
+RULE = Rule(
+    code="SLO004",
+    name="compilation-under-way",
+    cause=Cause.COMPILE_SLOW,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.PHASES, Fact.STACKS}),
+    check=check,
+)

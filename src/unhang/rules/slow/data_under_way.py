@@ -1,0 +1,58 @@
+"""Data were still being loaded, tokenised or downloaded when the other ranks gave up waiting.
+
+## What it finds
+The last thing that a rank printed before the first time-out is preparation of data that has begun
+and not ended: a `Map` or tokeniser bar below 100 %, an index that is being built, a download; or a
+live stack in such code.
+
+## Why it hangs
+Preparation is often done by one rank first while the others wait: in a barrier
+(`main_process_first`), in a broadcast of one element, or already in the set-up of the next
+communicator (`store->get('0')`, which names the rank that is late, not a network fault). When it
+lasts longer than the timeout, the waiting ranks end the job, although nothing is broken.
+
+## When it stays quiet
+When training went on after the preparation, or hundreds of collectives have passed since. It is
+only a hint when a process failed first, when ranks issued different calls, when the rank at work
+waits in the collective itself, or when a vague `Loading …` is followed by the very first
+collective: that may also be the network, or a barrier before `set_device`.
+
+## How to confirm
+A bar's elapsed time at or above the timeout settles it; earlier bars use up part of the time too.
+Run the preparation alone in one process and take its time.
+
+## What to do
+Prepare the data once, before the launch, and load the result; use more worker processes; put the
+cache where all nodes see it; initialise the process group after the preparation; or give the
+group (and the store: it is the same value) a timeout that covers it.
+
+## References
+`transformers.TrainingArguments.main_process_first`; `datasets.Dataset.map(num_proc=…)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unhang.model.causes import Cause
+from unhang.model.finding import Finding
+from unhang.model.incident import Incident
+from unhang.model.phases import Phase
+from unhang.model.rule import Fact, Rule, Status
+from unhang.rules.slow.telling import tell
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield a finding when preparing data outlasted the wait."""
+    yield from tell(incident, RULE.code, Cause.DATA_SLOW, frozenset({Phase.DATA}))
+
+
+RULE = Rule(
+    code="SLO002",
+    name="data-preparation-under-way-at-timeout",
+    cause=Cause.DATA_SLOW,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.PHASES, Fact.STACKS}),
+    check=check,
+)

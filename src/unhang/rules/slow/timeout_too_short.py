@@ -1,0 +1,104 @@
+"""The timeout is shorter than the legitimate work: nothing else is wrong.
+
+## What it finds
+Work under way at the time-out whose own bar says that it would have ended within another timeout;
+or training whose single step takes about as long as the timeout.
+
+## Why it hangs
+The watchdog measures time, not progress. Work that is finite and advancing is ended because the
+limit was chosen (often by default, or for a sub-group that does not inherit it) without knowing it.
+
+## When it stays quiet
+When the work's end is not in sight, and when a process failed first or ranks issued different
+calls. What kept the rank busy is for the other slow rules to say: this one only adds that a longer
+timeout would have been enough, so it is a hint beside them.
+
+## How to confirm
+Raise the timeout of the group that waits, once. The same sequence number again after a longer wait
+means that it was not slowness.
+
+## What to do
+Give the process group (not only the default one: sub-groups do not inherit it) a timeout above the
+longest legitimate step, save or evaluation.
+
+## References
+`torch.distributed.init_process_group(timeout=…)`, `torch.distributed.new_group(timeout=…)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unhang.model.causes import Cause
+from unhang.model.events import Progress
+from unhang.model.finding import Finding, Strength
+from unhang.model.incident import Incident
+from unhang.model.phases import Phase
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+from unhang.rules import order
+from unhang.rules.slow.weighing import Fit, find_rival, fit
+from unhang.rules.slow.work import Wait, WaitKind, find_wait, find_work
+
+_WORK = frozenset(Phase) - {Phase.TRAIN}
+_MEASURED_STEPS = 3
+_LONG_STEP = 0.8
+"""Share of the timeout from which a step is as long as the timeout."""
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield a finding when the work would have ended soon, or a step is as long as the limit."""
+    wait = find_wait(incident)
+    if wait is None or wait.limit_s is None:
+        return
+    work = find_work(incident, wait, _WORK)
+    if work is not None and work.bar is not None and fit(work, wait) is Fit.FITS:
+        left_s = work.bar.remaining_s
+        if left_s is not None and left_s <= wait.limit_s:
+            yield _finding(wait, work.bar, Strength.HINTS, "claim_work", left_s)
+    elif work is None:
+        yield from _long_step(incident, wait, wait.limit_s)
+
+
+def _long_step(incident: Incident, wait: Wait, limit_s: float) -> Iterator[Finding]:
+    """Training in which one step takes about the timeout."""
+    bars = [
+        b
+        for b in incident.all(Progress)
+        if b.phase in (None, Phase.TRAIN) and not order.is_before(wait.alarm, b)
+    ]
+    bar = bars[-1] if bars else None
+    if bar is None or bar.elapsed_s is None or bar.done < _MEASURED_STEPS:
+        return
+    step_s = bar.elapsed_s / bar.done
+    if wait.kind is WaitKind.SETUP or step_s < _LONG_STEP * limit_s:
+        return
+    longer = step_s >= limit_s and find_rival(incident, wait) is None
+    yield _finding(wait, bar, Strength.SUPPORTS if longer else Strength.HINTS, "claim_step", step_s)
+
+
+def _finding(wait: Wait, bar: Progress, strength: Strength, key: str, seconds: float) -> Finding:
+    return Finding(
+        rule=RULE.code,
+        cause=Cause.TIMEOUT_SHORT,
+        strength=strength,
+        claim=Message(
+            key=f"{RULE.code}.{key}", values={"seconds": seconds, "limit_s": wait.limit_s}
+        ),
+        why=Message(key=f"{RULE.code}.why"),
+        phase=bar.phase,
+        at=bar.at,
+        call=wait.call,
+        evidence=(bar.source, wait.alarm.source),
+    )
+
+
+RULE = Rule(
+    code="SLO005",
+    name="work-would-have-ended-soon",
+    cause=Cause.TIMEOUT_SHORT,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.PHASES}),
+    check=check,
+)

@@ -1,0 +1,167 @@
+"""How far "this work outlasted the others' wait" is carried by the evidence."""
+
+from __future__ import annotations
+
+import enum
+
+from unhang.model.events import (
+    DeviceGuessed,
+    FingerprintMismatch,
+    ModelMismatch,
+    PhaseMark,
+)
+from unhang.model.finding import Strength
+from unhang.model.ids import Rank
+from unhang.model.incident import Call, Incident
+from unhang.model.phases import Phase
+from unhang.model.provenance import Message
+from unhang.rules import order
+from unhang.rules.slow.work import Wait, WaitKind, Work, is_cut
+
+_AT_START = frozenset({Phase.DATA, Phase.LOAD, Phase.COMPILE})
+"""Work that belongs before the first steps."""
+
+_EARLY = 500
+"""Sequence numbers up to here belong to set-up and the first steps."""
+
+_DEFAULT_LIMITS_S = (600.0, 1800.0, 3600.0)
+"""Time-outs that PyTorch and the frameworks set where the user sets none."""
+
+_CLOSE = 0.05
+"""Share by which a bar may miss a default time-out and still show it."""
+
+_FITS = 0.8
+_STALE = 2.0
+_SLACK_S = 60.0
+"""A mark is stale when it is older than `_STALE` time-outs and some slack: the wait began later."""
+
+
+class Fit(enum.Enum):
+    """How the work's length compares with the time-out."""
+
+    FITS = "fits"
+    SHORT = "short"
+    STALE = "stale"
+    UNKNOWN = "unknown"
+
+
+def fit(work: Work, wait: Wait) -> Fit:
+    """Compare how long the work had lasted with how long the others waited."""
+    if work.lasted_s is None:
+        return Fit.UNKNOWN
+    if wait.limit_s is None:
+        return _fit_defaults(work, work.lasted_s)
+    if work.lasted_s < _FITS * wait.limit_s:
+        return Fit.SHORT
+    if work.bar is None and work.lasted_s > _STALE * wait.limit_s + _SLACK_S:
+        return Fit.STALE
+    return Fit.FITS
+
+
+def _fit_defaults(work: Work, lasted_s: float) -> Fit:
+    """Where no line tells the limit a bar may show it: it stands at a default, or above all."""
+    if work.bar is None or work.bar.elapsed_s is None:
+        return Fit.UNKNOWN
+    stands = any(abs(lasted_s - limit) <= _CLOSE * limit for limit in _DEFAULT_LIMITS_S)
+    return Fit.FITS if stands or lasted_s > max(_DEFAULT_LIMITS_S) else Fit.UNKNOWN
+
+
+def weigh(incident: Incident, work: Work, wait: Wait) -> tuple[Strength, Message | None]:
+    """Return how strong the claim is, and what speaks against it."""
+    against = _against(incident, work, wait)
+    if against is not None:
+        return Strength.HINTS, against
+    fitting = fit(work, wait)
+    if fitting is Fit.STALE:
+        return Strength.HINTS, Message(key="SLO.against_stale")
+    if fitting is Fit.FITS:
+        return _weigh_measured(work, wait), None
+    if fitting is Fit.SHORT and work.phase.phase not in _AT_START:
+        return Strength.HINTS, Message(
+            key="SLO.against_short", values={"lasted_s": work.lasted_s, "limit_s": wait.limit_s}
+        )
+    return _weigh_unmeasured(work, wait)
+
+
+def _weigh_measured(work: Work, wait: Wait) -> Strength:
+    """The work lasted as long as the wait: a bar proves that it went on all the time."""
+    if work.bar is not None and work.bar.elapsed_s is not None:
+        return Strength.PROVES
+    nobody_works = wait.kind in (WaitKind.BARRIER, WaitKind.SETUP)
+    return Strength.PROVES if nobody_works and _is_specific(work) else Strength.SUPPORTS
+
+
+def _weigh_unmeasured(work: Work, wait: Wait) -> tuple[Strength, Message | None]:
+    """No clock tells: the last thing printed decides, if the others wait where nobody works."""
+    if work.phase.rank is not None and wait.awaited == {work.phase.rank}:
+        return Strength.PROVES, None
+    if wait.kind not in (WaitKind.BARRIER, WaitKind.SETUP):
+        return Strength.HINTS, Message(key="SLO.against_tensor")
+    if work.phase.phase in _AT_START:
+        if wait.seq is not None and wait.seq > _EARLY:
+            return Strength.HINTS, Message(key="SLO.against_late", values={"seq": wait.seq})
+        if not _is_specific(work) and wait.kind is not WaitKind.SETUP:
+            return Strength.HINTS, Message(key="SLO.against_vague")
+    return Strength.SUPPORTS, None
+
+
+def _is_specific(work: Work) -> bool:
+    """A bar, a framework's own text or a text with a rank; not just any `Loading …`."""
+    if not isinstance(work.mark, PhaseMark) or work.phase.phase is Phase.COMPILE:
+        return True
+    return work.mark.framework is not None or work.phase.rank is not None
+
+
+def find_rival(incident: Incident, wait: Wait) -> Message | None:
+    """What explains the wait without any slow work, or None."""
+    if order.stop_before(incident, wait.alarm) is not None:
+        return Message(key="SLO.against_stopped")
+    if _failed_first(incident, wait):
+        return Message(key="SLO.against_failure")
+    if ranks_differ(incident):
+        return Message(key="SLO.against_desync")
+    return None
+
+
+def _against(incident: Incident, work: Work, wait: Wait) -> Message | None:
+    """What makes the work a bystander of something else, or None."""
+    rival = find_rival(incident, wait)
+    if rival is not None:
+        return rival
+    rank = work.phase.rank
+    if (rank is not None and rank in wait.ranks) or (rank is None and Rank(0) in wait.ranks):
+        # what nobody signed is nearly always printed by rank 0
+        return Message(key="SLO.against_joined", values={"ranks": frozenset({rank or Rank(0)})})
+    if rank is not None and wait.awaited and rank not in wait.awaited:
+        return Message(key="SLO.against_awaited", values={"ranks": wait.awaited})
+    if not work.phase.unfinished:
+        return Message(key="SLO.against_unseen")
+    if work.bar is not None and work.bar.done == work.bar.total:
+        return Message(key="SLO.against_done")
+    if incident.all(DeviceGuessed) and fit(work, wait) is not Fit.FITS:
+        return Message(key="SLO.against_device")
+    return None
+
+
+def _failed_first(incident: Incident, wait: Wait) -> bool:
+    """Whether a process failed by itself, in a way that tells why, and not surely afterwards."""
+    if order.trouble_before(incident, wait.alarm) is not None:
+        return True
+    return any(
+        f.manner in order.DECISIVE
+        and order.is_before(wait.alarm, f) is not True
+        and not any(is_cut(event) for event in f.events)
+        for f in incident.failures
+    )
+
+
+def ranks_differ(incident: Incident) -> bool:
+    """Whether ranks issued different calls, or run different models."""
+    if any(isinstance(e, FingerprintMismatch | ModelMismatch) for e in incident.events):
+        return True
+    return any(_differs(call) for call in incident.calls)
+
+
+def _differs(call: Call) -> bool:
+    sizes = {j.numel_in for j in call.joins.values() if j.numel_in is not None}
+    return len(call.ops) > 1 or len(sizes) > 1
