@@ -1,0 +1,87 @@
+"""Good ends and fresh starts."""
+
+from __future__ import annotations
+
+import pytest
+
+from feeding import feed, only
+from unhang.model.events import Finished, Restarted
+from unhang.parsers.endings import EndingsParser
+
+NOHUP = "nohup: ignoring input"
+
+
+@pytest.mark.parametrize(
+    ("text", "whole_job"),
+    [
+        (
+            ':::MLLOG {"time_ms": 1, "key": "run_stop", "value": null, "metadata": {"file": '
+            '"fit.py", "status": "success"}}',
+            True,
+        ),
+        ("Job 'raysubmit_x1' succeeded", True),
+        ("Process finished with exit code 0", True),
+        ("# Out of bounds values : 0 OK", True),
+        ("`Trainer.fit` stopped: `max_epochs=10` reached.", False),
+        ("{'train_runtime': 812.4, 'train_samples_per_second': 3.1}", False),
+        ("2026-02-13 09:56:29.660 INFO: Training complete", False),
+        ("[launch.py:350:main] Process 4711 exits successfully.", False),
+    ],
+)
+def test_good_ends(text: str, whole_job: bool) -> None:
+    assert only(Finished, feed(EndingsParser, text)).whole_job is whole_job
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ':::MLLOG {"key": "run_stop", "metadata": {"status": "aborted"}}',
+        "Training will be completed in 3 hours",
+        "Job 4711 has not finished",
+        "Running tokenizer: completed successfully parsed 3 of 9",
+    ],
+)
+def test_no_ends(text: str) -> None:
+    assert feed(EndingsParser, text) == []
+
+
+def test_a_banner_at_the_start_begins_no_further_run() -> None:
+    assert (
+        feed(
+            EndingsParser,
+            NOHUP,
+            "Setting OMP_NUM_THREADS environment variable for each process to be 1",
+        )
+        == []
+    )
+
+
+def test_a_banner_after_an_end_begins_a_further_run() -> None:
+    events = feed(
+        EndingsParser,
+        NOHUP,
+        "Traceback (most recent call last):",
+        "KeyboardInterrupt",
+        NOHUP,
+        NOHUP,
+    )
+    assert only(Restarted, events).launch
+
+
+def test_a_cancelled_job_and_its_successor() -> None:
+    events = feed(
+        EndingsParser,
+        "INFO:root:called-params a.yaml",
+        "slurmstepd: error: *** STEP 2.0 ON n CANCELLED AT 2026-05-01T05:42:27 ***",
+        "INFO:root:called-params a.yaml",
+    )
+    assert only(Restarted, events).source.line == 3
+
+
+def test_buffered_output_after_a_traceback_is_no_start() -> None:
+    events = feed(
+        EndingsParser,
+        "Traceback (most recent call last):",
+        "2026-07-26 07:47:46 INFO distributed init (rank 0): tcp://localhost:40011",
+    )
+    assert events == []

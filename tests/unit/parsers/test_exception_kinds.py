@@ -1,0 +1,90 @@
+"""What an exception means for the job."""
+
+from __future__ import annotations
+
+import pytest
+
+from unhang.model.events import ExceptionKind as K
+from unhang.model.events import Frame
+from unhang.parsers.vocabulary.exceptions import classify_exception
+
+C10D = Frame(
+    file="/v/site-packages/torch/distributed/distributed_c10d.py", line=1, function="barrier"
+)
+USER = Frame(file="/srv/job/train.py", line=1, function="main")
+
+
+@pytest.mark.parametrize(
+    ("name", "message", "kind"),
+    [
+        ("ValueError", "bad", K.USER),
+        ("RuntimeError", "CUDA out of memory. Tried to allocate 2.00 GiB", K.GPU_OOM),
+        ("RuntimeError", "CUDA error: out of memory", K.GPU_OOM),
+        ("OutOfMemoryError", "", K.GPU_OOM),
+        (
+            "OutOfMemoryError",
+            "Task was killed due to the node running low on memory",
+            K.HOST_MEMORY,
+        ),
+        ("RuntimeError", "[enforce fail at alloc_cpu.cpp] can't allocate memory", K.HOST_MEMORY),
+        ("OSError", "[Errno 12] Cannot allocate memory", K.HOST_MEMORY),
+        ("RuntimeError", "CUDA error: an illegal memory access was encountered", K.CUDA),
+        ("DistBackendError", "NCCL error in: x.cpp:1970, unhandled system error", K.COLLECTIVE),
+        ("RuntimeError", "NCCL communicator was aborted on rank 3.", K.COLLECTIVE),
+        (
+            "RuntimeError",
+            "[/w/gloo/transport/tcp/pair.cc:553] Connection closed by peer [10.0.0.7]:28397",
+            K.COLLECTIVE,
+        ),
+        ("BrokenPipeError", "[Errno 32] Broken pipe", K.COLLECTIVE),
+        (
+            "DistBackendError",
+            "[5] is setting up NCCL communicator and retrieving ncclUniqueId",
+            K.RENDEZVOUS,
+        ),
+        ("DistStoreError", "Timed out after 601 seconds waiting for clients. 3/4", K.RENDEZVOUS),
+        ("RuntimeError", "Detected mismatch between collectives on ranks.", K.MISMATCH),
+        ("RuntimeError", "Expected to have finished reduction in the prior iteration", K.MISMATCH),
+        ("ChildFailedError", "", K.CHILD),
+        ("RayTaskError", "ray::f()", K.CHILD),
+        ("CalledProcessError", "Command 'x' returned non-zero exit status 1.", K.CHILD),
+        ("RuntimeError", "Engine core initialization failed. See root cause above.", K.CHILD),
+        ("RuntimeError", "DataLoader worker (pid 7) is killed by signal: Bus error.", K.WORKER),
+        ("RuntimeError", "DataLoader worker (pid(s) 7, 8) exited unexpectedly", K.WORKER),
+        ("KeyboardInterrupt", "", K.INTERRUPTED),
+        ("SignalException", "Process 7 got signal: 15", K.TERMINATED),
+        ("SystemExit", "1", K.EXIT),
+        ("OSError", "[Errno 28] No space left on device", K.DISK_FULL),
+        (
+            "RuntimeError",
+            "unable to write to file </torch_7_8>: No space left on device (28)",
+            K.SHARED_MEMORY,
+        ),
+        ("ImportError", "libcudart.so.12: cannot open shared object file", K.LIBRARY),
+        ("ModuleNotFoundError", "No module named 'flash_attn'", K.LIBRARY),
+    ],
+)
+def test_by_name_and_text(name: str, message: str, kind: K) -> None:
+    assert classify_exception(name, message, ()) is kind
+
+
+def test_a_port_of_the_program_is_not_the_store_s() -> None:
+    metrics = Frame(file="/v/site-packages/prometheus_client/exposition.py", line=1, function="x")
+    taken = "[Errno 98] Address already in use"
+    assert classify_exception("OSError", taken, (USER, metrics)) is K.USER
+    assert classify_exception("RuntimeError", taken, (USER, C10D)) is K.RENDEZVOUS
+
+
+def test_a_channel_to_a_helper_breaks_when_its_other_side_is_gone() -> None:
+    connection = Frame(
+        file="/usr/lib/python3.11/multiprocessing/connection.py", line=1, function="_recv"
+    )
+    assert classify_exception("EOFError", "", (USER, connection)) is K.COLLECTIVE
+    assert classify_exception("EOFError", "Ran out of input", (USER,)) is K.USER
+
+
+def test_without_its_last_line_the_frames_decide() -> None:
+    launcher = Frame(file="/v/site-packages/torch/distributed/run.py", line=1, function="main")
+    assert classify_exception("", "", (USER,)) is K.USER
+    assert classify_exception("", "", (USER, C10D)) is K.COLLECTIVE
+    assert classify_exception("", "", (launcher,)) is K.CHILD

@@ -1,0 +1,76 @@
+"""Pod states and events."""
+
+from __future__ import annotations
+
+import pytest
+
+from feeding import feed, only
+from unhang.model.events import ClosingSignal, ProcessEnded, StopKind, StopSeen
+from unhang.parsers.kubernetes import KubernetesParser
+
+
+def test_a_description_tells_one_failure() -> None:
+    event = only(
+        ProcessEnded,
+        feed(
+            KubernetesParser,
+            "    Last State:     Terminated",
+            "      Reason:       OOMKilled",
+            "      Exit Code:    137",
+        ),
+    )
+    assert (event.oom, event.signal) == (True, 9)
+
+
+@pytest.mark.parametrize(
+    ("text", "signal", "code"),
+    [
+        ("      Exit Code:    137", 9, None),
+        ("      Exit Code:    139", 11, None),
+        ('        "exitCode": 143,', 15, None),
+        ("command terminated with exit code 1", None, 1),
+    ],
+)
+def test_exit_codes_alone_do_not_say_memory(
+    text: str, signal: int | None, code: int | None
+) -> None:
+    event = only(ProcessEnded, feed(KubernetesParser, text))
+    assert (event.signal, event.exit_code, event.oom) == (signal, code, False)
+
+
+def test_success_is_no_failure() -> None:
+    assert feed(KubernetesParser, "      Exit Code:    0") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        (
+            "Warning  Evicted  2m  kubelet  The node was low on resource: memory.",
+            StopKind.EVICTED,
+        ),
+        ('  "reason": "Preempted",', StopKind.PREEMPTED),
+        ("  Reason:  DeadlineExceeded", StopKind.TIME_LIMIT),
+        ("Warning  NodeNotReady  5s  node-controller  Node is not ready", StopKind.NODE_FAILED),
+    ],
+)
+def test_stops(text: str, kind: StopKind) -> None:
+    assert only(StopSeen, feed(KubernetesParser, text)).kind is kind
+
+
+def test_words_of_the_program_are_no_events() -> None:
+    assert feed(KubernetesParser, "Evicted 12 stale entries") == []
+    assert feed(KubernetesParser, "process 0 terminated with exit code 1") == []
+
+
+def test_a_container_that_is_stopped_is_a_victim() -> None:
+    text = "Normal  Killing  9s  kubelet  Stopping container pytorch"
+    assert only(ClosingSignal, feed(KubernetesParser, text)).signal == 15
+
+
+def test_the_pod_names_the_host() -> None:
+    event = only(
+        ProcessEnded,
+        feed(KubernetesParser, "2m  Warning  BackOff  pod/trainer-worker-3  reason: OOMKilled"),
+    )
+    assert event.host == "trainer-worker-3"

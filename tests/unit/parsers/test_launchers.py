@@ -1,0 +1,92 @@
+"""DeepSpeed, MPI and plain parents."""
+
+from __future__ import annotations
+
+import pytest
+
+from feeding import feed, only
+from unhang.model.events import ClosingSignal, ProcessEnded, Reporter, StopKind, StopSeen
+from unhang.parsers.launchers import LaunchersParser
+
+
+def ended(*lines: str) -> ProcessEnded:
+    return only(ProcessEnded, feed(LaunchersParser, *lines))
+
+
+def test_deepspeed_kills_all_children_dead_or_alive() -> None:
+    text = "[launch.py:319:sigkill_handler] Killing subprocess 411195"
+    assert only(ClosingSignal, feed(LaunchersParser, text)).pid == 411195
+
+
+def test_the_local_rank_in_deepspeed_s_report_is_only_the_last_child() -> None:
+    event = ended(
+        "[launch.py:325:sigkill_handler] ['python', '-u', 'train.py', '--local_rank=7'] exits "
+        "with return code = -9"
+    )
+    assert (event.reporter, event.signal) == (Reporter.DEEPSPEED, 9)
+    assert (event.rank, event.local_rank) == (None, None)
+
+
+def test_deepspeed_over_several_nodes() -> None:
+    event = ended("pdsh@node1: node2: ssh exited with exit code 1")
+    assert (event.host, event.exit_code) == ("node2", 1)
+
+
+def test_deepspeed_is_interrupted() -> None:
+    events = feed(LaunchersParser, "Main process received SIGINT, exiting")
+    assert only(StopSeen, events).kind is StopKind.INTERRUPT
+
+
+@pytest.mark.parametrize(
+    ("tail", "signal", "code"),
+    [
+        ("returned non-zero exit status 1.", None, 1),
+        ("died with <Signals.SIGKILL: 9>.", 9, None),
+        ("returned non-zero exit status 137.", 9, None),
+    ],
+)
+def test_a_parent_of_one_command(tail: str, signal: int | None, code: int | None) -> None:
+    event = ended(f"subprocess.CalledProcessError: Command '['python', 't.py']' {tail}")
+    assert (event.signal, event.exit_code) == (signal, code)
+
+
+def test_open_mpi_notices_a_signal() -> None:
+    event = ended(
+        "mpirun noticed that process rank 5 with PID 4711 on node gpu07 exited on signal 9 "
+        "(Killed)."
+    )
+    assert (event.task, event.pid, event.host, event.signal) == (5, 4711, "gpu07", 9)
+
+
+def test_open_mpi_names_the_process_before_its_code() -> None:
+    event = ended(
+        "mpirun detected that one or more processes exited with non-zero status. The first was:",
+        "  Process name: [[56473,1],3]",
+        "  Exit code:    139",
+    )
+    assert (event.task, event.signal) == (3, 11)
+
+
+def test_mpi_abort() -> None:
+    event = ended(
+        "MPI_ABORT was invoked on rank 3 in communicator MPI_COMM_WORLD", "with errorcode 42."
+    )
+    assert (event.task, event.exit_code) == (3, 42)
+
+
+def test_an_abort_whose_code_is_cut_still_tells() -> None:
+    assert ended("MPI_ABORT was invoked on rank 3 in communicator MPI_COMM_WORLD").task == 3
+
+
+def test_mpich() -> None:
+    event = ended(
+        "=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES",
+        "=   RANK 2 PID 4711 RUNNING AT node1",
+        "=   KILLED BY SIGNAL: 9 (Killed)",
+    )
+    assert (event.task, event.host, event.signal) == (2, "node1", 9)
+
+
+def test_a_lost_daemon_is_a_lost_node() -> None:
+    events = feed(LaunchersParser, "ORTE has lost communication with a remote daemon.")
+    assert only(StopSeen, events).kind is StopKind.NODE_FAILED
