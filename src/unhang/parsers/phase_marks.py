@@ -21,6 +21,7 @@ from typing import ClassVar
 
 from unhang.model.events import Event, PhaseMark
 from unhang.model.ids import Rank
+from unhang.model.phases import Edge, Phase
 from unhang.parsers.base import LineParser, place
 from unhang.settings.log_marks import LogMark, log_marks
 from unhang.sources.line import Line
@@ -46,9 +47,13 @@ class PhaseMarkParser(LineParser):
         text = line.text[:_LINE_LIMIT]
         if _SOURCE.search(text) is not None:
             return
+        said: set[tuple[Phase, Edge]] = set()
         for start, mark in _marks(text):
             if mark.phase is None or mark.edge is None or _BAR.match(text, start) is not None:
                 continue
+            if (mark.phase, mark.edge) in said:
+                continue
+            said.add((mark.phase, mark.edge))
             detail = text[start - _first_letter(text, start) :]
             ranked = _RANK.search(text[max(0, start - 40) : start + _DETAIL_LIMIT])
             rank = mark.rank if ranked is None else int(ranked[1])

@@ -94,11 +94,11 @@ def _bars(line: Line) -> Iterator[Progress]:
     for hit in hits:
         if hit.start() >= end:
             phase = Phase.EVAL if hit.re is bars.MMCV else None
-            yield _progress(line, hit, _label(text[end : hit.start()]), phase)
+            yield _progress(line, hit, text[end : hit.start()], phase)
             end = hit.end()
     cut = bars.CUT.search(text, end)
     if cut is not None:
-        yield _progress(line, cut, _label(text[end : cut.start()]))
+        yield _progress(line, cut, text[end : cut.start()])
 
 
 def _steps(line: Line) -> Iterator[Event]:
@@ -106,7 +106,7 @@ def _steps(line: Line) -> Iterator[Event]:
     for pattern, phase in bars.STEPS:
         match = pattern.search(line.text)
         if match is not None:
-            yield _progress(line, match, " ".join(match["label"].split()), phase)
+            yield _progress(line, match, f"{match['label']}:", phase)
             return
     if _LOGGED_LOSS.search(line.text) is not None:
         yield PhaseMark(
@@ -114,8 +114,11 @@ def _steps(line: Line) -> Iterator[Event]:
         )
 
 
-def _progress(line: Line, match: re.Match[str], label: str, phase: Phase | None = None) -> Progress:
+def _progress(
+    line: Line, match: re.Match[str], before: str, phase: Phase | None = None
+) -> Progress:
     """One state; the percentage serves where the counts are lost."""
+    label = _label(before)
     found = match.groupdict()
     done, total = found.get("done"), found.get("total")
     if done is None:
@@ -124,7 +127,7 @@ def _progress(line: Line, match: re.Match[str], label: str, phase: Phase | None 
         phase = phase_of_label(label)
     if phase is None and _DATA_UNIT.search(found.get("rate") or ""):
         phase = Phase.DATA
-    ranked = _RANK.search(label)
+    ranked = _RANK.search(before[-_LABEL_LIMIT:])
     return Progress(
         **place(line),
         label=label,

@@ -122,6 +122,6 @@ def _frame(text: str) -> str | None:
     for pattern in _FRAMES:
         match = pattern.search(text)
         if match is not None:
-            parts = match["file"].replace("\\", "/").split("/")
+            parts = match["file"].rpartition("-packages/")[2].split("/")
             return "/".join(parts[-_KEPT_PARTS:]) + ":" + match["function"]
     return None

@@ -1,0 +1,106 @@
+"""Texts by which frameworks announce their work."""
+
+import pytest
+
+from feeding import feed, only
+from unhang.model.events import PhaseMark
+from unhang.model.phases import Edge, Phase
+from unhang.parsers.phase_marks import PhaseMarkParser
+from unhang.settings.log_marks import log_marks
+
+
+def marks(text: str) -> list[tuple[Phase, Edge]]:
+    return [(e.phase, e.edge) for e in feed(PhaseMarkParser, text) if isinstance(e, PhaseMark)]
+
+
+@pytest.mark.parametrize(
+    ("text", "phase", "edge"),
+    [
+        ("Saving model checkpoint to out/checkpoint-40", Phase.SAVE, Edge.BEGIN),
+        ("***** Running Evaluation *****", Phase.EVAL, Edge.BEGIN),
+        ("{'eval_loss': 1.2, 'eval_runtime': 31.0}", Phase.EVAL, Edge.END),
+        (
+            "Will skip the first 0 epochs then the first 2000 batches in the first epoch.",
+            Phase.DATA,
+            Edge.BEGIN,
+        ),
+        ("[Torch] Checkpoint global_step40 is about to be saved!", Phase.SAVE, Edge.BEGIN),
+        ("[Torch] Checkpoint global_step40 is ready now!", Phase.SAVE, Edge.END),
+        ("saving checkpoint at iteration      40 to /ckpt in torch_dist", Phase.SAVE, Edge.BEGIN),
+        ("  successfully saved checkpoint from iteration 40 to /ckpt", Phase.SAVE, Edge.END),
+        ("Evaluating on 640 samples", Phase.EVAL, Edge.BEGIN),
+        (" validation loss at iteration 40 | lm loss value: 2.1", Phase.EVAL, Edge.END),
+        ("Saving checkpoint. This may take some time. Retrieving", Phase.SAVE, Edge.BEGIN),
+        ("Getting optimizer state dict took 118.28 secs", Phase.SAVE, Edge.DURING),
+        ("Checkpoint saved in 93.10 seconds.", Phase.SAVE, Edge.END),
+        ("Saving the checkpoint (or staging if async is enabled).", Phase.SAVE, Edge.BEGIN),
+        ("Finished saving the checkpoint in 3.1 seconds.", Phase.SAVE, Edge.END),
+        ("Restoring states from the checkpoint path at a.ckpt", Phase.LOAD, Edge.BEGIN),
+        ("Capture cuda graph begin. This can take minutes.", Phase.COMPILE, Edge.BEGIN),
+        ("Capture cuda graph end. Time elapsed: 12.3 s", Phase.COMPILE, Edge.END),
+        ("[aiter] waiting for baton release at /tmp/lock", Phase.COMPILE, Edge.BEGIN),
+        ("flashinfer.jit: Loading JIT ops: sampling", Phase.COMPILE, Edge.BEGIN),
+        ("flashinfer.jit: Finished loading JIT ops: sampling", Phase.COMPILE, Edge.END),
+        ("Using /root/.cache/torch as PyTorch extensions root...", Phase.COMPILE, Edge.BEGIN),
+        ("Time to load fused_adam op: 32.1 seconds", Phase.COMPILE, Edge.END),
+        ('begin validation on "valid" subset', Phase.EVAL, Edge.BEGIN),
+        ("loading annotations into memory...", Phase.DATA, Edge.BEGIN),
+        ('{"namespace": "", "key": "eval_start", "value": null}', Phase.EVAL, Edge.BEGIN),
+        ("Running validation...", Phase.EVAL, Edge.BEGIN),
+        ("running validation", Phase.EVAL, Edge.BEGIN),
+        ("Saved checkpoint to a.pt", Phase.SAVE, Edge.END),
+        ("Finished saving checkpoint", Phase.SAVE, Edge.END),
+    ],
+)
+def test_a_mark(text: str, phase: Phase, edge: Edge) -> None:
+    assert marks(text) == [(phase, edge)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Skipping evaluation at step 10",
+        "Checkpoints will be saved to /ckpt",
+        "Not saving checkpoint: the loss is nan",
+        "waiting for all ranks before saving checkpoint",
+        '    logger.info("Saving checkpoint to disk")',
+        "    print('Running validation')",
+        "Loading checkpoint shards:  33%|███  | 1/3 [00:10<00:20, 10.0s/it]",
+        "Will skip the first 0 epochs then the first 0 batches in the first epoch.",
+        "train total loss: 3.1",
+        "Successfully loaded libcuda.so",
+    ],
+)
+def test_texts_that_only_look_like_marks(text: str) -> None:
+    assert marks(text) == []
+
+
+def test_a_rank_close_to_the_mark_is_read() -> None:
+    text = "> WARNING: could not find index map files, building the indices on rank 0 ..."
+    mark = only(PhaseMark, feed(PhaseMarkParser, text))
+    assert mark.rank == 0
+    assert mark.framework == "megatron"
+
+
+def test_a_rank_of_a_message_far_behind_is_not() -> None:
+    text = "Saving checkpoint" + " " * 120 + "[Rank 3] Watchdog caught collective operation"
+    assert only(PhaseMark, feed(PhaseMarkParser, text)).rank is None
+
+
+def test_work_that_only_one_rank_does_names_it() -> None:
+    mark = only(PhaseMark, feed(PhaseMarkParser, "Starting zero-shot imagenet."))
+    assert mark.rank == 0
+
+
+def test_two_marks_on_one_line_come_in_order() -> None:
+    text = "Finished saving the checkpoint in 3.1 seconds.[titan] Training starts at step 11"
+    assert marks(text) == [(Phase.SAVE, Edge.END), (Phase.TRAIN, Edge.BEGIN)]
+
+
+def test_the_detail_begins_with_the_whole_word() -> None:
+    mark = only(PhaseMark, feed(PhaseMarkParser, "INFO Running validation on 50 batches"))
+    assert mark.detail == "Running validation on 50 batches"
+
+
+def test_needles_are_long_enough_to_be_rare() -> None:
+    assert all(len(mark.needle) >= 7 for mark in log_marks())
