@@ -1,167 +1,253 @@
-"""From a physical line to its messages: wrappers off, facts kept.
+"""From a physical line to its messages: wrappers off, what they tell kept.
 
-A payload carries up to four wrappers (a launcher's, a collector's, a scheduler's, the process's
+A payload carries up to four wrappers (a collector's, a launcher's, a scheduler's, the process's
 own), outermost first. They are peeled until none matches; what they tell of rank, host, pid and
-time goes into `Origin` and `Instant`. Several messages glued to one line are separated.
+time goes into `Origin` and `Instant`. Several messages glued to one line are separated: a message
+behind a progress bar, two watchdog messages in a row.
+
+What stays in the text: leading blanks of a traceback, and everything that is the message's own,
+such as `[Rank 3]` (it counts within a process group) and NCCL's `host:pid:tid [dev] NCCL INFO`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from unhang.model.ids import LocalRank, Rank
 from unhang.model.provenance import NOBODY, Origin
-from unhang.model.time import Instant
-from unhang.sources.clock import Stamp, read_stamp
+from unhang.model.time import Clock, Instant
+from unhang.sources import stamps
+from unhang.sources.headers import HEADERS, header
 from unhang.sources.line import Header
+from unhang.sources.wrappers import WRAPPERS
 
-_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)|[@-Z\\-_])")
+_MOST_WRAPPERS = 16
+_MOST_MESSAGES = 64
 
-_CODE = r"[\w./-]{1,120}\.(?:cpp|cc|cu|hpp|h|py):\d{1,6}"
-_C10 = (
-    r"\[?(?P<severity>[EWIF])(?P<stamp>\d{3,4}\s+\d\d:\d\d:\d\d(?:\.\d+)?)?"
-    r"\s+(?:\d+\s+)?(?P<file>[\w./-]{1,120}\.(?:cpp|cc|cu|hpp|h|py)):(?P<line>\d{1,6})\]\s?"
+_SEPARATOR = r"(?: ?[|] ?(?![A-Z]{4,8} *\|)| - (?=\S)|: | ?)"
+_TAGS = r"(?P<tags>(?: [A-Z]{2,4}\d+){1,6})?"
+_TIMES: tuple[re.Pattern[str], ...] = tuple(
+    re.compile(pattern)
+    for pattern in (
+        rf"\[{stamps.ISO}{_TAGS}\]{_SEPARATOR}",
+        rf"\(?{stamps.ISO}\)?(?![\w/]|:\d){_SEPARATOR}",
+        rf"\[?{stamps.SLASHED}\]?(?![\w/]|:\d){_SEPARATOR}",
+        rf"\[{stamps.NAMED}\](?:<std\w+>:)? ?",
+        rf"{stamps.NAMED} (?P<host>[\w.-]{{1,80}}) (?=[\w./()-]{{1,60}}(?:\[\d+\])?: )",
+        rf"{stamps.NAMED}(?:<std\w+>:?|:)? ?",
+        rf"\[{stamps.EPOCH}\] ?",
+        rf"\[{stamps.UPTIME}\] ?",
+        rf"\[?{stamps.CLOCK}\]?(?![\w<,/]|:\d){_SEPARATOR}",
+    )
 )
-_HEADER = re.compile(_C10)
-_PYTHON_HEADER = re.compile(
-    r"(?P<severity>ERROR|WARNING|INFO|CRITICAL):(?P<file>torch\.distributed[\w.]{0,120}):"
-)
-_BRACKET_HEADER = re.compile(
-    r"(?P<file>torch\.distributed[\w.]{0,120}):\s*\[(?P<severity>ERROR|WARNING|INFO)\]\s?"
-)
-# A message that begins inside a line: its rank prefix and header, or its rank prefix right behind
-# a progress bar.
+_SYSLOG_HOST = re.compile(r"(?P<host>[A-Za-z][\w.-]{0,80}) (?=(?:kernel|[\w-]{1,40}\[\d+\]): )")
+_REPEATED = re.compile(r" ?\[repeated (\d{1,9})x across cluster\](?: \(Ray deduplicates .*)?\s*$")
+
 _GLUED = re.compile(
-    r"(?:\[(?:rank|default)\d{1,6}\]:\s?){0,3}\[[EWIF](?:\d{3,4}\s+\d\d:\d\d:\d\d[.\d]*)?\s+"
-    + _CODE
-    + r"\]|(?<=[\]%])(?:\[rank\d{1,6}\]:)|(?<=[\]%])\[[\w.-]{1,80}:\d{1,5}\]:"
+    r"(?:\[[A-Za-z][\w.-]{0,60}(?::\d{1,4}|\d)\]:){1,3} ?\[?"
+    r"|\[[EWIFV](?:\d{3,4} \d\d:\d\d:\d\d(?:\.\d{1,9})?)? [\w./-]{1,120}:\d{1,6}\] "
+    r"|(?<!\w)[EWIF]\d{4} \d\d:\d\d:\d\d\.\d{3,9} +\d+ [\w./-]{1,120}:\d{1,6}\] "
+    r"|\([A-Za-z_]\w{0,80} pid=\d{1,9}(?:, ip=[\w.:-]{1,60})?\) "
+    r"|(?<![\w.:-])(?:\[\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d+)?\] )?"
+    r"[A-Za-z][\w.-]{0,120}:\d{1,9}:\d{1,9} \[\d+\] (?:NCCL |\S{1,80} NCCL |\S{1,80} \(\w+\) NCCL )"
+    r"|(?<=[\]%])Traceback \(most recent call last\):"
 )
+"""A message that begins inside a line."""
+_BAR = re.compile(r"(?:[A-Z][\w ]{0,40}: {1,3})?(?<!\d)\d{1,3}%\|")
+"""A progress bar that begins inside a line."""
+
+_TELLS = {
+    Clock.TIME_OF_DAY: 0,
+    Clock.UPTIME: 1,
+    Clock.LOCAL_NO_YEAR: 2,
+    Clock.LOCAL: 3,
+    Clock.UTC: 4,
+}
+"""How much each clock tells: what it leaves out cannot be compared."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
-    """One message of a physical line."""
+class Message:
+    """One message of a physical line.
+
+    Attributes:
+        text: the payload.
+        raw: the message with its wrappers.
+        origin: who printed it.
+        at: the time that tells most.
+        header: the innermost header.
+    """
+
+    text: str
+    raw: str
+    origin: Origin = NOBODY
+    at: Instant | None = None
+    header: Header | None = None
+
+
+@dataclass(slots=True)
+class _Peeled:
+    """What is known while the wrappers come off; `shared_*` holds for the whole line."""
 
     text: str
     origin: Origin
-    at: Instant | None
-    header: Header | None
+    shared_origin: Origin
+    at: Instant | None = None
+    shared_at: Instant | None = None
+    header: Header | None = None
+    position: int = 0
+
+    def note_time(self, at: Instant | None, *, shared: bool) -> None:
+        if at is None:
+            return
+        if shared:
+            self.shared_at = _better(self.shared_at, at)
+        self.at = _better(self.at, at)
 
 
-def plain(raw: str) -> str:
-    """`raw` without colours and other terminal control."""
-    return _ESCAPES.sub("", raw) if "\x1b" in raw else raw
-
-
-def peel(raw: str, base: Origin = NOBODY) -> Iterator[Piece]:
-    """Yield the messages of one physical line, in order; none for an empty line.
+def peel(line: str, base: Origin = NOBODY) -> Iterator[Message]:
+    """Yield the messages of one line, in order; none for a blank line.
 
     Args:
-        raw: the line, decoded, without colours and line end.
+        line: the line, decoded and cleaned, without its end.
         base: what the artifact's path tells of who wrote it.
     """
-    for segment in raw.split("\r"):
-        if segment.strip():
-            yield from _messages(segment, base)
+    shared = _Peeled(text=line, origin=base, shared_origin=base)
+    begin = 0
+    for _ in range(_MOST_MESSAGES):
+        peeled = _peel_one(line[begin:], shared.shared_origin, shared.shared_at)
+        if begin == 0:
+            shared = peeled
+        end = len(line)
+        cut = _next_message(peeled)
+        if cut is not None:
+            end = begin + cut
+        message = _message(peeled, line[begin:end])
+        if message is not None:
+            yield message
+        if cut is None:
+            return
+        begin = end
+    yield Message(text=line[begin:], raw=line[begin:], origin=shared.shared_origin)
 
 
-def _messages(segment: str, base: Origin) -> Iterator[Piece]:
-    """Separate glued messages; each keeps the wrappers in front of the whole line."""
-    first = _unwrap(segment, base, None)
-    outer = first.origin
-    rest = first.text
-    cuts = [m.start() for m in _GLUED.finditer(rest) if rest[: m.start()].strip()]
-    if not cuts:
-        yield first
-        return
-    yield replace(first, text=rest[: cuts[0]])
-    shared = replace(outer, rank=base.rank) if outer.rank != base.rank else outer
-    for start, end in zip(cuts, [*cuts[1:], len(rest)], strict=True):
-        yield _unwrap(rest[start:end], shared, first.at)
+def _message(peeled: _Peeled, raw: str) -> Message | None:
+    text = raw[peeled.position :].rstrip()
+    if not text and peeled.header is None:
+        return None
+    repeated = _REPEATED.search(text)
+    origin = peeled.origin
+    if repeated is not None:
+        text = text[: repeated.start()]
+        origin = replace(origin, repeated=int(repeated[1]))
+    return Message(text=text, raw=raw, origin=origin, at=peeled.at, header=peeled.header)
 
 
-def _unwrap(text: str, origin: Origin, at: Instant | None) -> Piece:
-    """Peel until no wrapper matches."""
-    header: Header | None = None
-    stamp: Stamp | None = None
-    for _ in range(12):
-        for pattern, take in _WRAPPERS:
-            match = pattern.match(text)
-            if match is not None and match.end() > 0:
-                origin = take(match, origin)
-                text = text[match.end() :]
-                break
-        else:
-            found = read_stamp(text)
-            if found is not None:
-                stamp = found if stamp is None else stamp.finer(found)
-                text = text[found.length :]
-                continue
-            break
-    at = stamp.instant if stamp is not None else at
-    match = _HEADER.match(text) or _PYTHON_HEADER.match(text) or _BRACKET_HEADER.match(text)
-    if match is not None:
-        header = Header(
-            severity=match["severity"][0],
-            file=match["file"],
-            line=int(match.groupdict().get("line") or 0),
+def _next_message(peeled: _Peeled) -> int | None:
+    """Where the next message begins, counted from the beginning of this one."""
+    glued = _GLUED.search(peeled.text, peeled.position + 1)
+    cut = None if glued is None else glued.start()
+    if peeled.header is not None:
+        bar = _BAR.search(
+            peeled.text, peeled.position + 1, len(peeled.text) if cut is None else cut
         )
-        own = match.groupdict().get("stamp")
-        if own is not None:
-            own_stamp = read_stamp(own)
-            at = own_stamp.instant if own_stamp is not None else at
-        text = text[match.end() :]
-    return Piece(text=text, origin=origin, at=at, header=header)
+        if bar is not None:
+            return bar.start()
+    return cut
 
 
-def _rank(match: re.Match[str], origin: Origin) -> Origin:
-    if origin.rank is not None and origin.local_rank is None:
-        # `[rank0]:[rank4]:` is a local prefix in front of the process's own, global one.
-        return replace(origin, rank=Rank(int(match[1])), local_rank=LocalRank(int(origin.rank)))
-    return replace(origin, rank=Rank(int(match[1])))
+def _peel_one(text: str, origin: Origin, at: Instant | None) -> _Peeled:
+    peeled = _Peeled(text=text, origin=origin, shared_origin=origin, at=at, shared_at=at)
+    for _ in range(_MOST_WRAPPERS):
+        if not (_take_header(peeled) or _take_wrapper(peeled) or _take_time(peeled)):
+            break
+    return peeled
 
 
-def _local(match: re.Match[str], origin: Origin) -> Origin:
-    return replace(origin, local_rank=LocalRank(int(match[1])))
+def _take_header(peeled: _Peeled) -> bool:
+    for pattern in HEADERS:
+        match = pattern.match(peeled.text, peeled.position)
+        if match is not None:
+            peeled.header = header(match)
+            if match.groupdict().get("s") is not None:
+                peeled.note_time(_header_time(match), shared=False)
+            if match.groupdict().get("pid") is not None and peeled.header.file.endswith(".py"):
+                peeled.origin = replace(peeled.origin, pid=int(match["pid"]))
+            peeled.position = match.end()
+            return True
+    return False
 
 
-def _actor(match: re.Match[str], origin: Origin) -> Origin:
-    return replace(origin, actor=match[1], pid=int(match[2]), host=match[3] or origin.host)
+def _header_time(match: re.Match[str]) -> Instant | None:
+    """The fraction in a c10 header is of another clock than its second."""
+    at = stamps.instant(match)
+    if at is None or match.groupdict().get("year") is not None:
+        return at
+    return replace(at, resolution_s=1.0)
 
 
-def _task(match: re.Match[str], origin: Origin) -> Origin:
-    return replace(origin, task=int(match[1]))
+def _take_wrapper(peeled: _Peeled) -> bool:
+    for wrapper in WRAPPERS:
+        match = wrapper.pattern.match(peeled.text, peeled.position)
+        if match is not None and match.end() > peeled.position:
+            peeled.origin = wrapper.take(match, peeled.origin)
+            if wrapper.whole_line:
+                peeled.shared_origin = wrapper.take(match, peeled.shared_origin)
+            peeled.position = match.end()
+            return True
+    return False
 
 
-def _host(match: re.Match[str], origin: Origin) -> Origin:
-    return replace(origin, host=match[1])
+def _take_time(peeled: _Peeled) -> bool:
+    for pattern in _TIMES:
+        match = pattern.match(peeled.text, peeled.position)
+        if match is None:
+            continue
+        peeled.note_time(stamps.instant(match), shared=True)
+        peeled.position = match.end()
+        _note_speaker(peeled, match.groupdict().get("tags"), match.groupdict().get("host"))
+        return True
+    return False
 
 
-def _host_local(match: re.Match[str], origin: Origin) -> Origin:
-    return replace(origin, host=match[1], local_rank=LocalRank(int(match[2])))
+def _note_speaker(peeled: _Peeled, tags: str | None, host: str | None) -> None:
+    """SGLang's ` DP0 TP3` inside the time's brackets; syslog's host behind the time."""
+    if tags is not None:
+        peeled.origin = replace(peeled.origin, actor=tags.strip())
+    if host is None:
+        match = _SYSLOG_HOST.match(peeled.text, peeled.position)
+        if match is not None:
+            host, peeled.position = match["host"], match.end()
+    if host is not None:
+        peeled.origin = replace(peeled.origin, host=host)
+        peeled.shared_origin = replace(peeled.shared_origin, host=host)
 
 
-def _nothing(_: re.Match[str], origin: Origin) -> Origin:
-    return origin
+def _better(one: Instant | None, other: Instant) -> Instant:
+    """The one that tells more; the later of two that tell the same, for it is nearer."""
+    return one if one is not None and _TELLS[one.clock] > _TELLS[other.clock] else other
 
 
-_HOST = r"[A-Za-z][\w.-]{0,80}"
-_WRAPPERS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Origin], Origin]], ...] = (
-    (
-        re.compile(r"\s{0,8}\(([A-Za-z_][\w.:<>, ]{0,80}?) pid=(\d+)(?:, ip=([\w.:]+))?\)\s?"),
-        _actor,
-    ),
-    (re.compile(r"\s{0,4}\[?rank[ =]?(\d{1,6})\]:\s?", re.IGNORECASE), _rank),
-    (re.compile(r"\s{0,4}\[RANK[ =](\d{1,6})\]\s?"), _rank),
-    (re.compile(r"\s{0,4}\[default(\d{1,5})\]:\s?"), _local),
-    (re.compile(rf"\s{{0,4}}\[({_HOST}):(\d{{1,3}})\]:?\s?"), _host_local),
-    (re.compile(r"\s{0,8}(\d{1,5}): (?=\S)"), _task),
-    (re.compile(r"\s{0,8}(\d{1,5}):(?=\[)"), _task),
-    (re.compile(rf"\s{{0,4}}\[?(?:pod/)({_HOST})(?:/{_HOST})?\]?:?\s"), _host),
-    (re.compile(rf"\s{{0,4}}({_HOST}) \[(?:stderr|stdout)\]\s"), _host),
-    (re.compile(r"\[\d+,(\d+)\]<std(?:err|out|diag)>:\s?"), _task),
-    (re.compile(r"\[\d{1,7}\] (?=\S)"), _nothing),
-    (re.compile(r"\s{0,4}[>|] "), _nothing),
+def continuation(begun: str, line: str) -> str | None:
+    """What of `line` may continue the message at the end of `begun`; None when nothing may.
+
+    A launcher repeats its wrapper on the second half of a wrapped message; a line that starts a
+    message of its own, or is another speaker's, continues nothing.
+    """
+    peeled = _peel_one(line, NOBODY, None)
+    if peeled.header is not None or _STARTS.match(line, peeled.position) is not None:
+        return None
+    if peeled.origin == NOBODY and peeled.at is None:
+        return line.strip()
+    if peeled.origin != _peel_one(begun, NOBODY, None).origin:
+        return None
+    return line[peeled.position :].strip()
+
+
+_STARTS = re.compile(
+    r"\s*(?:\[|Traceback \(most|terminate called|frame #\d|Exception raised from|#\d+ |\t? ?- |"
+    r"[\w.-]+:\d+:\d+ \[|\w+(?:Error|Exception)\b|Watchdog caught|WorkNCCL\(.*WorkNCCL|PG status:"
+    r"|File \"|={4}|-{4}|Root Cause|Failures:|Fatal Python|Thread 0x|srun:|slurmstepd:|\d{1,3}%\|)"
 )
+"""Messages that never continue another."""

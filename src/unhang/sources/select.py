@@ -6,7 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from unhang.sources.artifact import Artifact
+from unhang.sources.clean import clean
 from unhang.sources.line import Line
+from unhang.sources.peel import peel
+from unhang.sources.unwrap import Unit, rejoin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,19 +35,39 @@ def select(artifact: Artifact, wanted: Sequence[Wanted]) -> Iterator[tuple[Line,
         ArtifactError: the artifact cannot be opened or read; lines before the damage have
             been yielded.
     """
-    open_until = [0] * len(wanted)
+    left = [0] * len(wanted)
+    gap = False
+    for unit in rejoin(_units(artifact)):
+        hits = set()
+        for index, want in enumerate(wanted):
+            if any(needle in unit.text for needle in want.needles):
+                left[index] = want.after
+                hits.add(index)
+            elif left[index] > 0:
+                left[index] -= 1
+                hits.add(index)
+        if not hits:
+            gap = True
+            continue
+        for message in peel(unit.text, artifact.origin):
+            yield (
+                Line(
+                    artifact=artifact.name,
+                    number=unit.number,
+                    text=message.text,
+                    raw=message.raw,
+                    origin=message.origin,
+                    at=message.at,
+                    header=message.header,
+                    gap=gap,
+                ),
+                frozenset(hits),
+            )
+            gap = False
+
+
+def _units(artifact: Artifact) -> Iterator[Unit]:
     with artifact.open() as stream:
         for number, raw in enumerate(stream, start=1):
-            text = raw.decode("utf-8", errors="replace").rstrip("\r\n")
-            hits = set()
-            for index, want in enumerate(wanted):
-                if any(needle in text for needle in want.needles):
-                    open_until[index] = number + want.after
-                    hits.add(index)
-                elif number <= open_until[index]:
-                    hits.add(index)
-            if hits:
-                yield (
-                    Line(artifact=artifact.name, number=number, text=text, raw=text),
-                    frozenset(hits),
-                )
+            for text in raw.decode("utf-8", errors="replace").rstrip("\r\n").split("\r"):
+                yield Unit(number=number, text=clean(text))

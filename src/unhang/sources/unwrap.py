@@ -1,0 +1,184 @@
+"""From physical lines to whole messages: text that a terminal wrapped is joined again.
+
+Terminals and ticket systems break long messages at their width, inside words or at blanks, and
+may pad the lines with blanks. Only messages whose beginning is known and whose end has not come
+yet are joined, so that an ordinary line is never swallowed; what starts a message of its own, or
+is another rank's, ends the search.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from unhang.sources.peel import continuation
+
+MOST_LINES = 10
+"""Lines that one message may take: 700 characters at 80 columns."""
+_MOST_CHARACTERS = 4_000
+_TAIL = 2_000
+
+_SHAPES: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = tuple(
+    (re.compile(begin), re.compile(end))
+    for begin, end in (
+        (
+            r"collective\s*operation\s*timeout|\bWork(?:NCCL|HCCL|XCCL|MCCL|Gloo|UCC)\(",
+            r"milliseconds|timed\s*out\s*in|raised\s*the\s*following|Timeout\(ms\)=\d+\)(?=\S)",
+        ),
+        (
+            r"detected\s*by\s*watchdog\s*at\s*work|at\s*NCCL\s*work:|PG\s*status:"
+            r"|Last\s*enqueued\s*NCCL\s*work",
+            r"last\s*completed\s*(?:NCCL\s*)?work:\s*-?\d+",
+        ),
+        (r"Detected\s*mismatch\s*between\s*collectives", r"\)\)+\.?\s*$|aspects:\s*\S"),
+        (r"is\s*setting\s*up\s*NCCL\s*communicator", r"got\s*error:?\s*\S{3}"),
+        (r"Got\s*completion\s*from\s*peer", r"vendor\s*err\s*\d+"),
+        (r"but\s*didn't\b|joined\s*but\b", r"collective\s*#\d+"),
+        (r"failed\s*\(exitcode:", r"of\s*binary:|\(pid:\s*\d+\)\s*$"),
+        (r"Sending\s*process\s*\d+\s*closing", r"signal\s*SIG[A-Z]{3,4}"),
+        (r"Timed\s*out\s*waiting\s*\d+ms", r"operation\s*to\s*complete"),
+        (r"Timed\s*out\s*after\s*\d+\s*seconds\s*waiting", r"clients\s*joined"),
+        (r"in\s*store\s*based\s*barrier\s*on\s*rank", r"timeout=[\d:.]+"),
+        (r"op\.preamble\.length\s*<=\s*op\.nbytes", r"\d+\s*vs\s*\d+"),
+        (r"\bcomm\s0x[0-9a-f]+\srank\s\d+\snranks", r"-\s*(?:Init|Abort|Destroy)\s*[A-Z]{5}"),
+    )
+)
+"""How a message begins, and what must have come before it is whole."""
+
+_SENTENCES = (
+    "Watchdog caught collective operation timeout: WorkNCCL(",
+    "Some NCCL operations have failed or timed out. Due to the asynchronous nature of CUDA "
+    "kernels, subsequent GPU operations might run on corrupted/incomplete data.",
+    "To avoid data inconsistency, we are taking the entire process down.",
+    "failure detected by watchdog at work sequence id: ",
+    "Exception (either an error or timeout) detected by watchdog at work: ",
+    "Timeout at NCCL work: ",
+    "Process group watchdog thread terminated with exception: ",
+    "NCCL watchdog thread terminated with exception: ",
+    "Observed flight recorder dump signal from another rank via TCPStore.",
+    "First PG on this rank to signal dumping.",
+    "Received a dump signal due to a collective timeout from ",
+    "ProcessGroupNCCL's watchdog got stuck for ",
+    "Detected mismatch between collectives on ranks. Rank ",
+    "Stack trace of the failed collective",
+    'Failed to check the "should dump" flag on TCPStore',
+    "Heartbeat monitor timed out! Process will be terminated after dumping debug info.",
+)
+"""Beginnings that may themselves be cut."""
+_SHORTEST_CUT = 5
+_CUT_HEADER = re.compile(
+    r"\[(?:rank\d{0,6}|PG (?:ID|GUID|\d)[^\]]{0,60}"
+    r"|[EWIF]\d{3,4} [\d:]{0,8}(?:\.\d{0,9})?(?: [\w./-]{0,60}(?::\d{0,6})?)?"
+    r"|[EWIF] [A-Z]\w{2,40}\.?\w{0,3}(?::\d{0,6})?)$"
+)
+_STATUS = re.compile(r"last\s*completed\s*(?:NCCL\s*)?work:\s*-?\d+$")
+_ONLY_DIGITS = re.compile(r"\d{1,12}\.?$")
+_MORE = re.compile(
+    r"OpType=|Numel|Timeout\(ms\)|milliseconds|enqueued|completed|TensorShape|requires_grad"
+    r"|pinned_memory|Tensor(?:Dtypes|DeviceTypes)|^\s*\d{1,12}\.?\s*$"
+)
+"""Words that only occur inside such messages."""
+_BOUNDARY = re.compile(r"(?:\] |: )\s?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unit:
+    """A piece of an artifact between two line ends.
+
+    Attributes:
+        number: one-based number of the physical line.
+        text: decoded, without colours and line end.
+        hits: indexes of the readers that want it.
+        gap: something was skipped before it.
+        taken: how many units it was joined from.
+    """
+
+    number: int
+    text: str
+    hits: frozenset[int] = frozenset()
+    gap: bool = False
+    taken: int = 1
+
+
+def rejoin(units: Iterator[Unit]) -> Iterator[Unit]:
+    """Yield the units with those joined that make up one message.
+
+    Lines are joined only when the message's end is found, or when they plainly hold more of it;
+    otherwise they stay as they were.
+    """
+    held: list[Unit] = []
+    for unit in units:
+        if held and not _continues(held, unit):
+            yield from _release(held)
+            held = []
+        if held or may_be_cut(unit.text):
+            held.append(unit)
+        else:
+            yield unit
+        if len(held) > 1 and not unfinished("".join(_parts(held))):
+            yield from _release(held)
+            held = []
+    yield from _release(held)
+
+
+def _continues(held: list[Unit], unit: Unit) -> bool:
+    if unit.gap or len(held) >= MOST_LINES or not unit.text.strip():
+        return False
+    begun = "".join(_parts(held))
+    if len(begun) > _MOST_CHARACTERS:
+        return False
+    rest = continuation(held[0].text, unit.text)
+    return rest is not None and (unfinished(begun) or _ONLY_DIGITS.match(rest) is not None)
+
+
+def _release(held: list[Unit]) -> Iterator[Unit]:
+    """Join what belongs together, and yield the rest as it was."""
+    together = len(held)
+    if unfinished("".join(_parts(held))):
+        while together > 1 and _MORE.search(held[together - 1].text) is None:
+            together -= 1
+    if together > 1:
+        first, *others = held[:together]
+        yield replace(
+            first,
+            text="".join(_parts(held[:together])),
+            hits=first.hits.union(*(other.hits for other in others)),
+            taken=together,
+        )
+    yield from held[together if together > 1 else 0 :]
+
+
+def _parts(held: list[Unit]) -> Iterator[str]:
+    """The texts without padding and without repeated wrappers."""
+    for index, unit in enumerate(held):
+        text = unit.text if index == 0 else continuation(held[0].text, unit.text)
+        yield (text or "").rstrip()
+
+
+def may_be_cut(text: str) -> bool:
+    """Whether a next line could belong to `text`: it is unfinished, or ends within a number."""
+    tail = text[-_TAIL:].rstrip()
+    return unfinished(text) or (tail[-1:].isdigit() and _STATUS.search(tail[-40:]) is not None)
+
+
+def unfinished(text: str) -> bool:
+    """Whether the last message of `text` has visibly not ended."""
+    tail = text[-_TAIL:].rstrip()
+    if _CUT_HEADER.search(tail[-120:]) is not None:
+        return True
+    for begin, end in _SHAPES:
+        begun = max((match.end() for match in begin.finditer(tail)), default=None)
+        if begun is not None and end.search(tail, begun) is None:
+            return True
+    return _cut_sentence(tail)
+
+
+def _cut_sentence(tail: str) -> bool:
+    """Whether `tail` ends with a proper beginning of a known sentence."""
+    ends = [match.end() for match in _BOUNDARY.finditer(tail)]
+    return any(
+        len(part) >= _SHORTEST_CUT and sentence.startswith(part) and sentence.rstrip() != part
+        for part in {tail[end:].strip() for end in ends[-3:]}
+        for sentence in _SENTENCES
+    )
