@@ -41,7 +41,7 @@ def diagnose(*paths: str, framework: str | None = None) -> Diagnosis:
         told = (framework.lower(), "named by the caller")
         incidents = tuple(replace(incident, framework=told) for incident in incidents)
     verdicts = [_verdict(incident) for incident in incidents]
-    headline = _headline(verdicts)
+    headline = _headline(verdicts, recovered=incidents[-1].restarted)
     return replace(
         headline,
         earlier=tuple(v for v in verdicts if v is not headline),
@@ -80,8 +80,14 @@ def _verdict(incident: Incident) -> Diagnosis:
     )
 
 
-def _headline(verdicts: Sequence[Diagnosis]) -> Diagnosis:
-    """The last failed incarnation; one that was merely stopped counts only if no other failed."""
+def _headline(verdicts: Sequence[Diagnosis], *, recovered: bool) -> Diagnosis:
+    """The last failed incarnation; one that was merely stopped counts only if no other failed.
+
+    A job whose launcher restarted it and that then ended well is healthy. Separate runs in one
+    log do not heal each other.
+    """
+    if recovered and verdicts[-1].outcome is Outcome.HEALTHY:
+        return verdicts[-1]
     failed = [v for v in verdicts if _failed(v)]
     broken = [v for v in failed if not _merely_stopped(v)]
     return (broken or failed or verdicts)[-1]

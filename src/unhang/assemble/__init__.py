@@ -16,7 +16,7 @@ from unhang.assemble.roster import find_coverage, find_roster
 from unhang.assemble.run import Run
 from unhang.assemble.timeline import Timeline
 from unhang.assemble.world import find_world
-from unhang.model.events import Event
+from unhang.model.events import Event, Restarted
 from unhang.model.ids import Rank
 from unhang.model.incident import Incident
 
@@ -50,6 +50,7 @@ def _assemble_run(events: Sequence[Event], artifacts: int) -> Incident:
     calls = find_calls(run, coverage.ranks_seen)
     waiting = frozenset(r for call in calls for r in call.joined if r >= Rank(0))
     return Incident(
+        restarted=any(isinstance(e, Restarted) and not e.launch for e in events),
         events=tuple(events),
         world=world,
         roster=roster,

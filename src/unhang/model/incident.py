@@ -206,6 +206,8 @@ class Incident:
 
     Attributes:
         incarnation: 0-based; `incarnations` how many the artifacts hold.
+        restarted: the launcher began it anew after a failure of the same job; False for a job's
+            first run and for a run of its own that was appended to the same log.
         events: all events of this incarnation in reading order, repeated prints removed.
         calls: calls in which at least one rank timed out, first give-up first.
         failures: failed processes, earliest first.
@@ -217,6 +219,7 @@ class Incident:
 
     incarnation: int = 0
     incarnations: int = 1
+    restarted: bool = False
     events: tuple[Event, ...] = ()
     world: World = field(default_factory=World)
     roster: Mapping[Rank, RankFacts] = field(default_factory=dict)
