@@ -51,5 +51,8 @@ score: $(DEV) ## judge all labelled jobs and write docs/accuracy.md
 gate: $(DEV) ## every labelled job of this project is judged right
 	$(SCORE) --corpus own --gate
 
+docs: $(DEV) ## write the generated pages and the verdict in the README
+	$(BIN)/python tools/docs.py
+
 clean: ## remove the environment and caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -13,7 +13,7 @@ from unhang.model.diagnosis import Diagnosis
 from unhang.model.provenance import Message
 from unhang.reporters.catalogue import write
 from unhang.reporters.style import PLAIN, Style
-from unhang.reporters.view import PAGE, Fact, Quote, Remedy, Step, View, view
+from unhang.reporters.view import PAGE, Entry, Quote, Remedy, Step, View, view
 
 _SPAN = re.compile(r"(?<!`)(`[^`]+`)(?!`)")
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#|!~$&])")
@@ -136,7 +136,7 @@ def _fixes(fixes: tuple[Remedy, ...]) -> Iterator[str]:
         yield from (f"   - {escape(n.label)}: {escape(n.text)}" for n in fix.notes)
 
 
-def _facts(facts: tuple[Fact, ...]) -> Iterator[str]:
+def _facts(facts: tuple[Entry, ...]) -> Iterator[str]:
     return (f"- {code(fact.label)}: {escape(fact.text)}" for fact in facts)
 
 

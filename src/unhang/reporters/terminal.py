@@ -18,7 +18,7 @@ from unhang.model.diagnosis import Diagnosis, Outcome
 from unhang.model.provenance import Message
 from unhang.reporters.catalogue import write
 from unhang.reporters.style import PLAIN, Style
-from unhang.reporters.view import SCREEN, Errand, Fact, Quote, Remedy, Step, View, view
+from unhang.reporters.view import SCREEN, Entry, Errand, Quote, Remedy, Step, View, view
 
 _BADGE = {
     Outcome.CAUSE: "bold white on red",
@@ -90,7 +90,7 @@ def _headline(shown: View) -> Iterator[ConsoleRenderable]:
     yield line
 
 
-def _facts(facts: Iterable[Fact]) -> Iterator[ConsoleRenderable]:
+def _facts(facts: Iterable[Entry]) -> Iterator[ConsoleRenderable]:
     rows = [(Text(fact.label, _QUIET), Text(fact.text)) for fact in facts]
     if rows:
         table = Table.grid(padding=(0, 2))

@@ -14,7 +14,8 @@ from unhang.model.diagnosis import Candidate, Diagnosis, Fix, Outcome
 from unhang.model.finding import Collect
 from unhang.model.incident import Call
 from unhang.model.provenance import Message, Provenance
-from unhang.reporters.catalogue import sentence, sentences, write
+from unhang.model.rule import Fact
+from unhang.reporters.catalogue import sentence, write
 from unhang.reporters.printable import block, one_line
 from unhang.reporters.shown_call import ShownCall
 
@@ -61,12 +62,15 @@ PAGE = Limits(
 """A page that scrolls."""
 
 
+_RECORDS = (Fact.STATUS, Fact.PHASES, Fact.STACKS, Fact.NCCL_INFO, Fact.KERNEL_LOG)
+"""Facts that a job can be made to record. The lack of the others (errors) is good news."""
+
 _LONGEST_TIME = 32
 """Characters of a printed time: more is no time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fact:
+class Entry:
     """A label and what it says."""
 
     label: str
@@ -99,7 +103,7 @@ class Remedy:
     kind: str
     where: str
     patch: tuple[str, ...]
-    notes: tuple[Fact, ...]
+    notes: tuple[Entry, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,15 +124,15 @@ class View:
     cause: str
     meaning: str
     summary: str
-    facts: tuple[Fact, ...]
+    facts: tuple[Entry, ...]
     why: str
     against: str
     evidence: tuple[Quote, ...]
     story: tuple[Step, ...]
     fixes: tuple[Remedy, ...]
-    rejected: tuple[Fact, ...]
+    rejected: tuple[Entry, ...]
     collect: tuple[Errand, ...]
-    others: tuple[Fact, ...]
+    others: tuple[Entry, ...]
     unseen: tuple[str, ...]
     problems: tuple[str, ...]
     earlier: tuple[str, ...]
@@ -147,7 +151,7 @@ class _Writer:
         self._diagnosis = diagnosis
         self._language = language
         self._limits = limits
-        self._folder = _common_folder(_artifacts(diagnosis))
+        self._folder = _folder_to_strip(diagnosis)
 
     def view(self) -> View:
         diagnosis, limits = self._diagnosis, self._limits
@@ -165,7 +169,7 @@ class _Writer:
             story=self._story(),
             fixes=tuple(self._remedy(fix) for fix in diagnosis.fixes[: limits.fixes]),
             rejected=tuple(
-                Fact(label=one_line(f"{r.setting} ({r.found_in})"), text=self.sentence(r.reason))
+                Entry(label=one_line(f"{r.setting} ({r.found_in})"), text=self.sentence(r.reason))
                 for r in diagnosis.advice_rejected
             ),
             collect=tuple(self._errand(c) for c in diagnosis.collect_next[: limits.collect]),
@@ -185,7 +189,7 @@ class _Writer:
     def optional(self, message: Message | None) -> str:
         return "" if message is None else self.sentence(message)
 
-    def _facts(self) -> Iterable[Fact]:
+    def _facts(self) -> Iterable[Entry]:
         diagnosis = self._diagnosis
         if diagnosis.culprits or diagnosis.culprit_hosts:
             yield self._fact("culprit", self._culprits(diagnosis))
@@ -203,8 +207,8 @@ class _Writer:
             )
             yield self._fact("confidence", text)
 
-    def _fact(self, name: str, text: str) -> Fact:
-        return Fact(label=self.say(f"label.{name}"), text=text)
+    def _fact(self, name: str, text: str) -> Entry:
+        return Entry(label=self.say(f"label.{name}"), text=text)
 
     def _culprits(self, diagnosis: Diagnosis) -> str:
         hosts = ", ".join(sorted(diagnosis.culprit_hosts))
@@ -289,12 +293,12 @@ class _Writer:
             decides=self.sentence(collect.decides),
         )
 
-    def _others(self, leading: Candidate | None) -> Iterable[Fact]:
+    def _others(self, leading: Candidate | None) -> Iterable[Entry]:
         others = [c for c in self._diagnosis.candidates if c is not leading]
         for candidate in others[: self._limits.others]:
             percent = round(candidate.confidence * 100)
             label = f"{candidate.cause.value} ({percent} %)"
-            yield Fact(label=label, text=self.sentence(candidate.claim))
+            yield Entry(label=label, text=self.sentence(candidate.claim))
 
     def _unseen(self) -> Iterable[str]:
         diagnosis = self._diagnosis
@@ -306,9 +310,8 @@ class _Writer:
         if coverage.lines_dropped:
             yield self.say("unseen.dropped", count=coverage.lines_dropped)
         lacked = {fact for facts in diagnosis.missing_facts.values() for fact in facts}
-        if lacked and diagnosis.outcome is not Outcome.CAUSE:
-            texts = sentences(self._language)
-            names = sorted(texts.get(f"lacked.{fact}", fact) for fact in lacked)
+        names = [self.say(f"record.{f.name.lower()}") for f in _RECORDS if f.value in lacked]
+        if names and diagnosis.outcome is not Outcome.CAUSE:
             yield self.say("unseen.facts", facts=", ".join(names))
 
     def _problems(self) -> Iterable[str]:
@@ -354,6 +357,12 @@ def _leading(diagnosis: Diagnosis) -> Candidate | None:
 def _artifacts(diagnosis: Diagnosis) -> set[str]:
     told = {item.evidence.artifact for item in diagnosis.story}
     return told | {p.artifact for c in diagnosis.candidates for p in c.evidence}
+
+
+def _folder_to_strip(diagnosis: Diagnosis) -> str:
+    """The folder that need not be repeated; of several files a lone one keeps its whole path."""
+    names = _artifacts(diagnosis)
+    return "" if len(names) == 1 and diagnosis.stats.files > 1 else _common_folder(names)
 
 
 def _common_folder(names: set[str]) -> str:
