@@ -1,0 +1,204 @@
+"""Data still being prepared at the time-out."""
+
+import pytest
+
+from builders import at, by, source, timeout
+from phase_builders import bar, begun, findings, strength
+from unhang.model.causes import Cause
+from unhang.model.events import (
+    BarrierMissing,
+    CollectiveTimeout,
+    ExceptionKind,
+    Frame,
+    PythonException,
+    StopKind,
+    StopSeen,
+    StoreFault,
+    StoreProblem,
+)
+from unhang.model.finding import Strength
+from unhang.model.ids import Rank
+from unhang.model.phases import Edge, Phase
+from unhang.rules.slow.data_under_way import RULE
+
+
+def unique_id_wait(line: int = 2) -> StoreFault:
+    return StoreFault(
+        source=source(line),
+        origin=by(1),
+        problem=StoreProblem.UNIQUE_ID_TIMED_OUT,
+        waiter=Rank(1),
+        owner=Rank(0),
+        key="0",
+    )
+
+
+def raised(
+    exception: str, line: int, *, kind: ExceptionKind = ExceptionKind.USER
+) -> PythonException:
+    return PythonException(
+        source=source(line),
+        origin=by(),
+        kind=ExceptionKind.USER,
+        exception=exception,
+        message="",
+        frames=(Frame(file="train.py", line=1, function="main"),),
+    )
+
+
+def test_a_bar_as_long_as_the_timeout_proves_it() -> None:
+    (finding,) = findings(RULE, bar(Phase.DATA, elapsed_s=601), timeout(2, numel=1, line=2))
+    assert finding.strength is Strength.PROVES
+    assert finding.phase is Phase.DATA
+    assert Cause.RENDEZVOUS in finding.explains
+
+
+def test_earlier_bars_of_the_same_work_count_too() -> None:
+    assert (
+        strength(
+            RULE,
+            bar(Phase.DATA, done=100, elapsed_s=450),
+            bar(Phase.DATA, elapsed_s=152, line=2),
+            timeout(2, numel=1, line=3),
+        )
+        is Strength.PROVES
+    )
+
+
+def test_a_shorter_bar_before_a_barrier_supports_it() -> None:
+    events = (bar(Phase.DATA, elapsed_s=152), timeout(2, seq=3, numel=1, line=2))
+    assert strength(RULE, *events) is Strength.SUPPORTS
+
+
+def test_the_waiting_rank_names_the_one_at_work() -> None:
+    (finding,) = findings(RULE, begun(Phase.DATA, 0), unique_id_wait())
+    assert finding.strength is Strength.PROVES
+    assert finding.culprits == {0}
+
+
+def test_nobody_signed_the_bar_but_the_wait_names_its_owner() -> None:
+    (finding,) = findings(RULE, bar(Phase.DATA, elapsed_s=1_805), unique_id_wait())
+    assert finding.strength is Strength.PROVES
+    assert finding.culprits == {0}
+
+
+def test_a_monitored_barrier_with_a_bar() -> None:
+    missing = BarrierMissing(
+        source=source(2), origin=by(3), reporter=Rank(3), missing=frozenset({Rank(0)}), direct=False
+    )
+    (finding,) = findings(RULE, bar(Phase.DATA, elapsed_s=24_000), missing)
+    assert finding.strength is Strength.PROVES
+    assert finding.culprits == {0}
+
+
+def test_a_cut_traceback_behind_a_bar_at_a_default_timeout() -> None:
+    events = (bar(Phase.DATA, elapsed_s=1_809), raised("", 2))
+    assert strength(RULE, *events) is Strength.PROVES
+
+
+def test_a_cut_traceback_behind_a_short_bar_says_little() -> None:
+    assert strength(RULE, bar(Phase.DATA, elapsed_s=42), raised("", 2)) is Strength.HINTS
+
+
+def test_an_exception_of_its_own_comes_first() -> None:
+    events = (bar(Phase.DATA, elapsed_s=601), raised("KeyError", 2), timeout(2, numel=1, line=3))
+    assert strength(RULE, *events) is Strength.HINTS
+
+
+def test_an_exception_after_the_time_out_does_not_matter() -> None:
+    events = (bar(Phase.DATA, elapsed_s=601), timeout(2, numel=1, line=2), raised("KeyError", 3))
+    assert strength(RULE, *events) is Strength.PROVES
+
+
+def test_a_stop_from_outside_comes_first() -> None:
+    stop = StopSeen(source=source(2), origin=by(), kind=StopKind.INTERRUPT)
+    events = (bar(Phase.DATA, elapsed_s=601), stop, timeout(2, numel=1, line=3))
+    assert strength(RULE, *events) is Strength.HINTS
+
+
+@pytest.mark.parametrize(
+    "other",
+    [timeout(3, op="BROADCAST", numel=1, line=3), timeout(3, numel=9_999, line=3)],
+    ids=["other operation", "other size"],
+)
+def test_ranks_that_issue_different_calls_are_another_matter(other: CollectiveTimeout) -> None:
+    events = (bar(Phase.DATA, elapsed_s=601), timeout(2, numel=1, line=2), other)
+    assert strength(RULE, *events) is Strength.HINTS
+
+
+def test_the_rank_at_work_is_not_the_one_that_waits() -> None:
+    events = (bar(Phase.DATA, elapsed_s=152, rank=2), timeout(2, numel=1, line=2, global_rank=2))
+    assert strength(RULE, *events) is Strength.HINTS
+
+
+def test_a_mark_of_the_start_says_nothing_hundreds_of_collectives_later() -> None:
+    events = (begun(Phase.DATA, framework="megatron"), timeout(2, seq=90_000, numel=1, line=2))
+    assert strength(RULE, *events) is Strength.HINTS
+
+
+def test_a_vague_mark_before_the_first_collective_says_little() -> None:
+    assert strength(RULE, begun(Phase.DATA), timeout(2, seq=1, numel=1, line=2)) is Strength.HINTS
+
+
+def test_a_frameworks_own_mark_before_a_barrier_supports_it() -> None:
+    events = (begun(Phase.DATA, framework="megatron"), timeout(2, seq=3, numel=1, line=2))
+    assert strength(RULE, *events) is Strength.SUPPORTS
+
+
+def test_training_after_it_closes_it() -> None:
+    events = (
+        bar(Phase.DATA, elapsed_s=601),
+        bar(Phase.TRAIN, elapsed_s=10, line=2),
+        timeout(2, numel=1, line=3),
+    )
+    assert strength(RULE, *events) is None
+
+
+def test_a_finished_bar_is_over() -> None:
+    events = (bar(Phase.DATA, done=100, elapsed_s=601), timeout(2, numel=1, line=2))
+    assert strength(RULE, *events) is None
+
+
+def test_another_phase_begun_later_is_what_counts() -> None:
+    events = (
+        begun(Phase.DATA),
+        begun(Phase.LOAD, line=2),
+        timeout(2, seq=3, numel=1, line=3),
+    )
+    assert strength(RULE, *events) is None
+
+
+def test_nobody_waits_nobody_is_late() -> None:
+    assert strength(RULE, bar(Phase.DATA, elapsed_s=6_001)) is None
+
+
+def test_a_mark_far_older_than_the_timeout_is_stale() -> None:
+    events = (
+        begun(Phase.DATA, framework="megatron", when=0),
+        timeout(2, seq=3, numel=1, line=2, when=9_000),
+    )
+    assert strength(RULE, *events) is Strength.HINTS
+
+
+def test_times_measure_a_mark() -> None:
+    events = (
+        begun(Phase.DATA, framework="megatron", when=0),
+        timeout(2, seq=3, numel=1, line=2, when=620),
+    )
+    assert strength(RULE, *events) is Strength.PROVES
+
+
+def test_an_end_mark_closes_it() -> None:
+    events = (
+        begun(Phase.DATA),
+        begun(Phase.DATA, edge=Edge.END, line=2),
+        timeout(2, numel=1, line=3),
+    )
+    assert strength(RULE, *events) is None
+
+
+def test_the_time_of_the_finding_is_the_begin_of_the_work() -> None:
+    (finding,) = findings(
+        RULE, begun(Phase.DATA, when=5), timeout(2, seq=3, numel=1, line=2, when=620)
+    )
+    assert finding.at == at(5)

@@ -1,0 +1,57 @@
+"""An evaluation still running at the time-out."""
+
+from builders import timeout
+from phase_builders import bar, begun, strength
+from unhang.model.finding import Strength
+from unhang.model.phases import Edge, Phase
+from unhang.rules.slow.evaluation_under_way import RULE
+
+
+def test_a_bar_as_long_as_the_timeout_while_the_others_gather() -> None:
+    events = (bar(Phase.EVAL, elapsed_s=605), timeout(4, op="ALLGATHER", numel=65_536, line=2))
+    assert strength(RULE, *events) is Strength.PROVES
+
+
+def test_an_evaluation_began_and_the_others_wait_in_a_barrier() -> None:
+    events = (begun(Phase.EVAL), timeout(4, seq=70_000, op="BROADCAST", numel=1, line=2))
+    assert strength(RULE, *events) is Strength.SUPPORTS
+
+
+def test_times_fit_and_the_others_are_in_the_next_step() -> None:
+    events = (
+        begun(Phase.EVAL, when=0),
+        timeout(4, op="ALLGATHER", numel=65_536, line=2, when=630),
+    )
+    assert strength(RULE, *events) is Strength.SUPPORTS
+
+
+def test_a_bar_that_stood_still_long_before_hung_itself() -> None:
+    events = (bar(Phase.EVAL, elapsed_s=41), timeout(4, numel=1, line=2))
+    assert strength(RULE, *events) is Strength.HINTS
+
+
+def test_an_announced_evaluation_whose_bar_is_full_was_done() -> None:
+    events = (
+        begun(Phase.EVAL),
+        bar(None, done=50, total=50, elapsed_s=700, line=2),
+        timeout(4, numel=1, line=3),
+    )
+    assert strength(RULE, *events) is Strength.HINTS
+
+
+def test_generation_counts_too() -> None:
+    events = (bar(Phase.GENERATE, elapsed_s=1_000), timeout(4, numel=1, line=2))
+    assert strength(RULE, *events) is Strength.PROVES
+
+
+def test_an_evaluation_that_ended_is_over() -> None:
+    events = (
+        begun(Phase.EVAL),
+        begun(Phase.EVAL, edge=Edge.END, line=2),
+        timeout(4, numel=1, line=3),
+    )
+    assert strength(RULE, *events) is None
+
+
+def test_a_barrier_alone_has_no_phase() -> None:
+    assert strength(RULE, timeout(4, numel=1)) is None
