@@ -60,11 +60,14 @@ _PLAIN = re.compile(
     r"driver\s*on\s*your\s*system\s*is\s*too\s*old|driver\s*version\s*is\s*insufficient|"
     r"no\s*kernel\s*image\s*is\s*available|invalid\s*device\s*ordinal|"
     r"is\s*not\s*compatible\s*with\s*the\s*current\s*PyTorch|"
+    r"Memory\s*access\s*fault\s*by\s*GPU|HW\s*Exception\s*by\s*GPU|"
+    r"Unable\s*to\s*determine\s*the\s*device\s*handle|"
     r"Driver/library\s*version\s*mismatch|fallen\s*off\s*the\s*bus|GPU\s*is\s*lost"
 )
 _BOILERPLATE = re.compile(
     r"CUDA\s*kernel\s*errors\s*might|CUDA_LAUNCH_BLOCKING|TORCH_USE_CUDA_DSA|"
-    r"Search\s*for\s*`?cudaError|cudaErrorCudartUnloading|peer\s*access\s*is\s*already\s*enabled"
+    r"Search\s*for\s*`?cudaError|cudaErrorCudartUnloading|peer\s*access\s*is\s*already\s*enabled|"
+    r"Unable\s*to\s*enable\s*peer\s*access|driver\s*shutting\s*down"
 )
 _OURS = re.compile(r"NCCL\s*(?:WARN|INFO|error)|NVRM|Last\s*error")
 _WATCHDOG = re.compile(r"watchdog\s*thread|ncclCommWatchdog", re.IGNORECASE)
@@ -85,6 +88,10 @@ class CudaParser:
         "CUDA driver error",
         "CUDA runtime error",
         "CUDA failure",
+        "Cuda error",
+        "Memory access fault by GPU",
+        "HW Exception by GPU",
+        "determine the device handle",
         "CUDA_ERROR_",
         "cuda error",
         "cuda runtime error",

@@ -9,8 +9,8 @@ Reads, over several lines::
     socketStartConnect: Connect to 10.0.0.7<43211> failed : Connection refused
 
 and, in one line: `RuntimeError: NCCL error: unhandled system error` (pynccl, vLLM, SGLang),
-`NcclError: NCCL_ERROR_SYSTEM_ERROR: …` (CuPy), `NCCL operation … failed: …` (JAX, TensorFlow),
-`Test NCCL failure common.cu:1005 '…'` (nccl-tests).
+`NcclError: NCCL_ERROR_SYSTEM_ERROR: …` (CuPy), `NCCL operation … failed: … Last NCCL
+warning(error) log entry … '…'` (JAX), `Test NCCL failure common.cu:1005 '…'` (nccl-tests).
 
 Traps: `Last error:` may be followed by an empty line, may share its line with the text, and holds
 the last warning of the *process*, which can be older than this failure. Lines of ranks interleave:
@@ -40,7 +40,11 @@ _CLASS = re.compile(
     r"RemoteError|Timeout)(?=\s*[:)])"
 )
 _VERSION = re.compile(r"NCCL\s*version\s*(?P<version>\d+(?:\.\d+)+)")
-_LAST = re.compile(r"Last\s*error\s*:\s*(?P<text>.*)$", re.IGNORECASE)
+_LAST = re.compile(
+    r"Last\s*(?:error\s*:|NCCL\s*warning\(error\)\s*log\s*entry\s*(?:\([^)]{0,40}\))?)"
+    r"\s*(?P<text>.*)$",
+    re.IGNORECASE,
+)
 _ASYNCHRONOUS = re.compile(r"watchdog\s*thread|async\s*exception|async\s*error|WorkNCCL\(")
 _TEXT_CLASSES: tuple[tuple[NcclClass, re.Pattern[str]], ...] = (
     (NcclClass.CUDA, re.compile(r"unhandled\s*cuda\s*error|UNHANDLED_CUDA", re.IGNORECASE)),
@@ -88,6 +92,7 @@ class NcclErrorParser:
         "ncclInvalidArgument",
         "ncclRemoteError",
         "Last error:",
+        "Last NCCL warning",
     )
     AFTER: ClassVar[int] = 8
     SAMPLED: ClassVar[bool] = False

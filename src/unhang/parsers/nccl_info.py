@@ -42,9 +42,10 @@ from unhang.sources.line import Line
 _VERSION = re.compile(r"NCCL\s*version\s*:?\s*(?P<version>\d+\.\d+(?:\.\d{1,9})*)")
 _DRIVER = re.compile(r"cudaDriverVersion\s*(?P<major>\d{1,3})0(?P<minor>\d)0\b")
 _BOOTSTRAP = re.compile(
-    r"(?:Bootstrap|NET/Socket)\s*:\s*Using\s*(?:\[\d+\])?(?P<name>[^\s:<]+):(?P<address>[^\s<]+)"
+    r"(?:Bootstrap|NET/Socket|NET)\s*:\s*Using\s*(?:interface\s*)?(?:\[\d{1,3}\])?"
+    r"(?P<name>[^\s:<]{1,64}):(?P<address>[^\s<]{1,128})"
 )
-_NETWORK = re.compile(r"Using\s*network\s*(?P<name>[A-Za-z][\w /.\-]{0,60})")
+_NETWORK = re.compile(r"Using\s*(?:internal\s*)?[nN]etwork\s*(?P<name>[A-Za-z][\w /.\-]{0,60})")
 _HCAS = re.compile(r"NET/IB\s*:\s*Using\s*(?P<list>\[\d+\].{0,300}?)(?:;|$)")
 _NO_DEVICE = re.compile(r"NET/(?:IB|OFI)\s*:?\s*No\s*(?:device|eligible)")
 _CHANNEL = re.compile(
@@ -83,6 +84,8 @@ class NcclInfoParser:
         "NCCL version",
         "cudaDriverVersion",
         "INFO Bootstrap",
+        "Using interface",
+        "Using internal Network",
         "NET/Socket : Using",
         "NET/IB : Using",
         ": No device found",

@@ -17,7 +17,19 @@ from unhang.rules.crash.node_lost import RULE as CRA004
 from unhang.rules.crash.process_crashed import RULE as CRA003
 from unhang.rules.crash.rank_raised import RULE as CRA001
 from unhang.rules.crash.shared_memory import RULE as CRA006
+from unhang.rules.desync.bars_out_of_step import RULE as DSY011
 from unhang.rules.desync.calls_differ import RULE as DSY001
+from unhang.rules.desync.data_sizes_differ import RULE as DSY003
+from unhang.rules.desync.fingerprint_sizes_differ import RULE as DSY005
+from unhang.rules.desync.fingerprints_differ import RULE as DSY004
+from unhang.rules.desync.groups_in_a_circle import RULE as DSY010
+from unhang.rules.desync.lone_waiter import RULE as DSY012
+from unhang.rules.desync.models_differ import RULE as DSY008
+from unhang.rules.desync.module_order_changed import RULE as DSY009
+from unhang.rules.desync.parameter_sizes_differ import RULE as DSY002
+from unhang.rules.desync.passed_alone import RULE as DSY006
+from unhang.rules.desync.same_place_again import RULE as DSY013
+from unhang.rules.desync.transport_sizes_differ import RULE as DSY007
 from unhang.rules.device.arithmetic_trap import RULE as DEV010
 from unhang.rules.device.build_does_not_fit import RULE as DEV009
 from unhang.rules.device.device_guessed import RULE as DEV006
@@ -29,6 +41,14 @@ from unhang.rules.device.kernel_xid import RULE as DEV001
 from unhang.rules.device.known_bug import RULE as DEV011
 from unhang.rules.device.out_of_memory import RULE as DEV004
 from unhang.rules.device.versions_differ import RULE as DEV008
+from unhang.rules.locate.host_ran_ahead import RULE as LOC007
+from unhang.rules.locate.nothing_completed import RULE as LOC006
+from unhang.rules.locate.owner_of_id_late import RULE as LOC003
+from unhang.rules.locate.rank_behind import RULE as LOC001
+from unhang.rules.locate.rank_reported_missing import RULE as LOC002
+from unhang.rules.locate.told_of_the_timeout import RULE as LOC004
+from unhang.rules.locate.watchdog_stuck import RULE as LOC005
+from unhang.rules.network.bootstrap_interface import RULE as NET015
 from unhang.rules.network.bootstrap_members import RULE as NET013
 from unhang.rules.network.completion_error import RULE as NET005
 from unhang.rules.network.fabric_provider import RULE as NET004
@@ -76,6 +96,25 @@ RULES: tuple[Rule, ...] = (
     DEV010,
     DEV011,
     DSY001,
+    DSY002,
+    DSY003,
+    DSY004,
+    DSY005,
+    DSY006,
+    DSY007,
+    DSY008,
+    DSY009,
+    DSY010,
+    DSY011,
+    DSY012,
+    DSY013,
+    LOC001,
+    LOC002,
+    LOC003,
+    LOC004,
+    LOC005,
+    LOC006,
+    LOC007,
     NET001,
     NET002,
     NET003,
@@ -90,6 +129,7 @@ RULES: tuple[Rule, ...] = (
     NET012,
     NET013,
     NET014,
+    NET015,
     SLO001,
     SLO002,
     SLO003,

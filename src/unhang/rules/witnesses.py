@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from unhang.model.events import NcclFailure, NcclReason
+from unhang.model.events import CommunicatorStage, NcclFailure, NcclReason
 from unhang.model.events.base import Seen
 from unhang.model.finding import Strength
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.incident import Failure, Incident, Manner
-from unhang.model.provenance import Message, Provenance
+from unhang.model.provenance import Message, Origin, Provenance
 from unhang.rules import order
 
 S = TypeVar("S", bound=Seen)
@@ -52,13 +52,25 @@ def rank_of(incident: Incident, event: Seen) -> Rank | None:
         return origin.rank
     if origin.pid is None:
         return None
-    owners = [
+    owners = {
         facts.rank
         for facts in incident.roster.values()
         if origin.pid in facts.pids
         and (None in (origin.host, facts.host) or facts.host == origin.host)
-    ]
-    return owners[0] if len(owners) == 1 else None
+    }
+    owners |= _members(incident, origin)
+    return next(iter(owners)) if len(owners) == 1 else None
+
+
+def _members(incident: Incident, origin: Origin) -> set[Rank]:
+    """Ranks of a process in the communicator of the world, whose numbers are the global ones."""
+    return {
+        Rank(stage.comm_rank)
+        for stage in incident.all(CommunicatorStage)
+        if stage.comm_rank is not None
+        and stage.size == incident.world.size
+        and (stage.origin.host, stage.origin.pid) == (origin.host, origin.pid)
+    }
 
 
 def ranks(incident: Incident, events: Iterable[Seen]) -> Ranks:

@@ -25,6 +25,7 @@ class CudaError(NamedTuple):
 _TEXTS: tuple[tuple[DeviceProblem, tuple[str, ...]], ...] = (
     (_P.OUT_OF_MEMORY, ("out of memory", "MemoryAllocation", "RESOURCE_EXHAUSTED")),
     (_P.ILLEGAL_ACCESS, ("illegal memory access", "IllegalAddress", "ILLEGAL_ADDRESS")),
+    (_P.ILLEGAL_ACCESS, ("Memory access fault by GPU",)),
     (_P.ILLEGAL_ACCESS, ("misaligned address", "MisalignedAddress", "MISALIGNED_ADDRESS")),
     (_P.ILLEGAL_ACCESS, ("illegal instruction was encountered", "IllegalInstruction")),
     (_P.ILLEGAL_ACCESS, ("operation not supported on global/shared address space",)),
@@ -34,6 +35,8 @@ _TEXTS: tuple[tuple[DeviceProblem, tuple[str, ...]], ...] = (
     (_P.NVLINK, ("uncorrectable NVLink", "NvlinkUncorrectable", "NVLINK_UNCORRECTABLE")),
     (_P.NVLINK, ("peer GPU memory over nvlink", "CUDA_ERROR_CONTAINED", "cudaErrorContained")),
     (_P.FELL_OFF, ("fallen off the bus", "GPU is lost", "GPU_IS_LOST", "GPU requires reset")),
+    (_P.FELL_OFF, ("determine the device handle",)),
+    (_P.LAUNCH_FAILURE, ("HW Exception by GPU",)),
     (_P.LAUNCH_FAILURE, ("unspecified launch failure", "LaunchFailure", "LAUNCH_FAILED")),
     (_P.LAUNCH_FAILURE, ("launch timed out and was terminated", "LaunchTimeout")),
     (_P.FABRIC, ("system not yet initialized", "SystemNotReady", "SYSTEM_NOT_READY")),

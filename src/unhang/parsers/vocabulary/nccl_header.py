@@ -3,6 +3,7 @@
 Reads::
 
     node1:4711:4790 [2] NCCL INFO Channel 00 : 0[0] -> 1[1] via P2P/IPC
+    node1:4711:4790 [2] create_nccl_ofi_component:459 NCCL WARN text
     [2026-02-21 01:31:45] node1:4711:4790 [2] misc/socket.cc:71 (socketProgress) NCCL WARN text
     include/socket.h:344 WARN text
     pynccl: NCCL WARN text
@@ -24,11 +25,12 @@ _MARK = re.compile(r"NCCL\s*(?P<level>WARN|INFO|TRACE|ABORT|CALL|ERROR)\b[ \t]?"
 _OLD_MARK = re.compile(r"(?<=\d)\s(?P<level>WARN)\s")
 _HEAD = re.compile(
     r"(?:(?P<host>[A-Za-z0-9_][\w.\-]{0,128}):(?P<pid>\d{1,10}):(?P<tid>\d{1,10})\s*)?"
-    r"(?:\[(?P<device>-?\d{1,4})\]\s*)?"
-    r"(?:(?P<file>[\w./+\-]{1,128}\.(?:cc|cu|cpp|h|c|hpp)):(?P<line>\d{1,6})\s*"
-    r"(?:\((?P<function>\w{1,64})\)\s*)?)?$"
+    r"(?:\[(?P<device>-?\d{1,12})\]\s*)?"
+    r"(?:(?P<file>[\w./+\-]{1,128}\.(?:cc|cu|cpp|h|c|hpp)(?::\d{1,6})?|[a-z_]\w{2,64}:\d{1,6})\s*"
+    r"(?:\(\w{1,64}\)\s*)?)?$"
 )
 _HEAD_LIMIT = 320
+_MOST_DEVICES = 1_024
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +87,16 @@ def _head(text: str, end: int) -> NcclText:
         host=None if glued else match["host"],
         pid=_number(match["pid"]),
         thread=_number(match["tid"]),
-        device=_number(match["device"]),
+        device=_device(match["device"]),
         file=match["file"],
         start=start,
     )
+
+
+def _device(text: str | None) -> int | None:
+    """A device index; threads that have none print uninitialised memory."""
+    number = _number(text)
+    return number if number is None or 0 <= number < _MOST_DEVICES else None
 
 
 def _number(text: str | None) -> int | None:

@@ -40,6 +40,10 @@ NOISE = pattern(
     r"kernel\.numa_balancing",
     r"Invalid NCCL_DEBUG",
     r"MSCCL",
+    r"driver shutting down",
+    r"Failed to find CUDA library",
+    r"Only EFA provider is supported",
+    r"Couldn't find any optimal provider",
     r"is deprecated",
 )
 """Printed in healthy jobs, or left behind by a fall-back that worked."""
@@ -122,6 +126,8 @@ TEXTS: tuple[tuple[NcclReason, re.Pattern[str]], ...] = (
         _R.SIZE_MISMATCH,
         pattern(
             r"collective mismatch error",
+            r"Mismatched collective detected",
+            r"receiving \d+ bytes instead of",
             r"NET/(?:Socket|IB) ?:.{0,80}message truncated",
             r"posted incorrect receive info",
             r"incorrect receive size",

@@ -9,8 +9,8 @@ The rank on the failing GPU raises or hangs in the driver, and every collective 
 machines with NVSwitch all GPUs answer 802 until the fabric manager runs, in the driver's version.
 
 ## When it stays quiet
-An NVLink error or an access to a peer's memory that fails after a peer was killed is its echo: a
-hint, as everything after a stop.
+An NVLink error, or an access to a peer's memory that fails, is also what a killed peer leaves
+behind: alone it is a hint, as everything after a stop.
 
 ## How to confirm
 `nvidia-smi -q -d ECC`, `dmesg -T | grep -i xid`, `systemctl status nvidia-fabricmanager`,
@@ -61,7 +61,7 @@ def check(incident: Incident) -> Iterator[Finding]:
     elif multicast:
         yield _finding(incident, multicast, Strength.SUPPORTS, "fabric")
     elif link:
-        yield _finding(incident, link, Strength.SUPPORTS, "link")
+        yield _finding(incident, link, Strength.HINTS, "link")
 
 
 def _told(
@@ -74,6 +74,8 @@ def _told(
 def _finding(incident: Incident, found: Sequence[_Told], sure: Strength, kind: str) -> Finding:
     first = found[0]
     against = None if kind == "broken" else witnesses.rival(incident, first)
+    if kind == "link" and against is None:
+        against = Message(key="DEV002.against_peer")
     culprits = witnesses.minority(incident, found)
     text = first.message if isinstance(first, DeviceFault) else first.detail
     return Finding(

@@ -30,7 +30,6 @@ NCCL documentation, `NCCL_SOCKET_IFNAME`; `src/misc/socket.cc` (retries and thei
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from unhang.model.causes import Cause
@@ -40,13 +39,11 @@ from unhang.model.incident import Incident
 from unhang.model.provenance import Message
 from unhang.model.rule import Fact, Rule, Status
 from unhang.rules import witnesses
+from unhang.rules.network.addresses import leads_nowhere
 from unhang.rules.network.echoes import ECHOES_OF_A_BROKEN_SETUP
 
 _DROPPED = frozenset({NcclReason.CONNECT_TIMED_OUT, NcclReason.NO_ROUTE})
-_PRIVATE_TO_ONE_HOST = re.compile(
-    r"^(?:lo\d*|docker\d*|br-\w+|virbr\d+|veth\w*|cni\d+|flannel\S*|tun\d+|tunl\d+|ip6tnl\d+|"
-    r"gre\d+|sit\d+|dummy\d+|podman\d+|127\.\S+|169\.254\.\S+|fe80:\S*|::1)$"
-)
+_REFUSED = frozenset({NcclReason.CONNECT_REFUSED, NcclReason.CONNECT_ABORTED})
 _NCCL_INFO = Collect(
     what=Message(key="collect.nccl_info.what"),
     how=Message(key="collect.nccl_info.how"),
@@ -56,7 +53,7 @@ _NCCL_INFO = Collect(
 
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the connections that failed."""
-    failed = witnesses.nccl(incident, *_DROPPED, NcclReason.CONNECT_REFUSED)
+    failed = witnesses.nccl(incident, *_DROPPED, *_REFUSED)
     if not failed:
         return
     first = next((e for e in failed if e.reason in _DROPPED), failed[0])
@@ -93,11 +90,11 @@ def _strength(first: NcclFailure, wrong: str | None) -> Strength:
 def _private_address(incident: Incident, failed: Sequence[NcclFailure]) -> str | None:
     """An address or interface in use that other hosts cannot reach."""
     for event in failed:
-        if event.peer is not None and _PRIVATE_TO_ONE_HOST.match(event.peer):
+        if event.peer is not None and leads_nowhere(event.peer):
             return event.peer
     used = [u for u in incident.all(InterfaceUsed) if u.library == "nccl"]
     for interface in used if len(witnesses.hosts(used)) > 1 else ():
-        if _PRIVATE_TO_ONE_HOST.match(interface.interface):
+        if leads_nowhere(interface.interface):
             return interface.interface
     return None
 

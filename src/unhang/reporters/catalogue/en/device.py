@@ -14,6 +14,9 @@ SENTENCES: dict[str, str] = {
     "DEV002.why_fabric": (
         "GPUs behind NVSwitch cannot be used until the fabric manager has set up the switches."
     ),
+    "DEV002.against_peer": (
+        "CUDA says the same when the process on the other side of the link was killed."
+    ),
     "DEV003.claim": "a GPU kernel failed on {ranks:ranks}: {text}",
     "DEV003.claim_nobody": "a GPU kernel failed: {text}",
     "DEV003.why": (

@@ -105,4 +105,6 @@ SENTENCES: dict[str, str] = {
     "NET014.claim": "{absent:ranks} never started the communicator that {started:ranks} wait for",
     "NET014.why": "A communicator is made by all its ranks together; the others wait in NCCL.",
     "NET014.against_silent": "Of other missing ranks nothing was seen at all.",
+    "NET015.claim": "{hosts} bootstraps NCCL over {interface}, which other hosts cannot reach",
+    "NET015.why": "Not one collective was finished: the connections between hosts never worked.",
 }

@@ -1,0 +1,82 @@
+"""A host bootstraps NCCL over an interface that no other host can reach.
+
+## What it finds
+`Bootstrap : Using …` with loopback, a container's bridge, a tunnel or a link-local address on one
+of several hosts, while not one collective was ever finished.
+
+## Why it hangs
+NCCL takes the first interface that it likes. On hosts with Docker, virtual machines or VPNs that
+may be one that exists on every host and leads nowhere. The peers connect to an address of their
+own machine, or to nothing, and wait.
+
+## When it stays quiet
+On a single host, and when a collective of the job was finished: then the connections work.
+
+## How to confirm
+`NCCL_DEBUG=INFO`: the line `Bootstrap : Using` of every host must show one subnet.
+
+## What to do
+`NCCL_SOCKET_IFNAME` to the interface between the hosts, or `NCCL_SOCKET_IFNAME=^lo,docker,virbr`.
+
+## References
+NCCL documentation, `NCCL_SOCKET_IFNAME`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unhang.model.causes import Cause
+from unhang.model.events import InterfaceUsed, Progress
+from unhang.model.finding import Finding, Strength
+from unhang.model.incident import Incident
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+from unhang.rules import witnesses
+from unhang.rules.network.addresses import leads_nowhere
+from unhang.rules.network.echoes import ECHOES_OF_A_BROKEN_SETUP
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one finding for all hosts with such an interface."""
+    used = [u for u in incident.all(InterfaceUsed) if u.library == "nccl"]
+    private = [u for u in used if leads_nowhere(u.interface) or leads_nowhere(u.address or "")]
+    if not private or len(witnesses.hosts(used)) < 2 or _worked(incident):
+        return
+    first = private[0]
+    against = witnesses.rival(incident, first, after_timeout=False)
+    stuck = len(incident.calls) > 0
+    yield Finding(
+        rule=RULE.code,
+        cause=Cause.NET_INTERFACE,
+        strength=witnesses.weaker(Strength.SUPPORTS if stuck else Strength.HINTS, against),
+        claim=Message(
+            key="NET015.claim",
+            values={"hosts": witnesses.hosts(private), "interface": first.interface},
+        ),
+        why=Message(key="NET015.why"),
+        against=against,
+        culprit_hosts=witnesses.minority_hosts(incident, private),
+        explains=ECHOES_OF_A_BROKEN_SETUP,
+        at=first.at,
+        evidence=witnesses.evidence(private),
+    )
+
+
+def _worked(incident: Incident) -> bool:
+    """Whether a collective was finished, or steps were made."""
+    joins = [j for call in incident.calls for j in call.joins.values()]
+    completed = any(j.completed is not None and j.completed >= 1 for j in joins)
+    later = any(call.seq is not None and call.seq > 1 for call in incident.calls)
+    return completed or later or any(p.done > 1 for p in incident.all(Progress))
+
+
+RULE = Rule(
+    code="NET015",
+    name="bootstrap-over-private-interface",
+    cause=Cause.NET_INTERFACE,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.NCCL_INFO}),
+    check=check,
+)
