@@ -6,6 +6,7 @@ Reads::
     `Trainer.fit` stopped: `max_epochs=10` reached.
     {'train_runtime': 812.4, 'train_samples_per_second': …}
     Job 'raysubmit_x' succeeded
+    [default] worker group successfully finished. Waiting 300 seconds for other agents to finish.
     nohup: ignoring input
 
 Traps: "Training complete" is the end of one rank's loop, not of the job: ranks that are still in
@@ -30,6 +31,7 @@ _WHOLE_JOB = re.compile(
     r"(?: successfully|\s*[.!]?\s*$)|"
     r"[Pp]rocess finished with exit code 0\b|[Jj]ob exited with (?:exit )?code 0\b|"
     r"[Tt]raining (?:completed|finished) successfully|"
+    r"\] worker group successfully finished|"
     r"# Out of bounds values : 0 OK"
 )
 _STEP = re.compile(
@@ -40,10 +42,9 @@ _STEP = re.compile(
 _BANNER = re.compile(
     r"nohup: ignoring input|"
     r"Setting OMP_NUM_THREADS environment variable for each process|"
-    r"\[launch\.py:\d+:main\] (?:WORLD INFO DICT|dist_world_size=)|"
-    r"\[runner\.py:\d+:main\] cmd = |"
+    r"WORLD INFO DICT: \{|\bdist_world_size=\d|\bcmd = \S{1,200} -u -m deepspeed\.launcher|"
     r"STARTING TIMING RUN AT|"
-    r"INFO:root:called-params |"
+    r"\bcalled-params \S|"
     r"srun: job \d+ (?:queued and waiting|has been allocated)|"
     r"The following values were not passed to `accelerate launch`"
 )
@@ -74,6 +75,7 @@ class EndingsParser(LineParser):
         "completed successfully",
         "finished successfully",
         "succeeded",
+        "successfully finished",
         "exit code 0",
         "exited with code 0",
         "exits successfully",
@@ -85,7 +87,7 @@ class EndingsParser(LineParser):
         "Setting OMP_NUM_THREADS",
         "WORLD INFO DICT",
         "dist_world_size=",
-        "main] cmd = ",
+        "deepspeed.launcher",
         "TIMING RUN",
         "called-params",
         "srun: job ",
