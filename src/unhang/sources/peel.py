@@ -240,14 +240,15 @@ def continuation(begun: str, line: str) -> str | None:
         return None
     if peeled.origin == NOBODY and peeled.at is None:
         return line.strip()
-    if peeled.origin != _peel_one(begun, NOBODY, None).origin:
+    speaker = _peel_one(begun, NOBODY, None)
+    if peeled.origin not in {speaker.origin, speaker.shared_origin}:
         return None
     return line[peeled.position :].strip()
 
 
 _STARTS = re.compile(
     r"\s*(?:\[|Traceback \(most|terminate called|frame #\d|Exception raised from|#\d+ |\t? ?- |"
-    r"[\w.-]+:\d+:\d+ \[|\w+(?:Error|Exception)\b|Watchdog caught|WorkNCCL\(.*WorkNCCL|PG status:"
+    r"[\w.-]+:\d+:\d+ \[|\w+(?:Error|Exception)\b|Watchdog caught|WorkNCCL\(.*WorkNCCL"
     r"|File \"|={4}|-{4}|Root Cause|Failures:|Fatal Python|Thread 0x|srun:|slurmstepd:|\d{1,3}%\|)"
 )
 """Messages that never continue another."""

@@ -24,14 +24,17 @@ _SHAPES: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = tuple(
     for begin, end in (
         (
             r"collective\s*operation\s*timeout|\bWork(?:NCCL|HCCL|XCCL|MCCL|Gloo|UCC)\(",
-            r"milliseconds|timed\s*out\s*in|raised\s*the\s*following|Timeout\(ms\)=\d+\)(?=\S)",
+            r"milliseconds|timed\s*out\s*in|raised\s*the\s*following",
         ),
         (
             r"detected\s*by\s*watchdog\s*at\s*work|at\s*NCCL\s*work:|PG\s*status:"
             r"|Last\s*enqueued\s*NCCL\s*work",
             r"last\s*completed\s*(?:NCCL\s*)?work:\s*-?\d+",
         ),
-        (r"Detected\s*mismatch\s*between\s*collectives", r"\)\)+\.?\s*$|aspects:\s*\S"),
+        (
+            r"Detected\s*mismatch\s*between\s*collectives",
+            r"aspects:\s*\S|(?:inconsistent\s*coll|but\s*Rank).*\)\)\.?\s*$",
+        ),
         (r"is\s*setting\s*up\s*NCCL\s*communicator", r"got\s*error:?\s*\S{3}"),
         (r"Got\s*completion\s*from\s*peer", r"vendor\s*err\s*\d+"),
         (r"but\s*didn't\b|joined\s*but\b", r"collective\s*#\d+"),
@@ -46,31 +49,35 @@ _SHAPES: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = tuple(
 )
 """How a message begins, and what must have come before it is whole."""
 
-_SENTENCES = (
-    "Watchdog caught collective operation timeout: WorkNCCL(",
-    "Some NCCL operations have failed or timed out. Due to the asynchronous nature of CUDA "
-    "kernels, subsequent GPU operations might run on corrupted/incomplete data.",
-    "To avoid data inconsistency, we are taking the entire process down.",
-    "failure detected by watchdog at work sequence id: ",
-    "Exception (either an error or timeout) detected by watchdog at work: ",
-    "Timeout at NCCL work: ",
-    "Process group watchdog thread terminated with exception: ",
-    "NCCL watchdog thread terminated with exception: ",
-    "Observed flight recorder dump signal from another rank via TCPStore.",
-    "First PG on this rank to signal dumping.",
-    "Received a dump signal due to a collective timeout from ",
-    "ProcessGroupNCCL's watchdog got stuck for ",
-    "Detected mismatch between collectives on ranks. Rank ",
-    "Stack trace of the failed collective",
-    'Failed to check the "should dump" flag on TCPStore',
-    "Heartbeat monitor timed out! Process will be terminated after dumping debug info.",
+_SENTENCES = tuple(
+    "".join(sentence.split())
+    for sentence in (
+        "Watchdog caught collective operation timeout: WorkNCCL(",
+        "Some NCCL operations have failed or timed out. Due to the asynchronous nature of CUDA "
+        "kernels, subsequent GPU operations might run on corrupted/incomplete data.",
+        "To avoid data inconsistency, we are taking the entire process down.",
+        "failure detected by watchdog at work sequence id: ",
+        "Exception (either an error or timeout) detected by watchdog at work: ",
+        "Timeout at NCCL work: ",
+        "Process group watchdog thread terminated with exception: ",
+        "NCCL watchdog thread terminated with exception: ",
+        "Observed flight recorder dump signal from another rank via TCPStore.",
+        "First PG on this rank to signal dumping.",
+        "Received a dump signal due to a collective timeout from ",
+        "ProcessGroupNCCL's watchdog got stuck for ",
+        "Detected mismatch between collectives on ranks. Rank ",
+        "Stack trace of the failed collective",
+        'Failed to check the "should dump" flag on TCPStore',
+        "Heartbeat monitor timed out! Process will be terminated after dumping debug info.",
+    )
 )
-"""Beginnings that may themselves be cut."""
-_SHORTEST_CUT = 5
+"""Beginnings that may themselves be cut, without blanks: those at a cut are lost."""
+_SHORTEST_CUT = 4
 _CUT_HEADER = re.compile(
     r"\[(?:rank\d{0,6}|PG (?:ID|GUID|\d)[^\]]{0,60}"
     r"|[EWIF]\d{3,4} [\d:]{0,8}(?:\.\d{0,9})?(?: [\w./-]{0,60}(?::\d{0,6})?)?"
     r"|[EWIF] [A-Z]\w{2,40}\.?\w{0,3}(?::\d{0,6})?)$"
+    r"|(?:\[PG [^\]]{1,80}|\[Rank \d{1,6}|\.cpp:\d{1,6})\]$"
 )
 _STATUS = re.compile(r"last\s*completed\s*(?:NCCL\s*)?work:\s*-?\d+$")
 _ONLY_DIGITS = re.compile(r"\d{1,12}\.?$")
@@ -79,7 +86,7 @@ _MORE = re.compile(
     r"|pinned_memory|Tensor(?:Dtypes|DeviceTypes)|^\s*\d{1,12}\.?\s*$"
 )
 """Words that only occur inside such messages."""
-_BOUNDARY = re.compile(r"(?:\] |: )\s?")
+_BOUNDARY = re.compile(r"\] |: ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +136,9 @@ def _continues(held: list[Unit], unit: Unit) -> bool:
     if len(begun) > _MOST_CHARACTERS:
         return False
     rest = continuation(held[0].text, unit.text)
-    return rest is not None and (unfinished(begun) or _ONLY_DIGITS.match(rest) is not None)
+    if rest is None or not _goes_on(begun, rest):
+        return False
+    return unfinished(begun) or _ONLY_DIGITS.match(rest) is not None
 
 
 def _release(held: list[Unit]) -> Iterator[Unit]:
@@ -176,9 +185,32 @@ def unfinished(text: str) -> bool:
 
 def _cut_sentence(tail: str) -> bool:
     """Whether `tail` ends with a proper beginning of a known sentence."""
-    ends = [match.end() for match in _BOUNDARY.finditer(tail)]
     return any(
-        len(part) >= _SHORTEST_CUT and sentence.startswith(part) and sentence.rstrip() != part
-        for part in {tail[end:].strip() for end in ends[-3:]}
+        sentence.startswith(part) and sentence != part
+        for part in _last_parts(tail)
         for sentence in _SENTENCES
     )
+
+
+def _goes_on(begun: str, rest: str) -> bool:
+    """Whether `rest` is what the sentence cut at the end of `begun` goes on with, if one is."""
+    tail = begun[-_TAIL:].rstrip()
+    if not _cut_sentence(tail):
+        return True
+    more = "".join(rest.split())
+    return any(
+        (part + more).startswith(sentence) or sentence.startswith(part + more)
+        for part in _last_parts(tail)
+        for sentence in _SENTENCES
+        if sentence.startswith(part)
+    )
+
+
+def _last_parts(tail: str) -> set[str]:
+    """What stands behind the last brackets and colons, without blanks."""
+    parts = set()
+    for boundary in list(_BOUNDARY.finditer(tail))[-4:]:
+        part = "".join(tail[boundary.end() :].split())
+        if part and (len(part) >= _SHORTEST_CUT or boundary[0].startswith("]")):
+            parts.add(part)
+    return parts

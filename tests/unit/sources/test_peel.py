@@ -191,7 +191,7 @@ def test_blanks_behind_a_header_are_the_messages() -> None:
 _UTC = datetime.timezone.utc
 
 
-def _seconds(year: int, month: int, day: int, hour: int, minute: int, second: int) -> float:
+def _seconds(year: int, month: int, day: int, hour: int, minute: int, second: int) -> float:  # noqa: PLR0917
     return datetime.datetime(year, month, day, hour, minute, second, tzinfo=_UTC).timestamp()
 
 
@@ -206,7 +206,7 @@ def _seconds(year: int, month: int, day: int, hour: int, minute: int, second: in
         ("[06/02/26 11:17:52] x", Clock.LOCAL, _seconds(2026, 6, 2, 11, 17, 52)),
         ("23/02/2026 11:17:52 x", Clock.LOCAL, _seconds(2026, 2, 23, 11, 17, 52)),
         ("[Mon Feb 23 16:24:18 2026] NVRM", Clock.LOCAL, _seconds(2026, 2, 23, 16, 24, 18)),
-        ("Mon Feb 23 16:24:18 UTC 2026", Clock.UTC, _seconds(2026, 2, 23, 16, 24, 18)),
+        ("Mon Feb 23 16:24:18 UTC 2026 x", Clock.UTC, _seconds(2026, 2, 23, 16, 24, 18)),
         ("11:17:52 x", Clock.TIME_OF_DAY, 11 * 3600 + 17 * 60 + 52.0),
         ("[523602.980286] Out of memory", Clock.UPTIME, 523602.980286),
         ("[1794407135.546337] [h:117  :0] UCX", Clock.UTC, 1794407135.546337),
