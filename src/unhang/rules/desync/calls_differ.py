@@ -1,21 +1,25 @@
-"""Ranks issued different collectives under one sequence number.
+"""Ranks issued different operations under one sequence number.
 
 ## What it finds
-One call (same group, same sequence number) in which ranks name different operations or sizes.
+One call (same group, same sequence number) in which ranks name different operations.
 
 ## Why it hangs
-A collective completes only when every rank of its process group issues the same operation with
-matching sizes. Different operations at one sequence number never meet.
+A collective completes only when every rank of its process group issues the same operation.
+Different operations at one sequence number never meet: the ranks took different branches, or one
+of them skipped or repeated a collective before.
 
 ## When it stays quiet
-When the group of the lines is unknown and several groups may share the sequence number, or when
-only one rank was seen.
+When the group of the lines is unknown and several groups may share the number. Point-to-point
+operations (SEND, RECV, COALESCED) differ by design and are not compared. It is weaker when a rank
+had failed, and a hint when the job had been stopped, before.
 
 ## How to confirm
-Run with `TORCH_DISTRIBUTED_DEBUG=DETAIL`: the first mismatch is printed with both sides.
+Run with `TORCH_DISTRIBUTED_DEBUG=DETAIL`: the first mismatch is printed with both sides and the
+Python stack of each.
 
 ## What to do
-Find the branch that depends on the rank or on its data, and make every rank take the same one.
+Find the branch that depends on the rank or on its data (`if rank == 0:`, logging of different
+keys, an early stop on one rank), and make every rank take the same one.
 
 ## References
 `torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp`, the watchdog's message.
@@ -27,32 +31,53 @@ from collections.abc import Iterator
 
 from unhang.model.causes import Cause
 from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Incident
+from unhang.model.incident import Call, Incident
 from unhang.model.provenance import Message
 from unhang.model.rule import Fact, Rule, Status
+from unhang.rules import matching
+from unhang.rules.desync import rivals
 
 
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding per call whose ranks name different operations."""
     for call in incident.calls:
-        if len(call.ops) > 1:
-            yield Finding(
-                rule=RULE.code,
-                cause=Cause.DESYNC,
-                strength=Strength.PROVES,
-                claim=Message(
-                    key="DSY001.claim",
-                    values={"ranks": call.joined, "ops": ", ".join(sorted(call.ops))},
-                ),
-                why=Message(key="DSY001.why"),
-                call=call,
-                evidence=tuple(join.source for join in call.joins.values())[:4],
-            )
+        if call.seq is None or not matching.is_one_group(call, incident):
+            continue
+        joins = matching.collective_joins(call)
+        parted = matching.camps(joins, {j.rank: j.op for j in joins})
+        if len(parted) > 1:
+            yield _finding(incident, call, frozenset(op for op in parted if op is not None))
+
+
+def _finding(incident: Incident, call: Call, ops: frozenset[str]) -> Finding:
+    joins = matching.collective_joins(call)
+    parted = matching.camps(joins, {j.rank: j.op for j in joins})
+    first = joins[0]
+    weight = rivals.weigh(incident, first, Strength.PROVES)
+    return Finding(
+        rule=RULE.code,
+        cause=Cause.DESYNC,
+        strength=weight.strength,
+        claim=Message(
+            key="DSY001.claim",
+            values={"ranks": frozenset(j.rank for j in joins), "ops": ops, "seq": call.seq},
+        ),
+        why=Message(
+            key="DSY001.why",
+            values={"most": next(iter(parted.values())), "op": next(iter(parted))},
+        ),
+        against=weight.against,
+        culprits=matching.odd_ranks(parted),
+        explains=rivals.ECHOES,
+        at=first.at,
+        call=call,
+        evidence=tuple(j.source for j in joins)[:4],
+    )
 
 
 RULE = Rule(
     code="DSY001",
-    name="calls-differ-at-one-sequence-number",
+    name="operations-differ-at-one-sequence-number",
     cause=Cause.DESYNC,
     since="0.1.0",
     status=Status.STABLE,

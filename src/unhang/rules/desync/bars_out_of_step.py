@@ -1,0 +1,87 @@
+"""Progress of the ranks differs: they are not in the same step, or have different numbers of steps.
+
+## What it finds
+Before a time-out, training bars of one total on one stream where a later print is two or more
+steps behind an earlier one; or, where lines name their rank, ranks with different totals, or with
+last steps that lie further apart than the ranks print.
+
+## Why it hangs
+Every step has collectives. A rank with fewer batches leaves the loop, or goes on to evaluate,
+while the others wait in a step that it never takes.
+
+## When it stays quiet
+Bars of data work, evaluation and generation: ranks may rightly differ there. Steps of less than
+seconds, whose prints overtake each other; bars whose clock went back (another bar, or a launcher
+that holds lines back). Without a stuck collective.
+
+## How to confirm
+Print the number of batches on every rank before training.
+
+## What to do
+`drop_last=True`, a sampler that pads, one length for all ranks (all-reduce the minimum), the join
+context manager (`torch.distributed.algorithms.Join`), stop early on all ranks together.
+
+## References
+`torch.utils.data.distributed.DistributedSampler`; `torch.distributed.algorithms.join`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unhang.model.causes import Cause
+from unhang.model.finding import Finding, Strength
+from unhang.model.incident import Incident
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+from unhang.rules import order
+from unhang.rules.desync import rivals
+from unhang.rules.desync.pace import Apart, of_ranks, of_stream
+
+_ECHOES = frozenset({Cause.TIMEOUT_SHORT, Cause.BANDWIDTH_LOW})
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield at most one finding, of named ranks before nameless bars."""
+    first = order.first_timeout(incident)
+    if first is None:
+        return
+    apart = of_ranks(incident) or of_stream(incident, first)
+    if apart is None:
+        return
+    strength = Strength.PROVES if apart.ended_early else Strength.SUPPORTS
+    weight = rivals.weigh(incident, first, strength)
+    yield Finding(
+        rule=RULE.code,
+        cause=Cause.UNEVEN_WORK,
+        strength=weight.strength,
+        claim=_claim(apart),
+        why=Message(key="DSY011.why"),
+        against=weight.against,
+        culprits=apart.odd,
+        explains=_ECHOES,
+        at=first.at,
+        call=incident.calls[0] if incident.calls else None,
+        evidence=tuple(p.source for p in apart.states)[:4],
+    )
+
+
+def _claim(apart: Apart) -> Message:
+    if apart.totals:
+        return Message(
+            key="DSY011.claim_totals",
+            values={"least": min(apart.totals), "most": max(apart.totals)},
+        )
+    done = [p.done for p in apart.states]
+    return Message(key="DSY011.claim_steps", values={"least": min(done), "most": max(done)})
+
+
+RULE = Rule(
+    code="DSY011",
+    name="progress-differs-between-ranks",
+    cause=Cause.UNEVEN_WORK,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.PHASES}),
+    check=check,
+)

@@ -1,0 +1,65 @@
+"""Ranks issued one operation on data of different sizes under one sequence number.
+
+## What it finds
+One call (same group, number and operation) in which ranks name different numbers of elements, and
+the traffic is not gradients or parameters: metrics, features, buffers, parts of a sequence.
+
+## Why it hangs
+NCCL does not check sizes. A rank that expects more elements than the others send waits for ever,
+and so do the ranks behind it.
+
+## When it stays quiet
+Where sizes may differ (all-to-all, the parts of an all-gather, point-to-point), and where the
+lines may speak of different groups.
+
+## How to confirm
+Run with `TORCH_DISTRIBUTED_DEBUG=DETAIL`: shapes of both sides are printed, with their stacks.
+
+## What to do
+Pad to a common length, gather the lengths first, drop the last incomplete batch, or use an
+operation that allows uneven sizes.
+
+## References
+`torch.distributed.all_gather`: all tensors must have one size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unhang.model.causes import Cause
+from unhang.model.finding import Finding
+from unhang.model.incident import Incident
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+from unhang.rules.desync import rivals
+from unhang.rules.desync.sizes import find_differences
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one finding per call of the program's data with different sizes."""
+    for found in find_differences(incident, graph=False):
+        yield Finding(
+            rule=RULE.code,
+            cause=Cause.DESYNC,
+            strength=found.weight.strength,
+            claim=Message(key="DSY003.claim", values=found.values),
+            why=Message(key="DSY003.why"),
+            against=found.weight.against,
+            culprits=found.odd,
+            explains=rivals.ECHOES,
+            at=found.joins[0].at,
+            call=found.call,
+            evidence=tuple(j.source for j in found.joins)[:4],
+        )
+
+
+RULE = Rule(
+    code="DSY003",
+    name="data-sizes-differ",
+    cause=Cause.DESYNC,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.TIMEOUTS}),
+    check=check,
+)

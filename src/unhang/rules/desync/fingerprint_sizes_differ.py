@@ -1,0 +1,77 @@
+"""DETAIL mode found ranks that reduce different gradients or gather different parameters.
+
+## What it finds
+`Detected mismatch between collectives on ranks` with one operation on flat tensors of different
+sizes: gradient buckets, or parameters under ZeRO-3 and FSDP.
+
+## Why it hangs
+It would: the graph differs between ranks (a text-only batch, an expert without tokens, unused
+parameters), so they bring other buckets or fetch other modules.
+
+## When it stays quiet
+Tensors with dimensions, few elements and sizes that differ by little are data of the program:
+DSY004 tells them.
+
+## How to confirm
+Look the sizes up in the list of parameters; run the same batches on one GPU each and compare
+which modules run.
+
+## What to do
+Make every rank run the same modules in each step: a dummy image or token, all experts touched,
+`find_unused_parameters`, ZeRO-2 instead of ZeRO-3.
+
+## References
+`torch/csrc/distributed/c10d/ProcessGroupWrapper.cpp`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unhang.model.causes import Cause
+from unhang.model.finding import Finding, Strength
+from unhang.model.incident import Incident
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+from unhang.rules.desync import rivals
+from unhang.rules.desync.fingerprints import Aspect, compare
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield at most one finding for all mismatches together."""
+    found = compare(incident)
+    if found is None or found.aspect is not Aspect.PARAMETERS:
+        return
+    weight = rivals.weigh(incident, found.events[0], Strength.PROVES)
+    shapes = [side.shape for side in found.sides.values() if side.shape is not None]
+    yield Finding(
+        rule=RULE.code,
+        cause=Cause.MODEL_DIVERGENCE,
+        strength=weight.strength,
+        claim=Message(
+            key="DSY005.claim",
+            values={
+                "ranks": frozenset(found.sides),
+                "op": next(iter(found.sides.values())).op,
+                "least": min(shape[0] for shape in shapes),
+                "most": max(shape[0] for shape in shapes),
+            },
+        ),
+        why=Message(key="DSY005.why"),
+        against=weight.against,
+        culprits=found.odd,
+        explains=rivals.ECHOES | {Cause.DESYNC},
+        at=found.events[0].at,
+        evidence=tuple(e.source for e in found.events)[:4],
+    )
+
+
+RULE = Rule(
+    code="DSY005",
+    name="fingerprint-sizes-differ",
+    cause=Cause.MODEL_DIVERGENCE,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.FINGERPRINTS}),
+    check=check,
+)

@@ -1,0 +1,35 @@
+"""Which traffic is made by the model's graph: gradients and parameters, not the program's data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from unhang.model.events import GroupRef
+
+_GRADIENTS = frozenset(
+    {"ALLREDUCE", "ALLREDUCE_COALESCED", "REDUCE", "REDUCE_SCATTER", "_REDUCE_SCATTER_BASE"}
+)
+_PARAMETERS = frozenset(
+    {"_ALLGATHER_BASE", "ALLGATHER_INTO_TENSOR_COALESCED", "ALLGATHER_COALESCED"}
+)
+_ACTIVATIONS = re.compile(r"tp|tensor|cp|context|sp\b|sequence|ulysses", re.IGNORECASE)
+_SMALL = 64
+"""Fewer elements are counters, losses and flags; the smallest parameters are longer."""
+_ALIKE = 0.02
+"""Lengths of a sequence differ by less than this, sizes of buckets and parameters by more."""
+
+
+def is_graph_traffic(op: str, sizes: Iterable[int], group: GroupRef | None = None) -> bool:
+    """Whether sizes of one operation that differ show that the *graph* differs between ranks."""
+    least, most = min(sizes, default=0), max(sizes, default=0)
+    if most < _SMALL:
+        return False
+    if op in _GRADIENTS:
+        return True
+    if op not in _PARAMETERS:
+        return False
+    named = "" if group is None or group.description is None else group.description
+    if _ACTIVATIONS.search(named):
+        return False
+    return most - least > _ALIKE * most

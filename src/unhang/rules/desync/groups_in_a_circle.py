@@ -1,0 +1,100 @@
+"""Two process groups wait for each other.
+
+## What it finds
+Stuck calls of two groups, where a rank that waits in the first has not issued the second, and a
+rank that waits in the second has not issued the first.
+
+## Why it hangs
+Each group's call waits for a rank that the other group's call holds. Ranks that are members of
+several groups (tensor, pipeline, expert and data parallelism) must issue the calls of these groups
+in one order on all ranks.
+
+## When it stays quiet
+Without counters that show both sides. It is a hint only when two groups are stuck and share
+waiting ranks: one of them may merely be the other's consequence.
+
+## How to confirm
+Flight Recorder dumps of all ranks show, per group, who issued which call last.
+
+## What to do
+Issue the groups' collectives in one order on every rank; keep one communicator on one stream;
+with NCCL before 2.26 do not run two communicators of one device at a time
+(`CUDA_DEVICE_MAX_CONNECTIONS=1`, blocking launches).
+
+## References
+NCCL user guide, "Using multiple NCCL communicators concurrently".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+
+from unhang.model.causes import Cause
+from unhang.model.finding import Finding, Strength
+from unhang.model.ids import Rank, Ranks
+from unhang.model.incident import Call, Incident
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+from unhang.rules import matching
+from unhang.rules.desync import rivals
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one finding for the first pair of groups that wait for each other."""
+    named = [c for c in incident.calls if c.group is not None and c.group.guid is not None]
+    pairs = [p for p in combinations(named, 2) if not matching.are_of_one_group(*p)]
+    for one, other in pairs:
+        if _waiters(one) & other.absent and _waiters(other) & one.absent:
+            yield _finding(incident, one, other, Strength.PROVES)
+            return
+    for one, other in pairs:
+        if _waiters(one) & _waiters(other):
+            yield _finding(incident, one, other, Strength.HINTS)
+            return
+
+
+def _waiters(call: Call) -> Ranks:
+    return frozenset(rank for rank in call.joined if rank >= Rank(0))
+
+
+def _finding(incident: Incident, one: Call, other: Call, strength: Strength) -> Finding:
+    joins = [*one.joins.values(), *other.joins.values()]
+    weight = rivals.weigh(incident, joins[0], strength)
+    against = Message(key="DSY010.against_overlap") if strength is Strength.HINTS else None
+    return Finding(
+        rule=RULE.code,
+        cause=Cause.PG_DEADLOCK,
+        strength=weight.strength,
+        claim=Message(
+            key="DSY010.claim",
+            values={
+                "ranks": _waiters(one),
+                "others": _waiters(other),
+                "group": _name(one),
+                "other_group": _name(other),
+            },
+        ),
+        why=Message(key="DSY010.why"),
+        against=weight.against or against,
+        explains=rivals.ECHOES,
+        at=joins[0].at,
+        call=one,
+        evidence=tuple(j.source for j in joins)[:4],
+    )
+
+
+def _name(call: Call) -> str:
+    assert call.group is not None
+    return call.group.description or str(call.group.guid)
+
+
+RULE = Rule(
+    code="DSY010",
+    name="groups-wait-for-each-other",
+    cause=Cause.PG_DEADLOCK,
+    since="0.1.0",
+    status=Status.PREVIEW,
+    needs=frozenset({Fact.STATUS}),
+    check=check,
+)

@@ -1,0 +1,94 @@
+"""Only rank 0 waits in a gather, after the work was done and the others have left.
+
+## What it finds
+Training is complete, one single rank, rank 0, times out in a gather, and the launcher reports no
+other process.
+
+## Why it hangs
+A gather needs all ranks. Called for rank 0 only (saving a sharded model inside `if rank == 0:`),
+it waits for ranks that have finished and left.
+
+## When it stays quiet
+When any other rank waits, failed or was ended by the launcher, when work was still under way, and
+for one-element calls (barriers), where rank 0 may rightly wait for somebody else. Without the
+launcher's report it is a hint: the other ranks' logs may be missing.
+
+## How to confirm
+The stack of rank 0 stands in a save; the other processes have ended with exit code 0.
+
+## What to do
+Call the save on all ranks and let the library choose who writes (`trainer.save_model()` on every
+rank; `state_dict` outside of the branch).
+
+## References
+`torch.distributed.fsdp.FullyShardedDataParallel.state_dict_type`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unhang.model.causes import Cause
+from unhang.model.events import ClosingSignal, Finished, ProcessEnded, Progress
+from unhang.model.finding import Finding, Strength
+from unhang.model.ids import Rank
+from unhang.model.incident import Incident, Join
+from unhang.model.phases import Phase
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+from unhang.rules import order
+from unhang.rules.desync import rivals
+
+_GATHERS = frozenset({"_ALLGATHER_BASE", "ALLGATHER", "ALLGATHER_COALESCED", "GATHER"})
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield a finding when rank 0 alone waits after the end of training."""
+    waiting = {rank for call in incident.calls for rank in call.joined}
+    if waiting != {Rank(0)} or len(incident.calls) != 1:
+        return
+    call = incident.calls[0]
+    join = call.joins[Rank(0)]
+    if join.op not in _GATHERS or join.numel_in == 1 or not _is_done(incident, join):
+        return
+    if any(f.rank != Rank(0) and f.rank is not None for f in incident.failures):
+        return
+    if incident.all(ClosingSignal):
+        return
+    reported = len(incident.all(ProcessEnded)) > 0
+    weight = rivals.weigh(incident, join, Strength.SUPPORTS if reported else Strength.HINTS)
+    yield Finding(
+        rule=RULE.code,
+        cause=Cause.DESYNC,
+        strength=weight.strength,
+        claim=Message(key="DSY012.claim", values={"op": join.op}),
+        why=Message(key="DSY012.why"),
+        against=weight.against,
+        culprits=frozenset({Rank(0)}),
+        phase=Phase.SAVE,
+        explains=rivals.ECHOES,
+        at=join.at,
+        call=call,
+        evidence=(join.source,),
+    )
+
+
+def _is_done(incident: Incident, join: Join) -> bool:
+    """Whether the last thing known of the work is that it was complete."""
+    if any(order.is_before(e, join) for e in incident.all(Finished)):
+        return True
+    bars = [p for p in incident.all(Progress) if order.is_before(p, join)]
+    if not bars or bars[-1].total is None:
+        return False
+    return bars[-1].done >= bars[-1].total and bars[-1].phase in (None, Phase.TRAIN)
+
+
+RULE = Rule(
+    code="DSY012",
+    name="rank-0-gathers-alone-after-the-end",
+    cause=Cause.DESYNC,
+    since="0.1.0",
+    status=Status.PREVIEW,
+    needs=frozenset({Fact.TIMEOUTS}),
+    check=check,
+)

@@ -1,0 +1,82 @@
+"""DDP or ZeRO says that ranks run different models.
+
+## What it finds
+The framework's own checks: other parameters or shapes on another rank, parameters without a
+gradient, a parameter that is ready twice, ZeRO-3 ranks that ask for different parameters.
+
+## Why it hangs
+Gradient buckets and parameter gathers pair up in order. A rank with another graph skips or adds
+some; the check raises on one rank and the others wait, or all raise.
+
+## When it stays quiet
+Messages about the order of modules while ZeRO-3 still learns it: DSY009 weighs those. A parameter
+that is marked ready twice is usually the same mistake on every rank: it only supports.
+
+## How to confirm
+`TORCH_DISTRIBUTED_DEBUG=DETAIL` prints the names of the parameters without gradients.
+
+## What to do
+Build one model on all ranks (same seed, same configuration, same checkpoint). Let every rank use
+every parameter in each step, or set `find_unused_parameters=True`; with activation checkpointing
+use the non-reentrant kind.
+
+## References
+`torch/csrc/distributed/c10d/reducer.cpp`; `torch.nn.parallel.DistributedDataParallel`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unhang.model.causes import Cause
+from unhang.model.events import ModelDifference, ModelMismatch
+from unhang.model.finding import Finding, Strength
+from unhang.model.incident import Incident
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+from unhang.rules.desync import rivals
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one finding for the first difference that a check names."""
+    found = [
+        e for e in incident.all(ModelMismatch) if e.difference is not ModelDifference.MODULE_ORDER
+    ]
+    if not found:
+        return
+    first = found[0]
+    weight = rivals.weigh(incident, first, _strength(first.difference))
+    yield Finding(
+        rule=RULE.code,
+        cause=Cause.MODEL_DIVERGENCE,
+        strength=weight.strength,
+        claim=Message(
+            key=f"DSY008.claim_{first.difference.value}",
+            values={
+                "ranks": frozenset(e.rank for e in found if e.rank is not None),
+                "other": first.other_rank,
+            },
+        ),
+        why=Message(key="DSY008.why"),
+        against=weight.against,
+        explains=rivals.ECHOES | {Cause.DESYNC},
+        at=first.at,
+        evidence=tuple(e.source for e in found)[:4],
+    )
+
+
+def _strength(difference: ModelDifference) -> Strength:
+    if difference is ModelDifference.MARKED_TWICE:
+        return Strength.SUPPORTS
+    return Strength.PROVES
+
+
+RULE = Rule(
+    code="DSY008",
+    name="framework-reports-different-models",
+    cause=Cause.MODEL_DIVERGENCE,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.EXCEPTIONS}),
+    check=check,
+)

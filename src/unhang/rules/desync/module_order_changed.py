@@ -1,0 +1,83 @@
+"""ZeRO-3 saw modules run in another order than before, and then ranks waited in a gather.
+
+## What it finds
+DeepSpeed's `Invalidate trace cache @ step N: expected module X, but got module Y`, `tracing error`
+or `disagreement between rank0 and …` before a time-out in a parameter gather.
+
+## Why it hangs
+ZeRO-3 gathers parameters in the order in which modules run. A rank whose forward pass takes
+another branch gathers other parameters than its peers.
+
+## When it stays quiet
+Without a stuck gather: the message is routine when training and evaluation alternate. It is a hint
+when an evaluation was under way, when all ranks print it, or when a rank had failed before.
+
+## How to confirm
+Compare the sizes of the stuck gathers over the ranks; run the step's batches on ZeRO-2.
+
+## What to do
+Make every rank run the same modules in each step (a dummy image or token for batches that lack
+one, all experts touched), or use ZeRO-2.
+
+## References
+DeepSpeed, `deepspeed/runtime/zero/partitioned_param_coordinator.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unhang.model.causes import Cause
+from unhang.model.events import ModelDifference, ModelMismatch
+from unhang.model.finding import Finding, Strength
+from unhang.model.incident import Call, Incident
+from unhang.model.phases import Phase
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+from unhang.rules import order
+from unhang.rules.desync import rivals
+
+_GATHERS = frozenset({"_ALLGATHER_BASE", "ALLGATHER", "ALLGATHER_COALESCED"})
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one finding when the order changed before a gather got stuck."""
+    call = next((c for c in incident.calls if c.ops & _GATHERS and c.first is not None), None)
+    first = None if call is None else call.first
+    if call is None or first is None:
+        return
+    changed = [
+        e
+        for e in incident.all(ModelMismatch)
+        if e.difference is ModelDifference.MODULE_ORDER and order.is_before(e, first)
+    ]
+    if changed:
+        yield _finding(incident, call, changed)
+
+
+def _finding(incident: Incident, call: Call, changed: list[ModelMismatch]) -> Finding:
+    weight = rivals.weigh(incident, changed[-1], Strength.SUPPORTS)
+    if any(p.phase in (Phase.EVAL, Phase.GENERATE, Phase.SAVE) for p in incident.open_phases):
+        weight = rivals.Weight(Strength.HINTS, Message(key="DSY009.against_eval"))
+    return Finding(
+        rule=RULE.code,
+        cause=Cause.MODEL_DIVERGENCE,
+        strength=weight.strength,
+        claim=Message(key="DSY009.claim", values={"step": changed[-1].step}),
+        why=Message(key="DSY009.why"),
+        against=weight.against,
+        at=changed[-1].at,
+        call=call,
+        evidence=(changed[-1].source, *(j.source for j in call.joins.values()))[:4],
+    )
+
+
+RULE = Rule(
+    code="DSY009",
+    name="module-order-changed-before-a-gather",
+    cause=Cause.MODEL_DIVERGENCE,
+    since="0.1.0",
+    status=Status.PREVIEW,
+    needs=frozenset({Fact.TIMEOUTS}),
+    check=check,
+)

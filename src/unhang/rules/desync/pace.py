@@ -1,0 +1,122 @@
+"""How far apart the ranks' progress is at a failure, from bars and step lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from unhang.model.events import CollectiveTimeout, Progress
+from unhang.model.ids import NO_RANKS, Rank, Ranks
+from unhang.model.incident import Incident
+from unhang.model.phases import Phase
+from unhang.rules import order
+
+_RECENT = 12
+_FEWEST_STEPS = 2
+_LEAST_LAG_S = 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Apart:
+    """Ranks that are not in one step.
+
+    Attributes:
+        states: the states that show it.
+        totals: different numbers of steps, where it is these that differ.
+        odd: ranks with the fewest steps, where lines name ranks and they are the minority.
+        ended_early: a rank had finished its smaller number of steps.
+    """
+
+    states: tuple[Progress, ...]
+    totals: frozenset[int] = frozenset()
+    odd: Ranks = NO_RANKS
+    ended_early: bool = False
+
+
+def of_stream(incident: Incident, first: CollectiveTimeout) -> Apart | None:
+    """Nameless bars of one kind on one stream: later prints that are steps behind earlier ones.
+
+    Both the order of the prints and the clocks of the bars must show it: bars start at different
+    times, and launchers hold lines back.
+    """
+    bars = [
+        p
+        for p in incident.all(Progress)
+        if _is_training(p)
+        and p.elapsed_s is not None
+        and p.source.artifact == first.source.artifact
+        and order.is_before(p, first) is not False
+    ]
+    recent = bars[-_RECENT:]
+    for place, ahead in enumerate(recent):
+        for behind in recent[place + 1 :]:
+            if _is_one_kind(ahead, behind) and _lags(behind, ahead):
+                return Apart(states=(ahead, behind))
+    return None
+
+
+def _is_one_kind(one: Progress, other: Progress) -> bool:
+    return one.total is not None and (one.label, one.total) == (other.label, other.total)
+
+
+def _lags(behind: Progress, ahead: Progress) -> bool:
+    """Whether a later print is so far behind that it must be another rank's, and late."""
+    if behind.elapsed_s is None or ahead.elapsed_s is None or ahead.done <= 0:
+        return False
+    steps = ahead.done - behind.done
+    waited = behind.elapsed_s - ahead.elapsed_s
+    step_s = ahead.elapsed_s / ahead.done
+    return steps >= _FEWEST_STEPS and waited >= 0 and steps * step_s + waited >= _LEAST_LAG_S
+
+
+def of_ranks(incident: Incident) -> Apart | None:
+    """Bars that name their rank: different totals, or last steps too far apart."""
+    by_rank: dict[Rank, list[Progress]] = {}
+    for state in incident.all(Progress):
+        rank = state.origin.rank if state.rank is None else state.rank
+        if rank is not None and state.phase is Phase.TRAIN:
+            by_rank.setdefault(rank, []).append(state)
+    if len(by_rank) < 2:
+        return None
+    last = {rank: states[-1] for rank, states in by_rank.items()}
+    if len({state.label for state in last.values()}) > 1:
+        return None
+    return _by_totals(last) or _by_steps(last, max(map(_interval, by_rank.values())))
+
+
+def _by_totals(last: dict[Rank, Progress]) -> Apart | None:
+    totals = {rank: p.total for rank, p in last.items() if p.total is not None}
+    if len(set(totals.values())) < 2 or len(totals) < len(last):
+        return None
+    fewest = min(totals.values())
+    short = frozenset(rank for rank, total in totals.items() if total == fewest)
+    ended = all(last[rank].done >= fewest for rank in short)
+    return Apart(
+        states=tuple(last.values()),
+        totals=frozenset(totals.values()),
+        odd=_minority(short, last),
+        ended_early=ended,
+    )
+
+
+def _by_steps(last: dict[Rank, Progress], interval: int) -> Apart | None:
+    steps = [p.done for p in last.values()]
+    if max(steps) - min(steps) < 2 * interval + 1:
+        return None
+    behind = frozenset(rank for rank, p in last.items() if p.done == min(steps))
+    return Apart(states=tuple(last.values()), odd=_minority(behind, last))
+
+
+def _minority(ranks: Ranks, everybody: Iterable[Rank]) -> Ranks:
+    return ranks if 2 * len(ranks) < len(list(everybody)) else NO_RANKS
+
+
+def _interval(states: Sequence[Progress]) -> int:
+    """How many steps apart a rank prints."""
+    gaps = [b.done - a.done for a, b in pairwise(states) if b.done > a.done]
+    return min(gaps, default=1)
+
+
+def _is_training(state: Progress) -> bool:
+    return state.phase in (None, Phase.TRAIN)

@@ -1,0 +1,68 @@
+"""Ranks reduced different gradients, or gathered different parameters, under one number.
+
+## What it finds
+One call (same group, number and operation) of gradient or parameter traffic in which ranks name
+different numbers of elements.
+
+## Why it hangs
+Every rank must bring the same number of elements. When the graph differs between ranks (an expert
+without tokens, a text-only batch beside one with images, parameters that got no gradient), DDP
+and ZeRO-1/2 reduce buckets of different sizes, and ZeRO-3 and FSDP gather different parameters.
+
+## When it stays quiet
+Where sizes may differ (all-to-all, the parts of an all-gather, point-to-point), where they are
+data of the program (few elements, lengths that differ by little, groups of tensor or sequence
+parallelism), and where the lines may speak of different groups.
+
+## How to confirm
+Look the sizes up: a size that is a product of model dimensions names the parameter. Run the same
+batches on one GPU each and compare which parameters get gradients.
+
+## What to do
+Make every rank run the same modules in each step: a dummy image or token, all experts touched,
+`find_unused_parameters`, ZeRO-2 instead of ZeRO-3.
+
+## References
+DeepSpeed, `deepspeed/runtime/zero/partitioned_param_coordinator.py` (order of gathers).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unhang.model.causes import Cause
+from unhang.model.finding import Finding
+from unhang.model.incident import Incident
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+from unhang.rules.desync import rivals
+from unhang.rules.desync.sizes import find_differences
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one finding per call of gradients or parameters with different sizes."""
+    for found in find_differences(incident, graph=True):
+        yield Finding(
+            rule=RULE.code,
+            cause=Cause.MODEL_DIVERGENCE,
+            strength=found.weight.strength,
+            claim=Message(key="DSY002.claim", values=found.values),
+            why=Message(key="DSY002.why"),
+            against=found.weight.against,
+            culprits=found.odd,
+            explains=rivals.ECHOES | {Cause.DESYNC},
+            at=found.joins[0].at,
+            call=found.call,
+            evidence=tuple(j.source for j in found.joins)[:4],
+        )
+
+
+RULE = Rule(
+    code="DSY002",
+    name="parameter-sizes-differ",
+    cause=Cause.MODEL_DIVERGENCE,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.TIMEOUTS}),
+    check=check,
+)

@@ -1,0 +1,103 @@
+"""A rank completed collectives that another rank of its group cannot have joined.
+
+## What it finds
+Two stuck calls of one group: some ranks still wait in number n, others have completed n + 1 or
+more and wait in a later one.
+
+## Why it hangs
+A rank that waits in n cannot run n + 1 on the same stream, so nobody can complete n + 1 with it.
+Where others did, they completed something else under that number: operations or sizes differ, and
+NCCL paired what does not belong together.
+
+## When it stays quiet
+When the earlier call is rooted: the root of a broadcast rightly runs ahead. When only rank 0 is
+ahead, it may be the root of the works between. When the difference is one: the rank behind may
+have given its part and wait for another's. When the lines may speak of different groups.
+
+## How to confirm
+Run with `TORCH_DISTRIBUTED_DEBUG=DETAIL`, or compare the Flight Recorder entries of the two ranks
+from the last number that both completed.
+
+## What to do
+Compare what the rank behind did in this step with the others: its batch, its branch, its modules.
+
+## References
+`torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp`: one sequence number per group and collective.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+
+from unhang.model.causes import Cause
+from unhang.model.finding import Finding, Strength
+from unhang.model.ids import Rank, Ranks
+from unhang.model.incident import Call, Incident
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+from unhang.rules import matching
+from unhang.rules.desync import rivals
+
+_ENOUGH = 2
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one finding per pair of calls of one group that cannot both be what they seem."""
+    numbered = [c for c in incident.calls if c.seq is not None]
+    numbered.sort(key=lambda call: call.seq or 0)
+    for behind, ahead in combinations(numbered, 2):
+        if matching.are_of_one_group(behind, ahead) and _contradict(behind, ahead, incident):
+            yield _finding(incident, behind, ahead)
+            return
+
+
+def _contradict(behind: Call, ahead: Call, incident: Incident) -> bool:
+    """Whether the ranks ahead completed a work after the one that others still wait in."""
+    if not (matching.is_one_group(behind, incident) and matching.is_one_group(ahead, incident)):
+        return False
+    if behind.ops & (matching.ROOTED | matching.POINT_TO_POINT) or behind.seq is None:
+        return False
+    runners = _named(ahead) - _named(behind)
+    if not _named(behind) or not runners - {Rank(0)}:
+        return False
+    if ahead.ops & matching.POINT_TO_POINT or ahead.seq is None:
+        return False
+    return ahead.seq - behind.seq >= _ENOUGH
+
+
+def _named(call: Call) -> Ranks:
+    return frozenset(rank for rank in call.joined if rank >= Rank(0))
+
+
+def _finding(incident: Incident, behind: Call, ahead: Call) -> Finding:
+    late, early = _named(behind), _named(ahead)
+    joins = [*behind.joins.values(), *ahead.joins.values()]
+    weight = rivals.weigh(incident, joins[0], Strength.SUPPORTS)
+    return Finding(
+        rule=RULE.code,
+        cause=Cause.DESYNC,
+        strength=weight.strength,
+        claim=Message(
+            key="DSY006.claim",
+            values={"late": late, "early": early, "seq": behind.seq, "later": ahead.seq},
+        ),
+        why=Message(key="DSY006.why"),
+        against=weight.against,
+        culprits=late if len(late) <= len(early) else early,
+        explains=rivals.ECHOES,
+        at=joins[0].at,
+        call=behind,
+        evidence=tuple(j.source for j in joins)[:4],
+    )
+
+
+RULE = Rule(
+    code="DSY006",
+    name="passed-without-a-peer",
+    cause=Cause.DESYNC,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.TIMEOUTS}),
+    check=check,
+)

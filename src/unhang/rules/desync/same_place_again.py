@@ -1,0 +1,77 @@
+"""A job with a longer timeout failed again at the same collective.
+
+## What it finds
+In one log, time-outs of one rank in one operation, size and sequence number, with different
+configured limits.
+
+## Why it hangs
+Work that is merely slow gets through when it is given more time. What fails at the same number
+again waits for something that never comes: a branch, a batch or a graph that differs.
+
+## When it stays quiet
+When all time-outs have one limit, and for the first calls of a job, where transport and set-up
+fail at the same place too. It never decides alone.
+
+## How to confirm
+Run with `TORCH_DISTRIBUTED_DEBUG=DETAIL` up to that number.
+
+## What to do
+Do not raise the timeout further; find what the ranks do differently at that step.
+
+## References
+None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+
+from unhang.model.causes import Cause
+from unhang.model.events import CollectiveTimeout
+from unhang.model.finding import Finding, Strength
+from unhang.model.incident import Incident
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+
+_SET_UP = 8
+"""Numbers below this are the first calls of a job."""
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one hint for the first place that failed under two limits."""
+    seen: dict[Hashable, CollectiveTimeout] = {}
+    for event in incident.timeouts:
+        if event.seq is None or event.seq < _SET_UP or event.timeout_ms is None:
+            continue
+        place = (event.origin.rank, event.group_rank, event.seq, event.op, event.numel_in)
+        before = seen.setdefault(place, event)
+        if before.timeout_ms is not None and before.timeout_ms != event.timeout_ms:
+            yield Finding(
+                rule=RULE.code,
+                cause=Cause.DESYNC,
+                strength=Strength.HINTS,
+                claim=Message(
+                    key="DSY013.claim",
+                    values={
+                        "op": event.op,
+                        "seq": event.seq,
+                        "shorter": min(before.timeout_ms, event.timeout_ms),
+                        "longer": max(before.timeout_ms, event.timeout_ms),
+                    },
+                ),
+                why=Message(key="DSY013.why"),
+                at=before.at,
+                evidence=(before.source, event.source),
+            )
+            return
+
+
+RULE = Rule(
+    code="DSY013",
+    name="same-place-with-a-longer-timeout",
+    cause=Cause.DESYNC,
+    since="0.1.0",
+    status=Status.PREVIEW,
+    needs=frozenset({Fact.TIMEOUTS}),
+    check=check,
+)

@@ -1,0 +1,61 @@
+"""Calls in which ranks issue one operation with different sizes, and what kind of traffic it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from unhang.model.finding import Strength
+from unhang.model.ids import Rank, Ranks
+from unhang.model.incident import Call, Incident, Join
+from unhang.rules import matching
+from unhang.rules.desync import rivals
+from unhang.rules.desync.graph_traffic import is_graph_traffic
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SizeDifference:
+    """One call with different sizes.
+
+    Attributes:
+        joins: the ranks whose sizes are known.
+        graph: gradients or parameters, so the model's graph differs; else the program's data.
+        odd: the ranks outside the one largest camp, else all.
+    """
+
+    call: Call
+    joins: tuple[Join, ...]
+    sizes: Mapping[Rank, int]
+    graph: bool
+    odd: Ranks
+    weight: rivals.Weight
+
+    @property
+    def values(self) -> dict[str, object]:
+        """What the sentences of this family say."""
+        return {
+            "ranks": frozenset(self.sizes),
+            "op": self.joins[0].op,
+            "least": min(self.sizes.values()),
+            "most": max(self.sizes.values()),
+        }
+
+
+def find_differences(incident: Incident, *, graph: bool) -> Iterator[SizeDifference]:
+    """Yield the calls of one operation and several sizes, of one kind of traffic."""
+    for call in incident.calls:
+        if call.seq is None or len(call.ops) != 1 or not matching.is_one_group(call, incident):
+            continue
+        joins = tuple(j for j in matching.collective_joins(call) if matching.size_of(j) is not None)
+        sizes = {j.rank: size for j in joins if (size := matching.size_of(j)) is not None}
+        if len(set(sizes.values())) < 2:
+            continue
+        if is_graph_traffic(joins[0].op or "", sizes.values(), call.group) is graph:
+            yield SizeDifference(
+                call=call,
+                joins=joins,
+                sizes=sizes,
+                graph=graph,
+                odd=matching.odd_ranks(matching.camps(joins, sizes)),
+                weight=rivals.weigh(incident, joins[0], Strength.PROVES),
+            )

@@ -1,0 +1,76 @@
+"""Gloo or NCCL received more bytes than the rank expected.
+
+## What it finds
+Gloo's `op.preamble.length <= op.nbytes`, and NCCL's `collective mismatch error`.
+
+## Why it hangs
+A peer sent more than this rank asked for: the two are in different collectives, or in one
+collective with tensors of different sizes. Gloo aborts the process at once.
+
+## When it stays quiet
+It only supports when NCCL says it: different NCCL settings on the ranks (buffer sizes, number of
+channels, versions) give the same message. It is weaker when a rank had failed before.
+
+## How to confirm
+Run with `TORCH_DISTRIBUTED_DEBUG=DETAIL`. For NCCL compare the environment of all ranks too.
+
+## What to do
+Find the branch or the shape that depends on the rank. Make the environment equal on all nodes.
+
+## References
+`gloo/transport/tcp/pair.cc`; NVIDIA/nccl `src/transport/net_ib.cc` up to 2.19.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unhang.model.causes import Cause
+from unhang.model.events import GlooFault, GlooProblem, NcclFailure, NcclReason
+from unhang.model.finding import Finding, Strength
+from unhang.model.incident import Incident
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+from unhang.rules.desync import rivals
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one finding for the first message of each library."""
+    gloo = [e for e in incident.all(GlooFault) if e.problem is GlooProblem.SIZE_MISMATCH]
+    if gloo:
+        yield _finding(incident, gloo, Strength.PROVES, Message(key="DSY007.claim_gloo"))
+    nccl = [e for e in incident.all(NcclFailure) if e.reason is NcclReason.SIZE_MISMATCH]
+    if nccl:
+        yield _finding(incident, nccl, Strength.SUPPORTS, Message(key="DSY007.claim_nccl"))
+
+
+def _finding(
+    incident: Incident,
+    events: list[GlooFault] | list[NcclFailure],
+    strength: Strength,
+    claim: Message,
+) -> Finding:
+    weight = rivals.weigh(incident, events[0], strength)
+    settings = None if strength is Strength.PROVES else Message(key="DSY007.against_settings")
+    return Finding(
+        rule=RULE.code,
+        cause=Cause.DESYNC,
+        strength=weight.strength,
+        claim=claim,
+        why=Message(key="DSY007.why"),
+        against=weight.against or settings,
+        explains=rivals.ECHOES,
+        at=events[0].at,
+        evidence=tuple(e.source for e in events)[:4],
+    )
+
+
+RULE = Rule(
+    code="DSY007",
+    name="received-more-than-expected",
+    cause=Cause.DESYNC,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.GLOO, Fact.NCCL_WARNINGS}),
+    check=check,
+)

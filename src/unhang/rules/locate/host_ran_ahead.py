@@ -1,0 +1,75 @@
+"""The host went on issuing works while the device stood still in an earlier one.
+
+## What it finds
+A stuck call behind which its rank has issued many further works.
+
+## Why it hangs
+Collectives are issued asynchronously. The Python code is far past the call that hangs, so a stack
+of the process at that time shows another place.
+
+## When it stays quiet
+When only a few works are in flight, which is an ordinary queue.
+
+## How to confirm
+The Flight Recorder keeps the stack at which the stuck call was issued.
+
+## What to do
+Look at the call's own stack in the dump and not at the stack of the process.
+
+## References
+`TORCH_NCCL_TRACE_BUFFER_SIZE` (`TORCH_FR_BUFFER_SIZE` since 2.8).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unhang.model.finding import Finding, Strength
+from unhang.model.ids import Rank
+from unhang.model.incident import Incident
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+
+_QUEUE = 8
+"""Works in flight that an ordinary step keeps ahead of the device."""
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one finding for the first call that hosts ran far past."""
+    for call in incident.calls:
+        past = [
+            j
+            for j in call.joins.values()
+            if j.enqueued is not None
+            and j.completed is not None
+            and j.enqueued - j.completed > _QUEUE
+        ]
+        if past:
+            yield Finding(
+                rule=RULE.code,
+                cause=None,
+                strength=Strength.HINTS,
+                claim=Message(
+                    key="LOC007.claim",
+                    values={
+                        "ranks": frozenset(j.rank for j in past if j.rank >= Rank(0)),
+                        "count": max((j.enqueued or 0) - (j.completed or 0) for j in past),
+                    },
+                ),
+                why=Message(key="LOC007.why"),
+                at=past[0].at,
+                call=call,
+                evidence=tuple(j.source for j in past)[:4],
+            )
+            return
+
+
+RULE = Rule(
+    code="LOC007",
+    name="host-ran-ahead-of-the-device",
+    cause=None,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.STATUS}),
+    check=check,
+)

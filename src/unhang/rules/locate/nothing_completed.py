@@ -1,0 +1,66 @@
+"""Not one collective of a group ever completed: the trouble lies in set-up or transport.
+
+## What it finds
+A stuck call whose ranks all say "last completed work: -1".
+
+## Why it hangs
+The first collective of a group creates the communicator: network interfaces, peer access, shared
+memory, the right device. When nobody ever completed one, no rank is a straggler of training.
+
+## When it stays quiet
+When any rank of the group completed a work.
+
+## How to confirm
+Run with `NCCL_DEBUG=INFO` and look for `Init START` without `Init COMPLETE`, and for the interface
+and the transport in use.
+
+## What to do
+Read the findings on network, devices and start-up.
+
+## References
+`torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp`: "last completed work".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unhang.model.finding import Finding, Strength
+from unhang.model.ids import Rank
+from unhang.model.incident import Incident
+from unhang.model.phases import Phase
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one finding for each call of a group that never completed any."""
+    for call in incident.calls:
+        counted = [j for j in call.joins.values() if j.completed is not None]
+        if counted and all(j.completed == -1 for j in counted):
+            ranks = frozenset(j.rank for j in counted if j.rank >= Rank(0))
+            yield Finding(
+                rule=RULE.code,
+                cause=None,
+                strength=Strength.PROVES,
+                claim=Message(
+                    key="LOC006.claim",
+                    values={"ranks": ranks, "op": counted[0].op or "a collective"},
+                ),
+                why=Message(key="LOC006.why"),
+                phase=Phase.INIT,
+                at=counted[0].at,
+                call=call,
+                evidence=tuple(j.source for j in counted)[:4],
+            )
+
+
+RULE = Rule(
+    code="LOC006",
+    name="nothing-ever-completed",
+    cause=None,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.STATUS}),
+    check=check,
+)

@@ -1,0 +1,81 @@
+"""A rank waited in vain for what another rank publishes in the store at start-up.
+
+## What it finds
+`[n] is setting up NCCL communicator and retrieving ncclUniqueId from [m]`, or a store key of rank
+m, that timed out.
+
+## Why it hangs
+The first collective of a group begins when its rank 0 publishes an id in the store. Rank n is
+merely the first to give up; m has not come to its first collective: it loads, tokenises,
+compiles, or has died.
+
+## When it stays quiet
+When the store itself went away (the error says that the connection was closed). It is a hint when
+the rank printed in front is not the one in the text: then the text counts within a sub-group.
+
+## How to confirm
+Look at the log and the stack of rank m at that time. It is not the network: the store answered.
+
+## What to do
+Do slow work of one rank before the process group is created, or give the group a longer timeout.
+
+## References
+`torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp`, `broadcastUniqueNCCLID`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unhang.model.events import StoreFault, StoreProblem
+from unhang.model.finding import Finding, Strength
+from unhang.model.ids import Rank
+from unhang.model.incident import Incident
+from unhang.model.phases import Phase
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+
+_WAITS = frozenset({StoreProblem.UNIQUE_ID_TIMED_OUT, StoreProblem.KEY_TIMED_OUT})
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one finding for each rank that did not publish."""
+    faults = [f for f in incident.all(StoreFault) if f.problem in _WAITS]
+    owners: dict[Rank, list[StoreFault]] = {}
+    for fault in faults:
+        if fault.owner is not None and fault.owner != fault.waiter:
+            owners.setdefault(fault.owner, []).append(fault)
+    for owner, waits in owners.items():
+        yield Finding(
+            rule=RULE.code,
+            cause=None,
+            strength=Strength.HINTS if any(map(_is_sub_group, waits)) else Strength.SUPPORTS,
+            claim=Message(
+                key="LOC003.claim",
+                values={
+                    "owner": owner,
+                    "waiters": frozenset(w.waiter for w in waits if w.waiter is not None),
+                },
+            ),
+            why=Message(key="LOC003.why"),
+            culprits=frozenset({owner}),
+            phase=Phase.INIT,
+            at=waits[0].at,
+            evidence=tuple(w.source for w in waits)[:4],
+        )
+
+
+def _is_sub_group(fault: StoreFault) -> bool:
+    """The rank in the text is not the rank that prints it."""
+    return fault.origin.rank is not None and fault.origin.rank != fault.waiter
+
+
+RULE = Rule(
+    code="LOC003",
+    name="rank-did-not-publish-its-id",
+    cause=None,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.STORE}),
+    check=check,
+)

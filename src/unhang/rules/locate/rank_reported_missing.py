@@ -1,0 +1,103 @@
+"""A report of PyTorch itself names the ranks that did not come.
+
+## What it finds
+The desync report ("didn't join collective", "never joined any collectives") and monitored barriers
+("Ranks 2, 3 failed to pass").
+
+## Why it hangs
+The others wait for the ranks that are named. Why these stayed away is for the cause rules to say.
+
+## When it stays quiet
+A report that names all ranks accuses nobody. A rank that reached a monitored barrier and could not
+talk to its root knows only that the barrier failed: with two ranks the root is the missing one,
+with more it is a hint to read the root's log.
+
+## How to confirm
+Read the log of the ranks that are named, at the time of the hang.
+
+## What to do
+Read the findings that name the same ranks.
+
+## References
+`torch/csrc/distributed/c10d/TraceUtils.h`; `torch.distributed.monitored_barrier`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unhang.model.events import BarrierMissing, DesyncReported
+from unhang.model.finding import Finding, Strength
+from unhang.model.ids import NO_RANKS, Rank, Ranks
+from unhang.model.incident import Incident
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one finding for the report, and one for the barrier."""
+    yield from _from_reports(incident)
+    yield from _from_barriers(incident)
+
+
+def _from_reports(incident: Incident) -> Iterator[Finding]:
+    reports = incident.all(DesyncReported)
+    absent = NO_RANKS.union(*(r.absent for r in reports))
+    joined = NO_RANKS.union(*(r.joined for r in reports))
+    if not absent or absent <= joined or _is_everybody(absent, incident):
+        return
+    telling = [r for r in reports if r.absent]
+    yield _finding(
+        telling,
+        absent - joined,
+        Strength.PROVES,
+        Message(key="LOC002.claim_report", values={"ranks": absent - joined}),
+    )
+
+
+def _from_barriers(incident: Incident) -> Iterator[Finding]:
+    barriers = incident.all(BarrierMissing)
+    direct = [b for b in barriers if b.direct]
+    if direct:
+        missing = NO_RANKS.union(*(b.missing for b in direct))
+        claim = Message(key="LOC002.claim_barrier", values={"ranks": missing})
+        yield _finding(direct, missing, Strength.PROVES, claim)
+    elif barriers:
+        roots = NO_RANKS.union(*(b.missing for b in barriers))
+        strength = Strength.PROVES if incident.world.size == len(roots) + 1 else Strength.HINTS
+        claim = Message(key="LOC002.claim_root", values={"ranks": roots})
+        yield _finding(list(barriers), roots, strength, claim)
+
+
+def _is_everybody(absent: Ranks, incident: Incident) -> bool:
+    size = incident.world.size
+    return size is not None and absent >= frozenset(Rank(r) for r in range(size))
+
+
+def _finding(
+    events: list[DesyncReported] | list[BarrierMissing],
+    ranks: Ranks,
+    strength: Strength,
+    claim: Message,
+) -> Finding:
+    return Finding(
+        rule=RULE.code,
+        cause=None,
+        strength=strength,
+        claim=claim,
+        why=Message(key="LOC002.why"),
+        culprits=ranks,
+        at=events[0].at,
+        evidence=tuple(e.source for e in events)[:4],
+    )
+
+
+RULE = Rule(
+    code="LOC002",
+    name="rank-reported-missing",
+    cause=None,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.DESYNC_REPORT, Fact.BARRIERS}),
+    check=check,
+)

@@ -1,0 +1,80 @@
+"""Some ranks were told of the time-out by others and had none of their own.
+
+## What it finds
+Ranks that dump on another rank's signal ("Observed flight recorder dump signal", "Received a dump
+signal … from rank 2") and report no time-out.
+
+## Why it hangs
+A rank that is alive and does not wait in the stuck call is where the others' call was not issued,
+or it is a member of other groups only.
+
+## When it stays quiet
+It never does more than hint: such a rank may be a bystander, or about to time out itself. The rank
+that the signal comes from raised the alarm: a victim.
+
+## How to confirm
+Look at the stack of the ranks that are named.
+
+## What to do
+Collect their Flight Recorder dumps: the signal made them write some.
+
+## References
+`torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp`, the heartbeat monitor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unhang.model.events import DumpReason, DumpSignal
+from unhang.model.finding import Finding, Strength
+from unhang.model.ids import Rank
+from unhang.model.incident import Incident
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one hint that names all such ranks."""
+    waiting = {rank for call in incident.calls for rank in call.joined}
+    alarmed = {_rank(s) for s in incident.all(DumpSignal) if s.reason is DumpReason.OWN}
+    told = [
+        s
+        for s in incident.all(DumpSignal)
+        if s.reason is not DumpReason.OWN
+        and _rank(s) is not None
+        and _rank(s) not in waiting | alarmed
+    ]
+    if not told or not (waiting or alarmed):
+        return
+    ranks = frozenset(rank for s in told if (rank := _rank(s)) is not None)
+    yield Finding(
+        rule=RULE.code,
+        cause=None,
+        strength=Strength.HINTS,
+        claim=Message(key="LOC004.claim", values={"ranks": ranks}),
+        why=Message(key="LOC004.why"),
+        culprits=ranks,
+        at=told[0].at,
+        evidence=tuple(s.source for s in told)[:4],
+    )
+
+
+def _rank(signal: DumpSignal) -> Rank | None:
+    """The global rank that dumps."""
+    if signal.origin.rank is not None:
+        return signal.origin.rank
+    if signal.group is not None and signal.group.is_default and signal.group_rank is not None:
+        return Rank(int(signal.group_rank))
+    return None
+
+
+RULE = Rule(
+    code="LOC004",
+    name="rank-told-of-the-timeout",
+    cause=None,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.TIMEOUTS}),
+    check=check,
+)

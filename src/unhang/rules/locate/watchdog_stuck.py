@@ -1,0 +1,88 @@
+"""The watchdog of a rank stood still: the process hangs in the driver or holds the GIL.
+
+## What it finds
+"watchdog got stuck", "Heartbeat monitor timed out", "Could not acquire GIL", on ranks without an
+earlier collective time-out.
+
+## Why it hangs
+The watchdog stops when a CUDA call does not return, or when another thread keeps the GIL. The
+process cannot issue collectives then; its peers wait.
+
+## When it stays quiet
+After a collective time-out: ending the communicator blocks the watchdog, and the message comes
+some minutes later as its consequence. When all observed ranks stand still alike nobody is named;
+the number of works in flight, where it is printed, shows who is behind.
+
+## How to confirm
+`py-spy dump --native` of that process; the kernel log of its host for Xid messages.
+
+## What to do
+Look for a native extension or a data loader that holds the GIL, and for a GPU that hangs.
+
+## References
+`TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC` only changes when the process is ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unhang.model.events import WatchdogStuck
+from unhang.model.finding import Finding, Strength
+from unhang.model.ids import NO_RANKS, Rank, Ranks
+from unhang.model.incident import Incident
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield at most one finding for all watchdogs that stood still first."""
+    stuck = incident.all(WatchdogStuck)
+    if not stuck or incident.timeouts:
+        return
+    ranks = frozenset(rank for s in stuck if (rank := _rank(s)) is not None)
+    behind = _behind(stuck)
+    if behind:
+        claim = Message(key="LOC005.claim_behind", values={"ranks": behind, "all": ranks})
+    else:
+        behind = ranks if ranks < incident.coverage.ranks_seen else NO_RANKS
+        claim = Message(key="LOC005.claim", values={"ranks": ranks})
+    yield Finding(
+        rule=RULE.code,
+        cause=None,
+        strength=Strength.SUPPORTS,
+        claim=claim,
+        why=Message(
+            key="LOC005.why_gil" if any(s.gil for s in stuck) else "LOC005.why",
+        ),
+        culprits=behind,
+        at=stuck[0].at,
+        evidence=tuple(s.source for s in stuck)[:4],
+    )
+
+
+def _behind(stuck: tuple[WatchdogStuck, ...]) -> Ranks:
+    """The few ranks with fewer works in flight than all others."""
+    pending = {
+        rank: s.pending for s in stuck if s.pending is not None and (rank := _rank(s)) is not None
+    }
+    if len(set(pending.values())) < 2:
+        return NO_RANKS
+    fewest = min(pending.values())
+    behind = frozenset(rank for rank, count in pending.items() if count == fewest)
+    return behind if 2 * len(behind) < len(pending) else NO_RANKS
+
+
+def _rank(stuck: WatchdogStuck) -> Rank | None:
+    return stuck.origin.rank
+
+
+RULE = Rule(
+    code="LOC005",
+    name="watchdog-stood-still",
+    cause=None,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.STATUS}),
+    check=check,
+)

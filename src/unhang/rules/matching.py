@@ -1,0 +1,115 @@
+"""What may be compared between the ranks of a call, and which ranks are the odd ones.
+
+Shared by the families that find ranks out of step: they must not mix groups, and must not take
+what differs legitimately (uneven splits, point-to-point, the root of a broadcast) for a fault.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping
+from math import prod
+from typing import TypeVar
+
+from unhang.model.events import GroupRef
+from unhang.model.ids import NO_RANKS, Rank, Ranks
+from unhang.model.incident import Call, Incident, Join
+
+K = TypeVar("K", bound=Hashable)
+
+POINT_TO_POINT = frozenset({"SEND", "RECV", "RECVANYSOURCE", "COALESCED", "UNKNOWN"})
+"""Operations that two ranks of a group rightly issue differently at one number."""
+
+ROOTED = frozenset({"BROADCAST", "_BROADCAST_OOP", "REDUCE", "_REDUCE_OOP", "GATHER", "SCATTER"})
+"""Operations that some ranks may leave before others have arrived."""
+
+_SIZED_BY_INPUT = frozenset(
+    {"ALLREDUCE", "ALLREDUCE_COALESCED", "REDUCE", "_REDUCE_OOP", "BROADCAST", "_BROADCAST_OOP"}
+    | {"REDUCE_SCATTER", "_REDUCE_SCATTER_BASE", "REDUCE_SCATTER_TENSOR_COALESCED"}
+)
+_SIZED_BY_OUTPUT = frozenset(
+    {"ALLGATHER", "_ALLGATHER_BASE", "ALLGATHER_COALESCED", "ALLGATHER_INTO_TENSOR_COALESCED"}
+)
+
+
+def size_of(join: Join) -> int | None:
+    """The number of elements that all ranks of a call must agree on; None where there is none.
+
+    An all-gather may have uneven parts, but one total; an all-to-all agrees on nothing.
+    """
+    if join.op in _SIZED_BY_INPUT:
+        if join.numel_in is None and join.shape is not None:
+            return prod(join.shape)
+        return join.numel_in
+    if join.op in _SIZED_BY_OUTPUT:
+        return join.numel_out
+    return None
+
+
+def is_one_group(call: Call, incident: Incident) -> bool:
+    """Whether the ranks of a call surely speak of one process group.
+
+    A GUID or the name of the world group says so. Older logs name at best a counter of the
+    process: there every rank must have the same number in the group and in the job, and no rank
+    may be stuck at two sequence numbers, which would show a second group.
+    """
+    if _is_shared(call.group):
+        return True
+    if call.group is not None and call.group.description is not None:
+        return False
+    if any(
+        event.origin.rank is not None
+        and event.group_rank is not None
+        and int(event.group_rank) != int(event.origin.rank)
+        for event in incident.timeouts
+    ):
+        return False
+    unnamed = [other for other in incident.calls if not _is_shared(other.group)]
+    seen = Counter(rank for other in unnamed for rank in other.joins if rank >= Rank(0))
+    return all(seen[rank] <= 1 for rank in call.joins)
+
+
+def are_of_one_group(one: Call, other: Call) -> bool:
+    """Whether two calls name one group; the counter of a process is no part of the name."""
+    if not _is_shared(one.group) or not _is_shared(other.group):
+        return one.group == other.group
+    assert one.group is not None
+    assert other.group is not None
+    if one.group.guid is None or other.group.guid is None:
+        return one.group.description == other.group.description
+    return one.group.guid == other.group.guid
+
+
+def _is_shared(group: GroupRef | None) -> bool:
+    """Whether the name of the group is equal on all its ranks."""
+    return group is not None and (group.guid is not None or group.is_default)
+
+
+def collective_joins(call: Call) -> list[Join]:
+    """The joins of named ranks that are no point-to-point operations."""
+    return [
+        join
+        for join in call.joins.values()
+        if join.rank >= Rank(0) and join.op is not None and join.op not in POINT_TO_POINT
+    ]
+
+
+def camps(joins: Iterable[Join], keys: Mapping[Rank, K]) -> dict[K, Ranks]:
+    """Ranks by what they do, the largest camp first."""
+    found: dict[K, set[Rank]] = {}
+    for join in joins:
+        if join.rank in keys:
+            found.setdefault(keys[join.rank], set()).add(join.rank)
+    ordered = sorted(found.items(), key=lambda item: (-len(item[1]), min(item[1])))
+    return {key: frozenset(ranks) for key, ranks in ordered}
+
+
+def odd_ranks(parted: Mapping[K, Ranks]) -> Ranks:
+    """The ranks outside the one largest camp; all of them where no camp is the largest."""
+    groups = list(parted.values())
+    if len(groups) < 2:
+        return NO_RANKS
+    everybody = NO_RANKS.union(*groups)
+    if len(groups[0]) > len(groups[1]):
+        return everybody - groups[0]
+    return everybody
