@@ -108,7 +108,7 @@ def _why(shown: View, against: str) -> Iterator[str]:
 
 def _quotes(quotes: tuple[Quote, ...]) -> Iterator[str]:
     for quote in quotes:
-        yield from (code(quote.place), "", *fence([quote.text]), "")
+        yield from (code(quote.place), "", *fence([quote.text]), quote.more)
 
 
 def _folded(title: str, lines: Iterable[str]) -> Iterator[str]:

@@ -45,12 +45,13 @@ def render(diagnosis: Diagnosis, style: Style = PLAIN) -> str:
         legacy_windows=False,
     )
     with console.capture() as capture:
-        console.print(page(shown, style.language))
-    return "\n".join(line.rstrip() for line in capture.get().split("\n")).strip("\n")
+        console.print(page(shown, style))
+    return "\n".join(line.rstrip() for line in capture.get().split("\n")).strip()
 
 
-def page(shown: View, language: str = "en") -> Group:
+def page(shown: View, style: Style = PLAIN) -> Group:
     """Lay out a view; sections without content are left out."""
+    language = style.language
     sections: list[tuple[str, Iterable[ConsoleRenderable]]] = [
         ("why", _why(shown, language)),
         ("evidence", _evidence(shown.evidence)),
@@ -70,7 +71,7 @@ def page(shown: View, language: str = "en") -> Group:
         body = list(content)
         if body:
             parts += [Text(), Text(_label(name, language), _HEADING), *body]
-    parts += [Text(), Text("  ".join(shown.footer), _QUIET)]
+    parts += [Text(), *(Text(line, _QUIET) for line in shown.footer)]
     return Group(*parts)
 
 
@@ -117,6 +118,8 @@ def _evidence(quotes: tuple[Quote, ...]) -> Iterator[ConsoleRenderable]:
     table.add_column(overflow="fold", style=_CODE)
     for quote in quotes:
         table.add_row(_tail(quote.place), Text(quote.text))
+        if quote.more:
+            table.add_row("", Text(quote.more, _QUIET))
     yield _inset(table)
 
 
@@ -138,15 +141,18 @@ def _ruled(lines: Iterable[str], style: str) -> ConsoleRenderable:
 def _story(steps: tuple[Step, ...]) -> Iterator[ConsoleRenderable]:
     if not steps:
         return
+    timed, told = any(step.at for step in steps), any(step.who for step in steps)
     table = Table.grid(padding=(0, 2))
-    if any(step.at for step in steps):
+    if timed:
         table.add_column(style=_QUIET, no_wrap=True)
-    table.add_column(max_width=24)
+    if told:
+        table.add_column(max_width=24)
     table.add_column(overflow="fold", ratio=1)
     table.add_column(style=_QUIET, no_wrap=True)
     for step in steps:
-        at = [Text(step.at)] if any(s.at for s in steps) else []
-        table.add_row(*at, Text(step.who), Text(step.what), _tail(step.place))
+        cells = [Text(step.at)] if timed else []
+        cells += [Text(step.who)] if told else []
+        table.add_row(*cells, Text(step.what), _tail(step.place))
     yield _inset(table)
 
 

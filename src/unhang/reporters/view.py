@@ -7,6 +7,7 @@ how much of it, and tests compare its data; rendering only sets it.
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -65,6 +66,8 @@ PAGE = Limits(
 _RECORDS = (Fact.STATUS, Fact.PHASES, Fact.STACKS, Fact.NCCL_INFO, Fact.KERNEL_LOG)
 """Facts that a job can be made to record. The lack of the others (errors) is good news."""
 
+_NUMBER = re.compile(r"0x[0-9a-f]+|\d+")
+
 _LONGEST_TIME = 32
 """Characters of a printed time: more is no time."""
 
@@ -79,10 +82,11 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quote:
-    """A line of an artifact; `place` is `file:line`."""
+    """A line of an artifact; `place` is `file:line`, `more` tells of lines like it."""
 
     place: str
     text: str
+    more: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,8 +243,19 @@ class _Writer:
         return one_line("".join(texts))
 
     def _quotes(self, evidence: Sequence[Provenance]) -> tuple[Quote, ...]:
-        unique = list(dict.fromkeys(evidence))[: self._limits.evidence]
-        return tuple(Quote(place=self._place(p), text=self._quoted(p.text)) for p in unique)
+        """Classes of lines, not lines: what differs in numbers only is shown once."""
+        classes: dict[str, list[Provenance]] = {}
+        for source in dict.fromkeys(evidence):
+            classes.setdefault(_NUMBER.sub("#", source.text), []).append(source)
+        shown = list(classes.values())[: self._limits.evidence]
+        return tuple(self._quote(first, len(like_it)) for first, *like_it in shown)
+
+    def _quote(self, source: Provenance, like_it: int) -> Quote:
+        return Quote(
+            place=self._place(source),
+            text=self._quoted(source.text),
+            more=self.say("evidence.more", count=like_it) if like_it else "",
+        )
 
     def _quoted(self, text: str) -> str:
         line, most = one_line(text), self._limits.quote
@@ -337,11 +352,11 @@ class _Writer:
 
     def _footer(self, leading: Candidate | None) -> Iterable[str]:
         stats = self._diagnosis.stats
+        if self._folder:
+            yield self.say("footer.folder", folder=self._folder)
         if stats.files:
             key = "footer.read_one" if stats.files == 1 else "footer.read"
             yield self.say(key, files=stats.files, size=stats.size_bytes, seconds=stats.seconds)
-        if self._folder:
-            yield self.say("footer.folder", folder=self._folder)
         if leading is not None and leading.rules:
             yield self.say("footer.explain", code=leading.rules[0])
 

@@ -64,7 +64,7 @@ def test_version(call: Call) -> None:
 @pytest.mark.usefixtures("judged")
 @pytest.mark.parametrize(
     ("form", "beginning"),
-    [("terminal", " ROOT CAUSE "), ("json", "{\n"), ("markdown", "## ROOT CAUSE")],
+    [("terminal", "ROOT CAUSE "), ("json", "{\n"), ("markdown", "## ROOT CAUSE")],
 )
 def test_diagnose_in_each_form(form: str, beginning: str, call: Call) -> None:
     code, out, err = call("diagnose", "job.log", "--format", form)

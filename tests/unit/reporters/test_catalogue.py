@@ -16,7 +16,7 @@ SOURCE = Path(unhang.__file__).parent
 CATALOGUE = SOURCE / "reporters" / "catalogue"
 MODULES = [p for p in sorted(SOURCE.rglob("*.py")) if CATALOGUE not in p.parents]
 KEY = re.compile(r"(?:[A-Z]{3}\d{3}|collect|event|fix|remedy|story|summary)(?:\.[\w-]+)+")
-SPECIFICATION = re.compile(r",?(\.\d+f)?|ranks|ms|s|bytes|ops")
+SPECIFICATION = re.compile(r",?(\.\d+f)?|ranks|ms|s|bytes|ops|\|[^|]+\|[^|]+")
 
 TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in MODULES}
 

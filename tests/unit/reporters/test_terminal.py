@@ -22,7 +22,7 @@ def test_snapshot(name: str, snapshot: Snapshot) -> None:
 
 def test_snapshot_in_colour(snapshot: Snapshot) -> None:
     console = Console(record=True, width=90, file=io.StringIO(), force_terminal=True)
-    console.print(page(view(slow_save(), "en", SCREEN)))
+    console.print(page(view(slow_save(), "en", SCREEN), Style(color=True)))
     snapshot("slow-save.svg", console.export_svg(title="unhang diagnose", unique_id="unhang"))
 
 

@@ -58,6 +58,18 @@ def test_paths_are_shown_below_their_common_folder() -> None:
     assert "Paths are below runs/7/" in shown.footer
 
 
+def test_lines_that_differ_in_numbers_only_are_shown_once() -> None:
+    leading = slow_save().candidates[0]
+    lines = tuple(
+        replace(leading.evidence[1], line=n, text=f"[Rank {n}] gave up after {n}00 ms at 0x{n}f")
+        for n in range(2, 9)
+    )
+    many = replace(leading, evidence=(leading.evidence[0], *lines))
+    shown = english(replace(slow_save(), candidates=(many,))).evidence
+    assert [quote.place for quote in shown] == ["rank0.log:412", "rank3.log:2"]
+    assert [quote.more for quote in shown] == ["", "… and 6 more lines like it"]
+
+
 def test_the_leading_candidate_is_the_verdict_and_the_rest_is_also_possible() -> None:
     shown = english(slow_save())
     assert [fact.label for fact in shown.others] == ["timeout_short (30 %)"]
@@ -75,7 +87,7 @@ def test_hints_are_candidates_where_nothing_is_decided() -> None:
 
 def test_what_was_not_seen() -> None:
     assert english(slow_save()).unseen == (
-        "rank 4 left no line: they may have waited, died or never started",
+        "rank 4 left no line: nothing is known of what happened there",
         "7 lines that the launcher dropped: a missing message proves nothing",
     )
     assert english(located()).unseen == (

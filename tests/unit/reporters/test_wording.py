@@ -68,6 +68,11 @@ def test_operations() -> None:
     assert word("{x:ops}", ["C", "B", "A"]) == "A, B and C"
 
 
+@pytest.mark.parametrize(("count", "text"), [(0, "processes"), (1, "process"), (2, "processes")])
+def test_one_or_many(count: int, text: str) -> None:
+    assert word("{x:|process|processes}", count) == text
+
+
 def test_bare_sets_and_plain_values() -> None:
     assert word("{x}", frozenset({1, 2, 3})) == "1-3"
     assert word("{x}", frozenset({"b", "a"})) == "a and b"
@@ -86,6 +91,7 @@ def test_a_message_that_does_not_fit_still_says_something() -> None:
 def test_a_sentence_begins_with_a_capital_unless_it_begins_with_a_name() -> None:
     assert sentence(Message(key="unit.ranks", values={"n": "0-3"})) == "Ranks 0-3"
     assert sentence(Message(key="unit.min", values={"n": "torch.save"})) == "torch.save min"
+    assert sentence(Message(key="unit.s", values={"n": "dmesg -T"})) == "dmesg -T s"
 
 
 def test_a_language_without_a_sentence_says_it_in_english() -> None:

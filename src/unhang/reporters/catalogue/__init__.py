@@ -22,7 +22,7 @@ from unhang.reporters.catalogue.wording import Wording
 LANGUAGES = ("en", "zh")
 """What `--lang` takes."""
 
-_LOWER_WORD = re.compile(r"[a-z]+(?=\s)")
+_LOWER_WORD = re.compile(r"[a-z]+(?=\s(?!-))")
 
 
 def write(message: Message, language: str = "en") -> str:
@@ -39,7 +39,7 @@ def write(message: Message, language: str = "en") -> str:
 
 
 def sentence(message: Message, language: str = "en") -> str:
-    """Return `write(message)` with a capital where it begins with a plain word.
+    """Return `write(message)` with a capital where it begins with a plain word and is no command.
 
     >>> sentence(Message(key="unit.rank", values={"n": 3}))
     'Rank 3'

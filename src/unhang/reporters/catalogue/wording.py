@@ -10,6 +10,7 @@ specification  value                       text
 `{x:s}`        seconds                     the same
 `{x:bytes}`    bytes                       `15.9 GiB`
 `{x:ops}`      an operation or a set       `ALLREDUCE`, `ALLGATHER and ALLREDUCE`
+`{x:|a|b}`     a count                     `a` for one, `b` for any other
 =============  ==========================  ==========================================
 
 A set of ranks without a specification is printed as bare ranges, None as "unknown".
@@ -51,6 +52,9 @@ class Wording(string.Formatter):
                 return _size(_number(value))
             case "ops":
                 return self._list(value)
+            case _ if format_spec.startswith("|"):
+                one, _, more = format_spec[1:].partition("|")
+                return one if value == 1 else more
             case "" if isinstance(value, (frozenset, set)):
                 return self._bare_set(value)
             case _:

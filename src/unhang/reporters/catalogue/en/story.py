@@ -12,15 +12,19 @@ SENTENCES: dict[str, str] = {
     "story.restart": "the launcher restarts the workers",
     "story.phase": "under way: {phase} ({detail})",
     "story.phase_lasted": "under way for {lasted_s:s}: {phase} ({detail})",
-    "story.failure.raised": "a Python exception ends {count} process(es)",
-    "story.failure.gpu-oom": "GPU memory runs out in {count} process(es)",
-    "story.failure.host-oom": "host memory runs out; {count} process(es) are killed",
-    "story.failure.killed": "{count} process(es) are killed (SIGKILL)",
-    "story.failure.crashed": "{count} process(es) crash",
-    "story.failure.device": "a CUDA error ends {count} process(es)",
-    "story.failure.nccl": "NCCL reports an error in {count} process(es)",
-    "story.failure.exited": "{count} process(es) leave with an error code",
-    "story.failure.peer": "{count} process(es) fail because another one is gone or late",
+    "story.failure.raised": "a Python exception ends {count} {count:|process|processes}",
+    "story.failure.gpu-oom": "GPU memory runs out in {count} {count:|process|processes}",
+    "story.failure.host-oom": (
+        "host memory runs out; {count} {count:|process is|processes are} killed"
+    ),
+    "story.failure.killed": "{count} {count:|process is|processes are} killed (SIGKILL)",
+    "story.failure.crashed": "{count} {count:|process crashes|processes crash}",
+    "story.failure.device": "a CUDA error ends {count} {count:|process|processes}",
+    "story.failure.nccl": "NCCL reports an error in {count} {count:|process|processes}",
+    "story.failure.exited": "{count} {count:|process leaves|processes leave} with an error code",
+    "story.failure.peer": (
+        "{count} {count:|process fails|processes fail} because another one is gone or late"
+    ),
     "story.timeout": "{op} is given up",
     "story.timeout_after": "{op} is given up after its timeout of {timeout_ms:ms}",
 }

@@ -60,12 +60,15 @@ SENTENCES: dict[str, str] = {
     "fact.call": "{op:ops}",
     "fact.call_seq": "{op:ops} #{seq}",
     "fact.call_group": " of group {group}",
-    "fact.call_numel": ", {numel:,} elements",
+    "fact.call_numel": ", {numel:,} {numel:|element|elements}",
     "fact.call_gave_up": ", given up after {elapsed:ms} (limit {timeout:ms})",
     "fact.call_limit": ", limit {timeout:ms}",
     "fact.confidence": "{percent} %: {strength}",
-    "unseen.silent": "{ranks:ranks} left no line: they may have waited, died or never started",
-    "unseen.dropped": "{count} lines that the launcher dropped: a missing message proves nothing",
+    "unseen.silent": "{ranks:ranks} left no line: nothing is known of what happened there",
+    "evidence.more": "… and {count} more {count:|line|lines} like it",
+    "unseen.dropped": (
+        "{count} {count:|line|lines} that the launcher dropped: a missing message proves nothing"
+    ),
     "unseen.facts": "nothing that was given holds {facts}",
     "record.status": "counters of each rank",
     "record.phases": "phases or progress",
