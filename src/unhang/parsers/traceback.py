@@ -165,7 +165,7 @@ class TracebackParser:
                 prefix="" if in_table or text_of.PROCESS.search(before) else before.rstrip(" |+"),
                 thread=context.thread,
                 process=context.process,
-                handled=context.handled or text_of.is_mere_log(before),
+                handled=context.handled or text_of.is_mere_log(before) or _below_error(line),
                 origin=self._origin(line, before, in_table) or context.origin,
             )
         )
@@ -182,6 +182,11 @@ class TracebackParser:
         if named is None or text_of.OTHER_AXES.search(before):
             return None
         return replace(line.origin, rank=Rank(int((named["rank"] or named["tp"])[:9])))
+
+
+def _below_error(line: Line) -> bool:
+    """Whether a logger's header says that it is no error: the program went on."""
+    return line.header is not None and line.header.severity in ("W", "I", "D", "T")
 
 
 def _take_context(stream: _Stream, text: str) -> bool:
@@ -222,7 +227,7 @@ def _add_frame(stream: _Stream, line: Line, before: str, frame: Frame) -> Iterat
                 prefix=before.rstrip(" |+"),
                 thread=context.thread,
                 process=context.process,
-                handled=context.handled or text_of.is_mere_log(before),
+                handled=context.handled or text_of.is_mere_log(before) or _below_error(line),
                 origin=context.origin,
             )
         )

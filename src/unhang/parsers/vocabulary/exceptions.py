@@ -39,6 +39,10 @@ _BY_NAME = {
     "EngineDeadError": ExceptionKind.CHILD,
     "BrokenProcessPool": ExceptionKind.CHILD,
     "ActorHandleNotFoundError": ExceptionKind.CHILD,
+    "AsyncEngineDeadError": ExceptionKind.CHILD,
+    "MQEngineDeadError": ExceptionKind.CHILD,
+    "RemoteTraceback": ExceptionKind.CHILD,
+    "_RemoteTraceback": ExceptionKind.CHILD,
     "RendezvousTimeoutError": ExceptionKind.RENDEZVOUS,
     "RendezvousConnectionError": ExceptionKind.RENDEZVOUS,
     "RendezvousClosedError": ExceptionKind.RENDEZVOUS,
@@ -47,6 +51,8 @@ _BY_NAME = {
     "DistStoreError": ExceptionKind.RENDEZVOUS,
     "DistNetworkError": ExceptionKind.RENDEZVOUS,
     "DistBackendError": ExceptionKind.COLLECTIVE,
+    "TimeoutError": ExceptionKind.COLLECTIVE,
+    "GetTimeoutError": ExceptionKind.COLLECTIVE,
     "BrokenPipeError": ExceptionKind.COLLECTIVE,
     "ConnectionResetError": ExceptionKind.COLLECTIVE,
     "ConnectionAbortedError": ExceptionKind.COLLECTIVE,
@@ -59,12 +65,19 @@ _BY_NAME = {
 _BY_TEXT: tuple[tuple[ExceptionKind, re.Pattern[str]], ...] = (
     (
         ExceptionKind.WORKER,
-        re.compile(r"DataLoader worker \(pid(?:\(s\))?[^)]*\)\s*(?:exited|is killed)", _FLAGS),
+        re.compile(
+            r"DataLoader worker \(pid(?:\(s\))?[^)]*\)\s*(?:exited|is killed)|DataLoader timed out",
+            _FLAGS,
+        ),
     ),
     (
         ExceptionKind.CHILD,
         re.compile(
-            r"Engine core initialization failed|EngineCore encountered|See root cause above"
+            r"Engine core initialization failed|EngineCore encountered|"
+            r"[Ss]ee (?:the )?(?:root cause|stack trace|error messages?|logs?) (?:above|for)|"
+            r"Background loop has errored|[Ww]orker\w* (?:proc\w* )?(?:\S+ )?died|"
+            r"[Ee]ngine (?:loop|process|core)\w* (?:has )?(?:died|failed)|"
+            r"scheduler died|due to an exception in a background process"
         ),
     ),
     (
@@ -111,7 +124,9 @@ _BY_TEXT: tuple[tuple[ExceptionKind, re.Pattern[str]], ...] = (
             r"Detected mismatch between collectives|inconsistent collective|"
             r"Expected to have finished reduction|DDP expects same model|"
             r"marked (?:as )?ready twice|"
-            r"verif\w+ that all processes? (?:have|has) the same",
+            r"verif\w+ that all processes? (?:have|has) the same|"
+            r"appears not to match (?:sizes|strides) of the same param|"
+            r"disagreement between rank|still have inflight params|tracing error at step",
             _FLAGS,
         ),
     ),

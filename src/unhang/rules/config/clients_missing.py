@@ -54,7 +54,7 @@ def check(incident: Incident) -> Iterator[Finding]:
     yield Finding(
         rule=RULE.code,
         cause=Cause.RENDEZVOUS,
-        strength=Strength.PROVES if against is None else Strength.HINTS,
+        strength=Strength.SUPPORTS if against is None else Strength.HINTS,
         claim=Message(key=key, values={"joined": last.joined, "expected": last.expected}),
         why=Message(key="CFG003.why"),
         against=against,

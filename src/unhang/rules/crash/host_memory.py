@@ -88,6 +88,8 @@ def _killed(incident: Incident, failures: Sequence[Failure]) -> Finding:
     size = incident.world.size
     if against is None and size is not None and 1 < size <= len(failures):
         against = Message(key="CRA002.against_everybody")
+    if against is None and any(f.manner is Manner.EXITED for f in incident.failures):
+        against = Message(key="CRA002.against_others")
     return Finding(
         rule=RULE.code,
         cause=Cause.HOST_OOM,

@@ -10,9 +10,10 @@ gone, and report a time-out ten or thirty minutes later: they look guilty and ar
 that are torn down print exceptions of broken pipes and half-started workers.
 
 ## When it stays quiet
-When something had failed or timed out before the stop: then somebody ended a job that hung. It is
-a hint when the job had been silent for long, and for a plain cancellation with nothing wrong at
-all, which says nothing about the job. SIGTERM that a launcher sends to the ranks after another
+When something had failed or timed out before the stop, or ranks had waited in one collective since
+long before it: then somebody ended a job that hung. It is a hint when the job had been silent for
+long or never showed any work, and for a plain cancellation with nothing wrong at all, which says
+nothing about the job. SIGTERM that a launcher sends to the ranks after another
 one's failure is no stop.
 
 ## How to confirm
@@ -30,12 +31,20 @@ next start.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from unhang.model.causes import Cause
-from unhang.model.events import ClosingSignal, Progress, StopKind, StopSeen
+from unhang.model.events import (
+    ClosingSignal,
+    CollectiveTimeout,
+    PhaseMark,
+    Progress,
+    StopKind,
+    StopSeen,
+)
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident
+from unhang.model.phases import Phase
 from unhang.model.provenance import Message
 from unhang.model.rule import Fact, Rule, Status
 from unhang.rules import order
@@ -43,6 +52,9 @@ from unhang.rules.crash.echoes import ECHOES_OF_A_STOP, NO_CAUSES
 
 _QUIET_S = 900.0
 """Longer silence before a stop looks like a hang that somebody ended."""
+_SLACK_S = 120.0
+_WITHOUT_CHOICE = frozenset({StopKind.HANGUP, StopKind.PREEMPTED, StopKind.EVICTED})
+"""Nobody chose these because the job hung."""
 
 
 def check(incident: Incident) -> Iterator[Finding]:
@@ -51,24 +63,39 @@ def check(incident: Incident) -> Iterator[Finding]:
     if first is None or _by_launcher(incident, first):
         return
     orphans = tuple(t for t in incident.timeouts if order.is_before(first, t))
-    against = None
-    if order.trouble_before(incident, first) is not None:
-        against = Message(key="CRA005.against_trouble")
-    elif not orphans and _long_silent(incident, first):
-        against = Message(key="CRA005.against_silence")
-    elif not orphans and first.kind is StopKind.CANCELLED:
-        against = Message(key="CRA005.against_cancel")
+    against = _against(incident, first, orphans)
+    strength = Strength.PROVES if against is None else Strength.HINTS
+    if against is None and not orphans and _blind(incident, first):
+        strength, against = Strength.SUPPORTS, Message(key="CRA005.against_blind")
+    certain = strength is not Strength.HINTS
     yield Finding(
         rule=RULE.code,
         cause=Cause.EXTERNAL_STOP,
-        strength=Strength.PROVES if against is None else Strength.HINTS,
+        strength=strength,
         claim=Message(key=f"CRA005.claim_{first.kind.name.lower()}"),
         why=Message(key="CRA005.why_orphans" if orphans else "CRA005.why"),
         against=against,
-        explains=ECHOES_OF_A_STOP if against is None else NO_CAUSES,
+        explains=ECHOES_OF_A_STOP if certain else NO_CAUSES,
         at=first.at,
         evidence=(first.source, *(t.source for t in orphans[:2])),
     )
+
+
+def _against(
+    incident: Incident, stop: StopSeen, orphans: Sequence[CollectiveTimeout]
+) -> Message | None:
+    """What makes the stop the end of a job that was in trouble anyway, or None."""
+    if order.trouble_before(incident, stop) is not None:
+        return Message(key="CRA005.against_trouble")
+    if any(_stuck_s(t, stop) > _SLACK_S for t in orphans):
+        return Message(key="CRA005.against_stuck")
+    if orphans or stop.kind in _WITHOUT_CHOICE:
+        return None
+    if _long_silent(incident, stop):
+        return Message(key="CRA005.against_silence")
+    if stop.kind is StopKind.CANCELLED:
+        return Message(key="CRA005.against_cancel")
+    return None if _worked(incident, stop) else Message(key="CRA005.against_no_work")
 
 
 def _by_launcher(incident: Incident, stop: StopSeen) -> bool:
@@ -78,10 +105,35 @@ def _by_launcher(incident: Incident, stop: StopSeen) -> bool:
     return any(order.is_before(c, stop) for c in incident.all(ClosingSignal))
 
 
+def _stuck_s(timeout: CollectiveTimeout, stop: StopSeen) -> float:
+    """How long before the stop a rank had begun to wait in the call that timed out."""
+    gap = order.gap_s(timeout, stop)
+    waited = timeout.timeout_ms if timeout.elapsed_ms is None else timeout.elapsed_ms
+    return 0.0 if gap is None or waited is None else waited / 1000 - gap
+
+
+def _worked(incident: Incident, stop: StopSeen) -> bool:
+    """Signs of work before the stop: two states of a bar, or two marks of steps or epochs."""
+    bars = [p for p in incident.all(Progress) if order.is_before(p, stop) is not False]
+    marks = [
+        m
+        for m in incident.all(PhaseMark)
+        if m.phase in (Phase.TRAIN, Phase.EVAL) and order.is_before(m, stop) is not False
+    ]
+    return len(bars) > 1 or len(marks) > 1
+
+
 def _long_silent(incident: Incident, stop: StopSeen) -> bool:
     """The last sign of work lies long before the stop."""
     gaps = [g for p in incident.all(Progress) if (g := order.gap_s(stop, p)) is not None]
     return bool(gaps) and min(gaps, key=abs) > _QUIET_S
+
+
+def _blind(incident: Incident, stop: StopSeen) -> bool:
+    """A person's stop without times: whether work was still going on cannot be told."""
+    if stop.kind is not StopKind.INTERRUPT:
+        return False
+    return not any(order.gap_s(stop, p) is not None for p in incident.all(Progress))
 
 
 RULE = Rule(

@@ -45,8 +45,6 @@ _STACK = Collect(
     how=Message(key="collect.crash_stack.how"),
     decides=Message(key="collect.crash_stack.decides"),
 )
-_SURE = frozenset({signal.SIGSEGV, signal.SIGILL})
-"""Nobody sends these on purpose. SIGABRT is an assertion's, SIGFPE mostly a library's fault."""
 
 
 def check(incident: Incident) -> Iterator[Finding]:
@@ -61,8 +59,8 @@ def check(incident: Incident) -> Iterator[Finding]:
     first = crashed[0]
     same = [f for f in crashed if f.signal == first.signal]
     against = _against(incident, first)
-    sure = Strength.PROVES if first.signal in _SURE else Strength.SUPPORTS
-    strength = sure if against is None else Strength.HINTS
+    # Never more than support: the fault that crashes is often a library's or a version's.
+    strength = Strength.SUPPORTS if against is None else Strength.HINTS
     culprits = _culprits(incident, same)
     number = signal.Signals(first.signal).name if first.signal is not None else ""
     yield Finding(

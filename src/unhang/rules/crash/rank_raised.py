@@ -117,6 +117,8 @@ def _against(incident: Incident, first: Failure, exception: PythonException) -> 
     timed_out = order.first_timeout(incident)
     if timed_out is not None and order.is_before(timed_out, first):
         return Message(key="CRA001.against_late")
+    if exception.thread is not None and timed_out is None:
+        return Message(key="CRA001.against_thread")
     joined = frozenset(r for call in incident.calls for r in call.joined)
     if exception.thread is None and first.rank is not None and first.rank in joined:
         return Message(key="CRA001.against_joined")

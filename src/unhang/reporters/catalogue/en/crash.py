@@ -31,6 +31,7 @@ SENTENCES: dict[str, str] = {
     "CRA002.against_earlier_failure": "another process had failed before",
     "CRA002.against_late": "a collective had already timed out before",
     "CRA002.against_everybody": "all processes were killed, as a person or a scheduler does it",
+    "CRA002.against_others": "other processes left with an error, and launchers kill the rest",
     "CRA002.against_sender": "a person or a monitor can send SIGKILL too; the kernel log decides",
     "CRA002.against_other_program": "the killed program may not belong to this job",
     "CRA003.claim": "{ranks:ranks} crashed with {signal}",

@@ -1,0 +1,113 @@
+"""Start-up that cannot complete, and what only looks like it."""
+
+from __future__ import annotations
+
+import pytest
+
+from builders import by, incident, source, timeout
+from crashes import raised, stopped, store, work
+from unhang.model.causes import Cause
+from unhang.model.events import Event, StoreProblem, WorldSeen
+from unhang.model.finding import Finding, Strength
+from unhang.model.ids import Rank
+from unhang.model.rule import Rule
+from unhang.rules.config import (
+    clients_missing,
+    group_not_initialised,
+    owner_late,
+    port_in_use,
+    ranks_misnumbered,
+    store_unreachable,
+)
+
+TAKEN = store(StoreProblem.PORT_IN_USE, port=29500, line=5)
+UNREACHED = store(StoreProblem.CONNECT_TIMED_OUT, host="node1", port=29500, line=5)
+SHORT = store(StoreProblem.CLIENTS_MISSING, joined=3, expected=4, line=5)
+LATE = store(StoreProblem.UNIQUE_ID_TIMED_OUT, waiter=5, owner=0, line=5)
+BARE = store(StoreProblem.BAD_CONFIGURATION, rank=2, line=5)
+
+FIRES: list[tuple[Rule, Event, Strength]] = [
+    (port_in_use.RULE, TAKEN, Strength.PROVES),
+    (store_unreachable.RULE, UNREACHED, Strength.SUPPORTS),
+    (clients_missing.RULE, SHORT, Strength.SUPPORTS),
+    (owner_late.RULE, LATE, Strength.SUPPORTS),
+    (group_not_initialised.RULE, BARE, Strength.SUPPORTS),
+]
+
+
+def cause_of(rule: Rule, *events: Event) -> Finding:
+    (finding,) = (f for f in rule.check(incident(*events)) if f.cause is not None)
+    return finding
+
+
+@pytest.mark.parametrize(("rule", "fault", "strength"), FIRES)
+def test_it_fires(rule: Rule, fault: Event, strength: Strength) -> None:
+    finding = cause_of(rule, fault)
+    assert (finding.cause, finding.strength) == (Cause.RENDEZVOUS, strength)
+
+
+@pytest.mark.parametrize(("rule", "fault", "strength"), FIRES)
+def test_after_a_failure_it_is_an_echo(rule: Rule, fault: Event, strength: Strength) -> None:
+    finding = cause_of(rule, raised(3, line=1), fault)
+    assert finding.strength is Strength.HINTS
+    assert finding.explains == frozenset()
+
+
+@pytest.mark.parametrize(("rule", "fault", "strength"), FIRES)
+def test_after_a_stop_it_is_an_echo(rule: Rule, fault: Event, strength: Strength) -> None:
+    assert cause_of(rule, stopped(line=1), fault).strength is Strength.HINTS
+
+
+@pytest.mark.parametrize(("rule", "fault", "strength"), FIRES)
+def test_after_time_outs_start_up_had_succeeded(
+    rule: Rule, fault: Event, strength: Strength
+) -> None:
+    assert cause_of(rule, timeout(1, global_rank=1, line=1), fault).strength is Strength.HINTS
+
+
+@pytest.mark.parametrize(("rule", "fault", "strength"), FIRES)
+def test_normal_attempts_say_nothing(rule: Rule, fault: Event, strength: Strength) -> None:
+    normal = store(StoreProblem.CONNECT_REFUSED), store(StoreProblem.PEER_CLOSED, line=2)
+    assert list(rule.check(incident(*normal))) == []
+
+
+def test_the_owner_of_the_key_is_late_not_the_one_that_gives_up() -> None:
+    findings = list(owner_late.check(incident(LATE)))
+    assert {f.cause for f in findings} == {None, Cause.RENDEZVOUS}
+    assert all(f.culprits == {0} for f in findings)
+
+
+def test_a_failure_in_another_log_without_times_may_have_been_first() -> None:
+    elsewhere = raised(3, artifact="rank3.log", line=99)
+    assert cause_of(clients_missing.RULE, SHORT, elsewhere).strength is Strength.HINTS
+
+
+def test_a_system_port_is_a_leaked_variable() -> None:
+    finding = cause_of(port_in_use.RULE, store(StoreProblem.PORT_IN_USE, port=22))
+    assert finding.claim.key == "CFG001.claim_system"
+
+
+def announced(rank: int, size: int, line: int) -> WorldSeen:
+    return WorldSeen(source=source(line), origin=by(), rank=Rank(rank), world_size=size)
+
+
+def test_two_nodes_with_one_number() -> None:
+    twice = [announced(r, 8, 1 + n) for n, r in enumerate([0, 1, 2, 3, 0, 1, 2, 3])]
+    (finding,) = ranks_misnumbered.check(incident(*twice))
+    assert (finding.cause, finding.strength) == (Cause.RENDEZVOUS, Strength.SUPPORTS)
+    assert finding.culprits == frozenset()
+
+
+def test_a_node_that_was_never_started() -> None:
+    (finding,) = ranks_misnumbered.check(incident(*(announced(r, 8, 1 + r) for r in range(4))))
+    assert finding.culprits == {4, 5, 6, 7}
+
+
+def test_announcements_of_one_node_of_a_working_job() -> None:
+    events = [announced(r, 8, 1 + r) for r in range(4)]
+    assert list(ranks_misnumbered.check(incident(*events, work(1, line=9)))) == []
+
+
+def test_announcements_that_add_up() -> None:
+    events = [announced(r, 4, 1 + r) for r in range(4)]
+    assert list(ranks_misnumbered.check(incident(*events))) == []

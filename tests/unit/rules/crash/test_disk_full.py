@@ -1,0 +1,38 @@
+"""Full file systems."""
+
+from __future__ import annotations
+
+from builders import incident, timeout
+from crashes import gone, raised
+from unhang.model.causes import Cause
+from unhang.model.events import ExceptionKind, Reporter
+from unhang.model.finding import Strength
+from unhang.rules.crash.disk_full import check
+
+FULL = ExceptionKind.DISK_FULL
+
+
+def test_a_rank_finds_no_space() -> None:
+    (finding,) = check(incident(raised(0, "OSError", kind=FULL)))
+    assert (finding.cause, finding.strength) == (Cause.RANK_EXCEPTION, Strength.PROVES)
+    assert finding.culprits == {0}
+
+
+def test_after_a_time_out_it_is_a_hint() -> None:
+    job = incident(
+        timeout(1, global_rank=1, when=1, line=1), raised(0, "OSError", kind=FULL, when=9, line=2)
+    )
+    (finding,) = check(job)
+    assert finding.strength is Strength.HINTS
+
+
+def test_with_a_bus_error_of_a_worker_it_is_shared_memory() -> None:
+    job = incident(
+        raised(0, "OSError", kind=FULL, line=1),
+        gone(signal=7, worker=True, reporter=Reporter.DATALOADER, line=2),
+    )
+    assert list(check(job)) == []
+
+
+def test_other_exceptions_are_not_its_business() -> None:
+    assert list(check(incident(raised(0, "OSError")))) == []

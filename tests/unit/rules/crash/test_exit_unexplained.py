@@ -1,0 +1,31 @@
+"""Ranks that left without a word."""
+
+from __future__ import annotations
+
+from builders import incident
+from crashes import gone, raised, stopped
+from unhang.model.causes import Cause
+from unhang.model.finding import Strength
+from unhang.rules.crash.exit_unexplained import check
+
+
+def test_one_rank_left_and_the_rest_was_closed() -> None:
+    job = incident(gone(6, exit_code=1), *(gone(r, signal=15) for r in range(6)))
+    located, hint = check(job)
+    assert (located.cause, located.culprits) == (None, frozenset({6}))
+    assert (hint.cause, hint.strength) == (Cause.RANK_EXCEPTION, Strength.HINTS)
+    assert hint.collect
+
+
+def test_all_left_alike() -> None:
+    (hint,) = check(incident(gone(0, exit_code=1), gone(1, exit_code=1)))
+    assert hint.strength is Strength.HINTS
+    assert hint.culprits == frozenset()
+
+
+def test_a_traceback_explains_it() -> None:
+    assert list(check(incident(raised(3, line=1), gone(6, exit_code=1, line=2)))) == []
+
+
+def test_a_stop_explains_it() -> None:
+    assert list(check(incident(stopped(line=1), gone(6, exit_code=1, line=2)))) == []

@@ -1,0 +1,67 @@
+"""Kills for host memory, reported and supposed."""
+
+from __future__ import annotations
+
+from builders import incident, timeout
+from crashes import closing, gone, killed_by_kernel, raised, stopped
+from unhang.model.causes import Cause
+from unhang.model.events import Event, ExceptionKind, Reporter, StopKind
+from unhang.model.finding import Finding, Strength
+from unhang.rules.crash.host_memory import check
+
+
+def findings(*events: Event) -> list[Finding]:
+    return list(check(incident(*events)))
+
+
+def only(*events: Event) -> Finding:
+    (finding,) = findings(*events)
+    return finding
+
+
+def test_the_scheduler_says_so() -> None:
+    finding = only(gone(3, signal=9, oom=True, reporter=Reporter.SLURM))
+    assert (finding.cause, finding.strength) == (Cause.HOST_OOM, Strength.PROVES)
+    assert finding.culprits == {3}
+
+
+def test_the_kernel_kills_a_process_of_the_job() -> None:
+    assert only(killed_by_kernel(4711)).strength is Strength.PROVES
+
+
+def test_the_kernel_kills_another_program() -> None:
+    assert only(killed_by_kernel(4711, "mysqld")).strength is Strength.SUPPORTS
+
+
+def test_a_failed_allocation() -> None:
+    finding = only(raised(2, "MemoryError", kind=ExceptionKind.HOST_MEMORY))
+    assert (finding.strength, finding.culprits) == (Strength.PROVES, frozenset({2}))
+
+
+def test_a_bare_sigkill_supports_it_and_asks_for_the_kernel_log() -> None:
+    finding = only(gone(2, signal=9), gone(0, signal=15), gone(1, signal=15))
+    assert (finding.strength, finding.culprits) == (Strength.SUPPORTS, frozenset({2}))
+    assert finding.collect
+
+
+def test_sigkill_after_the_launcher_s_closing_signal_is_the_launcher_s() -> None:
+    assert findings(closing(77, line=1), gone(2, signal=9, pid=77, line=2)) == []
+
+
+def test_a_stop_before_it() -> None:
+    finding = only(stopped(StopKind.CANCELLED, when=1, line=1), gone(2, signal=9, when=9, line=2))
+    assert finding.strength is Strength.HINTS
+
+
+def test_a_time_out_before_it() -> None:
+    finding = only(timeout(0, global_rank=0, when=1, line=1), gone(2, signal=9, when=9, line=2))
+    assert finding.strength is Strength.HINTS
+
+
+def test_the_rest_is_killed_after_one_left_with_an_error() -> None:
+    finding = only(gone(0, exit_code=1, line=1), gone(1, signal=9, line=2))
+    assert finding.strength is Strength.HINTS
+
+
+def test_other_signals_are_not_memory() -> None:
+    assert findings(gone(2, signal=11), gone(0, signal=15)) == []

@@ -1,0 +1,117 @@
+"""Stops from outside: orphans, echoes, and jobs that had hung before somebody ended them."""
+
+from __future__ import annotations
+
+import pytest
+
+from builders import incident, timeout
+from crashes import closing, raised, stopped, store, work
+from unhang.model.causes import Cause
+from unhang.model.events import Event, ExceptionKind, StopKind, StoreProblem
+from unhang.model.finding import Finding, Strength
+from unhang.rules.crash.job_stopped import check
+
+WORK = (work(1, when=0, line=1), work(2, when=60, line=2), work(3, when=120, line=3))
+
+
+def findings(*events: Event) -> list[Finding]:
+    return list(check(incident(*events)))
+
+
+def only(*events: Event) -> Finding:
+    (finding,) = findings(*events)
+    return finding
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        StopKind.INTERRUPT,
+        StopKind.TIME_LIMIT,
+        StopKind.TERMINATED,
+        StopKind.HANGUP,
+        StopKind.PREEMPTED,
+        StopKind.EVICTED,
+    ],
+)
+def test_a_working_job_is_stopped(kind: StopKind) -> None:
+    finding = only(*WORK, stopped(kind, when=150, line=9))
+    assert (finding.cause, finding.strength) == (Cause.EXTERNAL_STOP, Strength.PROVES)
+    assert Cause.RANK_EXCEPTION in finding.explains
+
+
+def test_orphans_time_out_afterwards() -> None:
+    finding = only(
+        *WORK,
+        stopped(StopKind.TERMINATED, when=150, line=4),
+        *(timeout(r, global_rank=r, when=751, line=5 + r) for r in (0, 4)),
+    )
+    assert finding.strength is Strength.PROVES
+    assert finding.culprits == frozenset()
+
+
+def test_ranks_that_waited_long_before_the_stop() -> None:
+    finding = only(
+        *WORK,
+        stopped(StopKind.INTERRUPT, when=600, line=4),
+        timeout(0, global_rank=0, when=751, line=5),
+    )
+    assert finding.strength is Strength.HINTS
+
+
+def test_exceptions_after_an_interrupt_are_echoes() -> None:
+    finding = only(
+        *WORK,
+        stopped(StopKind.INTERRUPT, when=150, line=4),
+        raised(1, "RuntimeError", when=151, line=5),
+    )
+    assert finding.strength is Strength.PROVES
+
+
+def test_a_failure_before_the_stop_is_the_cause() -> None:
+    finding = only(*WORK, raised(1, when=130, line=4), stopped(when=150, line=5))
+    assert finding.strength is Strength.HINTS
+    assert finding.explains == frozenset()
+
+
+def test_start_up_trouble_before_the_stop_is_the_cause() -> None:
+    finding = only(store(StoreProblem.CLIENTS_MISSING, line=1), stopped(line=5))
+    assert finding.strength is Strength.HINTS
+
+
+def test_broken_channels_before_an_interrupt_is_logged_are_its_echo() -> None:
+    finding = only(
+        *WORK,
+        raised(None, "ConnectionResetError", kind=ExceptionKind.COLLECTIVE, when=149, line=4),
+        stopped(when=150, line=5),
+    )
+    assert finding.strength is Strength.PROVES
+
+
+def test_a_long_silence_looks_like_a_hang() -> None:
+    assert only(*WORK, stopped(when=5000, line=9)).strength is Strength.HINTS
+
+
+def test_a_job_that_never_showed_work() -> None:
+    assert only(stopped(line=9)).strength is Strength.HINTS
+
+
+def test_an_interrupt_without_times() -> None:
+    bars = (work(1, line=1), work(2, line=2))
+    assert only(*bars, stopped(line=9)).strength is Strength.SUPPORTS
+
+
+def test_a_cancellation_alone_says_nothing() -> None:
+    assert only(*WORK, stopped(StopKind.CANCELLED, when=150, line=9)).strength is Strength.HINTS
+
+
+def test_a_closed_session_needs_no_sign_of_work() -> None:
+    assert only(stopped(StopKind.HANGUP, line=9)).strength is Strength.PROVES
+
+
+def test_sigterm_from_the_launcher_is_no_stop() -> None:
+    assert findings(closing(7, line=1), stopped(StopKind.TERMINATED, line=2)) == []
+
+
+def test_a_lost_node_is_no_stop() -> None:
+    assert findings(stopped(StopKind.NODE_FAILED)) == []

@@ -1,0 +1,31 @@
+"""Lost nodes."""
+
+from __future__ import annotations
+
+from builders import incident
+from crashes import raised, stopped, store
+from unhang.model.causes import Cause
+from unhang.model.events import StopKind, StoreProblem
+from unhang.model.finding import Strength
+from unhang.rules.crash.node_lost import check
+
+
+def test_the_scheduler_reports_a_failed_node() -> None:
+    (finding,) = check(incident(stopped(StopKind.NODE_FAILED)))
+    assert (finding.cause, finding.strength) == (Cause.RANK_CRASH, Strength.PROVES)
+
+
+def test_missing_keep_alives_are_a_hint() -> None:
+    (finding,) = check(incident(store(StoreProblem.NODE_LOST, host="node1_0")))
+    assert finding.strength is Strength.HINTS
+    assert finding.culprit_hosts == {"node1_0"}
+
+
+def test_after_a_failure_it_is_an_echo() -> None:
+    job = incident(raised(3, line=1), stopped(StopKind.NODE_FAILED, line=2))
+    (finding,) = check(job)
+    assert finding.strength is Strength.HINTS
+
+
+def test_a_cancelled_job_lost_no_node() -> None:
+    assert list(check(incident(stopped(StopKind.CANCELLED)))) == []

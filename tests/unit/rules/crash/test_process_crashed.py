@@ -1,0 +1,57 @@
+"""Crash signals."""
+
+from __future__ import annotations
+
+from builders import incident, timeout
+from crashes import gone, stopped
+from unhang.model.causes import Cause
+from unhang.model.events import Event, Reporter
+from unhang.model.finding import Finding, Strength
+from unhang.rules.crash.process_crashed import check
+
+
+def findings(*events: Event) -> list[Finding]:
+    return list(check(incident(*events)))
+
+
+def only(*events: Event) -> Finding:
+    (finding,) = findings(*events)
+    return finding
+
+
+def test_a_segmentation_fault() -> None:
+    finding = only(gone(3, signal=11), *(gone(r, signal=15) for r in (0, 1, 2)))
+    assert (finding.cause, finding.strength) == (Cause.RANK_CRASH, Strength.SUPPORTS)
+    assert finding.culprits == {3}
+
+
+def test_all_crash_at_once() -> None:
+    assert only(*(gone(r, signal=11, line=1 + r) for r in range(8))).culprits == frozenset()
+
+
+def test_a_bare_abort_may_be_any_victim_s_end() -> None:
+    assert only(gone(3, signal=6)).strength is Strength.HINTS
+
+
+def test_an_abort_with_last_words() -> None:
+    said = gone(3, signal=6, reporter=Reporter.SELF, line=1)
+    assert only(said, gone(3, signal=6, line=2)).strength is Strength.SUPPORTS
+
+
+def test_an_abort_by_the_own_watchdog_is_no_crash() -> None:
+    assert findings(timeout(3, global_rank=3, line=1), gone(3, signal=6, line=2)) == []
+
+
+def test_a_crash_while_tearing_down() -> None:
+    late = only(timeout(0, global_rank=0, when=1, line=1), gone(3, signal=11, when=9, line=2))
+    assert late.strength is Strength.HINTS
+    after = only(stopped(when=1, line=1), gone(3, signal=11, when=9, line=2))
+    assert after.strength is Strength.HINTS
+
+
+def test_a_bus_error_is_left_to_shared_memory() -> None:
+    assert findings(gone(3, signal=7)) == []
+
+
+def test_ordinary_exits_are_no_crashes() -> None:
+    assert findings(gone(3, exit_code=1), gone(2, signal=15)) == []

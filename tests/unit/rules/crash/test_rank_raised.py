@@ -1,0 +1,151 @@
+"""Exceptions of ranks: causes, echoes, and faults of everybody."""
+
+from __future__ import annotations
+
+from builders import ended, incident, timeout
+from crashes import device_fault, gone, raised, stopped, store, work
+from unhang.model.causes import Cause
+from unhang.model.events import Event, ExceptionKind, Reporter, StopKind, StoreProblem
+from unhang.model.finding import Finding, Strength
+from unhang.rules.crash.rank_raised import check
+
+
+def findings(*events: Event) -> list[Finding]:
+    return list(check(incident(*events)))
+
+
+def only(*events: Event) -> Finding:
+    (finding,) = findings(*events)
+    return finding
+
+
+def test_one_rank_raised_and_the_others_waited_one_timeout() -> None:
+    finding = only(
+        raised(3, when=100, line=1),
+        *(timeout(r, global_rank=r, when=701, line=2 + r) for r in (0, 1, 2)),
+    )
+    assert (finding.cause, finding.strength) == (Cause.RANK_EXCEPTION, Strength.PROVES)
+    assert finding.culprits == {3}
+    assert Cause.RENDEZVOUS in finding.explains
+
+
+def test_time_outranks_the_order_of_lines() -> None:
+    finding = only(
+        *(timeout(r, global_rank=r, when=701, line=1 + r) for r in (0, 1)),
+        raised(2, when=100, line=9),
+    )
+    assert finding.strength is Strength.PROVES
+    assert finding.culprits == {2}
+
+
+def test_an_exception_after_the_first_time_out_is_only_a_hint() -> None:
+    finding = only(timeout(0, global_rank=0, when=700, line=1), raised(3, when=705, line=2))
+    assert finding.strength is Strength.HINTS
+    assert finding.explains == frozenset()
+
+
+def test_the_same_exception_on_all_ranks_accuses_nobody() -> None:
+    finding = only(*(raised(r, "KeyError", line=1 + r) for r in range(8)))
+    assert finding.strength is Strength.PROVES
+    assert finding.culprits == frozenset()
+
+
+def test_tracebacks_that_name_nobody_accuse_nobody() -> None:
+    finding = only(*(raised(None, "KeyError", line=n) for n in (1, 50, 99)))
+    assert finding.culprits == frozenset()
+
+
+def test_one_exit_code_does_not_own_the_tracebacks_of_all() -> None:
+    finding = only(
+        *(raised(None, "KeyError", line=n) for n in (1, 5, 9, 13)),
+        gone(0, exit_code=1, line=20),
+    )
+    assert finding.culprits == frozenset()
+
+
+def test_some_of_many_ranks_are_named() -> None:
+    finding = only(
+        raised(6, when=100, line=1),
+        raised(7, when=100, line=2),
+        *(timeout(r, global_rank=r, when=701, line=3 + r) for r in range(6)),
+    )
+    assert finding.culprits == {6, 7}
+
+
+def test_second_hand_exceptions_are_no_cause() -> None:
+    kinds = (
+        ExceptionKind.COLLECTIVE,
+        ExceptionKind.RENDEZVOUS,
+        ExceptionKind.CHILD,
+        ExceptionKind.INTERRUPTED,
+        ExceptionKind.MISMATCH,
+        ExceptionKind.WORKER,
+    )
+    assert findings(*(raised(r, kind=kind, line=1 + r) for r, kind in enumerate(kinds))) == []
+
+
+def test_a_logged_exception_is_no_cause() -> None:
+    assert findings(raised(3, handled=True)) == []
+
+
+def test_work_that_goes_on_shows_that_nothing_ended() -> None:
+    bars = [work(n, line=10 + n) for n in (1, 2, 3)]
+    assert findings(raised(None, line=1), *bars) == []
+
+
+def test_one_bar_from_a_buffer_shows_nothing() -> None:
+    assert only(raised(None, line=1), work(1, line=10)).strength is Strength.PROVES
+
+
+def test_after_a_stop_it_is_an_echo() -> None:
+    finding = only(stopped(StopKind.INTERRUPT, when=10, line=1), raised(3, when=12, line=2))
+    assert finding.strength is Strength.HINTS
+
+
+def test_after_another_failure_it_is_an_echo() -> None:
+    finding = only(device_fault(1, when=10, line=1), raised(3, when=20, line=2))
+    assert finding.strength is Strength.HINTS
+
+
+def test_after_ranks_failed_to_meet_it_is_an_echo() -> None:
+    finding = only(
+        store(StoreProblem.CONNECT_TIMED_OUT, when=10, line=1), raised(3, when=20, line=2)
+    )
+    assert finding.strength is Strength.HINTS
+
+
+def test_a_closed_store_before_it_is_no_reason_to_doubt() -> None:
+    finding = only(store(StoreProblem.PEER_CLOSED, line=1), raised(3, line=2))
+    assert finding.strength is Strength.PROVES
+
+
+def test_a_helper_thread_with_others_waiting() -> None:
+    waiting = [timeout(r, global_rank=r, when=701, line=3 + r) for r in (0, 1)]
+    finding = only(raised(2, thread="Thread-3", when=100, line=1), *waiting)
+    assert finding.strength is Strength.SUPPORTS
+
+
+def test_a_helper_thread_alone_ended_nothing() -> None:
+    assert only(raised(2, thread="NetStatThr")).strength is Strength.HINTS
+
+
+def test_a_rank_that_joined_the_stuck_call() -> None:
+    finding = only(raised(0, when=100, line=1), timeout(0, global_rank=0, when=701, line=2))
+    assert finding.strength is Strength.HINTS
+
+
+def test_a_cut_traceback_of_a_known_rank() -> None:
+    assert only(raised(1, "")).strength is Strength.SUPPORTS
+
+
+def test_a_cut_traceback_of_nobody() -> None:
+    assert only(raised(None, "")).strength is Strength.HINTS
+
+
+def test_a_launcher_s_exit_of_the_same_rank_is_the_same_failure() -> None:
+    finding = only(raised(3, line=1), ended(3, exit_code=1, line=9), ended(0, signal=15, line=10))
+    assert finding.culprits == {3}
+
+
+def test_nothing_is_said_of_a_crash() -> None:
+    assert findings(gone(3, signal=11, reporter=Reporter.ELASTIC)) == []
