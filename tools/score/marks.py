@@ -55,7 +55,7 @@ class Mark:
         expected, named = self.case.culprits, self.verdict.culprits
         if expected is None:
             return None
-        if named == expected:
+        if named == expected and self.verdict.error is None:
             return Guilty.EXACT
         if not named:
             return Guilty.MISSED

@@ -1,0 +1,148 @@
+"""The contracts of the architecture: what one file adds is listed, named and documented."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import re
+from collections import Counter
+from pathlib import Path
+from types import ModuleType
+from typing import get_args
+
+import pytest
+
+import unhang
+import unhang.parsers
+import unhang.rules
+from unhang.model.causes import Cause
+from unhang.model.events import Event
+from unhang.model.rule import Fact, Rule
+from unhang.parsers import PARSERS
+from unhang.parsers.base import Parser
+from unhang.rules import RULES
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+FAMILIES = {
+    "locate": "LOC",
+    "desync": "DSY",
+    "crash": "CRA",
+    "slow": "SLO",
+    "network": "NET",
+    "device": "DEV",
+    "config": "CFG",
+}
+SECTIONS = (
+    "What it finds",
+    "Why it hangs",
+    "When it stays quiet",
+    "How to confirm",
+    "What to do",
+    "References",
+)
+
+every_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
+every_parser = pytest.mark.parametrize("parser", PARSERS, ids=lambda parser: parser.NAME)
+
+
+def modules_of(package: ModuleType) -> list[ModuleType]:
+    found = pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+    return [importlib.import_module(info.name) for info in found]
+
+
+def module_of(rule: Rule) -> ModuleType:
+    module = inspect.getmodule(rule.check)
+    assert module is not None
+    return module
+
+
+def test_every_rule_is_listed() -> None:
+    written = [m.RULE for m in modules_of(unhang.rules) if isinstance(vars(m).get("RULE"), Rule)]
+    assert {r.code for r in written} == {r.code for r in RULES}
+    assert len(written) == len(RULES)
+
+
+def test_codes_and_names_are_unique_and_ordered() -> None:
+    codes = [rule.code for rule in RULES]
+    assert codes == sorted(set(codes))
+    assert max(Counter(rule.name for rule in RULES).values()) == 1
+
+
+@every_rule
+def test_a_rule_is_in_the_folder_of_its_family(rule: Rule) -> None:
+    family = module_of(rule).__name__.split(".")[-2]
+    assert re.fullmatch(rf"{FAMILIES[family]}\d{{3}}", rule.code)
+    assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)+", rule.name)
+    assert rule.needs
+
+
+@every_rule
+def test_the_manual_page_of_a_rule_is_complete(rule: Rule) -> None:
+    page = inspect.getdoc(module_of(rule)) or ""
+    titles = re.findall(r"^## (.+)$", page, re.MULTILINE)
+    assert tuple(titles) == SECTIONS[: len(titles)]
+    assert len(titles) >= len(SECTIONS) - 1, "only the references may be missing"
+    bodies = re.split(r"^## .+$", page, flags=re.MULTILINE)
+    assert all(body.strip() for body in bodies)
+
+
+@every_rule
+def test_a_rule_is_small_and_has_a_test(rule: Rule) -> None:
+    file = Path(inspect.getfile(rule.check))
+    assert len(file.read_text(encoding="utf-8").splitlines()) <= 150
+    tests = (REPOSITORY / "tests" / "unit" / "rules").rglob("test_*.py")
+    assert any(rule.code in t.read_text(encoding="utf-8") or file.stem in t.stem for t in tests)
+
+
+def test_locating_rules_name_no_cause() -> None:
+    assert [r.code for r in RULES if r.code.startswith("LOC") and r.cause is not None] == []
+
+
+def test_every_cause_can_be_claimed() -> None:
+    # Rules may claim further causes than their main one: a look at the source is enough.
+    source = "".join(inspect.getsource(m) for m in modules_of(unhang.rules))
+    assert [c.value for c in Cause if f"Cause.{c.name}" not in source] == []
+
+
+def test_every_fact_is_needed_by_a_rule() -> None:
+    assert set(Fact) == {fact for rule in RULES for fact in rule.needs}
+
+
+def test_every_parser_is_listed() -> None:
+    written = {
+        kind
+        for module in modules_of(unhang.parsers)
+        for _, kind in inspect.getmembers(module, inspect.isclass)
+        if kind.__module__ == module.__name__ and isinstance(vars(kind).get("NAME"), str)
+    }
+    assert written == set(PARSERS)
+
+
+def test_names_of_parsers_are_unique() -> None:
+    assert max(Counter(parser.NAME for parser in PARSERS).values()) == 1
+
+
+@every_parser
+def test_a_parser_says_what_it_wants_and_what_it_reads(parser: type[Parser]) -> None:
+    assert parser.NEEDLES
+    assert all(len(needle) >= 2 for needle in parser.NEEDLES)
+    assert inspect.getdoc(inspect.getmodule(parser))
+    assert inspect.getdoc(parser)
+
+
+def test_every_event_is_said_by_a_parser() -> None:
+    source = "".join(inspect.getsource(m) for m in modules_of(unhang.parsers))
+    silent = [e.__name__ for e in get_args(Event) if f"{e.__name__}(" not in source]
+    assert silent == []
+
+
+@pytest.mark.parametrize("name", [n for n in unhang.__all__ if not n.startswith("__")])
+def test_public_names_are_documented(name: str) -> None:
+    public = getattr(unhang, name)
+    assert inspect.getdoc(public)
+    if inspect.isfunction(public):
+        signature = inspect.signature(public)
+        page = inspect.getdoc(public) or ""
+        assert all(parameter in page for parameter in signature.parameters)
+        assert signature.return_annotation is not inspect.Signature.empty
