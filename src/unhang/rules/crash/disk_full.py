@@ -34,8 +34,7 @@ from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Failure, Incident, ranks_of
 from unhang.model.provenance import Message
 from unhang.model.rule import Fact, Rule, Status
-from unhang.rules import order
-from unhang.rules.crash.echoes import ECHOES_OF_A_LOST_RANK, NO_CAUSES
+from unhang.rules.crash.echoes import ECHOES_OF_A_LOST_RANK, NO_CAUSES, why_echo
 
 
 def check(incident: Incident) -> Iterator[Finding]:
@@ -44,23 +43,18 @@ def check(incident: Incident) -> Iterator[Finding]:
     if not full or _shared_memory(incident):
         return
     first, ranks = full[0], ranks_of(full)
-    timed_out = order.first_timeout(incident)
-    echo = (
-        order.stop_before(incident, first) is not None
-        or order.decisive_failure_before(incident, first) is not None
-        or (timed_out is not None and order.is_before(timed_out, first) is True)
-    )
+    against = why_echo(incident, first)
     yield Finding(
         rule=RULE.code,
         cause=Cause.RANK_EXCEPTION,
-        strength=Strength.HINTS if echo else Strength.PROVES,
+        strength=Strength.PROVES if against is None else Strength.HINTS,
         claim=Message(
             key="CRA007.claim" if ranks else "CRA007.claim_nobody", values={"ranks": ranks}
         ),
         why=Message(key="CRA007.why"),
-        against=Message(key="CRA007.against_late") if echo else None,
+        against=against,
         culprits=ranks,
-        explains=NO_CAUSES if echo else ECHOES_OF_A_LOST_RANK | {Cause.LIBRARY_BUG},
+        explains=ECHOES_OF_A_LOST_RANK | {Cause.LIBRARY_BUG} if against is None else NO_CAUSES,
         at=first.at,
         evidence=tuple(f.source for f in full)[:4],
     )

@@ -1,8 +1,11 @@
-"""What the loss of a rank, and a stop of the whole job, make other rules see."""
+"""What the loss of a rank makes other rules see, and what makes such a loss itself an echo."""
 
 from __future__ import annotations
 
 from unhang.model.causes import Cause
+from unhang.model.incident import Incident
+from unhang.model.provenance import Message
+from unhang.rules import order
 
 NO_CAUSES: frozenset[Cause] = frozenset()
 
@@ -30,3 +33,15 @@ schedulers and people stop the rest."""
 
 ECHOES_OF_A_STOP = frozenset(Cause) - {Cause.EXTERNAL_STOP}
 """Where nothing was wrong before the stop, everything after it is its echo."""
+
+
+def why_echo(incident: Incident, failure: order.Placed) -> Message | None:
+    """What came before a failure and may have brought it about, or None."""
+    if order.stop_before(incident, failure) is not None:
+        return Message(key="crash.against_stopped")
+    if order.decisive_failure_before(incident, failure) is not None:
+        return Message(key="crash.against_earlier_failure")
+    timed_out = order.first_timeout(incident)
+    if timed_out is not None and order.is_before(timed_out, failure):
+        return Message(key="crash.against_late")
+    return None

@@ -36,8 +36,7 @@ from unhang.model.finding import Collect, Finding, Strength
 from unhang.model.incident import Failure, Incident, Manner, ranks_of
 from unhang.model.provenance import Message
 from unhang.model.rule import Fact, Rule, Status
-from unhang.rules import order
-from unhang.rules.crash.echoes import ECHOES_OF_A_LOST_RANK, NO_CAUSES
+from unhang.rules.crash.echoes import ECHOES_OF_A_LOST_RANK, NO_CAUSES, why_echo
 
 _KERNEL_LOG = Collect(
     what=Message(key="collect.kernel_log.what"),
@@ -61,7 +60,7 @@ def check(incident: Incident) -> Iterator[Finding]:
 def _reported(incident: Incident, failures: Sequence[Failure]) -> Finding:
     """Somebody says that memory was the reason."""
     first = failures[0]
-    against = _against(incident, first)
+    against = why_echo(incident, first)
     strength = Strength.PROVES if against is None else Strength.HINTS
     if against is None and not all(_is_ours(incident, f) for f in failures):
         strength, against = Strength.SUPPORTS, Message(key="CRA002.against_other_program")
@@ -84,7 +83,7 @@ def _reported(incident: Incident, failures: Sequence[Failure]) -> Finding:
 def _killed(incident: Incident, failures: Sequence[Failure]) -> Finding:
     """A bare SIGKILL: memory is the usual sender, not the only one."""
     first, ranks = failures[0], ranks_of(failures)
-    against = _against(incident, first)
+    against = why_echo(incident, first)
     size = incident.world.size
     if against is None and size is not None and 1 < size <= len(failures):
         against = Message(key="CRA002.against_everybody")
@@ -110,18 +109,6 @@ def _killed(incident: Incident, failures: Sequence[Failure]) -> Finding:
 
 def _who(ranks: frozenset[int]) -> dict[str, object]:
     return {"ranks": ranks} if ranks else {}
-
-
-def _against(incident: Incident, first: Failure) -> Message | None:
-    """What came before it and may have brought it about."""
-    if order.stop_before(incident, first) is not None:
-        return Message(key="CRA002.against_stopped")
-    if order.decisive_failure_before(incident, first) is not None:
-        return Message(key="CRA002.against_earlier_failure")
-    timed_out = order.first_timeout(incident)
-    if timed_out is not None and order.is_before(timed_out, first):
-        return Message(key="CRA002.against_late")
-    return None
 
 
 def _is_ours(incident: Incident, failure: Failure) -> bool:

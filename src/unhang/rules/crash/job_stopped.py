@@ -37,18 +37,16 @@ from unhang.model.causes import Cause
 from unhang.model.events import (
     ClosingSignal,
     CollectiveTimeout,
-    PhaseMark,
-    Progress,
     StopKind,
     StopSeen,
 )
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident
-from unhang.model.phases import Phase
 from unhang.model.provenance import Message
 from unhang.model.rule import Fact, Rule, Status
 from unhang.rules import order
 from unhang.rules.crash.echoes import ECHOES_OF_A_STOP, NO_CAUSES
+from unhang.rules.crash.signs_of_work import silent_s, stuck_s, worked
 
 _QUIET_S = 900.0
 """Longer silence before a stop looks like a hang that somebody ended."""
@@ -87,15 +85,15 @@ def _against(
     """What makes the stop the end of a job that was in trouble anyway, or None."""
     if order.trouble_before(incident, stop) is not None:
         return Message(key="CRA005.against_trouble")
-    if any(_stuck_s(t, stop) > _SLACK_S for t in orphans):
+    if any(stuck_s(t, stop) > _SLACK_S for t in orphans):
         return Message(key="CRA005.against_stuck")
     if orphans or stop.kind in _WITHOUT_CHOICE:
         return None
-    if _long_silent(incident, stop):
+    if (silent_s(incident, stop) or 0.0) > _QUIET_S:
         return Message(key="CRA005.against_silence")
     if stop.kind is StopKind.CANCELLED:
         return Message(key="CRA005.against_cancel")
-    return None if _worked(incident, stop) else Message(key="CRA005.against_no_work")
+    return None if worked(incident, stop) else Message(key="CRA005.against_no_work")
 
 
 def _by_launcher(incident: Incident, stop: StopSeen) -> bool:
@@ -105,35 +103,9 @@ def _by_launcher(incident: Incident, stop: StopSeen) -> bool:
     return any(order.is_before(c, stop) for c in incident.all(ClosingSignal))
 
 
-def _stuck_s(timeout: CollectiveTimeout, stop: StopSeen) -> float:
-    """How long before the stop a rank had begun to wait in the call that timed out."""
-    gap = order.gap_s(timeout, stop)
-    waited = timeout.timeout_ms if timeout.elapsed_ms is None else timeout.elapsed_ms
-    return 0.0 if gap is None or waited is None else waited / 1000 - gap
-
-
-def _worked(incident: Incident, stop: StopSeen) -> bool:
-    """Signs of work before the stop: two states of a bar, or two marks of steps or epochs."""
-    bars = [p for p in incident.all(Progress) if order.is_before(p, stop) is not False]
-    marks = [
-        m
-        for m in incident.all(PhaseMark)
-        if m.phase in (Phase.TRAIN, Phase.EVAL) and order.is_before(m, stop) is not False
-    ]
-    return len(bars) > 1 or len(marks) > 1
-
-
-def _long_silent(incident: Incident, stop: StopSeen) -> bool:
-    """The last sign of work lies long before the stop."""
-    gaps = [g for p in incident.all(Progress) if (g := order.gap_s(stop, p)) is not None]
-    return bool(gaps) and min(gaps, key=abs) > _QUIET_S
-
-
 def _blind(incident: Incident, stop: StopSeen) -> bool:
     """A person's stop without times: whether work was still going on cannot be told."""
-    if stop.kind is not StopKind.INTERRUPT:
-        return False
-    return not any(order.gap_s(stop, p) is not None for p in incident.all(Progress))
+    return stop.kind is StopKind.INTERRUPT and silent_s(incident, stop) is None
 
 
 RULE = Rule(

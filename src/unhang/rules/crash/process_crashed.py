@@ -28,17 +28,16 @@ without kernels for the GPU (SIGFPE), a data-loading library that does not survi
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from unhang.model.causes import Cause
 from unhang.model.events import ProcessEnded, Reporter
 from unhang.model.finding import Collect, Finding, Strength
-from unhang.model.ids import NO_RANKS, Ranks
-from unhang.model.incident import Failure, Incident, Manner, ranks_of
+from unhang.model.incident import Failure, Incident, Manner
 from unhang.model.provenance import Message
 from unhang.model.rule import Fact, Rule, Status
-from unhang.rules import order
-from unhang.rules.crash.echoes import ECHOES_OF_A_LOST_RANK, NO_CAUSES
+from unhang.rules.crash.echoes import ECHOES_OF_A_LOST_RANK, NO_CAUSES, why_echo
+from unhang.rules.crash.sameness import special_ranks
 
 _STACK = Collect(
     what=Message(key="collect.crash_stack.what"),
@@ -61,7 +60,7 @@ def check(incident: Incident) -> Iterator[Finding]:
     against = _against(incident, first)
     # Never more than support: the fault that crashes is often a library's or a version's.
     strength = Strength.SUPPORTS if against is None else Strength.HINTS
-    culprits = _culprits(incident, same)
+    culprits = special_ranks(incident, same, len(same))
     number = signal.Signals(first.signal).name if first.signal is not None else ""
     yield Finding(
         rule=RULE.code,
@@ -83,13 +82,9 @@ def check(incident: Incident) -> Iterator[Finding]:
 
 def _against(incident: Incident, first: Failure) -> Message | None:
     """What makes the crash a part of tearing down, or None."""
-    if order.stop_before(incident, first) is not None:
-        return Message(key="CRA003.against_stopped")
-    if order.decisive_failure_before(incident, first) is not None:
-        return Message(key="CRA003.against_earlier_failure")
-    timed_out = order.first_timeout(incident)
-    if timed_out is not None and order.is_before(timed_out, first):
-        return Message(key="CRA003.against_late")
+    echo = why_echo(incident, first)
+    if echo is not None:
+        return echo
     if first.signal == signal.SIGABRT and not _last_words(first):
         return Message(key="CRA003.against_abort")
     return None
@@ -98,13 +93,6 @@ def _against(incident: Incident, first: Failure) -> Message | None:
 def _last_words(failure: Failure) -> bool:
     """The process itself said that it aborts; a bare -6 may be the end of any victim."""
     return any(isinstance(e, ProcessEnded) and e.reporter is Reporter.SELF for e in failure.events)
-
-
-def _culprits(incident: Incident, same: Sequence[Failure]) -> Ranks:
-    """The ranks that crashed, unless all did."""
-    ranks = ranks_of(same)
-    size = incident.world.size or len(incident.roster)
-    return NO_RANKS if len(same) > 1 and 2 * len(same) > size else ranks
 
 
 RULE = Rule(

@@ -29,7 +29,7 @@ rank may fail alone, so that the others need not wait.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from unhang.model.causes import Cause
 from unhang.model.events import (
@@ -40,14 +40,14 @@ from unhang.model.events import (
     PythonException,
 )
 from unhang.model.finding import Finding, Strength
-from unhang.model.ids import NO_RANKS, Rank, Ranks
-from unhang.model.incident import Failure, Incident, Manner, ranks_of
+from unhang.model.ids import Ranks
+from unhang.model.incident import Failure, Incident, Manner
 from unhang.model.provenance import Message
 from unhang.model.rule import Fact, Rule, Status
 from unhang.rules import order
-from unhang.rules.crash.echoes import ECHOES_OF_A_LOST_RANK, NO_CAUSES
+from unhang.rules.crash.echoes import ECHOES_OF_A_LOST_RANK, NO_CAUSES, why_echo
+from unhang.rules.crash.sameness import count_nameless, special_ranks
 
-_PRINTS_OF_ONE = 2
 _OTHER_RULES = frozenset(
     {
         ExceptionKind.MISMATCH,
@@ -70,13 +70,13 @@ def check(incident: Incident) -> Iterator[Finding]:
         return
     first, exception = raised[0]
     same = [f for f, e in raised if _alike(e, exception)]
-    count = max(len(same), _nameless(first, exception))
+    count = max(len(same), count_nameless(first, exception))
     against = _against(incident, first, exception)
     strength = Strength.HINTS if against is not None else Strength.PROVES
     if against is None:
         against = _doubt(exception)
         strength = Strength.PROVES if against is None else Strength.SUPPORTS
-    culprits = _culprits(incident, same, count)
+    culprits = special_ranks(incident, same, count)
     yield Finding(
         rule=RULE.code,
         cause=Cause.RANK_EXCEPTION,
@@ -106,18 +106,14 @@ def _alike(one: PythonException, other: PythonException) -> bool:
 
 def _against(incident: Incident, first: Failure, exception: PythonException) -> Message | None:
     """What makes the exception an echo or an accident, or None."""
-    if order.stop_before(incident, first) is not None:
-        return Message(key="CRA001.against_stopped")
-    if order.decisive_failure_before(incident, first) is not None:
-        return Message(key="CRA001.against_earlier_failure")
+    echo = why_echo(incident, first)
+    if echo is not None:
+        return echo
     if order.communication_trouble_before(incident, first) is not None:
         return Message(key="CRA001.against_communication")
     if not exception.exception and (first.rank is None or _mismatch(incident)):
         return Message(key="CRA001.against_cut")
-    timed_out = order.first_timeout(incident)
-    if timed_out is not None and order.is_before(timed_out, first):
-        return Message(key="CRA001.against_late")
-    if exception.thread is not None and timed_out is None:
+    if exception.thread is not None and not incident.timeouts:
         return Message(key="CRA001.against_thread")
     joined = frozenset(r for call in incident.calls for r in call.joined)
     if exception.thread is None and first.rank is not None and first.rank in joined:
@@ -137,35 +133,6 @@ def _doubt(exception: PythonException) -> Message | None:
     if exception.thread is not None:
         return Message(key="CRA001.against_thread")
     return None if exception.exception else Message(key="CRA001.against_cut")
-
-
-def _nameless(failure: Failure, exception: PythonException) -> int:
-    """How many tracebacks that name nobody were counted as one process.
-
-    A process prints its own at most twice: itself, and by the parent that reports it.
-    """
-    prints = [
-        e
-        for e in failure.events
-        if isinstance(e, PythonException)
-        and e.exception == exception.exception
-        and not e.chained
-        and e.origin.rank is None
-        and e.origin.local_rank is None
-    ]
-    return len(prints) if len(prints) > _PRINTS_OF_ONE else 1
-
-
-def _culprits(incident: Incident, same: Sequence[Failure], count: int) -> Ranks:
-    """Ranks that raised it, unless so many did that none of them is special."""
-    ranks = ranks_of(same)
-    others = (
-        frozenset(incident.roster) | frozenset(r for c in incident.calls for r in c.joined)
-    ) - ranks
-    size = incident.world.size or len(others | ranks)
-    if count > 1 and (len(ranks) < count or 2 * count > size):
-        return NO_RANKS
-    return frozenset(r for r in ranks if r >= Rank(0))
 
 
 def _claim(exception: PythonException, culprits: Ranks, count: int) -> Message:

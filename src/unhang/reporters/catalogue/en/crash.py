@@ -1,6 +1,9 @@
 """Sentences of the crash rules."""
 
 SENTENCES: dict[str, str] = {
+    "crash.against_stopped": "the job had been stopped from outside before",
+    "crash.against_earlier_failure": "another process had failed before",
+    "crash.against_late": "a collective had already timed out before",
     "CRA001.claim": "{ranks:ranks} raised an exception and left: {error}",
     "CRA001.claim_all": "{count} processes raised the same exception: {error}",
     "CRA001.claim_nobody": "a process raised an exception and left: {error}",
@@ -8,9 +11,6 @@ SENTENCES: dict[str, str] = {
         "A process that raised never issues the next collective. The others wait in it until "
         "their watchdog or the launcher ends them."
     ),
-    "CRA001.against_stopped": "the job had been stopped from outside before the exception",
-    "CRA001.against_earlier_failure": "another process had failed before the exception",
-    "CRA001.against_late": "a collective had already timed out before the exception",
     "CRA001.against_communication": "ranks had failed to reach each other before the exception",
     "CRA001.against_cut": "the last line of the traceback is missing",
     "CRA001.against_joined": "the process that raised had joined the collective that is stuck",
@@ -27,9 +27,6 @@ SENTENCES: dict[str, str] = {
         "Nothing in the logs sent this SIGKILL: no launcher, no scheduler, no person. The kernel's "
         "out-of-memory killer is the usual sender."
     ),
-    "CRA002.against_stopped": "the job had been stopped from outside before",
-    "CRA002.against_earlier_failure": "another process had failed before",
-    "CRA002.against_late": "a collective had already timed out before",
     "CRA002.against_everybody": "all processes were killed, as a person or a scheduler does it",
     "CRA002.against_others": "other processes left with an error, and launchers kill the rest",
     "CRA002.against_sender": "a person or a monitor can send SIGKILL too; the kernel log decides",
@@ -40,10 +37,7 @@ SENTENCES: dict[str, str] = {
         "A crash in native code leaves no Python traceback. The process never issues the next "
         "collective, and the others wait for it."
     ),
-    "CRA003.against_stopped": "the job had been stopped from outside before the crash",
-    "CRA003.against_earlier_failure": "another process had failed before the crash",
     "CRA003.against_abort": "processes also abort when their own watchdog ends them",
-    "CRA003.against_late": "a collective had already timed out before the crash",
     "CRA004.claim": "node {host} went away",
     "CRA004.claim_nobody": "a node of the job went away",
     "CRA004.why": "All ranks of a lost node are gone at once, and the other nodes wait for them.",
@@ -60,7 +54,6 @@ SENTENCES: dict[str, str] = {
     "CRA007.claim": "{ranks:ranks} failed because a file system or a quota is full",
     "CRA007.claim_nobody": "a process failed because a file system or a quota is full",
     "CRA007.why": "The process that writes raises and leaves; the others wait for it.",
-    "CRA007.against_late": "something else had failed, timed out or been stopped before",
     "CRA008.claim": "{ranks:ranks} left with an error, and the logs do not say why",
     "CRA008.claim_nobody": "a process left with an error, and the logs do not say why",
     "CRA008.why": "Neither a traceback nor another reason of any process is in the logs.",

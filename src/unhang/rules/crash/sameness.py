@@ -1,0 +1,42 @@
+"""Whether a failure is that of one rank, or of so many that none of them is special."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from unhang.model.events import PythonException
+from unhang.model.ids import NO_RANKS, Rank, Ranks
+from unhang.model.incident import Failure, Incident, ranks_of
+
+_PRINTS_OF_ONE = 2
+"""A process prints its traceback at most twice: itself, and by the parent that reports it."""
+
+
+def special_ranks(incident: Incident, same: Sequence[Failure], count: int) -> Ranks:
+    """Return the ranks that failed in one way, or none where that accuses nobody.
+
+    Args:
+        incident: what else is known of the job.
+        same: the failures that are alike.
+        count: how many processes failed so, named or not.
+    """
+    ranks = frozenset(r for r in ranks_of(same) if r >= Rank(0))
+    waiting = frozenset(r for c in incident.calls for r in c.joined)
+    size = incident.world.size or len(ranks | waiting | frozenset(incident.roster))
+    if count > 1 and (len(ranks) < count or 2 * count > size):
+        return NO_RANKS
+    return ranks
+
+
+def count_nameless(failure: Failure, exception: PythonException) -> int:
+    """How many tracebacks that name nobody were counted as this one process."""
+    prints = [
+        e
+        for e in failure.events
+        if isinstance(e, PythonException)
+        and e.exception == exception.exception
+        and not e.chained
+        and e.origin.rank is None
+        and e.origin.local_rank is None
+    ]
+    return len(prints) if len(prints) > _PRINTS_OF_ONE else 1

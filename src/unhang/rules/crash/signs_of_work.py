@@ -1,0 +1,32 @@
+"""Whether a job still worked when it was stopped."""
+
+from __future__ import annotations
+
+from unhang.model.events import CollectiveTimeout, PhaseMark, Progress, StopSeen
+from unhang.model.incident import Incident
+from unhang.model.phases import Phase
+from unhang.rules import order
+
+
+def worked(incident: Incident, stop: StopSeen) -> bool:
+    """Signs of work before the stop: two states of a bar, or two marks of steps or epochs."""
+    bars = [p for p in incident.all(Progress) if order.is_before(p, stop) is not False]
+    marks = [
+        m
+        for m in incident.all(PhaseMark)
+        if m.phase in (Phase.TRAIN, Phase.EVAL) and order.is_before(m, stop) is not False
+    ]
+    return len(bars) > 1 or len(marks) > 1
+
+
+def silent_s(incident: Incident, stop: StopSeen) -> float | None:
+    """Seconds between the last sign of work and the stop; None where no times tell."""
+    gaps = [g for p in incident.all(Progress) if (g := order.gap_s(stop, p)) is not None]
+    return min(gaps, key=abs, default=None)
+
+
+def stuck_s(timeout: CollectiveTimeout, stop: StopSeen) -> float:
+    """How long before the stop a rank had begun to wait in the call that timed out."""
+    gap = order.gap_s(timeout, stop)
+    waited = timeout.timeout_ms if timeout.elapsed_ms is None else timeout.elapsed_ms
+    return 0.0 if gap is None or waited is None else waited / 1000 - gap
