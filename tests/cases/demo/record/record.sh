@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Records the failure that `make demo` judges: a real job, four ranks on the CPU, two minutes.
+# Records the failure that `make demo` judges: a real job, four ranks on the CPU, one minute.
 #
 #   pip install torch==2.13.0 numpy tqdm
 #   tests/cases/demo/record/record.sh NEW_FOLDER

@@ -58,15 +58,15 @@ class Model(nn.Module):
 
 def save_checkpoint(model: nn.Module, folder: pathlib.Path) -> None:
     """Write the weights in shards."""
-    log.info("Saving model checkpoint to %s", folder)
+    log.info("Saving checkpoint to %s", folder)
     folder.mkdir(parents=True, exist_ok=True)
     tensors = list(model.state_dict().items())
     shards = [tensors[i::8] for i in range(8)]
     speed = next(SlowStorage.bytes_per_second)
-    for number, shard in enumerate(tqdm(shards, desc="Writing model shards"), start=1):
+    for number, shard in enumerate(tqdm(shards, desc="Writing shards"), start=1):
         with SlowStorage(folder / f"model-{number:05d}-of-00008.bin", speed) as file:
             torch.save(dict(shard), file)
-    log.info("Model checkpoint saved in %s", folder)
+    log.info("Checkpoint saved in %s", folder)
 
 
 def train(*, steps: int, save_every: int, timeout_s: int, folder: pathlib.Path) -> None:
