@@ -11,11 +11,13 @@ from unhang.model.incident import OpenPhase
 from unhang.model.phases import Edge, Phase
 
 _Mark = PhaseMark | Progress
+_Voice = tuple[Rank | None, str]
+"""A rank; or, where nothing names one, what nobody signed in one artifact."""
 
 
 @dataclass(slots=True)
 class _Open:
-    """A phase of one speaker that has begun."""
+    """A phase of one voice that has begun."""
 
     begun: _Mark
     latest: _Mark
@@ -26,18 +28,18 @@ def find_open_phases(run: Run, waiting: Ranks) -> tuple[OpenPhase, ...]:
     """Return what was under way at the failure, best proof first, then latest first.
 
     A phase is closed by its end mark, by its bar at 100 %, or by training that goes on: one
-    speaker's training closes only its own phases, and those that nobody signed. A bar without a
+    voice's training closes only its own phases, and those that nobody signed. A bar without a
     label is training, unless an evaluation was announced and the bar has a total of its own.
     """
-    speakers: dict[Rank | None, dict[Phase, _Open]] = {}
+    voices: dict[_Voice, dict[Phase, _Open]] = {}
     trained: set[int | None] = set()
     for event in run.events:
         if isinstance(event, PhaseMark | Progress):
-            _take(event, run.identity.rank_of(event), speakers, trained)
+            _take(event, run.identity.rank_of(event), voices, trained)
     alarm = next((e for e in run.events if isinstance(e, CollectiveTimeout)), None)
     found = [
         _describe(rank, phase, state, _lasted_s(state, alarm, run), waiting)
-        for rank, phases in speakers.items()
+        for (rank, _), phases in voices.items()
         for phase, state in phases.items()
         if phase is not Phase.TRAIN
     ]
@@ -49,25 +51,27 @@ def find_open_phases(run: Run, waiting: Ranks) -> tuple[OpenPhase, ...]:
 def _take(
     mark: _Mark,
     rank: Rank | None,
-    speakers: dict[Rank | None, dict[Phase, _Open]],
+    voices: dict[_Voice, dict[Phase, _Open]],
     trained: set[int | None],
 ) -> None:
-    """Move the state of one speaker by one mark; `trained` are the totals of training bars."""
-    phases = speakers.setdefault(rank, {})
+    """Move the state of one voice by one mark; `trained` are the totals of training bars."""
+    unsigned = voices.setdefault((None, mark.source.artifact), {})
+    phases = unsigned if rank is None else voices.setdefault((rank, ""), {})
     if mark.phase is None or mark.phase is Phase.TRAIN:
         if isinstance(mark, Progress) and mark.phase is None:
-            announced = phases.get(Phase.EVAL) or speakers.get(None, {}).get(Phase.EVAL)
+            announced = phases.get(Phase.EVAL) or unsigned.get(Phase.EVAL)
             if announced is not None and announced.unfinished and mark.total not in trained:
                 announced.latest = mark
                 return
             if _complete(mark):
                 return
             trained.add(mark.total)
-        _close_all(rank, speakers)
+        phases.clear()  # training goes on: what this voice, or nobody, had begun is over
+        unsigned.clear()
         return
     if isinstance(mark, PhaseMark) and mark.edge is Edge.END:
         phases.pop(mark.phase, None)
-        speakers.get(None, {}).pop(mark.phase, None)
+        unsigned.pop(mark.phase, None)
         return
     if isinstance(mark, Progress) and _complete(mark):
         state = phases.get(mark.phase)
@@ -83,12 +87,6 @@ def _take(
         state.unfinished = state.unfinished or begins
 
 
-def _close_all(rank: Rank | None, speakers: dict[Rank | None, dict[Phase, _Open]]) -> None:
-    """Training goes on: what this speaker, or nobody in particular, had begun is over."""
-    speakers.get(rank, {}).clear()
-    speakers.get(None, {}).clear()
-
-
 def _complete(bar: Progress) -> bool:
     return bar.total is not None and bar.done >= bar.total
 
@@ -97,7 +95,7 @@ def _lasted_s(state: _Open, alarm: Event | None, run: Run) -> float | None:
     """How long it had lasted at the alarm: by its bar, else by times."""
     if isinstance(state.latest, Progress):
         return state.latest.elapsed_s
-    if alarm is None:
+    if alarm is None or alarm.at is None:
         return None
     gap = run.timeline.gap_s(alarm, state.begun)
     return gap if gap is not None and gap >= 0 else None

@@ -68,18 +68,29 @@ class PhaseMarkParser(LineParser):
 
 
 def _marks(text: str) -> list[tuple[int, LogMark]]:
-    """The marks of a line and their places; of overlapping ones the heaviest."""
+    """The marks of a line and their places; of overlapping ones the longest or the heaviest."""
     found = [
         (text.index(mark.needle), mark)
         for mark in log_marks()
         if mark.needle in text and (mark.pattern is None or mark.pattern.search(text))
     ]
+    found = [hit for hit in found if not any(_holds(other, hit) for other in found)]
     kept: list[tuple[int, LogMark]] = []
     for start, mark in sorted(found, key=lambda hit: hit[1].weight, reverse=True):
         end = start + len(mark.needle)
         if all(end <= s or s + len(m.needle) <= start for s, m in kept):
             kept.append((start, mark))
     return sorted(kept, key=lambda hit: hit[0])
+
+
+def _holds(outer: tuple[int, LogMark], inner: tuple[int, LogMark]) -> bool:
+    """Whether one mark's text holds the other's, which then says nothing of its own."""
+    return (
+        inner[1].phase is not None
+        and len(outer[1].needle) > len(inner[1].needle)
+        and outer[0] <= inner[0]
+        and inner[0] + len(inner[1].needle) <= outer[0] + len(outer[1].needle)
+    )
 
 
 def _first_letter(text: str, start: int) -> int:

@@ -48,6 +48,11 @@ class ProgressParser(LineParser):
         "ex/s",
         " [00:",
         "━━",
+        "% of ",
+        "% done",
+        "% complete",
+        "% finished",
+        "% processed",
         " task/s",
         "iteration ",
         "iter ",
@@ -106,7 +111,10 @@ def _steps(line: Line) -> Iterator[Event]:
     for pattern, phase in bars.STEPS:
         match = pattern.search(line.text)
         if match is not None:
-            yield _progress(line, match, f"{match['label']}:", phase)
+            start = match.start("label")
+            yield _progress(
+                line, match, f"{line.text[max(0, start - 20) : start]}] {match['label']}:", phase
+            )
             return
     if _LOGGED_LOSS.search(line.text) is not None:
         yield PhaseMark(

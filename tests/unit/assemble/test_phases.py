@@ -1,5 +1,7 @@
 """Open phases: begin without end, bars below 100 %, closed by training that goes on."""
 
+from dataclasses import replace
+
 from builders import at, by, incident, source, timeout
 from unhang.model.events import PhaseMark, Progress
 from unhang.model.phases import Edge, Phase
@@ -100,3 +102,10 @@ def test_the_training_bar_closes_an_announced_evaluation() -> None:
         timeout(1, line=4),
     )
     assert not found.open_phases
+
+
+def test_what_nobody_signed_in_one_artifact_is_not_closed_by_another() -> None:
+    elsewhere = replace(bar(6, 50, Phase.TRAIN), source=source(9, "other.log"))
+    found = incident(mark(Phase.SAVE, Edge.BEGIN), elsewhere, timeout(1, line=3))
+    (phase,) = found.open_phases
+    assert phase.phase is Phase.SAVE

@@ -54,6 +54,13 @@ STEPS: tuple[tuple[re.Pattern[str], Phase | None], ...] = (
         ),
         None,
     ),
+    (
+        re.compile(
+            r"(?P<label>[A-Za-z][\w /-]{2,60}):?\s{1,3}(?P<percent>\d{1,3})(?:\.\d{1,3})?\s?%"
+            r" (?:of|done|complete|finished|processed)\b"
+        ),
+        None,
+    ),
     (re.compile(r"(?P<label>Inference done)\s+(?P<done>\d+)/(?P<total>\d+)"), Phase.EVAL),
     (re.compile(r"\b(?P<label>iter):\s*(?P<done>\d+)\s+total_loss:"), Phase.TRAIN),
     (re.compile(r"(?P<label>epoch \d+):\s+(?P<done>\d+)\s*/\s*(?P<total>\d+)\s"), Phase.TRAIN),

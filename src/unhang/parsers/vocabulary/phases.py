@@ -23,6 +23,7 @@ _LABELS: tuple[tuple[Phase, re.Pattern[str]], ...] = tuple(
             r"|resolving data files|computing checksums|load(?:ing)? (?:\w+ )?(?:data|images|cache)"
             r"|cach(?:e|ing)\b|index(?:ing)?\b|scanning|encoding\b|reading\b|standardi[sz]"
             r"|build(?:ing)? (?:\w+ )?(?:data|index|vocab)|counting|verifying|unpack|collating"
+            r"|remap|importing\b|parsing\b|ingest"
             r"|dropping (?:long|invalid|samples)|skipp(?:ed|ing) (?:the )?(?:first )?batch"
             r"|clustering",
         ),

@@ -12,8 +12,9 @@ from unhang.model.incident import Incident
 from unhang.model.phases import Phase
 from unhang.model.provenance import Message
 from unhang.rules import order
-from unhang.rules.slow.weighing import Fit, fit, ranks_differ, weigh
-from unhang.rules.slow.work import Wait, Work, find_wait, find_work
+from unhang.rules.slow.waiting import Wait, find_wait
+from unhang.rules.slow.weighing import Fit, fit, is_missing, ranks_differ, weigh
+from unhang.rules.slow.work import Work, find_work
 
 _ECHOES = frozenset(
     {
@@ -92,11 +93,13 @@ def _from_stacks(
 
 
 def _culprits(work: Work, wait: Wait, strength: Strength) -> Ranks:
-    """The rank that shows the work, else the one that the others name."""
+    """The rank that shows the work, else the one that the others name or that alone is missing."""
     if strength is Strength.HINTS:
         return NO_RANKS
     if work.phase.rank is not None:
         return frozenset({work.phase.rank})
+    if not wait.awaited and wait.missing is not None and is_missing(work, wait):
+        return frozenset({wait.missing})
     return wait.awaited
 
 

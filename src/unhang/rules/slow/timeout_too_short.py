@@ -37,8 +37,9 @@ from unhang.model.phases import Phase
 from unhang.model.provenance import Message
 from unhang.model.rule import Fact, Rule, Status
 from unhang.rules import order
+from unhang.rules.slow.waiting import Wait, WaitKind, find_wait
 from unhang.rules.slow.weighing import Fit, find_rival, fit
-from unhang.rules.slow.work import Wait, WaitKind, find_wait, find_work
+from unhang.rules.slow.work import find_work
 
 _WORK = frozenset(Phase) - {Phase.TRAIN}
 _MEASURED_STEPS = 3

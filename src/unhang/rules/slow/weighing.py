@@ -16,10 +16,17 @@ from unhang.model.incident import Call, Incident
 from unhang.model.phases import Phase
 from unhang.model.provenance import Message
 from unhang.rules import order
-from unhang.rules.slow.work import Wait, WaitKind, Work, is_cut
+from unhang.rules.slow.waiting import Wait, WaitKind, is_cut
+from unhang.rules.slow.work import Work
 
 _AT_START = frozenset({Phase.DATA, Phase.LOAD, Phase.COMPILE})
 """Work that belongs before the first steps."""
+
+_LONG_ITEMS = frozenset({Phase.SAVE, Phase.LOAD})
+"""Work whose first item may take minutes."""
+
+_USUAL_VOICE = Rank(0)
+"""What nobody signed is nearly always printed by rank 0."""
 
 _EARLY = 500
 """Sequence numbers up to here belong to set-up and the first steps."""
@@ -31,7 +38,7 @@ _CLOSE = 0.05
 """Share by which a bar may miss a default time-out and still show it."""
 
 _FITS = 0.8
-_STALE = 2.0
+_STALE = 3.0
 _SLACK_S = 60.0
 """A mark is stale when it is older than `_STALE` time-outs and some slack: the wait began later."""
 
@@ -52,10 +59,22 @@ def fit(work: Work, wait: Wait) -> Fit:
     if wait.limit_s is None:
         return _fit_defaults(work, work.lasted_s)
     if work.lasted_s < _FITS * wait.limit_s:
-        return Fit.SHORT
+        return Fit.SHORT if _stood_still(work, wait.limit_s) else Fit.UNKNOWN
     if work.bar is None and work.lasted_s > _STALE * wait.limit_s + _SLACK_S:
         return Fit.STALE
     return Fit.FITS
+
+
+def _stood_still(work: Work, limit_s: float) -> bool:
+    """Whether the work is too short; a bar also counts the item that it had not finished."""
+    if work.bar is None or work.lasted_s is None:
+        return True
+    if work.bar.elapsed_s is None:
+        return False
+    if work.bar.done == 0:
+        return work.phase.phase not in _LONG_ITEMS
+    item_s = work.bar.elapsed_s / work.bar.done
+    return work.lasted_s + item_s < _FITS * limit_s
 
 
 def _fit_defaults(work: Work, lasted_s: float) -> Fit:
@@ -72,11 +91,11 @@ def weigh(incident: Incident, work: Work, wait: Wait) -> tuple[Strength, Message
     if against is not None:
         return Strength.HINTS, against
     fitting = fit(work, wait)
-    if fitting is Fit.STALE:
+    if fitting is Fit.STALE and not work.went_on:
         return Strength.HINTS, Message(key="SLO.against_stale")
-    if fitting is Fit.FITS:
+    if fitting in (Fit.FITS, Fit.STALE):
         return _weigh_measured(work, wait), None
-    if fitting is Fit.SHORT and work.phase.phase not in _AT_START:
+    if fitting is Fit.SHORT and work.phase.phase not in _AT_START and not work.went_on:
         return Strength.HINTS, Message(
             key="SLO.against_short", values={"lasted_s": work.lasted_s, "limit_s": wait.limit_s}
         )
@@ -95,14 +114,24 @@ def _weigh_unmeasured(work: Work, wait: Wait) -> tuple[Strength, Message | None]
     """No clock tells: the last thing printed decides, if the others wait where nobody works."""
     if work.phase.rank is not None and wait.awaited == {work.phase.rank}:
         return Strength.PROVES, None
-    if wait.kind not in (WaitKind.BARRIER, WaitKind.SETUP):
+    if wait.kind not in (WaitKind.BARRIER, WaitKind.SETUP) and not is_missing(work, wait):
         return Strength.HINTS, Message(key="SLO.against_tensor")
     if work.phase.phase in _AT_START:
         if wait.seq is not None and wait.seq > _EARLY:
             return Strength.HINTS, Message(key="SLO.against_late", values={"seq": wait.seq})
-        if not _is_specific(work) and wait.kind is not WaitKind.SETUP:
+        if (
+            not _is_specific(work)
+            and wait.kind is not WaitKind.SETUP
+            and not is_missing(work, wait)
+        ):
             return Strength.HINTS, Message(key="SLO.against_vague")
     return Strength.SUPPORTS, None
+
+
+def is_missing(work: Work, wait: Wait) -> bool:
+    """Whether the rank at work is the only one that does not wait."""
+    rank = work.phase.rank if work.phase.rank is not None else _USUAL_VOICE
+    return wait.missing == rank
 
 
 def _is_specific(work: Work) -> bool:
@@ -129,9 +158,9 @@ def _against(incident: Incident, work: Work, wait: Wait) -> Message | None:
     if rival is not None:
         return rival
     rank = work.phase.rank
-    if (rank is not None and rank in wait.ranks) or (rank is None and Rank(0) in wait.ranks):
-        # what nobody signed is nearly always printed by rank 0
-        return Message(key="SLO.against_joined", values={"ranks": frozenset({rank or Rank(0)})})
+    speaker = rank if rank is not None else _USUAL_VOICE
+    if speaker in wait.ranks:
+        return Message(key="SLO.against_joined", values={"ranks": frozenset({speaker})})
     if rank is not None and wait.awaited and rank not in wait.awaited:
         return Message(key="SLO.against_awaited", values={"ranks": wait.awaited})
     if not work.phase.unfinished:

@@ -1,7 +1,7 @@
 """An evaluation still running at the time-out."""
 
 from builders import timeout
-from phase_builders import bar, begun, strength
+from phase_builders import bar, begun, findings, strength
 from unhang.model.finding import Strength
 from unhang.model.phases import Edge, Phase
 from unhang.rules.slow.evaluation_under_way import RULE
@@ -55,3 +55,37 @@ def test_an_evaluation_that_ended_is_over() -> None:
 
 def test_a_barrier_alone_has_no_phase() -> None:
     assert strength(RULE, timeout(4, numel=1)) is None
+
+
+def test_the_only_rank_that_does_not_wait_evaluates() -> None:
+    events = (
+        begun(Phase.EVAL),
+        *(timeout(r, op="ALLGATHER", numel=65_536, line=r + 1) for r in range(1, 4)),
+    )
+    (finding,) = findings(RULE, *events)
+    assert finding.strength is Strength.SUPPORTS
+    assert finding.culprits == {0}
+
+
+def test_a_first_batch_that_never_ended_hung() -> None:
+    events = (bar(Phase.EVAL, done=0, elapsed_s=0), timeout(4, numel=1, line=2))
+    assert strength(RULE, *events) is Strength.HINTS
+
+
+def test_a_slow_item_may_be_what_it_was_at() -> None:
+    events = (bar(Phase.EVAL, done=1, elapsed_s=400), timeout(4, numel=1, line=2))
+    assert strength(RULE, *events) is Strength.SUPPORTS
+
+
+def test_an_evaluation_that_goes_on_after_the_time_out_works() -> None:
+    events = (
+        bar(Phase.EVAL, elapsed_s=300),
+        timeout(4, numel=1, line=2),
+        bar(Phase.EVAL, done=60, elapsed_s=340, line=3),
+    )
+    assert strength(RULE, *events) is Strength.SUPPORTS
+
+
+def test_an_evaluation_that_began_after_the_time_out_is_no_reason() -> None:
+    events = (timeout(4, numel=1), begun(Phase.EVAL, line=2))
+    assert strength(RULE, *events) is None

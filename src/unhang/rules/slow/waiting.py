@@ -1,0 +1,192 @@
+"""From an incident to the wait: who gave up first, in what, after how long, on whom."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from unhang.model.events import (
+    BarrierMissing,
+    CollectiveTimeout,
+    DumpSignal,
+    ExceptionKind,
+    GlooFault,
+    GlooProblem,
+    GroupStatus,
+    PythonException,
+    StackSeen,
+    StoreFault,
+    StoreProblem,
+    WatchdogAborted,
+    WatchdogStuck,
+)
+from unhang.model.ids import NO_RANKS, Rank, Ranks
+from unhang.model.incident import Call, Incident
+from unhang.rules import order
+
+Alarm = (
+    CollectiveTimeout
+    | GroupStatus
+    | DumpSignal
+    | WatchdogStuck
+    | WatchdogAborted
+    | BarrierMissing
+    | StoreFault
+    | GlooFault
+    | StackSeen
+    | PythonException
+)
+"""Somebody says that it waits or has given up."""
+
+_STORE_WAITS = frozenset(
+    {
+        StoreProblem.UNIQUE_ID_TIMED_OUT,
+        StoreProblem.KEY_TIMED_OUT,
+        StoreProblem.BARRIER_TIMED_OUT,
+        StoreProblem.BARRIER_WAITING,
+        StoreProblem.CLIENTS_MISSING,
+    }
+)
+_GLOO_WAITS = frozenset({GlooProblem.RECV_TIMED_OUT, GlooProblem.SEND_TIMED_OUT})
+_SECOND_HAND = frozenset({ExceptionKind.COLLECTIVE, ExceptionKind.RENDEZVOUS})
+_FLAG_ELEMENTS = 8
+"""A collective of so few elements carries no tensor: it is a barrier, a flag or a length."""
+
+
+class WaitKind(enum.Enum):
+    """What the others wait in."""
+
+    SETUP = "setup"
+    """The store, a monitored barrier, an engine's queue: nobody works there."""
+    BARRIER = "barrier"
+    """A collective that carries no tensor."""
+    TENSOR = "tensor"
+    """A collective of the model or its data."""
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wait:
+    """The others' side.
+
+    Attributes:
+        alarm: the first sign of it.
+        limit_s: the smallest configured time-out.
+        ranks: those that timed out.
+        awaited: the ranks that the waiting ones name, or that a report calls absent.
+        seq: the smallest sequence number waited in.
+        missing: the only rank that does not wait although all the others do, or None.
+    """
+
+    alarm: Alarm
+    kind: WaitKind
+    limit_s: float | None
+    ranks: Ranks
+    awaited: Ranks
+    seq: int | None
+    missing: Rank | None
+    call: Call | None
+
+
+def find_wait(incident: Incident) -> Wait | None:
+    """Return who waits in what, or None where nobody says so."""
+    alarm = order.earliest(_alarms(incident)) or order.earliest(_raised(incident))
+    if alarm is None:
+        return None
+    call = incident.calls[0] if incident.calls else None
+    sequences = [int(c.seq) for c in incident.calls if c.seq is not None]
+    ranks = _waiting(incident)
+    return Wait(
+        alarm=alarm,
+        kind=_kind(incident, alarm),
+        limit_s=_limit_s(incident),
+        ranks=ranks,
+        awaited=_awaited(incident),
+        seq=min(sequences, default=None),
+        missing=_only_missing(incident, ranks),
+        call=call,
+    )
+
+
+def _alarms(incident: Incident) -> Iterator[Alarm]:
+    for event in incident.events:
+        match event:
+            case CollectiveTimeout() | GroupStatus() | DumpSignal() | WatchdogStuck():
+                yield event
+            case WatchdogAborted() | BarrierMissing():
+                yield event
+            case StoreFault() if event.problem in _STORE_WAITS:
+                yield event
+            case GlooFault() if _waits(event):
+                yield event
+            case StackSeen() if event.waiting:
+                yield event
+            case _:
+                pass
+
+
+def _raised(incident: Incident) -> Iterator[Alarm]:
+    """Tracebacks out of a wait: those that say so, and those whose last line is lost."""
+    for event in incident.all(PythonException):
+        if event.kind in _SECOND_HAND or is_cut(event):
+            yield event
+
+
+def is_cut(event: object) -> bool:
+    """Whether it is a traceback whose last line is lost: it may be anything, a time-out too."""
+    return isinstance(event, PythonException) and not event.exception and not event.handled
+
+
+def _kind(incident: Incident, alarm: Alarm) -> WaitKind:
+    if not incident.calls:
+        setup = BarrierMissing | StoreFault | StackSeen
+        return WaitKind.SETUP if isinstance(alarm, setup) else WaitKind.UNKNOWN
+    kinds = {_kind_of_call(call) for call in incident.calls}
+    return kinds.pop() if len(kinds) == 1 else WaitKind.UNKNOWN
+
+
+def _kind_of_call(call: Call) -> WaitKind:
+    if call.ops == {"BARRIER"}:
+        return WaitKind.BARRIER
+    counts = [j.numel_in for j in call.joins.values() if j.numel_in is not None]
+    if not counts:
+        return WaitKind.UNKNOWN
+    return WaitKind.BARRIER if max(counts) <= _FLAG_ELEMENTS else WaitKind.TENSOR
+
+
+def _limit_s(incident: Incident) -> float | None:
+    limits = [c.timeout_ms for c in incident.calls if c.timeout_ms is not None]
+    if not limits:
+        waits = [
+            e for e in incident.events if isinstance(e, StoreFault | GlooFault | BarrierMissing)
+        ]
+        limits = [e.timeout_ms for e in waits if e.timeout_ms is not None]
+    return min(limits) / 1_000 if limits else None
+
+
+def _waiting(incident: Incident) -> Ranks:
+    """Ranks that gave up on a collective."""
+    joined = frozenset(r for c in incident.calls for r in c.joined if r >= Rank(0))
+    return joined | {e.rank for e in incident.all(GlooFault) if _waits(e) and e.rank is not None}
+
+
+def _waits(fault: GlooFault) -> bool:
+    return fault.problem in _GLOO_WAITS
+
+
+def _awaited(incident: Incident) -> Ranks:
+    """Ranks that somebody names as missing; empty when that would be everybody."""
+    absent = frozenset(r for call in incident.calls for r in call.absent)
+    named = frozenset(r for e in incident.all(BarrierMissing) for r in e.missing)
+    owners = frozenset(e.owner for e in incident.all(StoreFault) if e.owner is not None)
+    return absent or named or owners or NO_RANKS
+
+
+def _only_missing(incident: Incident, ranks: Ranks) -> Rank | None:
+    """The one rank of the job that does not wait, where at least two others do."""
+    if len(ranks) < 2:
+        return None
+    size = incident.world.size if incident.world.size is not None else max(ranks) + 1
+    others = [Rank(r) for r in range(size) if r not in ranks]
+    return others[0] if len(others) == 1 else None
