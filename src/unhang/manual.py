@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import fields
 from enum import Enum
 
+from unhang import settings
 from unhang.assemble import assemble
 from unhang.engine.gather import read_artifact
 from unhang.errors import UsageError
@@ -60,10 +61,13 @@ def explain(word: str) -> Explanation:
     cause = next((c for c in Cause if asked.lower().replace("-", "_") == c.value), None)
     if cause is not None:
         return _of_cause(cause)
+    page = settings.page(asked) if len(asked.split()) == 1 else None
+    if page is not None and (page.source or page.reader is not None):
+        return _of_setting(page)
     events = _read(asked)
     if events:
         return _of_line(events)
-    raise UsageError(_unknown(asked))
+    raise UsageError(_unknown(asked, () if page is None else page.similar))
 
 
 def _of_rule(rule: Rule) -> Explanation:
@@ -95,6 +99,51 @@ def _of_cause(cause: Cause) -> Explanation:
         name=cause.value,
         summary=Message(key=f"cause.{cause.value}"),
         sections=tuple(sections),
+    )
+
+
+def _of_setting(page: settings.Page) -> Explanation:
+    """The verdict on the advice to set it leads; then what is known, how frameworks write it."""
+    about = Message(key="manual.about_setting") if page.about is None else _text(page.about)
+    leads = page.verdict is None or page.about is None
+    facts = tuple(_facts(page)) if leads else (about, *_facts(page))
+    sections = [Section(title=Message(key="manual.known"), body=facts)]
+    if page.timeout_knobs:
+        knobs = tuple(_knob(knob) for knob in page.timeout_knobs)
+        sections.append(Section(title=Message(key="manual.knobs"), body=knobs))
+    if page.source:
+        sources = tuple(_text(source) for source in page.source)
+        sections.append(Section(title=Message(key="manual.sources"), body=sources))
+    return Explanation(
+        topic=Topic.SETTING,
+        name=page.name,
+        summary=about if page.verdict is None else page.verdict,
+        sections=tuple(sections),
+    )
+
+
+def _facts(page: settings.Page) -> Iterator[Message]:
+    if page.reader is None:
+        yield Message(key="manual.read_by_nobody")
+    else:
+        yield Message(key="manual.read_by", values={"reader": page.reader})
+    for name in ("since", "last", "ignored_since", "default", "values", "use", "risk", "note"):
+        value = getattr(page, name)
+        if value is not None:
+            yield Message(key=f"manual.setting_{name}", values={"value": value})
+    if page.similar:
+        yield Message(key="manual.setting_similar", values={"value": ", ".join(page.similar)})
+
+
+def _knob(knob: settings.TimeoutKnob) -> Message:
+    return Message(
+        key=f"manual.knob_{knob.status.value}",
+        values={
+            "framework": knob.framework,
+            "key": knob.key,
+            "where": knob.where,
+            "default": knob.default_s,
+        },
     )
 
 
@@ -176,10 +225,10 @@ def _text(text: str) -> Message:
     return Message(key="manual.text", values={"text": text})
 
 
-def _unknown(word: str) -> str:
+def _unknown(word: str, settings_meant: tuple[str, ...]) -> str:
     known = [*(r.code for r in RULES), *(r.name for r in RULES), *(c.value for c in Cause)]
     close = difflib.get_close_matches(word.lower(), [k.lower() for k in known], n=3, cutoff=0.5)
-    names = [k for k in known if k.lower() in close]
+    names = [*settings_meant, *(k for k in known if k.lower() in close)]
     shown = word if len(word) <= 60 else word[:59] + "…"
     meant = f" Did you mean {' or '.join(names)}?" if names else ""
     return (

@@ -11,6 +11,7 @@ from unhang.model.events import Event
 from unhang.model.explanation import Explanation, Topic
 from unhang.reporters.catalogue import sentences, write
 from unhang.reporters.manual import FORMS, render_explanation
+from unhang.reporters.style import Style
 from unhang.rules import RULES
 
 TIMEOUT = (
@@ -46,9 +47,25 @@ def test_every_cause_has_a_page(cause: Cause) -> None:
     assert listed == claiming
 
 
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("NCCL_TIMEOUT", "Nobody reads it."),
+        ("nccl_ib_timeout", "Read by nccl."),
+        ("ddp_timeout", "ddp_timeout (transformers, python): default 30 min; works"),
+        ("NCCL_DEBUG=WARNING", "Values: "),
+    ],
+)
+def test_a_setting_has_a_page(word: str, said: str) -> None:
+    page = explain(word)
+    assert page.topic is Topic.SETTING
+    assert said in render_explanation(page, "terminal", Style(width=110))
+
+
 def test_an_error_line_is_read_by_the_parsers() -> None:
     page = explain(TIMEOUT)
-    assert (page.topic, page.name) == (Topic.LINE, "CollectiveTimeout")
+    assert page.topic is Topic.LINE
+    assert "CollectiveTimeout" in page.name
     text = render_explanation(page, "terminal")
     assert "A rank waited 10 min in ALLREDUCE, sequence number 808" in text
     assert "This rank is a victim" in text
@@ -67,7 +84,13 @@ def test_every_kind_of_event_has_both_sentences() -> None:
 
 @pytest.mark.parametrize(
     ("word", "meant"),
-    [("chekpoint_slow", "checkpoint_slow"), ("DSY01", "DSY001"), ("xyzzy", None), ("", None)],
+    [
+        ("chekpoint_slow", "checkpoint_slow"),
+        ("NCCL_IB_TIMOUT", "NCCL_IB_TIMEOUT"),
+        ("checkpoint-under-way", "checkpoint-under-way-at-timeout"),
+        ("xyzzy", None),
+        ("", None),
+    ],
 )
 def test_an_unknown_word_is_refused_with_what_is_close(word: str, meant: str | None) -> None:
     with pytest.raises(UsageError) as refusal:

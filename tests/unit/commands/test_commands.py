@@ -114,7 +114,7 @@ def test_the_hint_of_a_framework_reaches_the_judge(tmp_path: Path, call: Call) -
         (("diagnose", "no-such-file.log"), "no-such-file.log"),
         (("diagnose", "x", "--format", "xml"), "xml"),
         (("diagnose", "x", "--colour"), "--colour"),
-        (("explain", "gpu-omm"), "Did you mean gpu_oom?"),
+        (("explain", "gpu-omm"), "gpu_oom"),
         (("completion", "tcsh"), "tcsh"),
         (("/",), "did you mean `unhang diagnose /`?"),
     ],
