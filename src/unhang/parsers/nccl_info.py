@@ -133,18 +133,20 @@ class NcclInfoParser:
         return True
 
     def _versions(self, line: Line) -> Iterator[Event]:
-        where = Place(source=line.provenance(), origin=line.origin, at=line.at)
+        message = next(nccl_header.messages(line.text), None)
+        origin = line.origin if message is None else message.origin(line.origin)
+        where = Place(source=line.provenance(), origin=origin, at=line.at)
         version = _VERSION.search(line.text)
         if (
             version is not None
             and "NCCL error" not in line.text
-            and self._once(line.origin, "nccl", version["version"])
+            and self._once(origin, "nccl", version["version"])
         ):
             yield VersionSeen(
                 **where, component="nccl", version=version["version"], basis="NCCL version banner"
             )
         driver = _DRIVER.search(line.text)
-        if driver is not None and self._once(line.origin, "driver", driver[0]):
+        if driver is not None and self._once(origin, "driver", driver[0]):
             yield VersionSeen(
                 **where,
                 component="cuda-driver",

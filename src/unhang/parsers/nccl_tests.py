@@ -31,6 +31,7 @@ _RANK = re.compile(
     r"device\s*\d+\s*\[[0-9a-fA-Fx:.]+\]\s*(?P<gpu>\S.{0,80})?"
 )
 _COUNT = re.compile(r"[0-9]{1,15}")
+_DIGITS = re.compile(r"[0-9]+(?=[A-Za-z])")
 _NUMBER = re.compile(r"[0-9]{1,12}(?:\.[0-9]{0,9})?(?:e[+-]?[0-9]{1,2})?|N/A", re.IGNORECASE)
 
 
@@ -92,11 +93,14 @@ class NcclTestsParser:
 
 
 def _own_text(text: str) -> str:
-    """The line up to the first message of NCCL that is glued to it."""
+    """The line up to the first message of NCCL; digits that a host is glued to are the row's."""
     if "NCCL " not in text:
         return text
     message = next(nccl_header.messages(text), None)
-    return text if message is None else text[: message.start]
+    if message is None:
+        return text
+    digits = _DIGITS.match(text, message.start) if message.start > 0 else None
+    return text[: message.start] + (digits[0] if digits is not None else "")
 
 
 def _measured(words: list[str], *, skip_leading: bool) -> list[float]:

@@ -102,30 +102,43 @@ def evidence(events: Iterable[Seen]) -> tuple[Provenance, ...]:
     return tuple(dict.fromkeys(e.source for e in events))[:_MOST_EVIDENCE]
 
 
-def rival(incident: Incident, fact: Seen, *, after_timeout: bool = True) -> Message | None:
-    """What may have brought `fact` about instead of what it says, as a sentence, or None.
+def rival(
+    incident: Incident,
+    found: Sequence[Seen],
+    *,
+    kin: frozenset[Manner] = frozenset(),
+    after_timeout: bool = True,
+) -> Message | None:
+    """What may have brought some errors about instead of what they say, or None.
 
     Args:
-        incident: the incident of `fact`.
-        fact: the error in question.
+        incident: the incident of the errors.
+        found: the errors, the earliest first.
+        kin: how processes fail by these errors; such failures are no rivals.
         after_timeout: whether an error that follows a collective's time-out is its echo.
     """
-    if order.stop_before(incident, fact) is not None:
+    first = found[0]
+    if order.stop_before(incident, first) is not None:
         return Message(key="rival.stopped")
-    gone = lost_rank(incident, fact)
+    gone = lost_rank(incident, found, kin)
     if gone is not None:
         return Message(key="rival.lost_rank", values={"ranks": _named(gone)})
     timed_out = order.first_timeout(incident)
-    if after_timeout and timed_out is not None and order.is_before(timed_out, fact):
+    if after_timeout and timed_out is not None and order.is_before(timed_out, first):
         return Message(key="rival.after_timeout")
     return None
 
 
-def lost_rank(incident: Incident, fact: Seen) -> Failure | None:
-    """Another process that failed by itself, and not after `fact`."""
+def lost_rank(
+    incident: Incident, found: Sequence[Seen], kin: frozenset[Manner] = frozenset()
+) -> Failure | None:
+    """Another process that failed by itself, and not after the errors."""
+    told = {e.source for e in found}
     for failure in incident.failures:
-        own = any(e.source == fact.source for e in failure.events) or _same_process(failure, fact)
-        if failure.manner in _GONE and not own and not order.is_before(fact, failure):
+        own = any(e.source in told for e in failure.events)
+        own = own or any(_same_process(failure, e) for e in found)
+        rival = failure.manner in _GONE and failure.manner not in kin and not own
+        if rival and not order.is_before(found[0], failure):
             return failure
     return None
 
@@ -136,9 +149,10 @@ def weaker(strength: Strength, against: Message | None) -> Strength:
 
 
 def _same_process(failure: Failure, fact: Seen) -> bool:
-    if failure.pid is not None and failure.pid == fact.origin.pid:
-        return True
-    return failure.rank is not None and failure.rank == fact.origin.rank
+    """Whether an error was printed by, or tells of, the process that failed."""
+    pids = {fact.origin.pid, getattr(fact, "pid", None)} - {None}
+    ranks = {fact.origin.rank, getattr(fact, "rank", None)} - {None}
+    return failure.pid in pids or failure.rank in ranks
 
 
 def _named(failure: Failure) -> Ranks | None:

@@ -50,8 +50,9 @@ def check(incident: Incident) -> Iterator[Finding]:
     if not ended and not traps:
         return
     known = _is_known_pair(incident, traps)
-    first = witnesses.in_order([*ended, *traps])[0]
-    against = witnesses.rival(incident, first)
+    found = witnesses.in_order([*ended, *traps])
+    first = found[0]
+    against = witnesses.rival(incident, found)
     culprits = frozenset(e.rank for e in ended if e.rank is not None)
     yield Finding(
         rule=RULE.code,
@@ -63,7 +64,7 @@ def check(incident: Incident) -> Iterator[Finding]:
         culprits=culprits,
         explains=ECHOES_OF_A_LOST_GPU if known else frozenset(),
         at=first.at,
-        evidence=witnesses.evidence([*ended, *traps]),
+        evidence=witnesses.evidence(found),
         collect=(_STACK,),
     )
 

@@ -38,7 +38,7 @@ from unhang.model.events import (
 )
 from unhang.model.events.base import Seen
 from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Incident
+from unhang.model.incident import Incident, Manner
 from unhang.model.provenance import Message
 from unhang.model.rule import Fact, Rule, Status
 from unhang.rules import witnesses
@@ -72,8 +72,9 @@ def _lacks_symbol(event: PythonException) -> bool:
 
 
 def _finding(incident: Incident, found: list[Seen], sure: Strength) -> Finding:
-    first = witnesses.in_order(found)[0]
-    against = witnesses.rival(incident, first)
+    ordered = witnesses.in_order(found)
+    first = ordered[0]
+    against = witnesses.rival(incident, ordered, kin=frozenset({Manner.DEVICE}))
     culprits = witnesses.minority(incident, found)
     text = getattr(first, "message", "") or getattr(first, "detail", "")
     return Finding(

@@ -48,7 +48,7 @@ def check(incident: Incident) -> Iterator[Finding]:
         return
     ranks: Ranks = frozenset(g.group_rank for g in collided if g.group_rank is not None)
     first = collided[0]
-    against = witnesses.rival(incident, first, after_timeout=False)
+    against = witnesses.rival(incident, collided, after_timeout=False)
     yield Finding(
         rule=RULE.code,
         cause=Cause.DEVICE_MAP,

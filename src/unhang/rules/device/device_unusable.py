@@ -30,7 +30,7 @@ from unhang.model.causes import Cause
 from unhang.model.events import DeviceFault, DeviceProblem, NcclReason
 from unhang.model.events.base import Seen
 from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Incident
+from unhang.model.incident import Incident, Manner
 from unhang.model.provenance import Message
 from unhang.model.rule import Fact, Rule, Status
 from unhang.rules import witnesses
@@ -49,7 +49,7 @@ def check(incident: Incident) -> Iterator[Finding]:
     if not found:
         return
     first = found[0]
-    against = witnesses.rival(incident, first)
+    against = witnesses.rival(incident, found, kin=frozenset({Manner.DEVICE}))
     culprits = witnesses.minority(incident, found)
     yield Finding(
         rule=RULE.code,

@@ -31,7 +31,7 @@ from collections.abc import Iterator, Sequence
 from unhang.model.causes import Cause
 from unhang.model.events import DeviceFault, DeviceProblem, NcclFailure, NcclReason
 from unhang.model.finding import Collect, Finding, Strength
-from unhang.model.incident import Incident
+from unhang.model.incident import Incident, Manner
 from unhang.model.provenance import Message
 from unhang.model.rule import Fact, Rule, Status
 from unhang.rules import witnesses
@@ -45,6 +45,7 @@ _KERNEL_LOG = Collect(
     how=Message(key="collect.gpu_kernel_log.how"),
     decides=Message(key="collect.gpu_kernel_log.decides"),
 )
+_KIN = frozenset({Manner.DEVICE})
 _Told = DeviceFault | NcclFailure
 
 
@@ -73,7 +74,7 @@ def _told(
 
 def _finding(incident: Incident, found: Sequence[_Told], sure: Strength, kind: str) -> Finding:
     first = found[0]
-    against = None if kind == "broken" else witnesses.rival(incident, first)
+    against = None if kind == "broken" else witnesses.rival(incident, found, kin=_KIN)
     if kind == "link" and against is None:
         against = Message(key="DEV002.against_peer")
     culprits = witnesses.minority(incident, found)

@@ -34,7 +34,7 @@ from unhang.model.causes import Cause
 from unhang.model.events import DeviceFault, DeviceProblem, NcclFailure, NcclReason
 from unhang.model.finding import Finding, Strength
 from unhang.model.ids import Ranks
-from unhang.model.incident import Incident
+from unhang.model.incident import Incident, Manner
 from unhang.model.provenance import Message
 from unhang.model.rule import Fact, Rule, Status
 from unhang.rules import order, witnesses
@@ -43,6 +43,7 @@ from unhang.rules.device.echoes import ECHOES_OF_A_LOST_GPU
 _SURE = frozenset(
     {DeviceProblem.ILLEGAL_ACCESS, DeviceProblem.ASSERT, DeviceProblem.LAUNCH_FAILURE}
 )
+_KIN = frozenset({Manner.DEVICE})
 _Told = DeviceFault | NcclFailure
 
 
@@ -67,7 +68,7 @@ def check(incident: Incident) -> Iterator[Finding]:
 
 def _finding(incident: Incident, found: Sequence[_Told], sure: Strength) -> Finding:
     first = found[0]
-    against = _against(incident, first)
+    against = _against(incident, found)
     culprits = _earliest(incident, found)
     text = first.message if isinstance(first, DeviceFault) else first.detail
     return Finding(
@@ -87,10 +88,11 @@ def _finding(incident: Incident, found: Sequence[_Told], sure: Strength) -> Find
     )
 
 
-def _against(incident: Incident, first: _Told) -> Message | None:
+def _against(incident: Incident, found: Sequence[_Told]) -> Message | None:
     """A stop, or the loss of another rank, before it. A frozen kernel may outlast a timeout."""
+    first = found[0]
     own = isinstance(first, DeviceFault) and not first.in_watchdog
-    return witnesses.rival(incident, first, after_timeout=not own)
+    return witnesses.rival(incident, found, kin=_KIN, after_timeout=not own)
 
 
 def _earliest(incident: Incident, found: Sequence[_Told]) -> Ranks:

@@ -75,7 +75,7 @@ def _finding(
 ) -> Finding:
     ordered = witnesses.in_order(found)
     first = ordered[0]
-    against = _against(incident, first)
+    against = _against(incident, ordered)
     hardware = cause is Cause.GPU_HARDWARE
     return Finding(
         rule=RULE.code,
@@ -99,10 +99,11 @@ def _finding(
     )
 
 
-def _against(incident: Incident, first: KernelEvent) -> Message | None:
+def _against(incident: Incident, found: Sequence[KernelEvent]) -> Message | None:
     """A killed peer breaks links; an old Xid belongs to another job."""
-    if _number(first) in xids.LINKS and witnesses.lost_rank(incident, first) is not None:
-        return witnesses.rival(incident, first)
+    first = found[0]
+    if _number(first) in xids.LINKS and witnesses.lost_rank(incident, found) is not None:
+        return witnesses.rival(incident, found)
     signs: list[order.Placed] = [*incident.timeouts, *incident.failures]
     failed = order.earliest(s for s in signs if s.source != first.source)
     gap = None if failed is None else order.gap_s(failed, first)

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from unhang.model.causes import Cause
 from unhang.model.events import NcclFailure, NcclReason, VersionSeen
 from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Incident
+from unhang.model.incident import Incident, Manner
 from unhang.model.provenance import Message
 from unhang.model.rule import Fact, Rule, Status
 from unhang.rules import witnesses
@@ -71,7 +71,7 @@ def check(incident: Incident) -> Iterator[Finding]:
 
 
 def _finding(incident: Incident, failure: NcclFailure, bug: _Bug) -> Finding:
-    against = witnesses.rival(incident, failure)
+    against = witnesses.rival(incident, [failure], kin=frozenset({Manner.DEVICE}))
     return Finding(
         rule=RULE.code,
         cause=Cause.LIBRARY_BUG,

@@ -40,7 +40,7 @@ from unhang.model.events import (
     PythonException,
 )
 from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Incident
+from unhang.model.incident import Incident, Manner
 from unhang.model.provenance import Message
 from unhang.model.rule import Fact, Rule, Status
 from unhang.rules import order, witnesses
@@ -48,16 +48,24 @@ from unhang.rules.device.echoes import ECHOES_OF_A_LOST_GPU
 
 _ABSURD_BYTES = 1 << 46
 """64 TiB: no GPU and no tensor is that large."""
+_KIN = frozenset({Manner.GPU_OOM})
 _Told = DeviceFault | NcclFailure | PythonException
 
 
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for all allocations that failed."""
     faults: list[_Told] = [d for d in incident.all(DeviceFault) if _is_ours(incident, d)]
-    raised = [e for e in incident.all(PythonException) if _is_fatal(incident, e)]
-    found = [*witnesses.in_order(faults), *raised, *witnesses.nccl(incident, NcclReason.CUDA_OOM)]
+    faults = witnesses.in_order(faults) or _raised(incident)
+    found = [*faults, *witnesses.nccl(incident, NcclReason.CUDA_OOM)]
     if found:
         yield _finding(incident, found)
+
+
+def _raised(incident: Incident) -> list[_Told]:
+    """Tracebacks whose last line tells no more; where it does, the fault says it."""
+    if any(d.problem is DeviceProblem.OUT_OF_MEMORY for d in incident.all(DeviceFault)):
+        return []
+    return [e for e in incident.all(PythonException) if _is_fatal(incident, e)]
 
 
 def _is_ours(incident: Incident, fault: DeviceFault) -> bool:
@@ -87,7 +95,7 @@ def _is_fatal(incident: Incident, event: PythonException) -> bool:
 
 def _finding(incident: Incident, found: Sequence[_Told]) -> Finding:
     first = found[0]
-    against = witnesses.rival(incident, first)
+    against = witnesses.rival(incident, found, kin=_KIN)
     culprits = witnesses.minority(incident, found)
     shared = next((d for d in found if isinstance(d, DeviceFault) and _is_shared(d)), None)
     asked = next((d.asked_bytes for d in found if isinstance(d, DeviceFault)), None)

@@ -44,7 +44,7 @@ def check(incident: Incident) -> Iterator[Finding]:
     if not private or len(witnesses.hosts(used)) < 2 or _worked(incident):
         return
     first = private[0]
-    against = witnesses.rival(incident, first, after_timeout=False)
+    against = witnesses.rival(incident, private, after_timeout=False)
     stuck = len(incident.calls) > 0
     yield Finding(
         rule=RULE.code,

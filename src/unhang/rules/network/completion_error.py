@@ -55,7 +55,7 @@ def check(incident: Incident) -> Iterator[Finding]:
     if not found:
         return
     first = found[0]
-    against = witnesses.rival(incident, first)
+    against = witnesses.rival(incident, found)
     if against is None and first.status in _SIZE_STATUSES:
         against = Message(key="NET005.against_size")
     memory = first.status in _MEMORY_STATUSES

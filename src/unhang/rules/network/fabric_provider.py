@@ -45,7 +45,7 @@ def check(incident: Incident) -> Iterator[Finding]:
         return
     first = found[0]
     address = next((e for e in found if "address" in e.detail.lower()), None)
-    against = witnesses.rival(incident, first)
+    against = witnesses.rival(incident, found)
     yield Finding(
         rule=RULE.code,
         cause=Cause.RDMA_FAULT if address is None else Cause.NET_INTERFACE,

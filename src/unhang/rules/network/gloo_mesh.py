@@ -50,7 +50,7 @@ def check(incident: Incident) -> Iterator[Finding]:
     first = loopback or failed[0]
     # Ranks of one host may meet at its loopback: then a refused connection is a lost rank.
     local = loopback is not None and _on_one_host(incident)
-    against = witnesses.rival(incident, first)
+    against = witnesses.rival(incident, [first, *failed])
     if local and against is None:
         against = Message(key="NET003.against_one_host")
     sure = Strength.PROVES if loopback is not None else Strength.SUPPORTS

@@ -33,7 +33,7 @@ from unhang.model.causes import Cause
 from unhang.model.events import DeviceFault, DeviceProblem, KernelEvent, KernelProblem, NcclReason
 from unhang.model.events.base import Seen
 from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Incident
+from unhang.model.incident import Incident, Manner
 from unhang.model.provenance import Message
 from unhang.model.rule import Fact, Rule, Status
 from unhang.rules import witnesses
@@ -57,8 +57,9 @@ def check(incident: Incident) -> Iterator[Finding]:
 def _finding(
     incident: Incident, found: list[Seen] | list[KernelEvent], sure: Strength, claim: str, why: str
 ) -> Finding:
-    first = witnesses.in_order(found)[0]
-    against = witnesses.rival(incident, first)
+    ordered = witnesses.in_order(found)
+    first = ordered[0]
+    against = witnesses.rival(incident, ordered, kin=frozenset({Manner.DEVICE}))
     text = getattr(first, "detail", "") or getattr(first, "message", "") or first.source.text
     return Finding(
         rule=RULE.code,

@@ -58,7 +58,7 @@ def check(incident: Incident) -> Iterator[Finding]:
         return
     first = next((e for e in failed if e.reason in _DROPPED), failed[0])
     wrong = _private_address(incident, failed)
-    against = witnesses.rival(incident, first)
+    against = witnesses.rival(incident, [first, *failed])
     if wrong is None and first.reason not in _DROPPED and against is None:
         against = Message(key="NET002.against_refused")
     strength = witnesses.weaker(_strength(first, wrong), against)

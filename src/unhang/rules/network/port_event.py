@@ -61,7 +61,7 @@ def check(incident: Incident) -> Iterator[Finding]:
     if not found:
         return
     first = found[0]
-    against = witnesses.rival(incident, first)
+    against = witnesses.rival(incident, found)
     sure = Strength.PROVES if events and _troubled(incident) else Strength.SUPPORTS
     yield Finding(
         rule=RULE.code,

@@ -59,7 +59,7 @@ def check(incident: Incident) -> Iterator[Finding]:
 def _finding(incident: Incident, found: Sequence[NcclFailure], sure: Strength) -> Finding:
     first = found[0]
     bare = first.reason is NcclReason.IB_QP_CONNECT and "create_qp" in first.detail
-    against = witnesses.rival(incident, first)
+    against = witnesses.rival(incident, found)
     return Finding(
         rule=RULE.code,
         cause=Cause.RDMA_FAULT,

@@ -50,7 +50,7 @@ def check(incident: Incident) -> Iterator[Finding]:
         return
     call = incident.calls[0]
     heavy = _outlasts(call)
-    against = witnesses.rival(incident, sockets[0], after_timeout=False)
+    against = witnesses.rival(incident, sockets, after_timeout=False)
     if against is None and not heavy:
         against = Message(key="NET008.against_small")
     yield Finding(
