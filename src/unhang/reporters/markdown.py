@@ -16,9 +16,9 @@ from unhang.reporters.style import PLAIN, Style
 from unhang.reporters.view import PAGE, Entry, Quote, Remedy, Step, View, view
 
 _SPAN = re.compile(r"(?<!`)(`[^`]+`)(?!`)")
-_SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#|!~$&])")
-_LINKING = re.compile(r"@|://|www\.|(?<=\w)#(?=\d)")
-_LEADING = re.compile(r"^(\s*)([-+=]|\d+[.)])")
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>|!~$&])")
+_LINKING = re.compile(r"@|://|www\.|#(?=\d)")
+_LEADING = re.compile(r"^(\s*)([-+=#]|\d+[.)])")
 _BREAKER = "\N{ZERO WIDTH SPACE}"
 
 
@@ -31,7 +31,7 @@ def escape(text: str) -> str:
     r"""Make `text` stand for itself in Markdown; code spans stay: what is in one does nothing.
 
     >>> escape("<b> [x](y) `z*z` a_b `")
-    '\\<b\\> \\[x\\]\\(y\\) `z*z` a\\_b \\`'
+    '\\<b\\> \\[x\\](y) `z*z` a\\_b \\`'
     """
     parts = _SPAN.split(text)
     return "".join(p if i % 2 else _escape_plain(p, first=i == 0) for i, p in enumerate(parts))
@@ -108,7 +108,8 @@ def _why(shown: View, against: str) -> Iterator[str]:
 
 def _quotes(quotes: tuple[Quote, ...]) -> Iterator[str]:
     for quote in quotes:
-        yield from (code(quote.place), "", *fence([quote.text]), quote.more)
+        yield from (code(quote.place), "", *fence([quote.text]))
+        yield from (quote.more, "") if quote.more else ("",)
 
 
 def _folded(title: str, lines: Iterable[str]) -> Iterator[str]:
