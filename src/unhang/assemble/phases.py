@@ -5,11 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from unhang.assemble.run import Run
-from unhang.model.events import CollectiveTimeout, Event, PhaseMark, Progress
+from unhang.model.events import (
+    BarrierMissing,
+    CollectiveTimeout,
+    Event,
+    GlooFault,
+    PhaseMark,
+    Progress,
+)
 from unhang.model.ids import Rank, Ranks
 from unhang.model.incident import OpenPhase
 from unhang.model.phases import Edge, Phase
 
+_ALARMS = (CollectiveTimeout, GlooFault, BarrierMissing)
 _Mark = PhaseMark | Progress
 _Voice = tuple[Rank | None, str]
 """A rank; or, where nothing names one, what nobody signed in one artifact."""
@@ -30,13 +38,14 @@ def find_open_phases(run: Run, waiting: Ranks) -> tuple[OpenPhase, ...]:
     A phase is closed by its end mark, by its bar at 100 %, or by training that goes on: one
     voice's training closes only its own phases, and those that nobody signed. A bar without a
     label is training, unless an evaluation was announced and the bar has a total of its own.
+    What is printed after the first alarm no longer counts: work that ended then was under way.
     """
     voices: dict[_Voice, dict[Phase, _Open]] = {}
     trained: set[int | None] = set()
+    alarm = next((e for e in run.events if isinstance(e, _ALARMS)), None)
     for event in run.events:
-        if isinstance(event, PhaseMark | Progress):
+        if isinstance(event, PhaseMark | Progress) and not _is_later(event, alarm):
             _take(event, run.identity.rank_of(event), voices, trained)
-    alarm = next((e for e in run.events if isinstance(e, CollectiveTimeout)), None)
     found = [
         _describe(rank, phase, state, _lasted_s(state, alarm, run), waiting)
         for (rank, _), phases in voices.items()
@@ -85,6 +94,14 @@ def _take(
     else:
         state.latest = mark
         state.unfinished = state.unfinished or begins
+
+
+def _is_later(mark: _Mark, alarm: Event | None) -> bool:
+    """Whether times say so; places do not, because one stream may be buffered."""
+    if alarm is None or alarm.at is None or mark.at is None:
+        return False
+    gap = mark.at.since(alarm.at)
+    return gap is not None and gap > max(mark.at.resolution_s, alarm.at.resolution_s)
 
 
 def _complete(bar: Progress) -> bool:

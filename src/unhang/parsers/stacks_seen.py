@@ -9,7 +9,8 @@ Reads::
       sampler/ops/flashinfer.py:349   in sample_from_logits_op          (condensed by people)
     No available shared memory broadcast block found in 60 seconds      (vLLM: the engine waits)
 
-One event is said for each stack: its innermost frame that decides. Traps: frames of a traceback
+One event is said for each stack: its innermost frame that decides; `Process 4711: python3 …` above
+it names the process. Traps: frames of a traceback
 (`line 9, in f`, with a comma) tell where a rank died, not what it does; after `Fatal Python
 error` the stack is a crash's; helper threads always wait, so only the main thread counts where it
 is named.
@@ -19,10 +20,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from unhang.model.events import Event, StackSeen
+from unhang.model.ids import LocalRank, Rank
 from unhang.model.provenance import Origin
 from unhang.parsers.base import place
 from unhang.parsers.vocabulary.phases import is_wait, phase_of_frame
@@ -31,8 +33,10 @@ from unhang.sources.line import Line
 _HEADER = re.compile(
     r"\bThread \d{1,10} \((?:active|idle)[^)]{0,20}\)(?::\s*\"(?P<name>[^\"]{0,80})\")?"
     r"|\b(?:Current thread|Thread) 0x[0-9a-f]{1,16}(?: \[[^\]]{0,60}\])? \(most recent call first\)"
-    r"|^Process \d{1,10}: |^Process [\w, ]{1,80}(?:\(|$)"
+    r"|^Process (?P<pid>\d{1,10}): (?P<command>.{0,2000})|^Process [\w, ]{1,80}(?:\(|$)"
 )
+_RANK = re.compile(r"--rank[ =](\d{1,6})\b")
+_LOCAL_RANK = re.compile(r"--local[-_]rank[ =](\d{1,4})\b")
 _FRAMES = tuple(
     re.compile(pattern)
     for pattern in (
@@ -51,6 +55,7 @@ _KEPT_PARTS = 4
 class _Stack:
     """The stack that one speaker is printing."""
 
+    origin: Origin
     skipped: bool = False
     said: bool = False
 
@@ -60,6 +65,7 @@ class StackParser:
 
     NAME: ClassVar[str] = "stacks_seen"
     NEEDLES: ClassVar[tuple[str, ...]] = (
+        "Process ",
         "(active)",
         "(idle)",
         "(active+gil)",
@@ -96,7 +102,12 @@ class StackParser:
         header = _HEADER.search(line.text)
         if header is not None or stack is None or not line.text.strip():
             name = None if header is None else header["name"]
-            stack = _Stack(skipped=name is not None and name != "MainThread")
+            stack = _Stack(
+                origin=_process(line, header) if stack is None else stack.origin,
+                skipped=name is not None and name != "MainThread",
+            )
+            if header is not None and header["pid"] is not None:
+                stack.origin = _process(line, header)
             self._stacks[line.origin] = stack
         if not stack.said and not stack.skipped and line.origin not in self._crashed:
             yield from _decide(line, stack)
@@ -104,6 +115,19 @@ class StackParser:
     def finish(self) -> Iterator[Event]:
         """Nothing is open."""
         return iter(())
+
+
+def _process(line: Line, header: re.Match[str] | None) -> Origin:
+    """The process whose stack follows, as far as its header names it."""
+    if header is None or header["pid"] is None:
+        return line.origin
+    rank, local = _RANK.search(header["command"]), _LOCAL_RANK.search(header["command"])
+    return replace(
+        line.origin,
+        pid=int(header["pid"]),
+        rank=line.origin.rank if rank is None else Rank(int(rank[1])),
+        local_rank=line.origin.local_rank if local is None else LocalRank(int(local[1])),
+    )
 
 
 def _decide(line: Line, stack: _Stack) -> Iterator[Event]:
@@ -114,7 +138,14 @@ def _decide(line: Line, stack: _Stack) -> Iterator[Event]:
     phase, waiting = phase_of_frame(frame), is_wait(frame)
     if phase is not None or waiting:
         stack.said = True
-        yield StackSeen(**place(line), frame=frame, phase=phase, waiting=waiting and phase is None)
+        yield StackSeen(
+            source=line.provenance(),
+            origin=stack.origin,
+            at=line.at,
+            frame=frame,
+            phase=phase,
+            waiting=waiting and phase is None,
+        )
 
 
 def _frame(text: str) -> str | None:

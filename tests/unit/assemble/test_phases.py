@@ -109,3 +109,14 @@ def test_what_nobody_signed_in_one_artifact_is_not_closed_by_another() -> None:
     found = incident(mark(Phase.SAVE, Edge.BEGIN), elsewhere, timeout(1, line=3))
     (phase,) = found.open_phases
     assert phase.phase is Phase.SAVE
+
+
+def test_an_end_after_the_alarm_comes_too_late() -> None:
+    found = incident(
+        mark(Phase.EVAL, Edge.BEGIN, when=0),
+        timeout(1, when=300, line=2),
+        mark(Phase.EVAL, Edge.END, when=304, line=3),
+    )
+    (phase,) = found.open_phases
+    assert phase.phase is Phase.EVAL
+    assert phase.lasted_s == 300

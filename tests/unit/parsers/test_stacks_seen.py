@@ -82,3 +82,29 @@ def test_running_a_kernel_is_no_compilation() -> None:
 def test_an_engine_that_waits_for_its_workers() -> None:
     (found,) = stacks("No available shared memory broadcast block found in 60 seconds.")
     assert found[2] is True
+
+
+def test_the_header_of_py_spy_names_the_process() -> None:
+    (event,) = feed(
+        StackParser,
+        "Process 40331: /opt/env/bin/python3 train.py --rank 2 --local-rank=2",
+        "Python v3.11.9 (/opt/env/bin/python3.11)",
+        "",
+        'Thread 40331 (idle): "MainThread"',
+        "    poll (selectors.py:415)",
+        "    _try_get_data (torch/utils/data/dataloader.py:1251)",
+    )
+    assert isinstance(event, StackSeen)
+    assert (event.origin.pid, event.origin.rank, event.origin.local_rank) == (40331, 2, 2)
+    assert event.phase is Phase.DATA
+
+
+def test_the_next_process_is_another_one() -> None:
+    first, second = feed(
+        StackParser,
+        "Process 1: python3 a.py --rank 0",
+        "    save (torch/serialization.py:944)",
+        "Process 2: python3 a.py --rank 1",
+        "    barrier (torch/distributed/distributed_c10d.py:4000)",
+    )
+    assert (first.origin.rank, second.origin.rank) == (0, 1)

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from unhang.model.causes import Cause
 from unhang.model.events import StackSeen
 from unhang.model.finding import Finding, Strength
-from unhang.model.ids import NO_RANKS, Ranks
+from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.incident import Incident
 from unhang.model.phases import Phase
-from unhang.model.provenance import Message
+from unhang.model.provenance import Message, Origin
 from unhang.rules import order
 from unhang.rules.slow.waiting import Wait, find_wait
 from unhang.rules.slow.weighing import Fit, fit, is_missing, ranks_differ, weigh
@@ -75,7 +75,7 @@ def _from_stacks(
         against = Message(key="SLO.against_failure" if failed else "SLO.against_desync")
     elif wait is not None:
         strength = Strength.PROVES
-    culprits = frozenset(s.origin.rank for s in stacks if s.origin.rank is not None)
+    culprits = frozenset(r for s in stacks if (r := _rank_of(incident, s.origin)) is not None)
     yield Finding(
         rule=code,
         cause=cause,
@@ -90,6 +90,13 @@ def _from_stacks(
         call=None if wait is None else wait.call,
         evidence=tuple(s.source for s in stacks)[:4],
     )
+
+
+def _rank_of(incident: Incident, origin: Origin) -> Rank | None:
+    """The rank of a process, by its own word or by its pid."""
+    if origin.rank is not None or origin.pid is None:
+        return origin.rank
+    return next((f.rank for f in incident.roster.values() if origin.pid in f.pids), None)
 
 
 def _culprits(work: Work, wait: Wait, strength: Strength) -> Ranks:

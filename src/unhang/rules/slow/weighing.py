@@ -9,6 +9,7 @@ from unhang.model.events import (
     FingerprintMismatch,
     ModelMismatch,
     PhaseMark,
+    Progress,
 )
 from unhang.model.finding import Strength
 from unhang.model.ids import Rank
@@ -27,6 +28,8 @@ _LONG_ITEMS = frozenset({Phase.SAVE, Phase.LOAD})
 
 _USUAL_VOICE = Rank(0)
 """What nobody signed is nearly always printed by rank 0."""
+
+_STEPS_OF_LIFE = 3
 
 _EARLY = 500
 """Sequence numbers up to here belong to set-up and the first steps."""
@@ -149,7 +152,19 @@ def find_rival(incident: Incident, wait: Wait) -> Message | None:
         return Message(key="SLO.against_failure")
     if ranks_differ(incident):
         return Message(key="SLO.against_desync")
+    if _survived(incident, wait):
+        return Message(key="SLO.against_survived")
     return None
+
+
+def _survived(incident: Incident, wait: Wait) -> bool:
+    """Whether training went on after the alarm; one or two steps may have stood in a buffer."""
+    later = {
+        p.done
+        for p in incident.all(Progress)
+        if p.phase is Phase.TRAIN and order.is_before(wait.alarm, p) is True
+    }
+    return len(later) >= _STEPS_OF_LIFE
 
 
 def _against(incident: Incident, work: Work, wait: Wait) -> Message | None:

@@ -72,7 +72,10 @@ def _work(incident: Incident, wait: Wait, phase: OpenPhase) -> Work | None:
         phase=phase,
         mark=mark,
         lasted_s=_lasted_s(incident, phase, mark, wait),
-        went_on=order.is_before(wait.alarm, latest) is True,
+        went_on=any(
+            e.origin == mark.origin and order.is_before(wait.alarm, e) is True
+            for e in _signs(incident, phase)
+        ),
     )
 
 

@@ -1,9 +1,11 @@
 """Data still being prepared at the time-out."""
 
+from dataclasses import replace
+
 import pytest
 
 from builders import at, by, source, timeout
-from phase_builders import bar, begun, findings, strength
+from phase_builders import bar, begun, findings, stack, strength
 from unhang.model.causes import Cause
 from unhang.model.events import (
     BarrierMissing,
@@ -15,6 +17,7 @@ from unhang.model.events import (
     StopSeen,
     StoreFault,
     StoreProblem,
+    WorldSeen,
 )
 from unhang.model.finding import Strength
 from unhang.model.ids import Rank
@@ -202,3 +205,25 @@ def test_the_time_of_the_finding_is_the_begin_of_the_work() -> None:
         RULE, begun(Phase.DATA, when=5), timeout(2, seq=3, numel=1, line=2, when=620)
     )
     assert finding.at == at(5)
+
+
+def test_training_that_goes_on_after_the_time_out_shows_no_harm() -> None:
+    steps = (replace(bar(Phase.TRAIN, done=n, line=10 + n), at=at(700 + n)) for n in range(4))
+    events = (
+        bar(Phase.DATA, elapsed_s=601),
+        timeout(2, numel=1, line=2, when=650),
+        *steps,
+    )
+    assert strength(RULE, *events) is Strength.HINTS
+
+
+def test_a_stack_is_resolved_to_its_rank_by_the_pid() -> None:
+    where = stack("torch/utils/data/dataloader.py:__next__", Phase.DATA, line=3)
+    events = (
+        WorldSeen(source=source(1), origin=by(2, pid=4711), rank=Rank(2), pid=4711),
+        replace(where, origin=by(pid=4711)),
+        timeout(0, line=4),
+    )
+    (finding,) = findings(RULE, *events)
+    assert finding.strength is Strength.PROVES
+    assert finding.culprits == {2}

@@ -41,6 +41,7 @@ SENTENCES: dict[str, str] = {
     "SLO.against_stopped": "The job was stopped from outside before.",
     "SLO.against_failure": "Something else failed, and not surely later.",
     "SLO.against_desync": "Ranks issued different calls, or run different models.",
+    "SLO.against_survived": "Training went on after the time-out.",
     "SLO.against_joined": "{ranks:ranks} waits in the collective too, so it was not at work.",
     "SLO.against_awaited": "The others wait for {ranks:ranks}, which is not the one at work.",
     "SLO.against_unseen": "No begin of this work was seen: it may have been over.",
