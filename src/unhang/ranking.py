@@ -14,7 +14,7 @@ from unhang.model.diagnosis import Candidate, Diagnosis, Outcome
 from unhang.model.events import Finished
 from unhang.model.finding import Finding, Strength
 from unhang.model.ids import NO_RANKS, Rank, Ranks
-from unhang.model.incident import Call, Incident
+from unhang.model.incident import Call, Incident, Manner, ranks_of
 from unhang.model.provenance import Message
 
 _ORDER = {Strength.PROVES: 3, Strength.SUPPORTS: 2, Strength.HINTS: 1}
@@ -223,9 +223,10 @@ def _first_call(incident: Incident) -> Call | None:
 
 
 def _victims(incident: Incident, culprits: Ranks) -> Ranks:
-    """Ranks that wait in a stuck call and are not what holds it up."""
+    """Ranks that wait in a stuck call, or end because another rank is gone or late."""
     waiting = frozenset(r for call in incident.calls for r in call.joined if r >= Rank(0))
-    return waiting - culprits
+    ended = (f for f in incident.failures if f.manner in (Manner.WATCHDOG, Manner.PEER))
+    return (waiting | ranks_of(ended)) - culprits
 
 
 def _hosts(incident: Incident, culprits: Ranks) -> frozenset[str]:

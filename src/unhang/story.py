@@ -45,12 +45,9 @@ def _stops(incident: Incident) -> Iterator[StoryItem]:
 def _phases(incident: Incident) -> Iterator[StoryItem]:
     for phase in incident.open_phases[:2]:
         ranks = NO_RANKS if phase.rank is None else frozenset({phase.rank})
-        key = "story.phase_lasted" if phase.lasted_s is not None else "story.phase"
-        values = {
-            "phase": phase.phase.value,
-            "detail": phase.detail or phase.phase.value,
-            "lasted_s": phase.lasted_s if phase.lasted_s is not None else 0.0,
-        }
+        lasted_s = 0.0 if phase.lasted_s is None else phase.lasted_s
+        key = "story.phase_lasted" if lasted_s >= 1 else "story.phase"
+        values = {"detail": phase.detail or phase.phase.value, "lasted_s": lasted_s}
         yield _item(Message(key=key, values=values), phase.source, phase.since, ranks)
 
 
@@ -66,9 +63,15 @@ def _failures(incident: Incident) -> Iterator[StoryItem]:
         yield _item(
             Message(key=key, values={"count": len(failures)}),
             failures[0].source,
-            failures[0].at,
+            _printed(failures[0]),
             ranks,
         )
+
+
+def _printed(failure: Failure) -> Instant | None:
+    """The earliest time that a line on the failure itself prints; the line above may be old."""
+    own = [event.at for event in failure.events if event.at is not None]
+    return own[0] if own else None
 
 
 def _calls(incident: Incident) -> Iterator[StoryItem]:

@@ -3,7 +3,7 @@
 from builders import at, incident, source, timeout
 from unhang.model.causes import Cause
 from unhang.model.diagnosis import Outcome
-from unhang.model.events import Finished
+from unhang.model.events import ExceptionKind, Finished, PythonException
 from unhang.model.finding import Finding, Strength
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.provenance import Message, Origin
@@ -86,3 +86,14 @@ def test_confidence_of_a_verdict_is_never_below_the_threshold() -> None:
     rivals = [finding(c, Strength.SUPPORTS) for c in (Cause.DATA_SLOW, Cause.EVAL_SLOW)]
     found = rank(incident(), rivals)
     assert (found.outcome is Outcome.CAUSE) == (found.confidence >= THRESHOLD)
+
+
+def test_who_fails_because_another_is_gone_waited() -> None:
+    echo = PythonException(
+        source=source(),
+        origin=Origin(rank=Rank(1)),
+        kind=ExceptionKind.COLLECTIVE,
+        exception="RuntimeError",
+        message="Timed out waiting 20000ms for recv operation to complete",
+    )
+    assert rank(incident(echo), []).victims == {1}

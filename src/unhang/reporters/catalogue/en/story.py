@@ -10,8 +10,8 @@ SENTENCES: dict[str, str] = {
     "story.stop.evicted": "the pod is evicted",
     "story.stop.node-failed": "a node is lost",
     "story.restart": "the launcher restarts the workers",
-    "story.phase": "under way: {phase} ({detail})",
-    "story.phase_lasted": "under way for {lasted_s:s}: {phase} ({detail})",
+    "story.phase": "under way: {detail}",
+    "story.phase_lasted": "under way, for {lasted_s:s} so far: {detail}",
     "story.failure.raised": "a Python exception ends {count} {count:|process|processes}",
     "story.failure.gpu-oom": "GPU memory runs out in {count} {count:|process|processes}",
     "story.failure.host-oom": (
