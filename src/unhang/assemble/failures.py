@@ -173,7 +173,8 @@ def _merge(told: Sequence[Event], run: Run) -> Failure | None:
     manner = _manner(telling)
     if manner is None:
         return None
-    last = ended[-1] if ended else None
+    # A parent that saw only "it is gone" must not hide the signal that another one names.
+    last = next((e for e in reversed(ended) if e.signal is not None), ended[-1] if ended else None)
     if manner is Manner.CRASHED and last is not None and last.signal == signal.SIGABRT:
         manner = _why_aborted(printed, events)
     if manner is Manner.KILLED and any(isinstance(e, ClosingSignal) for e in events):

@@ -10,9 +10,10 @@ Reads::
     Segmentation fault (core dumped)
 
 Traps: UCX's `[host:pid:0:pid]` holds no rank; `terminate called … 'c10::DistBackendError'` is a
-watchdog's way to end its process, so it is left to the watchdog's parser; `terminate called
-without an active exception` is a thread that outlived its interpreter, so noise of an exit;
-`Terminated` is a stop from outside, not a crash.
+watchdog's way to end its process, and other exceptions of c10 and Gloo carry an error that is
+printed beside them, so they are left to the parsers of these errors; `std::bad_alloc` is a lack of
+memory; `terminate called without an active exception` is a thread that outlived its interpreter,
+so noise of an exit; `Terminated` is a stop from outside, not a crash.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ _BARE = re.compile(
     rf"^\s*(?:(?P<dumped>{SIGNAL_WORDS})\s*\(core dumped\).*|"
     r"(?P<word>Killed|Segmentation fault|Bus error))\s*$"
 )
+_CARRIERS = ("c10::", "gloo::", "torch::")
 _OUTSIDE = frozenset({1, 2, 15})
 _ABORT = 6
 
@@ -86,8 +88,8 @@ def _spoken(line: Line) -> Iterator[Event]:
         number = signal_number(fatal["what"].replace("-", " "))
         yield _ended(line, number=_ABORT if number is None else number)
     thrown = _TERMINATE.search(line.text)
-    if thrown is not None and not thrown["what"].endswith("DistBackendError"):
-        yield _ended(line, number=_ABORT)
+    if thrown is not None and not thrown["what"].startswith(_CARRIERS):
+        yield _ended(line, number=_ABORT, oom=thrown["what"] == "std::bad_alloc")
     for pattern in (_CAUGHT, _GLOG, _ABSEIL, _OPEN_MPI):
         for match in pattern.finditer(line.text):
             number = signal_number(match["signal"])
@@ -122,6 +124,7 @@ def _ended(
     pid: str | None = None,
     host: str | None = None,
     reporter: Reporter = Reporter.SELF,
+    oom: bool = False,
 ) -> ProcessEnded:
     return ProcessEnded(
         **place(line),
@@ -131,6 +134,7 @@ def _ended(
         pid=line.origin.pid if pid is None and reporter is Reporter.SELF else _int(pid),
         host=host,
         signal=number,
+        oom=oom,
     )
 
 

@@ -15,6 +15,7 @@ from unhang.model.events import (
     GlooFault,
     GlooProblem,
     NcclFailure,
+    ProcessEnded,
     Progress,
     PythonException,
     StopKind,
@@ -170,16 +171,19 @@ def trouble_before(incident: Incident, fact: Placed) -> Placed | None:
 
 
 def survived(incident: Incident, exception: PythonException) -> bool:
-    """Whether work went on after an exception: then it ended nothing.
+    """Whether work of the same printer went on after an exception: then it ended nothing.
 
-    One bar after it may be text that was still in a buffer; several states of work are not.
+    One bar after it may be text that was still in a buffer; several states of work are not. Where
+    a launcher saw a process leave with an error, something did end.
     """
+    if any(e.exit_code not in (None, 0) and not e.worker for e in incident.all(ProcessEnded)):
+        return False
     later = [
         p
         for p in incident.all(Progress)
         if p.source.artifact == exception.source.artifact
         and is_before(exception, p)
-        and (p.origin.rank is None or p.origin.rank == exception.origin.rank)
+        and p.origin.rank == exception.origin.rank
     ]
     if len(later) < 3:
         return False

@@ -47,6 +47,7 @@ def test_signals(text: str, signal: int, pid: int | None) -> None:
     "text",
     [
         "terminate called after throwing an instance of 'c10::DistBackendError'",
+        "terminate called after throwing an instance of 'c10::Error'",
         "terminate called without an active exception",
         "[node07:4711:0:4711] Caught signal 15 (Terminated: sent by PID 1)",
         "The previous run was Killed by the operator",
@@ -56,6 +57,11 @@ def test_signals(text: str, signal: int, pid: int | None) -> None:
 )
 def test_no_crash(text: str) -> None:
     assert feed(FatalSignalsParser, text) == []
+
+
+def test_a_failed_allocation_in_native_code_is_a_lack_of_memory() -> None:
+    text = "terminate called after throwing an instance of 'std::bad_alloc'"
+    assert only(ProcessEnded, feed(FatalSignalsParser, text)).oom
 
 
 def test_ucx_holds_no_rank() -> None:

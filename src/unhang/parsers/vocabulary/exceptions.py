@@ -75,7 +75,7 @@ _BY_TEXT: tuple[tuple[ExceptionKind, re.Pattern[str]], ...] = (
         re.compile(
             r"Engine core initialization failed|EngineCore encountered|"
             r"[Ss]ee (?:the )?(?:root cause|stack trace|error messages?|logs?) (?:above|for)|"
-            r"Background loop has errored|[Ww]orker\w* (?:proc\w* )?(?:\S+ )?died|"
+            r"Background loop has errored|Executor failed|[Ww]orker\w* (?:proc\w* )?(?:\S+ )?died|"
             r"[Ee]ngine (?:loop|process|core)\w* (?:has )?(?:died|failed)|"
             r"scheduler died|due to an exception in a background process"
         ),

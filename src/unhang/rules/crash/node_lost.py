@@ -60,7 +60,9 @@ def check(incident: Incident) -> Iterator[Finding]:
         why=Message(key="CRA004.why"),
         against=None if strength is Strength.PROVES else Message(key="CRA004.against"),
         culprit_hosts=frozenset() if host is None else frozenset({host}),
-        explains=ECHOES_OF_A_LOST_RANK if strength is Strength.PROVES else NO_CAUSES,
+        explains=ECHOES_OF_A_LOST_RANK | {Cause.HOST_OOM}
+        if strength is Strength.PROVES
+        else NO_CAUSES,
         at=first.at,
         evidence=(first.source,),
     )

@@ -44,6 +44,10 @@ _STACK = Collect(
     how=Message(key="collect.crash_stack.how"),
     decides=Message(key="collect.crash_stack.decides"),
 )
+_ABORTING = frozenset(
+    {Manner.DEVICE, Manner.GPU_OOM, Manner.NCCL, Manner.WATCHDOG, Manner.PEER, Manner.HOST_OOM}
+)
+"""What is known to end in an abort: a C++ exception that nobody catches."""
 
 
 def check(incident: Incident) -> Iterator[Finding]:
@@ -85,7 +89,8 @@ def _against(incident: Incident, first: Failure) -> Message | None:
     echo = why_echo(incident, first)
     if echo is not None:
         return echo
-    if first.signal == signal.SIGABRT and not _last_words(first):
+    ended_by_others = any(f.manner in _ABORTING for f in incident.failures)
+    if first.signal == signal.SIGABRT and (ended_by_others or not _last_words(first)):
         return Message(key="CRA003.against_abort")
     return None
 

@@ -93,6 +93,17 @@ def test_work_that_goes_on_shows_that_nothing_ended() -> None:
     assert findings(raised(None, line=1), *bars) == []
 
 
+def test_work_of_another_rank_shows_nothing() -> None:
+    bars = [work(n, line=10 + n, rank=0) for n in (1, 2, 3)]
+    assert only(raised(3, line=1), *bars).culprits == {3}
+
+
+def test_an_error_exit_shows_that_something_did_end() -> None:
+    bars = [work(n, line=10 + n) for n in (1, 2, 3)]
+    finding = only(raised(None, line=1), *bars, gone(2, exit_code=1, line=20))
+    assert finding.strength is Strength.PROVES
+
+
 def test_one_bar_from_a_buffer_shows_nothing() -> None:
     assert only(raised(None, line=1), work(1, line=10)).strength is Strength.PROVES
 
