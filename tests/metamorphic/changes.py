@@ -82,20 +82,27 @@ def shifted(files: Files, late: str, seconds: int) -> Files:
     return {n: _CLOCK.sub(shift, d) if n == late else d for n, d in files.items()}
 
 
-def with_waiter(files: Files, rank: int) -> Files:
+def with_waiter(files: Files, rank: int, unlike: frozenset[int]) -> Files:
     """One more rank that waits like the others: its watchdog says what another one's said.
 
-    Without a watchdog to copy, a file that names no rank and shows ordinary work.
+    Ranks in `unlike` are not copied: they are the odd ones. Without a watchdog to copy, a file
+    that names no rank and shows ordinary work.
     """
     for data in files.values():
-        found = _WATCHDOG.search(data)
-        if found is not None:
+        for found in _WATCHDOG.finditer(data):
             own = found.group(1)
+            if int(own) in unlike:
+                continue
             lines = [x for x in data.splitlines() if x.startswith(b"[rank%s]:[E" % own)]
             text = b"\n".join(lines).replace(b"[rank%s]" % own, b"[rank%d]" % rank)
             text = text.replace(b"Rank %s]" % own, b"Rank %d]" % rank)
             return {**files, "one-more.log": text + b"\n"}
     return {**files, "one-more.log": b"".join(b"step %d loss 2.5\n" % i for i in range(99))}
+
+
+def ranks_of(data: bytes) -> frozenset[int]:
+    """The ranks that print lines of a file, as far as the lines say so."""
+    return frozenset(int(n) for n in re.findall(rb"^\[rank(\d+)\]", data, re.MULTILINE))
 
 
 def renamed(files: Files, names: Mapping[int, int]) -> Files:
