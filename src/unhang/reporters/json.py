@@ -175,7 +175,7 @@ def _call(call: Call) -> dict[str, object]:
         "numel_out": shown.numel_out,
         "timeout_ms": shown.timeout_ms,
         "elapsed_ms": shown.elapsed_ms,
-        "joined": format_ranks(call.joined),
+        "joined": format_ranks(shown.joined),
         "absent": format_ranks(call.absent),
     }
 

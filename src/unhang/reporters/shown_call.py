@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from unhang.model.events import GroupRef
+from unhang.model.ids import Ranks
 from unhang.model.incident import Call
 
 
@@ -16,6 +17,7 @@ class ShownCall:
         op: operation of the first join; several ranks may name others.
         group: the group's description, else its GUID.
         elapsed_ms: what had passed when the first rank gave up.
+        joined: ranks that issued it, as far as they are known.
     """
 
     op: str | None
@@ -25,6 +27,7 @@ class ShownCall:
     numel_out: int | None
     timeout_ms: int | None
     elapsed_ms: int | None
+    joined: Ranks
 
     @classmethod
     def of(cls, call: Call) -> ShownCall:
@@ -38,6 +41,8 @@ class ShownCall:
             numel_out=None if first is None else first.numel_out,
             timeout_ms=call.timeout_ms,
             elapsed_ms=None if first is None else first.elapsed_ms,
+            # A line that names no rank stands in the call under a number below zero.
+            joined=frozenset(rank for rank in call.joined if rank >= 0),
         )
 
 

@@ -1,15 +1,17 @@
 """The JSON report keeps its published contract."""
 
 import json
+from dataclasses import replace
 from importlib.resources import files
 from typing import Any
 
 import jsonschema
 import pytest
 
-from diagnoses import EVERY, hostile, slow_save
+from diagnoses import EVERY, hostile, slow_save, stuck_call
 from unhang.model.causes import Cause
 from unhang.model.finding import Strength
+from unhang.model.ids import Rank
 from unhang.model.phases import Phase
 from unhang.reporters.json import SCHEMA, as_dict, render
 
@@ -77,6 +79,13 @@ def test_the_fields_of_a_full_verdict() -> None:
     assert value["versions"] == {"torch": {"value": "2.6.0", "basis": "ProcessGroupNCCL.cpp:629"}}
     assert value["stats"]["bytes"] == 1_536
     assert [earlier["cause"] for earlier in value["earlier"]] == ["gpu_oom"]
+
+
+def test_a_join_of_an_unknown_rank_is_no_rank() -> None:
+    call = stuck_call()
+    unknown = replace(call, joins={Rank(-1): call.joins[Rank(1)], Rank(2): call.joins[Rank(2)]})
+    value = json.loads(render(replace(slow_save(), call=unknown)))
+    assert value["call"]["joined"] == "2"
 
 
 def test_hostile_text_comes_back_unharmed_and_does_nothing_to_a_terminal() -> None:

@@ -46,6 +46,8 @@ SENTENCES: dict[str, str] = {
     "SLO.against_awaited": "The others wait for {ranks:ranks}, which is not the one at work.",
     "SLO.against_unseen": "No begin of this work was seen: it may have been over.",
     "SLO.against_done": "Its bar stands at 100 %: the work itself was done.",
+    "SLO.against_lines": "{lines} lines stand between it and the time-out: its end may merely not "
+    "be recognised.",
     "SLO.against_device": "A barrier ran before the GPU of each rank was chosen, which hangs in "
     "the same way.",
 }
