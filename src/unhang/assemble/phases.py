@@ -118,6 +118,10 @@ def _lasted_s(state: _Open, alarm: Event | None, run: Run) -> float | None:
     return gap if gap is not None and gap >= 0 else None
 
 
+def _detail(mark: _Mark) -> str:
+    return mark.label if isinstance(mark, Progress) else mark.detail
+
+
 def _describe(
     rank: Rank | None, phase: Phase, state: _Open, lasted_s: float | None, waiting: Ranks
 ) -> OpenPhase:
@@ -125,7 +129,7 @@ def _describe(
     return OpenPhase(
         rank=rank,
         phase=phase,
-        detail=latest.label if isinstance(latest, Progress) else latest.detail,
+        detail=_detail(latest) or _detail(state.begun),
         since=state.begun.at,
         lasted_s=lasted_s,
         exclusive=rank is not None and len(waiting) > 0 and rank not in waiting,

@@ -8,6 +8,7 @@ Reads::
     Validation ━━━━━━━━━━━╸━━━━ 12/50 0:00:41 • 0:05:01 6.85it/s            (rich)
     iteration       10/     100 | consumed samples:         2560 |          (Megatron)
     RANK 0 - EPOCH 1 BATCH 70/inf
+    {'loss': 1.4032, 'grad_norm': 0.8123, 'epoch': 0.12}        (no count, but training)
 
 Traps: several states of a bar, or a bar and a message, stand on one line; counts may be scaled
 (`1.2G/4.9G`); the percentage alone survives when a terminal cut the line; a label may name a
@@ -28,7 +29,12 @@ from unhang.parsers.vocabulary import bars
 from unhang.parsers.vocabulary.phases import phase_of_label
 from unhang.sources.line import Line
 
-_LOGGED_LOSS = re.compile(r"\{'(?:loss|train_loss)':.{1,600}?'(?:epoch|learning_rate)':")
+_LOGGED_LOSS = re.compile(
+    r"(?<![A-Za-z])(?:train|lm|total|avg)?[ _]?loss['\"]?\s?[:=]?\s?-?\d", re.IGNORECASE
+)
+_MEASURED = re.compile(
+    r"(?<![A-Za-z])(?:val|valid|validation|eval|test|dev)(?![A-Za-z])", re.IGNORECASE
+)
 _RANK = re.compile(r"\brank[ =:_#]{0,2}(\d{1,6})\b", re.IGNORECASE)
 _LABEL_LIMIT = 80
 _SCALE = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
@@ -71,8 +77,11 @@ class ProgressParser(LineParser):
         "STEP ",
         "Test:",
         "Inference done",
-        "{'loss'",
-        "{'train_loss'",
+        "loss=",
+        "loss ",
+        "loss'",
+        'loss"',
+        "Loss",
     )
     SAMPLED: ClassVar[bool] = True
 
@@ -108,18 +117,18 @@ def _bars(line: Line) -> Iterator[Progress]:
 
 def _steps(line: Line) -> Iterator[Event]:
     """The first step line that matches."""
-    for pattern, phase in bars.STEPS:
+    for pattern, told in bars.STEPS:
+        phase = told
         match = pattern.search(line.text)
         if match is not None:
             start = match.start("label")
-            yield _progress(
-                line, match, f"{line.text[max(0, start - 20) : start]}] {match['label']}:", phase
-            )
+            before = line.text[max(0, start - 20) : start]
+            if phase is None and _MEASURED.search(before) is not None:
+                phase = Phase.EVAL
+            yield _progress(line, match, f"{before}] {match['label']}:", phase)
             return
-    if _LOGGED_LOSS.search(line.text) is not None:
-        yield PhaseMark(
-            **place(line), phase=Phase.TRAIN, edge=Edge.DURING, framework="transformers"
-        )
+    if _LOGGED_LOSS.search(line.text) is not None and _MEASURED.search(line.text) is None:
+        yield PhaseMark(**place(line), phase=Phase.TRAIN, edge=Edge.DURING, detail="loss")
 
 
 def _progress(

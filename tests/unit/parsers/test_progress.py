@@ -80,6 +80,11 @@ def test_a_bar(text: str, bar: Bar) -> None:
         ("RANK 0 - EPOCH 1 BATCH 70/inf", 70, None, Phase.TRAIN),
         ("epoch 001:    12 / 500 loss=9.1, ppl=512", 12, 500, Phase.TRAIN),
         ("Validation step 3 of 20", 3, 20, Phase.EVAL),
+        ("[r0] it=38 loss=1.467 data_time=0.010", 38, None, Phase.TRAIN),
+        ("Step 1200: train/loss 2.113 lr 3e-4", 1_200, None, Phase.TRAIN),
+        ("{'step': 12, 'loss': 0.5}", 12, None, Phase.TRAIN),
+        ("val step 12: loss 2.113", 12, None, Phase.EVAL),
+        ("[rank 0] remap ids: 88 % of 1904112331 interactions", 88, 100, Phase.DATA),
     ],
 )
 def test_a_step_line(text: str, done: int, total: int | None, phase: Phase) -> None:
@@ -87,8 +92,15 @@ def test_a_step_line(text: str, done: int, total: int | None, phase: Phase) -> N
     assert (event.done, event.total, event.phase) == (done, total, phase)
 
 
-def test_a_logged_loss_shows_training() -> None:
-    text = "{'loss': 1.4032, 'grad_norm': 0.81, 'learning_rate': 1.9e-05, 'epoch': 0.12}"
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{'loss': 1.4032, 'grad_norm': 0.81, 'learning_rate': 1.9e-05, 'epoch': 0.12}",
+        "train_loss=0.31 time=2.2",
+        "Loss: 0.31",
+    ],
+)
+def test_a_logged_loss_shows_training(text: str) -> None:
     mark = only(PhaseMark, feed(ProgressParser, text))
     assert (mark.phase, mark.edge) == (Phase.TRAIN, Edge.DURING)
 
@@ -147,6 +159,11 @@ def test_a_message_behind_a_bar_is_left_alone() -> None:
 def test_labels_tell_the_phase(label: str, phase: Phase | None) -> None:
     event = only(Progress, feed(ProgressParser, f"{label}:  25%|██▌  | 1/4 [01:49<05:27, 9s/it]"))
     assert event.phase is phase
+
+
+@pytest.mark.parametrize("text", ["val_loss=0.31", "eval loss: 2.1", "test loss 0.3"])
+def test_the_loss_of_an_evaluation_is_no_training(text: str) -> None:
+    assert not feed(ProgressParser, text)
 
 
 def test_a_healthy_sentence_is_no_progress() -> None:

@@ -74,5 +74,13 @@ STEPS: tuple[tuple[re.Pattern[str], Phase | None], ...] = (
         ),
         None,
     ),
+    (
+        re.compile(
+            r"(?<![\w.])(?P<label>(?:it|iter|iteration|step|global[_ ]step|batch|update)s?)"
+            r"['\"\]]?\W{1,4}(?P<done>\d{1,12})\b(?=.{0,300}\bloss)",
+            re.IGNORECASE,
+        ),
+        None,
+    ),
 )
 """Step lines with the phase that their text proves; None where the label tells."""

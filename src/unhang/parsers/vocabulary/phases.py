@@ -44,7 +44,7 @@ _LABELS: tuple[tuple[Phase, re.Pattern[str]], ...] = tuple(
         ),
         (Phase.SAVE, r"saving|writing|upload|consolidat|gathering|dumping|exporting|merging"),
         (Phase.GENERATE, r"generat|sampling|decoding"),
-        (Phase.TRAIN, r"train|\bepoch|\bstep|\biter"),
+        (Phase.TRAIN, r"train|\bepoch|\bstep|\biter|^(?:it|batch|update)s?$|\bglobal_step"),
     )
 )
 """First hit wins: `Tokenizing eval dataset` is data, `Validation Epoch` is evaluation."""

@@ -54,6 +54,10 @@ _FLAG_ELEMENTS = 8
 """A collective of so few elements carries no tensor: it is a barrier, a flag or a length."""
 
 
+_OTHERS = 3
+"""Fewer waiting ranks do not make the last one conspicuous."""
+
+
 class WaitKind(enum.Enum):
     """What the others wait in."""
 
@@ -184,8 +188,8 @@ def _awaited(incident: Incident) -> Ranks:
 
 
 def _only_missing(incident: Incident, ranks: Ranks) -> Rank | None:
-    """The one rank of the job that does not wait, where at least two others do."""
-    if len(ranks) < 2:
+    """The one rank of the job that does not wait, where at least three others do."""
+    if len(ranks) < _OTHERS:
         return None
     size = incident.world.size if incident.world.size is not None else max(ranks) + 1
     others = [Rank(r) for r in range(size) if r not in ranks]

@@ -29,6 +29,9 @@ _LONG_ITEMS = frozenset({Phase.SAVE, Phase.LOAD})
 _USUAL_VOICE = Rank(0)
 """What nobody signed is nearly always printed by rank 0."""
 
+_MANY_LINES = 300
+"""After so many lines a mark is hardly the last thing that was printed, even by many ranks."""
+
 _STEPS_OF_LIFE = 3
 
 _EARLY = 500
@@ -122,11 +125,7 @@ def _weigh_unmeasured(work: Work, wait: Wait) -> tuple[Strength, Message | None]
     if work.phase.phase in _AT_START:
         if wait.seq is not None and wait.seq > _EARLY:
             return Strength.HINTS, Message(key="SLO.against_late", values={"seq": wait.seq})
-        if (
-            not _is_specific(work)
-            and wait.kind is not WaitKind.SETUP
-            and not is_missing(work, wait)
-        ):
+        if not _is_specific(work) and wait.kind is not WaitKind.SETUP:
             return Strength.HINTS, Message(key="SLO.against_vague")
     return Strength.SUPPORTS, None
 
@@ -182,9 +181,19 @@ def _against(incident: Incident, work: Work, wait: Wait) -> Message | None:
         return Message(key="SLO.against_unseen")
     if work.bar is not None and work.bar.done == work.bar.total:
         return Message(key="SLO.against_done")
+    if work.bar is None and _lines_between(work, wait) > _MANY_LINES:
+        return Message(key="SLO.against_lines", values={"lines": _lines_between(work, wait)})
     if incident.all(DeviceGuessed) and fit(work, wait) is not Fit.FITS:
         return Message(key="SLO.against_device")
     return None
+
+
+def _lines_between(work: Work, wait: Wait) -> int:
+    """Lines of one artifact between a mark and the alarm; 0 where they stand in two."""
+    mark, alarm = work.mark.source, wait.alarm.source
+    if mark.artifact != alarm.artifact or mark.line is None or alarm.line is None:
+        return 0
+    return alarm.line - mark.line
 
 
 def _failed_first(incident: Incident, wait: Wait) -> bool:
