@@ -98,8 +98,7 @@ def _manner(event: Event) -> Manner | None:
         case ProcessEnded():
             return None if event.worker else _manner_of_end(event)
         case DeviceFault():
-            oom = event.problem is DeviceProblem.OUT_OF_MEMORY
-            return Manner.GPU_OOM if oom else Manner.DEVICE
+            return _manner_of_fault(event)
         case NcclFailure():
             return _manner_of_nccl(event)
         case KernelEvent(problem=KernelProblem.OOM_KILL | KernelProblem.CGROUP_OOM):
@@ -118,6 +117,12 @@ def _manner(event: Event) -> Manner | None:
             return Manner.CLOSED
         case _:
             return None
+
+
+def _manner_of_fault(event: DeviceFault) -> Manner | None:
+    if event.warning:
+        return None
+    return Manner.GPU_OOM if event.problem is DeviceProblem.OUT_OF_MEMORY else Manner.DEVICE
 
 
 def _manner_of_nccl(event: NcclFailure) -> Manner | None:

@@ -12,11 +12,13 @@ from unhang.parsers.endings import EndingsParser
 from unhang.parsers.fatal_signals import FatalSignalsParser
 from unhang.parsers.frameworks import FrameworkParser
 from unhang.parsers.gloo import GlooParser
+from unhang.parsers.gpu_names import GpuNamesParser
 from unhang.parsers.kernel_log import KernelLogParser
 from unhang.parsers.kubernetes import KubernetesParser
 from unhang.parsers.launchers import LaunchersParser
 from unhang.parsers.membership import MembershipParser
 from unhang.parsers.model_mismatch import ModelMismatchParser
+from unhang.parsers.native_stacks import NativeStacksParser
 from unhang.parsers.nccl_error import NcclErrorParser
 from unhang.parsers.nccl_info import NcclInfoParser
 from unhang.parsers.nccl_tests import NcclTestsParser
@@ -46,11 +48,13 @@ PARSERS: tuple[type[Parser], ...] = (
     FatalSignalsParser,
     FrameworkParser,
     GlooParser,
+    GpuNamesParser,
     KernelLogParser,
     KubernetesParser,
     LaunchersParser,
     MembershipParser,
     ModelMismatchParser,
+    NativeStacksParser,
     NcclErrorParser,
     NcclInfoParser,
     NcclTestsParser,

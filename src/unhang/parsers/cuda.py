@@ -13,7 +13,8 @@ Reads::
 
 Traps: "CUDA kernel errors might be asynchronously reported" and "Compile with `TORCH_USE_CUDA_DSA`"
 are boilerplate; one failed assert is printed by every thread that met it; a CUDA error inside the
-watchdog was raised by some kernel, not by NCCL; NCCL's own `Cuda failure` belongs to its warnings.
+watchdog was raised by some kernel, not by NCCL; NCCL's own `Cuda failure` belongs to its warnings;
+programs that try a smaller batch print the error and go on.
 """
 
 from __future__ import annotations
@@ -71,6 +72,10 @@ _BOILERPLATE = re.compile(
 )
 _OURS = re.compile(r"NCCL\s*(?:WARN|INFO|error)|NVRM|Last\s*error")
 _WATCHDOG = re.compile(r"watchdog\s*thread|ncclCommWatchdog", re.IGNORECASE)
+_WARNED = re.compile(
+    r"\bWARN|[Ww]arning\b|\b[Ss]kipping\b|\b[Rr]educing\b|\b[Rr]ecover|\b[Rr]etry|"
+    r"with\s*the\s*current\s*PyTorch|^(?!.*Error).*driver\s*on\s*your\s*system\s*is\s*too\s*old"
+)
 _KEPT_PER_PROBLEM = 4
 _MESSAGE_LIMIT = 300
 
@@ -156,6 +161,7 @@ def _memory(line: Line) -> DeviceFault | None:
         own_bytes=_held(rest, own=True),
         other_process_bytes=_held(rest, own=False),
         in_watchdog=_WATCHDOG.search(line.text) is not None,
+        warning=_WARNED.search(line.text) is not None,
         message=rest[:_MESSAGE_LIMIT],
     )
 
@@ -203,6 +209,7 @@ def _fault(line: Line, text: str) -> DeviceFault | None:
         problem=problem,
         code=code,
         in_watchdog=_WATCHDOG.search(line.text) is not None,
+        warning=_WARNED.search(line.text) is not None,
         message=text.strip()[:_MESSAGE_LIMIT],
     )
 

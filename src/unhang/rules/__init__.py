@@ -48,12 +48,12 @@ from unhang.rules.locate.rank_behind import RULE as LOC001
 from unhang.rules.locate.rank_reported_missing import RULE as LOC002
 from unhang.rules.locate.told_of_the_timeout import RULE as LOC004
 from unhang.rules.locate.watchdog_stuck import RULE as LOC005
-from unhang.rules.network.bootstrap_interface import RULE as NET015
-from unhang.rules.network.bootstrap_members import RULE as NET013
+from unhang.rules.network.bootstrap_interface import RULE as NET014
+from unhang.rules.network.bootstrap_members import RULE as NET012
 from unhang.rules.network.completion_error import RULE as NET005
 from unhang.rules.network.fabric_provider import RULE as NET004
 from unhang.rules.network.gloo_mesh import RULE as NET003
-from unhang.rules.network.init_incomplete import RULE as NET014
+from unhang.rules.network.init_incomplete import RULE as NET013
 from unhang.rules.network.measured_bandwidth import RULE as NET009
 from unhang.rules.network.no_usable_interface import RULE as NET001
 from unhang.rules.network.peer_access import RULE as NET010
@@ -61,7 +61,6 @@ from unhang.rules.network.peer_unreachable import RULE as NET002
 from unhang.rules.network.port_event import RULE as NET006
 from unhang.rules.network.rdma_setup import RULE as NET007
 from unhang.rules.network.shared_memory import RULE as NET011
-from unhang.rules.network.sizes_differ import RULE as NET012
 from unhang.rules.network.socket_fallback import RULE as NET008
 from unhang.rules.slow.checkpoint_under_way import RULE as SLO001
 from unhang.rules.slow.compilation_under_way import RULE as SLO004
@@ -129,7 +128,6 @@ RULES: tuple[Rule, ...] = (
     NET012,
     NET013,
     NET014,
-    NET015,
     SLO001,
     SLO002,
     SLO003,

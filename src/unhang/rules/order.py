@@ -162,7 +162,7 @@ def trouble_before(incident: Incident, fact: Placed) -> Placed | None:
         *incident.timeouts,
         *incident.all(WatchdogStuck),
         *incident.all(GlooFault),
-        *(e for e in incident.all(DeviceFault)),
+        *(e for e in incident.all(DeviceFault) if not e.warning),
         *(e for e in incident.all(NcclFailure) if not e.warning),
         *(e for e in incident.all(StoreFault) if e.problem not in _NORMAL_AT_START),
         *(f for f in incident.failures if f.own and f.manner in DECISIVE),

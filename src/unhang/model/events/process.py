@@ -101,6 +101,7 @@ class DeviceFault(Seen):
         own_bytes: memory that the process itself holds on that GPU.
         other_process_bytes: memory that *another* process holds on that GPU: a shared GPU.
         in_watchdog: surfaced in the NCCL watchdog, so raised by a kernel, not by NCCL.
+        warning: the program only warned of it, or caught it, and went on.
         message: the deciding text, shortened.
     """
 
@@ -111,6 +112,7 @@ class DeviceFault(Seen):
     own_bytes: int | None = None
     other_process_bytes: int | None = None
     in_watchdog: bool = False
+    warning: bool = False
     message: str = ""
 
 

@@ -27,7 +27,7 @@ import signal
 from collections.abc import Iterator
 
 from unhang.model.causes import Cause
-from unhang.model.events import KernelEvent, KernelProblem, ProcessEnded, VersionSeen
+from unhang.model.events import KernelEvent, KernelProblem, ProcessEnded, StackSeen, VersionSeen
 from unhang.model.finding import Collect, Finding, Strength
 from unhang.model.incident import Incident
 from unhang.model.provenance import Message
@@ -58,7 +58,9 @@ def check(incident: Incident) -> Iterator[Finding]:
         rule=RULE.code,
         cause=Cause.VERSION_MISMATCH,
         strength=witnesses.weaker(Strength.SUPPORTS if known else Strength.HINTS, against),
-        claim=Message(key="DEV010.claim", values={"ranks": culprits}),
+        claim=Message(
+            key="DEV010.claim" if culprits else "DEV010.claim_nobody", values={"ranks": culprits}
+        ),
         why=Message(key="DEV010.why"),
         against=against or (None if known else Message(key="DEV010.against_bare")),
         culprits=culprits,
@@ -78,7 +80,8 @@ def _is_known_pair(incident: Incident, traps: list[KernelEvent]) -> bool:
     gpus = [v.version for v in incident.all(VersionSeen) if v.component == "gpu"]
     if any("H20" in gpu.split() for gpu in gpus):
         return True
-    return any("cublas" in k.detail.lower() or "cublas" in k.source.text.lower() for k in traps)
+    in_kernel_log = any("cublas" in k.detail.lower() for k in traps)
+    return in_kernel_log or any("cublas" in s.frame.lower() for s in incident.all(StackSeen))
 
 
 RULE = Rule(

@@ -45,13 +45,12 @@ from unhang.rules import witnesses
 from unhang.rules.device.echoes import ECHOES_OF_A_LOST_GPU
 
 _UNFIT = frozenset({DeviceProblem.DRIVER, DeviceProblem.NO_KERNEL})
-_WARNINGS = ("current PyTorch", "on your system is too old", "Warning")
 
 
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for errors, else for symbols, else for warnings."""
     faults = [d for d in incident.all(DeviceFault) if d.problem in _UNFIT]
-    errors: list[Seen] = [d for d in faults if not any(w in d.message for w in _WARNINGS)]
+    errors: list[Seen] = [d for d in faults if not d.warning]
     errors += witnesses.nccl(incident, NcclReason.CUDA_DRIVER)
     symbols: list[Seen] = [e for e in incident.all(PythonException) if _lacks_symbol(e)]
     symbols += witnesses.nccl(incident, NcclReason.SYMBOL)

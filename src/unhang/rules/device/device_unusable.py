@@ -39,7 +39,7 @@ from unhang.rules.device.echoes import ECHOES_OF_A_LOST_GPU
 
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for devices that are not there, else for busy ones."""
-    faults = incident.all(DeviceFault)
+    faults = [d for d in incident.all(DeviceFault) if not d.warning]
     ordinal: list[Seen] = [
         *(d for d in faults if d.problem is DeviceProblem.BAD_ORDINAL),
         *witnesses.nccl(incident, NcclReason.CUDA_ORDINAL),
@@ -56,7 +56,8 @@ def check(incident: Incident) -> Iterator[Finding]:
         cause=Cause.DEVICE_MAP,
         strength=witnesses.weaker(Strength.PROVES if ordinal else Strength.SUPPORTS, against),
         claim=Message(
-            key="DEV007.claim" if ordinal else "DEV007.claim_busy", values={"ranks": culprits}
+            key=f"DEV007.claim{'' if ordinal else '_busy'}{'' if culprits else '_nobody'}",
+            values={"ranks": culprits},
         ),
         why=Message(key="DEV007.why"),
         against=against,

@@ -31,6 +31,7 @@ from collections.abc import Iterator, Sequence
 from unhang.model.causes import Cause
 from unhang.model.events import DeviceFault, DeviceProblem, NcclFailure, NcclReason
 from unhang.model.finding import Collect, Finding, Strength
+from unhang.model.ids import NO_RANKS
 from unhang.model.incident import Incident, Manner
 from unhang.model.provenance import Message
 from unhang.model.rule import Fact, Rule, Status
@@ -68,7 +69,7 @@ def check(incident: Incident) -> Iterator[Finding]:
 def _told(
     incident: Incident, problems: frozenset[DeviceProblem], *reasons: NcclReason
 ) -> list[_Told]:
-    faults = [d for d in incident.all(DeviceFault) if d.problem in problems]
+    faults = [d for d in incident.all(DeviceFault) if d.problem in problems and not d.warning]
     return [*witnesses.in_order(faults), *witnesses.nccl(incident, *reasons)]
 
 
@@ -77,7 +78,7 @@ def _finding(incident: Incident, found: Sequence[_Told], sure: Strength, kind: s
     against = None if kind == "broken" else witnesses.rival(incident, found, kin=_KIN)
     if kind == "link" and against is None:
         against = Message(key="DEV002.against_peer")
-    culprits = witnesses.minority(incident, found)
+    culprits = witnesses.minority(incident, found) if kind == "broken" else NO_RANKS
     text = first.message if isinstance(first, DeviceFault) else first.detail
     return Finding(
         rule=RULE.code,

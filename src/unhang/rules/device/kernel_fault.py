@@ -49,9 +49,10 @@ _Told = DeviceFault | NcclFailure
 
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the kernels that failed, else for a library that complains."""
-    faults = incident.all(DeviceFault)
+    faults = [d for d in incident.all(DeviceFault) if not d.warning]
     sure = [d for d in faults if d.problem in _SURE]
     library = [d for d in faults if d.problem is DeviceProblem.CUBLAS]
+    unknown = [d for d in faults if d.problem is DeviceProblem.OTHER and d.in_watchdog]
     through_nccl = witnesses.nccl(incident, NcclReason.CUDA_KERNEL)
     if sure:
         yield _finding(incident, witnesses.in_order(sure), Strength.PROVES)
@@ -64,6 +65,8 @@ def check(incident: Incident) -> Iterator[Finding]:
             witnesses.in_order(library),
             Strength.HINTS if memory else Strength.SUPPORTS,
         )
+    elif unknown:
+        yield _finding(incident, witnesses.in_order(unknown), Strength.SUPPORTS)
 
 
 def _finding(incident: Incident, found: Sequence[_Told], sure: Strength) -> Finding:

@@ -70,7 +70,7 @@ def _raised(incident: Incident) -> list[_Told]:
 
 def _is_ours(incident: Incident, fault: DeviceFault) -> bool:
     """A failed allocation of a sane size that nobody caught."""
-    if fault.problem is not DeviceProblem.OUT_OF_MEMORY:
+    if fault.problem is not DeviceProblem.OUT_OF_MEMORY or fault.warning:
         return False
     if fault.asked_bytes is not None and fault.asked_bytes >= _ABSURD_BYTES:
         return False
@@ -99,13 +99,14 @@ def _finding(incident: Incident, found: Sequence[_Told]) -> Finding:
     culprits = witnesses.minority(incident, found)
     shared = next((d for d in found if isinstance(d, DeviceFault) and _is_shared(d)), None)
     asked = next((d.asked_bytes for d in found if isinstance(d, DeviceFault)), None)
+    kind = "_shared" if shared is not None else "_unsized" if asked is None else ""
     who = "" if culprits else "_nobody"
     return Finding(
         rule=RULE.code,
         cause=Cause.GPU_OOM,
         strength=witnesses.weaker(Strength.PROVES, against),
         claim=Message(
-            key=f"DEV004.claim_shared{who}" if shared is not None else f"DEV004.claim{who}",
+            key=f"DEV004.claim{kind}{who}",
             values={
                 "ranks": culprits,
                 "asked": asked,

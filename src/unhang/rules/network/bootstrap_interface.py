@@ -51,10 +51,10 @@ def check(incident: Incident) -> Iterator[Finding]:
         cause=Cause.NET_INTERFACE,
         strength=witnesses.weaker(Strength.SUPPORTS if stuck else Strength.HINTS, against),
         claim=Message(
-            key="NET015.claim",
+            key="NET014.claim",
             values={"hosts": witnesses.hosts(private), "interface": first.interface},
         ),
-        why=Message(key="NET015.why"),
+        why=Message(key="NET014.why"),
         against=against,
         culprit_hosts=witnesses.minority_hosts(incident, private),
         explains=ECHOES_OF_A_BROKEN_SETUP,
@@ -72,7 +72,7 @@ def _worked(incident: Incident) -> bool:
 
 
 RULE = Rule(
-    code="NET015",
+    code="NET014",
     name="bootstrap-over-private-interface",
     cause=Cause.NET_INTERFACE,
     since="0.1.0",

@@ -54,8 +54,8 @@ def check(incident: Incident) -> Iterator[Finding]:
             rule=RULE.code,
             cause=Cause.RENDEZVOUS,
             strength=strength,
-            claim=Message(key="NET013.claim", values={"text": found[0].detail[:160]}),
-            why=Message(key="NET013.why"),
+            claim=Message(key="NET012.claim", values={"text": found[0].detail[:160]}),
+            why=Message(key="NET012.why"),
             explains=ECHOES_OF_A_BROKEN_LINK - {Cause.RENDEZVOUS} | {Cause.NET_INTERFACE},
             at=found[0].at,
             evidence=witnesses.evidence(found),
@@ -64,7 +64,7 @@ def check(incident: Incident) -> Iterator[Finding]:
 
 
 RULE = Rule(
-    code="NET013",
+    code="NET012",
     name="bootstrap-members-do-not-fit",
     cause=Cause.RENDEZVOUS,
     since="0.1.0",

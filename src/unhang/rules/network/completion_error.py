@@ -64,12 +64,13 @@ def check(incident: Incident) -> Iterator[Finding]:
         cause=Cause.RDMA_FAULT,
         strength=witnesses.weaker(Strength.PROVES, against),
         claim=Message(
-            key="NET005.claim",
+            key="NET005.claim" if first.status is not None else "NET005.claim_text",
             values={
                 "hosts": witnesses.hosts(found) or "a host",
                 "peer": first.peer or "a peer",
                 "status": first.status,
                 "vendor": first.vendor_error,
+                "text": first.detail[:160],
             },
         ),
         why=Message(key="NET005.why_memory" if memory else "NET005.why"),

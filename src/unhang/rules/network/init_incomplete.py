@@ -59,9 +59,9 @@ def _finding(
         rule=RULE.code,
         cause=None,
         strength=Strength.SUPPORTS if complete else Strength.HINTS,
-        claim=Message(key="NET014.claim", values={"absent": seen, "started": started}),
-        why=Message(key="NET014.why"),
-        against=None if complete else Message(key="NET014.against_silent"),
+        claim=Message(key="NET013.claim", values={"absent": seen, "started": started}),
+        why=Message(key="NET013.why"),
+        against=None if complete else Message(key="NET013.against_silent"),
         culprits=seen,
         phase=Phase.INIT,
         at=stages[0].at,
@@ -84,7 +84,7 @@ def _ranks(stages: Sequence[CommunicatorStage], kind: InitStage) -> Ranks:
 
 
 RULE = Rule(
-    code="NET014",
+    code="NET013",
     name="communicator-init-incomplete",
     cause=None,
     since="0.1.0",

@@ -44,7 +44,11 @@ def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for refused peer access, or for IOMMU faults beside a stuck job."""
     refused: list[Seen] = [
         *witnesses.nccl(incident, NcclReason.PEER_ACCESS),
-        *(d for d in incident.all(DeviceFault) if d.problem is DeviceProblem.PEER),
+        *(
+            d
+            for d in incident.all(DeviceFault)
+            if d.problem is DeviceProblem.PEER and not d.warning
+        ),
     ]
     faults = [k for k in incident.all(KernelEvent) if k.problem is KernelProblem.IOMMU_FAULT]
     if refused:

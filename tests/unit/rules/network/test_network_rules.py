@@ -18,7 +18,6 @@ from unhang.rules.network.peer_unreachable import RULE as PEER_UNREACHABLE
 from unhang.rules.network.port_event import RULE as PORT_EVENT
 from unhang.rules.network.rdma_setup import RULE as RDMA_SETUP
 from unhang.rules.network.shared_memory import RULE as SHARED_MEMORY
-from unhang.rules.network.sizes_differ import RULE as SIZES_DIFFER
 from unhang.rules.network.socket_fallback import RULE as SOCKET_FALLBACK
 
 
@@ -357,20 +356,6 @@ class TestSharedMemory:
     def test_a_full_disk_is_another_thing(self) -> None:
         lines = raised(0, "OSError: [Errno 28] No space left on device: '/scratch/ckpt.pt'")
         assert judge_text(SHARED_MEMORY, *lines) == []
-
-
-class TestSizesDiffer:
-    def test_two_sizes_of_one_transfer(self) -> None:
-        text = (
-            "NET/IB : req 0/1 tag 7 peer 10.0.0.7<1> collective mismatch error, local size 8192 "
-            "remote size 4096"
-        )
-        (finding,) = judge_text(SIZES_DIFFER, warn(text))
-        assert (finding.cause, finding.strength) == (Cause.DESYNC, Strength.SUPPORTS)
-
-    def test_a_truncated_bootstrap_message_is_another_thing(self) -> None:
-        text = "Message truncated : received 256 bytes instead of 4"
-        assert judge_text(SIZES_DIFFER, warn(text)) == []
 
 
 class TestBootstrapMembers:

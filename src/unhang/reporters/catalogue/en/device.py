@@ -8,7 +8,7 @@ SENTENCES: dict[str, str] = {
         "These Xid numbers come from the program's own kernels, rarely from a failing GPU."
     ),
     "DEV001.against_old": "It lies {before:s} before the failure of the job.",
-    "DEV002.claim": "the GPU of {ranks:ranks} or its fabric failed: {text}",
+    "DEV002.claim": "the GPU of {ranks:ranks} failed: {text}",
     "DEV002.claim_nobody": "a GPU or its fabric failed: {text}",
     "DEV002.why": "CUDA reports a fault of the hardware, not of the program.",
     "DEV002.why_fabric": (
@@ -25,6 +25,8 @@ SENTENCES: dict[str, str] = {
     ),
     "DEV004.claim": "{ranks:ranks} ran out of GPU memory (asked for {asked:bytes})",
     "DEV004.claim_nobody": "a GPU ran out of memory (asked for {asked:bytes})",
+    "DEV004.claim_unsized": "{ranks:ranks} ran out of GPU memory",
+    "DEV004.claim_unsized_nobody": "a GPU ran out of memory",
     "DEV004.claim_shared": (
         "{ranks:ranks} ran out of GPU memory; another process holds {other:bytes} of that GPU"
     ),
@@ -39,6 +41,8 @@ SENTENCES: dict[str, str] = {
     "DEV006.why": "Without `set_device` torch guesses the GPU from the rank.",
     "DEV007.claim": "{ranks:ranks} asked for a GPU that is not there",
     "DEV007.claim_busy": "the GPU of {ranks:ranks} is busy or unavailable",
+    "DEV007.claim_nobody": "a process asked for a GPU that is not there",
+    "DEV007.claim_busy_nobody": "a GPU is busy or unavailable",
     "DEV007.why": (
         "There are more processes than visible GPUs, or the index is counted from another list."
     ),
@@ -47,6 +51,7 @@ SENTENCES: dict[str, str] = {
     "DEV009.claim": "the CUDA build does not fit the driver or the GPU: {text}",
     "DEV009.why": "The first CUDA call of the rank fails; the others wait for it.",
     "DEV010.claim": "{ranks:ranks} ended by SIGFPE, as old cuBLAS does on an H20",
+    "DEV010.claim_nobody": "processes ended by SIGFPE, as old cuBLAS does on an H20",
     "DEV010.why": "cuBLASLt divides by a figure of the GPU that older releases do not know.",
     "DEV010.against_bare": "Any division by zero in native code ends in the same signal.",
     "DEV011.claim": "a known library bug ({report}): {text}",

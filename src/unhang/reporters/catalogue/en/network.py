@@ -43,6 +43,7 @@ SENTENCES: dict[str, str] = {
     "NET005.claim": (
         "{hosts} got an RDMA completion error from {peer}: status {status}, vendor error {vendor}"
     ),
+    "NET005.claim_text": "{hosts} got an RDMA error: {text}",
     "NET005.why": (
         "Retries ran out: packets between these two adapters, or their acknowledgements, are lost."
     ),
@@ -92,19 +93,14 @@ SENTENCES: dict[str, str] = {
         "Ranks of one host exchange data through /dev/shm; a container gets 64 MB of it unless told"
         " otherwise."
     ),
-    "NET012.claim": "{hosts} and {peer} disagree about the size of a transfer: {text}",
-    "NET012.why": "Two ranks are in different collectives, or compute its size differently.",
-    "NET012.against_settings": (
-        "Different NCCL settings or versions on the two hosts give the same message."
-    ),
-    "NET013.claim": "the members of the communicator do not fit together: {text}",
-    "NET013.why": (
+    "NET012.claim": "the members of the communicator do not fit together: {text}",
+    "NET012.why": (
         "A second process with the same rank, another world size, or a process left over from an"
         " earlier start took part."
     ),
-    "NET014.claim": "{absent:ranks} never started the communicator that {started:ranks} wait for",
-    "NET014.why": "A communicator is made by all its ranks together; the others wait in NCCL.",
-    "NET014.against_silent": "Of other missing ranks nothing was seen at all.",
-    "NET015.claim": "{hosts} bootstraps NCCL over {interface}, which other hosts cannot reach",
-    "NET015.why": "Not one collective was finished: the connections between hosts never worked.",
+    "NET013.claim": "{absent:ranks} never started the communicator that {started:ranks} wait for",
+    "NET013.why": "A communicator is made by all its ranks together; the others wait in NCCL.",
+    "NET013.against_silent": "Of other missing ranks nothing was seen at all.",
+    "NET014.claim": "{hosts} bootstraps NCCL over {interface}, which other hosts cannot reach",
+    "NET014.why": "Not one collective was finished: the connections between hosts never worked.",
 }
