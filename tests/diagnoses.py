@@ -15,7 +15,7 @@ from unhang.model.diagnosis import (
     Stats,
     StoryItem,
 )
-from unhang.model.finding import Collect, Strength
+from unhang.model.finding import Collect, Finding, Strength
 from unhang.model.ids import Rank, Ranks, SeqId
 from unhang.model.incident import Call, Join
 from unhang.model.phases import Phase
@@ -160,6 +160,15 @@ def located() -> Diagnosis:
         victims=ranks(1, 2, 3),
         call=stuck_call(),
         summary=Message(key="label.waiting"),
+        located=Finding(
+            rule="LOC001",
+            cause=None,
+            strength=Strength.PROVES,
+            claim=Message(key="label.waiting"),
+            why=Message(key="label.story"),
+            culprits=ranks(0),
+            evidence=(_WAITING,),
+        ),
         missing_facts={"DEV001": ("the kernel log",), "SLO001": ("live stacks",)},
     )
 

@@ -209,6 +209,7 @@ def _without_cause(
         call=_first_call(incident) if located is None else located.call or _first_call(incident),
         summary=summary,
         candidates=candidates,
+        located=located,
         collect_next=() if located is None else located.collect,
         coverage=incident.coverage,
         versions=incident.versions,

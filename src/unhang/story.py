@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from unhang.model.diagnosis import StoryItem
 from unhang.model.events import Event, Restarted, StopSeen
@@ -18,19 +19,44 @@ def tell(incident: Incident) -> tuple[StoryItem, ...]:
     """Return at most `_MOST` steps: what was under way, who failed, who waited, who was closed."""
     steps = [*_stops(incident), *_phases(incident), *_failures(incident), *_calls(incident)]
     places = {e.source: place for place, e in enumerate(incident.events)}
-    steps.sort(key=lambda item: places.get(item.evidence, len(places)))
-    return tuple(steps[:_MOST])
+    steps.sort(key=lambda step: places.get(step.item.evidence, len(places)))
+    return tuple(step.item for step in _in_time(steps)[:_MOST])
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """A step that still has its time as a time."""
+
+    item: StoryItem
+    at: Instant | None
+
+    def later_than(self, other: _Step) -> bool:
+        """Whether both print a time and this one's is later."""
+        if self.at is None or other.at is None:
+            return False
+        gap_s = self.at.since(other.at)
+        return gap_s is not None and gap_s > max(self.at.resolution_s, other.at.resolution_s)
+
+
+def _in_time(steps: Iterable[_Step]) -> list[_Step]:
+    """Steps in reading order, each put before those above it that are later."""
+    ordered: list[_Step] = []
+    for step in steps:
+        position = len(ordered)
+        while position and ordered[position - 1].later_than(step):
+            position -= 1
+        ordered.insert(position, step)
+    return ordered
 
 
 def _item(
     what: Message, source: Provenance, at: Instant | None, ranks: frozenset[Rank] = NO_RANKS
-) -> StoryItem:
-    return StoryItem(
-        at=None if at is None else format_instant(at), ranks=ranks, what=what, evidence=source
-    )
+) -> _Step:
+    printed = None if at is None else format_instant(at)
+    return _Step(StoryItem(at=printed, ranks=ranks, what=what, evidence=source), at)
 
 
-def _stops(incident: Incident) -> Iterator[StoryItem]:
+def _stops(incident: Incident) -> Iterator[_Step]:
     seen: set[object] = set()
     for event in incident.events:
         if isinstance(event, StopSeen) and event.kind not in seen:
@@ -42,7 +68,7 @@ def _stops(incident: Incident) -> Iterator[StoryItem]:
             yield _item(Message(key="story.restart"), event.source, event.at)
 
 
-def _phases(incident: Incident) -> Iterator[StoryItem]:
+def _phases(incident: Incident) -> Iterator[_Step]:
     for phase in incident.open_phases[:2]:
         ranks = NO_RANKS if phase.rank is None else frozenset({phase.rank})
         lasted_s = 0.0 if phase.lasted_s is None else phase.lasted_s
@@ -51,7 +77,7 @@ def _phases(incident: Incident) -> Iterator[StoryItem]:
         yield _item(Message(key=key, values=values), phase.source, phase.since, ranks)
 
 
-def _failures(incident: Incident) -> Iterator[StoryItem]:
+def _failures(incident: Incident) -> Iterator[_Step]:
     """The first failures of their own, one for each manner, with all ranks that share it."""
     by_manner: dict[Manner, list[Failure]] = {}
     for failure in incident.failures:
@@ -74,7 +100,7 @@ def _printed(failure: Failure) -> Instant | None:
     return own[0] if own else None
 
 
-def _calls(incident: Incident) -> Iterator[StoryItem]:
+def _calls(incident: Incident) -> Iterator[_Step]:
     for call in incident.calls[:3]:
         first = call.first
         if first is not None:

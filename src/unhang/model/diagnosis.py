@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from unhang.model.causes import Cause
 from unhang.model.coverage import Coverage
-from unhang.model.finding import Collect, Strength
+from unhang.model.finding import Collect, Finding, Strength
 from unhang.model.ids import NO_RANKS, Ranks
 from unhang.model.incident import Call
 from unhang.model.phases import Phase
@@ -98,6 +98,7 @@ class Diagnosis:
     """The verdict. Field by field the JSON contract `unhang.diagnosis/1`.
 
     Attributes:
+        located: the finding behind the outcome "located"; a cause has its candidate.
         earlier: verdicts on earlier incarnations, oldest first; this one is the last failed.
         fired: codes of all rules that said something, locating ones too, in their order.
         missing_facts: rule codes that could not run, with the names of the facts they lacked.
@@ -115,6 +116,7 @@ class Diagnosis:
     summary: Message
     story: tuple[StoryItem, ...] = ()
     candidates: tuple[Candidate, ...] = ()
+    located: Finding | None = None
     fixes: tuple[Fix, ...] = ()
     advice_rejected: tuple[RejectedAdvice, ...] = ()
     collect_next: tuple[Collect, ...] = ()

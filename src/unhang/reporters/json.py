@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable
 
 from unhang.model.diagnosis import Candidate, Diagnosis, Fix, RejectedAdvice, StoryItem
-from unhang.model.finding import Collect
+from unhang.model.finding import Collect, Finding
 from unhang.model.ids import format_ranks
 from unhang.model.incident import Call
 from unhang.model.provenance import Message, Provenance
@@ -63,6 +63,7 @@ class _Writer:
             "summary": self._text(d.summary),
             "story": [self._step(item) for item in d.story],
             "candidates": [self._candidate(c) for c in d.candidates],
+            "located_by": None if d.located is None else self._located(d.located),
             "fixes": [self._fix(fix) for fix in d.fixes],
             "advice_rejected": [self._rejected(advice) for advice in d.advice_rejected],
             "collect_next": [self._collect(collect) for collect in d.collect_next],
@@ -97,6 +98,15 @@ class _Writer:
             "against": None if against is None else self._text(against),
             "rules": list(candidate.rules),
             "evidence": [_source(p) for p in candidate.evidence],
+        }
+
+    def _located(self, finding: Finding) -> dict[str, object]:
+        return {
+            "rule": finding.rule,
+            "claim": self._text(finding.claim),
+            "why": self._text(finding.why),
+            "against": None if finding.against is None else self._text(finding.against),
+            "evidence": [_source(p) for p in finding.evidence],
         }
 
     def _fix(self, fix: Fix) -> dict[str, object]:

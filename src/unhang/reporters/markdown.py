@@ -12,8 +12,9 @@ from collections.abc import Iterable, Iterator
 from unhang.model.diagnosis import Diagnosis
 from unhang.model.provenance import Message
 from unhang.reporters.catalogue import write
+from unhang.reporters.parts import PAGE, Entry, Quote, Remedy, Step, View
 from unhang.reporters.style import PLAIN, Style
-from unhang.reporters.view import PAGE, Entry, Quote, Remedy, Step, View, view
+from unhang.reporters.view import view
 
 _SPAN = re.compile(r"(?<!`)(`[^`]+`)(?!`)")
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|!~$&])")

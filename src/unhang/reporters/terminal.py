@@ -17,8 +17,9 @@ from rich.text import Text
 from unhang.model.diagnosis import Diagnosis, Outcome
 from unhang.model.provenance import Message
 from unhang.reporters.catalogue import write
+from unhang.reporters.parts import SCREEN, Entry, Errand, Quote, Remedy, Step, View
 from unhang.reporters.style import PLAIN, Style
-from unhang.reporters.view import SCREEN, Entry, Errand, Quote, Remedy, Step, View, view
+from unhang.reporters.view import view
 
 _BADGE = {
     Outcome.CAUSE: "bold white on red",

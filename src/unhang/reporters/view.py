@@ -9,59 +9,16 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from unhang.model.diagnosis import Candidate, Diagnosis, Fix, Outcome
-from unhang.model.finding import Collect
+from unhang.model.finding import Collect, Finding
 from unhang.model.incident import Call
 from unhang.model.provenance import Message, Provenance
 from unhang.model.rule import Fact
 from unhang.reporters.catalogue import sentence, write
+from unhang.reporters.parts import Entry, Errand, Limits, Quote, Remedy, Step, View
 from unhang.reporters.printable import block, one_line
 from unhang.reporters.shown_call import ShownCall
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """How many of each a page shows, and how many characters of a quote; JSON has all."""
-
-    evidence: int
-    quote: int
-    story: int
-    fixes: int
-    patch_lines: int
-    collect: int
-    others: int
-    problems: int
-    earlier: int
-
-
-SCREEN = Limits(
-    evidence=4,
-    quote=240,
-    story=7,
-    fixes=3,
-    patch_lines=10,
-    collect=3,
-    others=2,
-    problems=3,
-    earlier=3,
-)
-"""One screen."""
-
-PAGE = Limits(
-    evidence=12,
-    quote=400,
-    story=30,
-    fixes=10,
-    patch_lines=60,
-    collect=10,
-    others=10,
-    problems=10,
-    earlier=10,
-)
-"""A page that scrolls."""
-
 
 _RECORDS = (Fact.STATUS, Fact.PHASES, Fact.STACKS, Fact.NCCL_INFO, Fact.KERNEL_LOG)
 """Facts that a job can be made to record. The lack of the others (errors) is good news."""
@@ -70,77 +27,6 @@ _NUMBER = re.compile(r"0x[0-9a-f]+|\d+")
 
 _LONGEST_TIME = 32
 """Characters of a printed time: more is no time."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """A label and what it says."""
-
-    label: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Quote:
-    """A line of an artifact; `place` is `file:line`, `more` tells of lines like it."""
-
-    place: str
-    text: str
-    more: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
-    """One step of the story; `at` and `who` may be empty."""
-
-    at: str
-    who: str
-    what: str
-    place: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Remedy:
-    """One thing to do."""
-
-    title: str
-    kind: str
-    where: str
-    patch: tuple[str, ...]
-    notes: tuple[Entry, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Errand:
-    """Something to collect, how, and what it decides."""
-
-    what: str
-    how: str
-    decides: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class View:
-    """A report in words. Empty texts and tuples are not shown."""
-
-    outcome: Outcome
-    badge: str
-    cause: str
-    meaning: str
-    summary: str
-    facts: tuple[Entry, ...]
-    why: str
-    against: str
-    evidence: tuple[Quote, ...]
-    story: tuple[Step, ...]
-    fixes: tuple[Remedy, ...]
-    rejected: tuple[Entry, ...]
-    collect: tuple[Errand, ...]
-    others: tuple[Entry, ...]
-    unseen: tuple[str, ...]
-    problems: tuple[str, ...]
-    earlier: tuple[str, ...]
-    footer: tuple[str, ...]
 
 
 def view(diagnosis: Diagnosis, language: str, limits: Limits) -> View:
@@ -160,6 +46,7 @@ class _Writer:
     def view(self) -> View:
         diagnosis, limits = self._diagnosis, self._limits
         leading = _leading(diagnosis)
+        basis = leading or diagnosis.located
         return View(
             outcome=diagnosis.outcome,
             badge=self.say(f"outcome.{diagnosis.outcome.value}"),
@@ -167,9 +54,9 @@ class _Writer:
             meaning="" if diagnosis.cause is None else self.say(f"cause.{diagnosis.cause.value}"),
             summary=self.sentence(diagnosis.summary),
             facts=tuple(self._facts()),
-            why="" if leading is None else self.sentence(leading.why),
-            against="" if leading is None else self.optional(leading.against),
-            evidence=() if leading is None else self._quotes(leading.evidence),
+            why="" if basis is None else self.sentence(basis.why),
+            against="" if basis is None else self.optional(basis.against),
+            evidence=() if basis is None else self._quotes(basis.evidence),
             story=self._story(),
             fixes=tuple(self._remedy(fix) for fix in diagnosis.fixes[: limits.fixes]),
             rejected=tuple(
@@ -181,7 +68,7 @@ class _Writer:
             unseen=tuple(self._unseen()),
             problems=tuple(self._problems()),
             earlier=tuple(self._earlier()),
-            footer=tuple(self._footer(leading)),
+            footer=tuple(self._footer(_rule_of(basis))),
         )
 
     def say(self, key: str, **values: object) -> str:
@@ -350,15 +237,15 @@ class _Writer:
             summary = self.sentence(verdict.summary)
             yield self.say("earlier.start", number=number, verdict=name, summary=summary)
 
-    def _footer(self, leading: Candidate | None) -> Iterable[str]:
+    def _footer(self, rule: str | None) -> Iterable[str]:
         stats = self._diagnosis.stats
         if self._folder:
             yield self.say("footer.folder", folder=self._folder)
         if stats.files:
             key = "footer.read_one" if stats.files == 1 else "footer.read"
             yield self.say(key, files=stats.files, size=stats.size_bytes, seconds=stats.seconds)
-        if leading is not None and leading.rules:
-            yield self.say("footer.explain", code=leading.rules[0])
+        if rule is not None:
+            yield self.say("footer.explain", code=rule)
 
 
 def _leading(diagnosis: Diagnosis) -> Candidate | None:
@@ -369,9 +256,22 @@ def _leading(diagnosis: Diagnosis) -> Candidate | None:
     return next(same, diagnosis.candidates[0])
 
 
+def _rule_of(basis: Candidate | Finding | None) -> str | None:
+    """The rule to read about first."""
+    match basis:
+        case Candidate():
+            return next(iter(basis.rules), None)
+        case Finding():
+            return basis.rule
+        case None:
+            return None
+
+
 def _artifacts(diagnosis: Diagnosis) -> set[str]:
     told = {item.evidence.artifact for item in diagnosis.story}
-    return told | {p.artifact for c in diagnosis.candidates for p in c.evidence}
+    located = () if diagnosis.located is None else diagnosis.located.evidence
+    quoted = [p for c in diagnosis.candidates for p in c.evidence]
+    return told | {p.artifact for p in (*located, *quoted)}
 
 
 def _folder_to_strip(diagnosis: Diagnosis) -> str:

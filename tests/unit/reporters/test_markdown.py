@@ -29,7 +29,7 @@ def test_sections_of_a_full_verdict() -> None:
     assert "   dist.init_process_group(\n       timeout=timedelta(hours=2),\n   )" in text
 
 
-@pytest.mark.parametrize("name", ["located", "undetermined", "healthy"])
+@pytest.mark.parametrize("name", ["undetermined", "healthy"])
 def test_sections_without_content_are_left_out(name: str) -> None:
     assert "### Evidence" not in render(EVERY[name])
 

@@ -8,9 +8,10 @@ import pytest
 from rich.console import Console
 
 from diagnoses import EVERY, slow_save
+from unhang.reporters.parts import SCREEN
 from unhang.reporters.style import Style
 from unhang.reporters.terminal import page, render
-from unhang.reporters.view import SCREEN, view
+from unhang.reporters.view import view
 
 Snapshot = Callable[[str, str], None]
 

@@ -8,7 +8,8 @@ from diagnoses import EVERY, HOSTILE, located, ranks, slow_save, stuck_call, und
 from unhang.model.diagnosis import Diagnosis, Outcome
 from unhang.model.ids import Rank
 from unhang.model.provenance import Message, Problem
-from unhang.reporters.view import PAGE, SCREEN, Entry, View, view
+from unhang.reporters.parts import PAGE, SCREEN, Entry, View
+from unhang.reporters.view import view
 
 
 def english(diagnosis: Diagnosis) -> View:
@@ -73,7 +74,13 @@ def test_lines_that_differ_in_numbers_only_are_shown_once() -> None:
 def test_the_leading_candidate_is_the_verdict_and_the_rest_is_also_possible() -> None:
     shown = english(slow_save())
     assert [fact.label for fact in shown.others] == ["timeout_short (30 %)"]
-    assert english(located()).why == ""
+
+
+def test_who_and_where_have_their_evidence_too() -> None:
+    shown = english(located())
+    assert shown.why == "What happened"
+    assert [quote.place for quote in shown.evidence] == ["rank3.log:398"]
+    assert shown.footer[-1] == "More: unhang explain LOC001"
 
 
 def test_hints_are_candidates_where_nothing_is_decided() -> None:
