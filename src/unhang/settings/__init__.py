@@ -1,1 +1,53 @@
-"""What is known of NCCL, PyTorch and framework settings, by version."""
+"""What is known of NCCL, PyTorch and framework settings, by release, with its sources.
+
+`page(name)` is what `unhang explain` prints of a setting; `judge` says whether a setting in a
+user's files does what it was put there for.
+"""
+
+from __future__ import annotations
+
+from unhang.settings.lookup import (
+    find_knob,
+    find_other,
+    find_setting,
+    is_myth,
+    key_in,
+    suggest,
+    timeout_knobs,
+)
+from unhang.settings.pages import Page, page
+from unhang.settings.tables import (
+    Knob,
+    KnobStatus,
+    Library,
+    NameKind,
+    OtherName,
+    Reach,
+    Setting,
+    TimeoutKnob,
+)
+from unhang.settings.verdicts import Context, Severity, Verdict, judge
+
+__all__ = [
+    "Context",
+    "Knob",
+    "KnobStatus",
+    "Library",
+    "NameKind",
+    "OtherName",
+    "Page",
+    "Reach",
+    "Setting",
+    "Severity",
+    "TimeoutKnob",
+    "Verdict",
+    "find_knob",
+    "find_other",
+    "find_setting",
+    "is_myth",
+    "judge",
+    "key_in",
+    "page",
+    "suggest",
+    "timeout_knobs",
+]

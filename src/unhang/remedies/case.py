@@ -1,0 +1,127 @@
+"""From an incident and its verdict to the facts that choose a remedy."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from unhang.model.causes import Cause
+from unhang.model.diagnosis import Diagnosis
+from unhang.model.events import FrameworkSeen, GroupRef, SettingSeen, StoreFault
+from unhang.model.ids import Ranks
+from unhang.model.incident import Call, Incident
+from unhang.model.phases import Phase
+from unhang.remedies.duration import Estimate, estimate
+
+_STORE_CAUSES = frozenset({Cause.RENDEZVOUS, Cause.DATA_SLOW, Cause.COMPILE_SLOW})
+
+
+class Strategy(enum.Enum):
+    """How the model is spread over the ranks."""
+
+    DDP = "ddp"
+    FSDP = "fsdp"
+    DEEPSPEED = "deepspeed"
+
+
+class GroupKind(enum.Enum):
+    """Which group's timeout expired, as far as a knob must know."""
+
+    WORLD = "world"
+    SUBGROUP = "subgroup"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """What a remedy depends on.
+
+    Attributes:
+        framework: whose syntax to write, or None where it is unknown.
+        beside: every framework that left a mark.
+        expired_s: the timeout that ran out, rounded to seconds.
+        work: how long the late work takes, where that can be told.
+    """
+
+    cause: Cause
+    framework: str | None = None
+    version: str | None = None
+    torch: str | None = None
+    nccl: str | None = None
+    beside: frozenset[str] = frozenset()
+    strategy: Strategy | None = None
+    phase: Phase | None = None
+    group: GroupKind = GroupKind.UNKNOWN
+    expired_s: int | None = None
+    work: Estimate | None = None
+    culprits: Ranks = frozenset()
+    hosts: frozenset[str] = frozenset()
+    incident: Incident
+
+
+def build_case(incident: Incident, diagnosis: Diagnosis) -> Case | None:
+    """Gather the facts; None where there is no cause to remedy."""
+    if diagnosis.cause is None:
+        return None
+    named = diagnosis.framework or incident.framework
+    name = None if named is None else named[0]
+    beside = frozenset(e.name for e in incident.all(FrameworkSeen))
+    call = diagnosis.call or next(iter(incident.calls), None)
+    stores = incident.all(StoreFault)
+    return Case(
+        cause=diagnosis.cause,
+        framework=name,
+        version=None if name is None else _version(incident, name),
+        torch=_version(incident, "torch"),
+        nccl=_version(incident, "nccl"),
+        beside=beside if name is None else beside | {name},
+        strategy=_strategy(incident, beside),
+        phase=diagnosis.phase,
+        group=_group(call, stores, diagnosis.cause),
+        expired_s=_expired_s(call, stores),
+        work=estimate(incident, diagnosis.cause, diagnosis.phase),
+        culprits=diagnosis.culprits,
+        hosts=diagnosis.culprit_hosts,
+        incident=incident,
+    )
+
+
+def _version(incident: Incident, component: str) -> str | None:
+    return incident.versions.get(component, (None, ""))[0]
+
+
+def _strategy(incident: Incident, beside: frozenset[str]) -> Strategy | None:
+    """From marks and settings; None where nothing tells."""
+    if "deepspeed" in beside:
+        return Strategy.DEEPSPEED
+    names = " ".join(f"{e.name} {e.value}".lower() for e in incident.all(SettingSeen))
+    if "deepspeed" in names or "zero_stage" in names:
+        return Strategy.DEEPSPEED
+    return Strategy.FSDP if "fsdp" in names else None
+
+
+def _group(call: Call | None, stores: tuple[StoreFault, ...], cause: Cause) -> GroupKind:
+    if call is None:
+        # The store has the timeout of the group that it was made for: the first, the world.
+        return GroupKind.WORLD if stores and cause in _STORE_CAUSES else GroupKind.UNKNOWN
+    return group_kind(call.group)
+
+
+def group_kind(group: GroupRef | None) -> GroupKind:
+    """Tell the world group from others, as far as its names allow."""
+    if group is None:
+        return GroupKind.UNKNOWN
+    if group.is_default or group.guid == "0":
+        return GroupKind.WORLD
+    if group.guid is None and group.description is None and group.local_id == 0:
+        return GroupKind.WORLD
+    if group.guid is None and group.description is None and group.local_id is None:
+        return GroupKind.UNKNOWN
+    return GroupKind.SUBGROUP
+
+
+def _expired_s(call: Call | None, stores: tuple[StoreFault, ...]) -> int | None:
+    limits = [] if call is None or call.timeout_ms is None else [call.timeout_ms]
+    if not limits:
+        limits = [s.timeout_ms for s in stores if s.timeout_ms is not None]
+    return None if not limits else round(max(limits) / 1_000)

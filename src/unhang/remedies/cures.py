@@ -1,0 +1,200 @@
+"""The words of a remedy: what can be done, and how one framework writes it."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from unhang.model.diagnosis import FixKind
+from unhang.remedies.case import Case, Strategy
+
+Value: TypeAlias = "bool | int | float | str | list[str] | Mapping[str, Value] | None"
+"""What a setting can be set to; None is a flag without a value (command line), or null."""
+
+
+class Cure(enum.Enum):
+    """One thing to do. The value is the key of its sentences: `fix.<value>.title` and others."""
+
+    LONGER_TIMEOUT = "longer_timeout"
+    # Frameworks write these each in their own way.
+    SHARDED_SAVE = "sharded_save"
+    ASYNC_SAVE = "async_save"
+    SMALLER_SAVE = "smaller_save"
+    SAVE_RARELY = "save_rarely"
+    SAVE_OFTEN = "save_often"
+    EVAL_SMALLER = "eval_smaller"
+    EVAL_RARELY = "eval_rarely"
+    PREPARE_DATA = "prepare_data"
+    FASTER_DATA = "faster_data"
+    SMALLER_BATCH = "smaller_batch"
+    RECOMPUTE = "recompute"
+    FEWER_LOADERS = "fewer_loaders"
+    LEAN_LOAD = "lean_load"
+    EVEN_STEPS = "even_steps"
+    UNUSED_PARAMETERS = "unused_parameters"
+    NO_COMPILE = "no_compile"
+    # These are the same for everybody, but for the way a variable reaches the ranks.
+    FIX_EXCEPTION = "fix_exception"
+    RECORD_ERRORS = "record_errors"
+    STOP_TOGETHER = "stop_together"
+    SHARED_GPU = "shared_gpu"
+    ALLOCATOR = "allocator"
+    MORE_HOST_MEMORY = "more_host_memory"
+    FAULT_HANDLER = "fault_handler"
+    EXCLUDE_NODE = "exclude_node"
+    DETAIL = "detail"
+    OUT_OF_BRANCH = "out_of_branch"
+    LAUNCH_ORDER = "launch_order"
+    ONE_QUEUE = "one_queue"
+    FAST_PATH = "fast_path"
+    TRANSPORT_CHECK = "transport_check"
+    INTERFACE = "interface"
+    MEMLOCK = "memlock"
+    GID_INDEX = "gid_index"
+    IB_PATIENCE = "ib_patience"
+    IB_OFF = "ib_off"
+    P2P_OFF = "p2p_off"
+    ACS_OFF = "acs_off"
+    MORE_SHM = "more_shm"
+    GPU_CHECK = "gpu_check"
+    FABRIC_MANAGER = "fabric_manager"
+    BLOCKING_LAUNCH = "blocking_launch"
+    FREE_PORT = "free_port"
+    ONE_ENDPOINT = "one_endpoint"
+    LONGER_RENDEZVOUS = "longer_rendezvous"
+    SET_DEVICE = "set_device"
+    SAME_VERSIONS = "same_versions"
+    CHANGE_VERSION = "change_version"
+    WARM_CACHE = "warm_cache"
+    LONGER_LIMIT = "longer_limit"
+    KEEP_SESSION = "keep_session"
+
+
+BY_FRAMEWORK = (
+    Cure.SHARDED_SAVE,
+    Cure.ASYNC_SAVE,
+    Cure.SMALLER_SAVE,
+    Cure.SAVE_RARELY,
+    Cure.SAVE_OFTEN,
+    Cure.EVAL_SMALLER,
+    Cure.EVAL_RARELY,
+    Cure.PREPARE_DATA,
+    Cure.FASTER_DATA,
+    Cure.SMALLER_BATCH,
+    Cure.RECOMPUTE,
+    Cure.FEWER_LOADERS,
+    Cure.LEAN_LOAD,
+    Cure.EVEN_STEPS,
+    Cure.UNUSED_PARAMETERS,
+    Cure.NO_COMPILE,
+)
+"""What every framework file answers, if only with `NO_KNOB`."""
+
+PROBES = frozenset(
+    {
+        Cure.RECORD_ERRORS,
+        Cure.SHARED_GPU,
+        Cure.FAULT_HANDLER,
+        Cure.DETAIL,
+        Cure.TRANSPORT_CHECK,
+        Cure.IB_OFF,
+        Cure.GPU_CHECK,
+        Cure.BLOCKING_LAUNCH,
+        Cure.CHANGE_VERSION,
+        Cure.NO_COMPILE,
+    }
+)
+"""They find out more, and cure nothing by themselves."""
+
+WORKAROUNDS = frozenset(
+    {
+        Cure.LONGER_TIMEOUT,
+        Cure.SMALLER_SAVE,
+        Cure.SAVE_RARELY,
+        Cure.EVAL_RARELY,
+        Cure.STOP_TOGETHER,
+        Cure.ALLOCATOR,
+        Cure.IB_PATIENCE,
+        Cure.P2P_OFF,
+        Cure.EXCLUDE_NODE,
+        Cure.UNUSED_PARAMETERS,
+        Cure.FREE_PORT,
+        Cure.LONGER_RENDEZVOUS,
+        Cure.SAVE_OFTEN,
+        Cure.ONE_QUEUE,
+    }
+)
+"""They go around the cause."""
+
+
+def kind_of(cure: Cure) -> FixKind:
+    """What a cure is, where the case does not say otherwise."""
+    if cure in PROBES:
+        return FixKind.PROBE
+    return FixKind.WORKAROUND if cure in WORKAROUNDS else FixKind.CURE
+
+
+class Form(enum.Enum):
+    """In what language a patch is written. The value is `where` in the JSON contract."""
+
+    YAML = "yaml"
+    JSON = "json"
+    CLI = "cli"
+    HYDRA = "hydra"
+    PYTHON = "python"
+    ENV = "env"
+    SHELL = "shell"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """How one cure is written for one framework.
+
+    Attributes:
+        form: language of the patch.
+        settings: keys and values that `form` spells; a dotted key of YAML or JSON is nested.
+        text: the patch itself, where it is more than settings.
+        call: the constructor whose keyword arguments the settings are (Python only).
+        place: where the user writes it, in technical words: `ds_config.json`.
+        strategy: only for jobs sharded in this way; where the way is unknown, for all.
+        since, last: releases of the framework for which it holds (settings have their own).
+    """
+
+    form: Form
+    settings: Mapping[str, Value] = field(default_factory=dict)
+    text: str = ""
+    call: str = ""
+    place: str = ""
+    strategy: Strategy | None = None
+    since: str | None = None
+    last: str | None = None
+
+
+NO_KNOB: tuple[Recipe, ...] = ()
+"""The framework has no setting for it: the source must be changed, as plain PyTorch shows."""
+
+Environment: TypeAlias = Callable[[Mapping[str, str]], tuple[Form, str]]
+"""How variables reach the ranks: from names and values to the form and the patch."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Framework:
+    """One framework's answers.
+
+    Attributes:
+        name: as in `--framework`.
+        cures: recipes by cure; each of `BY_FRAMEWORK` is there, if only as `NO_KNOB`.
+        environment: how variables reach its ranks; None = by exports of the shell.
+        own_loop: the training loop is the user's script: what the framework lacks is written there.
+    """
+
+    name: str
+    cures: Mapping[Cure, tuple[Recipe, ...]]
+    own_loop: bool = False
+    environment: Environment | None = None
+
+
+GeneralCure: TypeAlias = Callable[[Case], "Recipe | None"]
+"""A cure that is the same for everybody; None where the case does not call for it."""

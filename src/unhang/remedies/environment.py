@@ -1,0 +1,50 @@
+"""How environment variables reach the ranks: by the shell, or by Ray."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping
+
+from unhang.remedies.cures import Environment, Form
+
+
+def by_shell(values: Mapping[str, str]) -> tuple[Form, str]:
+    """Exports before the launch command, on every node."""
+    lines = (
+        f"export {name}={value if '$(' in value else shlex.quote(value)}"
+        for name, value in values.items()
+    )
+    return Form.ENV, "\n".join(lines)
+
+
+def by_deepspeed(values: Mapping[str, str]) -> tuple[Form, str]:
+    """Exports, and a file: DeepSpeed's launcher passes few variables on to other nodes."""
+    lines = [
+        line
+        for name, value in values.items()
+        for line in (
+            f"export {name}={value if '$(' in value else shlex.quote(value)}",
+            f'echo "{name}=${name}" >> ~/.deepspeed_env',
+        )
+    ]
+    return Form.ENV, "\n".join(lines)
+
+
+def by_ray_job(command: str) -> Environment:
+    """Variables of a Ray job: exports of the shell do not reach the workers of other nodes."""
+
+    def write(values: Mapping[str, str]) -> tuple[Form, str]:
+        runtime = json.dumps({"env_vars": dict(values)})
+        return Form.SHELL, (
+            f'ray job submit --runtime-env-json {shlex.quote(runtime)} -- {command} "$@"'
+        )
+
+    return write
+
+
+def by_ray_init(values: Mapping[str, str]) -> tuple[Form, str]:
+    """Variables in `ray.init`: they reach every worker."""
+    names = "".join(f"        {name!r}: {value!r},\n" for name, value in values.items())
+    text = f'import ray\n\nray.init(runtime_env={{\n    "env_vars": {{\n{names}    }}\n}})'
+    return Form.PYTHON, text.replace("'", '"') if '"' not in names else text

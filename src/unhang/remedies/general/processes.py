@@ -1,0 +1,103 @@
+"""Cures of processes: exceptions, memory of GPU and host, crashes, stops from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from unhang.remedies.case import Case
+from unhang.remedies.cures import Cure, Form, GeneralCure, Recipe
+
+_RECORD = """
+from torch.distributed.elastic.multiprocessing.errors import record
+
+
+@record  # torchrun then prints this rank's own traceback, and names the rank
+def main() -> None: ...
+
+
+if __name__ == "__main__":
+    main()
+"""
+
+_FIX = """
+import torch.distributed as dist
+
+try:
+    train()
+except Exception:
+    # Print first, then leave at once: the others are told, in place of waiting for the timeout.
+    import os
+    import traceback
+
+    traceback.print_exc()
+    print(f"rank {dist.get_rank()} leaves", flush=True)
+    os._exit(1)
+"""
+
+_HOST_MEMORY = """
+# The limit of the job, and how near it was:
+cat /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory.peak 2>/dev/null
+free -g
+# Slurm: all memory of the node.
+sbatch --mem=0 job.sh
+# Docker: docker run --memory=0; Kubernetes: resources.limits.memory
+"""
+
+_CRASH = """
+export PYTHONFAULTHANDLER=1   # prints the Python stack of a crashing process
+ulimit -c unlimited           # and leaves a core file
+sysctl kernel.core_pattern    # where it lies
+# gdb python CORE -batch -ex "thread apply all bt"
+"""
+
+_LIMIT = """
+# A longer limit, a warning five minutes before it, and the job back in the queue:
+#SBATCH --time=48:00:00
+#SBATCH --signal=B:USR1@300
+#SBATCH --requeue
+scontrol show job "$SLURM_JOB_ID" | grep -E "TimeLimit|Reason|Requeue"
+"""
+
+_SESSION = """
+tmux new-session -d -s train 'bash launch.sh > train.log 2>&1'
+# or, without tmux:
+# nohup setsid bash launch.sh > train.log 2>&1 &
+"""
+
+
+def _stop_together(case: Case) -> Recipe:
+    if case.framework in ("verl", "openrlhf", "ray-train"):
+        return Recipe(form=Form.ENV, settings={"TORCH_NCCL_ASYNC_ERROR_HANDLING": "1"})
+    return Recipe(
+        form=Form.SHELL,
+        text="# A rank that dies ends the job at once, on every node.\n"
+        'srun --kill-on-bad-exit=1 torchrun --max-restarts=0 "$@"',
+    )
+
+
+def _exclude_node(case: Case) -> Recipe | None:
+    """Only where the evidence names a host."""
+    if not case.hosts:
+        return None
+    hosts = ",".join(sorted(case.hosts))
+    return Recipe(form=Form.SHELL, text=f"sbatch --exclude={hosts} job.sh")
+
+
+CURES: Mapping[Cure, GeneralCure] = {
+    Cure.FIX_EXCEPTION: lambda _: Recipe(form=Form.PYTHON, text=_FIX.strip()),
+    Cure.RECORD_ERRORS: lambda _: Recipe(form=Form.PYTHON, text=_RECORD.strip()),
+    Cure.STOP_TOGETHER: _stop_together,
+    Cure.SHARED_GPU: lambda _: Recipe(
+        form=Form.SHELL,
+        text="nvidia-smi --query-compute-apps=gpu_uuid,pid,used_memory,process_name --format=csv",
+    ),
+    Cure.ALLOCATOR: lambda _: Recipe(
+        form=Form.ENV, settings={"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"}
+    ),
+    Cure.MORE_HOST_MEMORY: lambda _: Recipe(form=Form.SHELL, text=_HOST_MEMORY.strip()),
+    Cure.FAULT_HANDLER: lambda _: Recipe(form=Form.SHELL, text=_CRASH.strip()),
+    Cure.EXCLUDE_NODE: _exclude_node,
+    Cure.LONGER_LIMIT: lambda _: Recipe(form=Form.SHELL, text=_LIMIT.strip()),
+    Cure.KEEP_SESSION: lambda _: Recipe(form=Form.SHELL, text=_SESSION.strip()),
+}
+"""By cure; None where the case does not call for it."""

@@ -1,0 +1,88 @@
+"""Which cures a cause calls for, the best first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from unhang.model.causes import Cause
+from unhang.model.events import DeviceFault
+from unhang.model.phases import Phase
+from unhang.remedies.case import Case
+from unhang.remedies.cures import Cure
+
+_PLANS: Mapping[Cause, tuple[Cure, ...]] = {
+    Cause.RANK_EXCEPTION: (Cure.FIX_EXCEPTION, Cure.RECORD_ERRORS, Cure.STOP_TOGETHER),
+    Cause.GPU_OOM: (Cure.SMALLER_BATCH, Cure.RECOMPUTE, Cure.ALLOCATOR),
+    Cause.HOST_OOM: (Cure.FEWER_LOADERS, Cure.LEAN_LOAD, Cure.MORE_HOST_MEMORY),
+    Cause.RANK_CRASH: (Cure.FAULT_HANDLER, Cure.EXCLUDE_NODE, Cure.STOP_TOGETHER),
+    Cause.CHECKPOINT_SLOW: (
+        Cure.SHARDED_SAVE,
+        Cure.ASYNC_SAVE,
+        Cure.LONGER_TIMEOUT,
+        Cure.SMALLER_SAVE,
+    ),
+    Cause.DATA_SLOW: (Cure.PREPARE_DATA, Cure.LONGER_TIMEOUT, Cure.FASTER_DATA),
+    Cause.EVAL_SLOW: (Cure.EVAL_SMALLER, Cure.LONGER_TIMEOUT, Cure.EVAL_RARELY),
+    Cause.UNEVEN_WORK: (Cure.EVEN_STEPS,),
+    Cause.DESYNC: (Cure.OUT_OF_BRANCH, Cure.DETAIL),
+    Cause.MODEL_DIVERGENCE: (Cure.UNUSED_PARAMETERS, Cure.DETAIL),
+    Cause.PG_DEADLOCK: (Cure.LAUNCH_ORDER, Cure.ONE_QUEUE, Cure.CHANGE_VERSION),
+    Cause.COMPILE_SLOW: (Cure.WARM_CACHE, Cure.LONGER_TIMEOUT, Cure.NO_COMPILE),
+    Cause.BANDWIDTH_LOW: (Cure.FAST_PATH, Cure.TRANSPORT_CHECK),
+    Cause.NET_INTERFACE: (Cure.INTERFACE, Cure.TRANSPORT_CHECK),
+    Cause.RDMA_FAULT: (
+        Cure.MEMLOCK,
+        Cure.EXCLUDE_NODE,
+        Cure.GID_INDEX,
+        Cure.IB_PATIENCE,
+        Cure.IB_OFF,
+    ),
+    Cause.P2P_FAULT: (Cure.P2P_OFF, Cure.ACS_OFF),
+    Cause.SHM_SMALL: (Cure.MORE_SHM, Cure.FEWER_LOADERS),
+    Cause.GPU_HARDWARE: (Cure.FABRIC_MANAGER, Cure.EXCLUDE_NODE, Cure.GPU_CHECK),
+    Cause.GPU_KERNEL_FAULT: (Cure.BLOCKING_LAUNCH, Cure.GPU_CHECK),
+    Cause.RENDEZVOUS: (Cure.FREE_PORT, Cure.ONE_ENDPOINT, Cure.LONGER_RENDEZVOUS),
+    Cause.DEVICE_MAP: (Cure.SET_DEVICE, Cure.SHARED_GPU),
+    Cause.VERSION_MISMATCH: (Cure.SAME_VERSIONS, Cure.CHANGE_VERSION),
+    Cause.LIBRARY_BUG: (Cure.CHANGE_VERSION, Cure.SAME_VERSIONS),
+    Cause.EXTERNAL_STOP: (Cure.LONGER_LIMIT, Cure.SAVE_OFTEN, Cure.KEEP_SESSION),
+    Cause.TIMEOUT_SHORT: (Cure.LONGER_TIMEOUT,),
+}
+
+_BY_PHASE: Mapping[Phase, Cure] = {
+    Phase.SAVE: Cure.SHARDED_SAVE,
+    Phase.EVAL: Cure.EVAL_SMALLER,
+    Phase.DATA: Cure.PREPARE_DATA,
+    Phase.LOAD: Cure.LEAN_LOAD,
+    Phase.COMPILE: Cure.WARM_CACHE,
+}
+"""What makes the work of a phase shorter, or smaller."""
+
+_PHASE_FIRST = frozenset({Cause.GPU_OOM, Cause.HOST_OOM})
+"""Where running out in a phase points at the phase before anything else."""
+
+_PHASE_LAST = frozenset({Cause.TIMEOUT_SHORT})
+_SAVES = frozenset({Cure.SHARDED_SAVE, Cure.ASYNC_SAVE, Cure.SMALLER_SAVE})
+
+
+def plan(case: Case) -> tuple[Cure, ...]:
+    """The cures for a case, the best first."""
+    cures = _PLANS[case.cause]
+    if case.cause is Cause.CHECKPOINT_SLOW and case.phase is Phase.LOAD:
+        cures = (Cure.LEAN_LOAD, *(c for c in cures if c not in _SAVES))
+    own = None if case.phase is None else _BY_PHASE.get(case.phase)
+    if own is not None and case.cause in _PHASE_FIRST:
+        cures = (own, *cures)
+    if own is not None and case.cause in _PHASE_LAST:
+        cures = (*cures, own)
+    if case.cause is Cause.GPU_OOM and _shared_gpu(case):
+        cures = (Cure.SHARED_GPU, *cures)
+    return tuple(dict.fromkeys(cures))
+
+
+def _shared_gpu(case: Case) -> bool:
+    """Another process held memory of the GPU: then the batch is not what must shrink."""
+    return any(
+        fault.other_process_bytes is not None and fault.other_process_bytes > 0
+        for fault in case.incident.all(DeviceFault)
+    )

@@ -1,0 +1,36 @@
+"""From a setting as somebody wrote it to what is wrong with it.
+
+Each setting is judged in the order: does anybody read the name, does the value mean anything,
+does the timeout that it sets reach anything.
+"""
+
+from __future__ import annotations
+
+from unhang.settings.verdicts import existence, nccl_values, timeout_values, torch_values
+from unhang.settings.verdicts.base import Check, Context, Given, Severity, Verdict
+
+__all__ = ["Context", "Severity", "Verdict", "judge"]
+
+_CHECKS: tuple[Check, ...] = (
+    existence.check,
+    nccl_values.check,
+    torch_values.check,
+    timeout_values.check,
+)
+_NOTHING = Context()
+
+
+def judge(name: str, value: str, context: Context = _NOTHING) -> tuple[Verdict, ...]:
+    """Judge one setting.
+
+    Args:
+        name: as written, with the `+` of Hydra or the dashes of a flag.
+        value: as written, without quotes.
+        context: releases, frameworks and the other settings, as far as they are known.
+
+    Returns:
+        What is wrong, the most basic first; empty for a setting that is right, and for a name
+        that is unknown here: only the library itself can tell that nobody reads it.
+    """
+    given = Given(written=name, value=value.strip(), context=context)
+    return tuple(verdict for check in _CHECKS for verdict in check(given))

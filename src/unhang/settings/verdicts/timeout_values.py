@@ -1,0 +1,145 @@
+"""Whether a framework's timeout setting does anything, and anything sensible."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from unhang.settings.lookup import timeout_knobs
+from unhang.settings.verdicts.base import Check, Given, Severity, Verdict, say
+from unhang.settings.versions import covers
+
+_DAY_S = 86_400
+_PLAIN = ("transformers", "trl", "open-r1", "accelerate", "axolotl", "llama-factory")
+
+
+def check(given: Given) -> Iterator[Verdict]:
+    """Judge a timeout setting of a framework."""
+    own = _CHECKS.get(given.name)
+    if own is not None:
+        yield from own(given)
+
+
+def _ddp_timeout(given: Given) -> Iterator[Verdict]:
+    seconds = given.number
+    if seconds is None:
+        return
+    yield from _expired(given, seconds)
+    if seconds >= _DAY_S:
+        yield say(given, "CFG111", Severity.WARNING, "timeout_endless", seconds=seconds)
+    elif seconds == 1_800 and given.context.framework in (None, *_PLAIN):
+        yield say(given, "CFG110", Severity.INFO, "ddp_timeout_default", futile=True)
+    yield from _reaches(given)
+
+
+def _reaches(given: Given) -> Iterator[Verdict]:
+    """Frameworks that make the group before `ddp_timeout` is read."""
+    context = given.context
+    knobs = timeout_knobs("axolotl", context.framework_version)
+    knob = next((k for k in knobs if k.key == "ddp_timeout"), None)
+    if context.framework == "axolotl" and knob is not None:
+        if knob.dead_in(context.framework_version, context.frameworks) is not None or (
+            context.framework_version is None and "deepspeed" in context.frameworks
+        ):
+            yield say(
+                given,
+                "CFG120",
+                Severity.WARNING,
+                "axolotl_first",
+                replacement=f"AXOLOTL_NCCL_TIMEOUT={given.value}",
+                futile=True,
+            )
+    elif "ray-train" in context.frameworks:
+        yield say(
+            given,
+            "CFG120",
+            Severity.WARNING,
+            "ray_first",
+            replacement=f"TorchConfig(timeout_s={given.value})",
+            futile=True,
+        )
+
+
+def _deepspeed(given: Given) -> Iterator[Verdict]:
+    minutes = given.number
+    if minutes is None or minutes != int(minutes):
+        yield say(given, "CFG108", Severity.ERROR, "deepspeed_integer")
+        return
+    context = given.context
+    yield from _expired(given, minutes * 60)
+    if minutes * 60 >= _DAY_S:
+        use = f"DEEPSPEED_TIMEOUT={max(1, round(minutes / 60))}"
+        yield say(
+            given,
+            "CFG121",
+            Severity.WARNING,
+            "deepspeed_minutes",
+            seconds=minutes * 60,
+            replacement=use,
+        )
+    if context.framework in ("transformers", "trl", "open-r1", "llama-factory", "ms-swift"):
+        yield say(
+            given,
+            "CFG120",
+            Severity.WARNING,
+            "deepspeed_not_first",
+            replacement="ddp_timeout",
+            futile=True,
+        )
+    elif context.expired_ms == 600_000 and minutes * 60_000 != context.expired_ms:
+        yield say(given, "CFG120", Severity.WARNING, "deepspeed_clone", futile=True)
+
+
+def _axolotl(given: Given) -> Iterator[Verdict]:
+    seconds = given.number
+    if seconds is not None:
+        yield from _expired(given, seconds)
+
+
+def _minutes(given: Given) -> Iterator[Verdict]:
+    minutes = given.number
+    if minutes is None:
+        return
+    yield from _expired(given, minutes * 60)
+    if minutes * 60 >= _DAY_S:
+        yield say(given, "CFG121", Severity.WARNING, "minutes_not_seconds", seconds=minutes * 60)
+
+
+def _verl(given: Given) -> Iterator[Verdict]:
+    version = given.context.framework_version
+    if covers(version, "0.8", None) is True or covers(version, None, "0.4.0") is True:
+        yield say(given, "CFG120", Severity.WARNING, "verl_dead", version=version, futile=True)
+    elif (
+        given.written.startswith("+")
+        and not given.written.startswith("++")
+        and covers(version, "0.6", "0.7") is True
+    ):
+        yield say(
+            given,
+            "CFG120",
+            Severity.ERROR,
+            "verl_plus",
+            replacement=f"{given.name}={given.value}",
+        )
+    if given.number is not None:
+        yield from _expired(given, given.number)
+
+
+def _expired(given: Given, seconds: float) -> Iterator[Verdict]:
+    """The value is the one that ran out: it changed nothing, and would again."""
+    expired = given.context.expired_ms
+    if expired is not None and round(seconds * 1_000) == expired:
+        yield say(
+            given, "CFG110", Severity.WARNING, "timeout_expired", seconds=seconds, futile=True
+        )
+
+
+_CHECKS: Mapping[str, Check] = {
+    "ddp_timeout": _ddp_timeout,
+    "DEEPSPEED_TIMEOUT": _deepspeed,
+    "AXOLOTL_NCCL_TIMEOUT": _axolotl,
+    "distributed-timeout-minutes": _minutes,
+    "distributed_timeout_minutes": _minutes,
+    "actor_rollout_ref.nccl_timeout": _verl,
+    "critic.nccl_timeout": _verl,
+    "reward_model.nccl_timeout": _verl,
+}

@@ -1,0 +1,122 @@
+"""What PyTorch makes of a value of its variables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from unhang.settings.lookup import find_setting
+from unhang.settings.tables import Library
+from unhang.settings.verdicts.base import Check, Given, Severity, Verdict, say
+from unhang.settings.versions import covers
+
+_BOOLEANS = frozenset({"0", "1", "true", "false", "t", "f", "yes", "no", "y", "n"})
+_TRUE = frozenset({"1", "true", "t", "yes", "y"})
+_LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+def check(given: Given) -> Iterator[Verdict]:
+    """Judge the value of a variable of PyTorch."""
+    setting = find_setting(given.name)
+    if setting is None or setting.library is not Library.TORCH:
+        return
+    if setting.kind == "bool" and given.value.strip().lower() not in _BOOLEANS:
+        yield say(given, "CFG108", Severity.ERROR, "boolean_word", replacement=f"{given.name}=1")
+        return
+    own = _CHECKS.get(given.name)
+    if own is not None:
+        yield from own(given)
+
+
+def _blocking_wait(given: Given) -> Iterator[Verdict]:
+    if given.value.lower() in _TRUE:
+        yield say(given, "CFG111", Severity.WARNING, "blocking_wait", futile=True)
+
+
+def _async_handling(given: Given) -> Iterator[Verdict]:
+    if given.value in ("0", "2"):
+        yield say(
+            given,
+            "CFG111",
+            Severity.ERROR,
+            f"async_handling_{given.value}",
+            replacement="TORCH_NCCL_ASYNC_ERROR_HANDLING=1",
+        )
+
+
+def _monitoring(given: Given) -> Iterator[Verdict]:
+    if given.value.lower() not in _TRUE:
+        yield say(
+            given,
+            "CFG111",
+            Severity.WARNING,
+            "monitoring_off",
+            replacement="TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC=1800",
+        )
+
+
+def _heartbeat(given: Given) -> Iterator[Verdict]:
+    context = given.context
+    if context.framework == "nemo" and covers(context.framework_version, "2.4", None) is not False:
+        return  # NeMo 2.4 takes it as the timeout of the world group.
+    number = given.number
+    if number is not None and number > 600:
+        yield say(given, "CFG116", Severity.INFO, "heartbeat", futile=True)
+
+
+def _recorder_old(given: Given) -> Iterator[Verdict]:
+    """Releases 2.8 to 2.10 read the size under two names in two places."""
+    if covers(given.context.torch, "2.8", "2.10") is True and not _beside(
+        given, "TORCH_FR_BUFFER_SIZE"
+    ):
+        yield say(
+            given,
+            "CFG112",
+            Severity.WARNING,
+            "recorder_both",
+            other="TORCH_FR_BUFFER_SIZE",
+            replacement=f"TORCH_FR_BUFFER_SIZE={given.value}",
+        )
+
+
+def _recorder_new(given: Given) -> Iterator[Verdict]:
+    if covers(given.context.torch, "2.8", "2.10") is True and not _beside(
+        given, "TORCH_NCCL_TRACE_BUFFER_SIZE"
+    ):
+        yield say(
+            given,
+            "CFG112",
+            Severity.WARNING,
+            "recorder_both",
+            other="TORCH_NCCL_TRACE_BUFFER_SIZE",
+            replacement=f"TORCH_NCCL_TRACE_BUFFER_SIZE={given.value}",
+        )
+
+
+def _beside(given: Given, name: str) -> bool:
+    return given.context.others.get(name, "0") not in ("", "0")
+
+
+def _gloo_interface(given: Given) -> Iterator[Verdict]:
+    if given.value.startswith(("^", "=")):
+        yield say(given, "CFG108", Severity.ERROR, "gloo_exact")
+    elif given.value in ("lo", "docker0") and (given.context.nodes or 1) > 1:
+        yield say(given, "CFG117", Severity.ERROR, "interface_local", nodes=given.context.nodes)
+
+
+def _address(given: Given) -> Iterator[Verdict]:
+    nodes = given.context.nodes
+    if given.value.lower() in _LOCAL and nodes is not None and nodes > 1:
+        yield say(given, "CFG117", Severity.ERROR, "address_local", nodes=nodes)
+
+
+_CHECKS: Mapping[str, Check] = {
+    "TORCH_NCCL_BLOCKING_WAIT": _blocking_wait,
+    "NCCL_BLOCKING_WAIT": _blocking_wait,
+    "TORCH_NCCL_ASYNC_ERROR_HANDLING": _async_handling,
+    "TORCH_NCCL_ENABLE_MONITORING": _monitoring,
+    "TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC": _heartbeat,
+    "TORCH_NCCL_TRACE_BUFFER_SIZE": _recorder_old,
+    "TORCH_FR_BUFFER_SIZE": _recorder_new,
+    "GLOO_SOCKET_IFNAME": _gloo_interface,
+    "MASTER_ADDR": _address,
+}

@@ -1,0 +1,198 @@
+"""Every cause has an answer in every framework's own syntax, and the answer parses."""
+
+import ast
+import json
+import shlex
+import subprocess
+from collections.abc import Mapping
+from functools import cache
+
+import pytest
+import yaml
+
+from unhang.model.causes import Cause
+from unhang.model.diagnosis import Fix, FixKind
+from unhang.model.incident import Incident
+from unhang.remedies.case import Case, GroupKind, Strategy
+from unhang.remedies.cures import BY_FRAMEWORK, Cure, Recipe, Value
+from unhang.remedies.fixes import write_fixes
+from unhang.remedies.frameworks import FRAMEWORKS, PLAIN, find_framework
+from unhang.remedies.general import GENERAL
+from unhang.reporters.catalogue import sentences, write
+from unhang.settings import find_knob
+
+NAMES = tuple(
+    """
+    torch transformers trl open-r1 accelerate deepspeed lightning megatron megatron-bridge nemo
+    torchtitan torchtune verl llama-factory ms-swift axolotl openrlhf ray-train llama-cookbook
+    open_clip recbole
+    """.split()
+)
+
+
+def case(cause: Cause, framework: str | None = None, **fields: object) -> Case:
+    facts: dict[str, object] = {"group": GroupKind.WORLD, "expired_s": 1_800, **fields}
+    return Case(cause=cause, framework=framework, incident=Incident(), **facts)  # type: ignore[arg-type]
+
+
+@cache
+def bash_accepts(text: str) -> bool:
+    return subprocess.run(["bash", "-n", "-c", text], check=False).returncode == 0
+
+
+def parses(fix: Fix) -> bool:
+    match fix.where:
+        case "python":
+            ast.parse(fix.patch)
+            return True
+        case "yaml":
+            return yaml.safe_load(fix.patch) is not None
+        case "json":
+            return json.loads(fix.patch) is not None
+        case "cli":
+            return fix.patch.startswith("--") and len(shlex.split(fix.patch)) > 0
+        case "hydra":
+            return all("=" in word for word in shlex.split(fix.patch))
+        case "env" | "shell":
+            return bash_accepts(fix.patch)
+    return False
+
+
+def test_these_frameworks_have_a_file() -> None:
+    assert sorted(FRAMEWORKS) == sorted(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_framework_answers_every_cure_of_its_own(name: str) -> None:
+    assert set(FRAMEWORKS[name].cures) == set(BY_FRAMEWORK)
+
+
+def test_every_cure_is_somebodys() -> None:
+    assert set(Cure) == {*BY_FRAMEWORK, *GENERAL, Cure.LONGER_TIMEOUT}
+    assert all(PLAIN.cures[cure] for cure in BY_FRAMEWORK)
+
+
+@pytest.mark.parametrize("strategy", [None, *Strategy], ids=str)
+@pytest.mark.parametrize("name", [*NAMES, None], ids=str)
+def test_every_cause_has_fixes_that_parse(name: str | None, strategy: Strategy | None) -> None:
+    for cause in Cause:
+        fixes = write_fixes(case(cause, name, strategy=strategy))
+        assert fixes, cause
+        for fix in fixes:
+            assert parses(fix), (cause, fix.where, fix.patch)
+            assert fix.framework == (name or "torch")
+            for message in (fix.title, fix.risk, fix.verify):
+                assert message.key in sentences("en"), message.key
+                assert "{" not in write(message), message.key
+
+
+def leaves(settings: Mapping[str, Value], prefix: str = "") -> list[str]:
+    return [
+        leaf
+        for key, value in settings.items()
+        for leaf in (
+            leaves(value, f"{prefix}{key}.") if isinstance(value, Mapping) else [f"{prefix}{key}"]
+        )
+    ]
+
+
+def owner(framework: str, recipe: Recipe) -> str:
+    if recipe.place == "ds_config.json":
+        return "deepspeed"
+    return "accelerate" if recipe.place.startswith("accelerate") else framework
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_setting_that_a_recipe_writes_is_known_with_its_source(name: str) -> None:
+    for recipes in FRAMEWORKS[name].cures.values():
+        for recipe in recipes:
+            for key in leaves(recipe.settings):
+                assert find_knob(owner(name, recipe), key) is not None, key
+
+
+def test_other_spellings_of_frameworks() -> None:
+    for spelling, name in [("LLaMA-Factory", "llama-factory"), ("ray", "ray-train"),
+                           ("megatron-lm", "megatron"), ("pytorch", "torch")]:  # fmt: skip
+        found = find_framework(spelling)
+        assert found is not None
+        assert found.name == name
+    assert find_framework("fairseq") is None
+
+
+def test_an_unknown_framework_is_said() -> None:
+    patch = write_fixes(case(Cause.UNEVEN_WORK))[0].patch
+    assert "--framework" in patch
+    assert "--framework" not in write_fixes(case(Cause.UNEVEN_WORK, "torch"))[0].patch
+
+
+def test_a_missing_setting_is_said() -> None:
+    fix = write_fixes(case(Cause.UNEVEN_WORK, "recbole"))[0]
+    assert "recbole has no setting for this" in fix.patch
+
+
+def test_a_framework_with_settings_does_not_get_a_script_beside_them() -> None:
+    fixes = write_fixes(case(Cause.CHECKPOINT_SLOW, "trl", strategy=Strategy.DEEPSPEED))
+    assert {fix.where for fix in fixes} == {"yaml"}
+
+
+def test_each_sharding_has_its_own_key() -> None:
+    zero = write_fixes(case(Cause.CHECKPOINT_SLOW, "open-r1", strategy=Strategy.DEEPSPEED))[0]
+    assert yaml.safe_load(zero.patch) == {"deepspeed_config": {"zero3_save_16bit_model": False}}
+    fsdp = write_fixes(case(Cause.CHECKPOINT_SLOW, "open-r1", strategy=Strategy.FSDP))[0]
+    assert "SHARDED_STATE_DICT" in fsdp.patch
+
+
+def test_settings_have_the_names_of_the_release() -> None:
+    incident = Incident(versions={"transformers": ("4.38.0", "log")})
+    old = Case(cause=Cause.EVAL_SLOW, framework="trl", incident=incident)
+    assert any("evaluation_strategy: steps" in fix.patch for fix in write_fixes(old))
+    new = write_fixes(case(Cause.EVAL_SLOW, "trl"))
+    assert any("eval_strategy: steps" in fix.patch for fix in new)
+    assert not any("evaluation_strategy" in fix.patch for fix in new)
+
+
+def test_a_setting_that_the_release_lacks_is_not_advised() -> None:
+    incident = Incident(versions={"transformers": ("4.30.2", "log")})
+    old = Case(
+        cause=Cause.CHECKPOINT_SLOW,
+        framework="transformers",
+        version="4.30.2",
+        strategy=Strategy.DDP,
+        incident=incident,
+    )
+    assert not any("save_only_model" in fix.patch for fix in write_fixes(old))
+
+
+@pytest.mark.parametrize(
+    ("torch", "word"), [("2.6.0", "dcp.save"), ("2.1.0", "save_state_dict"), (None, "dcp.save")]
+)
+def test_plain_pytorch_by_release(torch: str | None, word: str) -> None:
+    fixes = write_fixes(case(Cause.CHECKPOINT_SLOW, "torch", torch=torch))
+    assert word in fixes[0].patch
+    assert sum("SHARDED" in f.patch or "dcp.save(" in f.patch for f in fixes) == 1
+
+
+def test_variables_reach_the_workers_of_ray() -> None:
+    verl = write_fixes(case(Cause.P2P_FAULT, "verl"))[0]
+    assert "--runtime-env-json" in verl.patch
+    assert "NCCL_P2P_DISABLE" in verl.patch
+    assert "ray.init" in write_fixes(case(Cause.P2P_FAULT, "ray-train"))[0].patch
+    assert write_fixes(case(Cause.P2P_FAULT, "trl"))[0].patch == "export NCCL_P2P_DISABLE=1"
+    assert ".deepspeed_env" in write_fixes(case(Cause.P2P_FAULT, "deepspeed"))[0].patch
+
+
+def test_a_node_is_excluded_only_where_the_evidence_names_it() -> None:
+    named = write_fixes(case(Cause.RDMA_FAULT, "torch", hosts=frozenset({"node7"})))
+    assert any("--exclude=node7" in fix.patch for fix in named)
+    assert not any("--exclude" in f.patch for f in write_fixes(case(Cause.RDMA_FAULT, "torch")))
+
+
+def test_launch_order_needs_nccl_2_26() -> None:
+    old = write_fixes(case(Cause.PG_DEADLOCK, "torch", nccl="2.21.5"))
+    assert not any("LAUNCH_ORDER" in fix.patch for fix in old)
+    assert "LAUNCH_ORDER" in write_fixes(case(Cause.PG_DEADLOCK, "torch", nccl="2.27.5"))[0].patch
+
+
+def test_probes_are_called_probes() -> None:
+    fixes = write_fixes(case(Cause.RDMA_FAULT, "torch"))
+    assert [f.kind for f in fixes if "IB_DISABLE" in f.patch] == [FixKind.PROBE]
