@@ -12,7 +12,7 @@ _ESCAPES = re.compile(
     r"|\x9b[0-?]*[ -/]*[@-~]"
     r"|\^\[\[[0-9;]*[A-Za-z]|\^\[(?=[\s\[]|$)"  # escapes that somebody pasted as `^[[A`
 )
-_CONTROLS = dict.fromkeys((*range(9), *range(11, 32), 127, *range(128, 160), 65279))
+_CONTROLS = dict.fromkeys((*range(9), *range(10, 32), 127, *range(128, 160), 65279))
 """Everything below blank but the tab: NULs of sparse files, backspaces, bells."""
 
 

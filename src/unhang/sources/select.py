@@ -2,31 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 
+from unhang.errors import ArtifactError
 from unhang.sources.artifact import Artifact
-from unhang.sources.clean import clean
 from unhang.sources.line import Line
 from unhang.sources.peel import peel
+from unhang.sources.plan import Plan, Wanted, plan
 from unhang.sources.unwrap import Unit, rejoin
+from unhang.sources.windows import windows
+
+__all__ = ["Wanted", "select"]
+
+Selected = tuple[Line, frozenset[int]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """The texts that one reader asks for; see `parsers.base.Parser` for the meaning."""
-
-    needles: tuple[str, ...]
-    after: int = 0
-    sampled: bool = False
-
-
-def select(artifact: Artifact, wanted: Sequence[Wanted]) -> Iterator[tuple[Line, frozenset[int]]]:
+def select(
+    artifact: Artifact,
+    wanted: Sequence[Wanted],
+    *,
+    progress: Callable[[int], None] | None = None,
+    plain: bool = False,
+) -> Iterator[Selected]:
     """Yield the logical lines of `artifact` that hold a needle, in order.
+
+    A line that several readers want, before some of which lines were skipped and before others
+    not, is yielded once for each kind.
 
     Args:
         artifact: what to read.
         wanted: one entry for each reader.
+        progress: is told now and then how many bytes have been read since the last time.
+        plain: do without Hyperscan even when it is installed.
 
     Yields:
         A line and the indexes into `wanted` of those that asked for it.
@@ -35,39 +42,79 @@ def select(artifact: Artifact, wanted: Sequence[Wanted]) -> Iterator[tuple[Line,
         ArtifactError: the artifact cannot be opened or read; lines before the damage have
             been yielded.
     """
-    left = [0] * len(wanted)
-    gap = False
-    for unit in rejoin(_units(artifact)):
-        hits = set()
-        for index, want in enumerate(wanted):
-            if any(needle in unit.text for needle in want.needles):
-                left[index] = want.after
-                hits.add(index)
-            elif left[index] > 0:
-                left[index] -= 1
-                hits.add(index)
-        if not hits:
-            gap = True
-            continue
-        for message in peel(unit.text, artifact.origin):
-            yield (
-                Line(
-                    artifact=artifact.name,
-                    number=unit.number,
-                    text=message.text,
-                    raw=message.raw,
-                    origin=message.origin,
-                    at=message.at,
-                    header=message.header,
-                    gap=gap,
-                ),
-                frozenset(hits),
-            )
-            gap = False
+    prepared = plan(tuple(wanted), plain=plain)
+    try:
+        with artifact.open() as stream:
+            chooser = _Chooser(wanted, prepared)
+            for unit in rejoin(windows(stream, prepared, progress)):
+                readers = chooser.readers(unit)
+                if readers:
+                    yield from _lines(artifact, unit, readers, chooser)
+    except OSError as error:
+        raise ArtifactError(
+            f"reading stopped ({error.strerror or error}); what came before was used"
+        ) from error
 
 
-def _units(artifact: Artifact) -> Iterator[Unit]:
-    with artifact.open() as stream:
-        for number, raw in enumerate(stream, start=1):
-            for text in raw.decode("utf-8", errors="replace").rstrip("\r\n").split("\r"):
-                yield Unit(number=number, text=clean(text))
+class _Chooser:
+    """Knows who still wants the lines after a hit, and who has missed lines."""
+
+    def __init__(self, wanted: Sequence[Wanted], prepared: Plan) -> None:
+        self._wanted = wanted
+        self._after = prepared.after
+        self._left = [0] * len(wanted)
+        self._following: set[int] = set()
+        self._place = 0
+        self._last: dict[int, int] = {}
+
+    def readers(self, unit: Unit) -> frozenset[int]:
+        """Who wants this unit: those with a needle in it, and those it follows a hit of."""
+        self._place += 2 if unit.gap else 1
+        if unit.gap:
+            self._following.clear()
+        hits = unit.hits if unit.taken == 1 else unit.hits | self._across(unit.text)
+        readers = hits | self._following
+        for reader in self._following - hits:
+            self._left[reader] -= 1
+        for reader in hits:
+            self._left[reader] = self._after[reader]
+        self._following = {reader for reader in readers if self._left[reader] > 0}
+        return readers
+
+    def _across(self, text: str) -> frozenset[int]:
+        """Who finds a needle in a message that was wrapped, perhaps inside the needle."""
+        return frozenset(
+            index
+            for index, want in enumerate(self._wanted)
+            if any(needle in text for needle in want.needles)
+        )
+
+    def with_gap(self, readers: frozenset[int]) -> frozenset[int]:
+        """Those of `readers` that have not been given what stands before this unit."""
+        missed = frozenset(r for r in readers if self._last.get(r, 0) != self._place - 1)
+        for reader in readers:
+            self._last[reader] = self._place
+        return missed
+
+
+def _lines(
+    artifact: Artifact, unit: Unit, readers: frozenset[int], chooser: _Chooser
+) -> Iterator[Selected]:
+    missed = chooser.with_gap(readers)
+    for message in peel(unit.text, artifact.origin):
+        for group, gap in ((readers - missed, False), (missed, True)):
+            if group:
+                yield (
+                    Line(
+                        artifact=artifact.name,
+                        number=unit.number,
+                        text=message.text,
+                        raw=message.raw,
+                        origin=message.origin,
+                        at=message.at,
+                        header=message.header,
+                        gap=gap,
+                    ),
+                    group,
+                )
+        missed = frozenset()

@@ -99,6 +99,7 @@ class Unit:
         hits: indexes of the readers that want it.
         gap: something was skipped before it.
         taken: how many units it was joined from.
+        plain: nothing in it can be the beginning of a wrapped message.
     """
 
     number: int
@@ -106,6 +107,7 @@ class Unit:
     hits: frozenset[int] = frozenset()
     gap: bool = False
     taken: int = 1
+    plain: bool = False
 
 
 def rejoin(units: Iterator[Unit]) -> Iterator[Unit]:
@@ -119,7 +121,7 @@ def rejoin(units: Iterator[Unit]) -> Iterator[Unit]:
         if held and not _continues(held, unit):
             yield from _release(held)
             held = []
-        if held or may_be_cut(unit.text):
+        if held or (not unit.plain and may_be_cut(unit.text)):
             held.append(unit)
         else:
             yield unit

@@ -1,0 +1,111 @@
+"""A sliding view of a long stream: the new part, some of what came before, and line numbers."""
+
+from __future__ import annotations
+
+from typing import IO
+
+from unhang.errors import ArtifactError
+
+CHUNK = 1 << 20
+"""Bytes read at once: they stay in the processor's cache while they are scanned and counted."""
+BEHIND = 128 << 10
+"""Bytes kept of what came before."""
+LONGEST_UNIT = 64 << 10
+"""Bytes of one line that are looked at together; a longer one is seen in pieces around its hits."""
+
+
+class Buffer:
+    """The part of a stream that is at hand.
+
+    Attributes:
+        data: the bytes; those from `size` on are no part of the stream.
+        size: how many there are.
+        base: offset in the stream of the first one.
+        begin: where the part that has not been looked at begins.
+        end: where the lines that are whole end; within a line that never ends, some way before
+            the end of the data.
+        final: the stream has ended.
+        error: what ended it early, if anything did.
+    """
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self.data = bytearray(BEHIND + CHUNK + 4 * LONGEST_UNIT)
+        self.size = 0
+        self.base = 0
+        self.begin = 0
+        self.end = 0
+        self.final = False
+        self.error: Exception | None = None
+        self._counted_to = 0
+        self._newlines = 0
+
+    def advance(self) -> bool:
+        """Read on; False when everything has been looked at."""
+        if self.final:
+            return False
+        self.begin = self.end
+        self._drop(self.begin - BEHIND)
+        self.final = self._fill()
+        self.end = self.size if self.final else self._whole_lines()
+        return True
+
+    def number(self, offset: int) -> int:
+        """One-based number of the line that holds `data[offset]`; offsets must not decrease."""
+        self._count(offset)
+        return self._newlines + 1
+
+    def _count(self, offset: int) -> None:
+        if offset > self._counted_to:
+            self._newlines += self.data.count(b"\n", self._counted_to, offset)
+            self._counted_to = offset
+
+    def _drop(self, count: int) -> None:
+        if count <= 0:
+            return
+        self._count(count)
+        self.data[: self.size - count] = self.data[count : self.size]
+        self.size -= count
+        self.base += count
+        self.begin -= count
+        self.end -= count
+        self._counted_to -= count
+
+    def _fill(self) -> bool:
+        """Read a chunk; True at the end of the stream."""
+        room = len(self.data) - self.size
+        while room > 0 and self.size - self.begin < CHUNK:
+            try:
+                count = self._read(min(room, CHUNK))
+            except (OSError, ArtifactError) as error:
+                self.error, count = error, 0
+            if count == 0:
+                return True
+            self.size += count
+            room -= count
+        return False
+
+    def _read(self, most: int) -> int:
+        read_into = getattr(self._stream, "readinto", None)
+        if read_into is not None:
+            with memoryview(self.data) as whole, whole[self.size : self.size + most] as space:
+                return int(read_into(space) or 0)
+        piece = self._stream.read(most)
+        self.data[self.size : self.size + len(piece)] = piece
+        return len(piece)
+
+    def _whole_lines(self) -> int:
+        end = self.data.rfind(b"\n", self.begin, self.size)
+        if end < 0:
+            end = self.data.rfind(b"\r", self.begin, self.size - 1)
+        if end < 0:
+            return max(self.begin, self.size - 2 * LONGEST_UNIT)
+        return end + 1
+
+
+def line_end(data: bytearray, offset: int, limit: int) -> int:
+    """Where the line that holds `data[offset]` ends, its end included."""
+    newline = data.find(b"\n", offset, limit)
+    stop = limit if newline < 0 else newline + 1
+    carriage = data.find(b"\r", offset, stop)
+    return stop if carriage < 0 else carriage + 1

@@ -1,0 +1,60 @@
+"""What all readers together want, prepared for the scan."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from unhang.sources.scan import Scanner, scanner
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """The texts that one reader asks for; see `parsers.base.Parser` for the meaning."""
+
+    needles: tuple[str, ...]
+    after: int = 0
+    sampled: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """Needles of one kind, who wants each, and how to find them."""
+
+    scanner: Scanner
+    readers: tuple[frozenset[int], ...]
+    longest: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What all readers together want."""
+
+    rare: Searched
+    frequent: Searched
+    after: tuple[int, ...]
+
+
+@functools.lru_cache(maxsize=4)
+def plan(wanted: tuple[Wanted, ...], *, plain: bool = False) -> Plan:
+    """Prepare the scan; `plain` does without Hyperscan."""
+    return Plan(
+        rare=_searched(wanted, sampled=False, plain=plain),
+        frequent=_searched(wanted, sampled=True, plain=plain),
+        after=tuple(want.after for want in wanted),
+    )
+
+
+def _searched(wanted: Sequence[Wanted], *, sampled: bool, plain: bool) -> Searched:
+    readers: dict[bytes, set[int]] = {}
+    for index, want in enumerate(wanted):
+        if want.sampled is sampled:
+            for needle in want.needles:
+                readers.setdefault(needle.encode(), set()).add(index)
+    needles = sorted(readers)
+    return Searched(
+        scanner(needles, plain=plain),
+        tuple(frozenset(readers[needle]) for needle in needles),
+        max(map(len, needles), default=1),
+    )

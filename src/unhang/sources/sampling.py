@@ -1,0 +1,123 @@
+"""Where needles are searched: rare ones everywhere, frequent ones where they tell most.
+
+Frequent needles (progress bars, step lines) are searched at the beginning, before every rare hit
+and before the end, where they tell what went on last, and in small samples between.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from unhang.sources.buffer import Buffer, line_end
+from unhang.sources.plan import Plan
+from unhang.sources.scan import Hit
+
+HEAD = 256 << 10
+"""Bytes at the beginning in which frequent needles are searched."""
+LOOKBACK = 64 << 10
+"""Bytes before a rare hit, and before the end, in which they are."""
+_MOST_LOOKED_BACK = 256 << 10
+_SHORT_LOOKBACK = 12 << 10
+_SAMPLE = 2 << 10
+_DENSE, _DENSE_STRIDE, _STRIDE = 4 << 20, 128 << 10, 16 << 20
+_RARE = 20_000
+"""Hits after which a needle is no longer taken for rare in an artifact."""
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A needle's end in the buffer and who wants it."""
+
+    offset: int
+    readers: frozenset[int]
+    rare: bool
+
+
+class Search:
+    """Decides where in each step frequent needles are searched."""
+
+    def __init__(self, buffer: Buffer, prepared: Plan) -> None:
+        self._buffer = buffer
+        self._plan = prepared
+        self._seen: Counter[int] = Counter()
+        self._searched_to = 0
+        self._looked_back = 0
+
+    def hits(self) -> list[Found]:
+        """What is found in this step, in order; frequent needles also shortly before it."""
+        buffer, rare = self._buffer, self._plan.rare
+        begin = max(0, buffer.begin - rare.longest + 1)
+        strong: list[Hit] = []
+        weak: list[Hit] = []
+        for hit in rare.scanner.hits(buffer.data, begin, buffer.end):
+            if hit[0] > buffer.begin:
+                self._seen[hit[1]] += 1
+                (strong if self._seen[hit[1]] <= _RARE else weak).append(hit)
+        regions = self._regions(strong)
+        found = [Found(offset, rare.readers[index], rare=True) for offset, index in strong]
+        found += [
+            Found(offset, rare.readers[index], rare=False)
+            for offset, index in _within(weak, regions)
+        ]
+        frequent = self._plan.frequent
+        for low, high in regions:
+            found += [
+                Found(offset, frequent.readers[index], rare=False)
+                for offset, index in frequent.scanner.hits(buffer.data, low, high)
+            ]
+        found.sort(key=lambda hit: hit.offset)
+        return found
+
+    def _regions(self, hits: Sequence[Hit]) -> list[Span]:
+        """Where to search frequent needles: whole lines, in order, without overlap."""
+        buffer = self._buffer
+        spans = [*_samples(buffer.base, buffer.begin, buffer.end)]
+        spans += [(offset - self._lookback(offset), offset) for offset, _ in hits]
+        if buffer.final:
+            spans.append((buffer.end - LOOKBACK, buffer.end))
+        regions: list[Span] = []
+        for low, high in sorted(spans):
+            begin = self._line_begin(max(low, self._searched_to - buffer.base, 0))
+            end = min(line_end(buffer.data, high, buffer.end), buffer.end)
+            if begin < end:
+                regions.append((begin, end))
+                self._searched_to = buffer.base + end
+        return regions
+
+    def _lookback(self, offset: int) -> int:
+        """Less, once there has been much."""
+        size = LOOKBACK if self._looked_back < _MOST_LOOKED_BACK else _SHORT_LOOKBACK
+        if self._buffer.base + offset > self._searched_to + size:
+            self._looked_back += size
+        return size
+
+    def _line_begin(self, offset: int) -> int:
+        buffer = self._buffer
+        if offset in {buffer.begin, self._searched_to - buffer.base}:
+            return offset
+        return line_end(buffer.data, offset, buffer.end)
+
+
+def _within(hits: Sequence[Hit], regions: Sequence[Span]) -> Iterator[Hit]:
+    lows = [low for low, _ in regions]
+    for hit in hits:
+        place = bisect.bisect_left(lows, hit[0]) - 1
+        if place >= 0 and hit[0] <= regions[place][1]:
+            yield hit
+
+
+def _samples(base: int, begin: int, end: int) -> Iterator[Span]:
+    """The beginning of the stream, and a little at every stride, as offsets in the buffer."""
+    low, high = base + begin, base + end
+    if low < HEAD:
+        yield begin, min(end, HEAD - base)
+    for stride, first, last in ((_DENSE_STRIDE, HEAD, _DENSE), (_STRIDE, _DENSE, high)):
+        start = max(first, low - low % stride)
+        for at in range(start, min(last, high), stride):
+            if at + _SAMPLE > low:
+                yield max(at, low) - base, min(at + _SAMPLE, high) - base

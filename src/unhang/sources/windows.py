@@ -1,0 +1,184 @@
+"""From a stream to the units that may matter: those with a needle, and their neighbours."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import IO
+
+from unhang.sources.buffer import LONGEST_UNIT, Buffer, line_end
+from unhang.sources.clean import clean
+from unhang.sources.plan import Plan
+from unhang.sources.sampling import Found, Search
+from unhang.sources.unwrap import MOST_LINES, Unit
+
+_BEFORE = 3
+"""Units before a rare hit: its message may begin there."""
+_HALF = LONGEST_UNIT // 2
+_WHOLE_HEAD = 32 << 10
+"""Bytes at the beginning of which no line is thinned out."""
+_FIRST, _LAST = 3, 5
+"""Lines of one shape that are kept, of those between two rare hits."""
+_SHAPE = 40
+
+
+def windows(
+    stream: IO[bytes], prepared: Plan, progress: Callable[[int], None] | None = None
+) -> Iterator[Unit]:
+    """Yield hits and their neighbours in order; raises what ended the stream early, at the end."""
+    buffer = Buffer(stream)
+    search = Search(buffer, prepared)
+    cutter = _Cutter(buffer, prepared)
+    while buffer.advance():
+        yield from cutter.units(search.hits())
+        if progress is not None:
+            progress(buffer.end - buffer.begin)
+    if buffer.error is not None:
+        raise buffer.error
+
+
+@dataclass(frozen=True, slots=True)
+class _Spot:
+    """A line with hits."""
+
+    low: int
+    high: int
+    readers: frozenset[int]
+    rare: bool
+
+
+class _Cutter:
+    """Cuts hits and their neighbours out of the buffer."""
+
+    def __init__(self, buffer: Buffer, prepared: Plan) -> None:
+        self._buffer = buffer
+        self._after = prepared.after
+        self._cursor = 0  # offset in the stream up to which units have been given
+        self._left = 0
+        self._gap = False
+
+    def units(self, hits: Sequence[Found]) -> Iterator[Unit]:
+        """The units of this step."""
+        for spot in self._thinned(list(self._spots(hits))):
+            yield from self._lead(spot)
+            yield from self._unit(spot.low, spot.high, spot.readers, rare=spot.rare)
+        yield from self._follow(self._buffer.end)
+
+    def _spots(self, hits: Sequence[Found]) -> Iterator[_Spot]:
+        """The lines that hold hits."""
+        floor = self._cursor - self._buffer.base
+        index = 0
+        while index < len(hits):
+            if hits[index].offset <= floor:
+                index += 1  # its line has been given already, as a neighbour
+                continue
+            low, high = self._bounds(hits[index].offset, max(floor, 0))
+            readers: frozenset[int] = frozenset()
+            rare = False
+            while index < len(hits) and hits[index].offset <= high:
+                readers |= hits[index].readers
+                rare = rare or hits[index].rare
+                index += 1
+            yield _Spot(low, high, readers, rare)
+            floor = high
+
+    def _thinned(self, spots: list[_Spot]) -> Iterator[_Spot]:
+        """Of frequent lines of one shape only the first and the last before each rare hit."""
+        run: list[tuple[bytes, _Spot]] = []
+        for spot in spots:
+            if spot.rare or self._buffer.base + spot.low < _WHOLE_HEAD:
+                yield from _ends(run)
+                run = []
+                yield spot
+            else:
+                run.append((_shape(self._buffer.data, spot), spot))
+        yield from _ends(run)
+
+    def _bounds(self, offset: int, floor: int) -> tuple[int, int]:
+        """The unit that holds a needle which ends at `offset`; a very long line is cut."""
+        data = self._buffer.data
+        low = max(floor, offset - _HALF)
+        newline = data.rfind(b"\n", low, offset)
+        low = max(low, newline + 1)
+        low = max(low, data.rfind(b"\r", low, offset) + 1)
+        high = line_end(data, max(low, offset - 1), min(offset + _HALF, self._buffer.size))
+        return low, high
+
+    def _lead(self, spot: _Spot) -> Iterator[Unit]:
+        """What follows the hit before, and what stands before this one."""
+        low = spot.low
+        yield from self._follow(low)
+        cursor = max(0, self._cursor - self._buffer.base)
+        begin = low
+        if spot.rare:
+            for _ in range(_BEFORE):
+                begin = self._line_before(begin, cursor)
+        if begin > cursor:
+            self._gap = True
+            self._cursor = self._buffer.base + begin
+        while self._cursor < self._buffer.base + low:
+            yield from self._next(low)
+
+    def _line_before(self, begin: int, floor: int) -> int:
+        data = self._buffer.data
+        floor = max(floor, begin - _HALF)
+        end = begin
+        while end > floor and data[end - 1] in b"\r\n":
+            end -= 1
+        low = max(floor, data.rfind(b"\n", floor, end) + 1)
+        return max(low, data.rfind(b"\r", low, end) + 1)
+
+    def _follow(self, limit: int) -> Iterator[Unit]:
+        """The units that were promised after the hit before."""
+        while self._left > 0 and self._cursor < self._buffer.base + limit:
+            yield from self._next(limit)
+
+    def _next(self, limit: int) -> Iterator[Unit]:
+        """The unit at the cursor, if there is text in it."""
+        low = self._cursor - self._buffer.base
+        high = line_end(self._buffer.data, low, min(limit, low + LONGEST_UNIT))
+        yield from self._unit(low, high, frozenset(), rare=False)
+
+    def _unit(self, low: int, high: int, readers: frozenset[int], *, rare: bool) -> Iterator[Unit]:
+        self._cursor = self._buffer.base + high
+        text = self._buffer.data[low:high].decode("utf-8", errors="replace")
+        text = clean(text.rstrip("\r\n"))
+        if not text.strip() and not readers:
+            return
+        if readers:
+            after = max((self._after[reader] for reader in readers), default=0)
+            self._left = max(self._left, after, MOST_LINES if rare else 0)
+        else:
+            self._left = max(0, self._left - 1)
+        yield Unit(
+            number=self._buffer.number(low),
+            text=text,
+            hits=readers,
+            gap=self._gap,
+            plain=bool(readers) and not rare,
+        )
+        self._gap = False
+
+
+def _ends(run: Sequence[tuple[bytes, _Spot]]) -> Iterator[_Spot]:
+    """The first and the last of each shape."""
+    totals = Counter(shape for shape, _ in run)
+    seen: Counter[bytes] = Counter()
+    for shape, spot in run:
+        seen[shape] += 1
+        if seen[shape] <= _FIRST or seen[shape] > totals[shape] - _LAST:
+            yield spot
+
+
+_SPEAKER = re.compile(rb"\s*(?:[\[(][^\])]{0,60}[\])]:?|\d{1,6}:(?=\s))")
+_DIGITS = bytes.maketrans(b"0123456789", b"0000000000")
+
+
+def _shape(data: bytearray, spot: _Spot) -> bytes:
+    """The line's beginning with masked digits, but for those that may name the speaker."""
+    line = bytes(data[spot.low : min(spot.high, spot.low + 2 * _SHAPE)])
+    speaker = _SPEAKER.match(line)
+    end = 0 if speaker is None else speaker.end()
+    return line[:end] + line[end : end + _SHAPE].translate(_DIGITS)
