@@ -1,0 +1,49 @@
+"""Every report of every scenario keeps the contract, fits a screen and words all sentences."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from importlib.resources import files
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+import unhang
+from unhang.model.provenance import Message
+from unhang.reporters import render
+from unhang.reporters.catalogue import sentences
+from unhang.reporters.catalogue.wording import Wording
+
+CASES = sorted(path for path in (Path(__file__).parents[1] / "cases").glob("*/input"))
+
+
+@pytest.fixture(scope="module")
+def contract() -> jsonschema.Draft202012Validator:
+    text = files("unhang.reporters").joinpath("schemas/diagnosis-1.json").read_text("utf-8")
+    return jsonschema.Draft202012Validator(json.loads(text))
+
+
+def messages(value: object) -> Iterator[Message]:
+    """All messages inside a diagnosis."""
+    if isinstance(value, Message):
+        yield value
+    elif isinstance(value, (tuple, list)):
+        for item in value:
+            yield from messages(item)
+    elif is_dataclass(value):
+        for field in fields(value):
+            yield from messages(getattr(value, field.name))
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda path: path.parent.name)
+def test_reports(case: Path, contract: jsonschema.Draft202012Validator) -> None:
+    diagnosis = unhang.diagnose(str(case))
+    contract.validate(json.loads(render(diagnosis, "json")))
+    texts = sentences("en")
+    for message in messages(diagnosis):
+        assert Wording(texts).vformat(texts[message.key], (), message.values).strip(), message
+    lines = render(diagnosis, "terminal").split("\n")
+    assert len(lines) <= 60
+    assert all(len(line) <= 100 and line.isprintable() for line in lines)
+    assert render(diagnosis, "markdown").startswith("## ")
