@@ -4,6 +4,7 @@ Reads::
 
     Map (num_proc=8):  62%|██████▏   | 620000/1000000 [21:40<13:10, 480.5 examples/s]
     1021/100000 [45:39<73:45:27, 2.68s/it]                      (the bar itself is lost)
+    Loading safetensors checkpoint shards:  50% Completed | 2/4 [00:10<00:10, 5.1s/it]      (vLLM)
     Generating train split: 120000 examples [01:10, 1714.2 examples/s]      (no total)
     Validation ━━━━━━━━━━━╸━━━━ 12/50 0:00:41 • 0:05:01 6.85it/s            (rich)
     iteration       10/     100 | consumed samples:         2560 |          (Megatron)

@@ -312,7 +312,7 @@ def _cut(stream: _Stream) -> Iterator[Event]:
     opened, frames = stream.open, tuple(stream.frames)
     crowded = stream.crowded
     stream.open, stream.frames, stream.idle, stream.crowded = [], [], 0, False
-    if crowded or len(opened) != 1 or not opened[0].explicit or len(frames) < 2:
+    if crowded or len(opened) != 1 or not opened[0].explicit or not frames:
         return
     yield _exception(opened[0], opened[0].first, "", "", frames)
 

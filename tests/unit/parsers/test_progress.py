@@ -120,6 +120,17 @@ def test_a_label_may_name_a_rank(label: str, rank: int | None) -> None:
     assert event.rank == rank
 
 
+def test_a_bar_in_words() -> None:
+    text = "Loading safetensors checkpoint shards:  50% Completed | 2/4 [00:10<00:10,  5.1s/it]"
+    event = only(Progress, feed(ProgressParser, text))
+    assert (event.label, event.done, event.total) == (
+        "Loading safetensors checkpoint shards",
+        2,
+        4,
+    )
+    assert event.phase is Phase.LOAD
+
+
 def test_several_bars_on_one_line() -> None:
     text = "Map:  10%|█  | 1/10 [00:01<00:09, 1s/it]Map:  20%|██ | 2/10 [00:02<00:08, 1s/it]"
     states = [e.done for e in feed(ProgressParser, text) if isinstance(e, Progress)]

@@ -12,7 +12,7 @@ from unhang.model.phases import Phase
 _COUNT = r"\d{1,15}(?:\.\d{1,3})?[kKMGTP]?"
 _TIME = r"(?:\d{1,4} days?,\s*)?\d{1,5}(?::\d\d){1,2}"
 BAR = re.compile(
-    rf"(?:(?P<percent>\d{{1,3}})%\s?\|[^|\r]{{0,400}}\|\s*)?"
+    rf"(?:(?P<percent>\d{{1,3}})%\s?(?:\|[^|\r]{{0,400}}\||Completed \|)\s*)?"
     rf"(?P<done>{_COUNT})\s?/\s?(?P<total>{_COUNT})\s*"
     rf"\[\s*(?P<elapsed>{_TIME})\s*<\s*(?P<remaining>{_TIME}|\?)(?:,\s*(?P<rate>[^\],]{{1,40}}))?"
 )
@@ -57,7 +57,7 @@ STEPS: tuple[tuple[re.Pattern[str], Phase | None], ...] = (
     (
         re.compile(
             r"(?P<label>[A-Za-z][\w /-]{2,60}):?\s{1,3}(?P<percent>\d{1,3})(?:\.\d{1,3})?\s?%"
-            r" (?:of|done|complete|finished|processed)\b"
+            r" (?:of (?:\d|all\b|total)|done\b|complete|finished\b|processed\b)"
         ),
         None,
     ),

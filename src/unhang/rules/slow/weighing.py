@@ -101,7 +101,8 @@ def weigh(incident: Incident, work: Work, wait: Wait) -> tuple[Strength, Message
         return Strength.HINTS, Message(key="SLO.against_stale")
     if fitting in (Fit.FITS, Fit.STALE):
         return _weigh_measured(work, wait), None
-    if fitting is Fit.SHORT and work.phase.phase not in _AT_START and not work.went_on:
+    if fitting is Fit.SHORT and work.phase.phase is not Phase.DATA and not work.went_on:
+        # data are prepared in several steps, and an earlier one may not have shown a bar
         return Strength.HINTS, Message(
             key="SLO.against_short", values={"lasted_s": work.lasted_s, "limit_s": wait.limit_s}
         )
@@ -120,6 +121,9 @@ def _weigh_unmeasured(work: Work, wait: Wait) -> tuple[Strength, Message | None]
     """No clock tells: the last thing printed decides, if the others wait where nobody works."""
     if work.phase.rank is not None and wait.awaited == {work.phase.rank}:
         return Strength.PROVES, None
+    if is_cut(wait.alarm) and work.phase.phase in _AT_START and work.phase.rank is not None:
+        # only this rank does the work, so the traceback is most likely of one that waited
+        return Strength.SUPPORTS, Message(key="SLO.against_cut")
     if wait.kind not in (WaitKind.BARRIER, WaitKind.SETUP) and not is_missing(work, wait):
         return Strength.HINTS, Message(key="SLO.against_tensor")
     if work.phase.phase in _AT_START:

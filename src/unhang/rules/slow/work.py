@@ -49,7 +49,14 @@ def find_work(incident: Incident, wait: Wait, phases: frozenset[Phase]) -> Work 
         if other is None or order.is_before(other.mark, work.mark):
             latest[voice] = work
     wanted = [w for w in latest.values() if w.phase.phase in phases]
-    wanted.sort(key=lambda w: (not w.phase.unfinished, not w.phase.exclusive, w.bar is None))
+    wanted.sort(
+        key=lambda w: (
+            not w.phase.unfinished,
+            not w.phase.exclusive,
+            w.phase.rank is None,
+            w.bar is None,
+        )
+    )
     return wanted[0] if wanted else None
 
 

@@ -103,6 +103,10 @@ def test_a_cut_traceback_behind_a_short_bar_says_little() -> None:
     assert strength(RULE, bar(Phase.DATA, elapsed_s=42), raised("", 2)) is Strength.HINTS
 
 
+def test_a_cut_traceback_while_one_rank_alone_prepares() -> None:
+    assert strength(RULE, begun(Phase.DATA, 0), raised("", 2)) is Strength.SUPPORTS
+
+
 def test_an_exception_of_its_own_comes_first() -> None:
     events = (bar(Phase.DATA, elapsed_s=601), raised("KeyError", 2), timeout(2, numel=1, line=3))
     assert strength(RULE, *events) is Strength.HINTS

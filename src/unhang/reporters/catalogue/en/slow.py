@@ -32,6 +32,7 @@ SENTENCES: dict[str, str] = {
     "logged.",
     "SLO.against_short": "The work had lasted {lasted_s:s} only, less than the timeout of "
     "{limit_s:s}: it may itself have hung.",
+    "SLO.against_cut": "The last line of the traceback is lost.",
     "SLO.against_tensor": "The others wait in a collective of the model, and no times tell how "
     "long the work had lasted.",
     "SLO.against_late": "{seq} collectives have passed: the line may belong to the start of the "
