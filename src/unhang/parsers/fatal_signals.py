@@ -37,6 +37,7 @@ _ABSEIL = re.compile(r"\*\*\* (?P<signal>SIG[A-Z]+) received at time=")
 _OPEN_MPI = re.compile(
     r"\[(?P<host>[\w.-]{1,200}):(?P<pid>\d{1,10})\]\s*Signal: [\w /]{1,60}\((?P<signal>\d{1,3})\)"
 )
+_DEBUGGER = re.compile(r"interrupted by signal (?P<signal>\d{1,3}): SIG")
 _HEAP = re.compile(
     r"(?:^|[\]:]\s*)(?:double free or corruption|corrupted (?:size vs\. prev_size|double-linked)|"
     r"(?:free|malloc|realloc|munmap_chunk)\(\): (?:invalid|corrupted|unaligned|mismatching)|"
@@ -64,6 +65,7 @@ class FatalSignalsParser(LineParser):
         "terminate called",
         "Caught signal",
         "*** SIG",
+        "interrupted by signal",
         "] Signal:",
         "double free or corruption",
         "corrupted ",
@@ -90,7 +92,7 @@ def _spoken(line: Line) -> Iterator[Event]:
     thrown = _TERMINATE.search(line.text)
     if thrown is not None and not thrown["what"].startswith(_CARRIERS):
         yield _ended(line, number=_ABORT, oom=thrown["what"] == "std::bad_alloc")
-    for pattern in (_CAUGHT, _GLOG, _ABSEIL, _OPEN_MPI):
+    for pattern in (_CAUGHT, _GLOG, _ABSEIL, _OPEN_MPI, _DEBUGGER):
         for match in pattern.finditer(line.text):
             number = signal_number(match["signal"])
             if number is not None and number not in _OUTSIDE:

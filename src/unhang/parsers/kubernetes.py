@@ -32,7 +32,9 @@ _REASON = re.compile(
 )
 _CODE = re.compile(
     r"""(?:\b[Ee]xit ?[Cc]ode["']?\s*[:=]\s*["']?|command terminated with exit code |"""
-    r"""[Cc]ontainer \S{1,200} exited with (?:exit )?code )(?P<code>\d{1,3})\b"""
+    r"""[Cc]ontainer \S{1,200} exited with (?:exit )?code |"""
+    r"""[Pp]rocess completed with exit code |exited with (?:exit )?(?:code|status):? (?=13\d\b))"""
+    r"""(?P<code>\d{1,3})\b"""
 )
 _POD = re.compile(r"^\s*(?:Name|Pod|pod):?\s+(?:pod/)?(?P<pod>[a-z0-9][a-z0-9.-]{2,200})\s*$")
 _POD_IN_EVENT = re.compile(r"\bpod/(?P<pod>[a-z0-9][a-z0-9.-]{2,200})")
@@ -76,6 +78,8 @@ class KubernetesParser:
         "Exit Code:",
         "exitCode",
         "command terminated with exit code",
+        "completed with exit code",
+        "exited with status",
         "exited with code",
         "exited with exit code",
         "Stopping container",

@@ -30,8 +30,7 @@ _SSH = re.compile(
 )
 _MAIN_SIGNAL = re.compile(r"[Mm]ain process received (?P<signal>SIG\w+), exiting")
 _COMMAND = re.compile(
-    r"CalledProcessError: Command .{0,20000}?"
-    r"(?:returned non-zero exit status (?P<code>-?\d{1,9})|died with <Signals\.(?P<signal>SIG\w+))"
+    r"returned non-zero exit status (?P<code>-?\d{1,9})|died with <Signals\.(?P<signal>SIG\w+)"
 )
 _MPI_SIGNAL = re.compile(
     r"noticed that process rank (?P<task>\d{1,7}) with PID (?P<pid>\d{1,10}) on node "
@@ -156,7 +155,7 @@ def _single(line: Line) -> Iterator[Event]:
 
 def _commands(line: Line) -> Iterator[Event]:
     """Parents that started one command, and mpirun's notice of a signal."""
-    command = _COMMAND.search(line.text)
+    command = _COMMAND.search(line.text) if "CalledProcessError" in line.text else None
     if command is not None:
         number, exit_code = (
             (signal_number(command["signal"]), None)

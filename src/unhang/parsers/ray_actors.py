@@ -31,7 +31,7 @@ _IP = re.compile(r"(?:Worker IP address|\bip):\s*(?P<ip>[\w.:-]{1,64})")
 _DIED = re.compile(r"The actor (?:died unexpectedly|is dead because its worker process has died)")
 _MEMORY = re.compile(
     r"killed due to (?:the node running low on memory|memory pressure)|"
-    r"node running low on memory",
+    r"node running low on memory|exceeds the memory usage threshold",
     re.IGNORECASE,
 )
 _MEMORY_PID = re.compile(r"pid=(?P<pid>\d{1,10})")
@@ -51,6 +51,7 @@ class RayActorsParser:
         "The actor is dead",
         "running low on memory",
         "due to memory pressure",
+        "exceeds the memory usage threshold",
         "has been marked dead",
     )
     AFTER: ClassVar[int] = 8

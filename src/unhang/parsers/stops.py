@@ -33,6 +33,7 @@ _KINDS: tuple[tuple[StopKind, re.Pattern[str]], ...] = (
             r"(?:Detected|Caught|Received|Got)(?: a)? (?:KeyboardInterrupt|keyboard interrupt|"
             r"SIGINT|Ctrl[-+]C)|"
             r"[Kk]eyboard interruption|[Ii]nterrupted by (?:the )?user|"
+            r"interrupted by signal 2\b|Ctrl ?[-+]? ?C (?:detected|pressed|received)|"
             r"^\^C\s*$|^\^C(?:Traceback|W\d{4}|\[)|received signal 2\b|SIGINT (?:received|caught)",
         ),
     ),
@@ -98,6 +99,7 @@ class StopsParser(LineParser):
         "SIGHUP",
         "SIGUSR",
         "^C",
+        "Ctrl",
         "Hangup",
         "Terminated",
         "ignal 15",

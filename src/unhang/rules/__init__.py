@@ -17,6 +17,7 @@ from unhang.rules.crash.node_lost import RULE as CRA004
 from unhang.rules.crash.process_crashed import RULE as CRA003
 from unhang.rules.crash.rank_raised import RULE as CRA001
 from unhang.rules.crash.shared_memory import RULE as CRA006
+from unhang.rules.crash.worker_killed import RULE as CRA009
 from unhang.rules.desync.bars_out_of_step import RULE as DSY011
 from unhang.rules.desync.calls_differ import RULE as DSY001
 from unhang.rules.desync.data_sizes_differ import RULE as DSY003
@@ -83,6 +84,7 @@ RULES: tuple[Rule, ...] = (
     CRA006,
     CRA007,
     CRA008,
+    CRA009,
     DEV001,
     DEV002,
     DEV003,

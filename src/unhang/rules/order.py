@@ -11,6 +11,7 @@ from typing import Protocol, TypeVar
 
 from unhang.model.events import (
     CollectiveTimeout,
+    CommunicatorStage,
     DeviceFault,
     GlooFault,
     GlooProblem,
@@ -168,6 +169,16 @@ def trouble_before(incident: Incident, fact: Placed) -> Placed | None:
         *(f for f in incident.failures if f.own and f.manner in DECISIVE),
     ]
     return next((s for s in signs if is_before(s, fact)), None)
+
+
+def works_after(incident: Incident, fact: Placed) -> bool:
+    """Whether a step, a bar or a collective shows the job at work after `fact`."""
+    signs: list[Placed] = [
+        *incident.all(Progress),
+        *incident.timeouts,
+        *incident.all(CommunicatorStage),
+    ]
+    return any(is_before(fact, s) is not False for s in signs)
 
 
 def survived(incident: Incident, exception: PythonException) -> bool:

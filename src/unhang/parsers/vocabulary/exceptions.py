@@ -96,7 +96,7 @@ _BY_TEXT: tuple[tuple[ExceptionKind, re.Pattern[str]], ...] = (
             r"/dev/shm.{0,200}No space left|No space left.{0,200}/dev/shm|"
             r"unable to (?:write to|allocate|resize|open|mmap).{0,120}</?torch_.{0,120}"
             r"No space left|"
-            r"torch_shm_manager|posix_fallocate.{0,80}shm",
+            r"torch_shm_manager|posix_fallocate.{0,80}shm|No space left.{0,80}/psm_",
             _FLAGS,
         ),
     ),
@@ -190,6 +190,9 @@ _PLUMBING = re.compile(
 )
 """Channels between a process and its helpers: they break when the other side is gone."""
 
+_SHARED = re.compile(
+    r"multiprocessing/(?:synchronize|heap|shared_memory|reductions)\.py|torch/storage\.py"
+)
 _BROKEN_CHANNEL = frozenset(
     {"EOFError", "ConnectionRefusedError", "FileNotFoundError", "OSError", "UnpicklingError"}
 )
@@ -217,7 +220,7 @@ def classify_exception(exception: str, message: str, frames: Sequence[Frame]) ->
     """
     for kind, pattern in _BY_TEXT:
         if pattern.search(message):
-            return _unless_local(kind, frames)
+            return _by_place(kind, frames)
     if exception in _BY_NAME:
         return _BY_NAME[exception]
     if exception in _BROKEN_CHANNEL and frames and _PLUMBING.search(frames[-1].file):
@@ -227,12 +230,15 @@ def classify_exception(exception: str, message: str, frames: Sequence[Frame]) ->
     return ExceptionKind.USER
 
 
-def _unless_local(kind: ExceptionKind, frames: Sequence[Frame]) -> ExceptionKind:
-    """`Address already in use` is a rendezvous only where the rendezvous raised it.
+def _by_place(kind: ExceptionKind, frames: Sequence[Frame]) -> ExceptionKind:
+    """What a text means, corrected by where it was raised.
 
-    Without frames the text is all there is; with frames, a web server of the program (a metrics
-    port, a dashboard) must not pass for the store.
+    `Address already in use` is a rendezvous only where the rendezvous raised it: a web server of
+    the program (a metrics port, a dashboard) must not pass for the store. The file system that is
+    full below a semaphore or a shared queue is `/dev/shm`. Without frames the text is all there is.
     """
+    if kind is ExceptionKind.DISK_FULL and frames and _SHARED.search(frames[-1].file):
+        return ExceptionKind.SHARED_MEMORY
     if kind is not ExceptionKind.RENDEZVOUS or not frames:
         return kind
     inner = frames[-4:]

@@ -1,7 +1,8 @@
 """Fewer ranks arrived than the job was told to expect.
 
 ## What it finds
-A store or a store-based barrier that gave up with `n` of `m` ranks joined.
+A store or a store-based barrier that gave up with `n` of `m` ranks joined, or that waits for them
+again and again until the log ends.
 
 ## Why it hangs
 `init_process_group` returns only when `WORLD_SIZE` ranks have joined. If fewer were started, or if
@@ -28,21 +29,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from unhang.model.causes import Cause
-from unhang.model.events import StoreProblem
+from unhang.model.events import StoreFault, StoreProblem
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident
 from unhang.model.phases import Phase
 from unhang.model.provenance import Message
 from unhang.model.rule import Fact, Rule, Status
+from unhang.rules import order
 from unhang.rules.config.rendezvous import faults, why_echo
+
+_MANY = 3
+"""The barrier prints every ten seconds; a few of them are an ordinary start."""
 
 
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the count that stayed short."""
+    gave_up = faults(incident, [StoreProblem.CLIENTS_MISSING, StoreProblem.BARRIER_TIMED_OUT])
     short = [
-        f
-        for f in faults(incident, [StoreProblem.CLIENTS_MISSING, StoreProblem.BARRIER_TIMED_OUT])
-        if f.joined is None or f.expected is None or f.joined != f.expected
+        f for f in gave_up or _still_waiting(incident) if f.joined != f.expected or f.joined is None
     ]
     if not short:
         return
@@ -65,6 +69,14 @@ def check(incident: Incident) -> Iterator[Finding]:
         at=last.at,
         evidence=tuple(f.source for f in short)[:4],
     )
+
+
+def _still_waiting(incident: Incident) -> list[StoreFault]:
+    """A barrier that printed its wait again and again, and nothing worked after it."""
+    waits = faults(incident, [StoreProblem.BARRIER_WAITING])
+    if len(waits) < _MANY or order.works_after(incident, waits[-1]):
+        return []
+    return waits
 
 
 RULE = Rule(

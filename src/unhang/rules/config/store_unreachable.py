@@ -35,6 +35,7 @@ from unhang.model.incident import Incident
 from unhang.model.phases import Phase
 from unhang.model.provenance import Message
 from unhang.model.rule import Fact, Rule, Status
+from unhang.rules import order
 from unhang.rules.config.rendezvous import faults, why_echo
 
 _UNREACHED = (
@@ -44,6 +45,8 @@ _UNREACHED = (
     StoreProblem.RENDEZVOUS_UNREACHABLE,
     StoreProblem.VALIDATION_FAILED,
 )
+_MANY = 8
+"""More refused attempts than an ordinary start shows."""
 _CONNECTION = Collect(
     what=Message(key="collect.store_connection.what"),
     how=Message(key="collect.store_connection.how"),
@@ -53,7 +56,7 @@ _CONNECTION = Collect(
 
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the store that could not be reached."""
-    unreached = faults(incident, _UNREACHED)
+    unreached = faults(incident, _UNREACHED) or _refused_to_the_end(incident)
     if not unreached:
         return
     first = unreached[0]
@@ -71,6 +74,14 @@ def check(incident: Incident) -> Iterator[Finding]:
         evidence=tuple(f.source for f in unreached)[:4],
         collect=(_CONNECTION,),
     )
+
+
+def _refused_to_the_end(incident: Incident) -> list[StoreFault]:
+    """Attempts that failed again and again, and nothing worked after them."""
+    refused = faults(incident, [StoreProblem.CONNECT_REFUSED])
+    if len(refused) < _MANY or order.works_after(incident, refused[-1]):
+        return []
+    return refused
 
 
 def _claim(unreached: list[StoreFault]) -> Message:

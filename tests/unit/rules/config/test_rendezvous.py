@@ -87,6 +87,34 @@ def test_a_system_port_is_a_leaked_variable() -> None:
     assert finding.claim.key == "CFG001.claim_system"
 
 
+def waiting(line: int) -> Event:
+    return store(StoreProblem.BARRIER_WAITING, joined=1, expected=4, line=line)
+
+
+def refused(line: int) -> Event:
+    return store(StoreProblem.CONNECT_REFUSED, host="node1", port=29500, line=line)
+
+
+def test_a_barrier_that_waits_until_the_log_ends() -> None:
+    finding = cause_of(clients_missing.RULE, *(waiting(n) for n in range(1, 6)))
+    assert finding.strength is Strength.SUPPORTS
+
+
+def test_a_barrier_that_waited_and_passed() -> None:
+    waits = [waiting(n) for n in range(1, 6)]
+    assert list(clients_missing.check(incident(*waits, work(1, line=9)))) == []
+
+
+def test_attempts_that_are_refused_until_the_log_ends() -> None:
+    finding = cause_of(store_unreachable.RULE, *(refused(n) for n in range(1, 12)))
+    assert finding.strength is Strength.SUPPORTS
+
+
+def test_attempts_that_are_refused_until_rank_0_is_there() -> None:
+    attempts = [refused(n) for n in range(1, 12)]
+    assert list(store_unreachable.check(incident(*attempts, work(1, line=19)))) == []
+
+
 def announced(rank: int, size: int, line: int) -> WorldSeen:
     return WorldSeen(source=source(line), origin=by(), rank=Rank(rank), world_size=size)
 

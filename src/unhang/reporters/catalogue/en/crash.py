@@ -57,6 +57,12 @@ SENTENCES: dict[str, str] = {
     "CRA008.claim": "{ranks:ranks} left with an error, and the logs do not say why",
     "CRA008.claim_nobody": "a process left with an error, and the logs do not say why",
     "CRA008.why": "Neither a traceback nor another reason of any process is in the logs.",
+    "CRA009.claim": "data-loader workers were killed, most likely for host memory",
+    "CRA009.why": (
+        "Workers hold copies of the data set and prefetched batches, and are what the kernel ends "
+        "first when host memory runs out."
+    ),
+    "CRA009.against_sender": "a person or a monitor can kill too; the kernel log decides",
     "collect.kernel_log.what": "the kernel log of the host of the killed process",
     "collect.kernel_log.how": "dmesg -T | grep -i -E 'killed process|out of memory'",
     "collect.kernel_log.decides": "whether the kernel killed it for memory, or somebody else did",

@@ -1,0 +1,77 @@
+"""A data loader's worker was killed.
+
+## What it finds
+`DataLoader worker (pid 4711) is killed by signal: Killed`, without a rank that was killed too.
+
+## Why it hangs
+Workers hold copies of the data set's objects and prefetched batches; they are what the kernel ends
+first when host memory runs out. The rank fails, or waits for a batch for ever, and the others wait
+for it.
+
+## When it stays quiet
+When the job was stopped from outside, another process had failed or a collective had timed out
+before: then the workers were ended with the rest, and this is a hint. Other signals say other
+things: a bus error means shared memory, `Hangup` a closed session.
+
+## How to confirm
+`dmesg -T | grep -i -E 'killed process|out of memory'` on the rank's host.
+
+## What to do
+Fewer workers, a smaller `prefetch_factor`, arrays or memory-mapped files instead of lists of Python
+objects in the data set (forked pages of objects are copied as they are counted).
+
+## References
+`torch/utils/data/_utils/signal_handling.py`; pytorch issue 13246.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+
+from unhang.model.causes import Cause
+from unhang.model.events import ProcessEnded
+from unhang.model.finding import Collect, Finding, Strength
+from unhang.model.incident import Incident, Manner
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+from unhang.rules.crash.echoes import ECHOES_OF_A_LOST_RANK, NO_CAUSES, why_echo
+
+_KERNEL_LOG = Collect(
+    what=Message(key="collect.kernel_log.what"),
+    how=Message(key="collect.kernel_log.how"),
+    decides=Message(key="collect.kernel_log.decides"),
+)
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one finding for all workers that were killed."""
+    workers = [e for e in incident.all(ProcessEnded) if e.worker and e.signal == signal.SIGKILL]
+    if not workers or any(f.manner is Manner.KILLED for f in incident.failures):
+        return
+    against = why_echo(incident, workers[0])
+    ranks = frozenset(e.origin.rank for e in workers if e.origin.rank is not None)
+    yield Finding(
+        rule=RULE.code,
+        cause=Cause.HOST_OOM,
+        strength=Strength.SUPPORTS if against is None else Strength.HINTS,
+        claim=Message(key="CRA009.claim"),
+        why=Message(key="CRA009.why"),
+        against=against or Message(key="CRA009.against_sender"),
+        culprits=ranks if len(ranks) == 1 else frozenset(),
+        explains=ECHOES_OF_A_LOST_RANK if against is None else NO_CAUSES,
+        at=workers[0].at,
+        evidence=tuple(e.source for e in workers)[:4],
+        collect=(_KERNEL_LOG,),
+    )
+
+
+RULE = Rule(
+    code="CRA009",
+    name="data-loader-worker-killed",
+    cause=Cause.HOST_OOM,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.EXITS}),
+    check=check,
+)
