@@ -16,6 +16,7 @@ from unhang.model.diagnosis import Diagnosis, Outcome, Stats
 from unhang.model.explanation import Explanation, RuleCard
 from unhang.model.incident import Incident
 from unhang.ranking import rank
+from unhang.remedies import suggest
 from unhang.rules import RULES
 from unhang.sources.discover import discover
 from unhang.story import tell
@@ -70,8 +71,11 @@ def rules() -> tuple[RuleCard, ...]:
 def _verdict(incident: Incident) -> Diagnosis:
     judgement = judge(incident)
     diagnosis = rank(incident, judgement.findings)
+    fixes, rejected = suggest(incident, diagnosis)
     return replace(
         diagnosis,
+        fixes=fixes,
+        advice_rejected=rejected,
         story=tell(incident),
         collect_next=advise(incident, diagnosis),
         problems=judgement.problems,
