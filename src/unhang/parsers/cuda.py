@@ -29,7 +29,11 @@ from unhang.parsers.base import place
 from unhang.parsers.vocabulary import cuda_errors
 from unhang.sources.line import Line
 
-_OOM = re.compile(r"(?:CUDA|HIP|XPU|NPU)\s*(?:error\s*:\s*)?out\s*of\s*memory", re.IGNORECASE)
+_OOM = re.compile(
+    r"(?:^\s*|[:\])|]\s*)(?:CUDA|HIP|XPU|NPU)\s*(?:error\s*:\s*)?out\s*of\s*memory|"
+    r"(?:CUDA|HIP|XPU|NPU)\s*(?:error\s*:\s*)?out\s*of\s*memory(?=\.?\s*Tried)",
+    re.IGNORECASE,
+)
 _ALLOCATION = re.compile(
     r"Tried\s*to\s*allocate\s*(?P<size>\d{1,12}(?:\.\d{1,9})?)\s*(?P<unit>[KMGTPE]i?B|bytes)",
     re.IGNORECASE,
@@ -70,6 +74,7 @@ _BOILERPLATE = re.compile(
     r"Search\s*for\s*`?cudaError|cudaErrorCudartUnloading|peer\s*access\s*is\s*already\s*enabled|"
     r"Unable\s*to\s*enable\s*peer\s*access|driver\s*shutting\s*down"
 )
+_PROSE = re.compile(r"\b(?:may|might|could|can|avoid|prevent|if|when)\b", re.IGNORECASE)
 _OURS = re.compile(r"NCCL\s*(?:WARN|INFO|error)|NVRM|Last\s*error")
 _WATCHDOG = re.compile(r"watchdog\s*thread|ncclCommWatchdog", re.IGNORECASE)
 _WARNED = re.compile(
@@ -197,7 +202,9 @@ def _error(line: Line) -> DeviceFault | None:
         if text and not _BOILERPLATE.search(line.text[match.start() : match.end()]):
             return _fault(line, match[0])
     plain = _PLAIN.search(line.text)
-    return None if plain is None else _fault(line, line.text)
+    if plain is None or _PROSE.search(line.text[: plain.start()]):
+        return None
+    return _fault(line, line.text)
 
 
 def _fault(line: Line, text: str) -> DeviceFault | None:

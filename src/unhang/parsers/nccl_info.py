@@ -115,9 +115,12 @@ class NcclInfoParser:
                 continue
             origin = message.origin(line.origin)
             where = Place(source=line.provenance(), origin=origin, at=line.at)
+            if " via " in message.body:  # by far the most lines
+                yield from self._channel(where, message)
+                continue
             yield from self._stages(where, message)
             yield from self._networks(where, message)
-            yield from self._channels(where, message)
+            yield from self._topology(where, message)
             yield from self._settings(where, message)
 
     def finish(self) -> Iterator[Event]:
@@ -133,10 +136,13 @@ class NcclInfoParser:
         return True
 
     def _versions(self, line: Line) -> Iterator[Event]:
+        version = _VERSION.search(line.text)
+        driver = _DRIVER.search(line.text)
+        if version is None and driver is None:
+            return
         message = next(nccl_header.messages(line.text), None)
         origin = line.origin if message is None else message.origin(line.origin)
         where = Place(source=line.provenance(), origin=origin, at=line.at)
-        version = _VERSION.search(line.text)
         if (
             version is not None
             and "NCCL error" not in line.text
@@ -145,7 +151,6 @@ class NcclInfoParser:
             yield VersionSeen(
                 **where, component="nccl", version=version["version"], basis="NCCL version banner"
             )
-        driver = _DRIVER.search(line.text)
         if driver is not None and self._once(origin, "driver", driver[0]):
             yield VersionSeen(
                 **where,
@@ -198,7 +203,7 @@ class NcclInfoParser:
                 fallback=name == "Socket" and process in self._without_device,
             )
 
-    def _channels(self, where: Place, message: NcclText) -> Iterator[Event]:
+    def _channel(self, where: Place, message: NcclText) -> Iterator[Event]:
         channel = _CHANNEL.search(message.body)
         if channel is not None:
             kind = _kind(channel["via"])
@@ -210,6 +215,8 @@ class NcclInfoParser:
                     sender=int(channel["sender"]),
                     receiver=None if channel["receiver"] is None else int(channel["receiver"]),
                 )
+
+    def _topology(self, where: Place, message: NcclText) -> Iterator[Event]:
         count = _COUNT.search(message.body)
         if count is not None and self._once(where["origin"], "channels", count["count"]):
             yield TransportUsed(**where, transport="channels", channels=int(count["count"]))

@@ -206,6 +206,8 @@ def test_a_device_of_a_thread_without_one_is_unknown() -> None:
             NcclReason.OFI_ERROR,
         ),
         ("nvmlInit() failed: Driver/library version mismatch", NcclReason.CUDA_DRIVER),
+        ("Call to bind failed : Cannot assign requested address", NcclReason.NO_INTERFACE),
+        ("NCCL_NVLS_ENABLE is set but NVLS is not supported here", NcclReason.UNSPECIFIED),
         ("something that nobody has seen before", NcclReason.UNSPECIFIED),
     ],
 )

@@ -66,20 +66,22 @@ class NcclText:
 def messages(text: str) -> Iterator[NcclText]:
     """Yield the messages of NCCL in a line, in order."""
     marks = list(_MARK.finditer(text)) or list(_OLD_MARK.finditer(text))
-    heads = [_head(text, mark.start()) for mark in marks]
+    begins = [0, *(mark.end() for mark in marks)]
+    heads = [_head(text, begin, mark.start()) for begin, mark in zip(begins, marks, strict=False)]
     ends = [*(head.start for head in heads[1:]), len(text)] if heads else []
     for mark, head, end in zip(marks, heads, ends, strict=True):
         body = text[mark.end() : max(end, mark.end())].strip()
         yield replace(head, level=mark["level"], body=body)
 
 
-def _head(text: str, end: int) -> NcclText:
-    """Read the header that ends at `end`; searching is limited to a short window."""
-    begin = max(0, end - _HEAD_LIMIT)
-    match = _HEAD.search(text[begin:end])
+def _head(text: str, begin: int, end: int) -> NcclText:
+    """Read the header between `begin` and `end`; searching is limited to a short window."""
+    match = _HEAD.fullmatch(text, begin, end)
+    if match is None:
+        match = _HEAD.search(text, max(begin, end - _HEAD_LIMIT), end)
     if match is None:
         return NcclText(level="", body="", start=end)
-    start = begin + match.start()
+    start = match.start()
     glued = start > 0 and (text[start - 1].isalnum() or text[start - 1] in "-._")
     return NcclText(
         level="",

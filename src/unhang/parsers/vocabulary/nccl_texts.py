@@ -154,6 +154,7 @@ TEXTS: tuple[tuple[NcclReason, re.Pattern[str]], ...] = (
             r"No network interface",
             r"could not find (?:any )?(?:network )?interface",
             r"Address family not supported by protocol",
+            r"Cannot assign requested address",
             r"error encountered when getting address info",
             r"No usable (?:listening )?interface",
             r"Bootstrap ?: ?(?:no|invalid) .{0,24}(?:interface|address)",
@@ -164,7 +165,7 @@ TEXTS: tuple[tuple[NcclReason, re.Pattern[str]], ...] = (
     (_R.FILE_LIMIT, pattern(r"Too many open files", r"pthread_create failed")),
     (
         _R.ADDRESS_IN_USE,
-        pattern(r"Address already in use", r"Cannot assign requested address"),
+        pattern(r"Address already in use"),
     ),
     (
         _R.NO_ROUTE,
@@ -243,7 +244,11 @@ TEXTS: tuple[tuple[NcclReason, re.Pattern[str]], ...] = (
     ),
     (
         _R.NVLS,
-        pattern(r"NVLS", r"Multicast (?:memory|object|group)", r"CUDA error 401", r"failure 401"),
+        pattern(
+            r"(?:fail|error).{0,80}(?:NVLS|Multicast)",
+            r"(?:NVLS|Multicast).{0,120}(?:fail|error)",
+            r"(?:CUDA error|failure) 401\b",
+        ),
     ),
     (
         _R.FABRIC,
