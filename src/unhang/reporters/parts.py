@@ -15,6 +15,7 @@ class Limits:
     quote: int
     story: int
     fixes: int
+    patches: int
     patch_lines: int
     collect: int
     others: int
@@ -27,7 +28,8 @@ SCREEN = Limits(
     quote=240,
     story=7,
     fixes=3,
-    patch_lines=10,
+    patches=1,
+    patch_lines=14,
     collect=3,
     others=2,
     problems=3,
@@ -40,6 +42,7 @@ PAGE = Limits(
     quote=400,
     story=30,
     fixes=10,
+    patches=10,
     patch_lines=60,
     collect=10,
     others=10,
@@ -78,7 +81,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remedy:
-    """One thing to do."""
+    """One thing to do; on a small page all but the first are a title only."""
 
     title: str
     kind: str
@@ -111,6 +114,7 @@ class View:
     evidence: tuple[Quote, ...]
     story: tuple[Step, ...]
     fixes: tuple[Remedy, ...]
+    more_fixes: str
     rejected: tuple[Entry, ...]
     collect: tuple[Errand, ...]
     others: tuple[Entry, ...]

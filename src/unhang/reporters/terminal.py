@@ -17,7 +17,7 @@ from rich.text import Text
 from unhang.model.diagnosis import Diagnosis, Outcome
 from unhang.model.provenance import Message
 from unhang.reporters.catalogue import write
-from unhang.reporters.parts import SCREEN, Entry, Errand, Quote, Remedy, Step, View
+from unhang.reporters.parts import SCREEN, Entry, Errand, Quote, Step, View
 from unhang.reporters.style import PLAIN, Style
 from unhang.reporters.view import view
 
@@ -57,7 +57,7 @@ def page(shown: View, style: Style = PLAIN) -> Group:
         ("why", _why(shown, language)),
         ("evidence", _evidence(shown.evidence)),
         ("story", _story(shown.story)),
-        ("fix", _fixes(shown.fixes)),
+        ("fix", _fixes(shown)),
         ("rejected", _facts(shown.rejected)),
         ("collect", _collect(shown.collect, language)),
         ("others", _facts(shown.others)),
@@ -157,8 +157,8 @@ def _story(steps: tuple[Step, ...]) -> Iterator[ConsoleRenderable]:
     yield _inset(table)
 
 
-def _fixes(fixes: Iterable[Remedy]) -> Iterator[ConsoleRenderable]:
-    for number, fix in enumerate(fixes, start=1):
+def _fixes(shown: View) -> Iterator[ConsoleRenderable]:
+    for number, fix in enumerate(shown.fixes, start=1):
         title = Text(f"{number}. ").append(fix.title, _STRONG)
         aside = "; ".join(part for part in (fix.kind, fix.where) if part)
         yield _inset(title.append(f"  ({aside})", _QUIET))
@@ -167,6 +167,8 @@ def _fixes(fixes: Iterable[Remedy]) -> Iterator[ConsoleRenderable]:
         for note in fix.notes:
             line = Text.assemble((f"{note.label}: ", _QUIET), note.text)
             yield Padding(line, (0, 0, 0, 5))
+    if shown.more_fixes:
+        yield _inset(Text(shown.more_fixes, _QUIET))
 
 
 def _collect(errands: Iterable[Errand], language: str) -> Iterator[ConsoleRenderable]:

@@ -58,7 +58,8 @@ class _Writer:
             against="" if basis is None else self.optional(basis.against),
             evidence=() if basis is None else self._quotes(basis.evidence),
             story=self._story(),
-            fixes=tuple(self._remedy(fix) for fix in diagnosis.fixes[: limits.fixes]),
+            fixes=tuple(self._remedies()),
+            more_fixes=self._more_fixes(),
             rejected=tuple(
                 Entry(label=one_line(f"{r.setting} ({r.found_in})"), text=self.sentence(r.reason))
                 for r in diagnosis.advice_rejected
@@ -172,7 +173,11 @@ class _Writer:
         first = most // 2
         return (*steps[:first], gap, *steps[len(steps) - (most - first - 1) :])
 
-    def _remedy(self, fix: Fix) -> Remedy:
+    def _remedies(self) -> Iterable[Remedy]:
+        for number, fix in enumerate(self._diagnosis.fixes[: self._limits.fixes]):
+            yield self._remedy(fix, whole=number < self._limits.patches)
+
+    def _remedy(self, fix: Fix, *, whole: bool) -> Remedy:
         most = self._limits.patch_lines
         patch = block(fix.patch)
         notes = [
@@ -180,13 +185,18 @@ class _Writer:
             self._fact("risk", self.sentence(fix.risk)),
             self._fact("verify", self.sentence(fix.verify)),
         ]
+        shown = patch if len(patch) <= most else (*patch[: most - 1], "…")
         return Remedy(
             title=self.sentence(fix.title),
             kind=self.say(f"kind.{fix.kind.value}"),
             where=one_line(", ".join(part for part in (fix.framework, fix.where) if part)),
-            patch=patch if len(patch) <= most else (*patch[: most - 1], "…"),
-            notes=tuple(note for note in notes if note.text),
+            patch=shown if whole else (),
+            notes=tuple(note for note in notes if note.text) if whole else (),
         )
+
+    def _more_fixes(self) -> str:
+        more = len(self._diagnosis.fixes) > self._limits.patches
+        return self.say("fixes.more") if more and self._limits.patches == 1 else ""
 
     def _errand(self, collect: Collect) -> Errand:
         return Errand(

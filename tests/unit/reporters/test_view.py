@@ -92,6 +92,23 @@ def test_hints_are_candidates_where_nothing_is_decided() -> None:
     ]
 
 
+def test_a_screen_writes_out_the_first_fix_and_a_page_writes_all() -> None:
+    fix = slow_save().fixes[0]
+    three = replace(slow_save(), fixes=(fix, fix, fix))
+    screen = english(three)
+    assert [len(remedy.patch) for remedy in screen.fixes] == [3, 0, 0]
+    assert screen.more_fixes == "--format markdown writes out all of them"
+    page = view(three, "en", PAGE)
+    assert [len(remedy.patch) for remedy in page.fixes] == [3, 3, 3]
+    assert page.more_fixes == ""
+
+
+def test_a_long_patch_is_cut_on_a_screen() -> None:
+    long = replace(slow_save().fixes[0], patch="\n".join(f"line {n}" for n in range(40)))
+    patch = english(replace(slow_save(), fixes=(long,))).fixes[0].patch
+    assert (len(patch), patch[-1]) == (SCREEN.patch_lines, "…")
+
+
 def test_what_was_not_seen() -> None:
     assert english(slow_save()).unseen == (
         "rank 4 left no line: nothing is known of what happened there",

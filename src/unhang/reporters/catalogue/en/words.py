@@ -65,6 +65,7 @@ SENTENCES: dict[str, str] = {
     "fact.call_limit": ", limit {timeout:ms}",
     "fact.confidence": "{percent} %: {strength}",
     "unseen.silent": "{ranks:ranks} left no line: nothing is known of what happened there",
+    "fixes.more": "--format markdown writes out all of them",
     "evidence.more": "… and {count} more {count:|line|lines} like it",
     "unseen.dropped": (
         "{count} {count:|line|lines} that the launcher dropped: a missing message proves nothing"
