@@ -8,6 +8,7 @@ from unhang.model.events import (
     DeviceFault,
     DeviceProblem,
     ExceptionKind,
+    Frame,
     KernelEvent,
     KernelProblem,
     ProcessEnded,
@@ -37,6 +38,7 @@ def raised(
     thread: str | None = None,
     handled: bool = False,
     artifact: str = "job.log",
+    innermost: str | None = None,
 ) -> PythonException:
     """A traceback of a rank, or of nobody."""
     return PythonException(
@@ -46,6 +48,7 @@ def raised(
         kind=kind,
         exception=name,
         message="bad" if name else "",
+        frames=() if innermost is None else (Frame(file=innermost, line=1, function="f"),),
         thread=thread,
         handled=handled,
     )

@@ -12,9 +12,9 @@ that are torn down print exceptions of broken pipes and half-started workers.
 ## When it stays quiet
 When something had failed or timed out before the stop, or ranks had waited in one collective since
 long before it: then somebody ended a job that hung. It is a hint when the job had been silent for
-long or never showed any work, and for a plain cancellation with nothing wrong at all, which says
-nothing about the job. SIGTERM that a launcher sends to the ranks after another
-one's failure is no stop.
+long, when it never showed any work before an interrupt or a time limit, when Ctrl-C found a rank
+waiting in a collective, and for a plain cancellation with nothing wrong at all, which says nothing
+about the job. SIGTERM that a launcher sends to the ranks after another one's failure is no stop.
 
 ## How to confirm
 `sacct -j JOB -o JobID,State,ExitCode,End`; the shell's history; the times of the first failure and
@@ -46,7 +46,12 @@ from unhang.model.provenance import Message
 from unhang.model.rule import Fact, Rule, Status
 from unhang.rules import order
 from unhang.rules.crash.echoes import ECHOES_OF_A_STOP, NO_CAUSES
-from unhang.rules.crash.signs_of_work import silent_s, stuck_s, worked
+from unhang.rules.crash.signs_of_work import (
+    interrupted_in_wait,
+    silent_s,
+    stuck_s,
+    worked,
+)
 
 _QUIET_S = 900.0
 """Longer silence before a stop looks like a hang that somebody ended."""
@@ -65,6 +70,8 @@ def check(incident: Incident) -> Iterator[Finding]:
     strength = Strength.PROVES if against is None else Strength.HINTS
     if against is None and not orphans and _blind(incident, first):
         strength, against = Strength.SUPPORTS, Message(key="CRA005.against_blind")
+        if interrupted_in_wait(incident):
+            strength, against = Strength.HINTS, Message(key="CRA005.against_waiting")
     certain = strength is not Strength.HINTS
     yield Finding(
         rule=RULE.code,
@@ -93,7 +100,9 @@ def _against(
         return Message(key="CRA005.against_silence")
     if stop.kind is StopKind.CANCELLED:
         return Message(key="CRA005.against_cancel")
-    return None if worked(incident, stop) else Message(key="CRA005.against_no_work")
+    if stop.kind is StopKind.TERMINATED or worked(incident, stop):
+        return None
+    return Message(key="CRA005.against_no_work")
 
 
 def _by_launcher(incident: Incident, stop: StopSeen) -> bool:
@@ -104,8 +113,8 @@ def _by_launcher(incident: Incident, stop: StopSeen) -> bool:
 
 
 def _blind(incident: Incident, stop: StopSeen) -> bool:
-    """A person's stop without times: whether work was still going on cannot be told."""
-    return stop.kind is StopKind.INTERRUPT and silent_s(incident, stop) is None
+    """A stop without times: whether work was still going on cannot be told."""
+    return stop.kind not in _WITHOUT_CHOICE and silent_s(incident, stop) is None
 
 
 RULE = Rule(

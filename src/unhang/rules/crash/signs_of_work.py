@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
-from unhang.model.events import CollectiveTimeout, PhaseMark, Progress, StopSeen
+from unhang.model.events import (
+    CollectiveTimeout,
+    ExceptionKind,
+    PhaseMark,
+    Progress,
+    PythonException,
+    StopSeen,
+)
 from unhang.model.incident import Incident
 from unhang.model.phases import Phase
 from unhang.rules import order
+
+_COLLECTIVES = (
+    "torch/distributed/distributed_c10d.py",
+    "torch/distributed/_functional_collectives.py",
+    "deepspeed/comm/torch.py",
+    "torch/distributed/rendezvous.py",
+)
 
 
 def worked(incident: Incident, stop: StopSeen) -> bool:
@@ -23,6 +37,15 @@ def silent_s(incident: Incident, stop: StopSeen) -> float | None:
     """Seconds between the last sign of work and the stop; None where no times tell."""
     gaps = [g for p in incident.all(Progress) if (g := order.gap_s(stop, p)) is not None]
     return min(gaps, key=abs, default=None)
+
+
+def interrupted_in_wait(incident: Incident) -> bool:
+    """Ctrl-C found a rank inside a collective: somebody may have ended a hang."""
+    return any(
+        e.kind is ExceptionKind.INTERRUPTED
+        and any(f.file.endswith(_COLLECTIVES) for f in e.frames[-3:])
+        for e in incident.all(PythonException)
+    )
 
 
 def stuck_s(timeout: CollectiveTimeout, stop: StopSeen) -> float:

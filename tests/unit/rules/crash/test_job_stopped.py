@@ -94,11 +94,23 @@ def test_a_long_silence_looks_like_a_hang() -> None:
 
 def test_a_job_that_never_showed_work() -> None:
     assert only(stopped(line=9)).strength is Strength.HINTS
+    assert only(stopped(StopKind.TIME_LIMIT, line=9)).strength is Strength.HINTS
+
+
+def test_sigterm_at_the_launcher_needs_no_sign_of_work() -> None:
+    assert only(stopped(StopKind.TERMINATED, line=9)).strength is Strength.SUPPORTS
 
 
 def test_an_interrupt_without_times() -> None:
     bars = (work(1, line=1), work(2, line=2))
     assert only(*bars, stopped(line=9)).strength is Strength.SUPPORTS
+
+
+def test_an_interrupt_that_finds_a_rank_in_a_collective() -> None:
+    wait = "/v/site-packages/torch/distributed/distributed_c10d.py"
+    found = raised(1, "KeyboardInterrupt", kind=ExceptionKind.INTERRUPTED, line=8, innermost=wait)
+    bars = (work(1, line=1), work(2, line=2))
+    assert only(*bars, found, stopped(line=9)).strength is Strength.HINTS
 
 
 def test_a_cancellation_alone_says_nothing() -> None:

@@ -16,6 +16,7 @@ SENTENCES: dict[str, str] = {
     "CRA005.against_trouble": "the job had failed or timed out before somebody stopped it",
     "CRA005.against_stuck": "ranks had waited in one collective since long before the stop",
     "CRA005.against_no_work": "nothing shows that the job was working before it was stopped",
+    "CRA005.against_waiting": "the interrupt found a rank waiting in a collective",
     "CRA005.against_blind": "without times it cannot be told whether work was still going on",
     "CRA005.against_silence": "the job had been silent for long before it was stopped",
     "CRA005.against_cancel": "a cancellation alone does not tell whether anything was wrong",
