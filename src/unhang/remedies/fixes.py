@@ -38,7 +38,10 @@ def write_fixes(case: Case) -> tuple[Fix, ...]:
     lacks_all = not any(list(_fitting(case, framework, cure)) for cure in own)
     spare = frozenset(own) if framework.own_loop else frozenset(own[:1] if lacks_all else ())
     fixes = (fix for cure in cures for fix in _fixes(case, framework, cure, cure in spare))
-    return tuple(islice(fixes, MOST))
+    unique: dict[str, Fix] = {}
+    for fix in fixes:
+        unique.setdefault(fix.patch, fix)
+    return tuple(unique.values())[:MOST]
 
 
 def _fixes(case: Case, framework: Framework, cure: Cure, may_stand_in: bool) -> Iterator[Fix]:

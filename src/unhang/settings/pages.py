@@ -15,7 +15,7 @@ from unhang.settings.tables import (
     all_knobs,
     all_timeout_knobs,
 )
-from unhang.settings.verdicts import judge
+from unhang.settings.verdicts import Context, judge
 
 _ADVICE = {
     "NCCL_ALGO": "page_algo",
@@ -162,7 +162,8 @@ def _verdict(name: str, value: str) -> Message | None:
     """On the value where one is given and wrong, else on the advice to set it at all."""
     other = find_other(name)
     wrong = other is not None and other.kind is not NameKind.FRAMEWORK
-    judged = judge(name, value) if value or wrong else ()
+    context = Context(framework=None if other is None else other.framework)
+    judged = judge(name, value, context) if value or wrong else ()
     if judged:
         return judged[0].reason
     topic = _ADVICE.get(name)
