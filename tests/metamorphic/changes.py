@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import random
 import re
 from collections.abc import Callable, Mapping
 
@@ -10,6 +11,8 @@ from metamorphic.jobs import Files
 
 _COLOURS = (b"\x1b[36m", b"\x1b[1;31m", b"\x1b[0m", b"\x1b[32;2m")
 _CLOCK = re.compile(rb"(?<=[ T_])([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?=[.,\sZ\]+]|$)", re.MULTILINE)
+_C10_TIME = re.compile(rb"\[([IWEF])\d{3,4} [\d:.]+ (\w+\.[ch]pp:\d+)\]")
+_BAR = "Epoch 2:  37%|███▋      | 100/270 [02:31<04:17,  1.51s/it]".encode()
 _WATCHDOG = re.compile(rb"^\[rank(\d+)\]:\[E.*Watchdog caught.*$", re.MULTILINE)
 
 # Every form in which these logs name a rank. A number of a list is renamed one by one.
@@ -47,6 +50,40 @@ def coloured(files: Files) -> Files:
         return colour + line[:half] + b"\x1b[0m" + colour + line[half:] + b"\x1b[0m"
 
     return _each_line(files, paint)
+
+
+def untimed(files: Files) -> Files:
+    """Headers without their time, as torch wrote them before 2.4."""
+    return _each(files, lambda data: _C10_TIME.sub(rb"[\1 \2]", data))
+
+
+def anonymous(files: Files) -> Files:
+    """Lines without `[rankN]:` in front, as torch wrote them before 2.3."""
+    return _each(files, lambda data: re.sub(rb"^\[rank\d+\]: ?", b"", data, flags=re.MULTILINE))
+
+
+def wrapped(files: Files) -> Files:
+    """Pasted from a terminal of 118 columns, which breaks words."""
+    return _each_line(files, lambda line, _: re.sub(rb"(.{118})(?=.)", rb"\1\n", line))
+
+
+def glued(files: Files) -> Files:
+    """Watchdog lines behind a progress bar that had not ended its line."""
+
+    def glue(line: bytes, _: int) -> bytes:
+        return _BAR + line if b"Watchdog caught" in line and line[:1] == b"[" else line
+
+    return _each_line(files, glue)
+
+
+def torn(files: Files, seed: int) -> Files:
+    """Four of ten lines lost, as in an excerpt."""
+    chance = random.Random(seed)
+
+    def keep(data: bytes) -> bytes:
+        return b"".join(x for x in data.splitlines(keepends=True) if chance.random() > 0.4)
+
+    return _each(files, keep)
 
 
 def compressed(files: Files) -> Files:

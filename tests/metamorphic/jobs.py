@@ -19,6 +19,17 @@ EXTERNAL = Path(os.environ.get("UNHANG_CORPORA", REPOSITORY.parent / "shared"))
 LARGEST = 400_000
 """Bytes: larger external logs cost more than they would tell."""
 
+LATER_LINES_ACQUIT = frozenset(
+    {
+        "healthy-after-a-restart",
+        "healthy-handled-exceptions",
+        "two-runs-in-one-file",
+        "healthy-trainer-with-ignored-exception",
+        "finished-then-time-limit",
+    }
+)
+"""Jobs that look guilty half-way: what comes later clears them, or is another run."""
+
 ORDER = {None: 0, Strength.HINTS: 1, Strength.SUPPORTS: 2, Strength.PROVES: 3}
 
 

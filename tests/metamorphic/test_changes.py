@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from metamorphic import changes
-from metamorphic.jobs import EXTERNAL, Files, Job, Said, judge, read_jobs
+from metamorphic.jobs import Files, Job, Said, judge, read_jobs
 
 OWN = read_jobs(own=True)
-ALL = OWN + read_jobs(own=False)
 
 # Dressings that must not matter, and the jobs whose text they would change in a way that does.
 DRESSINGS: dict[str, Callable[[Files], Files]] = {
@@ -34,13 +33,13 @@ def by_name(jobs: list[Job]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("job", jobs, ids=str)
 
 
-several_files = by_name([job for job in ALL if len(job.files) > 1])
-is_text = [job for job in ALL if not any(b"\0" in data for data in job.files.values())]
+several_files = by_name([job for job in OWN if len(job.files) > 1])
+is_text = [job for job in OWN if not any(b"\0" in data for data in job.files.values())]
 
 
 @cache
 def _untouched(index: int, folder: Path) -> Said:
-    return judge(ALL[index].files, folder)
+    return judge(OWN[index].files, folder)
 
 
 @pytest.fixture
@@ -48,12 +47,7 @@ def before(job: Job, tmp_path_factory: pytest.TempPathFactory) -> Said:
     """The verdict on the job as it is."""
     # One folder for all: it is part of the key of the cache.
     base = tmp_path_factory.getbasetemp() / "untouched"
-    return _untouched(ALL.index(job), base / str(job))
-
-
-@pytest.mark.skipif(not EXTERNAL.is_dir(), reason="the external corpora are not here")
-def test_external_jobs_take_part() -> None:
-    assert len(ALL) > len(OWN)
+    return _untouched(OWN.index(job), base / str(job))
 
 
 @by_name(is_text)
@@ -91,7 +85,7 @@ def test_other_rank_numbers(job: Job, before: Said, tmp_path: Path) -> None:
     assert after == Said(before.outcome, before.cause, before.strength, expected)
 
 
-@by_name(ALL)
+@by_name(OWN)
 def test_one_more_waiter_is_no_culprit(job: Job, before: Said, tmp_path: Path) -> None:
     odd = before.culprits | (job.case.culprits or frozenset())
     after = judge(changes.with_waiter(job.files, rank=61, unlike=odd), tmp_path)
