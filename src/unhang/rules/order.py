@@ -111,7 +111,20 @@ def first_timeout(incident: Incident) -> CollectiveTimeout | None:
 
 def stops(incident: Incident) -> Sequence[StopSeen]:
     """Signs of a stop from outside."""
-    return [s for s in incident.all(StopSeen) if s.kind in OUTSIDE]
+    outside = (s for s in incident.all(StopSeen) if s.kind in OUTSIDE)
+    return [s for s in outside if not _of_an_earlier_run(incident, s)]
+
+
+def _of_an_earlier_run(incident: Incident, stop: StopSeen) -> bool:
+    """A shell's `Terminated` before everything else, although the job then went on and failed.
+
+    Time-outs after it may be those of orphans, so they speak for the stop.
+    """
+    if stop.kind is not StopKind.TERMINATED or incident.timeouts:
+        return False
+    if any(is_before(e, stop) for e in incident.events):
+        return False
+    return any(is_before(stop, s) for s in _trouble(incident))
 
 
 def stop_before(incident: Incident, fact: Placed) -> StopSeen | None:
@@ -159,7 +172,11 @@ def communication_trouble_before(incident: Incident, fact: Placed) -> Placed | N
 
 def trouble_before(incident: Incident, fact: Placed) -> Placed | None:
     """Anything that shows the job failing or stuck before `fact`."""
-    signs: list[Placed] = [
+    return next((s for s in _trouble(incident) if is_before(s, fact)), None)
+
+
+def _trouble(incident: Incident) -> list[Placed]:
+    return [
         *incident.timeouts,
         *incident.all(WatchdogStuck),
         *incident.all(GlooFault),
@@ -168,7 +185,6 @@ def trouble_before(incident: Incident, fact: Placed) -> Placed | None:
         *(e for e in incident.all(StoreFault) if e.problem not in _NORMAL_AT_START),
         *(f for f in incident.failures if f.own and f.manner in DECISIVE),
     ]
-    return next((s for s in signs if is_before(s, fact)), None)
 
 
 def works_after(incident: Incident, fact: Placed) -> bool:

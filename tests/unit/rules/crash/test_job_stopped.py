@@ -121,6 +121,11 @@ def test_a_closed_session_needs_no_sign_of_work() -> None:
     assert only(stopped(StopKind.HANGUP, line=9)).strength is Strength.PROVES
 
 
+def test_a_shell_s_word_before_everything_ends_an_earlier_run() -> None:
+    late = store(StoreProblem.CLIENTS_MISSING, joined=3, expected=4, line=9)
+    assert findings(stopped(StopKind.TERMINATED, line=1), late) == []
+
+
 def test_sigterm_from_the_launcher_is_no_stop() -> None:
     assert findings(closing(7, line=1), stopped(StopKind.TERMINATED, line=2)) == []
 
