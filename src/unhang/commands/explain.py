@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from functools import partial
 
 import click
 
 from unhang.commands.output import with_style, write_result
+
+_MOST = 1 << 20
+"""Characters that are read of standard input: more is a log, and for `diagnose`."""
 
 
 @click.command(name="explain", context_settings={"ignore_unknown_options": True})
@@ -32,7 +34,9 @@ def command(
     from unhang.api import explain
     from unhang.reporters.manual import render_explanation
 
-    text = sys.stdin.read() if words == ("-",) else " ".join(words)
+    text = " ".join(words)
+    if words == ("-",):
+        text = click.get_text_stream("stdin", errors="replace").read(_MOST)
     write_result(
         partial(render_explanation, explain(text), form),
         lang=lang,

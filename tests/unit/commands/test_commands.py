@@ -262,6 +262,14 @@ def test_an_old_locale_gets_what_it_can_show() -> None:
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+def test_lines_of_a_log_come_from_standard_input_whatever_their_bytes() -> None:
+    line = b"\xff [Rank 3] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=8,"
+    line += b" OpType=ALLREDUCE, Timeout(ms)=600000) ran for 600020 milliseconds before timing out."
+    done = subprocess.run([*UNHANG, "explain", "-"], input=line, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"ALLREDUCE" in done.stdout
+
+
 def test_ctrl_c_while_reading_leaves_no_traceback() -> None:
     program = (
         "import sys; from unhang.commands import run; print('ready', flush=True);"
