@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from functools import partial
 
 import click
@@ -9,7 +10,7 @@ import click
 from unhang.commands.output import with_style, write_result
 
 _MOST = 1 << 20
-"""Characters that are read of standard input: more is a log, and for `diagnose`."""
+"""Bytes that are read of standard input: more is a log, and for `diagnose`."""
 
 
 @click.command(name="explain", context_settings={"ignore_unknown_options": True})
@@ -36,7 +37,7 @@ def command(
 
     text = " ".join(words)
     if words == ("-",):
-        text = click.get_text_stream("stdin", errors="replace").read(_MOST)
+        text = sys.stdin.buffer.read(_MOST).decode("utf-8", errors="replace")
     write_result(
         partial(render_explanation, explain(text), form),
         lang=lang,
