@@ -74,7 +74,11 @@ def test_a_rule_is_in_the_folder_of_its_family(rule: Rule) -> None:
     family = module_of(rule).__name__.split(".")[-2]
     assert re.fullmatch(rf"{FAMILIES[family]}\d{{3}}", rule.code)
     assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)+", rule.name)
-    assert rule.needs
+
+
+@every_rule
+def test_a_rule_says_without_what_it_cannot_run(rule: Rule) -> None:
+    assert len(rule.needs) > 0
 
 
 @every_rule
@@ -92,7 +96,7 @@ def test_a_rule_is_small_and_has_a_test(rule: Rule) -> None:
     file = Path(inspect.getfile(rule.check))
     assert len(file.read_text(encoding="utf-8").splitlines()) <= 150
     tests = (REPOSITORY / "tests" / "unit" / "rules").rglob("test_*.py")
-    assert any(rule.code in t.read_text(encoding="utf-8") or file.stem in t.stem for t in tests)
+    assert any(re.search(rf"{rule.code}|{file.stem}", t.read_text(encoding="utf-8")) for t in tests)
 
 
 def test_locating_rules_name_no_cause() -> None:
