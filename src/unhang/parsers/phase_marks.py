@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from unhang.model.events import Event, PhaseMark
 from unhang.model.ids import Rank
@@ -36,6 +36,14 @@ _BAR = re.compile(r".{0,120}?\d{1,3}%\s?\|")
 _LINE_LIMIT = 4000
 
 
+class _Found(NamedTuple):
+    """A mark at its place in a line."""
+
+    start: int
+    end: int
+    mark: LogMark
+
+
 class PhaseMarkParser(LineParser):
     """Parser of phase marks."""
 
@@ -48,51 +56,53 @@ class PhaseMarkParser(LineParser):
         if _SOURCE.search(text) is not None:
             return
         said: set[tuple[Phase, Edge]] = set()
-        for start, mark in _marks(text):
+        for hit in _marks(text):
+            mark, start = hit.mark, hit.start
             if mark.phase is None or mark.edge is None or _BAR.match(text, start) is not None:
                 continue
             if (mark.phase, mark.edge) in said:
                 continue
             said.add((mark.phase, mark.edge))
-            detail = text[start - _first_letter(text, start) :]
             ranked = _RANK.search(text[max(0, start - 40) : start + _DETAIL_LIMIT])
             rank = mark.rank if ranked is None else int(ranked[1])
             yield PhaseMark(
                 **place(line),
                 phase=mark.phase,
                 edge=mark.edge,
-                detail=" ".join(detail.split())[:_DETAIL_LIMIT],
+                detail=" ".join(text[start:].split())[:_DETAIL_LIMIT],
                 framework=mark.framework,
                 rank=None if rank is None else Rank(rank),
             )
 
 
-def _marks(text: str) -> list[tuple[int, LogMark]]:
-    """The marks of a line and their places; of overlapping ones the longest or the heaviest."""
-    found = [
-        (text.index(mark.needle), mark)
-        for mark in log_marks()
-        if mark.needle in text and (mark.pattern is None or mark.pattern.search(text))
-    ]
+def _marks(text: str) -> list[_Found]:
+    """The marks of a line in order; of overlapping ones the longest or the heaviest."""
+    found = [hit for mark in log_marks() if (hit := _find(text, mark)) is not None]
     found = [hit for hit in found if not any(_holds(other, hit) for other in found)]
-    kept: list[tuple[int, LogMark]] = []
-    for start, mark in sorted(found, key=lambda hit: hit[1].weight, reverse=True):
-        end = start + len(mark.needle)
-        if all(end <= s or s + len(m.needle) <= start for s, m in kept):
-            kept.append((start, mark))
-    return sorted(kept, key=lambda hit: hit[0])
+    kept: list[_Found] = []
+    for hit in sorted(found, key=lambda hit: hit.mark.weight, reverse=True):
+        if all(hit.end <= other.start or other.end <= hit.start for other in kept):
+            kept.append(hit)
+    return sorted(kept, key=lambda hit: hit.start)
 
 
-def _holds(outer: tuple[int, LogMark], inner: tuple[int, LogMark]) -> bool:
+def _find(text: str, mark: LogMark) -> _Found | None:
+    start = text.find(mark.needle)
+    if start < 0:
+        return None
+    if mark.pattern is not None:
+        match = mark.pattern.search(text)
+        return None if match is None else _Found(match.start(), match.end(), mark)
+    # needles of generic texts lack their first letter
+    lacks = start > 0 and text[start].islower() and text[start - 1].isalpha()
+    return _Found(start - lacks, start + len(mark.needle), mark)
+
+
+def _holds(outer: _Found, inner: _Found) -> bool:
     """Whether one mark's text holds the other's, which then says nothing of its own."""
     return (
-        inner[1].phase is not None
-        and len(outer[1].needle) > len(inner[1].needle)
-        and outer[0] <= inner[0]
-        and inner[0] + len(inner[1].needle) <= outer[0] + len(outer[1].needle)
+        inner.mark.phase is not None
+        and outer.start <= inner.start
+        and inner.end <= outer.end
+        and outer.end - outer.start > inner.end - inner.start
     )
-
-
-def _first_letter(text: str, start: int) -> int:
-    """1 where the letter in front belongs to the same word, else 0."""
-    return int(start > 0 and text[start].islower() and text[start - 1].isalpha())

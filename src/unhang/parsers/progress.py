@@ -137,6 +137,7 @@ def _progress(
 ) -> Progress:
     """One state; the percentage serves where the counts are lost."""
     label = _label(before)
+    shown = label if len(label) <= _LABEL_LIMIT else label[: _LABEL_LIMIT - 1] + "…"
     found = match.groupdict()
     done, total = found.get("done"), found.get("total")
     if done is None:
@@ -148,7 +149,7 @@ def _progress(
     ranked = _RANK.search(before[-_LABEL_LIMIT:])
     return Progress(
         **place(line),
-        label=label,
+        label=shown,
         done=_number(done) or 0,
         total=_number(total),
         elapsed_s=_seconds(found.get("elapsed")),
@@ -164,7 +165,7 @@ def _label(before: str) -> str:
     if "━" not in text and not text.endswith(":") and not _RICH_LABEL.search(text):
         return ""
     text = text.rstrip(": ").rpartition("] ")[2].rpartition("\r")[2]
-    return " ".join(text.split())[-_LABEL_LIMIT:]
+    return " ".join(text.split())[-2 * _LABEL_LIMIT :]
 
 
 _RICH_LABEL = re.compile(r"(?:Epoch \d+(?:/\d+)?|Validation|Testing|Predicting|Sanity Checking)$")

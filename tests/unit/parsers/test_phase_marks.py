@@ -50,6 +50,22 @@ def marks(text: str) -> list[tuple[Phase, Edge]]:
         ("running validation", Phase.EVAL, Edge.BEGIN),
         ("Saved checkpoint to a.pt", Phase.SAVE, Edge.END),
         ("Finished saving checkpoint", Phase.SAVE, Edge.END),
+        ("Finished saving unsharded checkpoint", Phase.SAVE, Edge.END),
+        ("Saving unsharded checkpoint to /ckpt/step50...", Phase.SAVE, Edge.BEGIN),
+        ("saving the final EMA weights", Phase.SAVE, Edge.BEGIN),
+        ("Uploading /ckpt/step50 to s3://bucket/run", Phase.SAVE, Edge.BEGIN),
+        ("Global Checkpoint Save : Rank: 0 : Start time: 17.1s", Phase.SAVE, Edge.BEGIN),
+        (
+            "Global Checkpoint Save : Rank: 0 : Start time: 17.1s : Save duration: 9.2s",
+            Phase.SAVE,
+            Edge.END,
+        ),
+        ("Evaluating on the test split", Phase.EVAL, Edge.BEGIN),
+        ("Loading optimizer state from /nfs/a.pt", Phase.LOAD, Edge.BEGIN),
+        ("Tokenizing the training corpus", Phase.DATA, Edge.BEGIN),
+        ("Copying the dataset to local disk", Phase.DATA, Edge.BEGIN),
+        ("Downloading and extracting data", Phase.DATA, Edge.BEGIN),
+        ("Generating samples for the report", Phase.GENERATE, Edge.BEGIN),
     ],
 )
 def test_a_mark(text: str, phase: Phase, edge: Edge) -> None:
@@ -69,6 +85,10 @@ def test_a_mark(text: str, phase: Phase, edge: Edge) -> None:
         "Will skip the first 0 epochs then the first 0 batches in the first epoch.",
         "train total loss: 3.1",
         "Successfully loaded libcuda.so",
+        "Saving model config to out/config.json",
+        "Creating data loader with 4 workers",
+        "Processing group 3",
+        "leaving 3 models behind us",
     ],
 )
 def test_texts_that_only_look_like_marks(text: str) -> None:
@@ -103,4 +123,4 @@ def test_the_detail_begins_with_the_whole_word() -> None:
 
 
 def test_needles_are_long_enough_to_be_rare() -> None:
-    assert all(len(mark.needle) >= 7 for mark in log_marks())
+    assert all(len(mark.needle) >= 6 for mark in log_marks())

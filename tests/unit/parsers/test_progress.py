@@ -144,6 +144,14 @@ def test_text_glued_in_front_is_no_label() -> None:
     assert event.phase is None
 
 
+def test_a_long_label_tells_its_phase_and_is_shortened() -> None:
+    label = "train: Scanning /mnt/set/labels/train... 88000 images, 124 backgrounds, 0 corrupt"
+    event = only(Progress, feed(ProgressParser, f"{label}: 16%|█▌  | 88/174 [08:10<08:00, 3it/s]"))
+    assert event.phase is Phase.DATA
+    assert event.label.startswith("train: Scanning")
+    assert len(event.label) == 80
+
+
 def test_a_message_behind_a_bar_is_left_alone() -> None:
     text = "Map:  10%|█  | 1/10 [00:01<00:09, 1s/it][Rank 3] Watchdog caught collective"
     event = only(Progress, feed(ProgressParser, text))

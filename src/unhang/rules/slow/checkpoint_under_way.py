@@ -13,7 +13,8 @@ gathering, serialising and writing last longer than the timeout, it ends the job
 When the save ended, or training went on after it. It is only a hint when a process failed first,
 when ranks issued different calls, when the rank that saves waits in the collective itself, when the
 others wait in a collective of the model without any time to measure the save by, and when the mark
-is far older than the timeout, or far younger than the wait.
+is far older than the timeout, or far younger than the wait. A mark alone cannot tell a slow save
+from a stuck one: only a bar, or signs of life after the time-out, prove that it worked.
 
 ## How to confirm
 Compare the time stamps of the begin mark and of the time-out. Watch the file grow; measure the

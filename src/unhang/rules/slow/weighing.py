@@ -110,11 +110,15 @@ def weigh(incident: Incident, work: Work, wait: Wait) -> tuple[Strength, Message
 
 
 def _weigh_measured(work: Work, wait: Wait) -> Strength:
-    """The work lasted as long as the wait: a bar proves that it went on all the time."""
+    """The work lasted as long as the wait.
+
+    A bar that advanced all the time proves work. A mark cannot tell slow from stuck, unless the
+    rank gives signs of life after the alarm, or the others say that it is the one they wait for.
+    """
     if work.bar is not None and work.bar.elapsed_s is not None:
         return Strength.PROVES
-    nobody_works = wait.kind in (WaitKind.BARRIER, WaitKind.SETUP)
-    return Strength.PROVES if nobody_works and _is_specific(work) else Strength.SUPPORTS
+    named = work.phase.rank is not None and wait.awaited == {work.phase.rank}
+    return Strength.PROVES if work.went_on or named else Strength.SUPPORTS
 
 
 def _weigh_unmeasured(work: Work, wait: Wait) -> tuple[Strength, Message | None]:

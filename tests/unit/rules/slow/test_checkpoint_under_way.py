@@ -12,10 +12,19 @@ def test_a_save_that_began_and_did_not_end_before_a_barrier() -> None:
     assert strength(RULE, *events) is Strength.SUPPORTS
 
 
-def test_times_that_fit_prove_it() -> None:
+def test_times_that_fit_cannot_tell_slow_from_stuck() -> None:
     events = (
         begun(Phase.SAVE, framework="torchtune", when=0),
         timeout(4, numel=1, line=2, when=640),
+    )
+    assert strength(RULE, *events) is Strength.SUPPORTS
+
+
+def test_a_save_that_ends_after_the_alarm_was_slow() -> None:
+    events = (
+        begun(Phase.SAVE, when=0),
+        timeout(4, numel=1, line=2, when=640),
+        begun(Phase.SAVE, edge=Edge.END, line=3, when=700),
     )
     assert strength(RULE, *events) is Strength.PROVES
 

@@ -189,10 +189,10 @@ def test_a_mark_far_older_than_the_timeout_is_stale() -> None:
 
 def test_times_measure_a_mark() -> None:
     events = (
-        begun(Phase.DATA, framework="megatron", when=0),
+        begun(Phase.DATA, when=0),
         timeout(2, seq=3, numel=1, line=2, when=620),
     )
-    assert strength(RULE, *events) is Strength.PROVES
+    assert strength(RULE, *events) is Strength.SUPPORTS
 
 
 def test_an_end_mark_closes_it() -> None:
