@@ -196,9 +196,16 @@ def _merge(told: Sequence[Event], run: Run) -> Failure | None:
         at=timeline.time_of(telling),
         events=(telling, *(e for e in told if e is not telling)),
         order=0,
-        signal=None if last is None else last.signal,
+        signal=_signal_of_kernel_log(telling) if last is None else last.signal,
         exit_code=None if last is None else last.exit_code,
     )
+
+
+def _signal_of_kernel_log(event: Event) -> int | None:
+    """The signal that follows a fault which the kernel logged."""
+    if not isinstance(event, KernelEvent) or event.problem is not KernelProblem.SEGFAULT:
+        return None
+    return signal.SIGFPE if "divide" in event.detail else signal.SIGSEGV
 
 
 _TELLING_ORDER = (

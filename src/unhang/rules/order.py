@@ -18,13 +18,13 @@ from unhang.model.events import (
     NcclFailure,
     ProcessEnded,
     Progress,
-    PythonException,
     StopKind,
     StopSeen,
     StoreFault,
     StoreProblem,
     WatchdogStuck,
 )
+from unhang.model.events.base import Seen
 from unhang.model.incident import Failure, Incident, Manner
 from unhang.model.provenance import Provenance
 from unhang.model.time import Instant
@@ -197,7 +197,7 @@ def works_after(incident: Incident, fact: Placed) -> bool:
     return any(is_before(fact, s) is not False for s in signs)
 
 
-def survived(incident: Incident, exception: PythonException) -> bool:
+def survived(incident: Incident, exception: Seen) -> bool:
     """Whether work of the same printer went on after an exception: then it ended nothing.
 
     One bar after it may be text that was still in a buffer; several states of work are not. Where

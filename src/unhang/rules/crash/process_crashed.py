@@ -1,8 +1,9 @@
 """A process ended by a signal of its own making: segmentation fault, abort, bad instruction.
 
 ## What it finds
-An exit by SIGSEGV, SIGBUS, SIGFPE, SIGILL or SIGABRT, as the launcher, the scheduler, the shell or
-the process's own last words tell it, without a watchdog that ended the process on purpose.
+An exit by SIGSEGV, SIGBUS, SIGFPE, SIGILL or SIGABRT, as the launcher, the scheduler, the shell,
+the kernel log or the process's own last words tell it, without a watchdog that ended the process on
+purpose.
 
 ## Why it hangs
 A crashed rank prints no Python traceback and never issues the next collective; the others wait.
@@ -106,6 +107,6 @@ RULE = Rule(
     cause=Cause.RANK_CRASH,
     since="0.1.0",
     status=Status.STABLE,
-    needs=frozenset({Fact.EXITS}),
+    needs=frozenset({Fact.EXITS, Fact.KERNEL_LOG}),
     check=check,
 )

@@ -34,7 +34,7 @@ from unhang.model.causes import Cause
 from unhang.model.events import KernelEvent, KernelProblem
 from unhang.model.finding import Finding, Strength
 from unhang.model.ids import NO_RANKS, Ranks
-from unhang.model.incident import Incident
+from unhang.model.incident import Incident, Manner
 from unhang.model.provenance import Message
 from unhang.model.rule import Fact, Rule, Status
 from unhang.rules import order, witnesses
@@ -42,28 +42,22 @@ from unhang.rules.device import xids
 from unhang.rules.device.echoes import ECHOES_OF_A_LOST_GPU, ECHOES_OF_FAILED_HARDWARE
 
 _LONG_BEFORE_S = 7_200.0
+_ORDER = (Strength.HINTS, Strength.SUPPORTS, Strength.PROVES)
 _OTHER_FAULTS = frozenset({KernelProblem.PCIE_ERROR, KernelProblem.THERMAL})
 
 
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the hardware, else one for the program's kernels."""
     log = incident.all(KernelEvent)
-    hardware = [k for k in log if _number(k) in xids.HARDWARE or _is_fatal_switch(k)]
+    hardware = [k for k in log if xids.number(k) in xids.HARDWARE or _is_fatal_switch(k)]
     others = [k for k in log if k.problem in _OTHER_FAULTS]
-    program = [k for k in log if _number(k) in xids.PROGRAM]
+    program = [k for k in log if xids.number(k) in xids.PROGRAM]
     if hardware:
         yield _finding(incident, hardware, Cause.GPU_HARDWARE, Strength.PROVES)
     elif program:
         yield _finding(incident, program, Cause.GPU_KERNEL_FAULT, Strength.SUPPORTS)
     elif others:
         yield _finding(incident, others, Cause.GPU_HARDWARE, Strength.HINTS)
-
-
-def _number(event: KernelEvent) -> int | None:
-    """The Xid that counts: behind a clean-up the one before it."""
-    if event.problem is not KernelProblem.XID:
-        return None
-    return event.previous_xid if event.previous_xid is not None else event.xid
 
 
 def _is_fatal_switch(event: KernelEvent) -> bool:
@@ -76,6 +70,9 @@ def _finding(
     ordered = witnesses.in_order(found)
     first = ordered[0]
     against = _against(incident, ordered)
+    if against is None and _is_undated(incident, ordered):
+        # Another process failed by itself, and no clock tells whether that was before.
+        sure = min(sure, Strength.SUPPORTS, key=_ORDER.index)
     hardware = cause is Cause.GPU_HARDWARE
     return Finding(
         rule=RULE.code,
@@ -86,7 +83,7 @@ def _finding(
             values={
                 "device": first.device or "?",
                 "hosts": witnesses.hosts(found) or "this host",
-                "what": _meaning(first),
+                "what": xids.meaning(first),
             },
         ),
         why=Message(key="DEV001.why" if hardware else "DEV001.why_program"),
@@ -102,7 +99,7 @@ def _finding(
 def _against(incident: Incident, found: Sequence[KernelEvent]) -> Message | None:
     """A killed peer breaks links; an old Xid belongs to another job."""
     first = found[0]
-    if _number(first) in xids.LINKS and witnesses.lost_rank(incident, found) is not None:
+    if xids.number(first) in xids.LINKS and witnesses.lost_rank(incident, found) is not None:
         return witnesses.rival(incident, found)
     signs: list[order.Placed] = [*incident.timeouts, *incident.failures]
     failed = order.earliest(s for s in signs if s.source != first.source)
@@ -112,18 +109,16 @@ def _against(incident: Incident, found: Sequence[KernelEvent]) -> Message | None
     return None
 
 
+def _is_undated(incident: Incident, found: Sequence[KernelEvent]) -> bool:
+    """Whether a failure of the program stands beside it, in no order that clocks tell."""
+    gone = witnesses.lost_rank(incident, found, kin=frozenset({Manner.DEVICE, Manner.GPU_OOM}))
+    return gone is not None and order.gap_s(gone, found[0]) is None
+
+
 def _limit_s(incident: Incident) -> float:
     """How long the job may have waited after the fault before it said so."""
     limits = [t.timeout_ms for t in incident.timeouts if t.timeout_ms is not None]
     return max(limits, default=0) / 1_000
-
-
-def _meaning(event: KernelEvent) -> str:
-    number = _number(event)
-    if number is None:
-        return f"{event.problem.value}: {event.detail}"[:160]
-    known = xids.HARDWARE.get(number) or xids.PROGRAM.get(number)
-    return f"Xid {number}" if known is None else f"Xid {number}, {known}"
 
 
 def _owners(incident: Incident, found: Sequence[KernelEvent]) -> Ranks:

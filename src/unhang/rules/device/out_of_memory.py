@@ -31,69 +31,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from unhang.model.causes import Cause
-from unhang.model.events import (
-    DeviceFault,
-    DeviceProblem,
-    ExceptionKind,
-    NcclFailure,
-    NcclReason,
-    PythonException,
-)
+from unhang.model.events import DeviceFault
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident, Manner
 from unhang.model.provenance import Message
 from unhang.model.rule import Fact, Rule, Status
-from unhang.rules import order, witnesses
+from unhang.rules import witnesses
+from unhang.rules.device.allocations import Allocation, find_allocations
 from unhang.rules.device.echoes import ECHOES_OF_A_LOST_GPU
 
-_ABSURD_BYTES = 1 << 46
-"""64 TiB: no GPU and no tensor is that large."""
 _KIN = frozenset({Manner.GPU_OOM})
-_Told = DeviceFault | NcclFailure | PythonException
 
 
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for all allocations that failed."""
-    faults: list[_Told] = [d for d in incident.all(DeviceFault) if _is_ours(incident, d)]
-    faults = witnesses.in_order(faults) or _raised(incident)
-    found = [*faults, *witnesses.nccl(incident, NcclReason.CUDA_OOM)]
+    found = find_allocations(incident)
     if found:
         yield _finding(incident, found)
 
 
-def _raised(incident: Incident) -> list[_Told]:
-    """Tracebacks whose last line tells no more; where it does, the fault says it."""
-    if any(d.problem is DeviceProblem.OUT_OF_MEMORY for d in incident.all(DeviceFault)):
-        return []
-    return [e for e in incident.all(PythonException) if _is_fatal(incident, e)]
-
-
-def _is_ours(incident: Incident, fault: DeviceFault) -> bool:
-    """A failed allocation of a sane size that nobody caught."""
-    if fault.problem is not DeviceProblem.OUT_OF_MEMORY or fault.warning:
-        return False
-    if fault.asked_bytes is not None and fault.asked_bytes >= _ABSURD_BYTES:
-        return False
-    caught = [e for e in incident.all(PythonException) if e.kind is ExceptionKind.GPU_OOM]
-    beside = [e for e in caught if _is_same(e, fault)]
-    return not beside or any(_is_fatal(incident, e) for e in beside)
-
-
-def _is_same(exception: PythonException, fault: DeviceFault) -> bool:
-    """Whether a traceback ends in the line of the fault."""
-    one, other = exception.source, fault.source
-    if one.artifact != other.artifact or one.line is None or other.line is None:
-        return False
-    return exception.origin == fault.origin and abs(one.line - other.line) <= 60
-
-
-def _is_fatal(incident: Incident, event: PythonException) -> bool:
-    if event.kind is not ExceptionKind.GPU_OOM or event.handled:
-        return False
-    return not order.survived(incident, event)
-
-
-def _finding(incident: Incident, found: Sequence[_Told]) -> Finding:
+def _finding(incident: Incident, found: Sequence[Allocation]) -> Finding:
     first = found[0]
     against = witnesses.rival(incident, found, kin=_KIN)
     culprits = witnesses.minority(incident, found)

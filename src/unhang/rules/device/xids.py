@@ -6,6 +6,8 @@ modules. A number that is not listed decides nothing.
 
 from __future__ import annotations
 
+from unhang.model.events import KernelEvent, KernelProblem
+
 HARDWARE: dict[int, str] = {
     48: "double-bit ECC error",
     54: "auxiliary power is not connected",
@@ -51,5 +53,18 @@ PROGRAM: dict[int, str] = {
 LINKS = frozenset({74, 121, 136, 137, 144, 145, 146, 147, 148, 149, 150, 155})
 """Errors of a link also appear when the process on its other side is killed."""
 
-CLEAN_UP = 45
-"""Channels of a process are torn down: the line may name the Xid before it."""
+
+def number(event: KernelEvent) -> int | None:
+    """The Xid that counts: behind a clean-up (45) the one that it names."""
+    if event.problem is not KernelProblem.XID:
+        return None
+    return event.xid if event.previous_xid is None else event.previous_xid
+
+
+def meaning(event: KernelEvent) -> str:
+    """What a line of the kernel log reports, for a sentence."""
+    code = number(event)
+    if code is None:
+        return f"{event.problem.value}: {event.detail}"[:160]
+    known = HARDWARE.get(code) or PROGRAM.get(code)
+    return f"Xid {code}" if known is None else f"Xid {code}, {known}"

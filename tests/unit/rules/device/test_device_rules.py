@@ -68,6 +68,12 @@ class TestKernelXid:
         (finding,) = judge_text(KERNEL_XID, timed_out(0), **{"dmesg.txt": kernel})
         assert finding.strength is Strength.HINTS
 
+    def test_beside_a_programs_own_failure_an_undated_xid_weighs_less(self) -> None:
+        kernel = "[523602.98] NVRM: Xid (PCI:0000:9b:00): 79, GPU has fallen off the bus."
+        lines = raised(3, "ValueError: bad batch")
+        (finding,) = judge_text(KERNEL_XID, *lines, **{"dmesg.txt": kernel})
+        assert finding.strength is Strength.SUPPORTS
+
     def test_a_switch_that_reports_no_fatal_error_is_quiet(self) -> None:
         line = "nvidia-nvswitch3: SXid (PCI:0000:c4:00.0): {code}, {what}, Link 28"
         assert judge_text(KERNEL_XID, line.format(code=20034, what="Fatal")) != []
@@ -185,6 +191,20 @@ class TestOutOfMemory:
         ]
         (finding,) = judge_text(OUT_OF_MEMORY, *lines)
         assert finding.strength is Strength.PROVES
+
+    def test_a_job_that_went_on(self) -> None:
+        line = f"[rank3]: {OOM.format(other='474.00 MiB', own='75.20 GiB')}"
+        bars = [
+            f"[rank3]: Epoch 1: {n}%|##  | {n}/100 [0{n}:00<09:00,  1.00it/s]" for n in range(4, 8)
+        ]
+        assert judge_text(OUT_OF_MEMORY, line, *bars) == []
+
+    def test_pinned_host_memory_fails_with_the_same_words(self) -> None:
+        lines = [
+            warn("Cuda failure 2 'out of memory'"),
+            warn("Failed to CUDA host alloc 8 bytes"),
+        ]
+        assert judge_text(OUT_OF_MEMORY, *lines) == []
 
     def test_host_memory_is_another_thing(self) -> None:
         lines = [*raised(0, "MemoryError"), "Out of memory: Killed process 4711 (python3)"]
