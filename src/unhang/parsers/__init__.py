@@ -9,6 +9,7 @@ from unhang.parsers.device_guess import DeviceGuessParser
 from unhang.parsers.dumps import DumpsParser
 from unhang.parsers.elastic import ElasticParser
 from unhang.parsers.endings import EndingsParser
+from unhang.parsers.error_file import ErrorFileParser
 from unhang.parsers.fatal_signals import FatalSignalsParser
 from unhang.parsers.frameworks import FrameworkParser
 from unhang.parsers.gloo import GlooParser
@@ -45,6 +46,7 @@ PARSERS: tuple[type[Parser], ...] = (
     DumpsParser,
     ElasticParser,
     EndingsParser,
+    ErrorFileParser,
     FatalSignalsParser,
     FrameworkParser,
     GlooParser,

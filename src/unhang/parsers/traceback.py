@@ -128,6 +128,8 @@ class TracebackParser:
     def _step(self, stream: _Stream, line: Line) -> Iterator[Event]:
         text = line.text
         header = text_of.HEADER.match(text) if "Traceback" in text else None
+        if header is not None and header["before"].endswith('"'):
+            return  # an escaped string of torchelastic's error file
         if header is not None:
             yield from self._begin(stream, line, header["before"], header["original"] is not None)
             return

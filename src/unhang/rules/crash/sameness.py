@@ -23,9 +23,11 @@ def special_ranks(incident: Incident, same: Sequence[Failure], count: int) -> Ra
     ranks = frozenset(r for r in ranks_of(same) if r >= Rank(0))
     waiting = frozenset(r for c in incident.calls for r in c.joined)
     size = incident.world.size or len(ranks | waiting | frozenset(incident.roster))
-    if count > 1 and (len(ranks) < count or 2 * count > size):
+    nameless = count - len(ranks)
+    if nameless > len(ranks):
         return NO_RANKS
-    return ranks
+    # At most one nameless failure for each rank: its own second print, by a logger or a parent.
+    return NO_RANKS if len(ranks) > 1 and 2 * len(ranks) > size else ranks
 
 
 def count_nameless(failure: Failure, exception: PythonException) -> int:

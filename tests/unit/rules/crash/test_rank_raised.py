@@ -55,6 +55,11 @@ def test_tracebacks_that_name_nobody_accuse_nobody() -> None:
     assert finding.culprits == frozenset()
 
 
+def test_a_second_print_without_a_name_is_the_same_failure() -> None:
+    finding = only(raised(3, "KeyError", line=9), raised(None, "KeyError", line=1))
+    assert finding.culprits == {3}
+
+
 def test_one_exit_code_does_not_own_the_tracebacks_of_all() -> None:
     finding = only(
         *(raised(None, "KeyError", line=n) for n in (1, 5, 9, 13)),
