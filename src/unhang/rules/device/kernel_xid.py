@@ -34,14 +34,13 @@ from unhang.model.causes import Cause
 from unhang.model.events import KernelEvent, KernelProblem
 from unhang.model.finding import Finding, Strength
 from unhang.model.ids import NO_RANKS, Ranks
-from unhang.model.incident import Incident, Manner
+from unhang.model.incident import Incident
 from unhang.model.provenance import Message
 from unhang.model.rule import Fact, Rule, Status
-from unhang.rules import order, witnesses
-from unhang.rules.device import xids
+from unhang.rules import witnesses
+from unhang.rules.device import dating, xids
 from unhang.rules.device.echoes import ECHOES_OF_A_LOST_GPU, ECHOES_OF_FAILED_HARDWARE
 
-_LONG_BEFORE_S = 7_200.0
 _ORDER = (Strength.HINTS, Strength.SUPPORTS, Strength.PROVES)
 _OTHER_FAULTS = frozenset({KernelProblem.PCIE_ERROR, KernelProblem.THERMAL})
 
@@ -70,7 +69,7 @@ def _finding(
     ordered = witnesses.in_order(found)
     first = ordered[0]
     against = _against(incident, ordered)
-    if against is None and _is_undated(incident, ordered):
+    if against is None and dating.is_undated(incident, ordered):
         # Another process failed by itself, and no clock tells whether that was before.
         sure = min(sure, Strength.SUPPORTS, key=_ORDER.index)
     hardware = cause is Cause.GPU_HARDWARE
@@ -101,24 +100,8 @@ def _against(incident: Incident, found: Sequence[KernelEvent]) -> Message | None
     first = found[0]
     if xids.number(first) in xids.LINKS and witnesses.lost_rank(incident, found) is not None:
         return witnesses.rival(incident, found)
-    signs: list[order.Placed] = [*incident.timeouts, *incident.failures]
-    failed = order.earliest(s for s in signs if s.source != first.source)
-    gap = None if failed is None else order.gap_s(failed, first)
-    if gap is not None and gap > _LONG_BEFORE_S + _limit_s(incident):
-        return Message(key="DEV001.against_old", values={"before": gap})
-    return None
-
-
-def _is_undated(incident: Incident, found: Sequence[KernelEvent]) -> bool:
-    """Whether a failure of the program stands beside it, in no order that clocks tell."""
-    gone = witnesses.lost_rank(incident, found, kin=frozenset({Manner.DEVICE, Manner.GPU_OOM}))
-    return gone is not None and order.gap_s(gone, found[0]) is None
-
-
-def _limit_s(incident: Incident) -> float:
-    """How long the job may have waited after the fault before it said so."""
-    limits = [t.timeout_ms for t in incident.timeouts if t.timeout_ms is not None]
-    return max(limits, default=0) / 1_000
+    gap = dating.seconds_before_failure(incident, first)
+    return None if gap is None else Message(key="DEV001.against_old", values={"before": gap})
 
 
 def _owners(incident: Incident, found: Sequence[KernelEvent]) -> Ranks:
