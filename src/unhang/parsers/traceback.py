@@ -49,6 +49,7 @@ class _Open:
     prefix: str = ""
     thread: str | None = None
     process: str | None = None
+    worker: str | None = None
     handled: bool = False
     origin: Origin | None = None
 
@@ -59,6 +60,7 @@ class _Context:
 
     thread: str | None = None
     process: str | None = None
+    worker: str | None = None
     handled: bool = False
     origin: Origin | None = None
 
@@ -153,7 +155,7 @@ class TracebackParser:
         if original and waits is not None and text_of.WRAPPED.search(waits.message):
             where = text_of.WRAPPED.search(waits.message)
             stream.pending = None
-            stream.context.process = where["where"] if where is not None else None
+            stream.context.worker = where["where"] if where is not None else None
         yield from _flush(stream)
         marked = line.origin.rank is not None
         if marked and stream.open:
@@ -167,6 +169,7 @@ class TracebackParser:
                 prefix="" if in_table or text_of.PROCESS.search(before) else before.rstrip(" |+"),
                 thread=context.thread,
                 process=context.process,
+                worker=context.worker,
                 handled=context.handled or text_of.is_mere_log(before) or _below_error(line),
                 origin=self._origin(line, before, in_table) or context.origin,
             )
@@ -301,12 +304,17 @@ def _exception(
         **fields,
         kind=classify_exception(name, message, frames),
         exception=name,
-        message=message[:TEXT_LIMIT],
+        message=_with_worker(message, opened.worker)[:TEXT_LIMIT],
         frames=frames,
         thread=opened.thread or _feeder_thread(frames),
         process=opened.process,
         handled=opened.handled,
     )
+
+
+def _with_worker(message: str, worker: str | None) -> str:
+    """A worker's number is the same on all ranks, so it names no process: it is only told."""
+    return message if worker is None else f"{message} (in {worker})".strip()
 
 
 def _cut(stream: _Stream) -> Iterator[Event]:
