@@ -38,6 +38,8 @@ _MEASURED = re.compile(
 )
 _RANK = re.compile(r"\brank[ =:_#]{0,2}(\d{1,6})\b", re.IGNORECASE)
 _LABEL_LIMIT = 80
+_LINE_LIMIT = 8000
+"""The last states of a bar stand at the end of a long line."""
 _SCALE = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
 _DATA_UNIT = re.compile(r"\b(?:examples|ex|ba)/s|s/(?:examples|ex|ba)\b")
 
@@ -88,15 +90,15 @@ class ProgressParser(LineParser):
 
     def feed(self, line: Line) -> Iterator[Event]:
         """Say the states of all bars on this line, or its step."""
-        states = list(_bars(line))
+        text = line.text[-_LINE_LIMIT:]
+        states = list(_bars(line, text))
         yield from states
         if not states:
-            yield from _steps(line)
+            yield from _steps(line, text)
 
 
-def _bars(line: Line) -> Iterator[Progress]:
+def _bars(line: Line, text: str) -> Iterator[Progress]:
     """All bars on a line, in order."""
-    text = line.text
     patterns = [bars.BAR, bars.ENDLESS]
     if "━" in text:
         patterns.append(bars.RICH)
@@ -116,19 +118,19 @@ def _bars(line: Line) -> Iterator[Progress]:
         yield _progress(line, cut, text[end : cut.start()])
 
 
-def _steps(line: Line) -> Iterator[Event]:
+def _steps(line: Line, text: str) -> Iterator[Event]:
     """The first step line that matches."""
     for pattern, told in bars.STEPS:
         phase = told
-        match = pattern.search(line.text)
+        match = pattern.search(text)
         if match is not None:
             start = match.start("label")
-            before = line.text[max(0, start - 20) : start]
+            before = text[max(0, start - 20) : start]
             if phase is None and _MEASURED.search(before) is not None:
                 phase = Phase.EVAL
             yield _progress(line, match, f"{before}] {match['label']}:", phase)
             return
-    if _LOGGED_LOSS.search(line.text) is not None and _MEASURED.search(line.text) is None:
+    if _LOGGED_LOSS.search(text) is not None and _MEASURED.search(text) is None:
         yield PhaseMark(**place(line), phase=Phase.TRAIN, edge=Edge.DURING, detail="loss")
 
 
