@@ -75,7 +75,7 @@ def check(incident: Incident) -> Iterator[Finding]:
         ),
         why=Message(key="NET005.why_memory" if memory else "NET005.why"),
         against=against,
-        culprit_hosts=_accused(found) | _flapped(incident),
+        culprit_hosts=_flapped(incident) or _accused(found),
         explains=ECHOES_OF_A_BROKEN_LINK | {Cause.NET_INTERFACE},
         at=first.at,
         evidence=witnesses.evidence(found),
