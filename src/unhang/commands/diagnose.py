@@ -36,8 +36,8 @@ def command(
 ) -> int:
     """Name the guilty ranks and the root cause of a failed job.
 
-    PATH is a log, a folder of logs, a glob, an archive, or - for standard input. Give everything
-    that is left of the job: the more ranks, the surer the verdict.
+    PATH is a log, a folder of logs, a glob, an archive, a URL, or - for standard input. Give
+    everything that is left of the job: the more ranks, the surer the verdict.
     """
     from unhang.api import diagnose
     from unhang.model.diagnosis import Outcome
