@@ -35,6 +35,7 @@ from unhang.model.events import (
 )
 from unhang.model.ids import LocalRank
 from unhang.model.incident import Failure, Manner
+from unhang.model.time import Instant
 
 _CRASH_SIGNALS = frozenset(
     {signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT}
@@ -193,7 +194,7 @@ def _merge(told: Sequence[Event], run: Run) -> Failure | None:
         local_rank=next((lo for e in told if (lo := _local(e)) is not None), None),
         pid=next((p for e in told if (p := _pid(e)) is not None), None),
         manner=manner,
-        at=timeline.time_of(telling),
+        at=_when(telling, ended, timeline),
         events=(telling, *(e for e in told if e is not telling)),
         order=0,
         signal=_signal_of_kernel_log(telling) if last is None else last.signal,
@@ -206,6 +207,18 @@ def _signal_of_kernel_log(event: Event) -> int | None:
     if not isinstance(event, KernelEvent) or event.problem is not KernelProblem.SEGFAULT:
         return None
     return signal.SIGFPE if "divide" in event.detail else signal.SIGSEGV
+
+
+def _when(telling: Event, ended: Sequence[ProcessEnded], timeline: Timeline) -> Instant | None:
+    """When it failed: as printed, else when it left by itself, else by what stands above it.
+
+    A traceback rarely has a time, and the last line above it may be much older. A signal tells
+    when others ended it, which may be long after.
+    """
+    if telling.at is not None:
+        return telling.at
+    seen = next((e.at for e in ended if e.at is not None and e.exit_code is not None), None)
+    return timeline.time_of(telling) if seen is None else seen
 
 
 _TELLING_ORDER = (

@@ -41,6 +41,16 @@ def test_an_exception_and_its_exit_code_are_one_failure() -> None:
     assert failure.exit_code == 1
 
 
+def test_the_exit_dates_an_exception_without_a_time() -> None:
+    found = incident(raised(1, when=0, line=1), raised(2, line=2), ended(2, exit_code=1, when=90))
+    assert [f.at for f in found.failures if f.rank == 2] == [at(90)]
+
+
+def test_a_signal_by_others_does_not_date_it() -> None:
+    found = incident(raised(1, when=0, line=1), raised(2, line=2), ended(2, signal=15, when=90))
+    assert [f.at for f in found.failures if f.rank == 2] == [at(0)]
+
+
 def test_sigabrt_after_the_own_watchdog_is_a_victim() -> None:
     found = incident(timeout(0), ended(0, signal=6, line=5))
     assert [f.manner for f in found.failures] == [Manner.WATCHDOG]
