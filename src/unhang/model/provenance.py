@@ -39,6 +39,8 @@ class Origin:
         pid: process id.
         actor: class of a Ray actor.
         repeated: how many further lines the launcher dropped (`[repeated 7x across cluster]`).
+        incarnation: which start of the job, counted from 0, where the file's place tells
+            (torchrun's `attempt_1/`).
     """
 
     rank: Rank | None = None
@@ -48,6 +50,7 @@ class Origin:
     pid: int | None = None
     actor: str | None = None
     repeated: int = 0
+    incarnation: int | None = None
 
 
 NOBODY = Origin()

@@ -8,6 +8,8 @@ from typing import IO
 
 from unhang.model.provenance import NOBODY, Origin
 
+Opener = Callable[[], IO[bytes]]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Artifact:
@@ -15,15 +17,15 @@ class Artifact:
 
     Attributes:
         name: the path as the user knows it; `outer.tar.gz!inner.log` for a member.
-        open: gives a binary stream at its start, already decompressed; it raises
+        open: gives a binary stream at its start, already decompressed and in UTF-8; it raises
             `ArtifactError` when it cannot.
-        size_bytes: size where known (of the decompressed bytes), else None.
-        origin: what the path tells of who wrote it (`rank3.log`, `host-2/`, `%t` files).
-        path: the local file when it is a plain one, so that another process can open it.
+        size_bytes: bytes that will be read from disk, where known, else None.
+        origin: what the path tells of who wrote it (`rank3.log`, `host-2/`, `attempt_1/`).
+        path: the local file when it is one; then `open` can be sent to another process.
     """
 
     name: str
-    open: Callable[[], IO[bytes]]
+    open: Opener
     size_bytes: int | None = None
     origin: Origin = NOBODY
     path: str | None = None

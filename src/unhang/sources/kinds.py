@@ -1,0 +1,105 @@
+"""What a file is, told from its first bytes: text, compressed, an archive, or nothing to read."""
+
+from __future__ import annotations
+
+import enum
+from pathlib import PurePosixPath
+
+SNIFF = 4096
+"""Bytes that `kind_of` wants to see."""
+
+
+class Kind(enum.Enum):
+    """What to do with a file."""
+
+    TEXT = "text"
+    UTF16 = "UTF-16 text"
+    GZIP = "gzip"
+    BZIP2 = "bzip2"
+    XZ = "xz"
+    ZSTD = "zstd"
+    TAR = "tar"
+    ZIP = "zip"
+    BINARY = "binary"
+
+
+COMPRESSED = {
+    Kind.GZIP: (".gz", ".tgz"),
+    Kind.BZIP2: (".bz2", ".tbz"),
+    Kind.XZ: (".xz", ".txz"),
+    Kind.ZSTD: (".zst", ".tzst"),
+}
+"""Kinds that hold one stream, and the endings that they add to its name."""
+
+_MAGIC = (
+    (b"\x1f\x8b", Kind.GZIP),
+    (b"BZh", Kind.BZIP2),
+    (b"\xfd7zXZ\x00", Kind.XZ),
+    (b"\x28\xb5\x2f\xfd", Kind.ZSTD),
+    (b"PK\x03\x04", Kind.ZIP),
+    (b"PK\x05\x06", Kind.ZIP),
+    (b"\xff\xfe", Kind.UTF16),
+    (b"\xfe\xff", Kind.UTF16),
+    (b"\x7fELF", Kind.BINARY),
+    (b"%PDF-", Kind.BINARY),
+    (b"PAR1", Kind.BINARY),
+    (b"ARROW1", Kind.BINARY),
+    (b"GIF8", Kind.BINARY),
+    (b"SQLite format 3", Kind.BINARY),
+)
+_ZIPPED_DATA = frozenset(
+    {".pt", ".pth", ".npz", ".whl", ".jar", ".xlsx", ".docx", ".pptx", ".keras"}
+)
+_DATA = _ZIPPED_DATA | {
+    *(".bin", ".safetensors", ".ckpt", ".distcp", ".npy", ".so", ".o", ".a", ".pyc", ".png"),
+    *(".jpg", ".jpeg", ".gif", ".webp", ".mp4", ".wav", ".pdf", ".parquet", ".arrow", ".h5"),
+    *(".hdf5", ".onnx", ".engine", ".model", ".idx", ".tfrecord", ".exe", ".dll", ".ttf", ".woff"),
+    *(".pkl", ".pickle", ".svg", ".ico", ".db", ".sqlite", ".mmap", ".gguf", ".faiss"),
+}
+_SOURCE = frozenset(
+    {
+        *(".py", ".pyi", ".c", ".cc", ".cpp", ".cu", ".cuh", ".h", ".hpp", ".ipynb", ".md", ".rst"),
+        *(".html", ".css", ".js", ".ts", ".java", ".go", ".rs", ".tex", ".proto"),
+    }
+)
+
+
+def is_data(name: str) -> bool:
+    """Whether the name alone says that the file is no text: a checkpoint, an image, a library."""
+    path = PurePosixPath(name)
+    return path.suffix.lower() in _DATA or "tfevents" in path.name or ".so." in path.name
+
+
+def is_source(name: str) -> bool:
+    """Whether the name says that the file is program text: it quotes messages, it logs none."""
+    return PurePosixPath(name).suffix.lower() in _SOURCE
+
+
+def kind_of(head: bytes, name: str = "") -> Kind:
+    """What the file is that begins with `head`.
+
+    >>> kind_of(b"step 1 loss 2.5")
+    <Kind.TEXT: 'text'>
+    """
+    for magic, kind in _MAGIC:
+        if head.startswith(magic):
+            zipped_data = kind is Kind.ZIP and PurePosixPath(name).suffix.lower() in _ZIPPED_DATA
+            return Kind.BINARY if zipped_data else kind
+    if head[257:262] == b"ustar":
+        return Kind.TAR
+    return Kind.BINARY if _is_binary(head) else Kind.TEXT
+
+
+def _is_binary(head: bytes) -> bool:
+    """Text may hold some NULs, or a hole where a log was truncated under its writer."""
+    told = head.replace(_HOLE, b"").strip(b"\0")
+    if not told:
+        return False
+    if told[:1] == b"\x80" and told[1:2] in b"\x02\x03\x04\x05":  # a pickle
+        return True
+    odd = sum(told.count(byte) for byte in _ODD)
+    return odd > len(told) * 0.1
+
+
+_HOLE = bytes(32)
+_ODD = tuple(bytes([code]) for code in range(32) if code not in {7, 8, 9, 10, 12, 13, 27})
