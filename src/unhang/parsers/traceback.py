@@ -151,30 +151,18 @@ class TracebackParser:
 
     def _begin(self, stream: _Stream, line: Line, before: str, original: bool) -> Iterator[Event]:
         """A traceback begins."""
-        waits = stream.pending
-        if original and waits is not None and text_of.WRAPPED.search(waits.message):
-            where = text_of.WRAPPED.search(waits.message)
+        wraps = text_of.WRAPPED.search(stream.pending.message) if stream.pending else None
+        if original and wraps is not None:
             stream.pending = None
-            stream.context.worker = where["where"] if where is not None else None
+            stream.context.worker = wraps["where"]
         yield from _flush(stream)
-        marked = line.origin.rank is not None
-        if marked and stream.open:
+        if line.origin.rank is not None and stream.open:
             yield from _cut(stream)
-        context, stream.context = stream.context, _Context()
         in_table = text_of.TABLE_CELL.search(before) is not None
-        stream.open.append(
-            _Open(
-                first=line,
-                explicit=True,
-                prefix="" if in_table or text_of.PROCESS.search(before) else before.rstrip(" |+"),
-                thread=context.thread,
-                process=context.process,
-                worker=context.worker,
-                handled=context.handled or text_of.is_mere_log(before) or _below_error(line),
-                origin=self._origin(line, before, in_table) or context.origin,
-            )
-        )
-        stream.idle, stream.stack_only = 0, False
+        logger = "" if in_table or text_of.PROCESS.search(before) else before
+        told = self._origin(line, before, in_table)
+        _open(stream, line, logger, explicit=True, told=told)
+        stream.stack_only = False
         stream.crowded = stream.crowded or len(stream.open) > 1
 
     def _origin(self, line: Line, before: str, in_table: bool) -> Origin | None:
@@ -187,6 +175,26 @@ class TracebackParser:
         if named is None or text_of.OTHER_AXES.search(before):
             return None
         return replace(line.origin, rank=Rank(int((named["rank"] or named["tp"])[:9])))
+
+
+def _open(
+    stream: _Stream, line: Line, before: str, *, explicit: bool, told: Origin | None = None
+) -> None:
+    """Open a traceback; what was announced above it is its own."""
+    context, stream.context = stream.context, _Context()
+    stream.open.append(
+        _Open(
+            first=line,
+            explicit=explicit,
+            prefix=before.rstrip(" |+"),
+            thread=context.thread,
+            process=context.process,
+            worker=context.worker,
+            handled=context.handled or text_of.is_mere_log(before) or _below_error(line),
+            origin=told or context.origin,
+        )
+    )
+    stream.idle = 0
 
 
 def _below_error(line: Line) -> bool:
@@ -224,18 +232,7 @@ def _add_frame(stream: _Stream, line: Line, before: str, frame: Frame) -> Iterat
     if stream.stack_only:
         return
     if not stream.open:
-        context, stream.context = stream.context, _Context()
-        stream.open.append(
-            _Open(
-                first=line,
-                explicit=False,
-                prefix=before.rstrip(" |+"),
-                thread=context.thread,
-                process=context.process,
-                handled=context.handled or text_of.is_mere_log(before) or _below_error(line),
-                origin=context.origin,
-            )
-        )
+        _open(stream, line, before, explicit=False)
     stream.idle = 0
     stream.frames.append(frame)
     del stream.frames[:-_KEPT_FRAMES]
