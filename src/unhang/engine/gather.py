@@ -1,58 +1,98 @@
-"""From artifacts to events: every parser over every artifact; one bad part costs only itself."""
+"""From artifacts to events: every parser over every artifact; one bad part costs only itself.
+
+Little is read in this process, so that a small job is judged at once; much is read by one process
+for each core.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from unhang.errors import ArtifactError
+from unhang.engine.reading import WANTED, Read, read_artifact
 from unhang.model.events import Event
 from unhang.model.provenance import Problem
-from unhang.parsers import PARSERS
-from unhang.parsers.base import Parser
 from unhang.sources.artifact import Artifact
-from unhang.sources.select import Wanted, select
 
-WANTED = tuple(Wanted(needles=p.NEEDLES, after=p.AFTER, sampled=p.SAMPLED) for p in PARSERS)
+__all__ = ["WANTED", "Gathered", "Progress", "gather", "read_artifact"]
+
+Progress = Callable[[int, int], None]
+"""Is told the bytes that have been read and the bytes that there are, as far as is known."""
+
+PARALLEL_FROM = 64 << 20
+"""Bytes from which starting processes pays."""
 
 
 @dataclass(slots=True)
 class Gathered:
-    """What was read."""
+    """What was read, in the order in which it was found."""
 
     events: list[Event] = field(default_factory=list)
     artifacts: list[Artifact] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
+    size_bytes: int = 0
 
 
-def gather(items: Iterable[Artifact | Problem]) -> Gathered:
-    """Read all artifacts."""
+class _Meter:
+    """Adds up what has been read."""
+
+    def __init__(self, tell: Progress | None) -> None:
+        self._tell = tell
+        self.done = 0
+        self.total = 0
+
+    def add(self, count: int) -> None:
+        self.done += count
+        if self._tell is not None:
+            self._tell(self.done, max(self.done, self.total))
+
+
+def gather(items: Iterable[Artifact | Problem], progress: Progress | None = None) -> Gathered:
+    """Read all artifacts.
+
+    Args:
+        items: artifacts, and the problems that were met while they were looked for.
+        progress: is told now and then how far the reading is.
+    """
     gathered = Gathered()
+    meter = _Meter(progress)
+    reads: list[Read | None] = []
+    later: list[int] = []
     for item in items:
         if isinstance(item, Problem):
             gathered.problems.append(item)
             continue
         gathered.artifacts.append(item)
-        events, problems = read_artifact(item)
-        gathered.events.extend(events)
-        gathered.problems.extend(problems)
+        if item.path is None:  # a member of an archive, a pipe: now or never
+            reads.append(read_artifact(item, meter.add))
+        else:
+            later.append(len(reads))
+            reads.append(None)
+            meter.total += item.size_bytes or 0
+    files = [gathered.artifacts[index] for index in later]
+    for index, read in zip(later, _read_all(files, meter), strict=True):
+        reads[index] = read
+    for done in reads:
+        assert done is not None
+        gathered.events.extend(done[0])
+        gathered.problems.extend(done[1])
+    gathered.size_bytes = meter.done
     return gathered
 
 
-def read_artifact(artifact: Artifact) -> tuple[list[Event], list[Problem]]:
-    """Feed one artifact to the parsers that want its lines. Never raises on any bytes."""
-    parsers: dict[int, Parser] = {}
-    events: list[Event] = []
-    problems: list[Problem] = []
-    try:
-        for line, hits in select(artifact, WANTED):
-            for index in sorted(hits):
-                parser = parsers.setdefault(index, PARSERS[index]())
-                events.extend(parser.feed(line))
-    except (ArtifactError, OSError) as error:
-        problems.append(Problem(artifact=artifact.name, component="reader", message=str(error)))
-    for parser in parsers.values():
-        events.extend(parser.finish())
-    # A parser with memory says an event when its last line is known: back to the place it is at.
-    events.sort(key=lambda event: event.source.line or 0)
-    return events, problems
+def _read_all(artifacts: Sequence[Artifact], meter: _Meter) -> Iterable[Read]:
+    total = sum(artifact.size_bytes or 0 for artifact in artifacts)
+    cores = _cores()
+    if cores > 1 and len(artifacts) > 1 and total >= PARALLEL_FROM:
+        from unhang.engine.pool import read_in_processes
+
+        return read_in_processes(artifacts, cores, meter.add)
+    return [read_artifact(artifact, meter.add) for artifact in artifacts]
+
+
+def _cores() -> int:
+    """Cores that this process may use; a scheduler may have given it fewer than there are."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

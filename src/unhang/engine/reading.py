@@ -1,0 +1,46 @@
+"""From one artifact to its events: the parsers that want its lines are fed with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from unhang.errors import ArtifactError
+from unhang.model.events import Event
+from unhang.model.provenance import Problem
+from unhang.parsers import PARSERS
+from unhang.parsers.base import Parser
+from unhang.sources.artifact import Artifact
+from unhang.sources.plan import Wanted
+from unhang.sources.select import select
+
+WANTED = tuple(Wanted(needles=p.NEEDLES, after=p.AFTER, sampled=p.SAMPLED) for p in PARSERS)
+
+
+Read = tuple[list[Event], list[Problem]]
+"""What one artifact told."""
+
+
+def read_artifact(artifact: Artifact, progress: Callable[[int], None] | None = None) -> Read:
+    """Feed one artifact to the parsers that want its lines. Never raises on any bytes.
+
+    Args:
+        artifact: what to read.
+        progress: is told now and then how many bytes have been read since the last time.
+    """
+    events: list[Event] = []
+    problems: list[Problem] = []
+    parsers: dict[int, Parser] = {}
+    try:
+        for line, readers in select(artifact, WANTED, progress=progress):
+            for index in sorted(readers):
+                parser = parsers.get(index)
+                if parser is None:
+                    parser = parsers[index] = PARSERS[index]()
+                events.extend(parser.feed(line))
+    except ArtifactError as error:
+        problems.append(Problem(artifact=artifact.name, component="reader", message=str(error)))
+    for parser in parsers.values():
+        events.extend(parser.finish())
+    # A parser with memory says an event when its last line is known: back to the place it is at.
+    events.sort(key=lambda event: event.source.line or 0)
+    return events, problems
