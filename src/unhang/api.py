@@ -9,7 +9,7 @@ from dataclasses import replace
 from unhang import manual
 from unhang.assemble import assemble
 from unhang.collecting import advise
-from unhang.engine.gather import Gathered, gather
+from unhang.engine.gather import Gathered, Progress, gather
 from unhang.judging import judge
 from unhang.model.causes import Cause
 from unhang.model.diagnosis import Diagnosis, Outcome, Stats
@@ -22,12 +22,15 @@ from unhang.sources.discover import discover
 from unhang.story import tell
 
 
-def diagnose(*paths: str, framework: str | None = None) -> Diagnosis:
+def diagnose(
+    *paths: str, framework: str | None = None, progress: Progress | None = None
+) -> Diagnosis:
     """Judge what is left of a job.
 
     Args:
         paths: files, folders, globs or archives; `-` is standard input.
         framework: the framework that the job used, where the caller knows better than the logs.
+        progress: is told now and then the bytes that have been read, and of how many.
 
     Returns:
         The verdict on the last failed incarnation; earlier ones are in `earlier`.
@@ -36,7 +39,7 @@ def diagnose(*paths: str, framework: str | None = None) -> Diagnosis:
         UsageError: a path does not exist, or there is nothing to read.
     """
     started = time.perf_counter()
-    gathered = gather(discover(paths))
+    gathered = gather(discover(paths), progress)
     incidents = assemble(gathered.events, len(gathered.artifacts))
     if framework is not None:
         told = (framework.lower(), "named by the caller")

@@ -40,9 +40,11 @@ def command(
     everything that is left of the job: the more ranks, the surer the verdict.
     """
     from unhang.api import diagnose
+    from unhang.commands.progress import ReadingProgress
     from unhang.model.diagnosis import Outcome
     from unhang.reporters import render
 
-    diagnosis = diagnose(*paths, framework=framework)
+    with ReadingProgress() as progress:
+        diagnosis = diagnose(*paths, framework=framework, progress=progress)
     write_result(partial(render, diagnosis, form), lang=lang, no_color=no_color, output=output)
     return int(exit_code and diagnosis.outcome is Outcome.CAUSE)

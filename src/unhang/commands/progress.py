@@ -1,0 +1,50 @@
+"""How far the reading is, on the standard error of who waits at a terminal."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import TextIO
+
+_PATIENCE_S = 1.0
+_EVERY_S = 0.2
+_CLEAR = "\r\x1b[K"
+
+
+class ReadingProgress:
+    """A line that is rewritten while much is read, and gone when it is done.
+
+    Nothing is printed where standard error is no terminal, nor in the first second.
+    """
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = sys.stderr if stream is None else stream
+        self._next = time.monotonic() + _PATIENCE_S
+        self._shown = False
+
+    def __enter__(self) -> ReadingProgress:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._shown:
+            self._print(_CLEAR)
+
+    def __call__(self, done: int, total: int) -> None:
+        """Tell the bytes that have been read, of how many."""
+        now = time.monotonic()
+        if now < self._next or not self._stream.isatty():
+            return
+        self._next = now + _EVERY_S
+        self._shown = True
+        share = f"{done / total:4.0%} of {total / 2**30:.1f} GiB" if total else ""
+        self._print(f"{_CLEAR}reading {share}")
+
+    def _print(self, text: str) -> None:
+        self._stream.write(text)
+        self._stream.flush()
