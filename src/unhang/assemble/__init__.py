@@ -43,6 +43,7 @@ def _assemble_run(events: Sequence[Event], artifacts: int) -> Incident:
     events = drop_repeats(events)
     world = find_world(events)
     identity = Identity(events, world.size)
+    events = [identity.sign(event) for event in events]
     timeline = Timeline(events)
     roster = find_roster(events, identity, timeline)
     coverage = find_coverage(roster, world, events, artifacts)

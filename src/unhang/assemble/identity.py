@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import replace
 
 from unhang.model.events import (
     CollectiveTimeout,
+    CommunicatorStage,
     DumpSignal,
     Event,
     GroupStatus,
+    NcclFailure,
     PhaseMark,
     ProcessEnded,
     Progress,
@@ -35,7 +38,9 @@ class Identity:
         self._by_pid: dict[tuple[str | None, int], Rank] = {}
         self._by_local: dict[tuple[str | None, LocalRank], Rank] = {}
         self._hosts: set[str] = set()
+        self._first_on_host: dict[str, Rank] = {}
         self._learn(events)
+        self._learn_communicators(events)
         self._local_is_global = self._check_local(events)
         self._task_is_rank = self._check_tasks(events)
         self._group_is_global = self._check_groups(events)
@@ -49,6 +54,16 @@ class Identity:
             return event.origin.rank
         by_process = self._rank_from_process(event)
         return self._rank_from_group(event) if by_process is None else by_process
+
+    def sign(self, event: Event) -> Event:
+        """`event` with the rank of the process that printed it in its origin, where known.
+
+        Rules see the same rank whether a prefix, a pid, a local rank or a communicator told it.
+        """
+        if event.origin.rank is not None or isinstance(event, ProcessEnded | WorldSeen):
+            return event
+        rank = self._rank_from_process(event)
+        return event if rank is None else replace(event, origin=replace(event.origin, rank=rank))
 
     def is_global(self, event: _Grouped) -> bool:
         """Whether the rank of a grouped event is certainly global, not the group's."""
@@ -70,6 +85,9 @@ class Identity:
                 return Rank(int(local))
         if task is not None and self._task_is_rank:
             return Rank(task)
+        if isinstance(event, NcclFailure) and host is not None and event.device is not None:
+            first = self._first_on_host.get(host)
+            return None if first is None else Rank(first + event.device)
         return None
 
     def _rank_from_group(self, event: Event) -> Rank | None:
@@ -96,6 +114,27 @@ class Identity:
                 self._by_pid.setdefault((None, pid), rank)
             if local is not None:
                 self._by_local.setdefault((host, local), rank)
+
+    def _learn_communicators(self, events: list[Event]) -> None:
+        """Ranks of the communicator of the world are global, and a host's lie side by side.
+
+        The second is NCCL's own layout (`localRank`), taken only where all lines of a host agree.
+        """
+        firsts: dict[str, set[int]] = defaultdict(set)
+        for event in events:
+            if not isinstance(event, CommunicatorStage) or event.comm_rank is None:
+                continue
+            if event.size is None or event.size != self._world_size:
+                continue
+            host, pid = event.origin.host, event.origin.pid
+            if pid is not None:
+                self._by_pid.setdefault((host, pid), Rank(event.comm_rank))
+            if host is not None and event.device is not None:
+                firsts[host].add(event.comm_rank - event.device)
+        for host, found in firsts.items():
+            first = next(iter(found))
+            if len(found) == 1 and first >= 0:
+                self._first_on_host[host] = Rank(first)
 
     def _check_local(self, events: list[Event]) -> bool:
         """Local ranks are global ones on a single host, and never where a pair contradicts."""

@@ -60,6 +60,10 @@ _STAGE = re.compile(
     r"Destroy\s*COMPLETE)",
     re.IGNORECASE,
 )
+_LAYOUT = re.compile(
+    r"comm\s*0x[0-9a-f]+\s*rank\s*(?P<rank>\d{1,9})\s*nRanks\s*(?P<size>\d{1,9})\s*"
+    r"nNodes\s*\d{1,9}\s*localRanks\s*\d{1,9}\s*localRank\s*(?P<local>\d{1,9})"
+)
 _STAGES = {
     "initstart": InitStage.START,
     "initcomplete": InitStage.COMPLETE,
@@ -94,6 +98,7 @@ class NcclInfoParser:
         "coll channels",
         "maxBw",
         "Init START",
+        "localRanks",
         " COMPLETE",
         "set by environment to",
         "_IFNAME set to",
@@ -171,6 +176,14 @@ class NcclInfoParser:
                 size=int(match["size"]),
                 device=None if device is None else int(device["device"]),
                 bus_id=None if bus is None else bus["bus"],
+            )
+        for match in _LAYOUT.finditer(message.body):
+            yield CommunicatorStage(
+                **where,
+                stage=InitStage.LAID_OUT,
+                comm_rank=int(match["rank"]),
+                size=int(match["size"]),
+                device=int(match["local"]),
             )
         closed = _CLOSED.search(message.body)
         if closed is not None:

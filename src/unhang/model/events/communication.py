@@ -108,6 +108,8 @@ class InitStage(enum.Enum):
     """Milestones in the life of a communicator."""
 
     START = "start"
+    LAID_OUT = "laid-out"
+    """The ranks know how they lie on nodes: `nNodes 8 localRanks 8 localRank 0`."""
     COMPLETE = "complete"
     ABORT = "abort"
     DESTROY = "destroy"
