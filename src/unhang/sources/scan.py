@@ -32,7 +32,7 @@ def scanner(needles: Sequence[bytes], *, plain: bool = False) -> Scanner:
     """The fastest scanner that can be had.
 
     Args:
-        needles: what to find; not empty texts.
+        needles: what to find; no empty text, and no NUL or line end in any.
         plain: do without Hyperscan even when it is installed.
     """
     if not plain and needles:
