@@ -160,7 +160,7 @@ def _demo() -> str:
 
 def _help_of(name: str) -> str:
     """The help of one command, as it is printed on a screen of 90 columns."""
-    root = click.Context(cli, info_name="unhang")
+    root = click.Context(cli, info_name="unhang", **cli.context_settings)
     command = cli.get_command(root, name)
     assert command is not None, name
     context = click.Context(command, info_name=name, parent=root, terminal_width=90)
