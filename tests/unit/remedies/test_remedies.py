@@ -22,11 +22,29 @@ from unhang.reporters.catalogue import sentences, write
 from unhang.settings import find_knob
 
 NAMES = tuple(
-    """
-    torch transformers trl open-r1 accelerate deepspeed lightning megatron megatron-bridge nemo
-    torchtitan torchtune verl llama-factory ms-swift axolotl openrlhf ray-train llama-cookbook
-    open_clip recbole
-    """.split()
+    [
+        "torch",
+        "transformers",
+        "trl",
+        "open-r1",
+        "accelerate",
+        "deepspeed",
+        "lightning",
+        "megatron",
+        "megatron-bridge",
+        "nemo",
+        "torchtitan",
+        "torchtune",
+        "verl",
+        "llama-factory",
+        "ms-swift",
+        "axolotl",
+        "openrlhf",
+        "ray-train",
+        "llama-cookbook",
+        "open_clip",
+        "recbole",
+    ]
 )
 
 

@@ -1,8 +1,8 @@
 """From a judged incident to fixes and rejected advice."""
 
 import pytest
-from tests.builders import DEFAULT_PG, by, incident, source, timeout
 
+from builders import DEFAULT_PG, by, incident, source, timeout
 from unhang.model.causes import Cause
 from unhang.model.diagnosis import Diagnosis, Outcome
 from unhang.model.events import Event, FrameworkSeen, SettingSeen, VersionSeen

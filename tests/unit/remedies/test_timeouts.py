@@ -3,8 +3,8 @@
 import ast
 
 import pytest
-from tests.builders import DEFAULT_PG, by, source
 
+from builders import DEFAULT_PG, by, source
 from unhang.model.causes import Cause
 from unhang.model.diagnosis import Fix, FixKind
 from unhang.model.events import GroupRef, Progress
