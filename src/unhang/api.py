@@ -11,10 +11,12 @@ from unhang.assemble import assemble
 from unhang.collecting import advise
 from unhang.engine.gather import Gathered, Progress, gather
 from unhang.judging import judge
+from unhang.linting import lint_settings
 from unhang.model.causes import Cause
 from unhang.model.diagnosis import Diagnosis, Outcome, Stats
 from unhang.model.explanation import Explanation, RuleCard
 from unhang.model.incident import Incident
+from unhang.model.lint import LintReport
 from unhang.ranking import rank
 from unhang.remedies import suggest
 from unhang.rules import RULES
@@ -64,6 +66,28 @@ def explain(word: str) -> Explanation:
         UsageError: nothing is known of the word; the message names what is close to it.
     """
     return manual.explain(word)
+
+
+def lint(
+    *paths: str,
+    pid: int | None = None,
+    nccl: str | None = None,
+    torch: str | None = None,
+    framework: str | None = None,
+) -> LintReport:
+    """Judge settings before they cost a job: those that do nothing, or harm.
+
+    Args:
+        paths: scripts, configurations, or folders of them; none = this process's environment.
+        pid: a running process, read with everything that descends from it.
+        nccl: its release, where it is not the installed one.
+        torch: its release, where it is not the installed one.
+        framework: `name` or `name==version`.
+
+    Raises:
+        UsageError: a path or the process cannot be read.
+    """
+    return lint_settings(paths, pid=pid, nccl=nccl, torch=torch, framework=framework)
 
 
 def rules() -> tuple[RuleCard, ...]:

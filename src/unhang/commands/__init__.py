@@ -22,6 +22,7 @@ from unhang.errors import UnhangError
 COMMANDS: dict[str, str] = {
     "diagnose": "Name the guilty ranks and the root cause of a failed job.",
     "explain": "Say what a rule, a cause, a setting or an error line means.",
+    "lint": "Find settings that do nothing, or harm, and say what to use instead.",
     "rules": "List the rules with the causes that they claim.",
     "completion": "Print the completion script of a shell.",
 }

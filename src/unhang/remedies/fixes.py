@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import islice
 
 from unhang.model.diagnosis import Fix
 from unhang.model.provenance import Message

@@ -26,7 +26,7 @@ from unhang.settings.tables import (
     Setting,
     TimeoutKnob,
 )
-from unhang.settings.verdicts import Context, Severity, Verdict, judge
+from unhang.settings.verdicts import Context, Verdict, judge
 
 __all__ = [
     "Context",
@@ -38,7 +38,6 @@ __all__ = [
     "Page",
     "Reach",
     "Setting",
-    "Severity",
     "TimeoutKnob",
     "Verdict",
     "find_knob",

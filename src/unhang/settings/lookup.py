@@ -29,6 +29,8 @@ _FAMILIES = {
 }
 """Whose keys a framework takes over."""
 
+_UNREAD = frozenset({NameKind.MYTH, NameKind.MISSPELLING, NameKind.OBSOLETE})
+
 _CLOSE = 0.84
 """Similarity from which a name is worth a "did you mean"."""
 
@@ -61,7 +63,7 @@ def is_myth(name: str) -> bool:
     (True, False)
     """
     other = find_other(name)
-    return other is not None and other.kind not in (NameKind.PLUGIN, NameKind.FRAMEWORK)
+    return other is not None and other.kind in _UNREAD
 
 
 def suggest(name: str) -> tuple[str, ...]:

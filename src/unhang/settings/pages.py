@@ -15,7 +15,7 @@ from unhang.settings.tables import (
     all_knobs,
     all_timeout_knobs,
 )
-from unhang.settings.verdicts import Context, judge
+from unhang.settings.verdicts import judge
 
 _ADVICE = {
     "NCCL_ALGO": "page_algo",
@@ -161,9 +161,18 @@ def _timeout_knobs(name: str) -> tuple[TimeoutKnob, ...]:
 def _verdict(name: str, value: str) -> Message | None:
     """On the value where one is given and wrong, else on the advice to set it at all."""
     other = find_other(name)
-    wrong = other is not None and other.kind is not NameKind.FRAMEWORK
-    context = Context(framework=None if other is None else other.framework)
-    judged = judge(name, value, context) if value or wrong else ()
+    if other is not None and other.advice is not None:
+        return Message(
+            key=f"advice.{other.advice}",
+            values={
+                "name": other.name,
+                "value": value,
+                "use": other.use,
+                "reader": other.reader,
+                "about": other.about,
+            },
+        )
+    judged = judge(name, value) if value else ()
     if judged:
         return judged[0].reason
     topic = _ADVICE.get(name)

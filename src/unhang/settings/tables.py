@@ -78,6 +78,8 @@ class NameKind(enum.Enum):
     """Read by a network plugin only."""
     FRAMEWORK = "framework"
     """Read by one framework only."""
+    ADVICE = "advice"
+    """No name of a setting at all: advice that circulates."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

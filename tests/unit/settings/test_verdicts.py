@@ -2,8 +2,9 @@
 
 import pytest
 
+from unhang.model.lint import Severity
 from unhang.reporters.catalogue import sentences, write
-from unhang.settings import Context, Severity, judge
+from unhang.settings import Context, judge
 
 
 def codes(name: str, value: str, **context: object) -> list[str]:
@@ -162,8 +163,14 @@ def test_verls_key_by_release(key: str, version: str | None, topic: str | None) 
 
 
 def test_who_makes_the_group_first_wins() -> None:
-    axolotl = Context(framework="axolotl", frameworks=frozenset({"axolotl", "deepspeed"}))
+    beside = frozenset({"axolotl", "deepspeed"})
+    axolotl = Context(framework="axolotl", framework_version="0.18.0", frameworks=beside)
     assert judge("ddp_timeout", "7200", axolotl)[0].reason.key == "advice.axolotl_first"
+    assert judge("ddp_timeout", "7200", axolotl)[0].futile
+    repaired = Context(framework="axolotl", framework_version="0.19.0", frameworks=beside)
+    assert judge("ddp_timeout", "7200", repaired) == ()
+    unknown = Context(framework="axolotl", frameworks=beside)
+    assert not judge("ddp_timeout", "7200", unknown)[0].futile
     ray = Context(framework="transformers", frameworks=frozenset({"ray-train"}))
     assert judge("ddp_timeout", "7200", ray)[0].reason.key == "advice.ray_first"
 

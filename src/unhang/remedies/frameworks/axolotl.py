@@ -38,7 +38,7 @@ FRAMEWORK = Framework(
             "axolotl train config.yaml"
         ),
         Cure.FASTER_DATA: put(
-            Form.YAML, _PLACE, {"dataset_processes": 16, "dataloader_num_workers": 8}
+            Form.YAML, _PLACE, {"dataset_num_proc": 16, "dataloader_num_workers": 8}
         ),
         Cure.LEAN_LOAD: put(
             Form.YAML,

@@ -7,9 +7,9 @@ does the timeout that it sets reach anything.
 from __future__ import annotations
 
 from unhang.settings.verdicts import existence, nccl_values, timeout_values, torch_values
-from unhang.settings.verdicts.base import Check, Context, Given, Severity, Verdict
+from unhang.settings.verdicts.base import Check, Context, Given, Verdict
 
-__all__ = ["Context", "Severity", "Verdict", "judge"]
+__all__ = ["Context", "Verdict", "judge"]
 
 _CHECKS: tuple[Check, ...] = (
     existence.check,
@@ -20,17 +20,19 @@ _CHECKS: tuple[Check, ...] = (
 _NOTHING = Context()
 
 
-def judge(name: str, value: str, context: Context = _NOTHING) -> tuple[Verdict, ...]:
+def judge(name: str, value: str | None, context: Context = _NOTHING) -> tuple[Verdict, ...]:
     """Judge one setting.
 
     Args:
         name: as written, with the `+` of Hydra or the dashes of a flag.
-        value: as written, without quotes.
+        value: as written, without quotes; None where only the name is known.
         context: releases, frameworks and the other settings, as far as they are known.
 
     Returns:
         What is wrong, the most basic first; empty for a setting that is right, and for a name
         that is unknown here: only the library itself can tell that nobody reads it.
     """
+    if value is None:
+        return tuple(existence.check(Given(written=name, value="", context=context)))
     given = Given(written=name, value=value.strip(), context=context)
     return tuple(verdict for check in _CHECKS for verdict in check(given))

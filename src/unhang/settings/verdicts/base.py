@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import enum
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from unhang.model.lint import Severity
 from unhang.model.provenance import Message
 from unhang.settings.lookup import bare
-
-
-class Severity(enum.Enum):
-    """How much it matters."""
-
-    ERROR = "error"
-    """It breaks the job or blinds whoever looks for the cause."""
-    WARNING = "warning"
-    INFO = "info"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,11 +78,12 @@ class Given:
 
     @property
     def number(self) -> float | None:
-        """The value as a number, where it is one."""
+        """The value as a finite number, where it is one."""
         try:
-            return float(self.value.replace("_", "") if self.value[:1].isdigit() else self.value)
+            number = float(self.value)
         except ValueError:
             return None
+        return number if math.isfinite(number) else None
 
 
 Check: TypeAlias = Callable[[Given], Iterator[Verdict]]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from unhang.model.lint import Severity
 from unhang.settings.lookup import find_other, find_setting
 from unhang.settings.tables import Library, NameKind, OtherName, Setting
-from unhang.settings.verdicts.base import Given, Severity, Verdict, say
+from unhang.settings.verdicts.base import Given, Verdict, say
 from unhang.settings.versions import at_least, at_most, covers
 
 
@@ -67,7 +68,7 @@ def _other(given: Given, other: OtherName) -> Iterator[Verdict]:
                 about=other.about,
                 futile=True,
             )
-        case NameKind.FRAMEWORK:
+        case NameKind.FRAMEWORK | NameKind.ADVICE:
             pass
 
 

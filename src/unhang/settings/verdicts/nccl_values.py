@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from unhang.settings.verdicts.base import Check, Given, Severity, Verdict, say
+from unhang.model.lint import Severity
+from unhang.settings.verdicts.base import Check, Given, Verdict, say
 from unhang.settings.versions import at_least, at_most, covers
 
 _DEBUG_LEVELS = frozenset({"version", "warn", "info", "abort", "trace", "none"})

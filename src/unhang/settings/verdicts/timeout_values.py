@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from unhang.model.lint import Severity
 from unhang.settings.lookup import timeout_knobs
-from unhang.settings.verdicts.base import Check, Given, Severity, Verdict, say
+from unhang.settings.verdicts.base import Check, Given, Verdict, say
 from unhang.settings.versions import covers
 
 _DAY_S = 86_400
-_PLAIN = ("transformers", "trl", "open-r1", "accelerate", "axolotl", "llama-factory")
 
 
 def check(given: Given) -> Iterator[Verdict]:
@@ -26,7 +26,7 @@ def _ddp_timeout(given: Given) -> Iterator[Verdict]:
     yield from _expired(given, seconds)
     if seconds >= _DAY_S:
         yield say(given, "CFG111", Severity.WARNING, "timeout_endless", seconds=seconds)
-    elif seconds == 1_800 and given.context.framework in (None, *_PLAIN):
+    elif seconds == 1_800 and given.context.framework != "ms-swift":
         yield say(given, "CFG110", Severity.INFO, "ddp_timeout_default", futile=True)
     yield from _reaches(given)
 
@@ -36,17 +36,16 @@ def _reaches(given: Given) -> Iterator[Verdict]:
     context = given.context
     knobs = timeout_knobs("axolotl", context.framework_version)
     knob = next((k for k in knobs if k.key == "ddp_timeout"), None)
-    if context.framework == "axolotl" and knob is not None:
-        if knob.dead_in(context.framework_version, context.frameworks) is not None or (
-            context.framework_version is None and "deepspeed" in context.frameworks
-        ):
+    if context.framework == "axolotl" and knob is not None and "deepspeed" in context.frameworks:
+        known = context.framework_version is not None
+        if not known or knob.dead_in(context.framework_version, context.frameworks) is not None:
             yield say(
                 given,
                 "CFG120",
-                Severity.WARNING,
+                Severity.WARNING if known else Severity.INFO,
                 "axolotl_first",
                 replacement=f"AXOLOTL_NCCL_TIMEOUT={given.value}",
-                futile=True,
+                futile=known,
             )
     elif "ray-train" in context.frameworks:
         yield say(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from unhang.model.lint import Severity
 from unhang.settings.lookup import find_setting
 from unhang.settings.tables import Library
-from unhang.settings.verdicts.base import Check, Given, Severity, Verdict, say
+from unhang.settings.verdicts.base import Check, Given, Verdict, say
 from unhang.settings.versions import covers
 
 _BOOLEANS = frozenset({"0", "1", "true", "false", "t", "f", "yes", "no", "y", "n"})

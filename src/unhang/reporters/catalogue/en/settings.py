@@ -159,7 +159,7 @@ SENTENCES: dict[str, str] = {
         " are enough for any save"
     ),
     "advice.axolotl_first": (
-        "Axolotl with DeepSpeed makes the group before it reads {name}: AXOLOTL_NCCL_TIMEOUT is"
+        "Axolotl before 0.19 with DeepSpeed makes the group before it reads {name}: AXOLOTL_NCCL_TIMEOUT is"
         " what counts"
     ),
     "advice.ray_first": (

@@ -1,0 +1,51 @@
+"""`unhang lint [PATH…]`: settings that are dead, obsolete, dangerous or contradictory."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import click
+
+from unhang.commands.output import with_style, write_result
+
+
+@click.command(name="lint")
+@click.argument("paths", nargs=-1, metavar="[PATH…]")
+@click.option("--pid", type=int, metavar="PID", help="A running launcher or rank, with all below.")
+@click.option("--nccl", metavar="VERSION", help="Release of NCCL, such as 2.27.5.")
+@click.option("--torch", metavar="VERSION", help="Release of PyTorch, such as 2.9.1.")
+@click.option("--framework", metavar="NAME[==VERSION]", help="Framework, such as verl==0.7.1.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(("terminal", "json", "sarif", "github")),
+    default="terminal",
+    show_default=True,
+    help="How to print the findings.",
+)
+@click.option("--exit-code", is_flag=True, help="Exit with 1 when there is an error or a warning.")
+@with_style
+def command(
+    *,
+    paths: tuple[str, ...],
+    pid: int | None,
+    nccl: str | None,
+    torch: str | None,
+    framework: str | None,
+    form: str,
+    exit_code: bool,
+    lang: str | None,
+    no_color: bool,
+    output: str | None,
+) -> int:
+    """Find settings that do nothing, or harm, and say what to use instead.
+
+    PATH is a launch script, a job script, a Dockerfile, a configuration (YAML, JSON, nccl.conf,
+    .env), a Python program, or a folder of them. Without PATH and --pid it is the environment.
+    """
+    from unhang.api import lint
+    from unhang.reporters.lint import render_lint
+
+    report = lint(*paths, pid=pid, nccl=nccl, torch=torch, framework=framework)
+    write_result(partial(render_lint, report, form), lang=lang, no_color=no_color, output=output)
+    return int(exit_code and report.failed)

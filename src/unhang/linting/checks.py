@@ -1,0 +1,244 @@
+"""From documents to findings: each setting by itself, those beside it, and those of other ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from unhang.linting.document import Document, Kind, Written
+from unhang.model.lint import LintFinding, Place, Severity
+from unhang.model.provenance import Message
+from unhang.settings import Context, find_other, find_setting, judge, suggest
+from unhang.settings.binary import NcclBinary
+from unhang.settings.versions import at_least
+
+_OUTER_FIRST = (
+    "open-r1",
+    "llama-factory",
+    "axolotl",
+    "ms-swift",
+    "verl",
+    "openrlhf",
+    "trl",
+    "llama-cookbook",
+    "torchtune",
+    "torchtitan",
+    "open_clip",
+    "recbole",
+    "megatron",
+    "deepspeed",
+    "accelerate",
+)
+_LAST_SEGMENT = frozenset({"ddp_timeout", "distributed_timeout_minutes"})
+"""Keys that mean the same wherever they are nested."""
+
+_SAME_ON_ALL = frozenset(
+    {
+        "NCCL_ALGO",
+        "NCCL_PROTO",
+        "NCCL_NET",
+        "NCCL_NET_PLUGIN",
+        "NCCL_COMM_ID",
+        "NCCL_SOCKET_MAGIC",
+        "NCCL_IB_DISABLE",
+        "NCCL_P2P_DISABLE",
+        "NCCL_SHM_DISABLE",
+        "NCCL_BUFFSIZE",
+        "NCCL_MIN_CTAS",
+        "NCCL_MAX_CTAS",
+        "MASTER_ADDR",
+        "MASTER_PORT",
+        "WORLD_SIZE",
+        "USE_LIBUV",
+        "TORCH_DISTRIBUTED_DEBUG",
+    }
+)
+_FAMILIES = ("NCCL_", "TORCH_NCCL_", "GLOO_")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Releases:
+    """What is installed, or what the user says is.
+
+    Attributes:
+        framework: name and version; either may be None.
+        binary: the installed libnccl, the judge of names that no table knows.
+    """
+
+    nccl: str | None = None
+    torch: str | None = None
+    framework: tuple[str | None, str | None] = (None, None)
+    binary: NcclBinary | None = None
+
+
+def check(documents: Iterable[Document], releases: Releases) -> tuple[LintFinding, ...]:
+    """Find what is wrong, in the order of the documents and their lines."""
+    documents = list(documents)
+    reads = frozenset(name for document in documents for name in document.reads)
+    findings = [
+        finding
+        for document in documents
+        for finding in (*_each(document, releases, reads), *_together(document, releases))
+    ]
+    findings.extend(_between_ranks(documents))
+    unique = {(f.code, f.setting, f.value, f.where, f.reason.key): f for f in findings}
+    return tuple(unique.values())
+
+
+def _each(document: Document, releases: Releases, reads: frozenset[str]) -> Iterator[LintFinding]:
+    context = _context(document, releases, reads)
+    for written in document.settings:
+        name = _name(written)
+        verdicts = judge(name, written.value, context)
+        for verdict in verdicts:
+            yield LintFinding(
+                code=verdict.code,
+                severity=verdict.severity,
+                setting=name,
+                value=written.value,
+                where=written.place,
+                reason=verdict.reason,
+                replacement=verdict.replacement,
+            )
+        if not verdicts and written.kind is Kind.VARIABLE and name not in reads:
+            yield from _unknown(written, releases)
+
+
+def _name(written: Written) -> str:
+    """The name that the tables know: of a nested key sometimes only the last part."""
+    last = written.name.rpartition(".")[2]
+    return last if written.kind is Kind.OPTION and last in _LAST_SEGMENT else written.name
+
+
+def _context(document: Document, releases: Releases, reads: frozenset[str]) -> Context:
+    framework, version = releases.framework
+    if framework is None:
+        framework = next((name for name in _OUTER_FIRST if name in document.programs), None)
+    return Context(
+        nccl=releases.nccl,
+        torch=releases.torch,
+        framework=framework,
+        framework_version=version,
+        frameworks=frozenset(document.programs),
+        nodes=document.nodes,
+        torchrun=document.torchrun,
+        others={w.name: w.value for w in document.settings if w.value is not None},
+        read_by_code=reads,
+    )
+
+
+def _unknown(written: Written, releases: Releases) -> Iterator[LintFinding]:
+    """A name that no table knows: the library itself decides; a table alone only suggests."""
+    name = written.name
+    if not name.startswith(_FAMILIES) or find_setting(name) or find_other(name):
+        return
+    near = suggest(name)
+    binary = releases.binary
+    if binary is not None and name.startswith("NCCL_") and not binary.reads(name):
+        topic, severity = ("not_in_binary", Severity.WARNING)
+    elif near and binary is None:
+        topic, severity = ("unknown_near", Severity.INFO)
+    else:
+        return
+    yield LintFinding(
+        code="CFG124",
+        severity=severity,
+        setting=name,
+        value=written.value,
+        where=written.place,
+        reason=Message(
+            key=f"advice.{topic}",
+            values={
+                "name": name,
+                "near": near[0] if near else None,
+                "version": None if binary is None else binary.version,
+            },
+        ),
+        replacement=near[0] if near else None,
+    )
+
+
+def _together(document: Document, releases: Releases) -> Iterator[LintFinding]:
+    yield from _contradictions(document)
+    if document.running:
+        yield from _no_recorder(document, releases)
+
+
+def _contradictions(document: Document) -> Iterator[LintFinding]:
+    """One variable with two plain values: the later one wins, and nobody sees it."""
+    first: dict[str, Written] = {}
+    for written in document.settings:
+        plain = written.kind is Kind.VARIABLE and written.certain and written.value is not None
+        if not plain or not written.name.startswith(_FAMILIES) or written.place.line is None:
+            continue
+        before = first.setdefault(written.name, written)
+        if before.value != written.value:
+            first[written.name] = written
+            yield LintFinding(
+                code="CFG119",
+                severity=Severity.WARNING,
+                setting=written.name,
+                value=written.value,
+                where=written.place,
+                reason=Message(
+                    key="advice.set_twice",
+                    values={
+                        "name": written.name,
+                        "value": written.value,
+                        "before": before.value,
+                        "line": before.place.line,
+                    },
+                ),
+            )
+
+
+def _no_recorder(document: Document, releases: Releases) -> Iterator[LintFinding]:
+    """A rank without Flight Recorder leaves no evidence, where it is off by default."""
+    if document.rank is None or at_least(releases.torch, "2.11") is not False:
+        return
+    if at_least(releases.torch, "2.2") is False:
+        return
+    values = {written.name: written.value for written in document.settings}
+    sizes = (values.get(n) for n in ("TORCH_NCCL_TRACE_BUFFER_SIZE", "TORCH_FR_BUFFER_SIZE"))
+    if any(size not in (None, "", "0") for size in sizes):
+        return
+    yield LintFinding(
+        code="CFG112",
+        severity=Severity.WARNING,
+        setting="TORCH_NCCL_TRACE_BUFFER_SIZE",
+        value=None,
+        where=Place(artifact=document.name),
+        reason=Message(key="advice.recorder_off", values={"version": releases.torch}),
+        replacement="TORCH_NCCL_TRACE_BUFFER_SIZE=2000 TORCH_NCCL_DUMP_ON_TIMEOUT=1",
+    )
+
+
+def _between_ranks(documents: Iterable[Document]) -> Iterator[LintFinding]:
+    """Variables that every rank must have the same, and that differ."""
+    ranks = [d for d in documents if d.running and d.rank is not None]
+    seen: dict[str, dict[str | None, str]] = {}
+    for document in ranks:
+        values = {w.name: w.value for w in document.settings if w.kind is Kind.VARIABLE}
+        for name in _SAME_ON_ALL:
+            seen.setdefault(name, {}).setdefault(values.get(name), document.rank or "")
+    for name, ranks_by_value in sorted(seen.items()):
+        if len(ranks_by_value) < 2:
+            continue
+        (one, first), (other, second), *_ = ranks_by_value.items()
+        yield LintFinding(
+            code="CFG118",
+            severity=Severity.ERROR,
+            setting=name,
+            value=other,
+            where=Place(artifact=f"rank {second}"),
+            reason=Message(
+                key="advice.differs",
+                values={
+                    "name": name,
+                    "one": "unset" if one is None else one,
+                    "first": first,
+                    "other": "unset" if other is None else other,
+                    "second": second,
+                },
+            ),
+        )

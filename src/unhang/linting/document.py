@@ -1,0 +1,69 @@
+"""What a reader says of one file, process or environment: the settings in it, and hints."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+
+from unhang.model.lint import Place
+
+
+class Kind(enum.Enum):
+    """What a setting is written as."""
+
+    VARIABLE = "variable"
+    OPTION = "option"
+    """A flag, a Hydra override, a key of a configuration, a keyword of a call."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """One setting as somebody wrote it.
+
+    Attributes:
+        value: without quotes; None where it is computed when the job starts.
+        certain: it stands outside of branches: it holds in every run.
+    """
+
+    name: str
+    value: str | None
+    place: Place
+    kind: Kind
+    certain: bool = True
+
+
+@dataclass(slots=True)
+class Document:
+    """Everything that was read of one source.
+
+    Attributes:
+        reads: variables that code in it reads for itself.
+        programs: frameworks whose programs it starts, or that it configures.
+        torchrun: it starts torchrun, or accelerate, which uses it.
+        nodes: number of hosts, where it tells.
+        rank: the rank whose environment it is, as the environment tells.
+        running: it is the environment of a process, not a file about one.
+    """
+
+    name: str
+    settings: list[Written] = field(default_factory=list)
+    reads: set[str] = field(default_factory=set)
+    programs: set[str] = field(default_factory=set)
+    torchrun: bool = False
+    nodes: int | None = None
+    rank: str | None = None
+    running: bool = False
+
+    def add(
+        self, name: str, value: str | None, line: int | None, kind: Kind, *, certain: bool = True
+    ) -> None:
+        """Note one setting."""
+        place = Place(artifact=self.name, line=line)
+        self.settings.append(
+            Written(name=name, value=value, place=place, kind=kind, certain=certain)
+        )
+
+    def note_nodes(self, count: int) -> None:
+        """Note a number of hosts; the largest that is told counts."""
+        if count > 0:
+            self.nodes = count if self.nodes is None else max(self.nodes, count)

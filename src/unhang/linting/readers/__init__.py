@@ -1,0 +1,1 @@
+"""Readers: from one source to the settings in it."""

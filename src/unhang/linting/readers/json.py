@@ -1,0 +1,22 @@
+"""From JSON to settings: variables in launch configurations and runtime environments."""
+
+from __future__ import annotations
+
+import re
+
+from unhang.linting.document import Document, Kind
+from unhang.linting.readers.words import note_programs
+
+_PAIR = re.compile(r'"([A-Za-z_][\w.]*)"\s*:\s*(?:"([^"\\]*)"|(-?[\d.]+|true|false))')
+_VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{2,}")
+
+
+def read_json(document: Document, text: str) -> None:
+    """Note pairs of a name and a plain value, by line."""
+    for number, line in enumerate(text.splitlines(), start=1):
+        for name, quoted, plain in _PAIR.findall(line[:8_000]):
+            kind = Kind.VARIABLE if _VARIABLE.fullmatch(name) is not None else Kind.OPTION
+            document.add(name, quoted or plain, number, kind)
+    if '"zero_optimization"' in text:
+        document.programs.add("deepspeed")
+    note_programs(document, text)
