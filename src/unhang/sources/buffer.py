@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import IO
 
 from unhang.errors import ArtifactError
@@ -12,6 +13,7 @@ BEHIND = 128 << 10
 """Bytes kept of what came before."""
 LONGEST_UNIT = 64 << 10
 """Bytes of one line that are looked at together; a longer one is seen in pieces around its hits."""
+_COLOURS = re.compile(rb"\x1b\[[0-9;]{0,24}m")
 
 
 class Buffer:
@@ -81,7 +83,7 @@ class Buffer:
                 self.error, count = error, 0
             if count == 0:
                 return True
-            self.size += count
+            self.size += self._without_colours(count)
             room -= count
         return False
 
@@ -93,6 +95,15 @@ class Buffer:
         piece = self._stream.read(most)
         self.data[self.size : self.size + len(piece)] = piece
         return len(piece)
+
+    def _without_colours(self, count: int) -> int:
+        """Take colours out of the part just read: they stand inside needles too."""
+        end = self.size + count
+        if self.data.find(b"\x1b[", self.size, end) < 0:
+            return count
+        plain = _COLOURS.sub(b"", bytes(self.data[self.size : end]))
+        self.data[self.size : self.size + len(plain)] = plain
+        return len(plain)
 
     def _whole_lines(self) -> int:
         end = self.data.rfind(b"\n", self.begin, self.size)

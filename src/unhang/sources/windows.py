@@ -149,7 +149,8 @@ class _Cutter:
             return
         if readers:
             after = max((self._after[reader] for reader in readers), default=0)
-            self._left = max(self._left, after, MOST_LINES if rare else 0)
+            # Some of the lines after a hit may be halves of one message.
+            self._left = max(self._left, after + MOST_LINES if after > 0 or rare else 0)
         else:
             self._left = max(0, self._left - 1)
         yield Unit(

@@ -136,7 +136,8 @@ WRAPPERS: tuple[Wrapper, ...] = (
     _wrapper(r"(?:stdout|stderr) [FP] ", _nothing),
     _wrapper(rf"\[\d{{1,9}}\] {_STRONG}", _nothing),
     _wrapper(r"\[[A-Za-z][\w .-]{0,40}\] (?=\d{4}-\d\d-\d\d )", _nothing),
-    _wrapper(rf"(?:> ?){{1,3}}{_STRONG}", _nothing),
+    # A quotation: every line of a mail has it, indented ones too.
+    _wrapper(r"(?:> ?){1,3}(?!=)", _nothing),
     _wrapper(rf" {{0,8}}\| {_STRONG}", _nothing),
     _wrapper(r"(?:TRACE|DEBUG|INFO|WARNING|ERROR|CRITICAL) +(?=\[?\d{4}-\d\d-\d\d )", _nothing),
     _wrapper(rf"[ \t]{{1,16}}(?!\d\d:|  File|Traceback){_STRONG}", _nothing),
