@@ -107,7 +107,6 @@ def test_speaker(line: str, text: str | None, origin: Origin) -> None:
         "[0]:",
         "RuntimeError: CUDA error",
         "srun: error: n1: tasks 0-3: Aborted",
-        "> building indexes",
         "    raise ValueError",
         "  rank      : 0 (local_rank: 0)",
         "[c10d] The client socket has failed",
