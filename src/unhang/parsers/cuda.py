@@ -10,6 +10,7 @@ Reads::
     …/IndexKernel.cu:92: operator(): block: [0,0,0], thread: [12,0,0] Assertion `…` failed.
     RuntimeError: CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling `cublasGemmEx( … )`
     The NVIDIA driver on your system is too old (found version 11040).
+    Unexpected error from cudaGetDeviceCount(). Did you … Error 802: system not yet initialized
 
 Traps: "CUDA kernel errors might be asynchronously reported" and "Compile with `TORCH_USE_CUDA_DSA`"
 are boilerplate; one failed assert is printed by every thread that met it; a CUDA error inside the
@@ -67,7 +68,8 @@ _PLAIN = re.compile(
     r"is\s*not\s*compatible\s*with\s*the\s*current\s*PyTorch|"
     r"Memory\s*access\s*fault\s*by\s*GPU|HW\s*Exception\s*by\s*GPU|"
     r"Unable\s*to\s*determine\s*the\s*device\s*handle|"
-    r"Driver/library\s*version\s*mismatch|fallen\s*off\s*the\s*bus|GPU\s*is\s*lost"
+    r"Driver/library\s*version\s*mismatch|fallen\s*off\s*the\s*bus|GPU\s*is\s*lost|"
+    r"error\s*from\s*cudaGetDeviceCount"
 )
 _BOILERPLATE = re.compile(
     r"CUDA\s*kernel\s*errors\s*might|CUDA_LAUNCH_BLOCKING|TORCH_USE_CUDA_DSA|"
@@ -125,6 +127,7 @@ class CudaParser:
         "Driver/library version mismatch",
         "fallen off the bus",
         "GPU is lost",
+        "cudaGetDeviceCount",
     )
     AFTER: ClassVar[int] = 0
     SAMPLED: ClassVar[bool] = False

@@ -113,6 +113,12 @@ def test_forms_of_out_of_memory(text: str, asked: int | None) -> None:
             DeviceProblem.FELL_OFF,
         ),
         ("RuntimeError: CUDA error: initialization error", DeviceProblem.OTHER),
+        (
+            "RuntimeError: Unexpected error from cudaGetDeviceCount(). Did you run some cuda "
+            "functions before calling NumCudaDevices() that might have already set an error? "
+            "Error 802: system not yet initialized",
+            DeviceProblem.FABRIC,
+        ),
     ],
 )
 def test_problems(text: str, problem: DeviceProblem) -> None:

@@ -61,7 +61,14 @@ USER = Frame(file="/srv/job/train.py", line=1, function="main")
             K.SHARED_MEMORY,
         ),
         ("ImportError", "libcudart.so.12: cannot open shared object file", K.LIBRARY),
-        ("ModuleNotFoundError", "No module named 'flash_attn'", K.LIBRARY),
+        ("ImportError", "/v/x.so: undefined symbol: ncclCommWindowRegister", K.LIBRARY),
+        ("ImportError", "libGL.so.1: cannot open shared object file", K.USER),
+        ("ModuleNotFoundError", "No module named 'flash_attn'", K.USER),
+        (
+            "RuntimeError",
+            "Unexpected error from cudaGetDeviceCount(). … Error 802: system not yet initialized",
+            K.CUDA,
+        ),
     ],
 )
 def test_by_name_and_text(name: str, message: str, kind: K) -> None:
@@ -73,6 +80,13 @@ def test_a_port_of_the_program_is_not_the_store_s() -> None:
     taken = "[Errno 98] Address already in use"
     assert classify_exception("OSError", taken, (USER, metrics)) is K.USER
     assert classify_exception("RuntimeError", taken, (USER, C10D)) is K.RENDEZVOUS
+
+
+def test_words_of_torch_need_no_frame_of_torch() -> None:
+    late = "Timed out initializing process group in store based barrier on rank: 0, for key: k"
+    assert classify_exception("RuntimeError", late, (USER,)) is K.RENDEZVOUS
+    short = "Timed out after 1801 seconds waiting for clients. 3/4 clients joined."
+    assert classify_exception("DistStoreError", short, (USER,)) is K.RENDEZVOUS
 
 
 def test_a_channel_to_a_helper_breaks_when_its_other_side_is_gone() -> None:
@@ -88,3 +102,5 @@ def test_without_its_last_line_the_frames_decide() -> None:
     assert classify_exception("", "", (USER,)) is K.USER
     assert classify_exception("", "", (USER, C10D)) is K.COLLECTIVE
     assert classify_exception("", "", (launcher,)) is K.CHILD
+    gather = Frame(file="/srv/job/metrics.py", line=7, function="all_gather_objects")
+    assert classify_exception("", "", (USER, gather, USER)) is K.COLLECTIVE

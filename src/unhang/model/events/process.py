@@ -43,7 +43,7 @@ class ExceptionKind(enum.Enum):
     DISK_FULL = "disk-full"
     SHARED_MEMORY = "shared-memory"
     LIBRARY = "library"
-    """ImportError, undefined symbol, version check."""
+    """A library of another build: undefined symbol, version not found."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

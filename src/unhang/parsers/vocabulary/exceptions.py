@@ -56,8 +56,6 @@ _BY_NAME = {
     "BrokenPipeError": ExceptionKind.COLLECTIVE,
     "ConnectionResetError": ExceptionKind.COLLECTIVE,
     "ConnectionAbortedError": ExceptionKind.COLLECTIVE,
-    "ImportError": ExceptionKind.LIBRARY,
-    "ModuleNotFoundError": ExceptionKind.LIBRARY,
     "AcceleratorError": ExceptionKind.CUDA,
 }
 """What a class name means when the text does not say more."""
@@ -162,7 +160,7 @@ _BY_TEXT: tuple[tuple[ExceptionKind, re.Pattern[str]], ...] = (
         ExceptionKind.CUDA,
         re.compile(
             r"CUDA (?:driver )?error|cu(?:BLAS|DNN|SPARSE|SOLVER|FFT)\s*error|"
-            r"CU(?:BLAS|DNN|SPARSE|SOLVER|FFT)_STATUS_|HIP error|"
+            r"CU(?:BLAS|DNN|SPARSE|SOLVER|FFT)_STATUS_|HIP error|cudaGetDeviceCount|"
             r"device-side assert|No CUDA GPUs are available|"
             r"Found no NVIDIA driver|invalid device ordinal",
             _FLAGS,
@@ -175,13 +173,21 @@ _BY_TEXT: tuple[tuple[ExceptionKind, re.Pattern[str]], ...] = (
     (
         ExceptionKind.LIBRARY,
         re.compile(
-            r"undefined symbol|cannot open shared object file|version `[A-Z]+_[\d.]+' not found|"
-            r"cannot import name",
+            r"undefined symbol|version `[A-Z_]+_[\d.]+' not found|"
+            r"\blib(?:cu|nccl|nv|c10|torch)\w*\.so\S*\s*cannot open shared object file",
             _FLAGS,
         ),
     ),
 )
 """Texts that decide whatever class carries them, in this order."""
+
+_SAID_BY_TORCH = re.compile(
+    r"waiting for clients|store[- ]based barrier|ncclUniqueId|server socket has failed to|"
+    r"client socket has|(?:default )?process group|torch\.distributed|C10d store|"
+    r"environment variable [A-Z_]+ expected",
+    _FLAGS,
+)
+"""Wordings of a rendezvous that no other program uses."""
 
 _PLUMBING = re.compile(
     r"multiprocessing/(?:connection|resource_sharer|managers|spawn|reduction|queues)\.py"
@@ -197,10 +203,13 @@ _BROKEN_CHANNEL = frozenset(
     {"EOFError", "ConnectionRefusedError", "FileNotFoundError", "OSError", "UnpicklingError"}
 )
 
-_WAITS = re.compile(
-    r"torch/distributed/(?:distributed_c10d|rendezvous|c10d_logger)\.py"
-    r"|deepspeed/comm/\w+\.py|torch/distributed/elastic/"
+_WAITS = re.compile(r"torch/distributed/|torch/nn/parallel/distributed\.py|deepspeed/comm/\w+\.py")
+_COLLECTIVES = re.compile(
+    r"^_?(?:all_?reduce|all_?gather|all_?to_?all|broadcast|reduce_?scatter|barrier|gather|scatter|"
+    r"wait_for_everyone|synchronize|isend|irecv|batch_isend_irecv|new_group|init_process_group)"
+    r"(?:_\w+)?$"
 )
+_INNERMOST = 3
 _MAY_WAIT = re.compile(r"site-packages/(?:torch|deepspeed|accelerate|megatron|lightning\w*)/")
 """Libraries that communicate: a traceback that is cut inside them may end in a wait."""
 
@@ -220,7 +229,7 @@ def classify_exception(exception: str, message: str, frames: Sequence[Frame]) ->
     """
     for kind, pattern in _BY_TEXT:
         if pattern.search(message):
-            return _by_place(kind, frames)
+            return _by_place(kind, message, frames)
     if exception in _BY_NAME:
         return _BY_NAME[exception]
     if exception in _BROKEN_CHANNEL and frames and _PLUMBING.search(frames[-1].file):
@@ -230,16 +239,17 @@ def classify_exception(exception: str, message: str, frames: Sequence[Frame]) ->
     return ExceptionKind.USER
 
 
-def _by_place(kind: ExceptionKind, frames: Sequence[Frame]) -> ExceptionKind:
+def _by_place(kind: ExceptionKind, message: str, frames: Sequence[Frame]) -> ExceptionKind:
     """What a text means, corrected by where it was raised.
 
     `Address already in use` is a rendezvous only where the rendezvous raised it: a web server of
-    the program (a metrics port, a dashboard) must not pass for the store. The file system that is
-    full below a semaphore or a shared queue is `/dev/shm`. Without frames the text is all there is.
+    the program (a metrics port, a dashboard) must not pass for the store; words that only torch
+    says need no such proof. The file system that is full below a semaphore or a shared queue is
+    `/dev/shm`. Without frames the text is all there is.
     """
     if kind is ExceptionKind.DISK_FULL and frames and _SHARED.search(frames[-1].file):
         return ExceptionKind.SHARED_MEMORY
-    if kind is not ExceptionKind.RENDEZVOUS or not frames:
+    if kind is not ExceptionKind.RENDEZVOUS or not frames or _SAID_BY_TORCH.search(message):
         return kind
     inner = frames[-4:]
     if any("/torch/" in f.file or "torch\\" in f.file for f in inner):
@@ -257,6 +267,11 @@ def _from_frames(frames: Sequence[Frame]) -> ExceptionKind:
         return ExceptionKind.USER
     if _LAUNCHER.search(frames[-1].file):
         return ExceptionKind.CHILD
-    if _WAITS.search(frames[-1].file) or _MAY_WAIT.search(frames[-1].file):
+    if _MAY_WAIT.search(frames[-1].file) or any(map(_communicates, frames[-_INNERMOST:])):
         return ExceptionKind.COLLECTIVE
     return ExceptionKind.USER
+
+
+def _communicates(frame: Frame) -> bool:
+    """Whether the code of a frame waits for other ranks."""
+    return _WAITS.search(frame.file) is not None or _COLLECTIVES.match(frame.function) is not None

@@ -2,8 +2,8 @@
 
 ## What it finds
 A traceback that is the program's own failure: not the echo of another rank (collective, store and
-connection errors, `ChildFailedError`), not out of memory, not a CUDA error, not an interrupt, not
-one that was merely logged. The earliest one counts.
+connection errors, `ChildFailedError`), not out of memory, not a CUDA error, not a library of
+another build, not an interrupt, not one that was merely logged. The earliest one counts.
 
 ## Why it hangs
 A rank that raised never issues the next collective. The others wait in it until their watchdog
@@ -11,8 +11,9 @@ ends them, one timeout later; on the same node the launcher usually ends them fi
 
 ## When it stays quiet
 When work visibly went on after the traceback. It is only a hint when a stop from outside, a crash
-or an out-of-memory came before it, when the first collective had timed out before it, or when the
-rank itself had joined the stuck collective. When more than half of the ranks raise the same
+or an out-of-memory came before it, when the first collective had timed out before it, when the
+rank itself had joined the stuck collective, or when the last line of the traceback is lost (it may
+be any error) and no other rank lost its peer. When more than half of the ranks raise the same
 exception no rank is guilty, and none is named.
 
 ## How to confirm
@@ -32,20 +33,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from unhang.model.causes import Cause
-from unhang.model.events import (
-    DesyncReported,
-    ExceptionKind,
-    FingerprintMismatch,
-    ModelMismatch,
-    PythonException,
-)
+from unhang.model.events import ExceptionKind, PythonException
 from unhang.model.finding import Finding, Strength
 from unhang.model.ids import Ranks
 from unhang.model.incident import Failure, Incident, Manner
 from unhang.model.provenance import Message
 from unhang.model.rule import Fact, Rule, Status
 from unhang.rules import order
-from unhang.rules.crash.echoes import ECHOES_OF_A_LOST_RANK, NO_CAUSES, why_echo
+from unhang.rules.crash import doubts
+from unhang.rules.crash.echoes import ECHOES_OF_A_LOST_RANK, NO_CAUSES
 from unhang.rules.crash.sameness import count_nameless, special_ranks
 
 _OTHER_RULES = frozenset(
@@ -54,6 +50,7 @@ _OTHER_RULES = frozenset(
         ExceptionKind.WORKER,
         ExceptionKind.SHARED_MEMORY,
         ExceptionKind.DISK_FULL,
+        ExceptionKind.LIBRARY,
     }
 )
 
@@ -71,10 +68,10 @@ def check(incident: Incident) -> Iterator[Finding]:
     first, exception = raised[0]
     same = [f for f, e in raised if _alike(e, exception)]
     count = max(len(same), count_nameless(first, exception))
-    against = _against(incident, first, exception)
+    against = doubts.against(incident, first, exception)
     strength = Strength.HINTS if against is not None else Strength.PROVES
     if against is None:
-        against = _doubt(exception)
+        against = doubts.weakness(exception)
         strength = Strength.PROVES if against is None else Strength.SUPPORTS
     culprits = special_ranks(incident, same, count)
     yield Finding(
@@ -102,37 +99,6 @@ def _exception(failure: Failure) -> PythonException | None:
 def _alike(one: PythonException, other: PythonException) -> bool:
     """The same error; a traceback whose last line is lost may be any."""
     return not one.exception or not other.exception or one.exception == other.exception
-
-
-def _against(incident: Incident, first: Failure, exception: PythonException) -> Message | None:
-    """What makes the exception an echo or an accident, or None."""
-    echo = why_echo(incident, first)
-    if echo is not None:
-        return echo
-    if order.communication_trouble_before(incident, first) is not None:
-        return Message(key="CRA001.against_communication")
-    if not exception.exception and (first.rank is None or _mismatch(incident)):
-        return Message(key="CRA001.against_cut")
-    if exception.thread is not None and not incident.timeouts:
-        return Message(key="CRA001.against_thread")
-    joined = frozenset(r for call in incident.calls for r in call.joined)
-    if exception.thread is None and first.rank is not None and first.rank in joined:
-        return Message(key="CRA001.against_joined")
-    return None
-
-
-def _mismatch(incident: Incident) -> bool:
-    """Ranks are known to differ: a traceback without its last line may end in just that."""
-    return any(
-        isinstance(e, FingerprintMismatch | ModelMismatch | DesyncReported) for e in incident.events
-    )
-
-
-def _doubt(exception: PythonException) -> Message | None:
-    """What weakens it, or None."""
-    if exception.thread is not None:
-        return Message(key="CRA001.against_thread")
-    return None if exception.exception else Message(key="CRA001.against_cut")
 
 
 def _claim(exception: PythonException, culprits: Ranks, count: int) -> Message:

@@ -2,7 +2,7 @@
 
 ## What it finds
 A driver that is too old, or of another version than its library; no kernel image for the GPU; an
-undefined symbol of a CUDA library.
+undefined symbol, or a CUDA library that is not there in the version asked for.
 
 ## Why it hangs
 The rank raises at its first CUDA call; on a mixed cluster only some hosts do, and the others wait
@@ -52,7 +52,11 @@ def check(incident: Incident) -> Iterator[Finding]:
     faults = [d for d in incident.all(DeviceFault) if d.problem in _UNFIT]
     errors: list[Seen] = [d for d in faults if not d.warning]
     errors += witnesses.nccl(incident, NcclReason.CUDA_DRIVER)
-    symbols: list[Seen] = [e for e in incident.all(PythonException) if _lacks_symbol(e)]
+    symbols: list[Seen] = [
+        e
+        for e in incident.all(PythonException)
+        if e.kind is ExceptionKind.LIBRARY and not e.handled
+    ]
     symbols += witnesses.nccl(incident, NcclReason.SYMBOL)
     if errors:
         yield _finding(incident, errors, Strength.PROVES)
@@ -60,14 +64,6 @@ def check(incident: Incident) -> Iterator[Finding]:
         yield _finding(incident, symbols, Strength.SUPPORTS)
     elif faults:
         yield _finding(incident, list(faults), Strength.HINTS)
-
-
-def _lacks_symbol(event: PythonException) -> bool:
-    return (
-        event.kind is ExceptionKind.LIBRARY
-        and not event.handled
-        and ("undefined symbol" in event.message or "' not found" in event.message)
-    )
 
 
 def _finding(incident: Incident, found: list[Seen], sure: Strength) -> Finding:

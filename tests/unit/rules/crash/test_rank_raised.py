@@ -150,12 +150,19 @@ def test_a_rank_that_joined_the_stuck_call() -> None:
     assert finding.strength is Strength.HINTS
 
 
-def test_a_cut_traceback_of_a_known_rank() -> None:
-    assert only(raised(1, "")).strength is Strength.SUPPORTS
-
-
-def test_a_cut_traceback_of_nobody() -> None:
+def test_a_cut_traceback_may_be_any_error() -> None:
+    assert only(raised(1, "")).strength is Strength.HINTS
     assert only(raised(None, "")).strength is Strength.HINTS
+
+
+def test_a_cut_traceback_of_a_rank_that_others_lost() -> None:
+    lost = store(StoreProblem.PEER_CLOSED, rank=2, line=9)
+    assert only(raised(1, "", line=1), lost).strength is Strength.SUPPORTS
+    assert only(raised(None, "", line=1), lost).strength is Strength.HINTS
+
+
+def test_a_library_of_another_build_is_no_fault_of_the_program() -> None:
+    assert findings(raised(1, "ImportError", kind=ExceptionKind.LIBRARY)) == []
 
 
 def test_a_launcher_s_exit_of_the_same_rank_is_the_same_failure() -> None:

@@ -1,0 +1,41 @@
+"""What speaks against an exception as the cause: it was an echo, an accident, or any error."""
+
+from __future__ import annotations
+
+from unhang.model.events import FingerprintMismatch, ModelMismatch, PythonException
+from unhang.model.incident import Failure, Incident, Manner
+from unhang.model.provenance import Message
+from unhang.rules import order
+from unhang.rules.crash.echoes import why_echo
+
+
+def against(incident: Incident, first: Failure, exception: PythonException) -> Message | None:
+    """What makes an exception an echo or an accident, or None."""
+    echo = why_echo(incident, first)
+    if echo is not None:
+        return echo
+    if order.communication_trouble_before(incident, first) is not None:
+        return Message(key="CRA001.against_communication")
+    if not exception.exception and not _lost_by_others(incident, first):
+        return Message(key="CRA001.against_cut")
+    if exception.thread is not None and not incident.timeouts:
+        return Message(key="CRA001.against_thread")
+    joined = frozenset(r for call in incident.calls for r in call.joined)
+    if exception.thread is None and first.rank is not None and first.rank in joined:
+        return Message(key="CRA001.against_joined")
+    return None
+
+
+def _lost_by_others(incident: Incident, first: Failure) -> bool:
+    """Other ranks lost a peer, and none of them found a difference: a named rank did leave."""
+    if any(isinstance(e, FingerprintMismatch | ModelMismatch) for e in incident.events):
+        return False
+    others = (f for f in incident.failures if f.rank is not None and f.rank != first.rank)
+    return first.rank is not None and any(f.manner is Manner.PEER for f in others)
+
+
+def weakness(exception: PythonException) -> Message | None:
+    """What keeps an exception that is nobody's echo from being proof, or None."""
+    if exception.thread is not None:
+        return Message(key="CRA001.against_thread")
+    return None if exception.exception else Message(key="CRA001.against_cut")
