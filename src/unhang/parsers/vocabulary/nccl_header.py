@@ -55,11 +55,14 @@ class NcclText:
     start: int = 0
 
     def origin(self, known: Origin) -> Origin:
-        """`known`, with host and pid added where it lacks them."""
+        """`known`, with the host and the pid that NCCL itself prints.
+
+        A collector's prefix names a pod or itself; NCCL names the machine that the GPU is in.
+        """
         return replace(
             known,
-            host=self.host if known.host is None else known.host,
-            pid=self.pid if known.pid is None else known.pid,
+            host=known.host if self.host is None else self.host,
+            pid=known.pid if self.pid is None else self.pid,
         )
 
 
