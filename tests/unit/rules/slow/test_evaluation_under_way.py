@@ -2,6 +2,7 @@
 
 from builders import timeout
 from phase_builders import bar, begun, findings, strength
+from unhang.model.events import Event
 from unhang.model.finding import Strength
 from unhang.model.phases import Edge, Phase
 from unhang.rules.slow.evaluation_under_way import RULE
@@ -58,7 +59,7 @@ def test_a_barrier_alone_has_no_phase() -> None:
 
 
 def test_the_only_rank_that_does_not_wait_evaluates() -> None:
-    events = (
+    events: tuple[Event, ...] = (
         begun(Phase.EVAL),
         *(timeout(r, op="ALLGATHER", numel=65_536, line=r + 1) for r in range(1, 4)),
     )
