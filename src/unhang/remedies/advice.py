@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from unhang.model.diagnosis import Diagnosis, RejectedAdvice
 from unhang.model.events import FrameworkSeen, SettingSeen
 from unhang.model.incident import Incident
+from unhang.remedies.case import find_framework_used
 from unhang.settings import Context, judge
 
 MOST = 8
@@ -34,8 +35,7 @@ def reject(incident: Incident, diagnosis: Diagnosis) -> tuple[RejectedAdvice, ..
 
 
 def _context(incident: Incident, diagnosis: Diagnosis, others: Mapping[str, str]) -> Context:
-    named = diagnosis.framework or incident.framework
-    framework = None if named is None else named[0]
+    framework, release = find_framework_used(incident, diagnosis)
     call = diagnosis.call or next(iter(incident.calls), None)
 
     def version(component: str) -> str | None:
@@ -45,7 +45,7 @@ def _context(incident: Incident, diagnosis: Diagnosis, others: Mapping[str, str]
         nccl=version("nccl"),
         torch=version("torch"),
         framework=framework,
-        framework_version=None if framework is None else version(framework),
+        framework_version=release,
         frameworks=frozenset(e.name for e in incident.all(FrameworkSeen)),
         expired_ms=None if call is None else call.timeout_ms,
         others=others,

@@ -7,7 +7,14 @@ from dataclasses import dataclass
 
 from unhang.model.causes import Cause
 from unhang.model.diagnosis import Diagnosis
-from unhang.model.events import FrameworkSeen, GroupRef, SettingSeen, StoreFault
+from unhang.model.events import (
+    FrameworkSeen,
+    GroupRef,
+    PythonException,
+    SettingSeen,
+    StackSeen,
+    StoreFault,
+)
 from unhang.model.ids import Ranks
 from unhang.model.incident import Call, Incident
 from unhang.model.phases import Phase
@@ -63,18 +70,17 @@ def build_case(incident: Incident, diagnosis: Diagnosis) -> Case | None:
     """Gather the facts; None where there is no cause to remedy."""
     if diagnosis.cause is None:
         return None
-    named = diagnosis.framework or incident.framework
-    name = None if named is None else named[0]
+    name, version = find_framework_used(incident, diagnosis)
     beside = frozenset(e.name for e in incident.all(FrameworkSeen))
     call = diagnosis.call or next(iter(incident.calls), None)
     stores = incident.all(StoreFault)
     return Case(
         cause=diagnosis.cause,
         framework=name,
-        version=None if name is None else _version(incident, name),
+        version=version,
         torch=_version(incident, "torch"),
         nccl=_version(incident, "nccl"),
-        beside=beside if name is None else beside | {name},
+        beside=beside | {name} if name else beside,
         strategy=_strategy(incident, beside),
         phase=diagnosis.phase,
         group=_group(call, stores, diagnosis.cause),
@@ -86,6 +92,15 @@ def build_case(incident: Incident, diagnosis: Diagnosis) -> Case | None:
     )
 
 
+def find_framework_used(incident: Incident, diagnosis: Diagnosis) -> tuple[str | None, str | None]:
+    """Name and release of the framework; the user may name both: `--framework verl==0.7.1`."""
+    used = diagnosis.framework or incident.framework
+    if used is None:
+        return None, None
+    name, _, version = used[0].partition("==")
+    return name, version or _version(incident, name)
+
+
 def _version(incident: Incident, component: str) -> str | None:
     return incident.versions.get(component, (None, ""))[0]
 
@@ -95,6 +110,8 @@ def _strategy(incident: Incident, beside: frozenset[str]) -> Strategy | None:
     if "deepspeed" in beside:
         return Strategy.DEEPSPEED
     names = " ".join(f"{e.name} {e.value}".lower() for e in incident.all(SettingSeen))
+    frames = (f.file for e in incident.all(PythonException) for f in e.frames)
+    names = f"{names} {' '.join(frames)} {' '.join(e.frame for e in incident.all(StackSeen))}"
     if "deepspeed" in names or "zero_stage" in names:
         return Strategy.DEEPSPEED
     return Strategy.FSDP if "fsdp" in names else None

@@ -160,6 +160,7 @@ class Recipe:
         place: where the user writes it, in technical words: `ds_config.json`.
         strategy: only for jobs sharded in this way; where the way is unknown, for all.
         since, last: releases of the framework for which it holds (settings have their own).
+        told: what the evidence names, for the title `fix.<cure>.title.named`.
     """
 
     form: Form
@@ -170,6 +171,7 @@ class Recipe:
     strategy: Strategy | None = None
     since: str | None = None
     last: str | None = None
+    told: Mapping[str, object] = field(default_factory=dict)
 
 
 NO_KNOB: tuple[Recipe, ...] = ()

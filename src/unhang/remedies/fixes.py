@@ -26,6 +26,8 @@ _VARIANTS = 2
 _NO_SETTING = "# {framework} has no setting for this: change the training script.\n"
 _UNKNOWN = "# Framework unknown, so plain PyTorch: `--framework NAME` gives its own setting.\n"
 
+_PLAIN = "# {name} is written here as plain PyTorch.\n"
+
 
 def write_fixes(case: Case) -> tuple[Fix, ...]:
     """The fixes for a case, the best first."""
@@ -57,12 +59,19 @@ def _fixes(case: Case, framework: Framework, cure: Cure, may_stand_in: bool) -> 
 def _own(case: Case, framework: Framework, cure: Cure, may_stand_in: bool) -> Iterator[Fix]:
     """As the framework writes it, or as plain PyTorch does where it has no setting."""
     recipes = list(_fitting(case, framework, cure))
-    note = _UNKNOWN if framework is PLAIN and case.framework != PLAIN.name else ""
+    note = _note(case) if framework is PLAIN else ""
     if not recipes and may_stand_in:
         recipes = list(_fitting(case, PLAIN, cure)) or list(PLAIN.cures[cure])
         note = note or _NO_SETTING.format(framework=framework.name)
     for recipe in recipes[:_VARIANTS]:
         yield _fix(case, cure, framework, recipe, note)
+
+
+def _note(case: Case) -> str:
+    """Why the answer is plain PyTorch."""
+    if case.framework is None:
+        return _UNKNOWN
+    return "" if find_framework(case.framework) is PLAIN else _PLAIN.format(name=case.framework)
 
 
 def _fitting(case: Case, framework: Framework, cure: Cure) -> Iterator[Recipe]:
@@ -105,7 +114,7 @@ def _fix(case: Case, cure: Cure, framework: Framework, recipe: Recipe, note: str
     form, patch = _written(case, framework, recipe)
     commented = form in (Form.PYTHON, Form.YAML, Form.SHELL)
     return Fix(
-        title=Message(key=f"fix.{cure.value}.title", values={"place": recipe.place or form.value}),
+        title=_title(cure, recipe, form),
         kind=kind_of(cure),
         framework=framework.name,
         where=form.value,
@@ -114,6 +123,12 @@ def _fix(case: Case, cure: Cure, framework: Framework, recipe: Recipe, note: str
         risk=Message(key=f"fix.{cure.value}.risk"),
         verify=Message(key=f"fix.{cure.value}.verify"),
     )
+
+
+def _title(cure: Cure, recipe: Recipe, form: Form) -> Message:
+    values = {"place": recipe.place or form.value, **recipe.told}
+    named = ".named" if recipe.told else ""
+    return Message(key=f"fix.{cure.value}.title{named}", values=values)
 
 
 def _written(case: Case, framework: Framework, recipe: Recipe) -> tuple[Form, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from unhang.model.causes import Cause
-from unhang.model.events import DeviceFault
+from unhang.model.events import DeviceFault, StopKind, StopSeen
 from unhang.model.phases import Phase
 from unhang.remedies.case import Case
 from unhang.remedies.cures import Cure
@@ -58,6 +58,17 @@ _BY_PHASE: Mapping[Phase, Cure] = {
 }
 """What makes the work of a phase shorter, or smaller."""
 
+_BY_STOP: Mapping[StopKind, tuple[Cure, ...]] = {
+    StopKind.HANGUP: (Cure.KEEP_SESSION, Cure.SAVE_OFTEN),
+    StopKind.INTERRUPT: (Cure.SAVE_OFTEN, Cure.KEEP_SESSION),
+    StopKind.CANCELLED: (Cure.SAVE_OFTEN, Cure.LONGER_LIMIT),
+    StopKind.PREEMPTED: (Cure.SAVE_OFTEN, Cure.LONGER_LIMIT),
+    StopKind.EVICTED: (Cure.SAVE_OFTEN, Cure.MORE_HOST_MEMORY),
+    StopKind.NODE_FAILED: (Cure.SAVE_OFTEN, Cure.EXCLUDE_NODE),
+    StopKind.TIME_LIMIT: (Cure.LONGER_LIMIT, Cure.SAVE_OFTEN),
+}
+"""What helps against the next stop of the same kind."""
+
 _PHASE_FIRST = frozenset({Cause.GPU_OOM, Cause.HOST_OOM})
 """Where running out in a phase points at the phase before anything else."""
 
@@ -70,6 +81,9 @@ def plan(case: Case) -> tuple[Cure, ...]:
     cures = _PLANS[case.cause]
     if case.cause is Cause.CHECKPOINT_SLOW and case.phase is Phase.LOAD:
         cures = (Cure.LEAN_LOAD, *(c for c in cures if c not in _SAVES))
+    if case.cause is Cause.EXTERNAL_STOP:
+        kinds = [stop.kind for stop in case.incident.all(StopSeen)]
+        cures = next((_BY_STOP[kind] for kind in kinds if kind in _BY_STOP), cures)
     own = None if case.phase is None else _BY_PHASE.get(case.phase)
     if own is not None and case.cause in _PHASE_FIRST:
         cures = (own, *cures)

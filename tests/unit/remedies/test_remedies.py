@@ -21,31 +21,11 @@ from unhang.remedies.general import GENERAL
 from unhang.reporters.catalogue import sentences, write
 from unhang.settings import find_knob
 
-NAMES = tuple(
-    [
-        "torch",
-        "transformers",
-        "trl",
-        "open-r1",
-        "accelerate",
-        "deepspeed",
-        "lightning",
-        "megatron",
-        "megatron-bridge",
-        "nemo",
-        "torchtitan",
-        "torchtune",
-        "verl",
-        "llama-factory",
-        "ms-swift",
-        "axolotl",
-        "openrlhf",
-        "ray-train",
-        "llama-cookbook",
-        "open_clip",
-        "recbole",
-    ]
-)
+NAMES = """
+    torch transformers trl open-r1 accelerate deepspeed lightning megatron megatron-bridge nemo
+    torchtitan torchtune verl llama-factory ms-swift axolotl openrlhf ray-train llama-cookbook
+    open_clip recbole
+""".strip().split()  # one long list of words reads better than twenty lines
 
 
 def case(cause: Cause, framework: str | None = None, **fields: object) -> Case:
@@ -73,7 +53,8 @@ def parses(fix: Fix) -> bool:
             return all("=" in word for word in shlex.split(fix.patch))
         case "env" | "shell":
             return bash_accepts(fix.patch)
-    return False
+        case _:
+            return False
 
 
 def test_these_frameworks_have_a_file() -> None:

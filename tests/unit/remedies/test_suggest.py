@@ -1,11 +1,24 @@
 """From a judged incident to fixes and rejected advice."""
 
+from dataclasses import replace
+
 import pytest
 
 from builders import DEFAULT_PG, by, incident, source, timeout
 from unhang.model.causes import Cause
 from unhang.model.diagnosis import Diagnosis, Outcome
-from unhang.model.events import Event, FrameworkSeen, SettingSeen, VersionSeen
+from unhang.model.events import (
+    Event,
+    ExceptionKind,
+    Frame,
+    FrameworkSeen,
+    PythonException,
+    SettingSeen,
+    StopKind,
+    StopSeen,
+    VersionSeen,
+)
+from unhang.model.ids import Rank
 from unhang.model.provenance import Message
 from unhang.remedies import suggest
 from unhang.reporters.catalogue import write
@@ -100,3 +113,57 @@ def test_verls_dead_key() -> None:
     assert [r.reason.key for r in rejected] == ["advice.verl_dead"]
     assert fixes[0].where == "shell"
     assert "engine_workers.py" in fixes[0].patch
+
+
+def test_the_user_may_name_the_release() -> None:
+    job = incident(*expired(1_800_000))
+    fixes, _ = suggest(job, verdict(Cause.TIMEOUT_SHORT, "verl==0.7.1"))
+    assert fixes[0].patch == "actor_rollout_ref.nccl_timeout=7200"
+
+
+def test_a_framework_without_a_file_is_written_as_plain_pytorch() -> None:
+    fixes, _ = suggest(incident(mark("fairseq")), verdict(Cause.UNEVEN_WORK))
+    assert fixes[0].framework == "torch"
+    assert fixes[0].patch.startswith("# fairseq is written here as plain PyTorch.")
+
+
+def test_frames_tell_how_the_model_is_spread() -> None:
+    frame = Frame(file="/env/torch/distributed/fsdp/_runtime_utils.py", line=3, function="f")
+    job = incident(*expired(1_800_000), mark("trl"), exception(frame))
+    fixes, _ = suggest(job, verdict(Cause.CHECKPOINT_SLOW))
+    assert "SHARDED_STATE_DICT" in fixes[0].patch
+    assert not any("zero3" in fix.patch for fix in fixes)
+
+
+def test_the_exception_of_the_culprit_is_named() -> None:
+    job = incident(exception(Frame(file="train.py", line=42, function="main"), rank=3))
+    judged = replace(verdict(Cause.RANK_EXCEPTION), culprits=frozenset({Rank(3)}))
+    title = write(suggest(job, judged)[0][0].title)
+    assert title == "Cure the ValueError of rank 3 (train.py:42), and let it leave at once"
+    assert "train.py" not in write(suggest(job, verdict(Cause.RANK_EXCEPTION))[0][0].title)
+
+
+def exception(frame: Frame, rank: int = 0) -> PythonException:
+    return PythonException(
+        source=source(),
+        origin=by(rank),
+        kind=ExceptionKind.USER,
+        exception="ValueError",
+        message="no",
+        frames=(frame,),
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "word"),
+    [
+        (StopKind.HANGUP, "tmux"),
+        (StopKind.TIME_LIMIT, "--time"),
+        (StopKind.PREEMPTED, "save_every"),
+        (StopKind.TERMINATED, "--time"),
+    ],
+)
+def test_each_stop_has_its_own_remedy(kind: StopKind, word: str) -> None:
+    stop = StopSeen(source=source(), origin=by(), kind=kind)
+    fixes, _ = suggest(incident(stop), verdict(Cause.EXTERNAL_STOP))
+    assert word in fixes[0].patch

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
+from unhang.model.events import PythonException
 from unhang.remedies.case import Case
 from unhang.remedies.cures import Cure, Form, GeneralCure, Recipe
 
@@ -65,6 +67,32 @@ tmux new-session -d -s train 'bash launch.sh > train.log 2>&1'
 """
 
 
+_INSTALLED = re.compile(r"(site|dist)-packages|/lib/python\d")
+
+
+def _fix_exception(case: Case) -> Recipe:
+    """With the exception and the line that raised it, where the verdict's evidence holds them."""
+    return Recipe(form=Form.PYTHON, text=_FIX.strip(), told=_first_exception(case))
+
+
+def _first_exception(case: Case) -> dict[str, object]:
+    """Its name, and the innermost line of the user's own code."""
+    for failure in case.incident.own_failures:
+        if failure.rank is None or failure.rank not in case.culprits:
+            continue
+        for event in failure.events:
+            if isinstance(event, PythonException) and event.frames and event.exception:
+                own = [f for f in event.frames if not _INSTALLED.search(f.file)]
+                frame = (own or event.frames)[-1]
+                return {
+                    "ranks": case.culprits,
+                    "exception": event.exception,
+                    "file": frame.file,
+                    "line": frame.line,
+                }
+    return {}
+
+
 def _stop_together(case: Case) -> Recipe:
     if case.framework in ("verl", "openrlhf", "ray-train"):
         return Recipe(form=Form.ENV, settings={"TORCH_NCCL_ASYNC_ERROR_HANDLING": "1"})
@@ -84,7 +112,7 @@ def _exclude_node(case: Case) -> Recipe | None:
 
 
 CURES: Mapping[Cure, GeneralCure] = {
-    Cure.FIX_EXCEPTION: lambda _: Recipe(form=Form.PYTHON, text=_FIX.strip()),
+    Cure.FIX_EXCEPTION: _fix_exception,
     Cure.RECORD_ERRORS: lambda _: Recipe(form=Form.PYTHON, text=_RECORD.strip()),
     Cure.STOP_TOGETHER: _stop_together,
     Cure.SHARED_GPU: lambda _: Recipe(

@@ -112,6 +112,9 @@ SENTENCES: dict[str, str] = {
     "fix.warm_cache.verify": "a second start reaches the first step much sooner",
     # Processes
     "fix.fix_exception.title": "Cure the exception of the rank that left, and let it leave at once",
+    "fix.fix_exception.title.named": (
+        "Cure the {exception} of {ranks:ranks} ({file}:{line}), and let it leave at once"
+    ),
     "fix.fix_exception.risk": "os._exit skips clean-up; write checkpoints before it",
     "fix.fix_exception.verify": "the traceback is the last thing printed, seconds before the end",
     "fix.record_errors.title": "Let torchrun print the traceback of the rank that failed first",
