@@ -214,11 +214,11 @@ def test_the_time_of_the_finding_is_the_begin_of_the_work() -> None:
 
 def test_training_that_goes_on_after_the_time_out_shows_no_harm() -> None:
     steps = (replace(bar(Phase.TRAIN, done=n, line=10 + n), at=at(700 + n)) for n in range(4))
-    events: tuple[Event, ...] = (
+    events: list[Event] = [
         bar(Phase.DATA, elapsed_s=601),
         timeout(2, numel=1, line=2, when=650),
         *steps,
-    )
+    ]
     assert strength(RULE, *events) is Strength.HINTS
 
 

@@ -59,10 +59,10 @@ def test_a_barrier_alone_has_no_phase() -> None:
 
 
 def test_the_only_rank_that_does_not_wait_evaluates() -> None:
-    events: tuple[Event, ...] = (
+    events: list[Event] = [
         begun(Phase.EVAL),
         *(timeout(r, op="ALLGATHER", numel=65_536, line=r + 1) for r in range(1, 4)),
-    )
+    ]
     (finding,) = findings(RULE, *events)
     assert finding.strength is Strength.SUPPORTS
     assert finding.culprits == {0}
