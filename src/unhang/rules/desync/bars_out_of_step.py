@@ -38,7 +38,10 @@ from unhang.rules import order
 from unhang.rules.desync import rivals
 from unhang.rules.desync.pace import Apart, of_ranks, of_stream
 
-_ECHOES = frozenset({Cause.TIMEOUT_SHORT, Cause.BANDWIDTH_LOW})
+_ECHOES = frozenset(
+    {Cause.TIMEOUT_SHORT, Cause.BANDWIDTH_LOW, Cause.DESYNC, Cause.MODEL_DIVERGENCE}
+)
+"""Ranks in different steps issue different collectives, of different sizes."""
 
 
 def check(incident: Incident) -> Iterator[Finding]:

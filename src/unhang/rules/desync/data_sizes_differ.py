@@ -2,7 +2,9 @@
 
 ## What it finds
 One call (same group, number and operation) in which ranks name different numbers of elements, and
-the traffic is not gradients or parameters: metrics, features, buffers, parts of a sequence.
+the traffic is not gradients or parameters: metrics, features, buffers, parts of a sequence. Or a
+flag or barrier of few elements on one side against a bucket on the other: these ranks are in
+different places of the program.
 
 ## Why it hangs
 NCCL does not check sizes. A rank that expects more elements than the others send waits for ever,
@@ -10,7 +12,8 @@ and so do the ranks behind it.
 
 ## When it stays quiet
 Where sizes may differ (all-to-all, the parts of an all-gather, point-to-point), and where the
-lines may speak of different groups.
+lines may speak of different groups. Ranks in different places are no proof of a branch: a step more
+or a module more brings them there too, and DSY011 says so where bars show it.
 
 ## How to confirm
 Run with `TORCH_DISTRIBUTED_DEBUG=DETAIL`: shapes of both sides are printed, with their stacks.
@@ -28,7 +31,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from unhang.model.causes import Cause
-from unhang.model.finding import Finding
+from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident
 from unhang.model.provenance import Message
 from unhang.model.rule import Fact, Rule, Status
@@ -39,13 +42,18 @@ from unhang.rules.desync.sizes import find_differences
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding per call of the program's data with different sizes."""
     for found in find_differences(incident, graph=False):
+        weight = found.weight
+        if found.apart:
+            weight = rivals.weigh(incident, found.joins[0], Strength.SUPPORTS)
         yield Finding(
             rule=RULE.code,
             cause=Cause.DESYNC,
-            strength=found.weight.strength,
-            claim=Message(key="DSY003.claim", values=found.values),
+            strength=weight.strength,
+            claim=Message(
+                key="DSY003.claim_apart" if found.apart else "DSY003.claim", values=found.values
+            ),
             why=Message(key="DSY003.why"),
-            against=found.weight.against,
+            against=weight.against,
             culprits=found.odd,
             explains=rivals.ECHOES,
             at=found.joins[0].at,

@@ -10,7 +10,7 @@ from unhang.model.ids import Rank, Ranks
 from unhang.model.incident import Call, Incident, Join
 from unhang.rules import matching
 from unhang.rules.desync import rivals
-from unhang.rules.desync.graph_traffic import is_graph_traffic
+from unhang.rules.desync.graph_traffic import SMALL, is_graph_traffic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +20,8 @@ class SizeDifference:
     Attributes:
         joins: the ranks whose sizes are known.
         graph: gradients or parameters, so the model's graph differs; else the program's data.
+        apart: one side is a flag or a barrier and the other is not: the ranks are in different
+            places of the program.
         odd: the ranks outside the one largest camp, else all.
     """
 
@@ -27,6 +29,7 @@ class SizeDifference:
     joins: tuple[Join, ...]
     sizes: Mapping[Rank, int]
     graph: bool
+    apart: bool
     odd: Ranks
     weight: rivals.Weight
 
@@ -56,6 +59,7 @@ def find_differences(incident: Incident, *, graph: bool) -> Iterator[SizeDiffere
                 joins=joins,
                 sizes=sizes,
                 graph=graph,
+                apart=min(sizes.values()) < SMALL <= max(sizes.values()),
                 odd=matching.odd_ranks(matching.camps(joins, sizes)),
                 weight=rivals.weigh(incident, joins[0], Strength.PROVES),
             )

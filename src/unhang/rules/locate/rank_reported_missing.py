@@ -70,8 +70,13 @@ def _from_barriers(incident: Incident) -> Iterator[Finding]:
 
 
 def _is_everybody(absent: Ranks, incident: Incident) -> bool:
+    """Whether the report names all ranks of the job, or all of which anything is known."""
     size = incident.world.size
-    return size is not None and absent >= frozenset(Rank(r) for r in range(size))
+    if size is not None:
+        return absent >= frozenset(Rank(r) for r in range(size))
+    joined = frozenset(r for call in incident.calls for r in call.joined if r >= Rank(0))
+    known = joined | incident.coverage.ranks_seen
+    return len(known) > 0 and absent >= known
 
 
 def _finding(

@@ -13,6 +13,8 @@ SENTENCES: dict[str, str] = {
     "unless the ranks run different parts of the model in that step.",
     "DSY003.claim": "{ranks:ranks} brought different numbers of elements to one {op:ops}: "
     "{least} and {most}.",
+    "DSY003.claim_apart": "{ranks:ranks} are in different places of the program: one {op:ops} has "
+    "{least} elements on one side and {most} on the other.",
     "DSY003.why": "NCCL does not compare sizes: a rank that expects more than the others send "
     "waits until its watchdog ends it.",
     "DSY004.claim_operation": "{ranks:ranks} issued different operations: {ops:ops}.",
