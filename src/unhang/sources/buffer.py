@@ -26,6 +26,7 @@ class Buffer:
         begin: where the part that has not been looked at begins.
         end: where the lines that are whole end; within a line that never ends, some way before
             the end of the data.
+        read_bytes: how many have been read from the stream.
         final: the stream has ended.
         error: what ended it early, if anything did.
     """
@@ -35,6 +36,7 @@ class Buffer:
         self.data = bytearray(BEHIND + CHUNK + 4 * LONGEST_UNIT)
         self.size = 0
         self.base = 0
+        self.read_bytes = 0
         self.begin = 0
         self.end = 0
         self.final = False
@@ -83,6 +85,7 @@ class Buffer:
                 self.error, count = error, 0
             if count == 0:
                 return True
+            self.read_bytes += count
             self.size += self._without_colours(count)
             room -= count
         return False
@@ -99,7 +102,9 @@ class Buffer:
     def _without_colours(self, count: int) -> int:
         """Take colours out of the part just read: they stand inside needles too."""
         end = self.size + count
-        if self.data.find(b"\x1b[", self.size, end) < 0:
+        if (
+            self.data.find(b"\x1b", self.size, end) < 0
+        ):  # one byte is found ten times faster than two
             return count
         plain = _COLOURS.sub(b"", bytes(self.data[self.size : end]))
         self.data[self.size : self.size + len(plain)] = plain

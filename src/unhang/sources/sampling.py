@@ -15,12 +15,15 @@ from unhang.sources.buffer import Buffer, line_end
 from unhang.sources.plan import Plan
 from unhang.sources.scan import Hit
 
-HEAD = 256 << 10
+HEAD = 128 << 10
 """Bytes at the beginning in which frequent needles are searched."""
 LOOKBACK = 64 << 10
 """Bytes before a rare hit, and before the end, in which they are."""
 _MOST_LOOKED_BACK = 256 << 10
 _SHORT_LOOKBACK = 12 << 10
+_GLANCE = 1 << 10
+_NEW = 8
+"""Hits of a needle before which one looks back: what comes back regularly is no failure."""
 _SAMPLE = 2 << 10
 _DENSE, _DENSE_STRIDE, _STRIDE = 4 << 20, 128 << 10, 16 << 20
 _RARE = 20_000
@@ -54,11 +57,14 @@ class Search:
         begin = max(0, buffer.begin - rare.longest + 1)
         strong: list[Hit] = []
         weak: list[Hit] = []
+        spans: list[Span] = []
         for hit in rare.scanner.hits(buffer.data, begin, buffer.end):
             if hit[0] > buffer.begin:
                 self._seen[hit[1]] += 1
                 (strong if self._seen[hit[1]] <= _RARE else weak).append(hit)
-        regions = self._regions(strong)
+                if self._seen[hit[1]] <= _RARE:
+                    spans.append((hit[0] - self._lookback(*hit), hit[0]))
+        regions = self._regions(spans)
         found = [Found(offset, rare.readers[index], rare=True) for offset, index in strong]
         found += [
             Found(offset, rare.readers[index], rare=False)
@@ -73,11 +79,10 @@ class Search:
         found.sort(key=lambda hit: hit.offset)
         return found
 
-    def _regions(self, hits: Sequence[Hit]) -> list[Span]:
+    def _regions(self, spans: list[Span]) -> list[Span]:
         """Where to search frequent needles: whole lines, in order, without overlap."""
         buffer = self._buffer
-        spans = [*_samples(buffer.base, buffer.begin, buffer.end)]
-        spans += [(offset - self._lookback(offset), offset) for offset, _ in hits]
+        spans += _samples(buffer.base, buffer.begin, buffer.end)
         if buffer.final:
             spans.append((buffer.end - LOOKBACK, buffer.end))
         regions: list[Span] = []
@@ -89,8 +94,10 @@ class Search:
                 self._searched_to = buffer.base + end
         return regions
 
-    def _lookback(self, offset: int) -> int:
+    def _lookback(self, offset: int, needle: int) -> int:
         """Less, once there has been much."""
+        if self._seen[needle] > _NEW:
+            return _GLANCE
         size = LOOKBACK if self._looked_back < _MOST_LOOKED_BACK else _SHORT_LOOKBACK
         if self._buffer.base + offset > self._searched_to + size:
             self._looked_back += size

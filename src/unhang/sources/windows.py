@@ -21,7 +21,8 @@ _WHOLE_HEAD = 32 << 10
 """Bytes at the beginning of which no line is thinned out."""
 _FIRST, _LAST = 3, 5
 """Lines of one shape that are kept, of those between two rare hits."""
-_SHAPE = 40
+_SHAPE = 80
+"""Bytes that tell the shape of a line."""
 
 
 def windows(
@@ -31,10 +32,12 @@ def windows(
     buffer = Buffer(stream)
     search = Search(buffer, prepared)
     cutter = _Cutter(buffer, prepared)
+    told = 0
     while buffer.advance():
         yield from cutter.units(search.hits())
         if progress is not None:
-            progress(buffer.end - buffer.begin)
+            progress(buffer.read_bytes - told)
+            told = buffer.read_bytes
     if buffer.error is not None:
         raise buffer.error
 
@@ -175,11 +178,13 @@ def _ends(run: Sequence[tuple[bytes, _Spot]]) -> Iterator[_Spot]:
 
 _SPEAKER = re.compile(rb"\s*(?:[\[(][^\])]{0,60}[\])]:?|\d{1,6}:(?=\s))")
 _DIGITS = bytes.maketrans(b"0123456789", b"0000000000")
+_FILL = b" #=>-." + bytes(range(128, 256))
+"""What progress bars are drawn with."""
 
 
 def _shape(data: bytearray, spot: _Spot) -> bytes:
-    """The line's beginning with masked digits, but for those that may name the speaker."""
-    line = bytes(data[spot.low : min(spot.high, spot.low + 2 * _SHAPE)])
+    """The line's beginning without what changes, but for what may name the speaker."""
+    line = bytes(data[spot.low : min(spot.high, spot.low + _SHAPE)])
     speaker = _SPEAKER.match(line)
     end = 0 if speaker is None else speaker.end()
-    return line[:end] + line[end : end + _SHAPE].translate(_DIGITS)
+    return line[:end] + line[end:].translate(_DIGITS, _FILL)

@@ -81,6 +81,7 @@ def who(
         ("[1803] [rank3]: x", "x", who(rank=3)),
         ("> > [rank3]: x", "x", who(rank=3)),
         ("  | [rank3]: x", "x", who(rank=3)),
+        (">   indented", "  indented", NOBODY),
         ("^[[A^[[A^[  [rank3]: x", "x", who(rank=3)),
         ("Rank 5: all_reduce returned", "all_reduce returned", who(rank=5)),
         ("[2026-06-02 11:17:52 DP0 TP3] x", "x", who(actor="DP0 TP3")),
