@@ -13,6 +13,7 @@ from functools import cmp_to_key
 
 from unhang.assemble.identity import Identity
 from unhang.assemble.run import Run
+from unhang.assemble.speakers import process_of, tells_of_another
 from unhang.assemble.timeline import Timeline
 from unhang.model.events import (
     ClosingSignal,
@@ -33,7 +34,6 @@ from unhang.model.events import (
     Teardown,
     WatchdogAborted,
 )
-from unhang.model.ids import LocalRank
 from unhang.model.incident import Failure, Manner
 from unhang.model.time import Instant
 
@@ -42,6 +42,7 @@ _CRASH_SIGNALS = frozenset(
 )
 _STOPPED = frozenset({ExceptionKind.INTERRUPTED, ExceptionKind.TERMINATED})
 _PEER = frozenset({ExceptionKind.COLLECTIVE, ExceptionKind.RENDEZVOUS})
+_JOB_PROGRAMS = ("python", "pt_", "pt2", "torch", "ray", "train", "deepspeed", "accelerate", "all_")
 _SECOND_HAND_NCCL = frozenset(
     {
         NcclReason.PEER_CLOSED,
@@ -63,9 +64,17 @@ def find_failures(run: Run) -> tuple[Failure, ...]:
         if _manner(event) is not None:
             groups.setdefault(_process_key(event, run.identity), []).append(event)
     _adopt_anonymous_exception(groups)
-    failures = [f for told in groups.values() if (f := _merge(told, run))]
+    of_the_job = (told for told in groups.values() if not all(map(_foreign, told)))
+    failures = [f for told in of_the_job if (f := _merge(told, run))]
     failures.sort(key=cmp_to_key(lambda a, b: run.timeline.compare(a.events[0], b.events[0])))
     return tuple(replace(f, order=place) for place, f in enumerate(failures))
+
+
+def _foreign(event: Event) -> bool:
+    """A crash in the kernel log of a program whose name says that it is none of the job's."""
+    if not isinstance(event, KernelEvent) or event.problem is not KernelProblem.SEGFAULT:
+        return False
+    return event.process is not None and not event.process.lower().startswith(_JOB_PROGRAMS)
 
 
 def _process_key(event: Event, identity: Identity) -> Hashable:
@@ -73,19 +82,20 @@ def _process_key(event: Event, identity: Identity) -> Hashable:
     rank = identity.rank_of(event)
     if rank is not None:
         return ("rank", rank)
-    if isinstance(event, ProcessEnded | ClosingSignal | KernelEvent) and event.pid is not None:
-        return ("pid", event.pid)
-    if isinstance(event, ProcessEnded):
-        if event.local_rank is not None:
-            return ("local", event.host or event.origin.host, event.local_rank)
-        if event.task is not None:
-            return ("task", event.task)
+    host, local, pid, task = process_of(event)
+    if tells_of_another(event):
+        if pid is not None:
+            return ("pid", pid)
+        if local is not None:
+            return ("local", host, local)
+        if task is not None:
+            return ("task", task)
         return ("ended", event.source.artifact, event.source.line, event.source.text)
-    origin = event.origin
-    if origin.pid is not None:
-        return ("pid", origin.pid)
-    if origin.local_rank is not None:
-        return ("local", origin.host, origin.local_rank)
+    if pid is not None:
+        return ("pid", pid)
+    if local is not None:
+        return ("local", host, local)
+    # A task may be a launcher of several ranks, so what it prints is not one process's.
     if isinstance(event, PythonException) and event.process is not None:
         return ("process", event.source.artifact, event.process)
     return ("place", event.source.artifact, event.source.line, type(event).__name__)
@@ -191,8 +201,8 @@ def _merge(told: Sequence[Event], run: Run) -> Failure | None:
     return Failure(
         rank=process,
         host=next((h for e in told if (h := _host(e)) is not None), None),
-        local_rank=next((lo for e in told if (lo := _local(e)) is not None), None),
-        pid=next((p for e in told if (p := _pid(e)) is not None), None),
+        local_rank=next((lo for e in told if (lo := process_of(e).local) is not None), None),
+        pid=next((p for e in told if (p := process_of(e).pid) is not None), None),
         manner=manner,
         at=_when(telling, ended, timeline),
         events=(telling, *(e for e in told if e is not telling)),
@@ -320,13 +330,3 @@ def _signature(event: Event) -> Hashable:
 
 def _host(event: Event) -> str | None:
     return (event.host if isinstance(event, ProcessEnded) else None) or event.origin.host
-
-
-def _local(event: Event) -> LocalRank | None:
-    return event.local_rank if isinstance(event, ProcessEnded) else event.origin.local_rank
-
-
-def _pid(event: Event) -> int | None:
-    if isinstance(event, ProcessEnded | ClosingSignal | KernelEvent):
-        return event.pid
-    return event.origin.pid

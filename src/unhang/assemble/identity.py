@@ -10,23 +10,25 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
 
+from unhang.assemble.numbering import ranks_by_file
+from unhang.assemble.speakers import (
+    Grouped,
+    named_rank,
+    process_of,
+    short_host,
+    tells_of_another,
+)
+from unhang.assemble.tasks import tasks_are_ranks
 from unhang.model.events import (
     CollectiveTimeout,
     CommunicatorStage,
-    DumpSignal,
     Event,
-    GroupStatus,
+    KernelEvent,
     NcclFailure,
-    PhaseMark,
     ProcessEnded,
-    Progress,
-    WatchdogAborted,
-    WatchdogStuck,
     WorldSeen,
 )
 from unhang.model.ids import LocalRank, Rank
-
-_Grouped = CollectiveTimeout | GroupStatus | WatchdogAborted | WatchdogStuck | DumpSignal
 
 
 class Identity:
@@ -42,12 +44,14 @@ class Identity:
         self._learn(events)
         self._learn_communicators(events)
         self._local_is_global = self._check_local(events)
-        self._task_is_rank = self._check_tasks(events)
+        self._task_is_rank = tasks_are_ranks(events, world_size)
         self._group_is_global = self._check_groups(events)
+        self._by_file: dict[str, Rank] = {}
+        self._by_file = self._number_files(events)
 
     def rank_of(self, event: Event) -> Rank | None:
         """The global rank that `event` is about, or None where nothing tells it."""
-        named = _named(event)
+        named = named_rank(event)
         if named is not None:
             return named
         if event.origin.rank is not None:
@@ -65,7 +69,7 @@ class Identity:
         rank = self._rank_from_process(event)
         return event if rank is None else replace(event, origin=replace(event.origin, rank=rank))
 
-    def is_global(self, event: _Grouped) -> bool:
+    def is_global(self, event: Grouped) -> bool:
         """Whether the rank of a grouped event is certainly global, not the group's."""
         if event.origin.rank is not None or self._rank_from_process(event) is not None:
             return True
@@ -73,11 +77,11 @@ class Identity:
 
     def _rank_from_process(self, event: Event) -> Rank | None:
         """By pid, by local rank, by task number."""
-        host, local, pid, task = _process(event)
+        host, local, pid, task = process_of(event)
         if pid is not None:
-            for key in ((host, pid), (None, pid)):
-                if key in self._by_pid:
-                    return self._by_pid[key]
+            foreign = isinstance(event, KernelEvent)
+            if (found := self._rank_from_pid(host, pid, foreign)) is not None:
+                return found
         if local is not None:
             if (host, local) in self._by_local:
                 return self._by_local[host, local]
@@ -87,12 +91,26 @@ class Identity:
             return Rank(task)
         if isinstance(event, NcclFailure) and host is not None and event.device is not None:
             first = self._first_on_host.get(host)
-            return None if first is None else Rank(first + event.device)
-        return None
+            if first is not None:
+                return Rank(first + event.device)
+        return None if tells_of_another(event) else self._by_file.get(event.source.artifact)
+
+    def _rank_from_pid(self, host: str | None, pid: int, foreign: bool) -> Rank | None:
+        """By host and pid, else by a pid that only one rank has.
+
+        A host has several names (of a file, of a table), so another name does not count against a
+        match; in a `foreign` log, such as the kernel's, it does.
+        """
+        if (host, pid) in self._by_pid:
+            return self._by_pid[host, pid]
+        if foreign and host is not None:
+            return self._by_pid.get((None, pid))
+        ranks = {rank for (_, known), rank in self._by_pid.items() if known == pid}
+        return next(iter(ranks)) if len(ranks) == 1 else None
 
     def _rank_from_group(self, event: Event) -> Rank | None:
         """`[Rank 3]` is global in the world group, and where no sub-group was ever seen."""
-        if not isinstance(event, _Grouped) or event.group_rank is None:
+        if not isinstance(event, Grouped) or event.group_rank is None:
             return None
         if event.group is not None and event.group.is_default:
             return Rank(int(event.group_rank))
@@ -101,17 +119,16 @@ class Identity:
     def _learn(self, events: list[Event]) -> None:
         """Collect (host, pid) -> rank and (host, local rank) -> rank."""
         for event in events:
-            host, local, pid, _ = _process(event)
+            host, local, pid, _ = process_of(event)
             if host is not None:
                 self._hosts.add(host)
-            rank = _named(event)
+            rank = named_rank(event)
             if rank is None:
                 rank = event.origin.rank
             if rank is None:
                 continue
             if pid is not None:
                 self._by_pid.setdefault((host, pid), rank)
-                self._by_pid.setdefault((None, pid), rank)
             if local is not None:
                 self._by_local.setdefault((host, local), rank)
 
@@ -126,7 +143,7 @@ class Identity:
                 continue
             if event.size is None or event.size != self._world_size:
                 continue
-            host, pid = event.origin.host, event.origin.pid
+            host, pid = short_host(event.origin.host), event.origin.pid
             if pid is not None:
                 self._by_pid.setdefault((host, pid), Rank(event.comm_rank))
             if host is not None and event.device is not None:
@@ -140,28 +157,17 @@ class Identity:
         """Local ranks are global ones on a single host, and never where a pair contradicts."""
         if any(int(local) != int(rank) for (_, local), rank in self._by_local.items()):
             return False
-        locals_seen = {lo for _, lo, _, _ in map(_process, events) if lo is not None}
+        locals_seen = {lo for _, lo, _, _ in map(process_of, events) if lo is not None}
         if self._world_size is not None:
-            return self._world_size <= max(map(int, locals_seen), default=-1) + 1
+            # Two hosts alike would have room for more ranks than the job has.
+            return self._world_size < 2 * (max(map(int, locals_seen), default=-1) + 1)
         highest = max((int(r) for r in _ranks_seen(events)), default=-1)
         return len(self._hosts) <= 1 and highest <= max(map(int, locals_seen), default=-1)
-
-    def _check_tasks(self, events: list[Event]) -> bool:
-        """`srun --label` numbers are ranks with one task for each GPU, nodes otherwise."""
-        pairs = [
-            (e.origin.task, e.origin.rank)
-            for e in events
-            if e.origin.task is not None and e.origin.rank is not None
-        ]
-        if pairs:
-            return all(task == rank for task, rank in pairs)
-        tasks = {e.origin.task for e in events if e.origin.task is not None}
-        return self._world_size is not None and max(tasks, default=-1) + 1 == self._world_size
 
     def _check_groups(self, events: list[Event]) -> bool:
         """No pair of global and group rank differs, and no group but the world was named."""
         for event in events:
-            if not isinstance(event, _Grouped) or event.group_rank is None:
+            if not isinstance(event, Grouped) or event.group_rank is None:
                 continue
             if event.origin.rank is not None and int(event.group_rank) != int(event.origin.rank):
                 return False
@@ -171,29 +177,17 @@ class Identity:
                 ranks[event.group_rank].add(event.origin.rank)
         return all(len(found) == 1 for found in ranks.values())
 
-
-def _named(event: Event) -> Rank | None:
-    """The global rank that the event's own text names."""
-    if isinstance(event, ProcessEnded | WorldSeen | PhaseMark | Progress):
-        return event.rank
-    return None
-
-
-def _process(event: Event) -> tuple[str | None, LocalRank | None, int | None, int | None]:
-    """(host, local rank, pid, task) that an event names, its own fields before its origin."""
-    origin = event.origin
-    host, local, pid, task = origin.host, origin.local_rank, origin.pid, origin.task
-    if isinstance(event, ProcessEnded):
-        # The launcher prints this line; its own origin says nothing of the process that ended.
-        return event.host or host, event.local_rank, event.pid, event.task
-    if isinstance(event, WorldSeen):
-        return (
-            event.host or host,
-            local if event.local_rank is None else event.local_rank,
-            pid if event.pid is None else event.pid,
-            task,
+    def _number_files(self, events: list[Event]) -> dict[str, Rank]:
+        """Files that are numbered by ranks, as those show that name their rank."""
+        spoken: dict[str, set[Rank]] = defaultdict(set)
+        for event in events:
+            if event.origin.rank is not None or isinstance(event, Grouped):
+                rank = self.rank_of(event)
+                spoken[event.source.artifact].update(() if rank is None else (rank,))
+        files = {event.source.artifact for event in events}
+        return ranks_by_file(
+            files, {name: frozenset(r) for name, r in spoken.items()}, self._world_size
         )
-    return host, local, pid, task
 
 
 def _ranks_seen(events: Iterable[Event]) -> set[Rank]:

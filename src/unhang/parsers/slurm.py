@@ -101,16 +101,16 @@ def _tasks(line: Line, match: re.Match[str]) -> Iterator[Event]:
         number, exit_code = (9 if oom else signal_number(word)), None
     if number is None and exit_code is None:
         return
-    hosts = match["host"]
+    host = None if "[" in match["host"] or "," in match["host"] else match["host"]
     for task in _expand(match["tasks"]):
         if number in (1, 2, 15):
-            yield ClosingSignal(**place(line), pid=None, signal=number)
-            return
+            yield ClosingSignal(**place(line), pid=None, task=task, host=host, signal=number)
+            continue
         yield ProcessEnded(
             **place(line),
             reporter=Reporter.SLURM,
             task=task,
-            host=None if "[" in hosts or "," in hosts else hosts,
+            host=host,
             signal=number,
             exit_code=exit_code,
             oom=oom,

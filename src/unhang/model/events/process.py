@@ -35,6 +35,8 @@ class ExceptionKind(enum.Enum):
     """A launcher reports that a child ended (ChildFailedError, ProcessRaisedException)."""
     WORKER = "worker"
     """A DataLoader worker died."""
+    HELPER = "helper"
+    """The program's own error because a helper process of it is gone."""
     INTERRUPTED = "interrupted"
     """KeyboardInterrupt."""
     TERMINATED = "terminated"
@@ -203,10 +205,16 @@ class ProcessEnded(Seen):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClosingSignal(Seen):
-    """A launcher ends a process (`Sending process 42 closing signal SIGTERM`): a victim."""
+    """A launcher ends a process (`Sending process 42 closing signal SIGTERM`): a victim.
+
+    Attributes:
+        pid, task, host: which one, as far as the line says; `task` of Slurm.
+    """
 
     pid: int | None
     signal: int
+    task: int | None = None
+    host: str | None = None
 
 
 class StopKind(enum.Enum):

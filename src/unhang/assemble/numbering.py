@@ -1,0 +1,49 @@
+"""From names of log files that count to ranks, where files that name their rank agree.
+
+`log-3.txt` alone names no rank. When `log-0.txt` to `log-2.txt` hold lines of ranks 0, 1 and 2, the
+program names its files after ranks, and `log-3.txt` is rank 3's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+from unhang.model.ids import Rank
+
+_NUMBER = re.compile(r"\d{1,6}")
+_FEWEST = 2
+"""Files whose number is their rank, before the others' numbers are believed."""
+
+
+def ranks_by_file(
+    artifacts: Iterable[str], spoken: Mapping[str, frozenset[Rank]], world_size: int | None
+) -> dict[str, Rank]:
+    """Return the rank of each file that belongs to a series numbered by ranks.
+
+    Args:
+        artifacts: all files.
+        spoken: the ranks whose lines a file holds.
+        world_size: size of the job, where known.
+    """
+    series: dict[tuple[str, str], dict[str, Rank]] = defaultdict(dict)
+    for artifact in artifacts:
+        for match in _NUMBER.finditer(artifact):
+            before, after = artifact[: match.start()], artifact[match.end() :]
+            series[before, after][artifact] = Rank(int(match[0]))
+    found: dict[str, Rank] = {}
+    for numbers in series.values():
+        if _counts_ranks(numbers, spoken, world_size):
+            found.update(numbers)
+    return found
+
+
+def _counts_ranks(
+    numbers: Mapping[str, Rank], spoken: Mapping[str, frozenset[Rank]], world_size: int | None
+) -> bool:
+    """Whether every file that names its rank has it for its number, and enough of them do."""
+    if world_size is not None and max(numbers.values()) >= world_size:
+        return False
+    told = [(number, spoken[name]) for name, number in numbers.items() if spoken.get(name)]
+    return len(told) >= _FEWEST and all(ranks == {number} for number, ranks in told)

@@ -1,0 +1,85 @@
+"""From one event to what it names of its process: host, local rank, pid, task, rank."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from unhang.model.events import (
+    ClosingSignal,
+    CollectiveTimeout,
+    DumpSignal,
+    Event,
+    GroupStatus,
+    KernelEvent,
+    PhaseMark,
+    ProcessEnded,
+    Progress,
+    Reporter,
+    WatchdogAborted,
+    WatchdogStuck,
+    WorldSeen,
+)
+from unhang.model.ids import LocalRank, Rank
+
+Grouped = CollectiveTimeout | GroupStatus | WatchdogAborted | WatchdogStuck | DumpSignal
+"""Events that name a rank within a process group."""
+
+
+class Process(NamedTuple):
+    """What an event names of a process; None is unknown."""
+
+    host: str | None
+    local: LocalRank | None
+    pid: int | None
+    task: int | None
+
+
+def tells_of_another(event: Event) -> bool:
+    """Whether a launcher or the kernel prints it: its own origin says nothing of the process."""
+    if isinstance(event, ProcessEnded):
+        return event.reporter is not Reporter.SELF
+    return isinstance(event, ClosingSignal | KernelEvent)
+
+
+def named_rank(event: Event) -> Rank | None:
+    """The global rank that the event's own text names."""
+    if isinstance(event, ProcessEnded | WorldSeen | PhaseMark | Progress):
+        return event.rank
+    return None
+
+
+def process_of(event: Event) -> Process:
+    """The process that an event tells of: its own fields before its origin."""
+    origin = event.origin
+    printed = Process(short_host(origin.host), origin.local_rank, origin.pid, origin.task)
+    match event:
+        case ProcessEnded():
+            told = Process(short_host(event.host), event.local_rank, event.pid, event.task)
+        case ClosingSignal():
+            told = Process(short_host(event.host), None, event.pid, event.task)
+        case KernelEvent():
+            told = Process(None, None, event.pid, None)
+        case WorldSeen():
+            told = Process(short_host(event.host), event.local_rank, event.pid, None)
+        case _:
+            return printed
+    if tells_of_another(event):
+        return told._replace(host=told.host or printed.host)
+    return Process(
+        told.host or printed.host,
+        printed.local if told.local is None else told.local,
+        printed.pid if told.pid is None else told.pid,
+        printed.task if told.task is None else told.task,
+    )
+
+
+def short_host(host: str | None) -> str | None:
+    """A host by its first label: tables print `gpu-7.cluster.local`, kernel logs `gpu-7`.
+
+    >>> short_host("gpu-7.cluster.local"), short_host("10.0.0.7")
+    ('gpu-7', '10.0.0.7')
+    """
+    if host is None:
+        return None
+    label = host.split(".")[0]
+    return host if label.isdecimal() or not label else label
