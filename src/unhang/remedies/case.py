@@ -9,6 +9,7 @@ from unhang.model.causes import Cause
 from unhang.model.diagnosis import Diagnosis
 from unhang.model.events import (
     FrameworkSeen,
+    GlooFault,
     GroupRef,
     PythonException,
     SettingSeen,
@@ -84,7 +85,7 @@ def build_case(incident: Incident, diagnosis: Diagnosis) -> Case | None:
         strategy=_strategy(incident, beside),
         phase=diagnosis.phase,
         group=_group(call, stores, diagnosis.cause),
-        expired_s=_expired_s(call, stores),
+        expired_s=_expired_s(call, stores, incident.all(GlooFault)),
         work=estimate(incident, diagnosis.cause, diagnosis.phase),
         culprits=diagnosis.culprits,
         hosts=diagnosis.culprit_hosts,
@@ -137,8 +138,13 @@ def group_kind(group: GroupRef | None) -> GroupKind:
     return GroupKind.SUBGROUP
 
 
-def _expired_s(call: Call | None, stores: tuple[StoreFault, ...]) -> int | None:
-    limits = [] if call is None or call.timeout_ms is None else [call.timeout_ms]
-    if not limits:
-        limits = [s.timeout_ms for s in stores if s.timeout_ms is not None]
-    return None if not limits else round(max(limits) / 1_000)
+def _expired_s(
+    call: Call | None, stores: tuple[StoreFault, ...], pairs: tuple[GlooFault, ...]
+) -> int | None:
+    """The limit that ran out: of the call, else of the store, else of Gloo's sockets."""
+    limits = [None if call is None else call.timeout_ms]
+    for faults in (stores, pairs):
+        if limits == [None]:
+            limits = [fault.timeout_ms for fault in faults] or [None]
+    known = [limit for limit in limits if limit is not None]
+    return None if not known else max(1, round(max(known) / 1_000))

@@ -27,10 +27,13 @@ _UNFINISHED = 3
 _PROBE = 4
 """On the expired value, where nothing tells how long the work takes."""
 
+DEFAULT_S = 600
+"""What a group made without a timeout has (NCCL, PyTorch 2.2 and later)."""
+
 _LONGEST_S = 24 * 3_600
-_SHORTEST_S = 600
-_STEPS = ((3_600, 600), (6 * 3_600, 1_800))
-"""Round up to ten minutes below an hour, to half an hour below six, then to an hour."""
+_STEPS = ((60, 10), (600, 60), (3_600, 600), (6 * 3_600, 1_800))
+"""Round up at the value's own scale: to ten seconds below a minute, to a minute below ten, to ten
+minutes below an hour, to half an hour below six, then to an hour."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,10 +51,19 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewTimeout:
-    """A value to set, and what it rests on: `bar`, `seen` or `probe`."""
+    """A value to set, and what it rests on.
+
+    Attributes:
+        basis: `bar` (the whole work by its bar), `seen` (work that had not ended when the limit
+            came), `probe` (nothing is known of the work), `default` (nor of the limit).
+        times: the margin: the value is so many times what it rests on, rounded up.
+        on: what it rests on, in seconds.
+    """
 
     seconds: int
     basis: str
+    times: float
+    on: float
 
 
 def estimate(incident: Incident, cause: Cause, phase: Phase | None) -> Estimate | None:
@@ -76,28 +88,40 @@ def _phases(cause: Cause, phase: Phase | None) -> frozenset[Phase]:
     return _PHASES.get(cause, frozenset())
 
 
-def new_timeout(expired_s: int | None, work: Estimate | None) -> NewTimeout | None:
+def new_timeout(
+    expired_s: int | None, work: Estimate | None, default_s: int = DEFAULT_S
+) -> NewTimeout | None:
     """Derive the value to set.
 
+    Args:
+        expired_s: the limit that ran out, where it is known.
+        work: how long the late work takes, where that is known.
+        default_s: the limit of a job whose user has set none.
+
     Returns:
-        None where the expired value is so long already that a longer one helps nobody.
+        None where a longer limit helps nobody: the expired one is a day already, or the limit is
+        unknown and the work would fit into the default.
     """
-    floor = 0 if expired_s is None else expired_s
-    wanted: float
-    if floor >= _LONGEST_S:
+    if expired_s is not None and expired_s >= _LONGEST_S:
         return None
-    if work is None:
-        wanted, basis = floor * _PROBE, "probe"
-    elif work.whole:
-        wanted, basis = work.seconds * _MARGIN, "bar"
-    else:
-        wanted, basis = max(work.seconds, floor) * _UNFINISHED, "seen"
-    if basis == "bar" and wanted <= floor:
+    limit = default_s if expired_s is None else expired_s
+    if work is not None and work.whole:
+        if work.seconds * _MARGIN > limit:
+            return _of("bar", work.seconds, _MARGIN, limit)
+        if expired_s is None:
+            return None
         # The bar says that the work fits: then the bar is not what took the time.
-        wanted, basis = floor * _PROBE, "probe"
-    seconds = _round_up(max(wanted, _SHORTEST_S if floor else 3_600))
-    seconds = seconds if basis == "bar" else min(seconds, _LONGEST_S)
-    return NewTimeout(seconds=max(seconds, _round_up(floor + 1)), basis=basis)
+    elif work is not None:
+        return _of("seen", max(work.seconds, expired_s or 0), _UNFINISHED, limit)
+    return _of("default" if expired_s is None else "probe", limit, _PROBE, limit)
+
+
+def _of(basis: str, on: float, times: float, limit: int) -> NewTimeout:
+    """So many times what it rests on, never below the limit, and of an open end never a month."""
+    seconds = _round_up(on * times)
+    if basis != "bar":
+        seconds = min(seconds, _LONGEST_S)
+    return NewTimeout(seconds=max(seconds, _round_up(limit + 1)), basis=basis, times=times, on=on)
 
 
 def _bars(incident: Incident, phases: frozenset[Phase]) -> Iterator[Progress]:

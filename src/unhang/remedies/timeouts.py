@@ -11,18 +11,15 @@ from collections.abc import Iterator
 
 from unhang.model.causes import Cause
 from unhang.model.diagnosis import Fix, FixKind
-from unhang.model.events import SettingSeen
+from unhang.model.events import GlooFault, SettingSeen
 from unhang.model.phases import Phase
 from unhang.model.provenance import Message
 from unhang.remedies.case import Case, GroupKind, Strategy
 from unhang.remedies.cures import Form
-from unhang.remedies.duration import NewTimeout, new_timeout
+from unhang.remedies.duration import DEFAULT_S, NewTimeout, new_timeout
 from unhang.remedies.frameworks import PLAIN, find_framework
 from unhang.settings import KnobStatus, Reach, TimeoutKnob, timeout_knobs
 from unhang.settings.versions import at_least, covers
-
-_TORCH_DEFAULT_S = 600
-"""What a group made without a timeout has (NCCL, PyTorch 2.2 and later)."""
 
 _EARLY = frozenset({Phase.INIT, Phase.LOAD, Phase.COMPILE})
 _HOSTED = frozenset({"transformers", "accelerate", "lightning"})
@@ -52,7 +49,7 @@ group = dist.new_group(ranks, timeout=datetime.timedelta(seconds={seconds}))
 
 def lengthen(case: Case) -> Iterator[Fix]:
     """Yield the fixes that give the group that timed out a longer timeout."""
-    new = new_timeout(case.expired_s, case.work)
+    new = new_timeout(case.expired_s, case.work, _default_s(case))
     if new is None:
         return
     knobs = list(_knobs(case)) if _governed(case) else []
@@ -62,17 +59,26 @@ def lengthen(case: Case) -> Iterator[Fix]:
         yield _by_knob(case, knob, new)
 
 
+def _default_s(case: Case) -> int:
+    """The limit of a job in whose files nobody has set one."""
+    if case.group is GroupKind.SUBGROUP:
+        return DEFAULT_S
+    knobs = timeout_knobs(_knob_owner(case), case.version)
+    defaults = [k.default_in(case.version) for k in knobs if Reach.WORLD in k.reaches]
+    return min((d for d in defaults if d is not None), default=DEFAULT_S)
+
+
 def _governed(case: Case) -> bool:
     """Whether the value that ran out can be one that the framework's knob has set.
 
     A job of the Trainer (1800 s) that dies at PyTorch's own 600 s died in another group, or in one
     that was made before the Trainer.
     """
-    if case.expired_s != _TORCH_DEFAULT_S:
+    if case.expired_s != DEFAULT_S:
         return True
     named = [k for k in timeout_knobs(_knob_owner(case), case.version) if Reach.WORLD in k.reaches]
     defaults = {k.default_in(case.version) for k in named}
-    if not defaults or None in defaults or _TORCH_DEFAULT_S in defaults:
+    if not defaults or None in defaults or DEFAULT_S in defaults:
         return True
     return any(e.value.strip() in ("600", "10") for e in case.incident.all(SettingSeen))
 
@@ -130,6 +136,8 @@ def _for_variant(case: Case, knob: TimeoutKnob) -> bool:
 
 def _by_knob(case: Case, knob: TimeoutKnob, new: NewTimeout) -> Fix:
     patch = knob.write(new.seconds)
+    if case.incident.all(GlooFault):
+        patch = patch.replace('init_process_group("nccl"', 'init_process_group("gloo"')
     if knob.where == Form.HYDRA.value and case.version is None and knob.last is not None:
         patch = f"++{patch}"  # works whether or not the release declares the key
     return _fix(
@@ -158,11 +166,10 @@ def _fix(
     key: str,
     by: str,
 ) -> Fix:
-    work = None if case.work is None else case.work.seconds
     return Fix(
         title=Message(
             key=f"fix.longer_timeout.title.{new.basis}",
-            values={"new": new.seconds, "work": work, "old": case.expired_s, "key": key},
+            values={"new": new.seconds, "on": new.on, "times": f"{new.times:g}", "key": key},
         ),
         kind=_kind(case, new),
         framework=(find_framework(case.framework) or PLAIN).name,
@@ -177,6 +184,6 @@ def _fix(
 
 
 def _kind(case: Case, new: NewTimeout) -> FixKind:
-    if new.basis == "probe":
+    if new.basis in ("probe", "default"):
         return FixKind.PROBE
     return FixKind.CURE if case.cause is Cause.TIMEOUT_SHORT else FixKind.WORKAROUND

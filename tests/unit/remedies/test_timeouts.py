@@ -6,11 +6,12 @@ import pytest
 
 from builders import DEFAULT_PG, by, source
 from unhang.model.causes import Cause
-from unhang.model.diagnosis import Fix, FixKind
-from unhang.model.events import GroupRef, Progress
+from unhang.model.diagnosis import Diagnosis, Fix, FixKind, Outcome
+from unhang.model.events import GlooFault, GlooProblem, GroupRef, Progress
 from unhang.model.incident import Incident, OpenPhase
 from unhang.model.phases import Phase
-from unhang.remedies.case import Case, GroupKind, Strategy, group_kind
+from unhang.model.provenance import Message
+from unhang.remedies.case import Case, GroupKind, Strategy, build_case, group_kind
 from unhang.remedies.duration import Estimate, estimate, new_timeout
 from unhang.remedies.frameworks import FRAMEWORKS
 from unhang.remedies.timeouts import lengthen
@@ -147,7 +148,57 @@ def test_a_timeout_of_a_day_is_not_lengthened() -> None:
 def test_without_the_expired_value_there_is_a_probe() -> None:
     new = new_timeout(None, None)
     assert new is not None
-    assert (new.seconds, new.basis) == (3_600, "probe")
+    assert (new.seconds, new.basis, new.on) == (2_400, "default", 600)
+
+
+@pytest.mark.parametrize(
+    ("expired_s", "work", "seconds"),
+    [
+        # 1.5 times the bar, rounded up at its own scale.
+        (20, Estimate(seconds=84, whole=True), 180),
+        (5, Estimate(seconds=20, whole=True), 30),
+        (600, Estimate(seconds=700, whole=True), 1_200),
+        (None, Estimate(seconds=84, whole=True), None),  # it fits into the default of 600 s
+        (None, Estimate(seconds=5_000, whole=True), 9_000),
+        # Three times what was seen of work that had not ended.
+        (20, Estimate(seconds=12, whole=False), 60),
+        (1_800, Estimate(seconds=1_900, whole=False), 7_200),
+        # Nothing is known of the work.
+        (20, None, 120),
+        (600, None, 2_400),
+    ],
+)
+def test_the_value_follows_the_measurement_at_its_own_scale(
+    expired_s: int | None, work: Estimate | None, seconds: int | None
+) -> None:
+    new = new_timeout(expired_s, work)
+    assert (None if new is None else new.seconds) == seconds
+
+
+def test_an_unknown_limit_is_the_default_of_the_framework() -> None:
+    work = Estimate(seconds=84, whole=True)
+    assert list(lengthen(case("trl", expired_s=None, work=work))) == []
+    titan = first("torchtitan", expired_s=None, work=work)
+    assert titan.patch == "--comm.train_timeout_seconds 180"
+
+
+def test_the_limit_of_gloo_is_the_one_that_ran_out() -> None:
+    fault = GlooFault(
+        source=source(), origin=by(1), problem=GlooProblem.SEND_TIMED_OUT, timeout_ms=20_000
+    )
+    incident = Incident(events=(fault, bar(1, 8, 10, 74)))
+    verdict = Diagnosis(
+        outcome=Outcome.CAUSE,
+        cause=Cause.EVAL_SLOW,
+        phase=Phase.EVAL,
+        summary=Message(key="outcome.cause"),
+    )
+    built = build_case(incident, verdict)
+    assert built is not None
+    assert built.expired_s == 20
+    fix = next(lengthen(built))
+    assert fix.title.values["new"] == 180
+    assert 'init_process_group("gloo"' in fix.patch
 
 
 def bar(done: int, total: int, elapsed_s: float | None, remaining_s: float | None) -> Progress:

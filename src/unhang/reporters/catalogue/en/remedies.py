@@ -3,13 +3,20 @@
 SENTENCES: dict[str, str] = {
     # A longer timeout
     "fix.longer_timeout.title.bar": (
-        "Raise the timeout to {new:s} ({key}): by its progress bar the work takes {work:s}"
+        "Raise the timeout to {new:s} ({key}): by its progress bar the work takes {on:s};"
+        " {times} times that leaves a margin for slower runs"
     ),
     "fix.longer_timeout.title.seen": (
-        "Raise the timeout to {new:s} ({key}): the work was still going on after {work:s}"
+        "Raise the timeout to {new:s} ({key}), {times} times the {on:s} after which the work was"
+        " still going on"
     ),
     "fix.longer_timeout.title.probe": (
-        "Raise the timeout to {new:s} once ({key}), to learn whether the late rank works or hangs"
+        "Raise the timeout to {new:s} once ({key}), {times} times the {on:s} that ran out, to learn"
+        " whether the late rank works or hangs"
+    ),
+    "fix.longer_timeout.title.default": (
+        "Raise the timeout to {new:s} once ({key}), {times} times the default of {on:s}, to learn"
+        " whether the late rank works or hangs"
     ),
     "fix.longer_timeout.risk": (
         "a real hang is noticed only after {new:s}; if the job stops at the same call again, it is"
