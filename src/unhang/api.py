@@ -114,13 +114,15 @@ def _verdict(incident: Incident) -> Diagnosis:
 def _headline(verdicts: Sequence[Diagnosis], *, recovered: bool) -> Diagnosis:
     """The last failed incarnation; one that was merely stopped counts only if no other failed.
 
-    A job whose launcher restarted it and that then ended well is healthy. Separate runs in one
-    log do not heal each other.
+    A job that its launcher restarted, or that was stopped and started again, and that then ended
+    well is healthy. Separate runs in one log do not heal each other's failures.
     """
     if recovered and verdicts[-1].outcome is Outcome.HEALTHY:
         return verdicts[-1]
     failed = [v for v in verdicts if _failed(v)]
     broken = [v for v in failed if not _merely_stopped(v)]
+    if not broken and verdicts[-1].outcome is Outcome.HEALTHY:
+        return verdicts[-1]
     return (broken or failed or verdicts)[-1]
 
 

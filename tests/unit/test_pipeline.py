@@ -16,3 +16,40 @@ def test_two_operations_at_one_sequence_number(tmp_path: Path) -> None:
     diagnosis = unhang.diagnose(str(log))
     assert diagnosis.cause is not None
     assert diagnosis.cause.value == "desync"
+
+
+_START = "Setting OMP_NUM_THREADS environment variable for each process to be 1\n"
+_STOPPED = "slurmstepd: error: *** STEP 7.0 ON n1 CANCELLED AT 2026-05-01T10:14:00 DUE TO {} ***\n"
+_RAISED = (
+    'Traceback (most recent call last):\n  File "fit.py", line 9, in <module>\n    fit()\n'
+    "KeyError: 'width'\n"
+)
+
+
+def _judge(folder: Path, text: str) -> unhang.Diagnosis:
+    log = folder / "job.log"
+    log.write_text(text)
+    return unhang.diagnose(str(log))
+
+
+def test_a_stopped_run_that_another_one_carried_on_is_healthy(tmp_path: Path) -> None:
+    first = _START + "".join(f"step {n}/1000 loss 0.5\n" for n in range(0, 500, 50))
+    text = first + _STOPPED.format("PREEMPTION") + _START + "Training done.\n"
+    diagnosis = _judge(tmp_path, text)
+    assert diagnosis.outcome.value == "healthy"
+    assert [v.cause.value for v in diagnosis.earlier if v.cause is not None] == ["external_stop"]
+
+
+def test_a_good_run_does_not_heal_a_separate_failed_one(tmp_path: Path) -> None:
+    diagnosis = _judge(tmp_path, _START + _RAISED + _START + "Training done.\n")
+    assert diagnosis.cause is not None
+    assert diagnosis.cause.value == "rank_exception"
+    assert [v.outcome.value for v in diagnosis.earlier] == ["healthy"]
+
+
+def test_a_terminal_with_two_runs_tells_of_the_last(tmp_path: Path) -> None:
+    prompt = "(env) ann@node7:~/fit# bash run.sh\n"
+    stopped = _RAISED.replace("KeyError: 'width'", "KeyboardInterrupt")
+    diagnosis = _judge(tmp_path, prompt + stopped + prompt + _RAISED)
+    assert diagnosis.cause is not None
+    assert diagnosis.cause.value == "rank_exception"

@@ -37,7 +37,11 @@ _WHOLE_JOB = re.compile(
 _STEP = re.compile(
     r"`?Trainer\.fit`? stopped: `?max_(?:epochs|steps|time)|'train_runtime':|"
     r"\b[Tt]raining (?:is )?(?:complete[d]?|finished|done)\b|\bTraining took \d|"
-    r"Process \d{1,10} exits successfully|all_reduce_perf: Success"
+    r"Process \d{1,10} exits successfully|all_reduce_perf: Success|"
+    r"\bFinished [Tt]raining\b|\bdone training in \d|\*{3,5} train metrics \*{3,5}|"
+    r"\[after training is done\]|\[exiting program (?:after|at) |"
+    r"\bOverall training speed:|"
+    r"\b(?:Total training time:|Training time) *(?:\d+ days?, *)?\d+:\d\d:\d\d"
 )
 _BANNER = re.compile(
     r"nohup: ignoring input|"
@@ -48,6 +52,14 @@ _BANNER = re.compile(
     r"srun: job \d+ (?:queued and waiting|has been allocated)|"
     r"The following values were not passed to `accelerate launch`"
 )
+_COMMANDS = ("bash", "sh", "python", "torchrun", "accelerate", "deepspeed", "mpirun", "srun", "./")
+_PROMPT = re.compile(
+    r"(?:[\w.-]{1,40}@[\w.-]{1,80}(?::\S{0,200}|\s\S{1,80}\])[#$%]|"
+    r"^\s*(?:\([\w.-]{1,40}\)\s?)?\$|^\++)\s"
+    r"(?:\s|[A-Z]\w{0,60}=\S{0,200}\s|sudo\s|nohup\s|time\s){0,8}"
+    r"(?:(?:bash|sh|python[\d.]{0,5}|torchrun|accelerate|deepspeed|mpirun|srun)\s|\./\S)"
+)
+"""A command that somebody gave in a terminal whose screen was kept, or that `set -x` repeats."""
 _ENDED = re.compile(
     r"^\s*Traceback \(most recent call last\)|\*\*\* (?:JOB|STEP) |"
     r"ENDING TIMING RUN|exits with return code|ChildFailedError|\(exitcode: |KeyboardInterrupt|"
@@ -83,6 +95,15 @@ class EndingsParser(LineParser):
         "Trainer.fit",
         "'train_runtime'",
         "Training took",
+        "Finished training",
+        "Finished Training",
+        "done training in",
+        "* train metrics *",
+        "after training is done",
+        "[exiting program",
+        "Overall training speed",
+        "otal training time",
+        "Training time",
         "nohup: ignoring",
         "Setting OMP_NUM_THREADS",
         "WORLD INFO DICT",
@@ -92,6 +113,8 @@ class EndingsParser(LineParser):
         "called-params",
         "srun: job ",
         "`accelerate launch`",
+        "VISIBLE_DEVICES=",
+        *(f"{sign} {command}" for sign in "#$+" for command in _COMMANDS),
         "Traceback (most",
         "*** JOB ",
         "*** STEP ",
@@ -111,7 +134,7 @@ class EndingsParser(LineParser):
     def feed(self, line: Line) -> Iterator[Event]:
         """Say good ends and fresh starts."""
         text = line.text
-        if _BANNER.search(text):
+        if _BANNER.search(text) or _PROMPT.search(text):
             if self._ended:
                 yield Restarted(**place(line), launch=True)
             self._ended = False

@@ -46,7 +46,6 @@ _UCX = re.compile(
     r"(?:UCX\s+ERROR\s+|ib_mlx5_log\.c:\d+\s+)(?P<text>\S.{0,300})|"
     r"(?P<plain>Transport retry count exceeded on .{1,200})"
 )
-_UNSPECIFIC = frozenset({NcclReason.CUDA_OTHER, NcclReason.CUDA_ORDINAL})
 _BY_FILE: tuple[tuple[str, NcclReason], ...] = (
     ("nvls", NcclReason.NVLS),
     ("shm", NcclReason.SHM_OPEN),
@@ -139,7 +138,7 @@ def _place(line: Line, message: NcclText) -> Place:
 
 
 def _by_file(reason: NcclReason, file: str | None) -> NcclReason:
-    if reason not in _UNSPECIFIC or file is None:
+    if reason is not NcclReason.CUDA_OTHER or file is None:
         return reason
     name = file.rsplit("/", 1)[-1]
     return next((r for part, r in _BY_FILE if name.startswith(part)), reason)

@@ -6,7 +6,7 @@ cause, one after it is a consequence.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol, TypeVar
 
 from unhang.model.events import (
@@ -134,13 +134,15 @@ def stop_before(incident: Incident, fact: Placed) -> StopSeen | None:
 
 def decisive_failure_before(incident: Incident, fact: Placed) -> Failure | None:
     """A process that failed by itself, in a way that tells why, before `fact`."""
-    return next(
-        (
-            f
-            for f in incident.failures
-            if f.manner in DECISIVE and f.source != fact.source and is_before(f, fact)
-        ),
-        None,
+    return next(decisive_failures_before(incident, fact), None)
+
+
+def decisive_failures_before(incident: Incident, fact: Placed) -> Iterator[Failure]:
+    """All of them, earliest first."""
+    return (
+        f
+        for f in incident.failures
+        if f.manner in DECISIVE and f.source != fact.source and is_before(f, fact)
     )
 
 

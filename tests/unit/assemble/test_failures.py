@@ -108,3 +108,17 @@ def test_errors_that_another_rank_caused_are_second_hand() -> None:
     found = incident(raised(5, ExceptionKind.COLLECTIVE, "DistBackendError"))
     assert found.failures[0].manner is Manner.PEER
     assert found.own_failures == ()
+
+
+def test_a_crash_of_another_program_in_the_kernel_log_is_none_of_the_job_s() -> None:
+    def crash(process: str) -> KernelEvent:
+        return KernelEvent(
+            source=source(1, "dmesg.log"),
+            origin=by(),
+            problem=KernelProblem.SEGFAULT,
+            pid=4711,
+            process=process,
+        )
+
+    assert incident(crash("snapd")).failures == ()
+    assert [f.manner for f in incident(crash("python3")).failures] == [Manner.CRASHED]

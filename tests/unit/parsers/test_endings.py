@@ -26,6 +26,12 @@ NOHUP = "nohup: ignoring input"
         ("{'train_runtime': 812.4, 'train_samples_per_second': 3.1}", False),
         ("2026-02-13 09:56:29.660 INFO: Training complete", False),
         ("[launch.py:350:main] Process 4711 exits successfully.", False),
+        ("***** train metrics *****", False),
+        ("| INFO | fairseq_cli.train | done training in 3600.1 seconds", False),
+        ("Finished Training", False),
+        ("Training time 3:14:15", False),
+        ("Total training time: 1 day, 2:03:04", False),
+        ("[exiting program after 412.3 minutes] datetime: 2026-05-01", False),
     ],
 )
 def test_good_ends(text: str, whole_job: bool) -> None:
@@ -39,6 +45,7 @@ def test_good_ends(text: str, whole_job: bool) -> None:
         "Training will be completed in 3 hours",
         "Job 4711 has not finished",
         "Running tokenizer: completed successfully parsed 3 of 9",
+        "Training time budget: 4:00:00",
     ],
 )
 def test_no_ends(text: str) -> None:
@@ -85,3 +92,25 @@ def test_buffered_output_after_a_traceback_is_no_start() -> None:
         "2026-07-26 07:47:46 INFO distributed init (rank 0): tcp://localhost:40011",
     )
     assert events == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "(env) ann@node7:~/fit# bash run.sh",
+        "[ann@node7 fit]$ CUDA_VISIBLE_DEVICES=0,1 torchrun --nproc-per-node 2 fit.py",
+        "$ python fit.py",
+        "+ srun -n 8 python fit.py",
+    ],
+)
+def test_a_command_in_a_kept_terminal_begins_a_further_run(command: str) -> None:
+    events = feed(EndingsParser, command, "KeyboardInterrupt", command)
+    assert only(Restarted, events).launch
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["(env) ann@node7:~/fit# vim run.sh", "(env) ann@node7:~/fit# ", "    # python is slow here"],
+)
+def test_other_commands_begin_no_run(text: str) -> None:
+    assert feed(EndingsParser, "KeyboardInterrupt", text) == []

@@ -292,3 +292,10 @@ def test_ucx_errors() -> None:
         "available memory."
     )
     assert event.reason is NcclReason.SHM_SPACE
+
+
+def test_a_gpu_that_is_not_there_is_no_refused_peer() -> None:
+    text = HEAD + "transport/p2p.cc:275 NCCL WARN Cuda failure 101 'invalid device ordinal'"
+    assert warned(text).reason is NcclReason.CUDA_ORDINAL
+    text = HEAD + "transport/p2p.cc:275 NCCL WARN Cuda failure 'invalid argument'"
+    assert warned(text).reason is NcclReason.PEER_ACCESS

@@ -79,6 +79,15 @@ _BY_TEXT: tuple[tuple[ExceptionKind, re.Pattern[str]], ...] = (
         ),
     ),
     (
+        ExceptionKind.HELPER,
+        re.compile(
+            r"(?:background|helper|child|worker|sub)[ -]?(?:worker|process)\w*\b.{0,40}?"
+            r"(?:no longer alive|feet under|\bmissing\b|\bdead\b|died unexpectedly|"
+            r"exited unexpectedly|terminated abruptly|was killed)",
+            _FLAGS,
+        ),
+    ),
+    (
         ExceptionKind.GPU_OOM,
         re.compile(
             r"(?:CUDA|HIP|NPU|XPU|MPS backend)\s*(?:error:\s*)?out of memory|"

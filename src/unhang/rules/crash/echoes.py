@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from unhang.model.causes import Cause
-from unhang.model.incident import Incident
+from unhang.model.incident import Failure, Incident
 from unhang.model.provenance import Message
 from unhang.rules import order
 
@@ -35,11 +37,22 @@ ECHOES_OF_A_STOP = frozenset(Cause) - {Cause.EXTERNAL_STOP}
 """Where nothing was wrong before the stop, everything after it is its echo."""
 
 
-def why_echo(incident: Incident, failure: order.Placed) -> Message | None:
-    """What came before a failure and may have brought it about, or None."""
+def why_echo(
+    incident: Incident,
+    failure: order.Placed,
+    same: Callable[[Failure], bool] = lambda _: False,
+) -> Message | None:
+    """What came before a failure and may have brought it about, or None.
+
+    Args:
+        incident: what is known.
+        failure: the failure in question.
+        same: tells the failures that are this one, as somebody else saw it.
+    """
     if order.stop_before(incident, failure) is not None:
         return Message(key="crash.against_stopped")
-    if order.decisive_failure_before(incident, failure) is not None:
+    earlier = (f for f in order.decisive_failures_before(incident, failure) if not same(f))
+    if next(earlier, None) is not None:
         return Message(key="crash.against_earlier_failure")
     timed_out = order.first_timeout(incident)
     if timed_out is not None and order.is_before(timed_out, failure):

@@ -31,7 +31,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from unhang.model.causes import Cause
-from unhang.model.events import KernelEvent, ProcessEnded, PythonException
+from unhang.model.events import ExceptionKind, KernelEvent, ProcessEnded, PythonException
 from unhang.model.finding import Collect, Finding, Strength
 from unhang.model.incident import Failure, Incident, Manner, ranks_of
 from unhang.model.provenance import Message
@@ -60,7 +60,7 @@ def check(incident: Incident) -> Iterator[Finding]:
 def _reported(incident: Incident, failures: Sequence[Failure]) -> Finding:
     """Somebody says that memory was the reason."""
     first = failures[0]
-    against = why_echo(incident, first)
+    against = why_echo(incident, first, _same_kill)
     strength = Strength.PROVES if against is None else Strength.HINTS
     if against is None and not all(_is_ours(incident, f) for f in failures):
         strength, against = Strength.SUPPORTS, Message(key="CRA002.against_other_program")
@@ -78,6 +78,14 @@ def _reported(incident: Incident, failures: Sequence[Failure]) -> Finding:
         at=first.at,
         evidence=tuple(f.source for f in failures)[:4],
     )
+
+
+def _same_kill(failure: Failure) -> bool:
+    """A shell's `Killed`, or a parent that misses its helper: the reports come last."""
+    event = failure.events[0]
+    if isinstance(event, PythonException):
+        return event.kind in (ExceptionKind.HELPER, ExceptionKind.WORKER)
+    return failure.manner is Manner.KILLED
 
 
 def _killed(incident: Incident, failures: Sequence[Failure]) -> Finding:

@@ -65,3 +65,19 @@ def test_the_rest_is_killed_after_one_left_with_an_error() -> None:
 
 def test_other_signals_are_not_memory() -> None:
     assert findings(gone(2, signal=11), gone(0, signal=15)) == []
+
+
+def test_a_shell_that_saw_the_kill_first_is_no_earlier_failure() -> None:
+    finding = only(
+        gone(signal=9, reporter=Reporter.SHELL, line=1),
+        gone(signal=9, oom=True, reporter=Reporter.SLURM, line=2),
+    )
+    assert finding.strength is Strength.PROVES
+
+
+def test_a_parent_that_misses_its_helper_saw_the_same_kill() -> None:
+    report = gone(signal=9, oom=True, reporter=Reporter.SLURM, line=9)
+    helper = raised(name="RuntimeError", kind=ExceptionKind.HELPER, line=1)
+    assert only(helper, report).strength is Strength.PROVES
+    assert Cause.RANK_EXCEPTION in only(helper, report).explains
+    assert only(raised(name="KeyError", line=1), report).strength is Strength.HINTS
