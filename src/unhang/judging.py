@@ -28,6 +28,7 @@ from unhang.model.events import (
     StackSeen,
     StopSeen,
     StoreFault,
+    ThreadStack,
     TransportUsed,
     WatchdogStuck,
     WorldSeen,
@@ -54,7 +55,7 @@ _SHOWN_BY: Mapping[Fact, tuple[type[Seen], ...]] = {
     Fact.GLOO: (GlooFault,),
     Fact.PHASES: (PhaseMark, Progress),
     Fact.STOPS: (StopSeen,),
-    Fact.STACKS: (StackSeen,),
+    Fact.STACKS: (StackSeen, ThreadStack),
     Fact.ANNOUNCEMENTS: (WorldSeen,),
 }
 

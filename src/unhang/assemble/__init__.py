@@ -14,6 +14,7 @@ from unhang.assemble.phases import find_open_phases
 from unhang.assemble.repeats import drop_repeats
 from unhang.assemble.roster import find_coverage, find_roster
 from unhang.assemble.run import Run
+from unhang.assemble.stances import find_standings, find_stances
 from unhang.assemble.timeline import Timeline
 from unhang.assemble.world import find_world
 from unhang.model.events import Event, Restarted
@@ -46,8 +47,9 @@ def _assemble_run(events: Sequence[Event], artifacts: int) -> Incident:
     events = [identity.sign(event) for event in events]
     timeline = Timeline(events)
     roster = find_roster(events, identity, timeline)
-    coverage = find_coverage(roster, world, events, artifacts)
     run = Run(events=events, identity=identity, timeline=timeline, world=world)
+    stances = find_stances(run)
+    coverage = find_coverage(roster, world, events, artifacts, stacks=len(stances))
     calls = find_calls(run, coverage.ranks_seen)
     waiting = frozenset(r for call in calls for r in call.joined if r >= Rank(0))
     return Incident(
@@ -58,6 +60,8 @@ def _assemble_run(events: Sequence[Event], artifacts: int) -> Incident:
         calls=calls,
         failures=find_failures(run),
         open_phases=find_open_phases(run, waiting),
+        stances=stances,
+        standings=find_standings(stances),
         finished=has_finished(events),
         framework=find_framework(events),
         versions=find_versions(events),

@@ -43,7 +43,12 @@ def _host(event: Event) -> str | None:
 
 
 def find_coverage(
-    roster: dict[Rank, RankFacts], world: World, events: Iterable[Event], artifacts: int
+    roster: dict[Rank, RankFacts],
+    world: World,
+    events: Iterable[Event],
+    artifacts: int,
+    *,
+    stacks: int = 0,
 ) -> Coverage:
     """Say which ranks were seen, and which should have been."""
     seen = frozenset(r for r, facts in roster.items() if facts.observed)
@@ -56,5 +61,5 @@ def find_coverage(
         ranks_seen=seen,
         ranks_silent=silent,
         lines_dropped=dropped,
-        sources={"log": artifacts},
+        sources={"log": artifacts, **({"stacks": stacks} if stacks else {})},
     )

@@ -13,6 +13,7 @@ from unhang.model.ids import NO_RANKS, Ranks
 from unhang.model.incident import Call
 from unhang.model.phases import Phase
 from unhang.model.provenance import Message, Problem, Provenance
+from unhang.model.stances import Standing
 
 
 class Outcome(enum.Enum):
@@ -120,6 +121,7 @@ class Diagnosis:
     fixes: tuple[Fix, ...] = ()
     advice_rejected: tuple[RejectedAdvice, ...] = ()
     collect_next: tuple[Collect, ...] = ()
+    standings: tuple[Standing, ...] = ()
     coverage: Coverage = field(default_factory=Coverage)
     problems: tuple[Problem, ...] = ()
     versions: Mapping[str, tuple[str, str]] = field(default_factory=dict)

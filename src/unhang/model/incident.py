@@ -17,6 +17,7 @@ from unhang.model.events import (
 from unhang.model.ids import NO_RANKS, LocalRank, Rank, Ranks, SeqId
 from unhang.model.phases import Phase
 from unhang.model.provenance import Provenance
+from unhang.model.stances import Stance, Standing
 from unhang.model.time import Instant
 
 E = TypeVar("E", bound=Seen)
@@ -212,6 +213,8 @@ class Incident:
         calls: calls in which at least one rank timed out, first give-up first.
         failures: failed processes, earliest first.
         open_phases: what was under way at the failure, best proof first.
+        stances: where each process stood when its stacks were taken, by rank.
+        standings: the same by class: processes that stand at the same place, most first.
         finished: a line says that the whole job ended well, and nothing after it is more than
             the noise of tearing down.
         framework: name and what showed it.
@@ -226,6 +229,8 @@ class Incident:
     calls: tuple[Call, ...] = ()
     failures: tuple[Failure, ...] = ()
     open_phases: tuple[OpenPhase, ...] = ()
+    stances: tuple[Stance, ...] = ()
+    standings: tuple[Standing, ...] = ()
     finished: bool = False
     framework: tuple[str, str] | None = None
     versions: Mapping[str, tuple[str, str]] = field(default_factory=dict)

@@ -14,18 +14,22 @@ from unhang.parsers.fatal_signals import FatalSignalsParser
 from unhang.parsers.frameworks import FrameworkParser
 from unhang.parsers.gloo import GlooParser
 from unhang.parsers.gpu_names import GpuNamesParser
+from unhang.parsers.json_stacks import JsonStacksParser
 from unhang.parsers.kernel_log import KernelLogParser
+from unhang.parsers.kernel_stacks import KernelStacksParser
 from unhang.parsers.kubernetes import KubernetesParser
 from unhang.parsers.launchers import LaunchersParser
 from unhang.parsers.membership import MembershipParser
 from unhang.parsers.model_mismatch import ModelMismatchParser
 from unhang.parsers.native_stacks import NativeStacksParser
+from unhang.parsers.native_threads import NativeThreadsParser
 from unhang.parsers.nccl_error import NcclErrorParser
 from unhang.parsers.nccl_info import NcclInfoParser
 from unhang.parsers.nccl_tests import NcclTestsParser
 from unhang.parsers.nccl_warn import NcclWarnParser
 from unhang.parsers.phase_marks import PhaseMarkParser
 from unhang.parsers.progress import ProgressParser
+from unhang.parsers.python_stacks import PythonStacksParser
 from unhang.parsers.ray_actors import RayActorsParser
 from unhang.parsers.settings_seen import SettingParser
 from unhang.parsers.slurm import SlurmParser
@@ -51,18 +55,22 @@ PARSERS: tuple[type[Parser], ...] = (
     FrameworkParser,
     GlooParser,
     GpuNamesParser,
+    JsonStacksParser,
     KernelLogParser,
+    KernelStacksParser,
     KubernetesParser,
     LaunchersParser,
     MembershipParser,
     ModelMismatchParser,
     NativeStacksParser,
+    NativeThreadsParser,
     NcclErrorParser,
     NcclInfoParser,
     NcclTestsParser,
     NcclWarnParser,
     PhaseMarkParser,
     ProgressParser,
+    PythonStacksParser,
     RayActorsParser,
     SettingParser,
     SlurmParser,

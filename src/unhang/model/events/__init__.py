@@ -61,6 +61,7 @@ from unhang.model.events.process import (
     StopKind,
     StopSeen,
 )
+from unhang.model.events.stacks import StackKind, ThreadStack
 
 Event: TypeAlias = (
     CollectiveTimeout
@@ -96,6 +97,7 @@ Event: TypeAlias = (
     | WorldSeen
     | LinesDropped
     | StackSeen
+    | ThreadStack
 )
 """Closed union of everything that a parser may say."""
 
@@ -140,12 +142,14 @@ __all__ = [
     "Restarted",
     "Seen",
     "SettingSeen",
+    "StackKind",
     "StackSeen",
     "StopKind",
     "StopSeen",
     "StoreFault",
     "StoreProblem",
     "Teardown",
+    "ThreadStack",
     "TransportUsed",
     "VersionSeen",
     "WatchdogAborted",

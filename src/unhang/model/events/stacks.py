@@ -1,0 +1,49 @@
+"""Events of live stacks: where the threads of a process stand."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from unhang.model.events.base import Seen
+from unhang.model.events.process import Frame
+
+
+class StackKind(enum.Enum):
+    """What took the stack, and so what its frames are."""
+
+    PYTHON = "python"
+    """py-spy, pystack, faulthandler, torch's debug server: Python frames, perhaps native ones."""
+    NATIVE = "native"
+    """gdb and its like: C and C++ frames."""
+    KERNEL = "kernel"
+    """`/proc/PID/stack` and what the kernel prints: where a system call stands."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadStack(Seen):
+    """The stack of one thread of a living process; its `origin` names the process.
+
+    Attributes:
+        frames: outermost first; `file` is a library's name for native frames, "" where unknown.
+        thread: its name, or None.
+        tid: its id as printed; two stacks of one thread are two points in time.
+        main: whether it is the main thread; None where nothing tells.
+        idle: it used no CPU at that moment; None where nothing tells.
+        gil: it holds Python's interpreter lock.
+        collecting: it collects garbage.
+        aborted: the process printed it because `abort()` ended it, which a watchdog does to those
+            that wait; other crashes leave no stack of a living process.
+        uninterruptible: the kernel says that it cannot even be killed (state D).
+    """
+
+    kind: StackKind
+    frames: tuple[Frame, ...]
+    thread: str | None = None
+    tid: int | None = None
+    main: bool | None = None
+    idle: bool | None = None
+    gil: bool = False
+    collecting: bool = False
+    aborted: bool = False
+    uninterruptible: bool = False

@@ -1,0 +1,196 @@
+"""From dumps of Python's threads to stacks: py-spy, faulthandler, pystack, torch's debug server.
+
+Reads::
+
+    Process 4711: python3 train.py --local_rank=2                              (py-spy)
+    Thread 4711 (idle+gil): "MainThread"
+        save (torch/serialization.py:944)
+        c10d::Work::wait (libtorch_cpu.so)                                     (--native)
+    === Rank 3: http://node1:4711 ===                                  (torch's debug server)
+    Current thread 0x00007f1b2c [python3] (most recent call first):            (faulthandler)
+      Garbage-collecting
+      File "/…/torch/serialization.py", line 944 in save
+    Traceback for thread 4711 (python3) [Has the GIL] (most recent call last): (pystack)
+        (Python) File "/…/train.py", line 8, in <module>
+            main()
+        (C) File "…", line 83, in __futex_abstimed_wait (libc.so.6)
+
+Traps: pystack prints the outermost frame first, all others last. `Fatal Python error: Aborted` is
+followed by the stacks of a process that `abort()` ended, which a watchdog does to those that wait;
+after any other fatal error the stack is a crash's. Helper threads always wait.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from unhang.model.events import Event, Frame, StackKind, ThreadStack
+from unhang.model.provenance import Origin
+from unhang.model.time import Instant
+from unhang.parsers.vocabulary import stack_owners
+from unhang.sources.line import Line
+
+_PY_SPY = re.compile(
+    r"\bThread (?P<tid>\d{1,10}|0x[0-9A-Fa-f]{1,16}) \((?P<state>active|idle)(?P<gil>\+gil)?"
+    r"[^)]{0,20}\)(?::\s*\"(?P<name>[^\"]{0,80})\")?"
+)
+_FAULTHANDLER = re.compile(
+    r"\b(?:(?P<current>Current) thread|Thread) (?P<tid>0x[0-9a-f]{1,16})"
+    r"(?: \[(?P<name>[^\]]{0,60})\])? \(most recent call first\)"
+)
+_PYSTACK = re.compile(
+    r"\bTraceback for thread (?P<tid>\d{1,10})(?: \((?P<name>[^)]{0,80})\))?"
+    r"(?P<marks>.{0,120})\(most recent call last\)"
+)
+_FRAMES = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"^\s*\((?:Python|C)\) File \"(?P<file>[^\"]{1,400})\", line (?P<line>\d{1,7}), in "
+        r"(?P<function>\S{1,300})",
+        r"^\s*File \"(?P<file>[^\"]{1,400})\", line (?P<line>\d{1,7}),? in (?P<function>\S{1,200})",
+        r"^\s*Binary file \"(?P<file>[^\"]{1,400})\", at (?P<function>[^\s+]{1,200})",
+        r"^\s*(?P<function>\S.{0,300}?) \((?P<file>[^()\s:]{1,300})(?::(?P<line>\d{1,7}))?\)\s*$",
+    )
+)
+_FATAL = re.compile(r"Fatal Python error: (?P<what>.{0,80})")
+_COLLECTING = "Garbage-collecting"
+_MOST_FRAMES = 400
+
+
+@dataclass(slots=True)
+class _Open:
+    """A stack that is being read; frames in the order they are printed."""
+
+    owner: Origin
+    at: Instant | None
+    header: Line
+    outermost_first: bool = False
+    frames: list[tuple[Frame, Line]] = field(default_factory=list)
+    tid: int | None = None
+    name: str | None = None
+    main: bool | None = None
+    idle: bool | None = None
+    gil: bool = False
+    collecting: bool = False
+    aborted: bool = False
+
+
+class PythonStacksParser:
+    """Parser of the stacks of Python's threads."""
+
+    NAME: ClassVar[str] = "python-stacks"
+    NEEDLES: ClassVar[tuple[str, ...]] = (
+        *stack_owners.NEEDLES,
+        " (active",
+        " (idle",
+        "hread 0x",
+        "Traceback for thread",
+        "Fatal Python error",
+    )
+    AFTER: ClassVar[int] = 150
+    SAMPLED: ClassVar[bool] = False
+
+    def __init__(self) -> None:
+        self._owners: dict[Origin, Origin] = {}
+        self._open: dict[Origin, _Open] = {}
+        self._fatal: dict[Origin, bool] = {}
+
+    def feed(self, line: Line) -> Iterator[Event]:
+        """Say a stack when its last frame has been read."""
+        fatal = _FATAL.search(line.text)
+        if fatal is not None:
+            self._fatal[line.origin] = fatal["what"].strip().startswith("Aborted")
+            yield from self._close(line.origin)
+            return
+        begun = _header(line, self._owners.get(line.origin, line.origin))
+        if begun is not None:
+            yield from self._close(line.origin)
+            aborted = self._fatal.get(line.origin)
+            begun.aborted = aborted is True
+            if aborted is not False:
+                self._open[line.origin] = begun
+            return
+        owner = stack_owners.owner_of(line.text, line.origin)
+        if owner is not None:
+            yield from self._close(line.origin)
+            self._owners[line.origin] = owner
+            return
+        opened = self._open.get(line.origin)
+        if opened is None:
+            return
+        if line.gap or not line.text.strip():
+            yield from self._close(line.origin)
+        elif _COLLECTING in line.text and not opened.frames:
+            opened.collecting = True
+        elif len(opened.frames) < _MOST_FRAMES and (frame := _frame(line.text)) is not None:
+            opened.frames.append((frame, line))
+
+    def finish(self) -> Iterator[Event]:
+        """Say the last stack of each process."""
+        for origin in tuple(self._open):
+            yield from self._close(origin)
+
+    def _close(self, origin: Origin) -> Iterator[Event]:
+        opened = self._open.pop(origin, None)
+        if opened is None or not opened.frames:
+            return
+        frames = opened.frames if opened.outermost_first else opened.frames[::-1]
+        yield ThreadStack(
+            source=frames[-1][1].provenance(),
+            origin=opened.owner,
+            at=opened.at,
+            kind=StackKind.PYTHON,
+            frames=tuple(frame for frame, _ in frames),
+            thread=opened.name,
+            tid=opened.tid,
+            main=opened.main,
+            idle=opened.idle,
+            gil=opened.gil,
+            collecting=opened.collecting,
+            aborted=opened.aborted,
+        )
+
+
+def _header(line: Line, owner: Origin) -> _Open | None:
+    """The stack that begins at a line, or None."""
+    found = _PY_SPY.search(line.text)
+    if found is not None:
+        opened = _Open(owner=owner, at=line.at, header=line)
+        opened.idle, opened.gil = found["state"] == "idle", found["gil"] is not None
+        return _named(opened, found["tid"], found["name"])
+    found = _FAULTHANDLER.search(line.text)
+    if found is not None:
+        return _named(_Open(owner=owner, at=line.at, header=line), found["tid"], None)
+    found = _PYSTACK.search(line.text)
+    if found is not None:
+        opened = _Open(owner=owner, at=line.at, header=line, outermost_first=True)
+        opened.gil = "Has the GIL" in found["marks"]
+        opened.collecting = "arbage" in found["marks"]
+        return _named(opened, found["tid"], None)
+    return None
+
+
+def _named(opened: _Open, tid: str, name: str | None) -> _Open:
+    """Add who the thread is; Python's own name for it tells whether it is the main one."""
+    opened.tid, opened.name = int(tid, 0), name
+    if name is not None:
+        opened.main = name == "MainThread"
+    if opened.tid == opened.owner.pid:
+        opened.main = True
+    return opened
+
+
+def _frame(text: str) -> Frame | None:
+    for pattern in _FRAMES:
+        match = pattern.search(text)
+        if match is not None:
+            line = match.groupdict().get("line")
+            return Frame(
+                file=match["file"],
+                line=None if line is None else int(line),
+                function=match["function"],
+            )
+    return None
