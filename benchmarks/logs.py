@@ -58,7 +58,8 @@ def _healthy(first: int, steps: int, rank: int, random_: random.Random) -> Itera
             f"{step}/9000000 [{step // 3600:02d}:{step // 60 % 60:02d}<99:59:59,  {loss:.2f}it/s]"
         )
         if step % 2 == 0:
-            yield f"\n{{'loss': {loss:.4f}, 'grad_norm': {loss / 3:.5f}, 'epoch': {step / 1e5:.3f}}}\n"
+            told = f"'loss': {loss:.4f}, 'grad_norm': {loss / 3:.5f}, 'epoch': {step / 1e5:.3f}"
+            yield f"\n{{{told}}}\n"
         if step % 5 == 0:
             yield (
                 f"{at:%Y-%m-%d %H:%M:%S},{step % 1000:03d} - INFO - trainer - tokens per second "

@@ -48,6 +48,7 @@ _SHAPES: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = tuple(
     )
 )
 """How a message begins, and what must have come before it is whole."""
+_ANY_BEGIN = re.compile("|".join(begin.pattern for begin, _ in _SHAPES))
 
 _SENTENCES = tuple(
     "".join(sentence.split())
@@ -178,7 +179,7 @@ def unfinished(text: str) -> bool:
     tail = text[-_TAIL:].rstrip()
     if _CUT_HEADER.search(tail[-120:]) is not None:
         return True
-    for begin, end in _SHAPES:
+    for begin, end in _SHAPES if _ANY_BEGIN.search(tail) else ():
         begun = max((match.end() for match in begin.finditer(tail)), default=None)
         if begun is not None and end.search(tail, begun) is None:
             return True

@@ -11,15 +11,15 @@ from typing import IO
 from unhang.sources.buffer import LONGEST_UNIT, Buffer, line_end
 from unhang.sources.clean import clean
 from unhang.sources.plan import Plan
-from unhang.sources.sampling import Found, Search
+from unhang.sources.sampling import HEAD, Found, Search
 from unhang.sources.unwrap import MOST_LINES, Unit
 
 _BEFORE = 3
 """Units before a rare hit: its message may begin there."""
 _HALF = LONGEST_UNIT // 2
-_WHOLE_HEAD = 32 << 10
-"""Bytes at the beginning of which no line is thinned out."""
-_FIRST, _LAST = 3, 5
+_WHOLE_HEAD = 16 << 10
+"""Bytes at the beginning of which no line is thinned out; of a file up to `HEAD`, none is."""
+_FIRST, _LAST = 2, 4
 """Lines of one shape that are kept, of those between two rare hits."""
 _SHAPE = 80
 """Bytes that tell the shape of a line."""
@@ -89,14 +89,17 @@ class _Cutter:
 
     def _thinned(self, spots: list[_Spot]) -> Iterator[_Spot]:
         """Of frequent lines of one shape only the first and the last before each rare hit."""
+        buffer = self._buffer
+        small = buffer.final and buffer.base + buffer.size <= HEAD
+        whole = HEAD if small else _WHOLE_HEAD
         run: list[tuple[bytes, _Spot]] = []
         for spot in spots:
-            if spot.rare or self._buffer.base + spot.low < _WHOLE_HEAD:
+            if spot.rare or buffer.base + spot.low < whole:
                 yield from _ends(run)
                 run = []
                 yield spot
             else:
-                run.append((_shape(self._buffer.data, spot), spot))
+                run.append((_shape(buffer.data, spot), spot))
         yield from _ends(run)
 
     def _bounds(self, offset: int, floor: int) -> tuple[int, int]:
@@ -177,9 +180,8 @@ def _ends(run: Sequence[tuple[bytes, _Spot]]) -> Iterator[_Spot]:
 
 
 _SPEAKER = re.compile(rb"\s*(?:[\[(][^\])]{0,60}[\])]:?|\d{1,6}:(?=\s))")
-_DIGITS = bytes.maketrans(b"0123456789", b"0000000000")
-_FILL = b" #=>-." + bytes(range(128, 256))
-"""What progress bars are drawn with."""
+_CHANGING = b" 0123456789#=>-.,:/%" + bytes(range(128, 256))
+"""What numbers are written and progress bars are drawn with."""
 
 
 def _shape(data: bytearray, spot: _Spot) -> bytes:
@@ -187,4 +189,4 @@ def _shape(data: bytearray, spot: _Spot) -> bytes:
     line = bytes(data[spot.low : min(spot.high, spot.low + _SHAPE)])
     speaker = _SPEAKER.match(line)
     end = 0 if speaker is None else speaker.end()
-    return line[:end] + line[end:].translate(_DIGITS, _FILL)
+    return line[:end] + line[end:].translate(None, _CHANGING)
