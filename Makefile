@@ -51,6 +51,9 @@ score: $(DEV) ## judge all labelled jobs and write docs/accuracy.md
 gate: $(DEV) ## every labelled job of this project is judged right
 	$(SCORE) --corpus own --gate
 
+bench: $(DEV) ## measure against ripgrep (apt-get install ripgrep) and write docs/bench.md
+	$(BIN)/python -m benchmarks --large-gib 10 --write docs/bench.md
+
 docs: $(DEV) ## write the generated pages and the verdict in the README
 	$(BIN)/python tools/docs.py
 

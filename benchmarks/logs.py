@@ -7,12 +7,15 @@ warnings, a checkpoint now and then. The end is a watchdog time-out of every ran
 from __future__ import annotations
 
 import datetime
+import itertools
 import random
 from collections.abc import Iterator
 from pathlib import Path
 
 _START = datetime.datetime(2026, 6, 2, 11, 17, 52, tzinfo=datetime.timezone.utc)
 _BLOCK_STEPS = 2_000
+_DISTINCT_STEPS = 200_000
+"""Steps until a log repeats itself: some 25 MB."""
 
 
 def write_logs(folder: Path, *, ranks: int, total_bytes: int) -> list[Path]:
@@ -29,14 +32,18 @@ def write_logs(folder: Path, *, ranks: int, total_bytes: int) -> list[Path]:
 def _write(folder: Path, rank: int, ranks: int, size: int) -> Path:
     path = folder / f"rank_{rank}.log"
     random_ = random.Random(rank)
-    with path.open("w", encoding="utf-8") as stream:
-        stream.writelines(_start(rank, ranks))
-        step = 0
-        while stream.tell() < size:
-            stream.writelines(_healthy(step, _BLOCK_STEPS, rank, random_))
-            step += _BLOCK_STEPS
+    epochs = [
+        "".join(_healthy(first, _BLOCK_STEPS, rank, random_)).encode()
+        for first in range(0, _DISTINCT_STEPS, _BLOCK_STEPS)
+    ]
+    with path.open("wb") as stream:
+        stream.writelines(line.encode() for line in _start(rank, ranks))
+        for block in itertools.cycle(epochs):
+            if stream.tell() + len(block) > size:
+                break
+            stream.write(block)
         if rank != 1:
-            stream.writelines(_failure(step, rank))
+            stream.writelines(line.encode() for line in _failure(_DISTINCT_STEPS, rank))
     return path
 
 

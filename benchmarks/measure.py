@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import subprocess
 import threading
 import time
@@ -17,6 +18,7 @@ class Measured:
     """One run: pages that several processes share are counted once."""
 
     seconds: float
+    cpu_seconds: float
     peak_mib: float
 
 
@@ -24,12 +26,15 @@ def best(command: Sequence[str], *, runs: int) -> Measured:
     """The fastest of `runs` runs, with the highest peak of all."""
     measured = [run(command) for _ in range(runs)]
     return Measured(
-        seconds=min(m.seconds for m in measured), peak_mib=max(m.peak_mib for m in measured)
+        seconds=min(m.seconds for m in measured),
+        cpu_seconds=min(m.cpu_seconds for m in measured),
+        peak_mib=max(m.peak_mib for m in measured),
     )
 
 
 def run(command: Sequence[str]) -> Measured:
     """Run once; the command must succeed (`rg` may also find nothing)."""
+    used = _cpu_of_children()
     started = time.perf_counter()
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
         peaks = [0.0]
@@ -40,7 +45,12 @@ def run(command: Sequence[str]) -> Measured:
         watcher.join()
     if code not in {0, 1}:
         raise SystemExit(f"{' '.join(command)[:200]} ended with {code}")
-    return Measured(seconds=seconds, peak_mib=peaks[0])
+    return Measured(seconds=seconds, cpu_seconds=_cpu_of_children() - used, peak_mib=peaks[0])
+
+
+def _cpu_of_children() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def _watch(process: subprocess.Popen[bytes], peaks: list[float]) -> None:

@@ -282,7 +282,7 @@ def test_an_encrypted_zip_says_so(tmp_path: Path) -> None:
 def test_what_is_no_log_is_counted_once(tmp_path: Path) -> None:
     for n in range(50):
         (tmp_path / f"model-{n}.safetensors").write_bytes(b"x" * 100)
-        (tmp_path / f"dump_{n}").write_bytes(b"\x80\x04\x95" + bytes(range(256)))
+        (tmp_path / f"state_{n}").write_bytes(b"\x80\x04\x95" + bytes(range(256)))
     (tmp_path / "train.py").write_bytes(b"raise RuntimeError('it exploded')")
     (tmp_path / "a.log").write_bytes(LOG)
     found, problems = read(tmp_path)
