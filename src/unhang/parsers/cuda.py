@@ -51,7 +51,7 @@ _PROCESS = re.compile(
 )
 _UNITS = {"b": 0, "k": 10, "m": 20, "g": 30, "t": 40, "p": 50, "e": 60}
 
-_ASSERTED = re.compile(r"Assertion\s*`(?P<what>.{0,200}?)[`']\s*failed")
+_ASSERTED = re.compile(r"Assertion\s{0,4}[`']?(?P<what>.{0,200}?)[`']?\s{0,4}failed")
 _KERNEL_FILE = re.compile(r"\.(?:cu|cuh|h|hip|py):\d+|block\s*:\s*\[|thread\s*:\s*\[")
 _ERROR = re.compile(
     r"(?:CUDA|HIP|cuda|Cuda|hip)\s*(?:driver\s*|runtime\s*)?(?:[Ee]rror|failure)"
@@ -114,7 +114,7 @@ class CudaParser:
         "CUBLAS_STATUS",
         "CUDNN_STATUS",
         "CUSOLVER_STATUS",
-        "Assertion `",
+        "Assertion ",
         "illegal memory access",
         "device-side assert",
         "launch failure",

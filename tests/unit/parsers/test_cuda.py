@@ -160,6 +160,16 @@ def test_what_is_no_fault(text: str) -> None:
     assert feed(CudaParser, text) == []
 
 
+def test_an_assert_whose_quotes_were_lost_on_the_way() -> None:
+    text = (
+        "/a/ScatterGatherKernel.cu:144: operator(): block: [7,0,0], thread: [60,0,0] Assertion "
+        'idx_dim >= 0 && idx_dim < size && "index out of bounds" failed.'
+    )
+    (fault,) = feed(CudaParser, text)
+    assert isinstance(fault, DeviceFault)
+    assert fault.problem is DeviceProblem.ASSERT
+
+
 def test_an_assert_of_every_thread_is_said_a_few_times() -> None:
     lines = [
         line(

@@ -139,6 +139,17 @@ BARRIER = "in store based barrier on rank"
             {"port": 29500},
         ),
         (
+            "The server socket has failed to listen on any local network address. useIpv6: 0, "
+            "code: -98, name: EADDRINUSE, message: address already in use",
+            P.PORT_IN_USE,
+            {"port": None},
+        ),
+        (
+            "[c10d] The client socket has timed out after 300s while trying to connect to (10.9.8",
+            P.CONNECT_TIMED_OUT,
+            {"host": None, "timeout_ms": 300_000},
+        ),
+        (
             "The server socket has failed to listen on any local network address. port: 29500, "
             "useIpv6: false, code: -98, name: EADDRINUSE, message: address already in use",
             P.PORT_IN_USE,

@@ -82,7 +82,7 @@ FORMS: tuple[StoreForm, ...] = (
     _form(
         StoreProblem.CONNECT_TIMED_OUT,
         r"client socket has timed out after (?P<limit>\d{1,12} m?s) while trying to connect to ",
-        _ENDPOINT,
+        f"(?:{_ENDPOINT})?",
     ),
     _form(
         StoreProblem.CONNECT_TIMED_OUT,
@@ -119,7 +119,7 @@ FORMS: tuple[StoreForm, ...] = (
     _form(
         _why_not_bound,
         r"server socket has failed to listen on any local network address\.",
-        r" port: (?P<port>\d{1,5}).{0,200}",
+        r" (?:port: (?P<port>\d{1,5})|useIpv6: \w{1,5},).{0,200}",
     ),
     _form(
         _why_not_bound,

@@ -9,8 +9,9 @@ The owner of the key has not reached its first collective: it still loads data, 
 compiles, or it has failed. The rank that reports is only the first to give up.
 
 ## When it stays quiet
-When a rank failed before; when a phase of the owner is seen under way, the rules on slow work say
-what it did, and this is a hint. The network is not the cause: the waiting rank did reach the store.
+When a rank failed before, or training had begun. When a phase of the owner is seen under way, the
+rules on slow work say what it did, and this is a hint. The network is not the cause: the waiting
+rank did reach the store.
 
 ## How to confirm
 Look at what the owner does meanwhile: its last log lines, `py-spy dump --pid PID`, its memory and
@@ -36,7 +37,7 @@ from unhang.model.incident import Incident
 from unhang.model.phases import Phase
 from unhang.model.provenance import Message
 from unhang.model.rule import Fact, Rule, Status
-from unhang.rules.config.rendezvous import faults, why_echo
+from unhang.rules.config.rendezvous import faults, why_echo, why_under_way
 
 _OWNER_AT_WORK = Collect(
     what=Message(key="collect.owner_stack.what"),
@@ -54,7 +55,7 @@ def check(incident: Incident) -> Iterator[Finding]:
     first = waits[0]
     owners = frozenset(f.owner for f in waits if f.owner is not None and f.owner >= Rank(0))
     waiters = frozenset(f.waiter for f in waits if f.waiter is not None)
-    against = why_echo(incident, first)
+    against = why_echo(incident, first) or why_under_way(incident, first)
     if against is None and any(p.phase in _SLOW for p in incident.open_phases):
         against = Message(key="CFG004.against_phase")
     claim = Message(

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from unhang.model.events import PythonException, StoreFault, StoreProblem
+from unhang.model.events import PhaseMark, Progress, PythonException, StoreFault, StoreProblem
 from unhang.model.incident import Incident
+from unhang.model.phases import Phase
 from unhang.model.provenance import Message
 from unhang.rules import order
+
+_AFTER_START = frozenset({Phase.TRAIN, Phase.EVAL})
 
 
 def faults(incident: Incident, problems: Iterable[StoreProblem]) -> list[StoreFault]:
@@ -32,4 +35,14 @@ def why_echo(incident: Incident, fault: StoreFault) -> Message | None:
     timed_out = order.first_timeout(incident)
     if timed_out is not None and order.is_before(timed_out, fault):
         return Message(key="rendezvous.against_timeout")
+    return None
+
+
+def why_under_way(incident: Incident, fault: StoreFault) -> Message | None:
+    """What shows that training had begun, so that the job was past its start-up."""
+    for sign in incident.events:
+        steps = isinstance(sign, Progress) and sign.done > 0 and sign.phase in _AFTER_START
+        logged = isinstance(sign, PhaseMark) and sign.phase is Phase.TRAIN
+        if (steps or logged) and order.is_before(sign, fault) is True:
+            return Message(key="rendezvous.against_under_way")
     return None

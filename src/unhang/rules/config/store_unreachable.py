@@ -10,7 +10,8 @@ does not recognise itself under that address, is late, or was never started, eve
 
 ## When it stays quiet
 Single refused attempts are normal while rank 0 starts. A rank that failed or was slow before turns
-it into a hint. When ranks report time-outs of collectives the store was reached.
+it into a hint. When training had begun, or ranks report time-outs of collectives, the
+store was reached.
 
 ## How to confirm
 `nc -vz HOST PORT` from another node while rank 0 waits. If the *endpoint's own* node also times
@@ -36,7 +37,7 @@ from unhang.model.phases import Phase
 from unhang.model.provenance import Message
 from unhang.model.rule import Fact, Rule, Status
 from unhang.rules import order
-from unhang.rules.config.rendezvous import faults, why_echo
+from unhang.rules.config.rendezvous import faults, why_echo, why_under_way
 
 _UNREACHED = (
     StoreProblem.CONNECT_TIMED_OUT,
@@ -60,7 +61,7 @@ def check(incident: Incident) -> Iterator[Finding]:
     if not unreached:
         return
     first = unreached[0]
-    against = why_echo(incident, first)
+    against = why_echo(incident, first) or why_under_way(incident, first)
     yield Finding(
         rule=RULE.code,
         cause=Cause.RENDEZVOUS,

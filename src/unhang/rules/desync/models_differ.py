@@ -9,8 +9,9 @@ Gradient buckets and parameter gathers pair up in order. A rank with another gra
 some; the check raises on one rank and the others wait, or all raise.
 
 ## When it stays quiet
-Messages about the order of modules while ZeRO-3 still learns it: DSY009 weighs those. A parameter
-that is marked ready twice is usually the same mistake on every rank: it only supports.
+Where most ranks report it, none is named. Messages about the order of modules while ZeRO-3 still
+learns it: DSY009 weighs those. A parameter that is marked ready twice is usually the same mistake
+on every rank: it only supports.
 
 ## How to confirm
 `TORCH_DISTRIBUTED_DEBUG=DETAIL` prints the names of the parameters without gradients.
@@ -26,14 +27,16 @@ use the non-reentrant kind.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from unhang.model.causes import Cause
 from unhang.model.events import ModelDifference, ModelMismatch
 from unhang.model.finding import Finding, Strength
+from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.incident import Incident
 from unhang.model.provenance import Message
 from unhang.model.rule import Fact, Rule, Status
+from unhang.rules import witnesses
 from unhang.rules.desync import rivals
 
 
@@ -59,10 +62,20 @@ def check(incident: Incident) -> Iterator[Finding]:
         ),
         why=Message(key="DSY008.why"),
         against=weight.against,
+        culprits=_odd(incident, found),
         explains=rivals.ECHOES | {Cause.DESYNC},
         at=first.at,
         evidence=tuple(e.source for e in found)[:4],
     )
+
+
+def _odd(incident: Incident, found: Sequence[ModelMismatch]) -> Ranks:
+    """Ranks whose own step left parameters out, where most of the others' did not."""
+    told = [e for e in found if e.difference is ModelDifference.UNFINISHED_REDUCTION]
+    ranks = frozenset(e.rank for e in told if e.rank is not None) or witnesses.ranks(incident, told)
+    waiting = frozenset(r for call in incident.calls for r in call.joined if r >= Rank(0))
+    known = waiting | ranks | incident.coverage.ranks_seen
+    return ranks if 2 * len(ranks) < (incident.world.size or len(known)) else NO_RANKS
 
 
 def _strength(difference: ModelDifference) -> Strength:
@@ -77,6 +90,6 @@ RULE = Rule(
     cause=Cause.MODEL_DIVERGENCE,
     since="0.1.0",
     status=Status.STABLE,
-    needs=frozenset({Fact.EXCEPTIONS}),
+    needs=frozenset({Fact.FINGERPRINTS, Fact.EXCEPTIONS}),
     check=check,
 )

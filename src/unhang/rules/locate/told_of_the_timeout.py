@@ -75,6 +75,6 @@ RULE = Rule(
     cause=None,
     since="0.1.0",
     status=Status.STABLE,
-    needs=frozenset({Fact.TIMEOUTS}),
+    needs=frozenset({Fact.TIMEOUTS, Fact.STATUS}),
     check=check,
 )

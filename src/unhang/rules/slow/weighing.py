@@ -32,6 +32,9 @@ _USUAL_VOICE = Rank(0)
 _MANY_LINES = 300
 """After so many lines a mark is hardly the last thing that was printed, even by many ranks."""
 
+_SENT_BY_ONE = frozenset({"BROADCAST", "SCATTER", "ALLGATHER"})
+"""Operations by which one rank's result, or its length, reaches the others."""
+
 _STEPS_OF_LIFE = 3
 
 _EARLY = 500
@@ -128,7 +131,9 @@ def _weigh_unmeasured(work: Work, wait: Wait) -> tuple[Strength, Message | None]
     if is_cut(wait.alarm) and work.phase.phase in _AT_START and work.phase.rank is not None:
         # only this rank does the work, so the traceback is most likely of one that waited
         return Strength.SUPPORTS, Message(key="SLO.against_cut")
-    if wait.kind not in (WaitKind.BARRIER, WaitKind.SETUP) and not is_missing(work, wait):
+    if wait.kind not in (WaitKind.BARRIER, WaitKind.SETUP) and not (
+        is_missing(work, wait) or _awaits_result(work, wait)
+    ):
         return Strength.HINTS, Message(key="SLO.against_tensor")
     if work.phase.phase in _AT_START:
         if wait.seq is not None and wait.seq > _EARLY:
@@ -142,6 +147,16 @@ def is_missing(work: Work, wait: Wait) -> bool:
     """Whether the rank at work is the only one that does not wait."""
     rank = work.phase.rank if work.phase.rank is not None else _USUAL_VOICE
     return wait.missing == rank
+
+
+def _awaits_result(work: Work, wait: Wait) -> bool:
+    """Whether only one rank works, and the others wait for what it sends, of unknown size.
+
+    Old versions print no sizes: a result or a flag then looks like a tensor.
+    """
+    if wait.kind is not WaitKind.UNKNOWN or wait.call is None or not work.phase.exclusive:
+        return False
+    return work.phase.phase not in _AT_START and wait.call.ops <= _SENT_BY_ONE
 
 
 def _is_specific(work: Work) -> bool:

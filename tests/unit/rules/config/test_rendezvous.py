@@ -6,10 +6,12 @@ import pytest
 
 from builders import by, incident, source, timeout
 from crashes import raised, stopped, store, work
+from phase_builders import bar
 from unhang.model.causes import Cause
 from unhang.model.events import Event, StoreProblem, WorldSeen
 from unhang.model.finding import Finding, Strength
 from unhang.model.ids import Rank
+from unhang.model.phases import Phase
 from unhang.model.rule import Rule
 from unhang.rules.config import (
     clients_missing,
@@ -69,6 +71,15 @@ def test_after_time_outs_start_up_had_succeeded(
 def test_normal_attempts_say_nothing(rule: Rule, fault: Event, strength: Strength) -> None:
     normal = store(StoreProblem.CONNECT_REFUSED), store(StoreProblem.PEER_CLOSED, line=2)
     assert list(rule.check(incident(*normal))) == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "fault"), [(store_unreachable.RULE, UNREACHED), (owner_late.RULE, LATE)]
+)
+def test_after_steps_of_training_it_is_no_start_up(rule: Rule, fault: Event) -> None:
+    assert cause_of(rule, bar(Phase.TRAIN, line=1), fault).strength is Strength.HINTS
+    assert cause_of(rule, bar(Phase.TRAIN, done=0, line=1), fault).strength is not Strength.HINTS
+    assert cause_of(rule, fault, bar(Phase.TRAIN, line=9)).strength is not Strength.HINTS
 
 
 def test_the_owner_of_the_key_is_late_not_the_one_that_gives_up() -> None:

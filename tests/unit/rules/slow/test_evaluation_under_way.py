@@ -90,3 +90,13 @@ def test_an_evaluation_that_goes_on_after_the_time_out_works() -> None:
 def test_an_evaluation_that_began_after_the_time_out_is_no_reason() -> None:
     events = (timeout(4, numel=1), begun(Phase.EVAL, line=2))
     assert strength(RULE, *events) is None
+
+
+def test_without_sizes_a_broadcast_awaits_the_rank_that_alone_evaluates() -> None:
+    waits = [timeout(r, op="BROADCAST", numel=None, line=r + 1) for r in (2, 5)]
+    assert strength(RULE, begun(Phase.EVAL, rank=0), *waits) is Strength.SUPPORTS
+
+
+def test_without_sizes_a_reduction_may_be_of_gradients() -> None:
+    waits = [timeout(r, op="ALLREDUCE", numel=None, line=r + 1) for r in (2, 5)]
+    assert strength(RULE, begun(Phase.EVAL, rank=0), *waits) is Strength.HINTS

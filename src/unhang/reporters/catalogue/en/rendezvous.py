@@ -4,6 +4,7 @@ SENTENCES: dict[str, str] = {
     "rendezvous.against_stopped": "the job had been stopped from outside before",
     "rendezvous.against_failure": "a process failed first; the others wait for it in vain",
     "rendezvous.against_timeout": "collectives had timed out before, so start-up had succeeded",
+    "rendezvous.against_under_way": "training had begun before, so start-up had succeeded",
     "CFG001.claim": "port {port} of the store is already in use",
     "CFG001.claim_system": (
         "the store is told to use port {port}, which belongs to a system service"
