@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from unhang.model.events import (
+    BandwidthMeasured,
     BarrierMissing,
     ClosingSignal,
     CollectiveTimeout,
     CommunicatorStage,
     DesyncReported,
     DeviceFault,
+    DeviceGuessed,
     DumpSignal,
     FingerprintMismatch,
     GlooFault,
@@ -30,6 +32,7 @@ from unhang.model.events import (
     StoreFault,
     ThreadStack,
     TransportUsed,
+    VersionSeen,
     WatchdogStuck,
     WorldSeen,
 )
@@ -57,6 +60,9 @@ _SHOWN_BY: Mapping[Fact, tuple[type[Seen], ...]] = {
     Fact.STOPS: (StopSeen,),
     Fact.STACKS: (StackSeen, ThreadStack),
     Fact.ANNOUNCEMENTS: (WorldSeen,),
+    Fact.GUESSES: (DeviceGuessed,),
+    Fact.VERSIONS: (VersionSeen,),
+    Fact.BANDWIDTH: (BandwidthMeasured,),
 }
 
 

@@ -38,6 +38,9 @@ class Fact(enum.Enum):
     STOPS = "stop signals"
     STACKS = "live stacks"
     ANNOUNCEMENTS = "announcements of ranks at start-up"
+    GUESSES = "guessed devices"
+    VERSIONS = "versions of libraries"
+    BANDWIDTH = "measured bandwidths"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

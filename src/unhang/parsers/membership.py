@@ -12,6 +12,7 @@ Reads::
     Discovered MPI settings of world_rank=0, local_rank=0, world_size=8, …   (DeepSpeed)
     using world size: 16, data-parallel size: 16, …                    (Megatron)
     Rank of current process: 0. World size: 8                          (detectron2)
+    torchrun --standalone --nproc-per-node=4 train.py                  (a launch command)
 
 Traps: a store-based barrier of a later group counts its members, not the job's (only the largest
 number is the world's); `Process rank: 3` of the transformers examples is the local rank.
@@ -26,6 +27,7 @@ from typing import ClassVar
 from unhang.model.events import Event, WorldSeen
 from unhang.model.ids import LocalRank, Rank
 from unhang.parsers.base import LineParser, place
+from unhang.parsers.vocabulary.launch_command import read_launch
 from unhang.sources.line import Line
 
 _SIZE = r"(?P<size>[1-9]\d{0,5})\b"
@@ -76,10 +78,20 @@ class MembershipParser(LineParser):
         "World Size",
         "Rank of current process",
         "Process rank:",
+        "nproc_per_node",
+        "nproc-per-node",
     )
 
     def feed(self, line: Line) -> Iterator[Event]:
         """Say the first thing that this line announces."""
+        launch = read_launch(line.text)
+        if launch is not None:
+            yield WorldSeen(
+                **place(line),
+                world_size=launch.world_size,
+                local_world_size=launch.local_world_size,
+            )
+            return
         for pattern in _PATTERNS:
             match = pattern.search(line.text)
             if match is None:

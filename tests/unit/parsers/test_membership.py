@@ -57,3 +57,29 @@ def test_announcements(text: str, size: int | None, rank: int | None, local: int
 
 def test_other_sizes_are_no_announcement() -> None:
     assert feed(MembershipParser, "the real world size of the dataset, 4096 samples") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "local", "size"),
+    [
+        ("$ torchrun --standalone --nproc-per-node=4 bench.py", 4, 4),
+        ("+ torchrun --nproc_per_node 8 -m train --x 1", 8, 8),
+        ("python -m torch.distributed.launch --nnodes 2 --nproc_per_node=8 t.py", 8, 16),
+        ("torchrun --nnodes=$NNODES --nproc_per_node=8 t.py", 8, None),
+    ],
+)
+def test_a_launch_command(text: str, local: int, size: int | None) -> None:
+    seen = only(WorldSeen, feed(MembershipParser, text))
+    assert (seen.local_world_size, seen.world_size) == (local, size)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Please use torchrun --nproc_per_node=2 train.py to start several processes",
+        "torchrun --nproc_per_node=gpu train.py",
+        "usage: torchrun [-h] [--nproc-per-node NPROC]",
+    ],
+)
+def test_a_command_that_tells_nothing(text: str) -> None:
+    assert feed(MembershipParser, text) == []

@@ -75,9 +75,14 @@ class SettingSeen(Seen):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorldSeen(Seen):
-    """A line that tells who is who: world size, rank, local rank, host, pid, device."""
+    """A line that tells who is who: world size, rank, local rank, host, pid, device.
+
+    Attributes:
+        local_world_size: ranks on each host.
+    """
 
     world_size: int | None = None
+    local_world_size: int | None = None
     rank: Rank | None = None
     local_rank: LocalRank | None = None
     host: str | None = None

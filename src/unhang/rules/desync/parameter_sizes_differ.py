@@ -11,8 +11,8 @@ and ZeRO-1/2 reduce buckets of different sizes, and ZeRO-3 and FSDP gather diffe
 
 ## When it stays quiet
 Where sizes may differ (all-to-all, the parts of an all-gather, point-to-point), where they are
-data of the program (few elements on a side, lengths that differ by little, groups of tensor or sequence
-parallelism), and where the lines may speak of different groups.
+data of the program (few elements on a side, lengths that differ by little, groups of tensor or
+sequence parallelism), and where the lines may speak of different groups.
 
 ## How to confirm
 Look the sizes up: a size that is a product of model dimensions names the parameter. Run the same

@@ -30,14 +30,17 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from unhang.model.causes import Cause
-from unhang.model.events import DeviceGuessed
+from unhang.model.events import DeviceGuessed, WorldSeen
 from unhang.model.finding import Finding, Strength
 from unhang.model.ids import Ranks
 from unhang.model.incident import Incident
 from unhang.model.provenance import Message
-from unhang.model.rule import Rule, Status
+from unhang.model.rule import Fact, Rule, Status
 from unhang.rules import witnesses
 from unhang.rules.device.echoes import ECHOES_OF_A_LOST_GPU
+
+_USUAL = 8
+"""GPUs of an ordinary host."""
 
 
 def check(incident: Incident) -> Iterator[Finding]:
@@ -77,10 +80,12 @@ def _collided(incident: Incident, guesses: Sequence[DeviceGuessed]) -> list[Devi
 
 
 def _is_one_host(incident: Incident) -> bool:
-    """Whether ranks without a host certainly share one: at most eight of them, on one host."""
+    """Whether ranks without a host certainly share one: few of them, or as the launcher says."""
     known = witnesses.hosts(incident.events)
     size = incident.world.size
-    return len(known) <= 1 and size is not None and size <= 8
+    if len(known) > 1 or size is None:
+        return False
+    return size <= _USUAL or any(w.local_world_size == size for w in incident.all(WorldSeen))
 
 
 RULE = Rule(
@@ -89,6 +94,6 @@ RULE = Rule(
     cause=Cause.DEVICE_MAP,
     since="0.1.0",
     status=Status.STABLE,
-    needs=frozenset(),
+    needs=frozenset({Fact.GUESSES}),
     check=check,
 )

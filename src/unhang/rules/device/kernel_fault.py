@@ -10,7 +10,8 @@ wherever that is: often in NCCL's watchdog, whose line is then only the first th
 other ranks wait in the collective that this rank never finishes.
 
 ## When it stays quiet
-A fault that the kernel log explains by hardware belongs to the GPU. A fault after a lost rank, a
+A fault that the kernel log explains by hardware belongs to the GPU; an unspecified launch failure
+may be the GPU's as well, and only supports. A fault after a lost rank, a
 stop or a time-out is a hint. When most ranks report it, no rank is guilty. Errors of cuBLAS alone
 may be memory that ran out.
 
@@ -40,9 +41,9 @@ from unhang.model.rule import Fact, Rule, Status
 from unhang.rules import order, witnesses
 from unhang.rules.device.echoes import ECHOES_OF_A_LOST_GPU
 
-_SURE = frozenset(
-    {DeviceProblem.ILLEGAL_ACCESS, DeviceProblem.ASSERT, DeviceProblem.LAUNCH_FAILURE}
-)
+_SURE = frozenset({DeviceProblem.ILLEGAL_ACCESS, DeviceProblem.ASSERT})
+_UNSPECIFIED = frozenset({DeviceProblem.LAUNCH_FAILURE})
+"""CUDA's word for everything else: a kernel's fault as a rule, a dying GPU's at times."""
 _KIN = frozenset({Manner.DEVICE})
 _Told = DeviceFault | NcclFailure
 
@@ -51,11 +52,14 @@ def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the kernels that failed, else for a library that complains."""
     faults = [d for d in incident.all(DeviceFault) if not d.warning]
     sure = [d for d in faults if d.problem in _SURE]
+    unspecified = [d for d in faults if d.problem in _UNSPECIFIED]
     library = [d for d in faults if d.problem is DeviceProblem.CUBLAS]
     unknown = [d for d in faults if d.problem is DeviceProblem.OTHER and d.in_watchdog]
     through_nccl = witnesses.nccl(incident, NcclReason.CUDA_KERNEL)
     if sure:
-        yield _finding(incident, witnesses.in_order(sure), Strength.PROVES)
+        yield _finding(incident, witnesses.in_order([*sure, *unspecified]), Strength.PROVES)
+    elif unspecified:
+        yield _finding(incident, witnesses.in_order(unspecified), Strength.SUPPORTS)
     elif through_nccl:
         yield _finding(incident, through_nccl, Strength.SUPPORTS)
     elif library:

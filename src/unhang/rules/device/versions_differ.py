@@ -2,7 +2,8 @@
 
 ## What it finds
 NCCL's "Mismatched NCCL version detected", or version banners of two NCCL releases from different
-hosts of one start.
+hosts or files of one start; the more so where a rank received a message of another length than it
+expected.
 
 ## Why it hangs
 Ranks of different releases lay out their messages differently: old ones hang or report a truncated
@@ -10,7 +11,7 @@ message, new ones refuse.
 
 ## When it stays quiet
 Two banners from one host may belong to two libraries of one process; a restart may follow an
-upgrade.
+upgrade. Banners alone are a hint: the releases may get on with each other.
 
 ## How to confirm
 `python -c "import torch; print(torch.cuda.nccl.version())"` and `ldconfig -p | grep nccl` on every
@@ -34,29 +35,40 @@ from unhang.model.events.base import Seen
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident
 from unhang.model.provenance import Message
-from unhang.model.rule import Rule, Status
+from unhang.model.rule import Fact, Rule, Status
 from unhang.rules import witnesses
 from unhang.rules.device.echoes import ECHOES_OF_A_LOST_GPU
+
+_MISUNDERSTOOD = (
+    NcclReason.MESSAGE_TRUNCATED,
+    NcclReason.SIZE_MISMATCH,
+    NcclReason.WRONG_MAGIC,
+    NcclReason.NET_MISMATCH,
+)
+"""What a rank sees when a peer lays out its messages differently."""
 
 
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the mismatch that NCCL names, else for banners that differ."""
     told = witnesses.nccl(incident, NcclReason.NCCL_VERSIONS)
-    banners = _banners(incident)
     if told:
         yield _finding(list(told), Strength.PROVES, told[0].detail[:160])
-    elif len({b.version for b in banners}) > 1:
+        return
+    banners = _banners(incident)
+    if len({b.version for b in banners}) > 1:
         versions = ", ".join(sorted({b.version for b in banners}))
-        yield _finding(list(banners), Strength.HINTS, versions)
+        misunderstood = witnesses.nccl(incident, *_MISUNDERSTOOD)
+        strength = Strength.SUPPORTS if misunderstood else Strength.HINTS
+        yield _finding([*banners, *misunderstood], strength, versions)
 
 
 def _banners(incident: Incident) -> list[VersionSeen]:
-    """One banner for each host."""
-    by_host: dict[str, VersionSeen] = {}
+    """One banner for each host, or for each file where no host is named."""
+    by_place: dict[str, VersionSeen] = {}
     for event in incident.all(VersionSeen):
-        if event.component == "nccl" and event.origin.host is not None:
-            by_host.setdefault(event.origin.host, event)
-    return list(by_host.values())
+        if event.component == "nccl":
+            by_place.setdefault(event.origin.host or event.source.artifact, event)
+    return list(by_place.values())
 
 
 def _finding(found: list[Seen], strength: Strength, text: str) -> Finding:
@@ -78,6 +90,6 @@ RULE = Rule(
     cause=Cause.VERSION_MISMATCH,
     since="0.1.0",
     status=Status.STABLE,
-    needs=frozenset(),
+    needs=frozenset({Fact.NCCL_WARNINGS, Fact.VERSIONS}),
     check=check,
 )

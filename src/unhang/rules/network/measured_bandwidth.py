@@ -3,7 +3,8 @@
 ## What it finds
 The best bus bandwidth of large messages (64 MiB and more) against the best link that NCCL's
 topology search prints (`System : maxBw`), or, without it, against what GPUs with NVLink reach on
-one host at the very least.
+one host, and what hosts with data-centre GPUs reach between them, at the very least. A test that
+ends well may still show it.
 
 ## Why it hangs
 Nothing fails: the data goes a slower way (few channels, host memory instead of NVLink, sockets
@@ -44,13 +45,16 @@ from unhang.model.events.base import Seen
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident
 from unhang.model.provenance import Message
-from unhang.model.rule import Rule, Status
+from unhang.model.rule import Fact, Rule, Status
 from unhang.rules import witnesses
 
 _LARGE_BYTES = 64 << 20
 _FAR_BELOW = 0.25
 _NVLINKED = re.compile(r"SXM|HBM3|H[12]00(?!.*PCIe)|GB?[23]00|\bHGX\b|NVL")
 _NVLINK_LEAST_GBPS = 100.0
+_DATA_CENTRE = re.compile(r"SXM|HGX|NVL|\b(?:[AVHB]\d{2,3}|GB\d{3}|L40S?|MI\d{3})X?\b")
+_NETWORK_LEAST_GBPS = 1.0
+"""Ten-gigabit Ethernet; hosts that hold such GPUs are connected by more."""
 _STEERS = re.compile(
     r"NCCL_(?:TOPO_FILE|P2P_\w+|SHM_DISABLE|ALGO|PROTO|\w*NCHANNELS|\w*NRINGS|\w*CTAS|GRAPH_FILE|"
     r"NVLS_ENABLE|IB_DISABLE|NET|NET_GDR_LEVEL|BUFFSIZE|NTHREADS)$"
@@ -94,13 +98,16 @@ def check(incident: Incident) -> Iterator[Finding]:
 
 
 def _link(incident: Incident) -> _Link | None:
-    """The best link that NCCL knows; else what GPUs with NVLink on one host reach at least."""
+    """The best link that NCCL knows; else what such GPUs reach at least, by where they are."""
     known = [_Link(t.link_gbps, t) for t in incident.all(TransportUsed) if t.link_gbps is not None]
     if known:
         return max(known, key=lambda link: link.gbps)
     gpus = [v for v in incident.all(VersionSeen) if v.component == "gpu"]
-    if len(gpus) > 1 and len(_hosts(incident)) == 1 and _NVLINKED.search(gpus[0].version):
+    hosts = len(_hosts(incident))
+    if len(gpus) > 1 and hosts == 1 and _NVLINKED.search(gpus[0].version):
         return _Link(_NVLINK_LEAST_GBPS, gpus[0])
+    if hosts > 1 and gpus and all(_DATA_CENTRE.search(gpu.version) for gpu in gpus):
+        return _Link(_NETWORK_LEAST_GBPS, gpus[0])
     return None
 
 
@@ -114,6 +121,6 @@ RULE = Rule(
     cause=Cause.BANDWIDTH_LOW,
     since="0.1.0",
     status=Status.STABLE,
-    needs=frozenset(),
+    needs=frozenset({Fact.BANDWIDTH}),
     check=check,
 )

@@ -119,6 +119,14 @@ class TestKernelFault:
         assert (finding.cause, finding.strength) == (Cause.GPU_KERNEL_FAULT, Strength.PROVES)
         assert finding.culprits == {2}
 
+    def test_an_unspecified_launch_failure_supports(self) -> None:
+        line = ILLEGAL.format(rank=2, minute=20)
+        line = line.replace(
+            "an illegal memory access was encountered", "unspecified launch failure"
+        )
+        (finding,) = judge_text(KERNEL_FAULT, line, timed_out(0))
+        assert finding.strength is Strength.SUPPORTS
+
     def test_all_ranks_alike_are_not_guilty(self) -> None:
         (finding,) = judge_text(
             KERNEL_FAULT, *(ILLEGAL.format(rank=r, minute=20) for r in range(4))
@@ -257,6 +265,13 @@ class TestDeviceGuessed:
     def test_each_its_own_is_harmless(self) -> None:
         assert judge_text(DEVICE_GUESSED, *self.lines(0, 1)) == []
 
+    def test_one_host_by_the_launch_command(self) -> None:
+        guesses = [line for line in self.lines(0, 0, 0) if "NCCL INFO" not in line]
+        launch = "$ torchrun --standalone --nproc-per-node=3 train.py"
+        elsewhere = "$ torchrun --nnodes=$NODES --nproc-per-node=1 train.py"
+        assert judge_text(DEVICE_GUESSED, launch, *guesses) != []
+        assert judge_text(DEVICE_GUESSED, elsewhere, *guesses) == []
+
 
 class TestDeviceUnusable:
     def test_an_index_that_is_not_there(self) -> None:
@@ -287,6 +302,16 @@ class TestVersionsDiffer:
         ]
         (finding,) = judge_text(VERSIONS_DIFFER, *lines)
         assert finding.strength is Strength.HINTS
+
+    def test_banners_of_two_files_and_a_message_of_another_length(self) -> None:
+        banner = "NCCL version {}+cuda12.4"
+        cut = warn("Message truncated : received 1192 bytes instead of 1096")
+        other = banner.format("2.21.5")
+        (finding,) = judge_text(VERSIONS_DIFFER, banner.format("2.20.5"), cut, **{"b.log": other})
+        assert finding.strength is Strength.SUPPORTS
+        assert Cause.LIBRARY_BUG in finding.explains
+        same = {"b.log": banner.format("2.20.5")}
+        assert judge_text(VERSIONS_DIFFER, banner.format("2.20.5"), cut, **same) == []
 
     def test_one_version_everywhere(self) -> None:
         line = "{host}:1:1 [0] NCCL INFO NCCL version 2.21.5+cuda12.4"

@@ -301,6 +301,24 @@ class TestMeasuredBandwidth:
         lines = self.lines(bandwidth, gpu=gpu, link=link)
         assert judge_text(MEASURED_BANDWIDTH, *lines) == []
 
+    @pytest.mark.parametrize(
+        ("bandwidth", "gpu", "slow"),
+        [
+            (0.11, "A100-SXM4-40GB", True),
+            (0.11, "H20", True),
+            (0.11, "GeForce RTX 3090", False),
+            (0.11, "RTX A6000", False),
+            (1.1, "A100-SXM4-40GB", False),
+        ],
+    )
+    def test_hosts_of_data_centre_gpus(self, bandwidth: float, gpu: str, slow: bool) -> None:
+        lines = [
+            line.replace("4712 on    node1", "4712 on node2")
+            for line in self.lines(bandwidth, gpu=gpu)
+        ]
+        found = judge_text(MEASURED_BANDWIDTH, *lines)
+        assert [f.strength for f in found] == ([Strength.SUPPORTS] if slow else [])
+
     def test_small_messages_do_not_count(self) -> None:
         row = " 1048576  262144  float  sum  -1  47.8  2.0  2.0  0  47.1  2.0  2.0  0"
         lines = [*self.lines(1.0, link=240.0)[:-1], row]
