@@ -29,8 +29,12 @@ from unhang.rules.desync.models_differ import RULE as DSY008
 from unhang.rules.desync.module_order_changed import RULE as DSY009
 from unhang.rules.desync.parameter_sizes_differ import RULE as DSY002
 from unhang.rules.desync.passed_alone import RULE as DSY006
+from unhang.rules.desync.recorded_calls_differ import RULE as DSY101
+from unhang.rules.desync.recorded_circle import RULE as DSY102
+from unhang.rules.desync.recorded_uneven import RULE as DSY103
 from unhang.rules.desync.same_place_again import RULE as DSY013
 from unhang.rules.desync.transport_sizes_differ import RULE as DSY007
+from unhang.rules.desync.waits_differ import RULE as DSY201
 from unhang.rules.device.arithmetic_trap import RULE as DEV010
 from unhang.rules.device.build_does_not_fit import RULE as DEV009
 from unhang.rules.device.device_guessed import RULE as DEV006
@@ -43,10 +47,17 @@ from unhang.rules.device.known_bug import RULE as DEV011
 from unhang.rules.device.out_of_memory import RULE as DEV004
 from unhang.rules.device.versions_differ import RULE as DEV008
 from unhang.rules.locate.host_ran_ahead import RULE as LOC007
+from unhang.rules.locate.interpreter_lock_kept import RULE as LOC203
 from unhang.rules.locate.nothing_completed import RULE as LOC006
 from unhang.rules.locate.owner_of_id_late import RULE as LOC003
 from unhang.rules.locate.rank_behind import RULE as LOC001
+from unhang.rules.locate.rank_elsewhere import RULE as LOC201
 from unhang.rules.locate.rank_reported_missing import RULE as LOC002
+from unhang.rules.locate.storage_does_not_answer import RULE as LOC204
+from unhang.rules.locate.recorded_absent import RULE as LOC101
+from unhang.rules.locate.recorded_silent import RULE as LOC102
+from unhang.rules.locate.recorded_stalled import RULE as LOC103
+from unhang.rules.locate.recorded_together import RULE as LOC104
 from unhang.rules.locate.told_of_the_timeout import RULE as LOC004
 from unhang.rules.locate.watchdog_stuck import RULE as LOC005
 from unhang.rules.network.bootstrap_interface import RULE as NET014
@@ -67,6 +78,7 @@ from unhang.rules.slow.checkpoint_under_way import RULE as SLO001
 from unhang.rules.slow.compilation_under_way import RULE as SLO004
 from unhang.rules.slow.data_under_way import RULE as SLO002
 from unhang.rules.slow.evaluation_under_way import RULE as SLO003
+from unhang.rules.slow.rank_at_work import RULE as SLO201
 from unhang.rules.slow.timeout_too_short import RULE as SLO005
 
 RULES: tuple[Rule, ...] = (
@@ -109,6 +121,10 @@ RULES: tuple[Rule, ...] = (
     DSY011,
     DSY012,
     DSY013,
+    DSY201,
+    DSY101,
+    DSY102,
+    DSY103,
     LOC001,
     LOC002,
     LOC003,
@@ -116,6 +132,13 @@ RULES: tuple[Rule, ...] = (
     LOC005,
     LOC006,
     LOC007,
+    LOC201,
+    LOC203,
+    LOC204,
+    LOC101,
+    LOC102,
+    LOC103,
+    LOC104,
     NET001,
     NET002,
     NET003,
@@ -135,5 +158,6 @@ RULES: tuple[Rule, ...] = (
     SLO003,
     SLO004,
     SLO005,
+    SLO201,
 )
 """Every rule, ordered by code."""

@@ -40,8 +40,7 @@ SENTENCES: dict[str, str] = {
         " others want it."
     ),
     "LOC203.why": (
-        "Nothing else in that process can run until the native call returns, its watchdog"
-        " neither."
+        "Nothing else in that process can run until the native call returns, its watchdog neither."
     ),
     "LOC204.claim": "{ranks:ranks} {count:|stands|stand} in the kernel, in a file system ({frame}).",
     "LOC204.why": (

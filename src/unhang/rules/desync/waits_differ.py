@@ -1,0 +1,134 @@
+"""Stacks show ranks that wait for each other in different collectives, and nobody at work.
+
+## What it finds
+Stacks of all ranks, each of them in a wait, but not in the same one: some in one collective, some
+in another one or in the backward pass. Where those that wait further down have left a function
+call that the others are still in, they are past the loop.
+
+## Why it hangs
+Each of the two collectives lacks the ranks that stand in the other one. Either the code took
+different branches on different ranks, or some ranks had fewer steps than the others.
+
+## When it stays quiet
+When any rank is at work elsewhere (LOC201 names it), when a rank left no stack (then only a hint),
+for sends and receives of pipelines, and for broadcasts and other collectives with a root, which
+rightly runs ahead. On GPUs, where Python runs ahead of the device, ranks in the step of the model
+that are busy give only a hint.
+
+## How to confirm
+Flight Recorder dumps, or `TORCH_DISTRIBUTED_DEBUG=DETAIL`: they compare the calls themselves.
+
+## What to do
+Let all ranks take the same branch, or move the collective out of it; give all ranks the same number
+of steps.
+
+## References
+`torch.distributed.algorithms.join`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from unhang.model.causes import Cause
+from unhang.model.finding import Finding, Strength
+from unhang.model.ids import NO_RANKS
+from unhang.model.incident import Incident
+from unhang.model.phases import Phase
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+from unhang.model.stances import Doing, Stance
+from unhang.rules.standpoints import contradicted, find_scene, ranks
+
+_OF_PAIRS_OR_ROOTS = re.compile(
+    r"i?send\w*|i?recv\w*|batch_isend_irecv|broadcast\w*|scatter\w*|reduce|gather|gather_object|wait"
+)
+_AFTER_THE_LOOP = re.compile(r"barrier|monitored_barrier|wait_for_everyone|destroy_process_group")
+_ENDS = frozenset({Phase.SAVE, Phase.EVAL, Phase.TEARDOWN})
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one finding where the ranks stand in exactly two different waits."""
+    scene = find_scene(incident)
+    if scene is None or scene.elsewhere or len(scene.waiters) < len(incident.stances):
+        return
+    sites: dict[str, list[Stance]] = {}
+    for stance in scene.waiters:
+        sites.setdefault(stance.op or stance.frame, []).append(stance)
+    if len(sites) != 2 or any(_OF_PAIRS_OR_ROOTS.fullmatch(op) for op in sites):
+        return
+    few, many = sorted(sites.values(), key=len)
+    if Doing.WAITS not in {few[0].doing, many[0].doing}:
+        return
+    sure = not scene.silent and all(_stands_still(s) for s in scene.waiters)
+    yield _finding(incident, few, many, sure=sure)
+
+
+def _stands_still(stance: Stance) -> bool:
+    return stance.doing is Doing.WAITS or (stance.doing is Doing.STEPS and stance.idle is True)
+
+
+def _finding(incident: Incident, few: list[Stance], many: list[Stance], *, sure: bool) -> Finding:
+    ahead = _past_the_loop(few[0], many[0])
+    front, back = (few, many) if ahead is not many[0] else (many, few)
+    weak = not sure or contradicted(incident, NO_RANKS)
+    tie = len(few) == len(many)
+    key = "DSY201.claim_past" if ahead is not None else "DSY201.claim"
+    return Finding(
+        rule=RULE.code,
+        cause=Cause.DESYNC if ahead is None else Cause.UNEVEN_WORK,
+        strength=Strength.HINTS if weak else Strength.SUPPORTS,
+        claim=Message(
+            key="DSY201.claim_nobody" if tie and ahead is None else key,
+            values={
+                "ranks": ranks(front),
+                "others": ranks(back),
+                "count": len(front),
+                "op": front[0].op or front[0].frame,
+                "code": front[0].code,
+                "other_op": back[0].op or back[0].frame,
+                "other_code": back[0].code,
+            },
+        ),
+        why=Message(key="DSY201.why", values={"parts_at": _parting(few[0], many[0])[0]}),
+        against=Message(key="DSY201.against_groups"),
+        culprits=NO_RANKS if tie else ranks(few),
+        phase=few[0].phase,
+        call=incident.calls[0] if incident.calls else None,
+        evidence=(few[0].source, many[0].source),
+    )
+
+
+def _past_the_loop(one: Stance, other: Stance) -> Stance | None:
+    """The one that stands after a call that the other one is still in, and where loops end."""
+    _, line, other_line, index = _parting(one, other)
+    if line is None or other_line is None or line == other_line:
+        return None
+    front, back = (one, other) if line > other_line else (other, one)
+    ends = front.phase in _ENDS or _AFTER_THE_LOOP.fullmatch(front.op or "") is not None
+    return front if ends and len(back.path) > index + 2 else None
+
+
+def _parting(one: Stance, other: Stance) -> tuple[str, int | None, int | None, int]:
+    """The innermost place that both are in, the line of each in it, and how deep it lies."""
+    place, lines, depth = "", (None, None), -1
+    found: tuple[int | None, int | None] = lines
+    for index, (a, b) in enumerate(zip(one.path, other.path, strict=False)):
+        if a.place != b.place:
+            break
+        place, found, depth = a.place, (a.line, b.line), index
+        if a.line != b.line:
+            break
+    return place, found[0], found[1], depth
+
+
+RULE = Rule(
+    code="DSY201",
+    name="ranks-wait-at-different-places",
+    cause=Cause.DESYNC,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.STACKS}),
+    check=check,
+)

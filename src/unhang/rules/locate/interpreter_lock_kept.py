@@ -1,0 +1,65 @@
+"""A thread keeps Python's interpreter lock in native code while other threads want it.
+
+## What it finds
+In native stacks of one process: a thread that waits for the interpreter lock (`take_gil`), and
+another one that stands in CUDA, NCCL or a join of threads below Python code, or that the dump calls
+the holder of the lock.
+
+## Why it hangs
+Python runs one thread at a time. A native call that keeps the lock and waits for something that
+needs it (a callback, the watchdog, another thread of the program) never returns.
+
+## When it stays quiet
+Where no thread wants the lock: a native call that keeps it for long is slow, and not stuck.
+
+## How to confirm
+`gdb -p PID -batch -ex 'thread apply all bt'` twice: the same threads stand at the same calls.
+
+## What to do
+Release the lock around the native call (`Py_BEGIN_ALLOW_THREADS`,
+`py::call_guard<py::gil_scoped_release>`); update the library whose call it is.
+
+## References
+CPython, "Thread State and the Global Interpreter Lock".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unhang.model.finding import Finding, Strength
+from unhang.model.incident import Incident
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+from unhang.rules.standpoints import ranks
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one finding for all processes whose lock is kept."""
+    found = [s for s in incident.stances if s.gil_taken_by is not None]
+    culprits = ranks(found)
+    if not culprits:
+        return
+    everybody = len(found) == len(incident.stances) > 1
+    yield Finding(
+        rule=RULE.code,
+        cause=None,
+        strength=Strength.HINTS if everybody else Strength.SUPPORTS,
+        claim=Message(
+            key="LOC203.claim", values={"ranks": culprits, "thread": found[0].gil_taken_by}
+        ),
+        why=Message(key="LOC203.why"),
+        culprits=culprits,
+        evidence=tuple(s.source for s in found)[:4],
+    )
+
+
+RULE = Rule(
+    code="LOC203",
+    name="interpreter-lock-kept-in-native-code",
+    cause=None,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.STACKS}),
+    check=check,
+)

@@ -1,0 +1,94 @@
+"""Stacks show one rank, or a few, outside the wait that all others stand in.
+
+## What it finds
+Of the processes whose stacks were taken while the job hung, the few that stand in no collective,
+not in the step of the model and not at the GPU: they save, load, sleep, hold a lock, collect
+garbage, or run code of the program.
+
+## Why it hangs
+A collective ends only when every rank has come. The rank that is elsewhere is the one that the
+others wait for; what it does there is for the cause rules to say.
+
+## When it stays quiet
+A rank without a stack is never named. Where more ranks are elsewhere than wait, nobody waits for
+anybody. A place where more than half of the ranks stand is no "elsewhere".
+
+## How to confirm
+Take the stacks again half a minute later: a rank that is stuck stands at the same line, a rank that
+works has moved.
+
+## What to do
+Look at the line of the program that is named.
+
+## References
+Arnold et al., "Stack Trace Analysis for Large Scale Debugging" (STAT).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unhang.model.finding import Collect, Finding, Strength
+from unhang.model.incident import Incident
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+from unhang.rules.standpoints import Scene, contradicted, find_scene, ranks
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one finding for all ranks that are elsewhere."""
+    scene = find_scene(incident)
+    if scene is None or not scene.elsewhere:
+        return
+    culprits = ranks(scene.elsewhere)
+    first = scene.elsewhere[0]
+    place = first.code or first.frame
+    values = {
+        "ranks": culprits,
+        "count": len(culprits),
+        "place": place,
+        "waiters": ranks(scene.waiters),
+        "op": scene.waiters[0].op or scene.waiters[0].frame,
+    }
+    yield Finding(
+        rule=RULE.code,
+        cause=None,
+        strength=_strength(incident, scene),
+        claim=Message(key="LOC201.claim", values=values),
+        why=Message(key="LOC201.why", values=values),
+        culprits=culprits,
+        phase=first.phase,
+        call=incident.calls[0] if incident.calls else None,
+        evidence=tuple(s.source for s in (*scene.elsewhere[:3], scene.waiters[0])),
+        collect=_collect(scene),
+    )
+
+
+def _strength(incident: Incident, scene: Scene) -> Strength:
+    if contradicted(incident, ranks(scene.elsewhere)):
+        return Strength.HINTS
+    return Strength.PROVES if scene.alarmed and not scene.silent else Strength.SUPPORTS
+
+
+def _collect(scene: Scene) -> tuple[Collect, ...]:
+    if not scene.silent:
+        return ()
+    values = {"ranks": scene.silent}
+    return (
+        Collect(
+            what=Message(key="collect.other_stacks.what", values=values),
+            how=Message(key="collect.other_stacks.how", values=values),
+            decides=Message(key="collect.other_stacks.decides", values=values),
+        ),
+    )
+
+
+RULE = Rule(
+    code="LOC201",
+    name="rank-outside-the-wait",
+    cause=None,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.STACKS}),
+    check=check,
+)

@@ -1,0 +1,69 @@
+"""A process stands in the kernel, in a system call on a file system.
+
+## What it finds
+A kernel stack (`/proc/PID/stack`, the kernel's list of blocked tasks) or a native stack whose
+innermost part is NFS, Lustre, Ceph, FUSE, GPFS or the block layer.
+
+## Why it hangs
+A server of the file system that is slow or gone keeps the call, and with it the rank, for minutes
+or for good; the others wait in the next collective.
+
+## When it stays quiet
+When all processes stand there alike, it names nobody: then it is the storage of the whole job.
+
+## How to confirm
+`timeout 10 ls` on the path, `dmesg | grep -i 'not responding'`, the state of the server.
+
+## What to do
+Read and write locally and copy later; ask those who run the storage, with the host and the time.
+
+## References
+`proc_pid_stack(5)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unhang.model.finding import Finding, Strength
+from unhang.model.ids import NO_RANKS
+from unhang.model.incident import Incident
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+from unhang.model.stances import Doing
+from unhang.rules.standpoints import contradicted, ranks
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one finding for all processes that storage keeps."""
+    found = [s for s in incident.stances if s.doing is Doing.STORAGE]
+    held = ranks(found)
+    if not held:
+        return
+    everybody = len(found) == len(incident.stances) > 1
+    weak = everybody or contradicted(incident, held)
+    yield Finding(
+        rule=RULE.code,
+        cause=None,
+        strength=Strength.HINTS if weak else Strength.SUPPORTS,
+        claim=Message(
+            key="LOC204.claim",
+            values={"ranks": held, "count": len(held), "frame": found[0].frame},
+        ),
+        why=Message(key="LOC204.why"),
+        culprits=NO_RANKS if everybody else held,
+        culprit_hosts=frozenset(s.host for s in found if s.host is not None),
+        phase=found[0].phase,
+        evidence=tuple(s.source for s in found)[:4],
+    )
+
+
+RULE = Rule(
+    code="LOC204",
+    name="storage-keeps-a-process",
+    cause=None,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.STACKS}),
+    check=check,
+)
