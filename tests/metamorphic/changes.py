@@ -77,11 +77,12 @@ def glued(files: Files) -> Files:
 
 
 def torn(files: Files, seed: int) -> Files:
-    """Four of ten lines lost, as in an excerpt."""
+    """Four of ten lines lost, as in an excerpt; one line at least is left of each file."""
     chance = random.Random(seed)
 
     def keep(data: bytes) -> bytes:
-        return b"".join(x for x in data.splitlines(keepends=True) if chance.random() > 0.4)
+        lines = data.splitlines(keepends=True)
+        return b"".join(x for x in lines if chance.random() > 0.4) or b"".join(lines[:1])
 
     return _each(files, keep)
 
