@@ -226,6 +226,8 @@ def _first_call(incident: Incident) -> Call | None:
 def _victims(incident: Incident, culprits: Ranks) -> Ranks:
     """Ranks that wait in a stuck call, or end because another rank is gone or late."""
     waiting = frozenset(r for call in incident.calls for r in call.joined if r >= Rank(0))
+    if incident.recorded is not None:
+        waiting |= incident.recorded.waiting
     ended = (f for f in incident.failures if f.manner in (Manner.WATCHDOG, Manner.PEER))
     return (waiting | ranks_of(ended)) - culprits
 

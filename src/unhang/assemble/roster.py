@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from unhang.assemble.identity import Identity
 from unhang.assemble.timeline import Timeline
 from unhang.model.coverage import Coverage
-from unhang.model.events import Event, LinesDropped, ProcessEnded
+from unhang.model.events import DumpRead, Event, LinesDropped, ProcessEnded
 from unhang.model.ids import NO_RANKS, Rank
 from unhang.model.incident import RankFacts, World
 from unhang.model.time import Instant
@@ -45,7 +45,7 @@ def _host(event: Event) -> str | None:
 def find_coverage(
     roster: dict[Rank, RankFacts],
     world: World,
-    events: Iterable[Event],
+    events: Sequence[Event],
     artifacts: int,
     *,
     stacks: int = 0,
@@ -55,11 +55,13 @@ def find_coverage(
     silent = NO_RANKS
     if world.size is not None:
         silent = frozenset(Rank(r) for r in range(world.size)) - seen
+    dumps = len({e.source.artifact for e in events if isinstance(e, DumpRead)})
+    more = {"flight_recorder": dumps, "stacks": stacks}
     dropped = sum(e.count for e in events if isinstance(e, LinesDropped))
     return Coverage(
         world_size=world.size,
         ranks_seen=seen,
         ranks_silent=silent,
         lines_dropped=dropped,
-        sources={"log": artifacts, **({"stacks": stacks} if stacks else {})},
+        sources={"log": artifacts - dumps, **{k: n for k, n in more.items() if n > 0}},
     )

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from unhang.engine.reading import WANTED, Read, read_artifact
 from unhang.model.events import Event
 from unhang.model.provenance import Problem
+from unhang.parsers.recorder import DumpReader
 from unhang.sources.artifact import Artifact
 
 __all__ = ["WANTED", "Gathered", "Progress", "gather", "read_artifact"]
@@ -59,11 +60,16 @@ def gather(items: Iterable[Artifact | Problem], progress: Progress | None = None
     meter = _Meter(progress)
     reads: list[Read | None] = []
     later: list[int] = []
+    dumps = DumpReader()
     for item in items:
         if isinstance(item, Problem):
             gathered.problems.append(item)
             continue
         gathered.artifacts.append(item)
+        if item.dump is not None:
+            reads.append(dumps.read(item))
+            meter.add(item.size_bytes or 0)
+            continue
         if item.path is None:  # a member of an archive, a pipe: now or never
             reads.append(read_artifact(item, meter.add))
         else:

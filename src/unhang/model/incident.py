@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from unhang.model.coverage import Coverage
 from unhang.model.events import (
@@ -19,6 +19,9 @@ from unhang.model.phases import Phase
 from unhang.model.provenance import Provenance
 from unhang.model.stances import Stance, Standing
 from unhang.model.time import Instant
+
+if TYPE_CHECKING:
+    from unhang.model.standstill import Standstill
 
 E = TypeVar("E", bound=Seen)
 
@@ -218,6 +221,7 @@ class Incident:
         finished: a line says that the whole job ended well, and nothing after it is more than
             the noise of tearing down.
         framework: name and what showed it.
+        recorded: what Flight Recorder dumps show; None without dumps.
     """
 
     incarnation: int = 0
@@ -236,6 +240,7 @@ class Incident:
     versions: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """Version and its basis by component."""
     coverage: Coverage = field(default_factory=Coverage)
+    recorded: Standstill | None = None
 
     def all(self, kind: type[E]) -> tuple[E, ...]:
         """Events of one class, in reading order."""

@@ -37,6 +37,7 @@ class Fact(enum.Enum):
     PHASES = "phase marks or progress bars"
     STOPS = "stop signals"
     STACKS = "live stacks"
+    DUMPS = "Flight Recorder dumps"
     ANNOUNCEMENTS = "announcements of ranks at start-up"
     GUESSES = "guessed devices"
     VERSIONS = "versions of libraries"

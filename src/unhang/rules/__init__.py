@@ -53,11 +53,11 @@ from unhang.rules.locate.owner_of_id_late import RULE as LOC003
 from unhang.rules.locate.rank_behind import RULE as LOC001
 from unhang.rules.locate.rank_elsewhere import RULE as LOC201
 from unhang.rules.locate.rank_reported_missing import RULE as LOC002
-from unhang.rules.locate.storage_does_not_answer import RULE as LOC204
 from unhang.rules.locate.recorded_absent import RULE as LOC101
 from unhang.rules.locate.recorded_silent import RULE as LOC102
 from unhang.rules.locate.recorded_stalled import RULE as LOC103
 from unhang.rules.locate.recorded_together import RULE as LOC104
+from unhang.rules.locate.storage_does_not_answer import RULE as LOC204
 from unhang.rules.locate.told_of_the_timeout import RULE as LOC004
 from unhang.rules.locate.watchdog_stuck import RULE as LOC005
 from unhang.rules.network.bootstrap_interface import RULE as NET014
@@ -121,10 +121,10 @@ RULES: tuple[Rule, ...] = (
     DSY011,
     DSY012,
     DSY013,
-    DSY201,
     DSY101,
     DSY102,
     DSY103,
+    DSY201,
     LOC001,
     LOC002,
     LOC003,
@@ -132,13 +132,13 @@ RULES: tuple[Rule, ...] = (
     LOC005,
     LOC006,
     LOC007,
-    LOC201,
-    LOC203,
-    LOC204,
     LOC101,
     LOC102,
     LOC103,
     LOC104,
+    LOC201,
+    LOC203,
+    LOC204,
     NET001,
     NET002,
     NET003,

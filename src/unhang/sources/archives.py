@@ -23,6 +23,7 @@ from typing import IO, cast
 from unhang.errors import ArtifactError, UnsafeArtifact
 from unhang.model.provenance import Origin, Problem
 from unhang.sources.artifact import Artifact, Opener
+from unhang.sources.dump_kind import dump_form
 from unhang.sources.hints import origin_of
 from unhang.sources.kinds import COMPRESSED, SNIFF, Kind, is_data, is_source, kind_of
 from unhang.sources.streams import decompressed, recoded
@@ -115,6 +116,8 @@ def expand(
                     again=again,
                     depth=depth + 1,
                 )
+            elif (form := dump_form(primed.head, name)) is not None:
+                yield Artifact(name=name, open=inner, origin=origin, dump=form)
             elif kind is Kind.BINARY:
                 budget.data_files += 1
             else:
@@ -127,8 +130,13 @@ def expand(
 
 def _reason(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
-        return f"cannot be read ({error.strerror.lower()}); what came before was used"
-    return f"is damaged or no archive that can be read ({error}); what came before was used"
+        return (
+            f"it cannot be read any further ({error.strerror.lower()}); what came before was used"
+        )
+    return (
+        f"it looks like an archive but is damaged ({str(error)[:200]}); what came before was used. "
+        "Fetch it again, or unpack what can be unpacked and name that"
+    )
 
 
 def _members(

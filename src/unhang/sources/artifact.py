@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import IO
 
 from unhang.model.provenance import NOBODY, Origin
+from unhang.sources.dump_kind import DumpForm
 
 Opener = Callable[[], IO[bytes]]
 
@@ -21,6 +22,7 @@ class Artifact:
             `ArtifactError` when it cannot.
         size_bytes: bytes that will be read from disk, where known, else None.
         origin: what the path tells of who wrote it (`rank3.log`, `host-2/`, `attempt_1/`).
+        dump: the form of the Flight Recorder dump that it is, or None.
         path: the local file when it is one; then `open` can be sent to another process.
     """
 
@@ -29,3 +31,4 @@ class Artifact:
     size_bytes: int | None = None
     origin: Origin = NOBODY
     path: str | None = None
+    dump: DumpForm | None = None

@@ -54,7 +54,7 @@ _DATA = _ZIPPED_DATA | {
     *(".bin", ".safetensors", ".ckpt", ".distcp", ".npy", ".so", ".o", ".a", ".pyc", ".png"),
     *(".jpg", ".jpeg", ".gif", ".webp", ".mp4", ".wav", ".pdf", ".parquet", ".arrow", ".h5"),
     *(".hdf5", ".onnx", ".engine", ".model", ".idx", ".tfrecord", ".exe", ".dll", ".ttf", ".woff"),
-    *(".pkl", ".pickle", ".svg", ".ico", ".db", ".sqlite", ".mmap", ".gguf", ".faiss"),
+    *(".svg", ".ico", ".db", ".sqlite", ".mmap", ".gguf", ".faiss"),
 }
 _SOURCE = frozenset(
     {
@@ -98,7 +98,7 @@ def _is_binary(head: bytes) -> bool:
     if told[:1] == b"\x80" and told[1:2] in b"\x02\x03\x04\x05":  # a pickle
         return True
     odd = sum(told.count(byte) for byte in _ODD)
-    return odd > len(told) * 0.1
+    return odd > len(told) * 0.05
 
 
 _HOLE = bytes(32)

@@ -61,6 +61,7 @@ from unhang.model.events.process import (
     StopKind,
     StopSeen,
 )
+from unhang.model.events.recorder import DumpRead
 from unhang.model.events.stacks import StackKind, ThreadStack
 
 Event: TypeAlias = (
@@ -98,6 +99,7 @@ Event: TypeAlias = (
     | LinesDropped
     | StackSeen
     | ThreadStack
+    | DumpRead
 )
 """Closed union of everything that a parser may say."""
 
@@ -111,6 +113,7 @@ __all__ = [
     "DeviceFault",
     "DeviceGuessed",
     "DeviceProblem",
+    "DumpRead",
     "DumpReason",
     "DumpSignal",
     "Event",

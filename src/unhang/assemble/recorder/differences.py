@@ -1,0 +1,180 @@
+"""Calls that ranks of a group issued differently under one number, and who is the odd one."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from unhang.assemble.recorder.teams import Recordings, Team
+from unhang.model.ids import NO_RANKS, Rank, Ranks
+from unhang.model.recording import CallKind, GroupTrace
+from unhang.model.standstill import Aspect
+
+_RECENT = 64
+"""A difference that so many equal calls followed on all ranks did not stop the job."""
+
+_BEYOND = 256
+"""Numbers past the window common to all members that are compared, among those that have them."""
+
+_STEP = 256
+_AGREED = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The first number of a group under which calls differ.
+
+    Attributes:
+        camps: ranks by kind, the largest first.
+    """
+
+    team: int
+    seq: int
+    camps: tuple[tuple[CallKind, Ranks], ...]
+    odd: Ranks
+    aspect: Aspect
+    shift: int
+    ended: bool
+
+
+def find_differences(teams: list[Team], recordings: Recordings) -> list[Found]:
+    """Return the first difference of each group that matters for its end."""
+    found = []
+    for index, team in enumerate(teams):
+        traces = {r: t for r, t in team.traces.items() if len(t.seqs) > 0}
+        if len(traces) < 2:
+            continue
+        seq = _first_difference(traces)
+        if seq is not None:
+            found.append(_describe(index, seq, traces, teams, recordings))
+    return found
+
+
+def _first_difference(traces: dict[Rank, GroupTrace]) -> int | None:
+    low = max(t.seqs[0] for t in traces.values())
+    high = min(t.seqs[-1] for t in traces.values())
+    if low <= high:
+        seq = _within(traces, low, high)
+        if seq is not None:
+            return seq
+    furthest = max(t.seqs[-1] for t in traces.values())
+    begin = (
+        max(high, low - 1) if low <= high else max(high, min(t.seqs[0] for t in traces.values()))
+    )
+    for seq in range(begin + 1, min(furthest, begin + _BEYOND) + 1):
+        if _differ(seq, traces):
+            return seq
+    return None
+
+
+def _within(traces: dict[Rank, GroupTrace], low: int, high: int) -> int | None:
+    """The first difference in the window that all members have; equal slices are one."""
+    slices: dict[tuple[bytes, bytes], tuple[Sequence[int], Sequence[int]]] = {}
+    for trace in traces.values():
+        a, b = bisect_left(trace.seqs, low), bisect_left(trace.seqs, high) + 1
+        seqs, kinds = trace.seqs[a:b], trace.kinds[a:b]
+        key = b"" if isinstance(seqs, range) else array("q", seqs).tobytes()
+        slices.setdefault((key, kinds.tobytes()), (seqs, kinds))
+    if len(slices) < 2:
+        return None
+    maps = [dict(zip(seqs, kinds, strict=True)) for seqs, kinds in slices.values()]
+    common = sorted(set(maps[0]).intersection(*maps[1:]))
+    odd = [seq for seq in common if len({m[seq] for m in maps}) > 1]
+    if not odd or len(common) - bisect_left(common, odd[-1]) > _RECENT:
+        return None
+    return odd[0]
+
+
+def _differ(seq: int, traces: dict[Rank, GroupTrace]) -> bool:
+    kinds = {kind for t in traces.values() if (kind := t.kind_at(seq)) is not None}
+    return len(kinds) > 1
+
+
+def _describe(
+    index: int,
+    seq: int,
+    traces: dict[Rank, GroupTrace],
+    teams: list[Team],
+    recordings: Recordings,
+) -> Found:
+    votes: dict[int, set[Rank]] = {}
+    for rank, trace in traces.items():
+        kind = trace.kind_at(seq)
+        if kind is not None:
+            votes.setdefault(kind, set()).add(rank)
+    ordered = sorted(votes.items(), key=lambda item: (-len(item[1]), min(item[1])))
+    table = recordings[next(iter(traces))].kinds
+    camps = tuple((table[kind], frozenset(ranks)) for kind, ranks in ordered)
+    most = _most(ordered, index, seq, teams)
+    odd = NO_RANKS if most is None else frozenset(r for k, rs in ordered if k != most for r in rs)
+    shift, ended = 0, False
+    if odd and most is not None:
+        like = min(next(rs for k, rs in ordered if k == most))
+        one = min(odd)
+        shift = _shift(traces[one], traces[like], seq)
+        ended = _ended(traces[one], traces[like], seq)
+    return Found(index, seq, camps, odd, _aspect(camps), shift, ended)
+
+
+def _most(
+    ordered: list[tuple[int, set[Rank]]], index: int, seq: int, teams: list[Team]
+) -> int | None:
+    """The kind that most members issued; where none is, the one that sister groups issued."""
+    if len(ordered[0][1]) > len(ordered[1][1]):
+        return ordered[0][0]
+    tied = {kind for kind, ranks in ordered if len(ranks) == len(ordered[0][1])}
+    own = teams[index]
+    counts: dict[int, int] = {}
+    for other, team in enumerate(teams):
+        if other != index and team.description and team.description == own.description:
+            for trace in team.traces.values():
+                kind = trace.kind_at(seq)
+                if kind in tied:
+                    counts[kind] = counts.get(kind, 0) + 1
+    ranked = sorted(counts.items(), key=lambda item: -item[1])
+    if not ranked or (len(ranked) > 1 and ranked[0][1] == ranked[1][1]):
+        return None
+    return ranked[0][0]
+
+
+def _shift(odd: GroupTrace, like: GroupTrace, seq: int) -> int:
+    """How many calls the odd rank left out (+) or has too many (-), if its later calls show it."""
+    for shift in (1, -1, 2, -2):
+        matches = 0
+        for number in range(seq, seq + _AGREED):
+            mine = odd.kind_at(number - min(shift, 0))
+            other = like.kind_at(number + max(shift, 0))
+            if mine is None or other is None:
+                break
+            if mine != other:
+                matches = 0
+                break
+            matches += 1
+        if matches >= 1 and shift > 0 and odd.kind_at(seq) != like.kind_at(seq):
+            return shift
+        if matches >= _AGREED // 2:
+            return shift
+    return 0
+
+
+def _ended(odd: GroupTrace, like: GroupTrace, seq: int) -> bool:
+    """Whether the odd rank's call is its last one and nothing like it stands in the steps before.
+
+    The others' call must be one of a step: issued before in the window.
+    """
+    if odd.seqs[-1] > seq:
+        return False
+    mine, other = odd.kind_at(seq), like.kind_at(seq)
+    before = [k for s, k in zip(odd.seqs, odd.kinds, strict=True) if seq - _STEP <= s < seq]
+    return len(before) > 1 and mine not in before and other in before
+
+
+def _aspect(camps: tuple[tuple[CallKind, Ranks], ...]) -> Aspect:
+    first, second = camps[0][0], camps[1][0]
+    if first.op != second.op:
+        return Aspect.OPERATION
+    if (first.inputs, first.outputs) != (second.inputs, second.outputs):
+        return Aspect.SIZE
+    return Aspect.TYPE

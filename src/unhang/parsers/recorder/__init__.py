@@ -1,0 +1,134 @@
+"""Flight Recorder dumps of torch 2.2 and later, pickled or JSON: one event for each.
+
+Unlike the parsers of logs this one is given a whole artifact: a dump has no lines. It keeps only
+what a verdict needs, so that the dumps of a thousand ranks fit in memory one after the other.
+"""
+
+from __future__ import annotations
+
+import gc
+import io
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import IO, cast
+
+from unhang.errors import ArtifactError
+from unhang.model.events import DumpRead, Event
+from unhang.model.provenance import Origin, Problem, Provenance
+from unhang.model.recording import Recording
+from unhang.model.time import Clock, Instant
+from unhang.parsers.recorder.document import Document, document, load_json
+from unhang.parsers.recorder.kinds import KindTable
+from unhang.parsers.recorder.names import rank_of
+from unhang.parsers.recorder.traces import recording
+from unhang.sources.artifact import Artifact
+from unhang.sources.dump_kind import DumpForm
+from unhang.sources.pickles import Damaged, load_plain, salvage
+
+_MOST_TEXT = 1 << 30
+_PART = "reader"
+
+
+class DumpReader:
+    """Reads all dumps of a run; they share one table of the kinds of calls."""
+
+    def __init__(self) -> None:
+        self._table = KindTable()
+
+    def read(self, artifact: Artifact) -> tuple[list[Event], list[Problem]]:
+        """What a dump tells; never raises on any bytes.
+
+        The garbage collector rests meanwhile: dumps hold no cycles, and looking for them would
+        take longer than reading.
+        """
+        enabled = gc.isenabled()
+        gc.disable()
+        events: list[Event] = []
+        problems: list[Problem] = []
+        try:
+            for said in self._read(artifact):
+                if isinstance(said, Problem):
+                    problems.append(said)
+                else:
+                    events.append(said)
+        except (ArtifactError, OSError) as error:
+            problems.append(_problem(artifact, f"the Flight Recorder dump was not used: {error}"))
+        finally:
+            if enabled:
+                gc.enable()
+        return events, problems
+
+    def _read(self, artifact: Artifact) -> Iterator[DumpRead | Problem]:
+        found = _pickled(artifact) if artifact.dump is DumpForm.PICKLE else _json(artifact)
+        if found is None:
+            yield _problem(artifact, "it is no Flight Recorder dump, or nothing of it is left")
+            return
+        if found.cut:
+            yield _problem(
+                artifact,
+                f"the Flight Recorder dump is cut; the {len(found.entries)} calls before the cut"
+                " were used",
+            )
+        rank = rank_of(artifact.name, artifact.origin)
+        if rank is None:
+            yield _problem(
+                artifact,
+                "the name of the dump tells no rank, and nothing else does; rename it to"
+                " `nccl_trace_rank_N`",
+            )
+        yield _event(artifact, recording(found, self._table, rank, artifact.name))
+
+
+def _pickled(artifact: Artifact) -> Document | None:
+    try:
+        return document(load_plain(artifact.open, artifact.size_bytes))
+    except Damaged:
+        with artifact.open() as stream:
+            data = io.BufferedReader(cast("io.RawIOBase", stream)).read(_MOST_TEXT)
+        found = document(salvage(data), cut=True)
+        return None if found is None else _without_half_an_entry(found)
+
+
+def _without_half_an_entry(found: Document) -> Document:
+    """The entry that the cut went through has fewer fields than the others."""
+    if len(found.entries) > 1 and found.entries[-1].keys() != found.entries[0].keys():
+        found.entries.pop()
+    return found
+
+
+def _json(artifact: Artifact) -> Document | None:
+    stream: IO[bytes]
+    with artifact.open() as stream:
+        text = io.BufferedReader(cast("io.RawIOBase", stream)).read(_MOST_TEXT)
+    tree, cut = load_json(text.decode("utf-8", "replace"))
+    return document(tree, cut=cut)
+
+
+def _event(artifact: Artifact, found: Recording) -> DumpRead:
+    last = found.last
+    at = None
+    if last is not None and last.created_s is not None:
+        at = Instant(seconds=last.created_s, clock=Clock.UTC, resolution_s=0.001)
+    origin = artifact.origin if found.rank is None else replace(artifact.origin, rank=found.rank)
+    return DumpRead(
+        source=Provenance(artifact=artifact.name, line=None, text=_shown(found)),
+        origin=Origin(rank=origin.rank, host=origin.host, incarnation=origin.incarnation),
+        at=at,
+        recording=found,
+        entries=found.entries,
+        version=found.version,
+        back_end=found.back_end,
+    )
+
+
+def _shown(found: Recording) -> str:
+    """The last call as one line of evidence."""
+    if found.last is None:
+        return f"Flight Recorder dump {found.version} without calls"
+    last = found.last
+    where = f" at {last.frames[0].file}:{last.frames[0].line}" if last.frames else ""
+    return f"last call: {last.op} #{last.seq} of group {last.group}{where}"
+
+
+def _problem(artifact: Artifact, message: str) -> Problem:
+    return Problem(artifact=artifact.name, component=_PART, message=message)

@@ -1,0 +1,307 @@
+"""From the sorted entries of a dump to the nouns of the model."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from unhang.model.events.process import Frame
+from unhang.model.ids import Rank
+from unhang.model.recording import GroupTrace, LastCall, Recording, Traffic
+from unhang.parsers.recorder.document import Document, Entry, canonical, whole_number
+from unhang.parsers.recorder.entries import (
+    MALFORMED,
+    GroupEntries,
+    packed,
+    read_entries,
+    read_pairs,
+)
+from unhang.parsers.recorder.kinds import KindTable, operation
+
+_WITHOUT_STATES = frozenset({"gloo", "mpi", "ucc", ""})
+_MEMBERS = re.compile(r"\d{1,7}")
+_ISSUER = re.compile(
+    r"torch/distributed/(?:distributed_c10d|c10d_logger|_functional_collectives|nn/functional)\.py$"
+    r"|torch/(?:_ops|utils/_contextlib|_dynamo/.*|autograd/function)\.py$"
+)
+_MOST_FRAMES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class _Status:
+    """Counters of a group; they count point-to-point operations too."""
+
+    enqueued: int
+    completed: int
+
+
+def recording(document: Document, table: KindTable, rank: Rank | None, artifact: str) -> Recording:
+    """What one dump tells."""
+    entries = document.entries
+    back_end = _back_end(entries)
+    try:
+        has_states = _has_states(entries, back_end)
+        groups = read_entries(entries, table, has_states=has_states)
+        traces = _traces(document, entries, groups, has_states=has_states)
+    except MALFORMED:
+        entries = [c for e in entries if (c := canonical(e, document.config)) is not None]
+        has_states = _has_states(entries, back_end)
+        entries = _ascending(entries)
+        groups = read_entries(entries, table, has_states=has_states)
+        traces = _traces(document, entries, groups, has_states=has_states)
+    return Recording(
+        rank=rank,
+        artifact=artifact,
+        groups=traces,
+        world=_members(document.config.get("")),
+        kinds=table.kinds,
+        entries=len(entries),
+        from_start=not document.cut and _from_start(entries),
+        cut=document.cut,
+        version=document.version or "1.0",
+        back_end=back_end,
+        has_states=has_states,
+        has_frames=bool(entries) and bool(entries[-1].get("frames")),
+        last=_last_call(entries, len(entries) - 1) if entries else None,
+    )
+
+
+def _back_end(entries: Sequence[Entry]) -> str:
+    for entry in entries[:1]:
+        name = entry.get("profiling_name")
+        if isinstance(name, str) and ":" in name:
+            return name.partition(":")[0][:20].lower()
+    return ""
+
+
+def _has_states(entries: Sequence[Entry], back_end: str) -> bool:
+    """Gloo calls every call scheduled for ever; NCCL's say what the GPU has done.
+
+    Where nothing was ever completed but some entries are retired, states were not kept.
+    """
+    states = {entry.get("state") for entry in entries}
+    if "completed" in states or "started" in states:
+        return True
+    return back_end not in _WITHOUT_STATES and not any(e.get("retired") is True for e in entries)
+
+
+def _from_start(entries: Sequence[Entry]) -> bool:
+    """Whether the first call of the process is still there; a dump of active ones has gaps."""
+    if not entries:
+        return False
+    first = entries[0].get("record_id", entries[0].get("collective_seq_id"))
+    last = entries[-1].get("record_id")
+    if type(first) is not int or first > 1:
+        return False
+    return type(last) is not int or last - first + 1 == len(entries)
+
+
+def _ascending(entries: Sequence[Entry]) -> list[Entry]:
+    """Without the entries whose collective number is lower than one before in their group."""
+    last: dict[object, int] = {}
+    kept: list[Entry] = []
+    for entry in entries:
+        if not entry["is_p2p"]:
+            seq = entry["collective_seq_id"]
+            if seq < last.get(entry["process_group"], seq):
+                continue
+            last[entry["process_group"]] = seq
+        kept.append(entry)
+    return kept
+
+
+def _traces(
+    document: Document,
+    entries: Sequence[Entry],
+    groups: Mapping[str, GroupEntries],
+    *,
+    has_states: bool,
+) -> dict[str, GroupTrace]:
+    members = {str(name): _members(of) for name, of in document.config.items()}
+    statuses = _statuses(document, groups, members)
+    traces = {
+        name: _trace(group, entries, members.get(name), statuses.get(name), has_states=has_states)
+        for name, group in groups.items()
+    }
+    for name, listed in members.items():
+        if name in traces or name == "":
+            continue
+        status = statuses.get(name)
+        traces[name] = GroupTrace(
+            name=name,
+            description=_description(document.config.get(name)),
+            members=listed,
+            enqueued=None if status is None else status.enqueued,
+            completed=None if status is None else status.completed,
+            pending_at=_open_by(status, entries),
+            from_status=True,
+        )
+    return traces
+
+
+def _trace(
+    group: GroupEntries,
+    entries: Sequence[Entry],
+    members: tuple[Rank, ...] | None,
+    status: _Status | None,
+    *,
+    has_states: bool,
+) -> GroupTrace:
+    seqs = packed(group.seqs)
+    if group.pair_places:
+        status = None
+    enqueued = group.last if group.seqs else None
+    completed = _completed(group)
+    pending_at = None if group.pending is None else group.pending[1]
+    from_status = status is not None and (enqueued is None or status.enqueued > enqueued)
+    if from_status and status is not None:
+        enqueued = status.enqueued
+        if has_states and pending_at is None:
+            completed, pending_at = status.completed, _open_by(status, entries)
+    sent, received, own, whole = _traffic(group, entries, has_states=has_states)
+    return GroupTrace(
+        name=group.name,
+        description=group.description,
+        members=members,
+        seqs=seqs,
+        kinds=array("i", group.kinds),
+        enqueued=enqueued,
+        completed=completed,
+        pending_at=pending_at,
+        done_at=group.done_at,
+        last_at=group.last_at,
+        sent=sent,
+        received=received,
+        own=own,
+        traffic_whole=whole,
+        from_status=from_status,
+        tail=_tail(group, entries),
+    )
+
+
+def _completed(group: GroupEntries) -> int | None:
+    """Numbers ascend on one stream: what stands before the first open call is done."""
+    if group.pending is None:
+        return group.last if group.seqs else None
+    return group.pending[0] - 1 if group.completed is None else group.completed
+
+
+def _open_by(status: _Status | None, entries: Sequence[Entry]) -> int | None:
+    """Counters that differ show an open call; it stands after all that the buffer still holds."""
+    if status is None or status.completed >= status.enqueued:
+        return None
+    return len(entries)
+
+
+def _traffic(
+    group: GroupEntries, entries: Sequence[Entry], *, has_states: bool
+) -> tuple[dict[int, Traffic], dict[int, Traffic], int | None, bool]:
+    """Sent and received by peer, the rank's own number, and whether it is the whole traffic."""
+    if not group.pair_places:
+        return {}, {}, None, True
+    pairs, whole = read_pairs(entries, group.pair_places, has_states=has_states)
+    sent: dict[int, Traffic] = {}
+    received: dict[int, Traffic] = {}
+    own = None
+    for (direction, number, peer), found in pairs.items():
+        own = number
+        (sent if direction == "send" else received)[peer] = found.traffic()
+    return sent, received, own, whole
+
+
+def _tail(group: GroupEntries, entries: Sequence[Entry]) -> tuple[LastCall, ...]:
+    places = {group.last_at, None if group.pending is None else group.pending[1]} - {None}
+    return tuple(_last_call(entries, place) for place in sorted(p for p in places if p is not None))
+
+
+def _last_call(entries: Sequence[Entry], place: int) -> LastCall:
+    entry = entries[place]
+    created = entry.get("time_created_ns")
+    group = entry.get("process_group")
+    return LastCall(
+        group=str(group[0]) if isinstance(group, tuple) and group else "",
+        seq=int(entry["p2p_seq_id"] if entry.get("is_p2p") else entry["collective_seq_id"]),
+        op=operation(str(entry["profiling_name"])[:200]),
+        created_s=created / 1e9 if type(created) is int else None,
+        frames=_frames(entry.get("frames")),
+    )
+
+
+def _frames(value: object) -> tuple[Frame, ...]:
+    """The program's own frames, innermost first."""
+    if not isinstance(value, (list, tuple)):
+        return ()
+    frames: list[Frame] = []
+    for raw in value[:64]:
+        if not isinstance(raw, dict):
+            continue
+        file, line = raw.get("filename"), raw.get("line")
+        frame = _frame(
+            str(file)[:400], line if type(line) is int else None, str(raw.get("name"))[:200]
+        )
+        if frames or _ISSUER.search(frame.file.replace("\\", "/")) is None:
+            frames.append(frame)
+    return _same(tuple(frames[:_MOST_FRAMES]))
+
+
+@lru_cache(maxsize=10_000)
+def _frame(file: str, line: int | None, function: str) -> Frame:
+    return Frame(file=file, line=line, function=function)
+
+
+@lru_cache(maxsize=10_000)
+def _same(frames: tuple[Frame, ...]) -> tuple[Frame, ...]:
+    """One object for equal stacks: a thousand ranks stand at few places."""
+    return frames
+
+
+def _members(value: object) -> tuple[Rank, ...] | None:
+    """The ranks of a group, in order; written as a text, and by Gloo as an empty one."""
+    ranks = value.get("ranks") if isinstance(value, dict) else value
+    if isinstance(ranks, str):
+        return _parsed(ranks)
+    if isinstance(ranks, (list, tuple)):
+        return tuple(Rank(r) for r in ranks if type(r) is int and r >= 0) or None
+    return None
+
+
+@lru_cache(maxsize=10_000)
+def _parsed(ranks: str) -> tuple[Rank, ...] | None:
+    return tuple(Rank(int(r)) for r in _MEMBERS.findall(ranks)) or None
+
+
+def _description(value: object) -> str:
+    return str(value.get("desc", ""))[:200] if isinstance(value, dict) else ""
+
+
+def _statuses(
+    document: Document,
+    groups: Mapping[str, GroupEntries],
+    members: Mapping[str, tuple[Rank, ...] | None],
+) -> dict[str, _Status]:
+    """Counters by the name of the group; the dump keeps them under the process's own numbers.
+
+    Entries tell which number is which group. Where a group has none, the numbers and the names
+    that count groups ascend together, if there are as many of them.
+    """
+    if document.status is None:
+        return {}
+    numbered = {number: of for of in document.status if (number := whole_number(of)) is not None}
+    names = {whole_number(g.pg_id): name for name, g in groups.items()}
+    listed = {number: name for name in members if (number := whole_number(name)) is not None}
+    if len(listed) == len(numbered) == len(members):
+        aligned = dict(zip(sorted(numbered), (listed[n] for n in sorted(listed)), strict=True))
+        if all(aligned.get(number) == name for number, name in names.items() if number is not None):
+            names.update(aligned.items())
+    found: dict[str, _Status] = {}
+    for number, key in numbered.items():
+        status, name = document.status[key], names.get(number)
+        if name is not None and isinstance(status, dict):
+            enqueued = whole_number(status.get("last_enqueued_collective"))
+            completed = whole_number(status.get("last_completed_collective"))
+            if enqueued is not None:
+                found[name] = _Status(max(enqueued, 0), max(completed or 0, 0))
+    return found

@@ -1,0 +1,68 @@
+"""The dumps show ranks that wait for each other in a circle.
+
+## What it finds
+Ranks with an open call that others of them have not issued or are held before, and nobody among
+those they wait for who would be free.
+
+## Why it hangs
+Ranks that are members of several groups issued the calls of these groups in different orders: each
+waits in one group for a rank that waits in the other.
+
+## When it stays quiet
+When the waiting leads to a rank that waits for nobody: then that one holds the others up.
+
+## How to confirm
+Compare the order of the last calls of two of the ranks in their dumps.
+
+## What to do
+Issue the groups' collectives, and the sends and receives, in one order on every rank.
+
+## References
+NCCL user guide, "Using multiple NCCL communicators concurrently".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unhang.model.causes import Cause
+from unhang.model.finding import Finding, Strength
+from unhang.model.incident import Incident
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+from unhang.rules import recorded
+from unhang.rules.desync import rivals
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one finding for the ranks in the circle."""
+    standstill = incident.recorded
+    if standstill is None or standstill.differences or not standstill.circle:
+        return
+    waits = [w for w in standstill.waits if w.waiters & standstill.circle]
+    groups = frozenset(recorded.group_name(w.group, w.description) for w in waits)
+    strength, against = recorded.weigh(incident, standstill.circle, Strength.SUPPORTS)
+    yield Finding(
+        rule=RULE.code,
+        cause=Cause.PG_DEADLOCK,
+        strength=strength,
+        claim=Message(
+            key="DSY102.claim", values={"ranks": standstill.circle, "groups": sorted(groups)[:4]}
+        ),
+        why=Message(key="DSY102.why"),
+        against=against,
+        explains=rivals.ECHOES,
+        call=waits[0].call if waits else None,
+        evidence=tuple(w.source for w in waits[:4]),
+    )
+
+
+RULE = Rule(
+    code="DSY102",
+    name="recorded-circle-of-waits",
+    cause=Cause.PG_DEADLOCK,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.DUMPS}),
+    check=check,
+)

@@ -1,0 +1,67 @@
+"""All that have a dump wait for ranks that left none.
+
+## What it finds
+Flight Recorder dumps in which every open call lacks only ranks without a dump, or with an empty or
+a cut one.
+
+## Why it hangs
+The others have issued the call. A process that was killed, or that is stuck outside of torch,
+writes no dump.
+
+## When it stays quiet
+When a rank with a dump explains the wait, and when so many dumps are missing that they were
+probably not collected.
+
+## How to confirm
+Look for the process: its exit code, the kernel log of its host, its own log.
+
+## What to do
+If the process died, find out why first. If it lives, `py-spy dump` shows where it is: a process
+that is stuck in `destroy_process_group` writes no dump either.
+
+## References
+pytorch/pytorch#196968.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unhang.model.finding import Finding, Strength
+from unhang.model.incident import Incident
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+from unhang.model.standstill import Role
+from unhang.rules import recorded
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one finding for all ranks that left no dump."""
+    found = recorded.suspects(incident, Role.SILENT)
+    if not found or incident.recorded is None:
+        return
+    ranks = recorded.ranks_of(found)
+    wait = recorded.wait_for(incident.recorded, ranks)
+    strength, against = recorded.weigh(incident, ranks, Strength.SUPPORTS)
+    yield Finding(
+        rule=RULE.code,
+        cause=None,
+        strength=strength,
+        claim=Message(key="LOC102.claim", values={"ranks": ranks}),
+        why=Message(key="LOC102.why"),
+        against=against,
+        culprits=ranks,
+        call=None if wait is None else wait.call,
+        evidence=recorded.evidence(found, wait),
+    )
+
+
+RULE = Rule(
+    code="LOC102",
+    name="recorded-rank-silent",
+    cause=None,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.DUMPS}),
+    check=check,
+)

@@ -1,0 +1,67 @@
+"""A rank has issued a call that others have completed, and does not complete it.
+
+## What it finds
+Flight Recorder dumps in which the first open call of a rank is done on other members of its group,
+while ranks wait for this one in later calls.
+
+## Why it hangs
+The others could complete the call only with this rank's part, so its peers are not what it waits
+for: its GPU does not get on (an error, a kernel that never ends), or the thread that watches it
+stands still.
+
+## When it stays quiet
+For calls that some ranks may leave before the others (a broadcast, a reduction to one rank), for
+dumps that were not taken at the same time, and on back ends that keep no states (Gloo).
+
+## How to confirm
+`nvidia-smi` and the kernel log of the host (Xid), and the rank's own log for CUDA errors.
+
+## What to do
+Look for the CUDA error or the Xid of this rank first. Take the GPU out of the job if it has one.
+
+## References
+`torch/csrc/distributed/c10d/FlightRecorder.hpp`: `time_discovered_completed_`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unhang.model.finding import Finding, Strength
+from unhang.model.incident import Incident
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+from unhang.model.standstill import Role
+from unhang.rules import recorded
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one finding for all ranks that do not get on."""
+    found = recorded.suspects(incident, Role.STALLED)
+    if not found or incident.recorded is None:
+        return
+    ranks = recorded.ranks_of(found)
+    wait = recorded.wait_for(incident.recorded, ranks)
+    strength, against = recorded.weigh(incident, ranks, Strength.SUPPORTS)
+    yield Finding(
+        rule=RULE.code,
+        cause=None,
+        strength=strength,
+        claim=Message(key="LOC103.claim", values={"ranks": ranks}),
+        why=Message(key="LOC103.why", values={"waiting": incident.recorded.waiting}),
+        against=against,
+        culprits=ranks,
+        call=None if wait is None else wait.call,
+        evidence=recorded.evidence(found, wait),
+    )
+
+
+RULE = Rule(
+    code="LOC103",
+    name="recorded-rank-stalled",
+    cause=None,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.DUMPS}),
+    check=check,
+)

@@ -1,0 +1,96 @@
+"""What Flight Recorder dumps show, as the rules of several families say it."""
+
+from __future__ import annotations
+
+import re
+
+from unhang.model.finding import Strength
+from unhang.model.ids import Ranks
+from unhang.model.incident import Incident
+from unhang.model.phases import Phase
+from unhang.model.provenance import Message, Provenance
+from unhang.model.recording import LastCall
+from unhang.model.standstill import Role, Standstill, Suspect, Wait
+
+_MOST_EVIDENCE = 4
+_SHOWN_SUSPECTS = 2
+
+# Functions of programs and frameworks that do nothing else.
+_PHASES = (
+    (
+        Phase.SAVE,
+        re.compile(r"_?save_?(?:model|checkpoint|state|pretrained|to_disk|optimizer|ckpt)"),
+    ),
+    (Phase.LOAD, re.compile(r"_?load_?(?:model|checkpoint|ckpt|pretrained)|from_pretrained")),
+    (Phase.EVAL, re.compile(r"_?(?:evaluate|evaluation_loop|evaluation_step|validate|run_eval)")),
+    (Phase.GENERATE, re.compile(r"generate(?:_rollouts?|_sequences)?|rollout")),
+    (Phase.DATA, re.compile(r"_?(?:next_data|_try_get_data|get_batch_samples|fetch_batch)")),
+)
+
+
+def suspects(incident: Incident, role: Role) -> tuple[Suspect, ...]:
+    """Ranks that hold others up in one way; none where the calls themselves differ.
+
+    After calls that differ, who waits for whom is only their consequence.
+    """
+    standstill = incident.recorded
+    if standstill is None or standstill.differences:
+        return ()
+    return tuple(s for s in standstill.suspects if s.role is role)
+
+
+def ranks_of(found: tuple[Suspect, ...]) -> Ranks:
+    """Their ranks."""
+    return frozenset(suspect.rank for suspect in found)
+
+
+def wait_for(standstill: Standstill, ranks: Ranks) -> Wait | None:
+    """The call in which most ranks wait for one of `ranks`."""
+    for wait in standstill.waits:
+        if (wait.lacking | wait.held | wait.silent) & ranks:
+            return wait
+    return next(iter(standstill.waits), None)
+
+
+def evidence(found: tuple[Suspect, ...], wait: Wait | None) -> tuple[Provenance, ...]:
+    """The last calls of the first suspects, and of one rank that waits."""
+    sources = [suspect.source for suspect in found[:_SHOWN_SUSPECTS]]
+    if wait is not None:
+        sources.append(wait.source)
+    return tuple(dict.fromkeys(sources))[:_MOST_EVIDENCE]
+
+
+def weigh(incident: Incident, ranks: Ranks, otherwise: Strength) -> tuple[Strength, Message | None]:
+    """Lower a strength where the logs say that another rank failed by itself."""
+    failed = frozenset(f.rank for f in incident.own_failures if f.rank is not None)
+    if failed and not failed & ranks:
+        weaker = Strength.SUPPORTS if otherwise is Strength.PROVES else Strength.HINTS
+        return weaker, Message(key="recorder.against_log", values={"ranks": failed})
+    return otherwise, None
+
+
+def phase_of(found: tuple[Suspect, ...]) -> Phase | None:
+    """What the suspects were doing, where the stack of their last call says it outright."""
+    phases = {_phase(suspect.last) for suspect in found}
+    return phases.pop() if len(phases) == 1 else None
+
+
+def _phase(last: LastCall | None) -> Phase | None:
+    for frame in () if last is None else last.frames:
+        for phase, pattern in _PHASES:
+            if pattern.fullmatch(frame.function.rpartition(".")[2]):
+                return phase
+    return None
+
+
+def place(call: LastCall | None) -> str | None:
+    """Where in the program a call was issued."""
+    if call is None or not call.frames:
+        return None
+    frame = call.frames[0]
+    return f"{frame.file}:{frame.line} ({frame.function})"
+
+
+def group_name(name: str, description: str) -> str:
+    """A group as people know it."""
+    return f"{name} ({description})" if description else name
