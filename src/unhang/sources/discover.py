@@ -170,12 +170,13 @@ class _Search:
         if self.budget.data_files:
             self.counts[NO_LOGS] += self.budget.data_files
         for why, count in self.counts.items():
-            files = "1 file" if count == 1 else f"{count:,} files"
-            yield Problem(
-                artifact=self.first.get(why, ""),
-                component="reader",
-                message=f"{files} passed over: {why}",
-            )
+            first = self.first.get(why, "")
+            if count == 1:
+                yield Problem(artifact=first, component="reader", message=f"passed over: {why}")
+                continue
+            such = f", such as {first}" if first else ""
+            message = f"{count:,} files passed over: {why}{such}"
+            yield Problem(artifact="", component="reader", message=message)
 
 
 def _placed(

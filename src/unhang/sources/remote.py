@@ -41,7 +41,7 @@ def _files(url: str) -> list[tuple[str, partial[Any], int]]:
         system, root = fsspec.core.url_to_fs(url)
         paths = _paths(system, root)
     except ImportError as error:
-        raise UsageError(f"{url}: {error}") from None
+        raise UsageError(f"{url}: {error} (with pip, beside unhang)") from None
     except Exception as error:  # whatever a storage back end raises is the user's to read
         raise UsageError(f"{url}: cannot be listed ({type(error).__name__}: {error})") from error
     if not paths:

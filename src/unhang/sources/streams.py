@@ -132,7 +132,8 @@ class _Decompressing(_Limited):
             piece = self._decompressor.decompress(data, most)
         except (zlib.error, lzma.LZMAError, OSError, EOFError, ValueError) as error:
             raise ArtifactError(
-                f"the {self._kind.value} data is damaged ({error}); what came before was used"
+                f"the {self._kind.value} data is damaged ({error}); what came before was used. "
+                "Fetch the file again"
             ) from error
         self._begun = True
         if self._decompressor.eof:
@@ -170,7 +171,8 @@ class _Zstd(_Limited):
             return self._reader.read(most)
         except self._error as error:
             raise ArtifactError(
-                f"the zstd data is damaged ({error}); what came before was used"
+                f"the zstd data is damaged ({error}); what came before was used. "
+                "Fetch the file again"
             ) from error
 
 

@@ -127,9 +127,7 @@ def test_tar(ending: str, tmp_path: Path) -> None:
         f"{path}!run/rank3.log": ["it exploded"],
         f"{path}!run/deep.log.gz": ["it exploded"],
     }
-    assert [p.message for p in problems] == [
-        "1 file passed over: not logs (data, images, program text)"
-    ]
+    assert [p.message for p in problems] == ["passed over: not logs (data, images, program text)"]
 
 
 def test_zip_and_nested(tmp_path: Path) -> None:
@@ -287,9 +285,8 @@ def test_what_is_no_log_is_counted_once(tmp_path: Path) -> None:
     (tmp_path / "a.log").write_bytes(LOG)
     found, problems = read(tmp_path)
     assert list(found) == [str(tmp_path / "a.log")]
-    assert [p.message for p in problems] == [
-        "101 files passed over: not logs (data, images, program text)"
-    ]
+    (problem,) = problems
+    assert "101 files passed over: not logs (data, images, program text)" in problem.message
 
 
 def test_program_text_that_is_named_is_read(tmp_path: Path) -> None:
