@@ -16,6 +16,8 @@ from unhang.model.finding import Finding, Strength
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.incident import Call, Incident, Manner, ranks_of
 from unhang.model.provenance import Message
+from unhang.model.stances import Doing
+from unhang.rules import order
 
 _ORDER = {Strength.PROVES: 3, Strength.SUPPORTS: 2, Strength.HINTS: 1}
 
@@ -229,7 +231,8 @@ def _victims(incident: Incident, culprits: Ranks) -> Ranks:
     if incident.recorded is not None:
         waiting |= incident.recorded.waiting
     ended = (f for f in incident.failures if f.manner in (Manner.WATCHDOG, Manner.PEER))
-    return (waiting | ranks_of(ended)) - culprits
+    stood = (s.rank for s in incident.stances if s.doing is Doing.WAITS)
+    return (waiting | ranks_of(ended) | {r for r in stood if r is not None}) - culprits
 
 
 def _hosts(incident: Incident, culprits: Ranks) -> frozenset[str]:
@@ -238,8 +241,10 @@ def _hosts(incident: Incident, culprits: Ranks) -> frozenset[str]:
 
 
 def _ended_well(incident: Incident) -> bool:
-    """Nothing failed, and something says that the work was done."""
-    quiet = not incident.calls and not incident.own_failures
+    """Nothing ended early, and something says that the work was done."""
+    quiet = not incident.calls and all(
+        order.survived(incident, failure.events[0]) for failure in incident.own_failures
+    )
     return quiet and len(incident.all(Finished)) > 0
 
 

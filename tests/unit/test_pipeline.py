@@ -53,3 +53,10 @@ def test_a_terminal_with_two_runs_tells_of_the_last(tmp_path: Path) -> None:
     diagnosis = _judge(tmp_path, prompt + stopped + prompt + _RAISED)
     assert diagnosis.cause is not None
     assert diagnosis.cause.value == "rank_exception"
+
+
+def test_an_error_that_the_job_outlived_does_not_hide_its_good_end(tmp_path: Path) -> None:
+    steps = "".join(f"Epoch [1][{n}/500] loss 1.2\n" for n in range(0, 500, 50))
+    diagnosis = _judge(tmp_path, steps + _RAISED + steps.replace("[1]", "[2]") + "Training done.\n")
+    assert diagnosis.outcome.value == "healthy"
+    assert _judge(tmp_path, steps + "Training done.\n" + _RAISED).outcome.value != "healthy"

@@ -31,7 +31,7 @@ _WHOLE_JOB = re.compile(
     r"(?: successfully|\s*[.!]?\s*$)|"
     r"[Pp]rocess finished with exit code 0\b|[Jj]ob exited with (?:exit )?code 0\b|"
     r"[Tt]raining (?:completed|finished) successfully|"
-    r"\] worker group successfully finished|"
+    r"\] worker group successfully finished|\bAll workers successfully finished\b|"
     r"# Out of bounds values : 0 OK"
 )
 _STEP = re.compile(
@@ -39,7 +39,8 @@ _STEP = re.compile(
     r"\b[Tt]raining (?:is )?(?:complete[d]?|finished|done)\b|\bTraining took \d|"
     r"Process \d{1,10} exits successfully|all_reduce_perf: Success|"
     r"\bFinished [Tt]raining\b|\bdone training in \d|\*{3,5} train metrics \*{3,5}|"
-    r"\[after training is done\]|\[exiting program (?:after|at) |"
+    r"^(?:\d{1,6}: ?)?RESULT,[A-Z_]{3,40},\d{0,9},\d+,|\[after training is done\]|"
+    r"\[exiting program (?:after|at) (?:iteration )?\d|"
     r"\bOverall training speed:|"
     r"\b(?:Total training time:|Training time) *(?:\d+ days?, *)?\d+:\d\d:\d\d"
 )
@@ -100,6 +101,7 @@ class EndingsParser(LineParser):
         "done training in",
         "* train metrics *",
         "after training is done",
+        "RESULT,",
         "[exiting program",
         "Overall training speed",
         "otal training time",

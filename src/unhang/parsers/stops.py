@@ -61,7 +61,7 @@ _KINDS: tuple[tuple[StopKind, re.Pattern[str]], ...] = (
         re.compile(
             r"(?:job|run|wall[ -]?time|maximum run ?time|MaxRuntime\w*) "
             r"(?:has )?(?:exceeded|reached|hit) (?:the |its )?(?:wall ?time|time|run ?time) limit|"
-            r"exiting program after \S+ minutes|walltime limit (?:exceeded|reached)",
+            r"walltime limit (?:exceeded|reached)",
             re.IGNORECASE,
         ),
     ),

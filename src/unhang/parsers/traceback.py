@@ -94,6 +94,7 @@ class TracebackParser:
         "above exception",
         "--- Logging error",
         "Error in sys.excepthook",
+        "Error in atexit.",
         "exception was never retrieved",
         "Stack (most recent",
         "Call stack:",

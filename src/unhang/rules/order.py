@@ -6,13 +6,15 @@ cause, one after it is a consequence.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Protocol, TypeVar
 
 from unhang.model.events import (
     CollectiveTimeout,
     CommunicatorStage,
     DeviceFault,
+    Event,
     GlooFault,
     GlooProblem,
     NcclFailure,
@@ -218,3 +220,29 @@ def survived(incident: Incident, exception: Seen) -> bool:
         return False
     counts = {p.done for p in later}
     return len(counts) >= 3
+
+
+_TIMES_CAUGHT = 3
+
+
+def came_and_went(incident: Incident, name: Callable[[Event], Hashable]) -> frozenset[Hashable]:
+    """The errors that came again and again with work in between: somebody catches them.
+
+    Tracebacks of several processes, and a buffer that is written late, stand together.
+
+    Args:
+        incident: what is known.
+        name: what makes two errors the same; None for what is no error.
+    """
+    last: dict[Hashable, int] = {}
+    times: Counter[Hashable] = Counter()
+    states = 0
+    done = None
+    for event in incident.events:
+        if isinstance(event, Progress):
+            states += event.done != done
+            done = event.done
+        elif (error := name(event)) is not None:
+            times[error] += states - last.get(error, states) > 1
+            last[error] = states
+    return frozenset(error for error, count in times.items() if count >= _TIMES_CAUGHT)

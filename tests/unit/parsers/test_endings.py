@@ -26,6 +26,8 @@ NOHUP = "nohup: ignoring input"
         ("{'train_runtime': 812.4, 'train_samples_per_second': 3.1}", False),
         ("2026-02-13 09:56:29.660 INFO: Training complete", False),
         ("[launch.py:350:main] Process 4711 exits successfully.", False),
+        ("[INFO] 2026-07-31 07:55:16,413 api: [default] All workers successfully finished.", True),
+        ("0: RESULT,LANGUAGE_MODEL,,1200,nvidia,2026-06-01", False),
         ("***** train metrics *****", False),
         ("| INFO | fairseq_cli.train | done training in 3600.1 seconds", False),
         ("Finished Training", False),
@@ -46,6 +48,7 @@ def test_good_ends(text: str, whole_job: bool) -> None:
         "Job 4711 has not finished",
         "Running tokenizer: completed successfully parsed 3 of 9",
         "Training time budget: 4:00:00",
+        "[exiting program after receiving SIGTERM.] datetime: 2026-05-01",
     ],
 )
 def test_no_ends(text: str) -> None:

@@ -167,6 +167,7 @@ def test_the_name_of_a_spawned_process_is_no_rank() -> None:
     [
         "Exception ignored in: <function _Iter.__del__ at 0x7f>",
         "Exception ignored in atexit callback: <function clean>",
+        "Error in atexit._run_exitfuncs:",
         "--- Logging error ---",
     ],
 )

@@ -23,7 +23,8 @@ CHAINED = re.compile(
 THREAD = re.compile(r"Exception in thread (?P<name>[^:]{1,80}):?")
 PROCESS = re.compile(r"Process (?P<name>[\w.-]{1,60}-\d+(?::\d+)*):\s*$")
 IGNORED = re.compile(
-    r"Exception ignored (?:in|on)\b|--- Logging error ---|Error in sys\.excepthook"
+    r"Exception ignored (?:in|on)\b|--- Logging error ---|Error in sys\.excepthook|"
+    r"Error in atexit\._run_exitfuncs"
 )
 NEVER_RETRIEVED = re.compile(r"Task exception was never retrieved|Exception in callback ")
 SPAWNED = re.compile(r"-- Process (?P<index>\d+) terminated with the following error")

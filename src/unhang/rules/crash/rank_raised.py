@@ -30,7 +30,7 @@ rank may fail alone, so that the others need not wait.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Sequence
 
 from unhang.model.causes import Cause
 from unhang.model.events import ExceptionKind, PythonException
@@ -63,6 +63,7 @@ def check(incident: Incident) -> Iterator[Finding]:
         if f.manner is Manner.RAISED and (e := _exception(f)) is not None
         if not order.survived(incident, e)
     ]
+    raised = _uncaught(incident, raised)
     if not raised:
         return
     first, exception = raised[0]
@@ -94,6 +95,21 @@ def _exception(failure: Failure) -> PythonException | None:
     if not isinstance(event, PythonException) or event.kind in _OTHER_RULES:
         return None
     return event
+
+
+def _uncaught(
+    incident: Incident, raised: Sequence[tuple[Failure, PythonException]]
+) -> list[tuple[Failure, PythonException]]:
+    """Those at places where the program has not shown that it lives with the error."""
+    caught = order.came_and_went(incident, _place)
+    return [(f, e) for f, e in raised if _place(e) not in caught]
+
+
+def _place(event: Event) -> Hashable:
+    """Which error at which line; None for anything else, and where the traceback was cut."""
+    if not isinstance(event, PythonException) or not event.frames:
+        return None
+    return event.exception, event.frames[-1]
 
 
 def _alike(one: PythonException, other: PythonException) -> bool:

@@ -172,3 +172,20 @@ def test_a_launcher_s_exit_of_the_same_rank_is_the_same_failure() -> None:
 
 def test_nothing_is_said_of_a_crash() -> None:
     assert findings(gone(3, signal=11, reporter=Reporter.ELASTIC)) == []
+
+
+def test_an_error_that_comes_and_goes_is_caught_by_the_program() -> None:
+    caught: list[Event] = []
+    for turn in range(5):
+        line = 10 * turn
+        caught.append(raised(innermost="data.py", line=line + 1))
+        caught += [work(line + n, line=line + n) for n in range(2, 6)]
+    last = raised(innermost="data.py", line=90)
+    assert findings(*caught, last) == []
+    other = raised(innermost="model.py", line=91)
+    assert [f.evidence[0].line for f in findings(*caught, last, other)] == [91]
+
+
+def test_one_error_of_several_processes_is_not_caught() -> None:
+    every = [raised(innermost="data.py", line=n) for n in range(1, 9)]
+    assert len(findings(*every)) == 1
