@@ -12,15 +12,16 @@ from unhang.assemble.failures import find_failures
 from unhang.assemble.identity import Identity
 from unhang.assemble.incarnations import split_incarnations
 from unhang.assemble.phases import find_open_phases
+from unhang.assemble.recorder import find_standstill
 from unhang.assemble.repeats import drop_repeats
 from unhang.assemble.roster import find_coverage, find_roster
 from unhang.assemble.run import Run
-from unhang.assemble.stances import find_standings, find_stances
+from unhang.assemble.stances import find_stances, find_standings
 from unhang.assemble.timeline import Timeline
 from unhang.assemble.world import find_world
-from unhang.model.events import Event, Restarted
+from unhang.model.events import DumpRead, Event, Restarted
 from unhang.model.ids import Rank
-from unhang.model.incident import Incident
+from unhang.model.incident import Incident, World
 
 
 def assemble(events: Sequence[Event], artifacts: int) -> tuple[Incident, ...]:
@@ -44,6 +45,9 @@ def assemble(events: Sequence[Event], artifacts: int) -> tuple[Incident, ...]:
 def _assemble_run(events: Sequence[Event], artifacts: int) -> Incident:
     events = drop_repeats(events)
     world = find_world(events)
+    recorded = find_standstill((e for e in events if isinstance(e, DumpRead)), world.size)
+    if recorded is not None and world.size is None:
+        world = World(size=len(recorded.world), basis="ranks that Flight Recorder dumps name")
     identity = Identity(events, world.size)
     events = date_timeouts([identity.sign(event) for event in events], identity)
     timeline = Timeline(events)
@@ -67,4 +71,5 @@ def _assemble_run(events: Sequence[Event], artifacts: int) -> Incident:
         framework=find_framework(events),
         versions=find_versions(events),
         coverage=coverage,
+        recorded=recorded,
     )
