@@ -24,6 +24,8 @@ from unhang.sources.wrappers import WRAPPERS
 
 _MOST_WRAPPERS = 16
 _MOST_MESSAGES = 64
+_LARGEST_PID = 1 << 22
+"""Python up to torch 2.4 printed a thread's address there."""
 
 _SEPARATOR = r"(?: ?[|] ?(?![A-Z]{4,8} *\|)| - (?=\S)|: | ?)"
 _TAGS = r"(?P<tags>(?: [A-Z]{2,4}\d+){1,6})?"
@@ -172,8 +174,9 @@ def _take_header(peeled: _Peeled) -> bool:
             peeled.header = header(match)
             if match.groupdict().get("s") is not None:
                 peeled.note_time(_header_time(match), shared=False)
-            if match.groupdict().get("pid") is not None and peeled.header.file.endswith(".py"):
-                peeled.origin = replace(peeled.origin, pid=int(match["pid"]))
+            pid = match.groupdict().get("pid")
+            if pid is not None and peeled.header.file.endswith(".py") and int(pid) <= _LARGEST_PID:
+                peeled.origin = replace(peeled.origin, pid=int(pid))
             peeled.position = match.end()
             return True
     return False

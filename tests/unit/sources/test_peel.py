@@ -183,6 +183,12 @@ def test_header(line: str, header: Header) -> None:
     assert message.text == "x"
 
 
+def test_a_header_of_python_tells_the_process() -> None:
+    assert one("W1121 01:38:58.894000 11722 torch/a.py:1028] x").origin.pid == 11722
+    assert one("W1121 01:38:58.894000 139692391809664 torch/a.py:1028] x").origin.pid is None
+    assert one("W1121 01:38:58.894000 11722 a.cpp:1028] x").origin.pid is None
+
+
 def test_blanks_behind_a_header_are_the_messages() -> None:
     assert one("ERROR 06-02 11:17:52 [core.py:459]   File").text == "  File"
     assert one("[rank3]:" + C10 + "[PG ID 0 Rank 3]  failure").text == "[PG ID 0 Rank 3]  failure"
