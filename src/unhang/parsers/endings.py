@@ -39,7 +39,7 @@ _STEP = re.compile(
     r"\b[Tt]raining (?:is )?(?:complete[d]?|finished|done)\b|\bTraining took \d|"
     r"Process \d{1,10} exits successfully|all_reduce_perf: Success|"
     r"\bFinished [Tt]raining\b|\bdone training in \d|\*{3,5} train metrics \*{3,5}|"
-    r"^(?:\d{1,6}: ?)?RESULT,[A-Z_]{3,40},\d{0,9},\d+,|\[after training is done\]|"
+    r"^(?:\d{1,6}: ?)?RESULT,[A-Za-z_]{3,40},\d{0,9},\d+,|\[after training is done\]|"
     r"\[exiting program (?:after|at) (?:iteration )?\d|"
     r"\bOverall training speed:|"
     r"\b(?:Total training time:|Training time) *(?:\d+ days?, *)?\d+:\d\d:\d\d"

@@ -33,7 +33,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 
 from unhang.model.causes import Cause
-from unhang.model.events import ExceptionKind, PythonException
+from unhang.model.events import Event, ExceptionKind, PythonException
 from unhang.model.finding import Finding, Strength
 from unhang.model.ids import Ranks
 from unhang.model.incident import Failure, Incident, Manner
