@@ -77,7 +77,8 @@ class PhaseMarkParser(LineParser):
 
 def _marks(text: str) -> list[_Found]:
     """The marks of a line in order; of overlapping ones the longest or the heaviest."""
-    found = [hit for mark in log_marks() if (hit := _find(text, mark)) is not None]
+    near = [mark for mark in log_marks() if mark.needle in text]
+    found = [hit for mark in near if (hit := _find(text, mark)) is not None]
     found = [hit for hit in found if not any(_holds(other, hit) for other in found)]
     kept: list[_Found] = []
     for hit in sorted(found, key=lambda hit: hit.mark.weight, reverse=True):
