@@ -23,6 +23,8 @@ Progress = Callable[[int, int], None]
 
 PARALLEL_FROM = 64 << 20
 """Bytes from which starting processes pays."""
+PARALLEL_FILES = 2_000
+"""Files from which it does, however small they are."""
 
 
 @dataclass(slots=True)
@@ -90,7 +92,8 @@ def gather(items: Iterable[Artifact | Problem], progress: Progress | None = None
 def _read_all(artifacts: Sequence[Artifact], meter: _Meter) -> Iterable[Read]:
     total = sum(artifact.size_bytes or 0 for artifact in artifacts)
     cores = _cores()
-    if cores > 1 and len(artifacts) > 1 and total >= PARALLEL_FROM:
+    much = total >= PARALLEL_FROM or len(artifacts) >= PARALLEL_FILES
+    if cores > 1 and len(artifacts) > 1 and much:
         from unhang.engine.pool import read_in_processes
 
         return read_in_processes(artifacts, cores, meter.add)

@@ -14,6 +14,8 @@ BEHIND = 128 << 10
 LONGEST_UNIT = 64 << 10
 """Bytes of one line that are looked at together; a longer one is seen in pieces around its hits."""
 _COLOURS = re.compile(rb"\x1b\[[0-9;]{0,24}m")
+_SMALL = 32 << 10
+_CAPACITY = BEHIND + CHUNK + 4 * LONGEST_UNIT
 
 
 class Buffer:
@@ -33,7 +35,7 @@ class Buffer:
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
-        self.data = bytearray(BEHIND + CHUNK + 4 * LONGEST_UNIT)
+        self.data = bytearray(_SMALL)
         self.size = 0
         self.base = 0
         self.read_bytes = 0
@@ -77,8 +79,13 @@ class Buffer:
 
     def _fill(self) -> bool:
         """Read a chunk; True at the end of the stream."""
-        room = len(self.data) - self.size
-        while room > 0 and self.size - self.begin < CHUNK:
+        while self.size - self.begin < CHUNK:
+            room = len(self.data) - self.size
+            if room == 0:
+                if len(self.data) == _CAPACITY:
+                    break
+                self.data.extend(bytes(_CAPACITY - len(self.data)))
+                continue
             try:
                 count = self._read(min(room, CHUNK))
             except (OSError, ArtifactError) as error:
@@ -87,7 +94,6 @@ class Buffer:
                 return True
             self.read_bytes += count
             self.size += self._without_colours(count)
-            room -= count
         return False
 
     def _read(self, most: int) -> int:
