@@ -105,6 +105,7 @@ def _verdict(incident: Incident) -> Diagnosis:
         advice_rejected=rejected,
         story=tell(incident),
         collect_next=advise(incident, diagnosis),
+        standings=incident.standings,
         problems=judgement.problems,
         fired=tuple(dict.fromkeys(finding.rule for finding in judgement.findings)),
         missing_facts=judgement.missing_facts,

@@ -155,7 +155,7 @@ def _innermost(frames: Sequence[Frame]) -> Reading | None:
             if native.doing is Doing.LOCKED:
                 lock = lock or native
                 continue
-            return _in_phase(native, frames[:index])
+            return _under_python(native, frames[:index])
         meaning = frame_meaning(frames[index].file, frames[index].function)
         if meaning is None:
             continue
@@ -209,9 +209,16 @@ def _outermost_wait(frames: Sequence[Frame], index: int) -> int:
     return first
 
 
-def _in_phase(reading: Reading, outer: Sequence[Frame]) -> Reading:
-    phase, _ = _phase(outer)
-    return replace(reading, phase=phase)
+def _under_python(native: Reading, outer: Sequence[Frame]) -> Reading:
+    """What a native frame means below Python's, which know the call by its name."""
+    python = _innermost(outer)
+    if python is None:
+        return native
+    if native.doing is Doing.WAITS:
+        return python if python.doing is Doing.WAITS else replace(native, phase=python.phase)
+    if native.doing is Doing.STORAGE:
+        return replace(native, phase=python.phase)
+    return native if python.doing is Doing.LOCKED else python
 
 
 def _phase(frames: Sequence[Frame]) -> tuple[Phase | None, bool]:

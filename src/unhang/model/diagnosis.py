@@ -100,6 +100,7 @@ class Diagnosis:
 
     Attributes:
         located: the finding behind the outcome "located"; a cause has its candidate.
+        standings: where the ranks stood when their stacks were taken, by class.
         earlier: verdicts on earlier incarnations, oldest first; this one is the last failed.
         fired: codes of all rules that said something, locating ones too, in their order.
         missing_facts: rule codes that could not run, with the names of the facts they lacked.

@@ -18,8 +18,9 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from unhang.model.events import Event, Frame, StackKind, ThreadStack
-from unhang.model.provenance import Origin, Provenance
+from unhang.model.provenance import TEXT_LIMIT, Origin, Provenance
 from unhang.parsers.vocabulary import stack_owners
+from unhang.settings.frames import packaged
 from unhang.sources.line import Line
 
 _KEY = re.compile(
@@ -93,7 +94,7 @@ class JsonStacksParser:
             self._source = Provenance(
                 artifact=line.artifact,
                 line=line.number,
-                text=f"{name} ({file}:{number})"[:400],
+                text=f"{name} ({packaged(str(file))}:{number})"[:TEXT_LIMIT],
             )
 
     def _close(self) -> Iterator[Event]:

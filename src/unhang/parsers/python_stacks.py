@@ -15,7 +15,8 @@ Reads::
             main()
         (C) File "…", line 83, in __futex_abstimed_wait (libc.so.6)
 
-Traps: pystack prints the outermost frame first, all others last. `Fatal Python error: Aborted` is
+Traps: pystack prints the outermost frame first, all others last, and its `[Garbage collecting]` is
+told from names of C++ functions, so it does not count. `Fatal Python error: Aborted` is
 followed by the stacks of a process that `abort()` ended, which a watchdog does to those that wait;
 after any other fatal error the stack is a crash's. Helper threads always wait.
 """
@@ -55,6 +56,8 @@ _FRAMES = tuple(
         r"^\s*(?P<function>\S.{0,300}?) \((?P<file>[^()\s:]{1,300})(?::(?P<line>\d{1,7}))?\)\s*$",
     )
 )
+_ARGUMENTS = re.compile(r"@{1,2}\w.*|(?<=\w)[(<](?!locals>|module>|lambda>|\w*comp>|genexpr>).*")
+"""What stands behind the name of a C++ function."""
 _FATAL = re.compile(r"Fatal Python error: (?P<what>.{0,80})")
 _COLLECTING = "Garbage-collecting"
 _MOST_FRAMES = 400
@@ -168,7 +171,6 @@ def _header(line: Line, owner: Origin) -> _Open | None:
     if found is not None:
         opened = _Open(owner=owner, at=line.at, header=line, outermost_first=True)
         opened.gil = "Has the GIL" in found["marks"]
-        opened.collecting = "arbage" in found["marks"]
         return _named(opened, found["tid"], None)
     return None
 
@@ -191,6 +193,6 @@ def _frame(text: str) -> Frame | None:
             return Frame(
                 file=match["file"],
                 line=None if line is None else int(line),
-                function=match["function"],
+                function=_ARGUMENTS.sub("", match["function"]),
             )
     return None

@@ -16,6 +16,7 @@ from unhang.model.finding import Collect, Finding
 from unhang.model.ids import format_ranks
 from unhang.model.incident import Call
 from unhang.model.provenance import Message, Provenance
+from unhang.model.stances import Standing
 from unhang.reporters.catalogue import sentence
 from unhang.reporters.shown_call import ShownCall
 from unhang.reporters.style import PLAIN, Style
@@ -67,6 +68,7 @@ class _Writer:
             "fixes": [self._fix(fix) for fix in d.fixes],
             "advice_rejected": [self._rejected(advice) for advice in d.advice_rejected],
             "collect_next": [self._collect(collect) for collect in d.collect_next],
+            "stacks": [_standing(standing) for standing in d.standings],
             **_basis(d),
             "incarnation": d.incarnation,
             "incarnations": d.incarnations,
@@ -172,6 +174,22 @@ def _named(framework: tuple[str, str]) -> dict[str, str]:
 
 def _source(source: Provenance) -> dict[str, object]:
     return {"artifact": source.artifact, "line": source.line, "text": source.text}
+
+
+def _standing(standing: Standing) -> dict[str, object]:
+    first = standing.first
+    return {
+        "ranks": format_ranks(standing.ranks),
+        "unnamed": standing.unnamed,
+        "doing": first.doing.value,
+        "phase": None if first.phase is None else first.phase.value,
+        "op": first.op,
+        "frame": first.frame,
+        "code": first.code,
+        "parts_at": standing.parts_at,
+        "path": [step.place for step in first.path],
+        "evidence": _source(first.source),
+    }
 
 
 def _call(call: Call) -> dict[str, object]:

@@ -80,6 +80,7 @@ def _page(shown: View, language: str) -> Iterator[str]:
     sections = {
         "why": _why(shown, _label("against", language)),
         "evidence": _folded(_label("evidence", language), _quotes(shown.evidence)),
+        "standings": _facts(shown.standings),
         "story": _story(shown.story),
         "fix": _fixes(shown.fixes),
         "rejected": _facts(shown.rejected),

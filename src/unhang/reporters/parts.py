@@ -14,6 +14,7 @@ class Limits:
     evidence: int
     quote: int
     story: int
+    standings: int
     fixes: int
     patches: int
     patch_lines: int
@@ -27,6 +28,7 @@ SCREEN = Limits(
     evidence=4,
     quote=240,
     story=7,
+    standings=4,
     fixes=3,
     patches=1,
     patch_lines=14,
@@ -41,6 +43,7 @@ PAGE = Limits(
     evidence=12,
     quote=400,
     story=30,
+    standings=20,
     fixes=10,
     patches=10,
     patch_lines=60,
@@ -112,6 +115,7 @@ class View:
     why: str
     against: str
     evidence: tuple[Quote, ...]
+    standings: tuple[Entry, ...]
     story: tuple[Step, ...]
     fixes: tuple[Remedy, ...]
     more_fixes: str

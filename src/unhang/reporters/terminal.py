@@ -56,6 +56,7 @@ def page(shown: View, style: Style = PLAIN) -> Group:
     sections: list[tuple[str, Iterable[ConsoleRenderable]]] = [
         ("why", _why(shown, language)),
         ("evidence", _evidence(shown.evidence)),
+        ("standings", _facts(shown.standings)),
         ("story", _story(shown.story)),
         ("fix", _fixes(shown)),
         ("rejected", _facts(shown.rejected)),

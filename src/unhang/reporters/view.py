@@ -19,6 +19,7 @@ from unhang.reporters.catalogue import sentence, write
 from unhang.reporters.parts import Entry, Errand, Limits, Quote, Remedy, Step, View
 from unhang.reporters.printable import block, one_line
 from unhang.reporters.shown_call import ShownCall
+from unhang.reporters.shown_standing import shown_standing
 
 _RECORDS = (Fact.STATUS, Fact.PHASES, Fact.STACKS, Fact.NCCL_INFO, Fact.KERNEL_LOG)
 """Facts that a job can be made to record. The lack of the others (errors) is good news."""
@@ -57,6 +58,7 @@ class _Writer:
             why="" if basis is None else self.sentence(basis.why),
             against="" if basis is None else self.optional(basis.against),
             evidence=() if basis is None else self._quotes(basis.evidence),
+            standings=tuple(self._standings()),
             story=self._story(),
             fixes=tuple(self._remedies()),
             more_fixes=self._more_fixes(),
@@ -172,6 +174,26 @@ class _Writer:
         gap = Step(at="", who="", what=left_out, place="")
         first = most // 2
         return (*steps[:first], gap, *steps[len(steps) - (most - first - 1) :])
+
+    def _standings(self) -> Iterable[Entry]:
+        standings, most = self._diagnosis.standings, self._limits.standings
+        for standing in standings[:most]:
+            who, where = shown_standing(standing)
+            yield Entry(label=self.sentence(who), text=self._placed(where))
+        if len(standings) > most:
+            text = self.say("label.more_standings", count=len(standings) - most)
+            yield Entry(label="", text=text)
+
+    def _placed(self, where: Message) -> str:
+        """What a class of ranks does, and where; the doing and its phase are sentences too."""
+        values = dict(where.values)
+        doing = values["doing"]
+        assert isinstance(doing, Message)
+        told = dict(doing.values)
+        if isinstance(told.get("phase"), str):
+            told["phase"] = self.say(f"phase.{told['phase']}")
+        values["doing"] = self.say(doing.key, **told)
+        return self.say(where.key, **values)
 
     def _remedies(self) -> Iterable[Remedy]:
         for number, fix in enumerate(self._diagnosis.fixes[: self._limits.fixes]):

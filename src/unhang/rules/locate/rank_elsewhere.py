@@ -48,6 +48,7 @@ def check(incident: Incident) -> Iterator[Finding]:
         "count": len(culprits),
         "place": place,
         "waiters": ranks(scene.waiters),
+        "waiting": len(scene.waiters),
         "op": scene.waiters[0].op or scene.waiters[0].frame,
     }
     yield Finding(

@@ -78,12 +78,12 @@ def check(incident: Incident) -> Iterator[Finding]:
 def _finding(incident: Incident, scene: Scene, cause: Cause, found: list[Stance]) -> Finding:
     first, culprits = found[0], ranks(found)
     strength = _strength(incident, scene, found)
-    past = cause is Cause.UNEVEN_WORK
     assert first.phase is not None
     values = {
         "ranks": culprits,
         "count": len(scene.waiters) + len(scene.elsewhere),
-        "phase": first.phase.value,
+        "at_work": len(culprits),
+        "waiting": len(scene.waiters),
         "frame": first.frame,
         "code": first.code or first.frame,
         "waiters": ranks(scene.waiters),
@@ -92,7 +92,7 @@ def _finding(incident: Incident, scene: Scene, cause: Cause, found: list[Stance]
         rule=RULE.code,
         cause=cause,
         strength=strength,
-        claim=Message(key="SLO201.claim_past" if past else "SLO201.claim", values=values),
+        claim=Message(key=f"SLO201.claim_{first.phase.value}", values=values),
         why=Message(key="SLO201.why", values=values),
         against=_against(scene, first),
         culprits=culprits,

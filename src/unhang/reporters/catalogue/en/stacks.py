@@ -17,23 +17,21 @@ SENTENCES: dict[str, str] = {
     "standing.works": "{phase}",
     "standing.storage": "{count:|waits|wait} for storage",
     "standing.locked": "{count:|waits|wait} for a lock, a queue or a child process",
+    "standing.storage_phase": "{phase}, {count:|waits|wait} for storage",
+    "standing.locked_phase": "{phase}, {count:|waits|wait} for a lock, a queue or a child process",
     "standing.collects": "{count:|collects|collect} garbage",
     "standing.code": "in code of the program",
     "standing.place": "{doing}: {frame}",
+    "standing.place_short": "{doing}, called by {code}",
     "standing.place_code": "{doing}: {frame}, called by {code}",
     "standing.place_own": "{doing}: {code}",
     "label.more_standings": "… {count} more places",
-    "LOC201.claim": "{ranks:ranks} {count:|is|are} in {place} while {waiters:ranks} wait for them.",
-    "LOC201.claim_phase": (
-        "{ranks:ranks} {count:|is|are} at work ({phase}, {place}) while {waiters:ranks} wait."
+    "LOC201.claim": (
+        "{ranks:ranks} {count:|is|are} in {place} while {waiters:ranks} {waiting:|waits|wait}."
     ),
     "LOC201.why": (
         "Stacks of all these processes were taken: {waiters:ranks} stand in {op}, which ends only"
         " when every rank has come."
-    ),
-    "LOC202.claim": "Ranks wait for each other at different places: {first} and {other}.",
-    "LOC202.why": (
-        "No rank is at work, so nobody will come: they took different ways from {parts_at} on."
     ),
     "LOC203.claim": (
         "{ranks:ranks}: a thread keeps Python's interpreter lock in native code ({thread}) while"
@@ -42,17 +40,48 @@ SENTENCES: dict[str, str] = {
     "LOC203.why": (
         "Nothing else in that process can run until the native call returns, its watchdog neither."
     ),
-    "LOC204.claim": "{ranks:ranks} {count:|stands|stand} in the kernel, in a file system ({frame}).",
+    "LOC204.claim": (
+        "{ranks:ranks} {count:|stands|stand} in the kernel, in a file system ({frame})."
+    ),
     "LOC204.why": (
         "A system call on storage does not return; such a process can often not even be killed."
     ),
-    "SLO201.claim": "{ranks:ranks}: {phase} (`{frame}`) while {waiters:ranks} wait",
-    "SLO201.claim_past": (
-        "{ranks:ranks} {count:|is|are} done with the training loop (`{frame}`) while"
-        " {waiters:ranks} wait in it"
+    "SLO201.claim_save": (
+        "{ranks:ranks} {at_work:|is|are} saving a checkpoint (`{frame}`)"
+        " while {waiters:ranks} {waiting:|waits|wait}"
     ),
-    "SLO201.why": "The stacks of {count} processes were taken, and only {ranks:ranks} {ranks_count:|is|are} in no"
-    " collective; the program's own line is {code}.",
+    "SLO201.claim_load": (
+        "{ranks:ranks} {at_work:|is|are} loading a model or a checkpoint (`{frame}`)"
+        " while {waiters:ranks} {waiting:|waits|wait}"
+    ),
+    "SLO201.claim_data": (
+        "{ranks:ranks} {at_work:|is|are} preparing data (`{frame}`)"
+        " while {waiters:ranks} {waiting:|waits|wait}"
+    ),
+    "SLO201.claim_eval": (
+        "{ranks:ranks} {at_work:|is|are} evaluating (`{frame}`)"
+        " while {waiters:ranks} {waiting:|waits|wait}"
+    ),
+    "SLO201.claim_generate": (
+        "{ranks:ranks} {at_work:|is|are} generating (`{frame}`)"
+        " while {waiters:ranks} {waiting:|waits|wait}"
+    ),
+    "SLO201.claim_logging": (
+        "{ranks:ranks} {at_work:|is|are} logging (`{frame}`)"
+        " while {waiters:ranks} {waiting:|waits|wait}"
+    ),
+    "SLO201.claim_compile": (
+        "{ranks:ranks} {at_work:|is|are} compiling or warming up (`{frame}`)"
+        " while {waiters:ranks} {waiting:|waits|wait}"
+    ),
+    "SLO201.claim_teardown": (
+        "{ranks:ranks} {at_work:|is|are} done with the training loop (`{frame}`) while"
+        " {waiters:ranks} {waiting:|waits|wait} in it"
+    ),
+    "SLO201.why": (
+        "The stacks of {count} processes were taken, and only {ranks:ranks} {at_work:|is|are} in no"
+        " collective; the program's own line is {code}."
+    ),
     "SLO201.against_by_name": (
         "Only the name of a function of the program tells what it does ({code})."
     ),
