@@ -13,7 +13,9 @@ Traps: UCX's `[host:pid:0:pid]` holds no rank; `terminate called … 'c10::DistB
 watchdog's way to end its process, and other exceptions of c10 and Gloo carry an error that is
 printed beside them, so they are left to the parsers of these errors; `std::bad_alloc` is a lack of
 memory; `terminate called without an active exception` is a thread that outlived its interpreter,
-so noise of an exit; `Terminated` is a stop from outside, not a crash.
+so noise of an exit; `Terminated` is a stop from outside, not a crash; SGLang's parent kills its
+whole tree, itself too, after `Received sigquit from a child process`: the shell's `Killed` is then
+no news.
 """
 
 from __future__ import annotations
@@ -51,9 +53,11 @@ _BARE = re.compile(
     rf"^\s*(?:(?P<dumped>{SIGNAL_WORDS})\s*\(core dumped\).*|"
     r"(?P<word>Killed|Segmentation fault|Bus error))\s*$"
 )
+_KILLS_ITS_TREE = re.compile(r"sigquit from a child|SIGQUIT received\.", re.IGNORECASE)
 _CARRIERS = ("c10::", "gloo::", "torch::")
 _OUTSIDE = frozenset({1, 2, 15})
 _ABORT = 6
+_KILL = 9
 
 
 class FatalSignalsParser(LineParser):
@@ -75,12 +79,20 @@ class FatalSignalsParser(LineParser):
         "Segmentation fault",
         "Bus error",
         "(core dumped)",
+        "sigquit from a child",
+        "SIGQUIT received",
     )
+
+    def __init__(self) -> None:
+        self._tree_killed = False
 
     def feed(self, line: Line) -> Iterator[Event]:
         """Say by which signal a process ended."""
+        self._tree_killed = self._tree_killed or _KILLS_ITS_TREE.search(line.text) is not None
         yield from _spoken(line)
-        yield from _shell(line)
+        for ended in _shell(line):
+            if not (self._tree_killed and ended.signal == _KILL):
+                yield ended
 
 
 def _spoken(line: Line) -> Iterator[Event]:
@@ -102,7 +114,7 @@ def _spoken(line: Line) -> Iterator[Event]:
         yield _ended(line, number=_ABORT)
 
 
-def _shell(line: Line) -> Iterator[Event]:
+def _shell(line: Line) -> Iterator[ProcessEnded]:
     """What bash says of the command it ran."""
     match = _SHELL.search(line.text)
     if match is not None:
@@ -113,7 +125,7 @@ def _shell(line: Line) -> Iterator[Event]:
         yield from _by_shell(line, bare["dumped"] or bare["word"], None)
 
 
-def _by_shell(line: Line, word: str, pid: str | None) -> Iterator[Event]:
+def _by_shell(line: Line, word: str, pid: str | None) -> Iterator[ProcessEnded]:
     number = signal_number(word)
     if number is not None and number not in _OUTSIDE:
         yield _ended(line, number=number, pid=pid, reporter=Reporter.SHELL)

@@ -1,9 +1,11 @@
-"""From DeepSpeed, MPI and plain parent scripts to the processes that ended.
+"""From DeepSpeed, Composer, MPI and plain parent scripts to the processes that ended.
 
 Reads::
 
     [launch.py:319:sigkill_handler] Killing subprocess 411195
     [launch.py:325:sigkill_handler] ['python', '-u', 'train.py', …] exits with return code = -9
+    ERROR:composer.cli.launcher:Rank 2 crashed with exit code -11.
+    Global rank 2 (PID 4711) exited with code -11
     subprocess.CalledProcessError: Command '['python', …]' died with <Signals.SIGKILL: 9>.
     mpirun noticed that process rank 5 with PID 4711 on node gpu07 exited on signal 9 (Killed).
     MPI_ABORT was invoked on rank 3 in communicator MPI_COMM_WORLD … with errorcode 1.
@@ -19,12 +21,17 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from unhang.model.events import ClosingSignal, Event, ProcessEnded, Reporter, StopKind, StopSeen
+from unhang.model.ids import Rank
 from unhang.parsers.base import place
 from unhang.parsers.vocabulary.signals import signal_number, split_exit
 from unhang.sources.line import Line
 
 _KILLING = re.compile(r"Killing subprocess (?P<pid>\d{1,10})")
 _RETURN_CODE = re.compile(r"exits with return code\s*=\s*(?P<code>-?\d{1,9})")
+_COMPOSER = re.compile(
+    r"\b(?:Rank|Global rank) (?P<rank>\d{1,7})(?: \(PID (?P<pid>\d{1,10})\))? "
+    r"(?:crashed with exit|exited with) code (?P<code>-?\d{1,9})"
+)
 _SSH = re.compile(
     r"pdsh@[\w.-]+:\s*(?P<host>[\w.-]{1,200}): ssh exited with exit code (?P<code>\d{1,9})"
 )
@@ -59,6 +66,8 @@ class LaunchersParser:
     NEEDLES: ClassVar[tuple[str, ...]] = (
         "Killing subprocess",
         "exits with return code",
+        "crashed with exit code",
+        ") exited with code",
         "ssh exited with exit code",
         "ain process received SIG",
         "CalledProcessError",
@@ -137,6 +146,16 @@ def _single(line: Line) -> Iterator[Event]:
         number, exit_code = split_exit(int(match["code"]))
         yield ProcessEnded(
             **place(line), reporter=Reporter.DEEPSPEED, signal=number, exit_code=exit_code
+        )
+    for match in _COMPOSER.finditer(line.text):
+        number, exit_code = split_exit(int(match["code"]))
+        yield ProcessEnded(
+            **place(line),
+            reporter=Reporter.COMPOSER,
+            rank=Rank(int(match["rank"])),
+            pid=None if match["pid"] is None else int(match["pid"]),
+            signal=number,
+            exit_code=exit_code,
         )
     for match in _SSH.finditer(line.text):
         number, exit_code = split_exit(int(match["code"]))

@@ -59,6 +59,12 @@ def test_no_crash(text: str) -> None:
     assert feed(FatalSignalsParser, text) == []
 
 
+def test_a_parent_that_kills_its_own_tree_tells_no_news() -> None:
+    lines = ["[09:12:44] Received sigquit from a child process. It usually failed.", "Killed"]
+    assert feed(FatalSignalsParser, *lines) == []
+    assert len(feed(FatalSignalsParser, *reversed(lines))) == 1
+
+
 def test_a_failed_allocation_in_native_code_is_a_lack_of_memory() -> None:
     text = "terminate called after throwing an instance of 'std::bad_alloc'"
     assert only(ProcessEnded, feed(FatalSignalsParser, text)).oom

@@ -32,6 +32,21 @@ def test_deepspeed_over_several_nodes() -> None:
     assert (event.host, event.exit_code) == ("node2", 1)
 
 
+@pytest.mark.parametrize(
+    ("text", "pid", "signal", "code"),
+    [
+        ("ERROR:composer.cli.launcher:Rank 5 crashed with exit code -11.", None, 11, None),
+        ("Global rank 5 (PID 4711) exited with code 1", 4711, None, 1),
+    ],
+)
+def test_composer_names_the_rank(
+    text: str, pid: int | None, signal: int | None, code: int | None
+) -> None:
+    event = ended(text)
+    assert (event.reporter, event.rank) == (Reporter.COMPOSER, 5)
+    assert (event.pid, event.signal, event.exit_code) == (pid, signal, code)
+
+
 def test_deepspeed_is_interrupted() -> None:
     events = feed(LaunchersParser, "Main process received SIGINT, exiting")
     assert only(StopSeen, events).kind is StopKind.INTERRUPT

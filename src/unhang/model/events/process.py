@@ -164,6 +164,7 @@ class Reporter(enum.Enum):
     ELASTIC_TABLE = "elastic-table"
     SPAWN = "spawn"
     DEEPSPEED = "deepspeed"
+    COMPOSER = "composer"
     LIGHTNING = "lightning"
     RAY = "ray"
     SLURM = "slurm"

@@ -53,6 +53,7 @@ _BY_NAME = {
     "DistBackendError": ExceptionKind.COLLECTIVE,
     "TimeoutError": ExceptionKind.COLLECTIVE,
     "GetTimeoutError": ExceptionKind.COLLECTIVE,
+    "DeadlockDetectedException": ExceptionKind.COLLECTIVE,
     "BrokenPipeError": ExceptionKind.COLLECTIVE,
     "ConnectionResetError": ExceptionKind.COLLECTIVE,
     "ConnectionAbortedError": ExceptionKind.COLLECTIVE,
@@ -133,7 +134,9 @@ _BY_TEXT: tuple[tuple[ExceptionKind, re.Pattern[str]], ...] = (
             r"marked (?:as )?ready twice|"
             r"verif\w+ that all processes? (?:have|has) the same|"
             r"appears not to match (?:sizes|strides) of the same param|"
-            r"disagreement between rank|still have inflight params|tracing error at step",
+            r"disagreement between rank|still have inflight params|tracing error at step|"
+            r"'status': 'INFLIGHT'|gradients are inconsistent between workers|"
+            r"workers have fallen out of sync",
             _FLAGS,
         ),
     ),

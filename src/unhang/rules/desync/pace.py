@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -12,6 +13,7 @@ from unhang.model.incident import Incident
 from unhang.model.phases import Phase
 from unhang.rules import order
 
+_RANK = re.compile(r"\brank\W{0,3}\d{1,7}", re.IGNORECASE)
 _RECENT = 12
 _FEWEST_STEPS = 2
 _LEAST_LAG_S = 10.0
@@ -80,7 +82,7 @@ def of_ranks(incident: Incident) -> Apart | None:
     if len(by_rank) < 2:
         return None
     last = {rank: states[-1] for rank, states in by_rank.items()}
-    if len({state.label for state in last.values()}) > 1:
+    if len({_RANK.sub("", state.label) for state in last.values()}) > 1:
         return None
     return _by_totals(last) or _by_steps(last, max(map(_interval, by_rank.values())))
 

@@ -62,11 +62,12 @@ def check(incident: Incident) -> Iterator[Finding]:
         return
     first = found[0]
     against = witnesses.rival(incident, found)
+    certain = _troubled(incident) or any(_is_fatal(e) for e in events)
     sure = Strength.PROVES if events and _troubled(incident) else Strength.SUPPORTS
     yield Finding(
         rule=RULE.code,
         cause=Cause.RDMA_FAULT,
-        strength=witnesses.weaker(sure if _troubled(incident) else Strength.HINTS, against),
+        strength=witnesses.weaker(sure if certain else Strength.HINTS, against),
         claim=Message(
             key="NET006.claim",
             values={"hosts": witnesses.hosts(found) or "a host", "device": _device(first)},
@@ -83,6 +84,12 @@ def check(incident: Incident) -> Iterator[Finding]:
 def _troubled(incident: Incident) -> bool:
     """Whether the job itself noticed something."""
     return len(incident.timeouts) > 0 or len(witnesses.nccl(incident, *_TROUBLE)) > 0
+
+
+def _is_fatal(event: NcclFailure) -> bool:
+    """Whether the adapter itself failed: no link that flaps does that, and no job survives it."""
+    detail = event.detail.lower()
+    return "catastrophic" in detail or "device fatal" in detail
 
 
 def _matters(incident: Incident, link: KernelEvent) -> bool:

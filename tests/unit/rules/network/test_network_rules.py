@@ -208,6 +208,13 @@ class TestPortEvent:
         assert finding.strength is Strength.PROVES
         assert finding.culprit_hosts == {"node9"}
 
+    def test_an_adapter_that_failed_needs_no_other_trouble(self) -> None:
+        fatal = warn("NET/IB : Got async event : local catastrophic error", host="node9")
+        (finding,) = judge_text(PORT_EVENT, fatal)
+        assert finding.strength is Strength.SUPPORTS
+        (finding,) = judge_text(PORT_EVENT, warn("NET/IB : Got async event : port error"))
+        assert finding.strength is Strength.HINTS
+
     def test_a_link_of_the_kernel_log_beside_a_stuck_job(self) -> None:
         kernel = "Nov 21 01:25:01 node9 kernel: mlx5_core 0000:5e:00.0 ib3: Link down\n"
         (finding,) = judge_text(PORT_EVENT, timed_out(0), **{"dmesg.txt": kernel})
