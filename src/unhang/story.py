@@ -65,7 +65,8 @@ def _stops(incident: Incident) -> Iterator[_Step]:
             yield _item(what, event.source, event.at, _ranks(event))
         elif isinstance(event, Restarted) and "restart" not in seen:
             seen.add("restart")
-            yield _item(Message(key="story.restart"), event.source, event.at)
+            what = Message(key="story.start" if event.launch else "story.restart")
+            yield _item(what, event.source, event.at)
 
 
 def _phases(incident: Incident) -> Iterator[_Step]:

@@ -1,7 +1,14 @@
 """What happened, in the order of time."""
 
 from builders import at, by, ended, incident, source, timeout
-from unhang.model.events import ExceptionKind, PhaseMark, PythonException, StopKind, StopSeen
+from unhang.model.events import (
+    ExceptionKind,
+    PhaseMark,
+    PythonException,
+    Restarted,
+    StopKind,
+    StopSeen,
+)
 from unhang.model.ids import Rank
 from unhang.model.phases import Edge, Phase
 from unhang.story import tell
@@ -60,3 +67,12 @@ def test_work_that_was_under_way_is_told_with_what_it_was() -> None:
 
 def test_a_healthy_job_has_no_story() -> None:
     assert keys() == []
+
+
+def test_a_restart_by_the_launcher_and_a_further_start_are_told_apart() -> None:
+    def again(*, launch: bool) -> Restarted:
+        return Restarted(source=source(1), origin=by(), at=at(1), launch=launch)
+
+    end = raised(1, when=2, line=2)
+    assert keys(again(launch=False), end)[0] == "story.restart"
+    assert keys(again(launch=True), end)[0] == "story.start"

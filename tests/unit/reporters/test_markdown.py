@@ -22,7 +22,7 @@ def test_sections_of_a_full_verdict() -> None:
         "What would decide",
         "Not seen",
         "Not read",
-        "Earlier starts of this job",
+        "Other starts of this job",
     ]
     assert "`rank0.log:412`" in text
     assert "<details><summary>Evidence</summary>" in text

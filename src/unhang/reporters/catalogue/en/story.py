@@ -10,6 +10,7 @@ SENTENCES: dict[str, str] = {
     "story.stop.evicted": "the pod is evicted",
     "story.stop.node-failed": "a node is lost",
     "story.restart": "the launcher restarts the workers",
+    "story.start": "the job is started again",
     "story.phase": "under way: {detail}",
     "story.phase_lasted": "under way, for {lasted_s:s} so far: {detail}",
     "story.failure.raised": "a Python exception ends {count} {count:|process|processes}",

@@ -50,7 +50,7 @@ SENTENCES: dict[str, str] = {
     "label.others": "Also possible",
     "label.unseen": "Not seen",
     "label.problems": "Not read",
-    "label.earlier": "Earlier starts of this job",
+    "label.earlier": "Other starts of this job",
     "label.more": "{count} more; --format json lists all",
     "label.more_steps": "… {count} more steps",
     "fact.culprit_on_hosts": "{ranks:ranks} on {hosts}",
