@@ -1,7 +1,8 @@
 """From the reported ends of processes to the times of time-outs that were printed without any.
 
 Before torch 2.3 a watchdog's line has no time. It takes its process down at once, and the
-launcher's table says when that was: so the table orders the time-out among what happened on other ranks.
+launcher's table says when that was: so the table orders the time-out among what happened on other
+ranks.
 """
 
 from __future__ import annotations

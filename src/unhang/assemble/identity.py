@@ -6,6 +6,7 @@ something says so; otherwise it stays unknown.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
@@ -29,6 +30,9 @@ from unhang.model.events import (
     WorldSeen,
 )
 from unhang.model.ids import LocalRank, Rank
+
+_TENSOR_RANK = re.compile(r"TP(?P<rank>\d{1,6})")
+"""SGLang's mark; it adds DP, PP and EP where there is more than tensor parallelism."""
 
 
 class Identity:
@@ -89,6 +93,9 @@ class Identity:
                 return Rank(int(local))
         if task is not None and self._task_is_rank:
             return Rank(task)
+        alone = _TENSOR_RANK.fullmatch(event.origin.actor or "")
+        if alone is not None:
+            return Rank(int(alone["rank"]))
         if isinstance(event, NcclFailure) and host is not None and event.device is not None:
             first = self._first_on_host.get(host)
             if first is not None:

@@ -109,6 +109,7 @@ class TracebackParser:
 
     def __init__(self) -> None:
         self._streams: dict[Origin, _Stream] = {}
+        self._heading: tuple[int, _Stream] | None = None
         self._table: tuple[Rank, LocalRank] | None = None
 
     def feed(self, line: Line) -> Iterator[Event]:
@@ -118,8 +119,20 @@ class TracebackParser:
         row = text_of.TABLE_RANK.search(line.text)
         if row is not None:
             self._table = Rank(int(row["rank"][:9])), LocalRank(int(row["local"][:9]))
-        stream = self._streams.setdefault(replace(line.origin, repeated=0), _Stream())
+        own = self._streams.setdefault(replace(line.origin, repeated=0), _Stream())
+        stream = self._continued(own, line)
         yield from self._step(stream, line)
+        if stream.open:
+            self._heading = line.number, stream
+
+    def _continued(self, own: _Stream, line: Line) -> _Stream:
+        """The stream that a line belongs to: a logger marks only the first line of a traceback."""
+        if self._heading is None or own.open:
+            return own
+        number, headed = self._heading
+        if not headed.open or line.number != number + 1:
+            return own
+        return headed if _is_unmarked(line.origin, headed.open[-1].first.origin) else own
 
     def finish(self) -> Iterator[Event]:
         """Say what waits for a follow-up, and the tracebacks whose last line is lost."""
@@ -176,6 +189,14 @@ class TracebackParser:
         if named is None or text_of.OTHER_AXES.search(before):
             return None
         return replace(line.origin, rank=Rank(int((named["rank"] or named["tp"])[:9])))
+
+
+def _is_unmarked(origin: Origin, marked: Origin) -> bool:
+    """Whether `origin` is `marked` without some of its marks."""
+    return all(
+        getattr(origin, name) in (None, getattr(marked, name))
+        for name in ("rank", "local_rank", "task", "host", "pid", "actor")
+    )
 
 
 def _open(
@@ -297,7 +318,7 @@ def _exception(
 ) -> PythonException:
     fields = place(line)
     fields["at"] = _earliest(opened.first.at, line.at)
-    fields["origin"] = _merge(line.origin, opened.origin)
+    fields["origin"] = _merge(line.origin, opened.origin or opened.first.origin)
     return PythonException(
         **fields,
         kind=classify_exception(name, message, frames),

@@ -143,3 +143,10 @@ def test_an_exception_in_a_file_of_a_series() -> None:
 
 def test_a_rank_that_names_itself_needs_no_sign() -> None:
     assert failed(raised(6), ended(0, signal=15)) == {6}
+
+
+def test_the_mark_of_tensor_parallelism_alone() -> None:
+    marked = replace(printed(), origin=replace(by(), actor="TP3"))
+    of_two_axes = replace(printed(), origin=replace(by(), actor="DP1 TP3"))
+    assert failed(marked) == {3}
+    assert failed(of_two_axes) == frozenset()

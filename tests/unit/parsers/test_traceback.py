@@ -377,3 +377,19 @@ def test_events_of_one_stream_keep_their_origin() -> None:
         for n, text in enumerate([HEADER, frame("a.py", "f"), "ValueError: x"], start=1)
     ]
     assert one(*lines).origin.host == "node1"
+
+
+def test_a_logger_that_marks_only_the_first_line() -> None:
+    marked = replace(line(HEADER), origin=Origin(actor="TP7"), number=10)
+    rest = (frame("scheduler.py", "run"), "    self.step()", "RuntimeError: no free slots")
+    lines = [replace(line(text), number=11 + n) for n, text in enumerate(rest)]
+    event = one(marked, *lines)
+    assert (event.exception, event.origin.actor) == ("RuntimeError", "TP7")
+    assert [f.function for f in event.frames] == ["run"]
+
+
+def test_what_follows_later_is_another_s() -> None:
+    marked = replace(line(HEADER), origin=Origin(actor="TP7"), number=10)
+    rest = (HEADER, frame("scheduler.py", "run"), "RuntimeError: no free slots")
+    lines = [replace(line(text), number=20 + n) for n, text in enumerate(rest)]
+    assert one(marked, *lines).origin.actor is None
