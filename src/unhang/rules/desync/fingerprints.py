@@ -48,7 +48,23 @@ def compare(incident: Incident) -> Comparison | None:
         if event.other_rank is not None and event.other_runs is not None:
             sides.setdefault(event.other_rank, event.other_runs)
     aspect = _aspect(sides)
-    return Comparison(aspect=aspect, sides=sides, odd=_odd(sides, aspect), events=told)
+    odd = _odd(sides, aspect)
+    if not odd or odd == frozenset(sides):
+        odd = _lone_reporter(told, incident.world.size) or odd
+    return Comparison(aspect=aspect, sides=sides, odd=odd, events=told)
+
+
+def _lone_reporter(told: tuple[FingerprintMismatch, ...], world_size: int | None) -> Ranks:
+    """The one rank that differs from rank 0, where no other rank says so of itself.
+
+    Every rank but 0 compares itself with rank 0: the ranks that agree with it report nothing. In
+    a world of two, and for rank 0 itself, the comparison is symmetric and tells nobody apart.
+    """
+    reporters = frozenset(event.rank for event in told)
+    others = {event.other_rank for event in told}
+    if world_size == 2 or len(reporters) != 1 or Rank(0) in reporters or others - {None, Rank(0)}:
+        return NO_RANKS
+    return reporters
 
 
 def _first_number(events: tuple[FingerprintMismatch, ...]) -> tuple[FingerprintMismatch, ...]:
