@@ -65,6 +65,14 @@ class DesyncReportParser:
         "started ranks:",
         "finished ranks:",
         "latest states",
+        "] started _",
+        "] started ALL",
+        "] started RED",
+        "] started BRO",
+        "] finished _",
+        "] finished ALL",
+        "] finished RED",
+        "] finished BRO",
     )
     AFTER: ClassVar[int] = 8
     SAMPLED: ClassVar[bool] = False

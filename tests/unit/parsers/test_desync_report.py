@@ -53,6 +53,7 @@ def test_a_snapshot_without_its_first_headline() -> None:
         "             [1] started _REDUCE_SCATTER_BASE",
     )
     assert found.joined == {1}
+    assert found.absent == {0}
     assert found.seq == 330
 
 
