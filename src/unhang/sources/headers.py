@@ -12,6 +12,8 @@ Shapes, by who prints them::
     [WARNING|trainer.py:982] 2025-06-02 11:17:52,557 >>            Transformers
     [NeMo W 2024-05-01 22:04:11 nemo_logging:349]                  NeMo
     2025-06-02 11:17:52.557 | INFO     | module:function:12 -      loguru
+    [2025-06-02 11:17:52,557][package.module][INFO] -              Hydra
+    [06/02 11:17:52 d2.engine.train_loop]:                         Detectron2
 
 The month of c10 is not padded: `E314` is 14 March, `E1121` is 21 November.
 """
@@ -41,7 +43,9 @@ HEADERS: tuple[re.Pattern[str], ...] = tuple(
         rf"(?P<level>{_LEVEL}):(?P<file>[A-Za-z_][\w.]{{0,200}}):",
         r"(?P<file>[A-Za-z_]\w*(?:\.\w+){1,12}): "
         rf"\[(?P<level>{_LEVEL})\] ?",
-        rf"\[(?P<level>{_LEVEL})\] \[{_AT}(?::[\w<>]+)?\] ?",
+        rf"\[(?P<level>{_LEVEL}|[EWID])\] ?\[{_AT}(?::[\w<>]+)?\] ?",
+        rf"\[(?P<file>[\w.]{{1,100}})\]\[(?P<level>{_LEVEL})\] - ",
+        rf"\[{stamps.NO_YEAR} (?P<file>[\w.]{{1,100}})\]: ",
         rf"(?P<level>{_LEVEL}) {stamps.NO_YEAR} \[?{_AT}\] ?",
         rf"(?P<level>{_LEVEL}) \[{_CODE}\] ?",
         rf"\[(?P<level>{_LEVEL})\|{_AT}\] (?:{stamps.ISO} )?>> ?",

@@ -39,7 +39,8 @@ _TIMES: tuple[re.Pattern[str], ...] = tuple(
         rf"{stamps.NAMED} (?P<host>[\w.-]{{1,80}}) (?=[\w./()-]{{1,60}}(?:\[\d+\])?: )",
         rf"{stamps.NAMED}(?:<std\w+>:?|:)? ?",
         rf"\[{stamps.EPOCH}\] ?",
-        rf"\[{stamps.UPTIME}\] ?",
+        rf"(?:<\d{{1,2}}>)?\[{stamps.UPTIME}\] ?",
+        rf"\[?{stamps.NO_YEAR}\]?(?![\w/]|:\d){_SEPARATOR}",
         rf"\[?{stamps.CLOCK}\]?(?![\w<,/]|:\d){_SEPARATOR}",
     )
 )

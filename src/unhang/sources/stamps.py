@@ -20,10 +20,10 @@ _ZONE = r"(?:\s?(?P<zone>Z|UTC|[+-]\d{2}:?\d{2})(?![\w:]))?"
 ISO = rf"(?P<year>\d{{4}})[-/](?P<month>\d\d)[-/](?P<day>\d\d)[T _,]{_TIME}{_ZONE}"
 """`2025-06-02 11:17:52,557`, `2025-06-02T11:17:52.557Z`, `2025/06/02 11:17:52`,
 `2025-06-02,11:17:52`."""
-SLASHED = rf"(?P<month>\d\d)/(?P<day>\d\d)/(?P<year>\d{{4}}|\d\d) {_TIME}"
+SLASHED = rf"(?P<month>\d\d)/(?P<day>\d\d)/(?P<year>\d{{4}}|\d\d)[ -]{_TIME}"
 """`06/02/2025 11:17:52`, the American order, unless it cannot be."""
-NO_YEAR = rf"(?P<month>\d\d)-(?P<day>\d\d) {_TIME}"
-"""`06-02 11:17:52`."""
+NO_YEAR = rf"(?P<month>\d\d)[-/](?P<day>\d\d) {_TIME}"
+"""`06-02 11:17:52`, `06/02 11:17:52`."""
 NAMED = (
     rf"(?:[A-Z][a-z]{{2}}\s+)?(?P<name>{_MONTH})\s+(?P<day>\d{{1,2}})\s+{_TIME}"
     rf"(?:\s+(?P<zone>Z|UTC|[A-Z]{{3,4}}))?(?:\s+(?P<year>\d{{4}})(?!\d))?"

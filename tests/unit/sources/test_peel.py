@@ -172,6 +172,26 @@ def test_the_messages_own_stays(line: str) -> None:
             Header(severity="I", file="root", line=0),
         ),
         (
+            "[2026-06-02 11:17:52,557][tokens.pipeline][INFO] - x",
+            Header(severity="I", file="tokens.pipeline", line=0),
+        ),
+        (
+            "[2026-06-02 11:17:52,557][I][trainer/base:33] x",
+            Header(severity="I", file="trainer/base", line=33),
+        ),
+        (
+            "[06/02 11:17:52 d2.engine.loop]: x",
+            Header(severity="", file="d2.engine.loop", line=0),
+        ),
+        (
+            "06/02 11:17:52 - mmengine - INFO - x",
+            Header(severity="I", file="mmengine", line=0),
+        ),
+        (
+            "2026-06-02 11:17:52.557123: I tensorflow/core/a.cc:12] x",
+            Header(severity="I", file="tensorflow/core/a.cc", line=12),
+        ),
+        (
             "[2026-06-02 11:17:52,557 E 1234 1250] (raylet) node_manager.cc:3069: x",
             Header(severity="E", file="node_manager.cc", line=3069),
         ),
@@ -213,6 +233,9 @@ def _seconds(year: int, month: int, day: int, hour: int, minute: int, second: in
         ("23/02/2026 11:17:52 x", Clock.LOCAL, _seconds(2026, 2, 23, 11, 17, 52)),
         ("[Mon Feb 23 16:24:18 2026] NVRM", Clock.LOCAL, _seconds(2026, 2, 23, 16, 24, 18)),
         ("Mon Feb 23 16:24:18 UTC 2026 x", Clock.UTC, _seconds(2026, 2, 23, 16, 24, 18)),
+        ("[06/02/2026-11:17:52] [TRT-LLM] x", Clock.LOCAL, _seconds(2026, 6, 2, 11, 17, 52)),
+        ("06/02 11:17:52 - x", Clock.LOCAL_NO_YEAR, 153 * 86400 + 40672.0),
+        ("<4>[  602.980286] NVRM", Clock.UPTIME, 602.980286),
         ("11:17:52 x", Clock.TIME_OF_DAY, 11 * 3600 + 17 * 60 + 52.0),
         ("[523602.980286] Out of memory", Clock.UPTIME, 523602.980286),
         ("[1794407135.546337] [h:117  :0] UCX", Clock.UTC, 1794407135.546337),
