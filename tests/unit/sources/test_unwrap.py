@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 import textwrap
+import time
 
 import pytest
 
+from unhang.sources.clean import clean
+from unhang.sources.peel import peel
 from unhang.sources.unwrap import Unit, rejoin
 
 C10 = "[rank3]:[E314 14:33:45.172185860 ProcessGroupNCCL.cpp:607] "
@@ -109,3 +112,15 @@ def test_a_gap_ends_the_message() -> None:
     half = TIMEOUT.index("NumelIn")
     units = [Unit(number=1, text=TIMEOUT[:half]), Unit(number=9, text=TIMEOUT[half:], gap=True)]
     assert list(rejoin(iter(units))) == units
+
+
+@pytest.mark.parametrize(
+    "seed",
+    ["[", "(", " ", "1:", "> ", "[rank1]", "\x1b[", "[PG ", "]: ", "WorkNCCL(", "but Rank ", "[E1"],
+)
+def test_long_nonsense_takes_linear_time(seed: str) -> None:
+    line = seed * (60_000 // len(seed))
+    started = time.process_time()
+    list(peel(clean(line)))
+    list(rejoin(iter([Unit(number=n, text=line[:4_000]) for n in range(20)])))
+    assert time.process_time() - started < 2
