@@ -90,14 +90,22 @@ class Job:
         head = self._head(rank)
         if head is None:
             return False
-        op, seq = head
-        partners = [self.ranks[peer] for peer in _partners(rank.rank, op)]
-        for partner in partners:
-            other = self._head(partner)
-            if other is None or not _matches(rank.rank, op, seq, partner.rank, *other):
-                return False
-        for one in (rank, *partners):
-            one.done += 1
+        together = {rank.rank}
+        pending = [rank]
+        while pending:
+            one = pending.pop()
+            mine = self._head(one)
+            assert mine is not None
+            for peer in _partners(one.rank, mine[0]):
+                other = self._head(self.ranks[peer])
+                if other is None or not _matches(one.rank, *mine, peer, *other):
+                    return False
+                if peer not in together:
+                    together.add(peer)
+                    if mine[0].peers:
+                        pending.append(self.ranks[peer])
+        for number in together:
+            self.ranks[number].done += 1
         return True
 
     def _head(self, rank: Rank) -> tuple[Op, int] | None:
@@ -131,12 +139,8 @@ def mesh(world: int, tp: int, pp: int) -> dict[str, list[Group]]:
         return [Group(str(next(number)), description, m) for m in members]
 
     tps = [tuple(range(start, start + tp)) for start in range(0, world, tp)]
-    dps = [
-        tuple(p * tp * dp + d * tp + t for d in range(dp)) for p in range(pp) for t in range(tp)
-    ]
-    pps = [
-        tuple(p * tp * dp + d * tp + t for p in range(pp)) for d in range(dp) for t in range(tp)
-    ]
+    dps = [tuple(p * tp * dp + d * tp + t for d in range(dp)) for p in range(pp) for t in range(tp)]
+    pps = [tuple(p * tp * dp + d * tp + t for p in range(pp)) for d in range(dp) for t in range(tp)]
     return {
         "world": [everyone],
         "tp": groups("tp", tps),
@@ -255,7 +259,7 @@ def write(job: Job, folder: Path, forms: Sequence[Form]) -> None:
 
 def dump(job: Job, rank: Rank, form: Form, stacks: dict[int, list[dict[str, Any]]]) -> Any:
     """What a rank's recorder would write."""
-    groups = list(dict.fromkeys(op.group for op in rank.program))
+    groups = sorted(dict.fromkeys(op.group for op in rank.program), key=lambda g: int(g.name))
     numbers = {group: number for number, group in enumerate(groups)}
     entries: list[dict[str, Any]] = []
     collectives: dict[Group, int] = {}
@@ -275,8 +279,7 @@ def dump(job: Job, rank: Rank, form: Form, stacks: dict[int, list[dict[str, Any]
     if form.version == "1.0":
         return [_old(e) for e in entries]
     config = {
-        g.name: {"name": g.name, "desc": g.description, "ranks": str(list(g.ranks))}
-        for g in groups
+        g.name: {"name": g.name, "desc": g.description, "ranks": str(list(g.ranks))} for g in groups
     }
     tree = {"version": form.version, "pg_config": config}
     if form.version not in ("1.4", "2.1"):
