@@ -123,6 +123,7 @@ class Standstill:
         waits: calls that cannot complete, those that wait for a suspect first.
         waiting: ranks that wait for others.
         circle: ranks that wait for each other, and for no suspect.
+        circle_odd: the few of them for whom the many wait in one call.
         together: a call that all its members have issued and that still does not complete.
         differences: calls that differ between ranks.
     """
@@ -134,5 +135,6 @@ class Standstill:
     waits: tuple[Wait, ...] = ()
     waiting: Ranks = NO_RANKS
     circle: Ranks = NO_RANKS
+    circle_odd: Ranks = NO_RANKS
     together: Wait | None = None
     differences: tuple[Difference, ...] = ()

@@ -7,6 +7,7 @@ All others are victims, however many calls of theirs are open.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from unhang.assemble.recorder.differences import Found, find_differences
@@ -94,6 +95,7 @@ class _Judge:
             waits=waits,
             waiting=frozenset(waits_for) - roles.keys(),
             circle=circle if not roles else NO_RANKS,
+            circle_odd=self._odd_in(circle, waits) if not roles else NO_RANKS,
             together=self._together(waits_for),
             differences=tuple(self._difference(found) for found in self.found),
         )
@@ -109,25 +111,30 @@ class _Judge:
         be missing; and only few can be.
         """
         roles: dict[Rank, Role] = {}
-        for rank in roots & self.recordings.keys():
+        places = {self.stands.first[rank].place for rank in waiting}
+        sure = NO_RANKS.union(*(m.lacking | m.held for m in map(self.stands.members, places)))
+        for rank in roots & sure:
             first = self.stands.first.get(rank)
-            if first is None:
-                roles[rank] = Role.ABSENT
-            elif self.stands.members(first.place).done:
+            if first is not None and self.stands.members(first.place).done:
                 roles[rank] = Role.STALLED
-            elif not first.sure:
+            elif first is None or not first.sure:
                 roles[rank] = Role.ABSENT
         if roles:
             return self._without_majority(roles, waiting)
-        silent = roots - self.recordings.keys()
-        cut = frozenset(r for r in roots & self.recordings.keys() if self.recordings[r].cut)
-        if silent and (len(silent) == 1 or 2 * len(silent) <= len(self.recordings)):
-            return dict.fromkeys(silent | cut, Role.SILENT)
-        return dict.fromkeys(cut, Role.SILENT)
+        silent = roots - sure
+        if len(silent) == 1 or 2 * len(silent) <= len(self.recordings):
+            return dict.fromkeys(silent, Role.SILENT)
+        return {}
 
     def _without_majority(self, roles: dict[Rank, Role], waiting: Ranks) -> dict[Rank, Role]:
-        """Where a few wait for the many, and the many are all in step, the few are out of it."""
-        absent = {rank for rank, role in roles.items() if role is Role.ABSENT}
+        """Where a few wait for the many, and the many are all in step, the few are out of it.
+
+        That most ranks do not get on by themselves is no finding: then calls were paired wrongly.
+        """
+        stalled = {rank for rank, role in roles.items() if role is Role.STALLED}
+        if 2 * len(stalled) >= len(self.recordings):
+            return {}
+        absent = roles.keys() - stalled
         if len(absent) <= 2 * len(waiting) or len(absent) < len(roles):
             return roles
         places = {self.stands.first[rank].place for rank in waiting}
@@ -140,6 +147,34 @@ class _Judge:
         ):
             return roles
         return dict.fromkeys(waiting, Role.AHEAD)
+
+    def _odd_in(self, circle: Ranks, waits: tuple[Wait, ...]) -> Ranks:
+        """The few ranks of a circle at the end of what its crowd waits for.
+
+        The crowd is those that wait in one call. Who they lack may itself wait for others outside
+        of the crowd; the last before it leads back, or a smaller part of the crowd, is the odd one.
+        """
+        if not circle:
+            return NO_RANKS
+        largest = max(waits, key=lambda w: len(w.waiters & circle))
+        crowd = largest.waiters & circle
+        few = (largest.lacking | largest.held) & circle
+        if 2 * len(few) >= len(crowd):
+            return NO_RANKS
+        path = {few}
+        while True:
+            following = self._mostly_awaited(few) & circle
+            if following & crowd or following in path or not following:
+                return following if 0 < len(following) < len(few) else few
+            few = following
+            path.add(few)
+
+    def _mostly_awaited(self, ranks: Ranks) -> Ranks:
+        """Whom those of some ranks wait for that stand in the same call, the most of them."""
+        places = Counter(self.stands.first[rank].place for rank in ranks)
+        place = places.most_common(1)[0][0]
+        there = frozenset(r for r in ranks if self.stands.first[r].place == place)
+        return self.stands.members(place).awaited - there
 
     def _suspect(self, rank: Rank, role: Role, waits: tuple[Wait, ...]) -> Suspect:
         recording = self.recordings.get(rank)

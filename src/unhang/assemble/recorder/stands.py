@@ -170,7 +170,7 @@ class Stands:
             return "silent"
         enqueued = team.enqueued(rank, recording)
         if enqueued is None:
-            return "silent" if recording.cut else ""
+            return "silent" if recording.cut or recording.entries == 0 else ""
         if enqueued < seq:
             if recording.cut:
                 return "silent"

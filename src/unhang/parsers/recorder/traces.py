@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -59,7 +59,7 @@ def recording(document: Document, table: KindTable, rank: Rank | None, artifact:
         world=_members(document.config.get("")),
         kinds=table.kinds,
         entries=len(entries),
-        from_start=not document.cut and _from_start(entries),
+        from_start=not document.cut and _from_start(entries, groups.values()),
         cut=document.cut,
         version=document.version or "1.0",
         back_end=back_end,
@@ -88,15 +88,21 @@ def _has_states(entries: Sequence[Entry], back_end: str) -> bool:
     return back_end not in _WITHOUT_STATES and not any(e.get("retired") is True for e in entries)
 
 
-def _from_start(entries: Sequence[Entry]) -> bool:
+def _from_start(entries: Sequence[Entry], groups: Collection[GroupEntries]) -> bool:
     """Whether the first call of the process is still there; a dump of active ones has gaps."""
     if not entries:
         return False
-    first = entries[0].get("record_id", entries[0].get("collective_seq_id"))
-    last = entries[-1].get("record_id")
-    if type(first) is not int or first > 1:
-        return False
-    return type(last) is not int or last - first + 1 == len(entries)
+    first, last = entries[0].get("record_id"), entries[-1].get("record_id")
+    if type(first) is not int or type(last) is not int:
+        first, last = 0, len(entries) - 1
+    begun = first == 0 or all(_first_number(group, entries) <= 1 for group in groups)
+    return begun and last - first + 1 == len(entries)
+
+
+def _first_number(group: GroupEntries, entries: Sequence[Entry]) -> int:
+    if group.seqs:
+        return group.seqs[0]
+    return int(entries[group.pair_places[0]]["p2p_seq_id"])
 
 
 def _ascending(entries: Sequence[Entry]) -> list[Entry]:

@@ -9,7 +9,8 @@ Ranks that are members of several groups issued the calls of these groups in dif
 waits in one group for a rank that waits in the other.
 
 ## When it stays quiet
-When the waiting leads to a rank that waits for nobody: then that one holds the others up.
+When the waiting leads to a rank that waits for nobody: then that one holds the others up. It names
+ranks only where most others wait for the same few.
 
 ## How to confirm
 Compare the order of the last calls of two of the ranks in their dumps.
@@ -51,6 +52,7 @@ def check(incident: Incident) -> Iterator[Finding]:
         ),
         why=Message(key="DSY102.why"),
         against=against,
+        culprits=standstill.circle_odd,
         explains=rivals.ECHOES,
         call=waits[0].call if waits else None,
         evidence=tuple(w.source for w in waits[:4]),
