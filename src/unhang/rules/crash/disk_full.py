@@ -34,12 +34,17 @@ from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Failure, Incident, ranks_of
 from unhang.model.provenance import Message
 from unhang.model.rule import Fact, Rule, Status
+from unhang.rules import order
 from unhang.rules.crash.echoes import ECHOES_OF_A_LOST_RANK, NO_CAUSES, why_echo
 
 
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the ranks that found no space."""
-    full = [f for f in incident.failures if _is_disk_full(f)]
+    full = [
+        f
+        for f in incident.failures
+        if _is_disk_full(f) and not order.survived(incident, f.events[0])
+    ]
     if not full or _shared_memory(incident):
         return
     first, ranks = full[0], ranks_of(full)

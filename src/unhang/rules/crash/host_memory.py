@@ -36,6 +36,7 @@ from unhang.model.finding import Collect, Finding, Strength
 from unhang.model.incident import Failure, Incident, Manner, ranks_of
 from unhang.model.provenance import Message
 from unhang.model.rule import Fact, Rule, Status
+from unhang.rules import order
 from unhang.rules.crash.echoes import ECHOES_OF_A_LOST_RANK, NO_CAUSES, why_echo
 
 _KERNEL_LOG = Collect(
@@ -48,7 +49,9 @@ _OURS = ("python", "pt_", "torch", "ray", "train", "deepspeed", "pt2")
 
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield the reported kills, else the unexplained SIGKILLs."""
-    reported = [f for f in incident.failures if f.manner is Manner.HOST_OOM]
+    reported = [
+        f for f in incident.failures if f.manner is Manner.HOST_OOM and not _outlived(incident, f)
+    ]
     if reported:
         yield _reported(incident, reported)
         return
@@ -78,6 +81,12 @@ def _reported(incident: Incident, failures: Sequence[Failure]) -> Finding:
         at=first.at,
         evidence=tuple(f.source for f in failures)[:4],
     )
+
+
+def _outlived(incident: Incident, failure: Failure) -> bool:
+    """An allocation that failed while the work went on; a kill is never outlived."""
+    event = failure.events[0]
+    return isinstance(event, PythonException) and order.survived(incident, event)
 
 
 def _same_kill(failure: Failure) -> bool:

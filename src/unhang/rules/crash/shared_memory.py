@@ -48,7 +48,7 @@ _SPACE = Collect(
 
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding: workers that died of it, else ranks that did."""
-    said: list[order.Placed] = [
+    said: list[ProcessEnded | PythonException] = [
         *(e for e in incident.all(ProcessEnded) if e.worker and e.signal == signal.SIGBUS),
         *(
             e
@@ -56,9 +56,9 @@ def check(incident: Incident) -> Iterator[Finding]:
             if e.kind is ExceptionKind.SHARED_MEMORY and not e.handled
         ),
     ]
+    said = [e for e in said if not order.survived(incident, e)]
     if said:
-        owners = (e.origin.rank for e in said if isinstance(e, ProcessEnded | PythonException))
-        ranks = frozenset(r for r in owners if r is not None)
+        ranks = frozenset(e.origin.rank for e in said if e.origin.rank is not None)
         yield _finding(incident, said, Strength.PROVES, "CRA006.claim", ranks)
         return
     ended = [

@@ -9,6 +9,7 @@ first when host memory runs out. The rank fails, or waits for a batch for ever, 
 for it.
 
 ## When it stays quiet
+When the work went on afterwards: the program made a new loader.
 When the job was stopped from outside, another process had failed or a collective had timed out
 before: then the workers were ended with the rest, and this is a hint. Other signals say other
 things: a bus error means shared memory, `Hangup` a closed session.
@@ -35,6 +36,7 @@ from unhang.model.finding import Collect, Finding, Strength
 from unhang.model.incident import Incident, Manner
 from unhang.model.provenance import Message
 from unhang.model.rule import Fact, Rule, Status
+from unhang.rules import order
 from unhang.rules.crash.echoes import ECHOES_OF_A_LOST_RANK, NO_CAUSES, why_echo
 
 _KERNEL_LOG = Collect(
@@ -46,7 +48,11 @@ _KERNEL_LOG = Collect(
 
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for all workers that were killed."""
-    workers = [e for e in incident.all(ProcessEnded) if e.worker and e.signal == signal.SIGKILL]
+    workers = [
+        e
+        for e in incident.all(ProcessEnded)
+        if e.worker and e.signal == signal.SIGKILL and not order.survived(incident, e)
+    ]
     if not workers or any(f.manner is Manner.KILLED for f in incident.failures):
         return
     against = why_echo(incident, workers[0])

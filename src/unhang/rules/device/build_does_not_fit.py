@@ -41,7 +41,7 @@ from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident, Manner
 from unhang.model.provenance import Message
 from unhang.model.rule import Fact, Rule, Status
-from unhang.rules import witnesses
+from unhang.rules import order, witnesses
 from unhang.rules.device.echoes import ECHOES_OF_A_LOST_GPU
 
 _UNFIT = frozenset({DeviceProblem.DRIVER, DeviceProblem.NO_KERNEL})
@@ -55,7 +55,7 @@ def check(incident: Incident) -> Iterator[Finding]:
     symbols: list[Seen] = [
         e
         for e in incident.all(PythonException)
-        if e.kind is ExceptionKind.LIBRARY and not e.handled
+        if e.kind is ExceptionKind.LIBRARY and not e.handled and not order.survived(incident, e)
     ]
     symbols += witnesses.nccl(incident, NcclReason.SYMBOL)
     if errors:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from builders import incident, timeout
-from crashes import closing, gone, killed_by_kernel, raised, stopped
+from crashes import closing, gone, killed_by_kernel, raised, stopped, work
 from unhang.model.causes import Cause
 from unhang.model.events import Event, ExceptionKind, Reporter, StopKind
 from unhang.model.finding import Finding, Strength
@@ -81,3 +81,8 @@ def test_a_parent_that_misses_its_helper_saw_the_same_kill() -> None:
     assert only(helper, report).strength is Strength.PROVES
     assert Cause.RANK_EXCEPTION in only(helper, report).explains
     assert only(raised(name="KeyError", line=1), report).strength is Strength.HINTS
+
+
+def test_a_failed_allocation_that_the_work_outlived_is_none() -> None:
+    failed = raised(name="MemoryError", kind=ExceptionKind.HOST_MEMORY, line=1)
+    assert findings(failed, *(work(n, line=1 + n) for n in range(1, 5))) == []

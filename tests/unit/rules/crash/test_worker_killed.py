@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from builders import incident
-from crashes import gone, raised, stopped
+from crashes import gone, raised, stopped, work
 from unhang.model.causes import Cause
 from unhang.model.events import Reporter
 from unhang.model.finding import Strength
@@ -30,3 +30,8 @@ def test_where_the_rank_was_killed_too_that_is_told_instead() -> None:
 
 def test_other_signals_say_other_things() -> None:
     assert list(check(incident(gone(signal=1, worker=True, reporter=Reporter.DATALOADER)))) == []
+
+
+def test_a_loader_that_is_made_anew_is_no_loss() -> None:
+    later = [work(n, line=5 + n) for n in range(1, 5)]
+    assert list(check(incident(KILLED, *later))) == []

@@ -345,6 +345,11 @@ class TestBuildDoesNotFit:
         (finding,) = judge_text(BUILD_DOES_NOT_FIT, *raised(0, error))
         assert finding.strength is Strength.SUPPORTS
 
+    def test_an_extension_that_the_program_does_without(self) -> None:
+        error = "ImportError: /opt/lib/amp_C.so: undefined symbol: _ZN3c10"
+        steps = [f"[rank0]: Epoch [1][{n}/500] loss 1.2" for n in range(0, 500, 50)]
+        assert judge_text(BUILD_DOES_NOT_FIT, *raised(0, error), *steps) == []
+
     def test_a_missing_module_is_none(self) -> None:
         lines = raised(0, "ModuleNotFoundError: No module named 'flash_attn'")
         assert judge_text(BUILD_DOES_NOT_FIT, *lines) == []
