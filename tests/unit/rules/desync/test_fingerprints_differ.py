@@ -1,0 +1,105 @@
+"""DETAIL mode: operations, shapes, parameters, numbers, and ranks that are elsewhere."""
+
+from __future__ import annotations
+
+import pytest
+
+from builders import incident
+from crashes import raised
+from steps import mismatch, ranks, runs, world
+from unhang.model.causes import Cause
+from unhang.model.events import ExceptionKind, Fingerprint
+from unhang.model.finding import Strength
+from unhang.model.ids import SeqId
+from unhang.rules.desync import fingerprint_sizes_differ, fingerprints_differ
+
+GATHER = runs("ALLGATHER", 1)
+ELSEWHERE = Fingerprint(op=None, seq=SeqId(0))
+
+
+def test_operations_differ() -> None:
+    found = incident(
+        mismatch(1, GATHER, 0, runs("BROADCAST", 1)), mismatch(2, GATHER, 0, runs("BROADCAST", 1))
+    )
+    (finding,) = fingerprints_differ.check(found)
+    assert (finding.cause, finding.strength) == (Cause.DESYNC, Strength.PROVES)
+    assert finding.culprits == ranks(0)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (runs("ALLGATHER", 41, 256), runs("ALLGATHER", 40, 256)),
+        (runs("_ALLGATHER_BASE", 359, 1, 1435), runs("_ALLGATHER_BASE", 359, 1, 1436)),
+        (runs("ALLREDUCE", 10), runs("ALLREDUCE", 12)),
+        (runs("ALLREDUCE", 512), runs("ALLREDUCE", 512, dtype="Half")),
+    ],
+)
+def test_shapes_and_types_of_data_differ(one: Fingerprint, other: Fingerprint) -> None:
+    (finding,) = fingerprints_differ.check(incident(mismatch(1, one, 0, other), world(2)))
+    assert (finding.cause, finding.strength) == (Cause.DESYNC, Strength.PROVES)
+    assert finding.culprits == ranks(0, 1)
+
+
+def test_flat_parameters_differ() -> None:
+    found = incident(
+        mismatch(0, runs("_ALLGATHER_BASE", 256), 1, runs("_ALLGATHER_BASE", 2048)), world(2)
+    )
+    (finding,) = fingerprint_sizes_differ.check(found)
+    assert (finding.cause, finding.strength) == (Cause.MODEL_DIVERGENCE, Strength.PROVES)
+    assert list(fingerprints_differ.check(found)) == []
+
+
+def test_one_rank_reduces_another_bucket() -> None:
+    found = incident(
+        mismatch(0, runs("ALLREDUCE", 497_464), 1, runs("ALLREDUCE", 344_502)),
+        mismatch(5, runs("ALLREDUCE", 344_502), 0, runs("ALLREDUCE", 497_464)),
+    )
+    (finding,) = fingerprint_sizes_differ.check(found)
+    assert finding.culprits == ranks(0)
+
+
+def test_the_other_side_is_cut_off() -> None:
+    (finding,) = fingerprints_differ.check(incident(mismatch(0, GATHER), world(2)))
+    assert (finding.cause, finding.strength) == (Cause.DESYNC, Strength.SUPPORTS)
+    assert finding.culprits == frozenset()
+
+
+def test_a_rank_that_is_elsewhere_proves_nothing() -> None:
+    found = incident(mismatch(1, GATHER, 7, ELSEWHERE))
+    (finding,) = fingerprints_differ.check(found)
+    assert finding.strength is Strength.HINTS
+    assert finding.culprits == ranks(7)
+
+
+def test_barriers_with_different_numbers_are_a_hint() -> None:
+    found = incident(mismatch(13, runs("BARRIER", seq=17), 0, runs("BARRIER", seq=45)))
+    (finding,) = fingerprints_differ.check(found)
+    assert finding.strength is Strength.HINTS
+
+
+def test_later_mismatches_are_echoes_of_the_first() -> None:
+    found = incident(
+        mismatch(1, runs("ALLREDUCE", 8, seq=40), 0, runs("BARRIER", seq=40), line=9),
+        mismatch(2, runs("ALLGATHER", 8, seq=21), 0, runs("REDUCE", 8, seq=21), line=5),
+    )
+    (finding,) = fingerprints_differ.check(found)
+    assert finding.claim.values["ops"] == {"ALLGATHER", "REDUCE"}
+
+
+def test_its_own_exception_is_no_rival() -> None:
+    error = raised(1, "RuntimeError", kind=ExceptionKind.MISMATCH, line=4)
+    found = incident(error, mismatch(1, GATHER, 0, runs("BROADCAST", 1)))
+    (finding,) = fingerprints_differ.check(found)
+    assert finding.strength is Strength.PROVES
+
+
+def test_an_earlier_exception_is_a_rival() -> None:
+    found = incident(raised(3, line=1), mismatch(1, GATHER, 0, runs("BROADCAST", 1)))
+    (finding,) = fingerprints_differ.check(found)
+    assert finding.strength is Strength.SUPPORTS
+
+
+def test_without_a_mismatch_there_is_nothing_to_say() -> None:
+    assert list(fingerprints_differ.check(incident())) == []
+    assert list(fingerprint_sizes_differ.check(incident())) == []

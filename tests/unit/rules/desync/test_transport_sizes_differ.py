@@ -1,0 +1,45 @@
+"""Bytes that the transport did not expect."""
+
+from __future__ import annotations
+
+from builders import by, incident, source
+from crashes import gone, raised
+from steps import sizes_mixed_by_gloo
+from unhang.model.causes import Cause
+from unhang.model.events import GlooFault, GlooProblem, NcclFailure, NcclReason, Reporter
+from unhang.model.finding import Strength
+from unhang.rules.desync.transport_sizes_differ import check
+
+
+def test_gloo_proves_it() -> None:
+    (finding,) = check(incident(sizes_mixed_by_gloo()))
+    assert (finding.cause, finding.strength) == (Cause.DESYNC, Strength.PROVES)
+
+
+def test_the_abort_that_it_ends_in_is_no_rival() -> None:
+    abort = gone(0, signal=6, reporter=Reporter.SELF, line=4)
+    (finding,) = check(incident(abort, sizes_mixed_by_gloo()))
+    assert finding.strength is Strength.PROVES
+
+
+def test_an_earlier_failure_is_a_rival() -> None:
+    (finding,) = check(incident(raised(2, line=1), sizes_mixed_by_gloo()))
+    assert finding.strength is Strength.SUPPORTS
+
+
+def test_nccl_only_supports_it() -> None:
+    warning = NcclFailure(
+        source=source(3),
+        origin=by(0),
+        reason=NcclReason.SIZE_MISMATCH,
+        detail="local size 8192 remote size 4096",
+        warning=True,
+    )
+    (finding,) = check(incident(warning))
+    assert (finding.cause, finding.strength) == (Cause.DESYNC, Strength.SUPPORTS)
+    assert finding.against is not None
+
+
+def test_a_closed_pair_is_an_echo() -> None:
+    closed = GlooFault(source=source(3), origin=by(0), problem=GlooProblem.PEER_CLOSED)
+    assert list(check(incident(closed))) == []

@@ -1,0 +1,50 @@
+"""Who had not issued what the others wait in."""
+
+from __future__ import annotations
+
+from builders import DEFAULT_PG, incident, status, timeout
+from steps import dump
+from unhang.model.events import CollectiveTimeout, DumpReason
+from unhang.model.finding import Strength
+from unhang.rules.locate.rank_behind import check
+
+
+def waits(rank: int, seq: int, op: str = "ALLREDUCE") -> CollectiveTimeout:
+    return timeout(rank, seq, op, group=DEFAULT_PG, global_rank=rank)
+
+
+def test_counters_below_the_call() -> None:
+    found = incident(waits(0, 9), waits(1, 9), status(3, 8, 8, 7))
+    (finding,) = check(found)
+    assert (finding.cause, finding.strength) == (None, Strength.PROVES)
+    assert finding.culprits == {3}
+
+
+def test_counters_of_a_dump_on_another_ranks_signal() -> None:
+    found = incident(waits(0, 9), waits(1, 9), dump(5, DumpReason.TOLD, enqueued=8))
+    (finding,) = check(found)
+    assert finding.culprits == {5}
+
+
+def test_a_dump_of_a_rank_that_issued_it_too() -> None:
+    found = incident(waits(0, 9), waits(1, 9), dump(5, DumpReason.TOLD, enqueued=9))
+    assert list(check(found)) == []
+
+
+def test_the_few_in_an_earlier_call() -> None:
+    (finding,) = check(incident(waits(0, 5), waits(1, 9), waits(2, 9)))
+    assert finding.culprits == {0}
+    assert finding.strength is Strength.SUPPORTS
+
+
+def test_the_many_in_an_earlier_call_are_not_behind() -> None:
+    assert list(check(incident(waits(0, 5), waits(1, 5), waits(2, 9)))) == []
+
+
+def test_receivers_of_a_broadcast_are_not_behind_its_root() -> None:
+    found = incident(waits(3, 5, "BROADCAST"), waits(0, 7), waits(1, 7))
+    assert list(check(found)) == []
+
+
+def test_all_in_one_call() -> None:
+    assert list(check(incident(waits(0, 9), waits(1, 9)))) == []
