@@ -47,6 +47,7 @@ class Identity:
         self._first_on_host: dict[str, Rank] = {}
         self._learn(events)
         self._learn_communicators(events)
+        self._learn_devices(events)
         self._local_is_global = self._check_local(events)
         self._task_is_rank = tasks_are_ranks(events, world_size)
         self._group_is_global = self._check_groups(events)
@@ -160,14 +161,44 @@ class Identity:
             if len(found) == 1 and first >= 0:
                 self._first_on_host[host] = Rank(first)
 
+    def _learn_devices(self, events: list[Event]) -> None:
+        """Device indices that NCCL prints are ranks on a single host, one process for each.
+
+        Where several processes have one index, each sees only its own GPU, and nothing is told.
+        """
+        devices: dict[tuple[str | None, int], int] = {}
+        for event in events:
+            if not isinstance(event, NcclFailure | CommunicatorStage) or event.device is None:
+                continue
+            host, pid = short_host(event.origin.host), event.origin.pid
+            if (
+                host is None
+                or pid is None
+                or devices.setdefault((host, pid), event.device) != event.device
+            ):
+                return
+        indices = set(devices.values())
+        if len(self._hosts) != 1 or not 1 < len(indices) == len(devices):
+            return
+        ranks_differ = any(
+            self._by_pid.get(key, device) != device for key, device in devices.items()
+        )
+        if ranks_differ or not self._fits_one_host(max(indices)):
+            return
+        for key, device in devices.items():
+            self._by_pid.setdefault(key, Rank(device))
+
+    def _fits_one_host(self, highest: int) -> bool:
+        """Whether a host with this highest index has no room for a second one alike."""
+        return self._world_size is None or self._world_size < 2 * (highest + 1)
+
     def _check_local(self, events: list[Event]) -> bool:
         """Local ranks are global ones on a single host, and never where a pair contradicts."""
         if any(int(local) != int(rank) for (_, local), rank in self._by_local.items()):
             return False
         locals_seen = {lo for _, lo, _, _ in map(process_of, events) if lo is not None}
         if self._world_size is not None:
-            # Two hosts alike would have room for more ranks than the job has.
-            return self._world_size < 2 * (max(map(int, locals_seen), default=-1) + 1)
+            return self._fits_one_host(max(map(int, locals_seen), default=-1))
         highest = max((int(r) for r in _ranks_seen(events)), default=-1)
         return len(self._hosts) <= 1 and highest <= max(map(int, locals_seen), default=-1)
 

@@ -13,6 +13,8 @@ from unhang.model.events import (
     ClosingSignal,
     Event,
     ExceptionKind,
+    NcclFailure,
+    NcclReason,
     ProcessEnded,
     PythonException,
     Reporter,
@@ -150,3 +152,30 @@ def test_the_mark_of_tensor_parallelism_alone() -> None:
     of_two_axes = replace(printed(), origin=replace(by(), actor="DP1 TP3"))
     assert failed(marked) == {3}
     assert failed(of_two_axes) == frozenset()
+
+
+def nccl(device: int, pid: int, reason: NcclReason = NcclReason.CUDA_OOM) -> NcclFailure:
+    return NcclFailure(
+        source=source(pid),
+        origin=by(host="n1", pid=pid),
+        reason=reason,
+        detail="...",
+        device=device,
+    )
+
+
+def ranks_of_devices(*events: Event) -> list[Rank | None]:
+    return [e.origin.rank for e in incident(*events).all(NcclFailure)]
+
+
+def test_devices_of_one_host() -> None:
+    assert ranks_of_devices(nccl(0, 10), nccl(3, 13)) == [0, 3]
+    assert ranks_of_devices(nccl(0, 10), nccl(3, 13), world(4)) == [0, 3]
+
+
+def test_devices_that_tell_no_rank() -> None:
+    assert ranks_of_devices(nccl(3, 13)) == [None]
+    assert ranks_of_devices(nccl(0, 10), nccl(0, 13)) == [None, None]
+    assert ranks_of_devices(nccl(0, 10), nccl(3, 13), world(16)) == [None, None]
+    elsewhere = replace(nccl(1, 20), origin=by(host="n2", pid=20))
+    assert ranks_of_devices(nccl(0, 10), nccl(3, 13), elsewhere) == [None, None, None]

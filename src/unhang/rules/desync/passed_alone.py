@@ -11,8 +11,9 @@ NCCL paired what does not belong together.
 
 ## When it stays quiet
 When the earlier call is rooted: the root of a broadcast rightly runs ahead. When only rank 0 is
-ahead, it may be the root of the works between. When the difference is one: the rank behind may
-have given its part and wait for another's. When the lines may speak of different groups.
+ahead, it may be the root of the works between. When the difference is one, unless every rank is
+seen: the rank behind may have given its part and wait for another's. When the lines may speak of
+different groups.
 
 ## How to confirm
 Run with `TORCH_DISTRIBUTED_DEBUG=DETAIL`, or compare the Flight Recorder entries of the two ranks
@@ -59,15 +60,31 @@ def _contradict(behind: Call, ahead: Call, incident: Incident) -> bool:
     if behind.ops & (matching.ROOTED | matching.POINT_TO_POINT) or behind.seq is None:
         return False
     runners = _named(ahead) - _named(behind)
-    if not _named(behind) or not runners - {Rank(0)}:
+    if ahead.ops & matching.POINT_TO_POINT or ahead.seq is None or not _named(behind):
         return False
-    if ahead.ops & matching.POINT_TO_POINT or ahead.seq is None:
-        return False
-    return ahead.seq - behind.seq >= _ENOUGH
+    if runners and _completed_among_all(behind, ahead, incident):
+        return True
+    return bool(runners - {Rank(0)}) and ahead.seq - behind.seq >= _ENOUGH
+
+
+def _completed_among_all(behind: Call, ahead: Call, incident: Incident) -> bool:
+    """Whether all ranks are seen: a reduction that some of them completed has all parts."""
+    late, early = _named(behind), _named(ahead)
+    everybody = frozenset(incident.roster) | late | early
+    size = incident.world.size or max(everybody) + 1
+    return early <= behind.passed and late | early == frozenset(map(Rank, range(size)))
 
 
 def _named(call: Call) -> Ranks:
     return frozenset(rank for rank in call.joined if rank >= Rank(0))
+
+
+def _odd(behind: Call, ahead: Call, incident: Incident) -> Ranks:
+    """The smaller camp; both where all ranks are seen and nothing tells which is out of step."""
+    late, early = _named(behind), _named(ahead)
+    if len(late) == len(early) and _completed_among_all(behind, ahead, incident):
+        return late | early
+    return late if len(late) <= len(early) else early
 
 
 def _finding(incident: Incident, behind: Call, ahead: Call) -> Finding:
@@ -84,7 +101,7 @@ def _finding(incident: Incident, behind: Call, ahead: Call) -> Finding:
         ),
         why=Message(key="DSY006.why"),
         against=weight.against,
-        culprits=late if len(late) <= len(early) else early,
+        culprits=_odd(behind, ahead, incident),
         explains=rivals.ECHOES,
         at=joins[0].at,
         call=behind,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from unhang.model.finding import Strength
@@ -11,6 +11,9 @@ from unhang.model.incident import Call, Incident, Join
 from unhang.rules import matching
 from unhang.rules.desync import rivals
 from unhang.rules.desync.graph_traffic import SMALL, is_graph_traffic
+
+
+_BROADCASTS = frozenset({"BROADCAST", "_BROADCAST_OOP"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +25,8 @@ class SizeDifference:
         graph: gradients or parameters, so the model's graph differs; else the program's data.
         apart: one side is a flag or a barrier and the other is not: the ranks are in different
             places of the program.
-        odd: the ranks outside the one largest camp, else all.
+        odd: the ranks outside the one largest camp, else all; of a broadcast whose root has gone
+            on, those that wait for more than it sent.
     """
 
     call: Call
@@ -60,6 +64,14 @@ def find_differences(incident: Incident, *, graph: bool) -> Iterator[SizeDiffere
                 sizes=sizes,
                 graph=graph,
                 apart=min(sizes.values()) < SMALL <= max(sizes.values()),
-                odd=matching.odd_ranks(matching.camps(joins, sizes)),
+                odd=_odd(call, joins, sizes),
                 weight=rivals.weigh(incident, joins[0], Strength.PROVES),
             )
+
+
+def _odd(call: Call, joins: Sequence[Join], sizes: Mapping[Rank, int]) -> Ranks:
+    """The ranks that are out of line with the others, or with a root that had sent all it has."""
+    if call.ops <= _BROADCASTS and call.passed:
+        least = min(sizes.values())
+        return frozenset(rank for rank, size in sizes.items() if size > least)
+    return matching.odd_ranks(matching.camps(joins, sizes))

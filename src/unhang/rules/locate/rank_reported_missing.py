@@ -10,7 +10,8 @@ The others wait for the ranks that are named. Why these stayed away is for the c
 ## When it stays quiet
 A report that names all ranks accuses nobody. A rank that reached a monitored barrier and could not
 talk to its root knows only that the barrier failed: with two ranks the root is the missing one,
-with more it is a hint to read the root's log.
+with more it is a hint to read the root's log. The root takes the ranks in order, so rank 1 is the
+first that it meets: where rank 1 could not even send, the root never came.
 
 ## How to confirm
 Read the log of the ranks that are named, at the time of the hang.
@@ -24,9 +25,9 @@ Read the findings that name the same ranks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from unhang.model.events import BarrierMissing, DesyncReported
+from unhang.model.events import BarrierMissing, DesyncReported, GlooFault, GlooProblem
 from unhang.model.finding import Finding, Strength
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.incident import Incident
@@ -64,9 +65,20 @@ def _from_barriers(incident: Incident) -> Iterator[Finding]:
         yield _finding(direct, missing, Strength.PROVES, claim)
     elif barriers:
         roots = NO_RANKS.union(*(b.missing for b in barriers))
-        strength = Strength.PROVES if incident.world.size == len(roots) + 1 else Strength.HINTS
+        strength = _strength(incident, barriers, roots)
         claim = Message(key="LOC002.claim_root", values={"ranks": roots})
         yield _finding(list(barriers), roots, strength, claim)
+
+
+def _strength(
+    incident: Incident, barriers: Sequence[BarrierMissing], roots: Ranks
+) -> Strength:
+    """How surely the root itself is missing, by those who waited for it."""
+    if incident.world.size == len(roots) + 1:
+        return Strength.PROVES
+    first_met = any(b.reporter == Rank(1) for b in barriers) and roots == {Rank(0)}
+    unsent = any(g.problem is GlooProblem.SEND_TIMED_OUT for g in incident.all(GlooFault))
+    return Strength.SUPPORTS if first_met and unsent else Strength.HINTS
 
 
 def _is_everybody(absent: Ranks, incident: Incident) -> bool:

@@ -14,7 +14,8 @@ flushes, closed connections and time-outs.
 ## When it stays quiet
 Status 5 is the flush of a queue that had failed before: never primary. After a lost rank, a stop or
 a time-out, retries run out because the peer is gone: only a hint. The peer named by one host alone
-is not accused: either side, or the path between them, may be at fault.
+is not accused: either side, or the path between them, may be at fault. A rank is named where it is
+the only one whose transfers failed.
 
 ## How to confirm
 `ibv_devinfo`, `perfquery`/`rdma statistic` for symbol errors and link downs on both hosts;
@@ -38,6 +39,7 @@ from collections.abc import Iterator, Sequence
 from unhang.model.causes import Cause
 from unhang.model.events import KernelEvent, KernelProblem, NcclFailure, NcclReason
 from unhang.model.finding import Finding, Strength
+from unhang.model.ids import NO_RANKS, Ranks
 from unhang.model.incident import Incident
 from unhang.model.provenance import Message
 from unhang.model.rule import Fact, Rule, Status
@@ -75,11 +77,20 @@ def check(incident: Incident) -> Iterator[Finding]:
         ),
         why=Message(key="NET005.why_memory" if memory else "NET005.why"),
         against=against,
+        culprits=_lone(incident, found) if against is None else NO_RANKS,
         culprit_hosts=_flapped(incident) or _accused(found),
         explains=ECHOES_OF_A_BROKEN_LINK | {Cause.NET_INTERFACE},
         at=first.at,
         evidence=witnesses.evidence(found),
     )
+
+
+def _lone(incident: Incident, found: Sequence[NcclFailure]) -> Ranks:
+    """The one rank whose transfers failed, where no port or peer stands out."""
+    if _flapped(incident) or _accused(found):
+        return NO_RANKS
+    speakers = {(e.origin.host, e.origin.pid, e.origin.rank) for e in found}
+    return witnesses.ranks(incident, found) if len(speakers) == 1 else NO_RANKS
 
 
 def _accused(found: Sequence[NcclFailure]) -> frozenset[str]:

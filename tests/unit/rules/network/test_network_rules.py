@@ -172,6 +172,16 @@ class TestCompletionError:
         (finding,) = judge_text(COMPLETION_ERROR, *lines)
         assert finding.culprit_hosts == {"10.0.0.7"}
 
+    def test_the_only_rank_whose_transfers_failed(self) -> None:
+        start = info("comm 0x1 rank 5 nranks 8 cudaDev 5 busId 1 - Init START", pid=15, device=5)
+        world = [start, info("comm 0x1 rank 1 nranks 8 cudaDev 1 busId 2 - Init START", pid=11)]
+        failed = warn(completion("10.0.0.7", 12, 129), pid=15, device=5)
+        (finding,) = judge_text(COMPLETION_ERROR, *world, failed, failed)
+        assert finding.culprits == {5}
+        another = warn(completion("10.0.0.8", 12, 129), pid=11, device=1)
+        (finding,) = judge_text(COMPLETION_ERROR, *world, failed, another)
+        assert finding.culprits == frozenset()
+
     def test_the_host_whose_port_went_down_is_accused(self) -> None:
         lines = [
             warn("NET/IB : mlx5_3:1 Got non-fatal async event: port error(10)", host="node9"),

@@ -1,0 +1,32 @@
+"""Few ranks that differ: which of them is out of line."""
+
+from __future__ import annotations
+
+from builders import DEFAULT_PG, incident, status, timeout
+from unhang.model.causes import Cause
+from unhang.model.events import CollectiveTimeout
+from unhang.rules.desync import data_sizes_differ, passed_alone
+
+
+def waits(rank: int, seq: int, op: str = "ALLREDUCE", numel: int = 1) -> CollectiveTimeout:
+    return timeout(rank, seq, op, numel=numel, group=DEFAULT_PG, global_rank=rank)
+
+
+def test_who_waits_for_more_than_the_root_sent_is_odd() -> None:
+    broadcast = (waits(2, 9, "BROADCAST", 24_000_000), waits(3, 9, "BROADCAST", 64))
+    gone_on = (waits(0, 11, numel=4096), status(0, 11, 12, 10))
+    (finding,) = data_sizes_differ.check(incident(*broadcast, *gone_on))
+    assert (finding.cause, set(finding.culprits)) == (Cause.DESYNC, {2})
+    (finding,) = data_sizes_differ.check(incident(*broadcast))
+    assert set(finding.culprits) == {2, 3}
+
+
+def test_a_reduction_that_one_of_two_ranks_completed() -> None:
+    both = (waits(1, 121), waits(0, 122, "BROADCAST"), status(0, 122, 122, 121))
+    (finding,) = passed_alone.check(incident(*both))
+    assert (finding.cause, set(finding.culprits)) == (Cause.DESYNC, {0, 1})
+
+
+def test_a_broadcast_that_one_of_two_ranks_completed() -> None:
+    both = (waits(1, 121, "BROADCAST"), waits(0, 122), status(0, 122, 122, 121))
+    assert list(passed_alone.check(incident(*both))) == []
