@@ -12,7 +12,6 @@ from unhang.rules import matching
 from unhang.rules.desync import rivals
 from unhang.rules.desync.graph_traffic import SMALL, is_graph_traffic
 
-
 _BROADCASTS = frozenset({"BROADCAST", "_BROADCAST_OOP"})
 
 

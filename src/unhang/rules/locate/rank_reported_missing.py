@@ -45,7 +45,7 @@ def _from_reports(incident: Incident) -> Iterator[Finding]:
     reports = incident.all(DesyncReported)
     absent = NO_RANKS.union(*(r.absent for r in reports))
     joined = NO_RANKS.union(*(r.joined for r in reports))
-    if not absent or absent <= joined or _is_everybody(absent, incident):
+    if not absent or absent <= joined or _is_everybody(absent, joined, incident):
         return
     telling = [r for r in reports if r.absent]
     yield _finding(
@@ -70,9 +70,7 @@ def _from_barriers(incident: Incident) -> Iterator[Finding]:
         yield _finding(list(barriers), roots, strength, claim)
 
 
-def _strength(
-    incident: Incident, barriers: Sequence[BarrierMissing], roots: Ranks
-) -> Strength:
+def _strength(incident: Incident, barriers: Sequence[BarrierMissing], roots: Ranks) -> Strength:
     """How surely the root itself is missing, by those who waited for it."""
     if incident.world.size == len(roots) + 1:
         return Strength.PROVES
@@ -81,13 +79,13 @@ def _strength(
     return Strength.SUPPORTS if first_met and unsent else Strength.HINTS
 
 
-def _is_everybody(absent: Ranks, incident: Incident) -> bool:
+def _is_everybody(absent: Ranks, reported: Ranks, incident: Incident) -> bool:
     """Whether the report names all ranks of the job, or all of which anything is known."""
     size = incident.world.size
     if size is not None:
         return absent >= frozenset(Rank(r) for r in range(size))
     joined = frozenset(r for call in incident.calls for r in call.joined if r >= Rank(0))
-    known = joined | incident.coverage.ranks_seen
+    known = joined | reported | incident.coverage.ranks_seen
     return len(known) > 0 and absent >= known
 
 
