@@ -12,6 +12,7 @@ from unhang.model.finding import Finding
 from unhang.model.incident import Incident
 from unhang.model.rule import Rule
 from unhang.sources.artifact import Artifact
+from unhang.sources.hints import origin_of
 
 
 def incident_of(*lines: str, **more: str) -> Incident:
@@ -20,7 +21,11 @@ def incident_of(*lines: str, **more: str) -> Incident:
     events: list[Event] = []
     for name, text in artifacts.items():
         data = text.encode()
-        artifact = Artifact(name=name, open=lambda data=data: io.BytesIO(data))  # type: ignore[misc]
+        artifact = Artifact(
+            name=name,
+            open=lambda data=data: io.BytesIO(data),  # type: ignore[misc]
+            origin=origin_of(name),
+        )
         found, problems = read_artifact(artifact)
         assert not problems
         events.extend(found)

@@ -37,6 +37,8 @@ class Fact(enum.Enum):
     PHASES = "phase marks or progress bars"
     STOPS = "stop signals"
     STACKS = "live stacks"
+    RAS = "answers of NCCL's RAS"
+    HOST_REPORTS = "reports of nvidia-smi or ibstat"
     DUMPS = "Flight Recorder dumps"
     ANNOUNCEMENTS = "announcements of ranks at start-up"
     GUESSES = "guessed devices"

@@ -14,6 +14,7 @@ from unhang.parsers.fatal_signals import FatalSignalsParser
 from unhang.parsers.frameworks import FrameworkParser
 from unhang.parsers.gloo import GlooParser
 from unhang.parsers.gpu_names import GpuNamesParser
+from unhang.parsers.gpu_report import GpuReportParser
 from unhang.parsers.json_stacks import JsonStacksParser
 from unhang.parsers.kernel_log import KernelLogParser
 from unhang.parsers.kernel_stacks import KernelStacksParser
@@ -28,8 +29,10 @@ from unhang.parsers.nccl_info import NcclInfoParser
 from unhang.parsers.nccl_tests import NcclTestsParser
 from unhang.parsers.nccl_warn import NcclWarnParser
 from unhang.parsers.phase_marks import PhaseMarkParser
+from unhang.parsers.port_report import PortReportParser
 from unhang.parsers.progress import ProgressParser
 from unhang.parsers.python_stacks import PythonStacksParser
+from unhang.parsers.ras import RasParser
 from unhang.parsers.ray_actors import RayActorsParser
 from unhang.parsers.settings_seen import SettingParser
 from unhang.parsers.slurm import SlurmParser
@@ -55,6 +58,7 @@ PARSERS: tuple[type[Parser], ...] = (
     FrameworkParser,
     GlooParser,
     GpuNamesParser,
+    GpuReportParser,
     JsonStacksParser,
     KernelLogParser,
     KernelStacksParser,
@@ -69,8 +73,10 @@ PARSERS: tuple[type[Parser], ...] = (
     NcclTestsParser,
     NcclWarnParser,
     PhaseMarkParser,
+    PortReportParser,
     ProgressParser,
     PythonStacksParser,
+    RasParser,
     RayActorsParser,
     SettingParser,
     SlurmParser,

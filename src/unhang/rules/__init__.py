@@ -39,6 +39,7 @@ from unhang.rules.device.arithmetic_trap import RULE as DEV010
 from unhang.rules.device.build_does_not_fit import RULE as DEV009
 from unhang.rules.device.device_guessed import RULE as DEV006
 from unhang.rules.device.device_unusable import RULE as DEV007
+from unhang.rules.device.gpu_reported_ill import RULE as DEV201
 from unhang.rules.device.gpu_used_twice import RULE as DEV005
 from unhang.rules.device.hardware_error import RULE as DEV002
 from unhang.rules.device.kernel_fault import RULE as DEV003
@@ -48,8 +49,10 @@ from unhang.rules.device.out_of_memory import RULE as DEV004
 from unhang.rules.device.versions_differ import RULE as DEV008
 from unhang.rules.locate.host_ran_ahead import RULE as LOC007
 from unhang.rules.locate.interpreter_lock_kept import RULE as LOC203
+from unhang.rules.locate.launches_behind import RULE as LOC205
 from unhang.rules.locate.nothing_completed import RULE as LOC006
 from unhang.rules.locate.owner_of_id_late import RULE as LOC003
+from unhang.rules.locate.process_does_not_answer import RULE as LOC206
 from unhang.rules.locate.rank_behind import RULE as LOC001
 from unhang.rules.locate.rank_elsewhere import RULE as LOC201
 from unhang.rules.locate.rank_reported_missing import RULE as LOC002
@@ -71,6 +74,7 @@ from unhang.rules.network.no_usable_interface import RULE as NET001
 from unhang.rules.network.peer_access import RULE as NET010
 from unhang.rules.network.peer_unreachable import RULE as NET002
 from unhang.rules.network.port_event import RULE as NET006
+from unhang.rules.network.port_reported_down import RULE as NET201
 from unhang.rules.network.rdma_setup import RULE as NET007
 from unhang.rules.network.shared_memory import RULE as NET011
 from unhang.rules.network.socket_fallback import RULE as NET008
@@ -108,6 +112,7 @@ RULES: tuple[Rule, ...] = (
     DEV009,
     DEV010,
     DEV011,
+    DEV201,
     DSY001,
     DSY002,
     DSY003,
@@ -139,6 +144,8 @@ RULES: tuple[Rule, ...] = (
     LOC201,
     LOC203,
     LOC204,
+    LOC205,
+    LOC206,
     NET001,
     NET002,
     NET003,
@@ -153,6 +160,7 @@ RULES: tuple[Rule, ...] = (
     NET012,
     NET013,
     NET014,
+    NET201,
     SLO001,
     SLO002,
     SLO003,

@@ -62,6 +62,13 @@ from unhang.model.events.process import (
     StopSeen,
 )
 from unhang.model.events.recorder import DumpRead
+from unhang.model.events.reports import (
+    HostProblem,
+    HostReport,
+    RasGroup,
+    RasProblem,
+    RasReport,
+)
 from unhang.model.events.stacks import StackKind, ThreadStack
 
 Event: TypeAlias = (
@@ -99,6 +106,8 @@ Event: TypeAlias = (
     | LinesDropped
     | StackSeen
     | ThreadStack
+    | RasReport
+    | HostReport
     | DumpRead
 )
 """Closed union of everything that a parser may say."""
@@ -127,6 +136,8 @@ __all__ = [
     "GlooProblem",
     "GroupRef",
     "GroupStatus",
+    "HostProblem",
+    "HostReport",
     "InitStage",
     "InterfaceUsed",
     "KernelEvent",
@@ -141,6 +152,9 @@ __all__ = [
     "ProcessEnded",
     "Progress",
     "PythonException",
+    "RasGroup",
+    "RasProblem",
+    "RasReport",
     "Reporter",
     "Restarted",
     "Seen",

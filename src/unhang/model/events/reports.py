@@ -1,0 +1,86 @@
+"""Events of tools that were asked about a job or a host: NCCL's RAS, nvidia-smi, ibstat."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from unhang.model.events.base import Seen
+from unhang.model.ids import NO_RANKS, Ranks
+
+
+class RasProblem(enum.Enum):
+    """What NCCL's RAS says of a communicator or a job."""
+
+    NONE = "none"
+    """All communicators are well: every rank has launched the same operations."""
+    COUNTS_DIFFER = "counts-differ"
+    STATUS_DIFFERS = "status-differs"
+    NO_ANSWER = "no-answer"
+    """Processes that do not answer, or that RAS calls dead."""
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RasGroup:
+    """Ranks of a communicator that say the same.
+
+    Attributes:
+        says: an operation count as text (`640`; `0` for none), a status, or an error.
+        count: how many ranks.
+        ranks: those that are listed, as ranks of the communicator. RAS lists the minority only.
+        pids: processes of those that are listed.
+        hosts: their hosts, by address.
+    """
+
+    says: str
+    count: int
+    ranks: Ranks = NO_RANKS
+    pids: frozenset[int] = frozenset()
+    hosts: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RasReport(Seen):
+    """One answer of NCCL's RAS.
+
+    Attributes:
+        comm: hash of the communicator, or "" where it speaks of the whole job.
+        size: ranks of the communicator, or None.
+        op: whose counts differ (`AllReduce`).
+        groups: who says what, the most numerous first.
+    """
+
+    problem: RasProblem
+    comm: str = ""
+    size: int | None = None
+    op: str | None = None
+    groups: tuple[RasGroup, ...] = ()
+
+
+class HostProblem(enum.Enum):
+    """What a tool says is wrong with a device of a host."""
+
+    GPU_LOST = "gpu-lost"
+    ECC_UNCORRECTED = "ecc-uncorrected"
+    REMAPPING_FAILED = "remapping-failed"
+    GPU_RESET_NEEDED = "gpu-reset-needed"
+    GPU_SLOWED = "gpu-slowed"
+    """Throttled by the hardware, for heat or power."""
+    PORT_DOWN = "port-down"
+    PORT_SLOW = "port-slow"
+    """A port that runs below the others of its host."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostReport(Seen):
+    """A line of nvidia-smi, ibstat or ibv_devinfo that is not as it should be.
+
+    Attributes:
+        device: PCI address of a GPU, or name of an adapter.
+        detail: what is printed, shortened.
+    """
+
+    problem: HostProblem
+    device: str | None = None
+    detail: str = ""

@@ -1,0 +1,92 @@
+"""nvidia-smi reports a GPU as lost, with uncorrected memory errors, or slowed by its hardware.
+
+## What it finds
+`nvidia-smi -q`: a GPU that is lost, uncorrected ECC errors since the driver was loaded, a failed
+row remapping, a reset that is asked for, slow-downs by heat or power.
+
+## Why it hangs
+A GPU that is lost or whose memory fails leaves its kernels unfinished; a slowed one makes all ranks
+wait in every step.
+
+## When it stays quiet
+Counters of the GPU's whole life do not count. A report tells of no time: unless CUDA or the kernel
+log of this job speak of the same, errors and slow-downs are a hint only. A lost GPU is more.
+
+## How to confirm
+`dmesg -T | grep -i xid` on that host, `dcgmi diag -r 3`.
+
+## What to do
+Drain the host; reset or replace the GPU.
+
+## References
+NVIDIA, "GPU Memory Error Management"; `nvidia-smi(1)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unhang.model.causes import Cause
+from unhang.model.events import (
+    DeviceFault,
+    DeviceProblem,
+    HostProblem,
+    HostReport,
+    KernelEvent,
+)
+from unhang.model.finding import Finding, Strength
+from unhang.model.incident import Incident
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+from unhang.rules import witnesses
+from unhang.rules.device import xids
+
+_ILL = (
+    HostProblem.GPU_LOST,
+    HostProblem.REMAPPING_FAILED,
+    HostProblem.ECC_UNCORRECTED,
+    HostProblem.GPU_RESET_NEEDED,
+    HostProblem.GPU_SLOWED,
+)
+"""The gravest first."""
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one finding for the gravest report."""
+    reports = [r for r in incident.all(HostReport) if r.problem in _ILL]
+    if not reports:
+        return
+    gravest = min(reports, key=lambda r: _ILL.index(r.problem))
+    alike = [r for r in reports if r.problem is gravest.problem]
+    lost = gravest.problem is HostProblem.GPU_LOST
+    sure = lost or (gravest.problem is not HostProblem.GPU_SLOWED and _job_says_so(incident))
+    yield Finding(
+        rule=RULE.code,
+        cause=Cause.GPU_HARDWARE,
+        strength=Strength.SUPPORTS if sure else Strength.HINTS,
+        claim=Message(
+            key="DEV201.claim", values={"device": gravest.device or "?", "detail": gravest.detail}
+        ),
+        why=Message(key="DEV201.why"),
+        against=None if sure else Message(key="DEV201.against"),
+        culprit_hosts=witnesses.hosts(alike) if sure else frozenset(),
+        evidence=witnesses.evidence(alike),
+    )
+
+
+def _job_says_so(incident: Incident) -> bool:
+    """Whether CUDA or the kernel log tell of failing hardware too."""
+    faults = (f.problem for f in incident.all(DeviceFault))
+    hardware = any(p in {DeviceProblem.ECC, DeviceProblem.FELL_OFF} for p in faults)
+    return hardware or any(xids.number(k) in xids.HARDWARE for k in incident.all(KernelEvent))
+
+
+RULE = Rule(
+    code="DEV201",
+    name="gpu-reported-ill",
+    cause=Cause.GPU_HARDWARE,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.HOST_REPORTS}),
+    check=check,
+)

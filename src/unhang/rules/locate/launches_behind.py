@@ -1,0 +1,106 @@
+"""NCCL's RAS counts fewer launched operations on some ranks of a communicator than on the others.
+
+## What it finds
+"Communicator ranks have different … operation counts", and the ranks with the lower count.
+
+## Why it hangs
+Those with the higher count wait in an operation that the others have not launched.
+
+## When it stays quiet
+RAS lists the minority by name. Where the minority is ahead, those behind are not listed and nobody
+is named. Sends and receives rightly differ, and the root of a broadcast rightly runs ahead. One
+answer of a job that nobody has given up on is only a hint: the counts of a job that is well differ
+for a moment.
+
+## How to confirm
+Ask twice, half a minute apart (`ncclras -v`): counts that stand still are those of a hang.
+
+## What to do
+Look at the stack of the rank behind.
+
+## References
+NCCL user guide, "Troubleshooting: RAS".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unhang.model.events import CollectiveTimeout, DumpSignal, RasGroup, RasProblem, RasReport
+from unhang.model.finding import Finding, Strength
+from unhang.model.ids import NO_RANKS, Ranks
+from unhang.model.incident import Incident
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+
+_MAY_DIFFER = frozenset({"SendRecv", "Send", "Recv", "Broadcast", "Reduce", "Scatter", "Gather"})
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one finding for the first communicator whose counts differ."""
+    reports = [r for r in incident.all(RasReport) if r.problem is RasProblem.COUNTS_DIFFER]
+    for report in reports:
+        if report.op not in _MAY_DIFFER and len(report.groups) > 1:
+            yield _finding(incident, report, asked_twice=_repeated(report, reports))
+            return
+
+
+def _finding(incident: Incident, report: RasReport, *, asked_twice: bool) -> Finding:
+    by_count = sorted(report.groups, key=_launched)
+    behind, ahead = by_count[0], by_count[-1]
+    few_behind = behind.count < sum(g.count for g in by_count[1:])
+    culprits = _global(incident, report, behind) if few_behind else NO_RANKS
+    alarmed = any(isinstance(e, CollectiveTimeout | DumpSignal) for e in incident.events)
+    return Finding(
+        rule=RULE.code,
+        cause=None,
+        strength=Strength.SUPPORTS if alarmed or asked_twice else Strength.HINTS,
+        claim=Message(
+            key="LOC205.claim" if culprits else "LOC205.claim_nobody",
+            values={
+                "ranks": culprits,
+                "count": behind.count,
+                "others": ahead.count,
+                "op": report.op or "?",
+                "done": behind.says,
+                "asked": ahead.says,
+            },
+        ),
+        why=Message(key="LOC205.why" if few_behind else "LOC205.why_ahead"),
+        culprits=culprits,
+        at=report.at,
+        evidence=(report.source,),
+    )
+
+
+def _launched(group: RasGroup) -> int:
+    return int(group.says) if group.says.isdigit() else 0
+
+
+def _repeated(report: RasReport, reports: list[RasReport]) -> bool:
+    """Whether two answers say the same of one communicator."""
+    alike = [
+        r for r in reports if (r.comm, r.op, r.groups) == (report.comm, report.op, report.groups)
+    ]
+    return len(alike) > 1
+
+
+def _global(incident: Incident, report: RasReport, group: RasGroup) -> Ranks:
+    """Global ranks of a group: by process, or as they are where the communicator is the world."""
+    owners = frozenset(f.rank for f in incident.roster.values() if f.pids & group.pids)
+    if owners:
+        return owners
+    whole = report.size is not None and incident.world.size in {None, report.size}
+    largest = max((r.size or 0 for r in incident.all(RasReport)), default=0)
+    return group.ranks if whole and report.size == largest else NO_RANKS
+
+
+RULE = Rule(
+    code="LOC205",
+    name="fewer-operations-launched",
+    cause=None,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.RAS}),
+    check=check,
+)

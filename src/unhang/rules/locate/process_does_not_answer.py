@@ -1,0 +1,83 @@
+"""NCCL's RAS reaches some processes of the job no more.
+
+## What it finds
+"Missing communicator data from … rank", "considered dead (unreachable via the RAS network)", where
+they are few and listed.
+
+## Why it hangs
+A thread of every process answers RAS, whatever Python does. One that does not answer is gone, is
+stopped, or its host cannot be reached; the others wait for it.
+
+## When it stays quiet
+Where more processes are missing than answer, it is RAS's own network that fails.
+
+## How to confirm
+Look for the process on that host; its own log, and the kernel log of the host.
+
+## What to do
+Read the findings on crashes and on the network for that rank and host.
+
+## References
+NCCL user guide, "Troubleshooting: RAS".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unhang.model.events import RasProblem, RasReport
+from unhang.model.finding import Finding, Strength
+from unhang.model.ids import NO_RANKS, Ranks
+from unhang.model.incident import Incident
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one finding for all processes that do not answer."""
+    reports = [r for r in incident.all(RasReport) if r.problem is RasProblem.NO_ANSWER]
+    if not reports or any(
+        2 * _count(r) > (r.size or incident.world.size or 1 << 30) for r in reports
+    ):
+        return
+    culprits = frozenset(rank for r in reports for rank in _ranks(incident, r))
+    yield Finding(
+        rule=RULE.code,
+        cause=None,
+        strength=Strength.SUPPORTS,
+        claim=Message(
+            key="LOC206.claim" if culprits else "LOC206.claim_nobody",
+            values={"ranks": culprits, "count": max(map(_count, reports))},
+        ),
+        why=Message(key="LOC206.why"),
+        culprits=culprits,
+        culprit_hosts=frozenset(h for r in reports for g in r.groups for h in g.hosts),
+        at=reports[0].at,
+        evidence=tuple(r.source for r in reports)[:4],
+    )
+
+
+def _count(report: RasReport) -> int:
+    return sum(group.count for group in report.groups)
+
+
+def _ranks(incident: Incident, report: RasReport) -> Ranks:
+    """Global ranks: by process, or the communicator's where it spans the world."""
+    pids = frozenset(pid for group in report.groups for pid in group.pids)
+    owners = frozenset(f.rank for f in incident.roster.values() if f.pids & pids)
+    listed = frozenset(rank for group in report.groups for rank in group.ranks)
+    if owners:
+        return owners
+    whole = report.size is not None and incident.world.size in {None, report.size}
+    return listed if whole else NO_RANKS
+
+
+RULE = Rule(
+    code="LOC206",
+    name="process-does-not-answer",
+    cause=None,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.RAS}),
+    check=check,
+)

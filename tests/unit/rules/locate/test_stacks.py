@@ -1,0 +1,174 @@
+"""Rules on live stacks: who is outside the wait, at work, elsewhere; and what leaves them quiet."""
+
+import pytest
+
+from job_text import judge_text, raised, timed_out
+from unhang.model.causes import Cause
+from unhang.model.finding import Finding, Strength
+from unhang.model.rule import Rule
+from unhang.rules.desync.waits_differ import RULE as DSY201
+from unhang.rules.locate.interpreter_lock_kept import RULE as LOC203
+from unhang.rules.locate.rank_elsewhere import RULE as LOC201
+from unhang.rules.locate.storage_does_not_answer import RULE as LOC204
+from unhang.rules.slow.rank_at_work import RULE as SLO201
+
+BARRIER = "    barrier (torch/distributed/distributed_c10d.py:5356)"
+GATHER = "    all_gather_object (torch/distributed/distributed_c10d.py:3513)"
+BROADCAST = "    broadcast (torch/distributed/distributed_c10d.py:2801)"
+BACKWARD = "    _engine_run_backward (torch/autograd/graph.py:979)\n    train_step (train.py:37)"
+SAVE = "    _save (torch/serialization.py:1259)"
+LOADER = "    __next__ (torch/utils/data/dataloader.py:725)"
+SLEEP = "    wait_for_licence (train.py:75)"
+
+
+def stack(frames: str, line: int = 40, state: str = "idle") -> str:
+    return (
+        f'Thread 4711 ({state}): "MainThread"\n{frames}\n    main (train.py:{line})\n'
+        "    <module> (train.py:90)\n"
+    )
+
+
+def judge(rule: Rule, *frames: str | None, log: tuple[str, ...] = ("",)) -> list[Finding]:
+    """What a rule says of one stack for each rank; None for a rank that left none."""
+    stacks = {f"rank{r}.txt": stack(text) for r, text in enumerate(frames) if text is not None}
+    return judge_text(rule, *log, **stacks)
+
+
+class TestRankElsewhere:
+    @pytest.mark.parametrize("frame", [SAVE, LOADER, SLEEP])
+    def test_the_one_that_is_in_no_collective(self, frame: str) -> None:
+        (finding,) = judge(LOC201, BARRIER, BARRIER, frame, BARRIER)
+        assert (set(finding.culprits), finding.strength) == ({2}, Strength.SUPPORTS)
+
+    def test_after_a_time_out_it_is_proved(self) -> None:
+        log = tuple(timed_out(rank) for rank in (0, 1, 3))
+        (finding,) = judge(LOC201, BARRIER, BARRIER, SLEEP, BARRIER, log=log)
+        assert finding.strength is Strength.PROVES
+
+    def test_a_rank_that_gave_up_itself_is_a_hint(self) -> None:
+        log = tuple(timed_out(rank) for rank in range(4))
+        (finding,) = judge(LOC201, BARRIER, BARRIER, SLEEP, BARRIER, log=log)
+        assert finding.strength is Strength.HINTS
+
+    def test_a_rank_without_a_stack_is_never_named(self) -> None:
+        log = ("[rank3]: loaded",)
+        assert judge(LOC201, BARRIER, BARRIER, BARRIER, None, log=log) == []
+
+    def test_a_silent_rank_weakens_the_claim(self) -> None:
+        log = tuple(timed_out(rank) for rank in (0, 3))
+        (finding,) = judge(LOC201, BARRIER, SAVE, BARRIER, None, log=log)
+        assert finding.strength is Strength.SUPPORTS
+        assert finding.collect
+
+    def test_where_most_are_elsewhere_nobody_waits_for_anybody(self) -> None:
+        assert judge(LOC201, SAVE, LOADER, SLEEP, BARRIER) == []
+
+    def test_where_most_stand_nobody_is_elsewhere(self) -> None:
+        # Python stops at `.item()`, in the program's own line, until the GPU is done.
+        here = "    step (train.py:50)"
+        (finding,) = judge(LOC201, here, here, SAVE, here)
+        assert finding.culprits == {2}
+
+    def test_the_step_of_the_model_is_no_suspect(self) -> None:
+        assert judge(LOC201, BARRIER, BARRIER, BACKWARD, BARRIER) == []
+
+
+class TestRankAtWork:
+    @pytest.mark.parametrize(
+        ("frame", "cause"),
+        [
+            (SAVE, Cause.CHECKPOINT_SLOW),
+            (LOADER, Cause.DATA_SLOW),
+            ("    evaluation_loop (transformers/trainer.py:4200)", Cause.EVAL_SLOW),
+            ("    compile (triton/compiler/compiler.py:279)", Cause.COMPILE_SLOW),
+            ("    _shutdown (threading.py:1583)", Cause.UNEVEN_WORK),
+        ],
+    )
+    def test_the_phase_tells_the_cause(self, frame: str, cause: Cause) -> None:
+        (finding,) = judge(SLO201, BARRIER, frame, BARRIER, BARRIER)
+        assert (finding.cause, set(finding.culprits)) == (cause, {1})
+        assert finding.strength is Strength.SUPPORTS
+
+    def test_after_a_time_out_a_known_phase_is_proved(self) -> None:
+        log = tuple(timed_out(rank) for rank in (0, 2, 3))
+        (finding,) = judge(SLO201, BARRIER, SAVE, BARRIER, BARRIER, log=log)
+        assert finding.strength is Strength.PROVES
+        (finding,) = judge(SLO201, BARRIER, "    evaluate (train.py:3)", BARRIER, BARRIER, log=log)
+        assert finding.strength is Strength.SUPPORTS
+
+    def test_a_process_that_failed_first_makes_it_a_hint(self) -> None:
+        log = tuple(raised(3, "ValueError: bad batch"))
+        (finding,) = judge(SLO201, BARRIER, SAVE, BARRIER, BARRIER, log=log)
+        assert finding.strength is Strength.HINTS
+
+    def test_sleeping_code_has_no_cause(self) -> None:
+        assert judge(SLO201, BARRIER, SLEEP, BARRIER, BARRIER) == []
+
+    def test_all_in_one_save_is_quiet(self) -> None:
+        assert judge(SLO201, SAVE, SAVE, SAVE, SAVE) == []
+
+
+class TestWaitsDiffer:
+    def test_a_branch_of_one_rank(self) -> None:
+        (finding,) = judge(DSY201, BACKWARD, GATHER, BACKWARD, BACKWARD)
+        assert (finding.cause, set(finding.culprits)) == (Cause.DESYNC, {1})
+
+    def test_a_rank_that_left_the_loop(self) -> None:
+        stacks = {f"rank{rank}.txt": stack(BACKWARD, 67) for rank in (0, 1, 3)}
+        stacks["rank2.txt"] = stack(BARRIER, 70)
+        (finding,) = judge_text(DSY201, "", **stacks)
+        assert (finding.cause, set(finding.culprits)) == (Cause.UNEVEN_WORK, {2})
+
+    def test_two_against_two_name_nobody(self) -> None:
+        (finding,) = judge(DSY201, BARRIER, GATHER, BARRIER, GATHER)
+        assert finding.culprits == frozenset()
+
+    def test_a_silent_rank_makes_it_a_hint(self) -> None:
+        log = ("[rank3]: loaded", timed_out(3))
+        (finding,) = judge(DSY201, BARRIER, GATHER, BARRIER, None, log=log)
+        assert finding.strength is Strength.HINTS
+
+    def test_a_busy_step_on_gpus_is_a_hint(self) -> None:
+        stacks = {f"rank{rank}.txt": stack(BACKWARD, state="active") for rank in (0, 2)}
+        (finding,) = judge_text(DSY201, "", **stacks, **{"rank1.txt": stack(GATHER)})
+        assert finding.strength is Strength.HINTS
+
+    @pytest.mark.parametrize("frame", [BROADCAST, SAVE])
+    def test_roots_and_work_leave_it_quiet(self, frame: str) -> None:
+        assert judge(DSY201, BARRIER, frame, BARRIER, BARRIER) == []
+
+    def test_one_place_for_all_is_quiet(self) -> None:
+        assert judge(DSY201, BARRIER, BARRIER, BARRIER) == []
+
+
+class TestInterpreterLock:
+    GDB = (
+        'Thread 2 (Thread 0x7f75d21956c0 (LWP 82) "watchdog"):\n'
+        "#0  0x00007f75ec526f36 in {wants} (tstate=0x1) at Python/ceval_gil.h:244\n\n"
+        'Thread 1 (Thread 0x7f75ecc8ab80 (LWP 63) "python"):\n'
+        "#0  0x00007f75dbd6984b in ncclCommAbort () from /usr/lib/libnccl.so.2\n"
+        "#1  0x00007f75dbd6984c in _PyEval_EvalFrameDefault () at Python/ceval.c:3\n"
+    )
+
+    def test_a_native_call_that_keeps_it(self) -> None:
+        (finding,) = judge_text(LOC203, "", **{"rank5.txt": self.GDB.format(wants="take_gil")})
+        assert finding.culprits == {5}
+
+    def test_a_lock_that_nobody_wants(self) -> None:
+        assert judge_text(LOC203, "", **{"rank5.txt": self.GDB.format(wants="poll")}) == []
+
+
+class TestStorage:
+    NFS = "[<0>] rpc_wait_bit_killable+0x24/0xc0 [sunrpc]\n[<0>] do_syscall_64+0x71/0x280\n"
+    FUTEX = "[<0>] futex_wait+0x67/0x120\n[<0>] do_syscall_64+0x71/0x280\n"
+
+    def test_a_process_in_nfs(self) -> None:
+        (finding,) = judge_text(LOC204, "", **{"rank1.txt": self.NFS, "rank0.txt": self.FUTEX})
+        assert (set(finding.culprits), finding.strength) == ({1}, Strength.SUPPORTS)
+
+    def test_all_processes_in_nfs_name_nobody(self) -> None:
+        (finding,) = judge_text(LOC204, "", **{"rank1.txt": self.NFS, "rank0.txt": self.NFS})
+        assert (set(finding.culprits), finding.strength) == (set(), Strength.HINTS)
+
+    def test_a_futex_is_no_storage(self) -> None:
+        assert judge_text(LOC204, "", **{"rank0.txt": self.FUTEX}) == []
