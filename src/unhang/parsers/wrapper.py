@@ -39,7 +39,7 @@ _RUNS = re.compile(
 _DTYPE = re.compile(r"TensorDtypes\s*=\s*(\w{1,40})")
 _DEVICE = re.compile(r"device\s*=\s*(\w{1,20})")
 _BARRIER = re.compile(
-    r"Ranks?\s*(?P<missing>[\d,\s]{1,20000}?)\s*failed\s*to\s*pass\s*monitoredBarrier"
+    r"Ranks?\s*(?P<missing>\d[\d,\s]{0,20000})failed\s*to\s*pass\s*monitoredBarrier"
     r"(?:\s*in\s*(?P<limit>\d{1,15})\s*ms)?"
     r"|Rank\s*(?P<late>\d{1,9})\s*timed\s*out\s*in\s*monitoredBarrier"
     r"(?:\s*after\s*(?P<late_limit>\d{1,15})\s*ms)?"
