@@ -211,6 +211,8 @@ def _standard_input(budget: Budget) -> Iterator[Artifact | Problem]:
                 break
             spool.write(piece)
         spool.flush()
+        if spool.tell() == 0:
+            raise UsageError("standard input is empty: pipe the text of a log into it")
         yield from expand("<stdin>", OpenFile(spool.name), budget, origin=NOBODY, again=True)
         if cut:
             yield Problem(

@@ -359,6 +359,16 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     assert read("-") == ({"<stdin>": ["it exploded"]}, [])
 
 
+def test_empty_standard_input_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Stdin:
+        buffer = io.BytesIO(b"")
+
+    monkeypatch.setattr(sys, "stdin", Stdin())
+    with pytest.raises(UsageError, match="standard input is empty"):
+        read("-")
+
+
+
 def test_remote(tmp_path: Path) -> None:
     fsspec = pytest.importorskip("fsspec")
     system = fsspec.filesystem("memory")
