@@ -10,8 +10,8 @@ compares before each collective and raises instead.
 ## When it stays quiet
 Flat gradients and parameters of different sizes are told by DSY005. It is only a hint when
 the other rank runs no comparable collective (an empty fingerprint), and when both sides are
-barriers with different numbers, which the wrapper reports falsely at times. Without the other
-side in the log it supports and names nobody.
+barriers with different numbers, which the wrapper reports falsely at times; numbers far apart are
+none of these. Without the other side in the log it supports and names nobody.
 
 ## How to confirm
 The traceback above the message shows the Python line of this rank; look for the one of the other.
@@ -35,6 +35,9 @@ from unhang.model.provenance import Message
 from unhang.model.rule import Fact, Rule, Status
 from unhang.rules.desync import rivals
 from unhang.rules.desync.fingerprints import Aspect, Comparison, compare
+
+_FAR = 8
+"""The wrapper's false alarms are one or two numbers apart."""
 
 
 def check(incident: Incident) -> Iterator[Finding]:
@@ -71,19 +74,22 @@ def _strength(found: Comparison) -> Strength:
         case Aspect.UNSEEN:
             return Strength.SUPPORTS
         case Aspect.SEQUENCE:
-            return Strength.HINTS if _only_barriers(found) else Strength.SUPPORTS
+            return Strength.HINTS if _may_be_false(found) else Strength.SUPPORTS
         case Aspect.ELSEWHERE:
             return Strength.HINTS
 
 
-def _only_barriers(found: Comparison) -> bool:
-    return {side.op for side in found.sides.values()} == {"BARRIER"}
+def _may_be_false(found: Comparison) -> bool:
+    """Barriers whose numbers lie close together."""
+    numbers = [side.seq for side in found.sides.values() if side.seq is not None]
+    only_barriers = {side.op for side in found.sides.values()} == {"BARRIER"}
+    return only_barriers and max(numbers, default=0) - min(numbers, default=0) < _FAR
 
 
 def _against(found: Comparison) -> Message | None:
     if found.aspect is Aspect.ELSEWHERE:
         return Message(key="DSY004.against_elsewhere")
-    if found.aspect is Aspect.SEQUENCE and _only_barriers(found):
+    if found.aspect is Aspect.SEQUENCE and _may_be_false(found):
         return Message(key="DSY004.against_barrier")
     return None
 

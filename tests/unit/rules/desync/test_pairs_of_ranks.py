@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from builders import DEFAULT_PG, incident, status, timeout
+from steps import mismatch, runs
 from unhang.model.causes import Cause
 from unhang.model.events import CollectiveTimeout
-from unhang.rules.desync import data_sizes_differ, passed_alone
+from unhang.model.finding import Strength
+from unhang.rules.desync import data_sizes_differ, fingerprints_differ, passed_alone
 
 
 def waits(rank: int, seq: int, op: str = "ALLREDUCE", numel: int = 1) -> CollectiveTimeout:
@@ -30,3 +34,14 @@ def test_a_reduction_that_one_of_two_ranks_completed() -> None:
 def test_a_broadcast_that_one_of_two_ranks_completed() -> None:
     both = (waits(1, 121, "BROADCAST"), waits(0, 122), status(0, 122, 122, 121))
     assert list(passed_alone.check(incident(*both))) == []
+
+
+@pytest.mark.parametrize(
+    ("number", "strength"), [(17, Strength.SUPPORTS), (44, Strength.HINTS), (46, Strength.HINTS)]
+)
+def test_barriers_with_numbers_far_apart_are_no_false_alarm(
+    number: int, strength: Strength
+) -> None:
+    found = mismatch(13, runs("BARRIER", seq=number), 0, runs("BARRIER", seq=45))
+    (finding,) = fingerprints_differ.check(incident(found))
+    assert finding.strength is strength
