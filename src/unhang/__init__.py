@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from unhang.errors import ArtifactError, UnhangError, UnsafeArtifact, UsageError
 
 if TYPE_CHECKING:
-    from unhang.api import diagnose, explain, lint
+    from unhang.api import diagnose, explain, fix, lint
     from unhang.model.diagnosis import Diagnosis
     from unhang.model.finding import Finding
 
@@ -28,12 +28,14 @@ __all__ = [
     "__version__",
     "diagnose",
     "explain",
+    "fix",
     "lint",
 ]
 
 _LAZY = {
     "diagnose": "unhang.api",
     "explain": "unhang.api",
+    "fix": "unhang.api",
     "lint": "unhang.api",
     "Diagnosis": "unhang.model.diagnosis",
     "Finding": "unhang.model.finding",

@@ -23,6 +23,7 @@ COMMANDS: dict[str, str] = {
     "diagnose": "Name the guilty ranks and the root cause of a failed job.",
     "explain": "Say what a rule, a cause, a setting or an error line means.",
     "lint": "Find settings that do nothing, or harm, and say what to use instead.",
+    "fix": "Write the fix of a verdict into a configuration or a launch script.",
     "rules": "List the rules with the causes that they claim.",
     "completion": "Print the completion script of a shell.",
 }

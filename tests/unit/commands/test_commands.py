@@ -313,3 +313,28 @@ def test_json_needs_no_rich_and_no_command_needs_torch(tmp_path: Path) -> None:
     log.write_text("nothing to see\n")
     assert not loaded("diagnose", str(log), "--format", "json") & {"rich", "torch", "numpy"}
     assert not loaded("diagnose", str(log)) & {"torch", "numpy"}
+
+
+def test_fix_prints_the_difference_and_says_the_rest_aside(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    fix = dict.fromkeys(("title", "framework", "reaches", "risk", "verify"), "trl")
+    fix |= {"kind": "cure", "where": "yaml", "patch": "ddp_timeout: 7200"}
+    Path("v.json").write_text(json.dumps({"schema": "unhang.diagnosis/1", "fixes": [fix]}))
+    Path("t.yaml").write_text("output_dir: x\n")
+    code, out, err = call("fix", "t.yaml", "--from", "v.json")
+    assert (code, out) == (
+        0,
+        "--- t.yaml\n+++ t.yaml\n@@ -1 +1,2 @@\n output_dir: x\n+ddp_timeout: 7200\n",
+    )
+    assert "--apply" in err
+    code, out, err = call("fix", "t.yaml", "--from", "v.json", "--apply", "--format", "json")
+    assert (code, err) == (0, "")
+    assert json.loads(out)["backup"] == "t.yaml.bak"
+    code, out, err = call("fix", "t.yaml", "--from", "v.json")
+    assert (code, out) == (0, "")
+    assert "already" in err
+    code, out, err = call("fix", "v.json", "--from", "v.json")
+    assert (code, out) == (2, "")
+    assert "can take no fix" in err

@@ -1,0 +1,72 @@
+"""`unhang fix CONFIG --from VERDICT`: a verdict's fix as a difference of the user's own file."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+
+import click
+
+from unhang.commands.output import locale_language, with_style, write_result
+
+
+@click.command(name="fix")
+@click.argument("config", metavar="CONFIG")
+@click.option(
+    "--from",
+    "verdict",
+    required=True,
+    metavar="VERDICT",
+    help="What `unhang diagnose --format json` printed; - is standard input.",
+)
+@click.option(
+    "--fix",
+    "fixes",
+    type=int,
+    multiple=True,
+    metavar="N",
+    help="Write fix N of the verdict; may be given again. Default: the best that fits.",
+)
+@click.option("--apply", is_flag=True, help="Write the file, and keep a copy beside it (.bak).")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(("diff", "json")),
+    default="diff",
+    show_default=True,
+    help="How to print the change.",
+)
+@with_style
+def command(
+    *,
+    config: str,
+    verdict: str,
+    fixes: tuple[int, ...],
+    apply: bool,
+    form: str,
+    lang: str | None,
+    no_color: bool,
+    output: str | None,
+) -> None:
+    """Write the fix of a verdict into a configuration or a launch script.
+
+    CONFIG is YAML, JSON or TOML of a framework, a shell or job script, a Dockerfile, a Kubernetes
+    manifest or a file of variables. Comments, order and layout stay. Without --apply it only prints
+    the difference, which `patch -p0` takes. What cannot be done safely is refused, and said.
+    """
+    from unhang.api import fix
+    from unhang.reporters.fix import render_fix, render_notes
+    from unhang.reporters.style import Style
+
+    rewrite = fix(config, verdict, fixes=fixes, apply=apply)
+    exact = output is not None or not sys.stdout.isatty()
+    if form == "json" or rewrite.changed:
+        write_result(
+            partial(render_fix, rewrite, form, exact=exact),
+            lang=lang,
+            no_color=no_color,
+            output=output,
+        )
+    if form != "json":
+        style = Style(language=lang or locale_language(), width=100, color=False)
+        click.echo(render_notes(rewrite, style), err=True)

@@ -1,0 +1,1 @@
+"""One editor for each language: it changes a few characters, and then proves what it changed."""

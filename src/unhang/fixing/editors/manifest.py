@@ -1,0 +1,187 @@
+"""Sets environment variables in YAML that starts containers: Kubernetes, Compose, SkyPilot.
+
+A manifest says a variable in one of three ways: `- name: A` with `value: "1"`, `A: 1`, `- A=1`.
+Containers of one image (master and workers of a PyTorchJob) belong to one job and get it together.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from unhang.fixing.editors.yaml import end_of, line_end, reason, scalar
+from unhang.fixing.limits import Guard, accept
+from unhang.fixing.refusal import Refusal
+
+_HOLDERS = frozenset({"env", "envs", "environment", "env_vars"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A variable's value, or a list of variables, with the image of its container."""
+
+    node: yaml.Node
+    image: str | None
+    name: str = ""
+
+
+def set_variable(
+    text: str, name: str, raw: str, *, newline: str = "\n", guard: Guard = accept
+) -> str:
+    """Return the manifest with the variable set in every container of the job.
+
+    Raises:
+        Refusal: it does not parse, has no list of variables, or has several jobs' lists.
+    """
+    roots = _parse(text)
+    said = [place for root in roots for place in _said(root, name, None)]
+    if said:
+        _refuse_differing(said, name, raw)
+        guard(said[0].node.value.removeprefix(f"{name}="))
+        changed = _replace(text, said, name, raw)
+    else:
+        holders = [place for root in roots for place in _holders(root, None)]
+        if not holders:
+            raise Refusal(f"it has no list of variables (`env:`); add one with {name}={raw}")
+        _refuse_several(holders, name, raw)
+        changed = text
+        for place in reversed(holders):
+            changed = _add(changed, place.node, name, raw, newline)
+    _prove(text, changed, name, raw)
+    return changed
+
+
+def _parse(text: str) -> list[yaml.Node]:
+    try:
+        roots: list[yaml.Node] = list(yaml.compose_all(text, Loader=yaml.SafeLoader))
+    except yaml.YAMLError as error:
+        raise Refusal(f"it does not parse: {reason(error)}") from error
+    except RecursionError as error:
+        raise Refusal("it is nested too deeply") from error
+    return roots
+
+
+def _pairs(node: yaml.Node) -> list[tuple[Any, Any]]:
+    return list(node.value) if isinstance(node, yaml.MappingNode) else []
+
+
+def _below(node: yaml.Node) -> Iterator[yaml.Node]:
+    if isinstance(node, yaml.MappingNode):
+        yield from (value for _, value in node.value)
+    elif isinstance(node, yaml.SequenceNode):
+        yield from node.value
+
+
+def _image(node: yaml.Node, above: str | None) -> str | None:
+    own = (v.value for k, v in _pairs(node) if k.value in ("image", "image_id"))
+    return next((str(image) for image in own), above)
+
+
+def _said(node: yaml.Node, name: str, image: str | None) -> Iterator[_Place]:
+    image = _image(node, image)
+    pairs = {key.value: value for key, value in _pairs(node) if isinstance(key.value, str)}
+    named = pairs.get("name")
+    if named is not None and named.value == name:
+        if not isinstance(pairs.get("value"), yaml.ScalarNode):
+            raise Refusal(f"line {node.start_mark.line + 1}: {name} has no plain value")
+        yield _Place(pairs["value"], image)
+        return
+    if isinstance(pairs.get(name), yaml.ScalarNode):
+        yield _Place(pairs[name], image)
+    if isinstance(node, yaml.SequenceNode):
+        for item in node.value:
+            if isinstance(item, yaml.ScalarNode) and item.value.startswith(f"{name}="):
+                yield _Place(item, image, name)
+    for inner in _below(node):
+        yield from _said(inner, name, image)
+
+
+def _holders(node: yaml.Node, image: str | None) -> Iterator[_Place]:
+    image = _image(node, image)
+    for key, value in _pairs(node):
+        if key.value in _HOLDERS and value.value and not isinstance(value, yaml.ScalarNode):
+            yield _Place(value, image)
+        else:
+            yield from _holders(value, image)
+    if isinstance(node, yaml.SequenceNode):
+        for item in node.value:
+            yield from _holders(item, image)
+
+
+def _refuse_several(places: Sequence[_Place], name: str, raw: str) -> None:
+    """Several lists are one job's only where they share an image."""
+    if len(places) > 1 and (len({p.image for p in places}) > 1 or places[0].image is None):
+        lines = ", ".join(str(p.node.start_mark.line + 1) for p in places)
+        raise Refusal(
+            f"it has {len(places)} lists of variables (lines {lines}): add {name}={raw} to those"
+            " of the training"
+        )
+
+
+def _refuse_differing(places: Sequence[_Place], name: str, raw: str) -> None:
+    values = {place.node.value for place in places}
+    if len(values) > 1:
+        lines = ", ".join(str(p.node.start_mark.line + 1) for p in places)
+        raise Refusal(f"lines {lines} set {name} differently: set it to {raw} by hand")
+    _refuse_several(places, name, raw)
+
+
+def _replace(text: str, places: Sequence[_Place], name: str, raw: str) -> str:
+    for place in sorted(places, key=lambda p: p.node.start_mark.index, reverse=True):
+        start, end = place.node.start_mark.index, place.node.end_mark.index
+        if text[start : start + 1] in ("&", "*", "!", "|", ">"):
+            line = place.node.start_mark.line + 1
+            raise Refusal(f"line {line}: {name} is no plain value; set it to {raw} by hand")
+        new = json.dumps(raw)
+        if place.name:
+            new = f'"{name}={raw}"' if text[start] in "\"'" else f"{name}={raw}"
+        elif text[start] not in "\"'":
+            new = scalar(raw)
+        text = text[:start] + new + text[end:]
+    return text
+
+
+def _add(text: str, holder: yaml.Node, name: str, raw: str, newline: str) -> str:
+    if getattr(holder, "flow_style", False):
+        line = holder.start_mark.line + 1
+        raise Refusal(f"line {line}: add {name}={raw} to this list by hand")
+    at = line_end(text, end_of(text, holder))
+    if isinstance(holder, yaml.MappingNode):
+        indent = " " * holder.value[0][0].start_mark.column
+        lines = [f"{indent}{name}: {scalar(raw)}"]
+    else:
+        # The dash stands left of the first item.
+        first = holder.value[0]
+        head = text[text.rfind("\n", 0, first.start_mark.index) + 1 : first.start_mark.index]
+        indent = head[: len(head) - len(head.lstrip(" "))]
+        if isinstance(first, yaml.MappingNode):
+            inner = " " * first.start_mark.column
+            lines = [f"{indent}- name: {name}", f"{inner}value: {json.dumps(raw)}"]
+        else:
+            lines = [f"{indent}- {name}={raw}"]
+    return text[:at] + "".join(newline + line for line in lines) + text[at:]
+
+
+def _prove(before: str, after: str, name: str, raw: str) -> None:
+    """Only the variable's own words may have come or gone."""
+    old, new = (Counter(_leaves(_parse(text))) for text in (before, after))
+    came = {leaf for leaf in (new - old) if leaf not in ("name", "value")}
+    gone = old - new
+    if not came <= {name, raw, f"{name}={raw}"} or len(gone) > 1:
+        raise Refusal(f"the place of {name} is not plain enough to change it safely")
+
+
+def _leaves(nodes: Sequence[yaml.Node]) -> Iterator[str]:
+    for node in nodes:
+        if isinstance(node, yaml.ScalarNode):
+            yield str(node.value)
+        elif isinstance(node, yaml.MappingNode):
+            for key, value in node.value:
+                yield from _leaves((key, value))
+        else:
+            yield from _leaves(node.value)

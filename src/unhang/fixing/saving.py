@@ -1,0 +1,85 @@
+"""Puts a changed file in its place in one step, beside a copy of what it was."""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from pathlib import Path
+
+from unhang.errors import UsageError
+from unhang.fixing.target import Target
+
+_MOST_BACKUPS = 1_000
+
+
+def save(target: Target, text: str) -> str:
+    """Write the new text and return the path of the backup.
+
+    Whoever reads the file meanwhile sees the old text or the new one, never a part.
+
+    Raises:
+        UsageError: the file changed since it was read, has other names (hard links), or its folder
+            cannot be written. The file is then as it was.
+    """
+    path = target.real
+    try:
+        status = path.lstat()
+        _check(target, status)
+        before = target.text.encode()
+        if path.read_bytes() != before:
+            raise UsageError(f"{target.path} changed while it was read; nothing was written")
+        backup = _copy(path, before, status)
+        _replace(path, text.encode(), status)
+    except OSError as error:
+        raise UsageError(
+            f"cannot write {error.filename or target.path}: {error.strerror}; the file is as it"
+            " was: apply the printed difference with `patch`"
+        ) from error
+    return str(backup)
+
+
+def _check(target: Target, status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise UsageError(f"{target.path} is no plain file any more; nothing was written")
+    if status.st_nlink > 1:
+        raise UsageError(
+            f"{target.path} has {status.st_nlink} names (hard links): a new file would leave the"
+            " others behind; apply the printed difference with `patch`"
+        )
+    if not os.access(target.real, os.W_OK):
+        raise UsageError(f"{target.path} is write-protected; nothing was written")
+
+
+def _copy(path: Path, content: bytes, status: os.stat_result) -> Path:
+    """Keep the old text under a name that nothing has yet: `x.yaml.bak`, then `x.yaml.bak.1`."""
+    for number in range(_MOST_BACKUPS):
+        backup = path.with_name(f"{path.name}.bak" + (f".{number}" if number else ""))
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+        try:
+            handle = os.open(backup, flags, stat.S_IMODE(status.st_mode))
+        except FileExistsError:
+            continue
+        with os.fdopen(handle, "wb") as file:
+            _write(file.fileno(), content)
+        return backup
+    raise UsageError(f"{path} has {_MOST_BACKUPS} backups already; move them away")
+
+
+def _replace(path: Path, content: bytes, status: os.stat_result) -> None:
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            _write(file.fileno(), content)
+            os.fchmod(file.fileno(), stat.S_IMODE(status.st_mode))
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _write(handle: int, content: bytes) -> None:
+    view = memoryview(content)
+    while view:
+        view = view[os.write(handle, view) :]
+    os.fsync(handle)
