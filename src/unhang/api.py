@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -17,6 +18,7 @@ from unhang.model.diagnosis import Diagnosis, Outcome, Stats
 from unhang.model.explanation import Explanation, RuleCard
 from unhang.model.incident import Incident
 from unhang.model.lint import LintReport
+from unhang.model.rewrite import Rewrite
 from unhang.ranking import rank
 from unhang.remedies import suggest
 from unhang.rules import RULES
@@ -88,6 +90,33 @@ def lint(
         UsageError: a path or the process cannot be read.
     """
     return lint_settings(paths, pid=pid, nccl=nccl, torch=torch, framework=framework)
+
+
+def fix(
+    config: str,
+    verdict: Diagnosis | str | os.PathLike[str],
+    *,
+    fixes: Sequence[int] = (),
+    apply: bool = False,
+) -> Rewrite:
+    """Write fixes of a verdict into a file of the user's; comments, order and layout stay.
+
+    Args:
+        config: a configuration (YAML, JSON, TOML), a script, a Dockerfile, a manifest.
+        verdict: what `diagnose` returned, or the path of its JSON; `-` is standard input.
+        fixes: which fixes, by their place in the verdict, from 1; none = the best that fits.
+        apply: write the file, atomically, with a copy of the old one beside it.
+
+    Returns:
+        The file before and after; nothing was written unless `backup` is set.
+
+    Raises:
+        UsageError: a file cannot be read or written, or no fix can be put in safely; the message
+            says what to do by hand.
+    """
+    from unhang.fixing import rewrite
+
+    return rewrite(config, verdict, numbers=fixes, apply=apply)
 
 
 def rules() -> tuple[RuleCard, ...]:
