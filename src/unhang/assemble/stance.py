@@ -281,6 +281,8 @@ def _is_own(frame: Frame) -> bool:
 def _rank_of_thread(stack: ThreadStack) -> tuple[int, int]:
     """The main thread first; then those that a program began, then helpers; Python's first."""
     kind = {StackKind.PYTHON: 0, StackKind.NATIVE: 1, StackKind.KERNEL: 2}[stack.kind]
+    if any(bare(f.function) == "_worker_loop" for f in stack.frames):
+        return 3, kind  # a loader's process, forked with its rank's command line
     if stack.main is True:
         return 0, kind
     if stack.main is None and _MAIN.fullmatch(stack.frames[0].function) is not None:

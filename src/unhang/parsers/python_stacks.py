@@ -103,7 +103,7 @@ class PythonStacksParser:
 
     def feed(self, line: Line) -> Iterator[Event]:
         """Say a stack when its last frame has been read."""
-        fatal = _FATAL.search(line.text)
+        fatal = _FATAL.search(line.text) if "Fatal" in line.text else None
         if fatal is not None:
             self._fatal[line.origin] = fatal["what"].strip().startswith("Aborted")
             yield from self._close(line.origin)
@@ -159,6 +159,8 @@ class PythonStacksParser:
 
 def _header(line: Line, owner: Origin) -> _Open | None:
     """The stack that begins at a line, or None."""
+    if "hread " not in line.text:
+        return None
     found = _PY_SPY.search(line.text)
     if found is not None:
         opened = _Open(owner=owner, at=line.at, header=line)

@@ -56,11 +56,13 @@ class Scene:
 
 def find_scene(incident: Incident) -> Scene | None:
     """Return who waits for whom, or None where the stacks do not tell that anybody does."""
-    crowd = _crowd(incident.stances)
-    elsewhere = [s for s in incident.stances if _is_elsewhere(s) and _place(s) not in crowd]
-    waiters = [s for s in incident.stances if s not in elsewhere and _may_wait(s, crowd)]
+    # Beside ranks there may be launchers, loaders and servers: processes without a number.
+    stances = [s for s in incident.stances if s.rank is not None]
+    crowd = _crowd(stances)
+    elsewhere = [s for s in stances if _is_elsewhere(s) and _place(s) not in crowd]
+    waiters = [s for s in stances if s not in elsewhere and _may_wait(s, crowd)]
     alarmed = any(isinstance(event, _ALARMS) for event in incident.events)
-    if any(s.rank is None for s in elsewhere) or len(elsewhere) > len(waiters):
+    if len(elsewhere) > len(waiters):
         return None
     surely = any(s.doing is Doing.WAITS or (s.idle and s.doing is Doing.STEPS) for s in waiters)
     if not waiters or not (surely or alarmed or len(waiters) > 1):

@@ -93,6 +93,16 @@ def test_helper_threads_do_not_count() -> None:
     assert only(rank0=helper + "\n" + stack("    torch_save (train.py:3)")).doing is Doing.CODE
 
 
+def test_a_loaders_process_is_not_its_rank() -> None:
+    worker = (
+        "    get (multiprocessing/queues.py:113)\n"
+        "    _worker_loop (torch/utils/data/_utils/worker.py:300)"
+    )
+    head = "Process {pid}: python train.py --local-rank=0\n"
+    text = head.format(pid=7) + stack(worker, pid=7) + head.format(pid=5) + stack(BARRIER, pid=5)
+    assert only(rank0=text).doing is Doing.WAITS
+
+
 def test_a_hook_of_autograd_counts_in_a_backward_pass() -> None:
     hook = (
         "Thread 4750 (idle)\n"

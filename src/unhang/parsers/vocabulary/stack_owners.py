@@ -23,6 +23,7 @@ _SECTION = re.compile(
     r"(?P<rank>\d{1,6})\b(?P<rest>.{0,200})$",
     re.IGNORECASE,
 )
+_MARKS = frozenset("=#*[<(>-")
 _PID = re.compile(r"\bpid[ =:]{1,2}(?P<pid>\d{1,10})", re.IGNORECASE)
 _RANK = re.compile(r"(?:--(?:node[-_])?rank[ =]|\bRANK=)(?P<rank>\d{1,6})\b")
 _LOCAL_RANK = re.compile(r"(?:--local[-_]rank[ =]|\bLOCAL_RANK=)(?P<local>\d{1,4})\b")
@@ -34,9 +35,11 @@ def owner_of(text: str, known: Origin) -> Origin | None:
     >>> owner_of("=== Rank 3: http://10.0.0.7:4711 ===", Origin()).rank
     3
     """
-    process = _PROCESS.search(text)
+    process = _PROCESS.search(text) if "Process " in text else None
     if process is not None:
         return _of_command(replace(known, pid=int(process["pid"])), process["command"])
+    if text.lstrip()[:1] not in _MARKS:
+        return None
     file = _FILE.match(text)
     if file is not None:
         told = origin_of(file["path"])

@@ -51,7 +51,8 @@ _ENDS = frozenset({Phase.SAVE, Phase.EVAL, Phase.TEARDOWN})
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding where the ranks stand in exactly two different waits."""
     scene = find_scene(incident)
-    if scene is None or scene.elsewhere or len(scene.waiters) < len(incident.stances):
+    stood = sum(stance.rank is not None for stance in incident.stances)
+    if scene is None or scene.elsewhere or len(scene.waiters) < stood:
         return
     sites: dict[str, list[Stance]] = {}
     for stance in scene.waiters:

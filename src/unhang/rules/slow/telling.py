@@ -65,7 +65,7 @@ def _from_stacks(
     incident: Incident, code: str, cause: Cause, phases: frozenset[Phase], wait: Wait | None
 ) -> Iterator[Finding]:
     """A stack taken while it hangs shows a rank at work; several are compared by SLO201."""
-    if len(incident.stances) > 1 and all(s.rank is not None for s in incident.stances):
+    if sum(s.rank is not None for s in incident.stances) > 1:
         return
     stacks = [s for s in incident.all(StackSeen) if s.phase in phases and not s.waiting]
     if not stacks or (wait is None and phases != {Phase.COMPILE}):

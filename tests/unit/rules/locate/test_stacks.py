@@ -69,6 +69,13 @@ class TestRankElsewhere:
         (finding,) = judge(LOC201, here, here, SAVE, here)
         assert finding.culprits == {2}
 
+    def test_processes_without_a_number_do_not_count(self) -> None:
+        stacks = {f"rank{rank}.txt": stack(BARRIER) for rank in (0, 1)}
+        (finding,) = judge_text(
+            LOC201, "", **stacks, **{"rank2.txt": stack(SLEEP), "agent.txt": stack(LOADER)}
+        )
+        assert finding.culprits == {2}
+
     def test_the_step_of_the_model_is_no_suspect(self) -> None:
         assert judge(LOC201, BARRIER, BARRIER, BACKWARD, BARRIER) == []
 
