@@ -6,6 +6,7 @@ from unhang.parsers.base import Parser
 from unhang.parsers.cuda import CudaParser
 from unhang.parsers.desync_report import DesyncReportParser
 from unhang.parsers.device_guess import DeviceGuessParser
+from unhang.parsers.dropped_lines import DroppedLinesParser
 from unhang.parsers.dumps import DumpsParser
 from unhang.parsers.elastic import ElasticParser
 from unhang.parsers.endings import EndingsParser
@@ -50,6 +51,7 @@ PARSERS: tuple[type[Parser], ...] = (
     CudaParser,
     DesyncReportParser,
     DeviceGuessParser,
+    DroppedLinesParser,
     DumpsParser,
     ElasticParser,
     EndingsParser,

@@ -31,26 +31,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from unhang.model.causes import Cause
-from unhang.model.events import ExceptionKind, KernelEvent, ProcessEnded, PythonException
-from unhang.model.finding import Collect, Finding, Strength
+from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Failure, Incident, Manner, ranks_of
 from unhang.model.provenance import Message
 from unhang.model.rule import Fact, Rule, Status
-from unhang.rules import order
+from unhang.rules.crash import kills
 from unhang.rules.crash.echoes import ECHOES_OF_A_LOST_RANK, NO_CAUSES, why_echo
-
-_KERNEL_LOG = Collect(
-    what=Message(key="collect.kernel_log.what"),
-    how=Message(key="collect.kernel_log.how"),
-    decides=Message(key="collect.kernel_log.decides"),
-)
-_OURS = ("python", "pt_", "torch", "ray", "train", "deepspeed", "pt2")
 
 
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield the reported kills, else the unexplained SIGKILLs."""
     reported = [
-        f for f in incident.failures if f.manner is Manner.HOST_OOM and not _outlived(incident, f)
+        f
+        for f in incident.failures
+        if f.manner is Manner.HOST_OOM and not kills.was_outlived(incident, f)
     ]
     if reported:
         yield _reported(incident, reported)
@@ -63,9 +57,9 @@ def check(incident: Incident) -> Iterator[Finding]:
 def _reported(incident: Incident, failures: Sequence[Failure]) -> Finding:
     """Somebody says that memory was the reason."""
     first = failures[0]
-    against = why_echo(incident, first, _same_kill)
+    against = why_echo(incident, first, kills.is_same_kill)
     strength = Strength.PROVES if against is None else Strength.HINTS
-    if against is None and not all(_is_ours(incident, f) for f in failures):
+    if against is None and not all(kills.is_of_the_job(incident, f) for f in failures):
         strength, against = Strength.SUPPORTS, Message(key="CRA002.against_other_program")
     ranks = ranks_of(failures)
     return Finding(
@@ -81,20 +75,6 @@ def _reported(incident: Incident, failures: Sequence[Failure]) -> Finding:
         at=first.at,
         evidence=tuple(f.source for f in failures)[:4],
     )
-
-
-def _outlived(incident: Incident, failure: Failure) -> bool:
-    """An allocation that failed while the work went on; a kill is never outlived."""
-    event = failure.events[0]
-    return isinstance(event, PythonException) and order.survived(incident, event)
-
-
-def _same_kill(failure: Failure) -> bool:
-    """A shell's `Killed`, or a parent that misses its helper: the reports come last."""
-    event = failure.events[0]
-    if isinstance(event, PythonException):
-        return event.kind in (ExceptionKind.HELPER, ExceptionKind.WORKER)
-    return failure.manner is Manner.KILLED
 
 
 def _killed(incident: Incident, failures: Sequence[Failure]) -> Finding:
@@ -120,24 +100,12 @@ def _killed(incident: Incident, failures: Sequence[Failure]) -> Finding:
         explains=ECHOES_OF_A_LOST_RANK if against is None else NO_CAUSES,
         at=first.at,
         evidence=tuple(f.source for f in failures)[:4],
-        collect=(_KERNEL_LOG,),
+        collect=(kills.KERNEL_LOG,),
     )
 
 
 def _who(ranks: frozenset[int]) -> dict[str, object]:
     return {"ranks": ranks} if ranks else {}
-
-
-def _is_ours(incident: Incident, failure: Failure) -> bool:
-    """Whether the killed process is one of the job, as far as its name or its pid tells."""
-    event = failure.events[0]
-    if not isinstance(event, KernelEvent):
-        return isinstance(event, ProcessEnded | PythonException)
-    if len(failure.events) > 1 or failure.rank is not None:
-        return True
-    known = {p for facts in incident.roster.values() for p in facts.pids}
-    name = (event.process or "").lower()
-    return event.pid in known or event.process is None or name.startswith(_OURS)
 
 
 RULE = Rule(

@@ -32,18 +32,13 @@ from collections.abc import Iterator
 
 from unhang.model.causes import Cause
 from unhang.model.events import ProcessEnded
-from unhang.model.finding import Collect, Finding, Strength
+from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident, Manner
 from unhang.model.provenance import Message
 from unhang.model.rule import Fact, Rule, Status
 from unhang.rules import order
 from unhang.rules.crash.echoes import ECHOES_OF_A_LOST_RANK, NO_CAUSES, why_echo
-
-_KERNEL_LOG = Collect(
-    what=Message(key="collect.kernel_log.what"),
-    how=Message(key="collect.kernel_log.how"),
-    decides=Message(key="collect.kernel_log.decides"),
-)
+from unhang.rules.crash.kills import KERNEL_LOG
 
 
 def check(incident: Incident) -> Iterator[Finding]:
@@ -68,7 +63,7 @@ def check(incident: Incident) -> Iterator[Finding]:
         explains=ECHOES_OF_A_LOST_RANK if against is None else NO_CAUSES,
         at=workers[0].at,
         evidence=tuple(e.source for e in workers)[:4],
-        collect=(_KERNEL_LOG,),
+        collect=(KERNEL_LOG,),
     )
 
 
