@@ -63,6 +63,8 @@ def differs(
     rank: int | None = None,
     other: int | None = None,
     *,
+    count: int | None = None,
+    other_count: int | None = None,
     step: int | None = None,
     line: int = 5,
 ) -> ModelMismatch:
@@ -73,6 +75,8 @@ def differs(
         difference=difference,
         rank=None if rank is None else Rank(rank),
         other_rank=None if other is None else Rank(other),
+        count=count,
+        other_count=other_count,
         step=step,
     )
 

@@ -46,7 +46,8 @@ _PATTERNS: tuple[tuple[ModelDifference, re.Pattern[str]], ...] = (
         ModelDifference.PARAMETER_COUNT,
         re.compile(
             r"expects\s*same\s*model\s*across\s*all\s*ranks,\s*but\s*Rank\s*(?P<rank>\d{1,9})\s*has"
-            r"(?:\s*\d{1,12}\s*params,\s*while\s*rank\s*(?P<other>\d{1,9}))?"
+            r"(?:\s*(?P<count>\d{1,12})\s*params,\s*while\s*rank\s*(?P<other>\d{1,9})"
+            r"(?:\s*has\s*inconsistent\s*(?P<other_count>\d{1,12}))?)?"
         ),
     ),
     (
@@ -102,8 +103,14 @@ class ModelMismatchParser(LineParser):
                     difference=difference,
                     rank=_rank(told.get("rank"), line.origin.rank),
                     other_rank=_rank(told.get("other"), None),
-                    step=None if told.get("step") is None else int(match["step"]),
+                    count=_number(told.get("count")),
+                    other_count=_number(told.get("other_count")),
+                    step=_number(told.get("step")),
                 )
+
+
+def _number(text: str | None) -> int | None:
+    return None if text is None else int(text)
 
 
 def _rank(text: str | None, otherwise: Rank | None) -> Rank | None:

@@ -95,11 +95,15 @@ def collective_joins(call: Call) -> list[Join]:
 
 
 def camps(joins: Iterable[Join], keys: Mapping[Rank, K]) -> dict[K, Ranks]:
-    """Ranks by what they do, the largest camp first."""
+    """Ranks of some joins by what they do, the largest camp first."""
+    return part({join.rank: keys[join.rank] for join in joins if join.rank in keys})
+
+
+def part(keys: Mapping[Rank, K]) -> dict[K, Ranks]:
+    """Ranks by what is known of them, the largest camp first."""
     found: dict[K, set[Rank]] = {}
-    for join in joins:
-        if join.rank in keys:
-            found.setdefault(keys[join.rank], set()).add(join.rank)
+    for rank, key in keys.items():
+        found.setdefault(key, set()).add(rank)
     ordered = sorted(found.items(), key=lambda item: (-len(item[1]), min(item[1])))
     return {key: frozenset(ranks) for key, ranks in ordered}
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from feeding import feed, line
+from feeding import feed, line, only
 from unhang.model.events import ModelDifference, ModelMismatch
 from unhang.parsers.model_mismatch import ModelMismatchParser
 
@@ -75,6 +75,15 @@ def test_differences(
     assert isinstance(found, ModelMismatch)
     assert found.difference is difference
     assert (found.rank, found.other_rank, found.step) == (rank, other, step)
+
+
+def test_the_numbers_of_parameters() -> None:
+    text = (
+        "DDP expects same model across all ranks, but Rank 1 has 12 params, while rank 0 has "
+        "inconsistent 14 params."
+    )
+    found = only(ModelMismatch, feed(ModelMismatchParser, text))
+    assert (found.count, found.other_count) == (12, 14)
 
 
 def test_a_trace_that_is_still_being_learnt_is_no_difference() -> None:

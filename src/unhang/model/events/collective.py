@@ -183,10 +183,13 @@ class ModelMismatch(Seen):
 
     Attributes:
         rank, other_rank: the two ranks compared, where named.
+        count, other_count: their numbers of parameters, where named.
         step: training step, where named (ZeRO's `Invalidate trace cache @ step N`).
     """
 
     difference: ModelDifference
     rank: Rank | None = None
     other_rank: Rank | None = None
+    count: int | None = None
+    other_count: int | None = None
     step: int | None = None

@@ -36,8 +36,10 @@ from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.incident import Incident
 from unhang.model.provenance import Message
 from unhang.model.rule import Fact, Rule, Status
-from unhang.rules import witnesses
+from unhang.rules import matching, witnesses
 from unhang.rules.desync import rivals
+
+_PAIR = 2
 
 
 def check(incident: Incident) -> Iterator[Finding]:
@@ -56,8 +58,9 @@ def check(incident: Incident) -> Iterator[Finding]:
         claim=Message(
             key=f"DSY008.claim_{first.difference.value}",
             values={
-                "ranks": frozenset(e.rank for e in found if e.rank is not None),
+                "ranks": _speakers(incident, found),
                 "other": first.other_rank,
+                "all": frozenset(_counts(found)) or _speakers(incident, found),
             },
         ),
         why=Message(key="DSY008.why"),
@@ -69,13 +72,37 @@ def check(incident: Incident) -> Iterator[Finding]:
     )
 
 
+def _speakers(incident: Incident, told: Sequence[ModelMismatch]) -> Ranks:
+    """The ranks that a check names, else those that print it."""
+    named = frozenset(e.rank for e in told if e.rank is not None)
+    return named or witnesses.ranks(incident, told)
+
+
 def _odd(incident: Incident, found: Sequence[ModelMismatch]) -> Ranks:
-    """Ranks whose own step left parameters out, where most of the others' did not."""
-    told = [e for e in found if e.difference is ModelDifference.UNFINISHED_REDUCTION]
-    ranks = frozenset(e.rank for e in told if e.rank is not None) or witnesses.ranks(incident, told)
+    """The few ranks that differ from most others, as far as the checks tell them apart."""
+    counts = _counts(found)
+    if counts:
+        return matching.odd_ranks(matching.part(counts))
+    shapes = [e for e in found if e.difference is ModelDifference.PARAMETER_SHAPE]
+    unfinished = [e for e in found if e.difference is ModelDifference.UNFINISHED_REDUCTION]
+    ranks = _speakers(incident, shapes or unfinished)
+    size = incident.world.size or len(_known(incident) | ranks)
+    if 2 * len(ranks) < size:
+        return ranks
+    # The shapes are compared with one process: where all others differ from it, it is the odd one.
+    compared = frozenset(e.other_rank for e in shapes if e.other_rank is not None)
+    return compared if len(ranks) == size - 1 and size > _PAIR else NO_RANKS
+
+
+def _counts(found: Sequence[ModelMismatch]) -> dict[Rank, int]:
+    """Numbers of parameters by rank."""
+    sides = [(e.rank, e.count) for e in found] + [(e.other_rank, e.other_count) for e in found]
+    return {rank: count for rank, count in sides if rank is not None and count is not None}
+
+
+def _known(incident: Incident) -> Ranks:
     waiting = frozenset(r for call in incident.calls for r in call.joined if r >= Rank(0))
-    known = waiting | ranks | incident.coverage.ranks_seen
-    return ranks if 2 * len(ranks) < (incident.world.size or len(known)) else NO_RANKS
+    return waiting | incident.coverage.ranks_seen
 
 
 def _strength(difference: ModelDifference) -> Strength:

@@ -6,7 +6,7 @@ import pytest
 
 from builders import by, incident, source, timeout
 from crashes import raised
-from steps import differs
+from steps import differs, world
 from unhang.model.causes import Cause
 from unhang.model.events import ModelDifference, PhaseMark
 from unhang.model.finding import Strength
@@ -42,6 +42,28 @@ def test_the_few_ranks_without_gradients_are_named() -> None:
 def test_where_all_ranks_say_so_none_is_named() -> None:
     found = incident(*(differs(D.UNFINISHED_REDUCTION, r) for r in range(4)))
     (finding,) = models_differ.check(found)
+    assert finding.culprits == frozenset()
+
+
+def test_the_majority_of_counts_tells_the_odd_model() -> None:
+    count = D.PARAMETER_COUNT
+    found = incident(
+        differs(count, 0, 1, count=4, other_count=6),
+        differs(count, 1, 0, count=6, other_count=4),
+        differs(count, 2, 1, count=4, other_count=6),
+    )
+    (finding,) = models_differ.check(found)
+    assert finding.culprits == {1}
+
+
+def test_where_all_others_have_other_shapes_the_one_they_compare_with_is_odd() -> None:
+    found = incident(world(4), *(differs(D.PARAMETER_SHAPE, r, 0) for r in (1, 2, 3)))
+    (finding,) = models_differ.check(found)
+    assert finding.culprits == {0}
+
+
+def test_of_two_ranks_with_other_shapes_none_is_named() -> None:
+    (finding,) = models_differ.check(incident(world(2), differs(D.PARAMETER_SHAPE, 1, 0)))
     assert finding.culprits == frozenset()
 
 

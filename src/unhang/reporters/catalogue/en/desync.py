@@ -45,8 +45,8 @@ SENTENCES: dict[str, str] = {
     "message.",
     "DSY008.claim_unfinished-reduction": "Some parameters got no gradient in a step under DDP.",
     "DSY008.claim_marked-twice": "A parameter got its gradient twice in one step under DDP.",
-    "DSY008.claim_parameter-count": "{ranks:ranks} built a model with another number of "
-    "parameters than {other:ranks}.",
+    "DSY008.claim_parameter-count": "{all:ranks} built models with different "
+    "numbers of parameters.",
     "DSY008.claim_parameter-shape": "{ranks:ranks} built a model with other shapes than "
     "{other:ranks}.",
     "DSY008.why": "DDP pairs gradients in one order on all ranks; a rank that runs another graph "
