@@ -91,15 +91,13 @@ def kind_of(head: bytes, name: str = "") -> Kind:
 
 
 def _is_binary(head: bytes) -> bool:
-    """Text may hold some NULs, or a hole where a log was truncated under its writer."""
-    told = head.replace(_HOLE, b"").strip(b"\0")
-    if not told:
-        return False
+    """Text may hold NULs: holes, where a log was truncated under its writer."""
+    told = head.replace(b"\0", b"")
     if told[:1] == b"\x80" and told[1:2] in b"\x02\x03\x04\x05":  # a pickle
         return True
     odd = sum(told.count(byte) for byte in _ODD)
-    return odd > len(told) * 0.05
+    undecodable = told.decode("utf-8", errors="replace").count("\ufffd")
+    return odd > len(told) * 0.05 or undecodable > len(told) * 0.1 + 1
 
 
-_HOLE = bytes(32)
-_ODD = tuple(bytes([code]) for code in range(32) if code not in {7, 8, 9, 10, 12, 13, 27})
+_ODD = tuple(bytes([code]) for code in range(1, 32) if code not in {7, 8, 9, 10, 12, 13, 27})

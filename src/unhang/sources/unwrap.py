@@ -40,6 +40,8 @@ _SHAPES: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = tuple(
         (r"but\s*didn't\b|joined\s*but\b", r"collective\s*#\d+"),
         (r"failed\s*\(exitcode:", r"of\s*binary:|\(pid:\s*\d+\)\s*$"),
         (r"Sending\s*process\s*\d+\s*closing", r"signal\s*SIG[A-Z]{3,4}"),
+        (r"Worker\s*group\s*FAILED", r"restart\s*worker\s*group"),
+        (r":::MLL", r"\}\s*$"),
         (r"Timed\s*out\s*waiting\s*\d+ms", r"operation\s*to\s*complete"),
         (r"Timed\s*out\s*after\s*\d+\s*seconds\s*waiting", r"clients\s*joined"),
         (r"in\s*store\s*based\s*barrier\s*on\s*rank", r"timeout=[\d:.]+"),
@@ -69,6 +71,8 @@ _SENTENCES = tuple(
         "Detected mismatch between collectives on ranks. Rank ",
         "Stack trace of the failed collective",
         'Failed to check the "should dump" flag on TCPStore',
+        "Worker group FAILED. ",
+        "worker group successfully finished. Waiting ",
         "Heartbeat monitor timed out! Process will be terminated after dumping debug info.",
     )
 )
@@ -78,7 +82,7 @@ _CUT_HEADER = re.compile(
     r"\[(?:rank\d{0,6}|PG (?:ID|GUID|\d)[^\]]{0,60}"
     r"|[EWIF]\d{3,4} [\d:]{0,8}(?:\.\d{0,9})?(?: [\w./-]{0,60}(?::\d{0,6})?)?"
     r"|[EWIF] [A-Z]\w{2,40}\.?\w{0,3}(?::\d{0,6})?)$"
-    r"|(?:\[PG [^\]]{1,80}|\[Rank \d{1,6}|\.cpp:\d{1,6})\]$"
+    r"|(?:\[PG [^\]]{1,80}|\[Rank \d{1,6})\]$|\.(?:cpp|py):\d{1,6}\](?: \[\w{0,20}\]?)?$"
 )
 _STATUS = re.compile(r"last\s*completed\s*(?:NCCL\s*)?work:\s*-?\d+$")
 _ONLY_DIGITS = re.compile(r"\d{1,12}\.?$")

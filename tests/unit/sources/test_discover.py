@@ -368,7 +368,6 @@ def test_empty_standard_input_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
         read("-")
 
 
-
 def test_remote(tmp_path: Path) -> None:
     fsspec = pytest.importorskip("fsspec")
     system = fsspec.filesystem("memory")

@@ -22,6 +22,10 @@ STATUS = (
     C10 + "[PG ID 0 PG GUID 0(default_pg) Rank 3]  failure detected by watchdog at work sequence "
     "id: 808 PG status: last enqueued work: 811, last completed work: 80799"
 )
+RESTART = (
+    "W0801 10:00:12.000000 9 torch/distributed/elastic/agent/server/api.py:906] [default] Worker "
+    "group FAILED. 2/3 attempts left; will restart worker group"
+)
 NOTICE = (
     C10 + "[Rank 3] Some NCCL operations have failed or timed out. Due to the asynchronous nature "
     "of CUDA kernels, subsequent GPU operations might run on corrupted/incomplete data."
@@ -48,7 +52,7 @@ def squeeze(text: str) -> str:
     return "".join(text.split())
 
 
-@pytest.mark.parametrize("message", [TIMEOUT, STATUS, NOTICE, MISMATCH])
+@pytest.mark.parametrize("message", [TIMEOUT, STATUS, NOTICE, MISMATCH, RESTART])
 @pytest.mark.parametrize("width", range(84, 220, 3))
 @pytest.mark.parametrize("pad", [False, True])
 def test_wrapped_inside_words(message: str, width: int, pad: bool) -> None:
