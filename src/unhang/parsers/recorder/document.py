@@ -39,7 +39,7 @@ def document(tree: object, *, cut: bool = False) -> Document | None:
     config, status = tree.get("pg_config"), tree.get("pg_status")
     return Document(
         _entries(tree.get("entries", ())),
-        version=str(tree.get("version", ""))[:20],
+        version=as_text(tree.get("version"), 20),
         config=config if isinstance(config, dict) else {},
         status=status if isinstance(status, dict) else None,
         cut=cut,
@@ -47,7 +47,11 @@ def document(tree: object, *, cut: bool = False) -> Document | None:
 
 
 def _entries(value: object) -> list[Entry]:
-    return [e for e in value if isinstance(e, dict)] if isinstance(value, (list, tuple)) else []
+    if not isinstance(value, (list, tuple)):
+        return []
+    if isinstance(value, list) and set(map(type, value)) == {dict}:
+        return value
+    return [e for e in value if isinstance(e, dict)]
 
 
 def load_json(text: str) -> tuple[object, bool]:
@@ -131,11 +135,21 @@ def _group(entry: Entry, config: Mapping[str, Any]) -> tuple[str, str]:
     """Name and description; before 2.1 only the number, under which the configuration lists it."""
     group = entry.get("process_group")
     if isinstance(group, (list, tuple)) and len(group) == 2:
-        return str(group[0])[:200], str(group[1])[:200]
-    name = str(entry.get("pg_id", ""))[:200]
+        return as_text(group[0]), as_text(group[1])
+    name = as_text(entry.get("pg_id"))
     known = config.get(name)
     description = known.get("desc", "") if isinstance(known, dict) else ""
-    return name, str(description)[:200]
+    return name, as_text(description)
+
+
+def as_text(value: object, most: int = 200) -> str:
+    """A text or a number as text; of anything else nothing.
+
+    Small files can hold structures whose text would fill the memory.
+    """
+    if isinstance(value, str):
+        return value[:most]
+    return str(value) if type(value) is int and abs(value) < 1 << 62 else ""
 
 
 def _first_int(entry: Entry, *keys: str) -> int | None:
@@ -164,4 +178,4 @@ def _sizes(value: object) -> list[list[int]]:
 
 
 def _dtypes(value: object) -> list[str]:
-    return [str(v)[:40] for v in value[:10_000]] if isinstance(value, (list, tuple)) else []
+    return [as_text(v, 40) for v in value[:10_000]] if isinstance(value, (list, tuple)) else []

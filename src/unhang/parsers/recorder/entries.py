@@ -4,27 +4,20 @@ from __future__ import annotations
 
 import re
 from array import array
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import chain, pairwise
 from operator import itemgetter
-from typing import Any
 
 from unhang.model.recording import Traffic
 from unhang.parsers.recorder.document import Entry
 from unhang.parsers.recorder.kinds import KindTable
 
-_FIELDS = itemgetter(
-    "process_group",
-    "is_p2p",
-    "collective_seq_id",
-    "profiling_name",
-    "input_sizes",
-    "output_sizes",
-    "input_dtypes",
-    "state",
-    "retired",
-)
+_GROUP = itemgetter("process_group")
+_COURSE = itemgetter("process_group", "is_p2p", "collective_seq_id", "state", "retired")
+_KIND = itemgetter("profiling_name", "input_sizes", "output_sizes", "input_dtypes")
+_PASSED = itemgetter("profiling_name", "p2p_seq_id", "state", "retired")
 _PAIR = re.compile(r"(send|recv)\s+(\d{1,6})\s*(->|<-)\s*(\d{1,6})")
 
 MALFORMED = (KeyError, TypeError, ValueError, OverflowError, AttributeError)
@@ -90,21 +83,23 @@ def read_entries(
     Raises:
         KeyError, TypeError, ValueError, OverflowError: an entry is of another form.
     """
+    if set(map(type, chain.from_iterable(map(_GROUP, entries)))) - {str}:
+        raise TypeError("a group's name is no text")
     groups: dict[tuple[str, str], GroupEntries] = {}
     guesses: dict[int, int] = {}
     raws, kind_of_raw = table.raws, table.kind_of_raw
     before = -1
-    for place, values in enumerate(map(_FIELDS, entries)):
-        key, is_p2p, seq, name, inputs, outputs, dtypes, state, retired = values
+    for place, entry in enumerate(entries):
+        key, is_p2p, seq, state, retired = _COURSE(entry)
         group = groups.get(key)
         if group is None:
             group = groups[key] = GroupEntries(
-                name=key[0], description=key[1], pg_id=entries[place].get("pg_id"), first_at=place
+                name=key[0], description=key[1], pg_id=entry.get("pg_id"), first_at=place
             )
         if is_p2p:
             group.pair_places.append(place)
             continue
-        raw = (name, inputs, outputs, dtypes)
+        raw = _KIND(entry)
         guess = guesses.get(before, -1)
         if guess < 0 or raws[guess] != raw:
             guess = table.raw(raw)
@@ -135,38 +130,39 @@ def read_pairs(
     Returns:
         The traffic, and whether the first operation of the group is still in the buffer.
     """
-    found: dict[tuple[str, int, int], Pairs] = {}
-    batches = _batches(entries, places)
-    first = None
+    found: dict[str, Pairs | None] = {}
+    numbers = array("q")
     for place in places:
-        entry = entries[place]
-        match = _PAIR.search(entry["profiling_name"])
-        seq = entry["p2p_seq_id"]
-        if first is None:
-            first = seq
-        if match is None:
+        name, seq, state, retired = _PASSED(entries[place])
+        numbers.append(seq)
+        if type(name) is not str:
+            raise TypeError("a name is no text")
+        if name not in found:
+            found[name] = Pairs() if _PAIR.search(name) is not None else None
+        pairs = found[name]
+        if pairs is None:
             continue
-        pairs = found.setdefault((match[1], int(match[2]), int(match[4])), Pairs())
         pairs.seqs.append(seq)
         pairs.last_at = place
-        pairs.batched = pairs.batched or seq in batches
-        if entry["state"] == "completed" or (entry["retired"] and not has_states):
+        if state == "completed" or (retired and not has_states):
             pairs.pending, pairs.pending_at = 0, None
         else:
             pairs.pending += 1
             if pairs.pending_at is None:
                 pairs.pending_at = place
-    return found, first is None or first <= 1
+    batched = len(set(numbers)) < len(numbers)
+    traffic: dict[tuple[str, int, int], Pairs] = {}
+    for name, pairs in found.items():
+        match = _PAIR.search(name)
+        if match is not None and pairs is not None:
+            pairs.batched = batched and not _batches(numbers).isdisjoint(pairs.seqs)
+            traffic[match[1], int(match[2]), int(match[4])] = pairs
+    return traffic, not numbers or numbers[0] <= 1
 
 
-def _batches(entries: Sequence[Entry], places: Sequence[int]) -> set[int]:
+def _batches(numbers: Sequence[int]) -> set[int]:
     """Numbers that several operations share: they were issued in one batch."""
-    seen: set[int] = set()
-    shared: set[int] = set()
-    for place in places:
-        seq: Any = entries[place]["p2p_seq_id"]
-        (shared if seq in seen else seen).add(seq)
-    return shared
+    return {number for number, count in Counter(numbers).items() if count > 1}
 
 
 def packed(seqs: list[int]) -> Sequence[int]:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from unhang.model.events.process import Frame
 from unhang.model.ids import Rank
 from unhang.model.recording import GroupTrace, LastCall, Recording, Traffic
-from unhang.parsers.recorder.document import Document, Entry, canonical, whole_number
+from unhang.parsers.recorder.document import Document, Entry, as_text, canonical, whole_number
 from unhang.parsers.recorder.entries import (
     MALFORMED,
     GroupEntries,
@@ -21,6 +21,7 @@ from unhang.parsers.recorder.entries import (
 )
 from unhang.parsers.recorder.kinds import KindTable, operation
 
+_INFORMATIVE = ("started", "completed")
 _WITHOUT_STATES = frozenset({"gloo", "mpi", "ucc", ""})
 _MEMBERS = re.compile(r"\d{1,7}")
 _ISSUER = re.compile(
@@ -82,8 +83,7 @@ def _has_states(entries: Sequence[Entry], back_end: str) -> bool:
 
     Where nothing was ever completed but some entries are retired, states were not kept.
     """
-    states = {entry.get("state") for entry in entries}
-    if "completed" in states or "started" in states:
+    if any(entry.get("state") in _INFORMATIVE for entry in entries):
         return True
     return back_end not in _WITHOUT_STATES and not any(e.get("retired") is True for e in entries)
 
@@ -126,7 +126,7 @@ def _traces(
     *,
     has_states: bool,
 ) -> dict[str, GroupTrace]:
-    members = {str(name): _members(of) for name, of in document.config.items()}
+    members = {as_text(name): _members(of) for name, of in document.config.items()}
     statuses = _statuses(document, groups, members)
     traces = {
         name: _trace(group, entries, members.get(name), statuses.get(name), has_states=has_states)
@@ -228,9 +228,9 @@ def _last_call(entries: Sequence[Entry], place: int) -> LastCall:
     created = entry.get("time_created_ns")
     group = entry.get("process_group")
     return LastCall(
-        group=str(group[0]) if isinstance(group, tuple) and group else "",
+        group=as_text(group[0]) if isinstance(group, tuple) and group else "",
         seq=int(entry["p2p_seq_id"] if entry.get("is_p2p") else entry["collective_seq_id"]),
-        op=operation(str(entry["profiling_name"])[:200]),
+        op=operation(as_text(entry["profiling_name"])),
         created_s=created / 1e9 if type(created) is int else None,
         frames=_frames(entry.get("frames")),
     )
@@ -246,7 +246,7 @@ def _frames(value: object) -> tuple[Frame, ...]:
             continue
         file, line = raw.get("filename"), raw.get("line")
         frame = _frame(
-            str(file)[:400], line if type(line) is int else None, str(raw.get("name"))[:200]
+            as_text(file, 400), line if type(line) is int else None, as_text(raw.get("name"))
         )
         if frames or _ISSUER.search(frame.file.replace("\\", "/")) is None:
             frames.append(frame)
@@ -280,7 +280,7 @@ def _parsed(ranks: str) -> tuple[Rank, ...] | None:
 
 
 def _description(value: object) -> str:
-    return str(value.get("desc", ""))[:200] if isinstance(value, dict) else ""
+    return as_text(value.get("desc")) if isinstance(value, dict) else ""
 
 
 def _statuses(
