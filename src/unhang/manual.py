@@ -61,7 +61,9 @@ def explain(word: str) -> Explanation:
     cause = next((c for c in Cause if asked.lower().replace("-", "_") == c.value), None)
     if cause is not None:
         return _of_cause(cause)
-    page = settings.page(asked) if len(asked.split()) == 1 else None
+    words = asked.split()
+    flagged = 1 < len(words) < 4 and words[-1].startswith("--")  # `diagnose.py --check-nccl`
+    page = settings.page(asked) if len(words) == 1 or flagged else None
     if page is not None and (page.source or page.reader is not None):
         return _of_setting(page)
     events = _read(asked)

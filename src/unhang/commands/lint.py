@@ -8,6 +8,9 @@ import click
 
 from unhang.commands.output import with_style, write_result
 
+_UNUSABLE = 2
+"""A file could not be read, or does not parse; the others were judged all the same."""
+
 
 @click.command(name="lint")
 @click.argument("paths", nargs=-1, metavar="[PATH…]")
@@ -41,11 +44,14 @@ def command(
     """Find settings that do nothing, or harm, and say what to use instead.
 
     PATH is a launch script, a job script, a Dockerfile, a configuration (YAML, JSON, nccl.conf,
-    .env), a Python program, or a folder of them. Without PATH and --pid it is the environment.
+    TOML, .env), a Python program, or a folder of them. Without PATH and --pid it is the
+    environment. A file that does not parse is named with its line, and the exit code is 2.
     """
     from unhang.api import lint
     from unhang.reporters.lint import render_lint
 
     report = lint(*paths, pid=pid, nccl=nccl, torch=torch, framework=framework)
     write_result(partial(render_lint, report, form), lang=lang, no_color=no_color, output=output)
+    if report.problems:
+        return _UNUSABLE
     return int(exit_code and report.failed)

@@ -12,7 +12,9 @@ from unhang.linting.readers.json import read_json
 from unhang.linting.readers.process import read_dump
 from unhang.linting.readers.python import read_python
 from unhang.linting.readers.shell import read_shell
+from unhang.linting.readers.toml import read_toml
 from unhang.linting.readers.yaml import read_yaml
+from unhang.linting.syntax import find_error
 from unhang.model.provenance import Problem
 
 _READERS: dict[str, Callable[[Document, str], None]] = {
@@ -27,6 +29,7 @@ _READERS: dict[str, Callable[[Document, str], None]] = {
     ".yaml": read_yaml,
     ".yml": read_yaml,
     ".json": read_json,
+    ".toml": read_toml,
     ".py": read_python,
 }
 _NAMES = (".env", ".deepspeed_env", ".nccl.conf", "nccl.conf")
@@ -55,6 +58,10 @@ def collect(paths: Iterable[str]) -> tuple[list[Document], list[Problem]]:
             continue
         if document is not None:
             documents.append(document)
+            if document.error is not None:
+                problems.append(
+                    Problem(artifact=str(path), component="lint", message=document.error)
+                )
     return documents, problems
 
 
@@ -101,7 +108,11 @@ def _read(path: Path, *, named: bool) -> Document | None:
         return document
     # A named file of an unknown kind is read like a script: assignments look the same everywhere.
     reader = _reader(path.name) or read_shell
-    reader(document, content.decode("utf-8", errors="replace"))
+    text = content.decode("utf-8", errors="replace")
+    reader(document, text)
+    error = find_error(path.suffix.lower(), text)
+    if error is not None:
+        document.error = f"does not parse: {error}; what could be read of it is judged"
     return document
 
 

@@ -43,6 +43,7 @@ class Document:
         nodes: number of hosts, where it tells.
         rank: the rank whose environment it is, as the environment tells.
         running: it is the environment of a process, not a file about one.
+        error: why it does not parse, where it does not.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Document:
     nodes: int | None = None
     rank: str | None = None
     running: bool = False
+    error: str | None = None
 
     def add(
         self, name: str, value: str | None, line: int | None, kind: Kind, *, certain: bool = True

@@ -8,8 +8,10 @@ only the section `.rodata` counts. Nothing is loaded, and no GPU is needed.
 
 from __future__ import annotations
 
+import os
 import re
 import struct
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -17,6 +19,13 @@ _VERSION = re.compile(rb"NCCL version (\d+\.\d+\.\d+)\+cuda")
 _NAME = re.compile(rb"(?<![A-Z0-9_])NCCL_[A-Z0-9_]+(?=\0)")
 _DOUBLED = b"NCCL_"
 """Two releases read one name with the prefix doubled: its tail is no name of theirs."""
+
+_SYSTEM = (
+    "/usr/lib/x86_64-linux-gnu",
+    "/usr/lib/aarch64-linux-gnu",
+    "/usr/lib64",
+    "/usr/local/lib",
+)
 
 _LARGEST_BYTES = 2 << 30
 _ELF_64_LITTLE = b"\x7fELF\x02\x01"
@@ -54,16 +63,30 @@ class NcclBinary:
 
 
 def find_nccl() -> Path | None:
-    """The libnccl that pip installed beside PyTorch, or None."""
-    try:
-        spec = find_spec("nvidia")
-    except (ImportError, ValueError):
-        return None
-    for folder in [] if spec is None else spec.submodule_search_locations or []:
-        found = sorted(Path(folder).glob("nccl/lib/libnccl.so*"))
+    """The libnccl that a job started here would load, or None.
+
+    The one that pip installed beside PyTorch comes first, as it does for PyTorch itself; then those
+    of `LD_LIBRARY_PATH`, of conda, and of the system.
+    """
+    for pattern, folder in _places():
+        found = sorted(folder.glob(pattern))
         if found:
             return found[0]
     return None
+
+
+def _places() -> Iterator[tuple[str, Path]]:
+    try:
+        spec = find_spec("nvidia")
+    except (ImportError, ValueError):
+        spec = None
+    for location in [] if spec is None else spec.submodule_search_locations or []:
+        yield "nccl/lib/libnccl.so*", Path(location)
+    folders = [f for f in os.environ.get("LD_LIBRARY_PATH", "").split(":") if f]
+    if conda := os.environ.get("CONDA_PREFIX"):
+        folders.append(f"{conda}/lib")
+    for folder in (*folders, *_SYSTEM):
+        yield "libnccl.so*", Path(folder)
 
 
 def read_nccl(path: Path) -> NcclBinary:

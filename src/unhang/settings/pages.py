@@ -40,6 +40,13 @@ _ADVICE = {
     "ddp_timeout": "page_ddp_timeout",
     "DEEPSPEED_TIMEOUT": "page_deepspeed",
     "actor_rollout_ref.nccl_timeout": "page_verl",
+    "batch_size": "page_batch",
+    "batch_size_training": "page_batch",
+    "per_device_train_batch_size": "page_batch",
+    "train_batch_size": "page_batch",
+    "zero3_save_16bit_model": "page_sharded",
+    "stage3_gather_16bit_weights_on_model_save": "page_sharded",
+    "fsdp_state_dict_type": "page_sharded",
 }
 """Settings of which advice circulates: the verdict on it, `advice.<value>` in the catalogue."""
 
@@ -95,10 +102,11 @@ def page(name: str) -> Page | None:
         return _of_other(other)
     if knobs:
         return _of_timeout(bare(word), knobs, value)
-    rows = tuple(k for k in all_knobs().values() if k.key == bare(word))
+    rows = _rows(bare(word))
     if rows:
         return Page(
-            name=bare(word),
+            name=rows[0].key,
+            verdict=_verdict(rows[0].key.rpartition(".")[2], value),
             reader=", ".join(sorted({k.framework for k in rows})),
             about=rows[0].about,
             default=rows[0].default,
@@ -108,6 +116,13 @@ def page(name: str) -> Page | None:
         )
     similar = suggest(word)
     return Page(name=word, similar=similar) if similar else None
+
+
+def _rows(key: str) -> tuple[Knob, ...]:
+    """Rows of a key; where there is none, of the same key inside of a section."""
+    knobs = all_knobs().values()
+    own = tuple(k for k in knobs if k.key == key)
+    return own or tuple(k for k in knobs if k.key.endswith(f".{key}"))
 
 
 def _of_setting(setting: Setting, value: str) -> Page:

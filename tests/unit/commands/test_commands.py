@@ -338,3 +338,12 @@ def test_fix_prints_the_difference_and_says_the_rest_aside(
     code, out, err = call("fix", "v.json", "--from", "v.json")
     assert (code, out) == (2, "")
     assert "can take no fix" in err
+
+
+def test_lint_of_a_file_that_does_not_parse_exits_with_2(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("x: [1\ny: 2\n")
+    (tmp_path / "b.sh").write_text("export NCCL_TIMEOUT=1\n")
+    code, out, err = call("lint", str(tmp_path))
+    assert (code, err) == (2, "")
+    assert "NCCL_TIMEOUT" in out
+    assert "a.yaml: does not parse: line 2" in out

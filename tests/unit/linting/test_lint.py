@@ -358,3 +358,99 @@ def test_every_code_has_its_reason() -> None:
     topics = set(re.findall(r'say\(\s*given,\s*"CFG\d+",\s*[\w. ]+,\s*"(\w+)"', text))
     assert len(topics) > 20
     assert {f"advice.{topic}" for topic in topics} <= sentences("en").keys()
+
+
+BROKEN = {
+    "a.yaml": ("ddp_timeout: 1800\nx: [1\ny: 2\n", "line 3"),
+    "b.json": ('{"env": {"NCCL_DEBUG": "DEBUG"},\n}\n', "line 2"),
+    "c.toml": ("[comm]\ninit_timeout_seconds = \n", "line 2"),
+}
+
+
+def test_a_file_that_does_not_parse_is_named_and_the_others_are_judged(tmp_path: Path) -> None:
+    for name, (text, _) in BROKEN.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "d.sh").write_text("export NCCL_TIMEOUT=1\n")
+    report = lint_settings([str(tmp_path)])
+    assert [Path(p.artifact).name for p in report.problems] == list(BROKEN)
+    for problem, (_, line) in zip(report.problems, BROKEN.values(), strict=True):
+        assert f"does not parse: {line}: " in problem.message
+    assert {f.setting for f in report.findings} == {"ddp_timeout", "NCCL_DEBUG", "NCCL_TIMEOUT"}
+    text = render_lint(report, "terminal")
+    assert "a.yaml: does not parse: line 3" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("chart.yaml", "a: {{ .Values.x }}\n{{- if .y }}\nb: 1\n{{- end }}\n"),
+        ("job.yaml", "a: !Custom\n  b: 1\n---\nc: 2\n"),
+        ("launch.json", '{\n  // why\n  "a": 1,\n}\n'),
+        ("empty.json", ""),
+        ("empty.yaml", ""),
+        ("ok.toml", "[a]\nb = 1\n"),
+    ],
+)
+def test_what_is_a_template_or_allowed_is_no_error(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+    assert lint_settings([str(tmp_path)]).problems == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        (
+            "titan.toml",
+            "[comm]\ninit_timeout_seconds = 200000  # x\n",
+            ("CFG111", 2, "comm.init_timeout_seconds"),
+        ),
+        ("env.toml", '[env]\nNCCL_DEBUG = "DEBUG"\n', ("CFG108", 2, "NCCL_DEBUG")),
+        (
+            "pl.yaml",
+            "trainer:\n  strategy:\n    init_args:\n      timeout: 7200\n",
+            ("CFG108", 4, "trainer.strategy.init_args.timeout"),
+        ),
+        (
+            "acc.yaml",
+            "compute_environment: LOCAL\nddp_timeout: 7200\n",
+            ("CFG120", 2, "ddp_timeout"),
+        ),
+        (
+            "ds.json",
+            '{"zero_optimization": {"stage": 3},\n"timeout": 60}\n',
+            ("CFG101", 2, "timeout"),
+        ),
+        (
+            "diag.sh",
+            "python scripts/diagnose.py --check-nccl 1\n",
+            ("CFG101", 1, "--check-nccl"),
+        ),
+        ("view.sh", "python rollout_viewer.py --timeline x\n", ("CFG101", 1, "--timeline")),
+        (
+            "meg.sh",
+            "python pretrain_gpt.py --distributed-timeout-minutes 7200\n",
+            ("CFG121", 1, "--distributed-timeout-minutes"),
+        ),
+        (
+            "clip.sh",
+            "NCCL_TIMEOUT=7200 torchrun -m open_clip_train.main --val-frequency 1\n",
+            ("CFG101", 1, "NCCL_TIMEOUT"),
+        ),
+        (
+            "recbole.yaml",
+            "USER_ID_FIELD: user\nNCCL_TIMEOUT: 3600\n",
+            ("CFG101", 2, "NCCL_TIMEOUT"),
+        ),
+    ],
+)
+def test_configurations_of_each_framework(
+    tmp_path: Path, name: str, text: str, expected: tuple[str, int, str]
+) -> None:
+    assert found(tmp_path / name, text) == [expected]
+
+
+def test_environments_of_all_ranks_of_a_bundle(tmp_path: Path) -> None:
+    for number, algo in enumerate(("Ring", "Ring", "^Tree")):
+        (tmp_path / f"environ.{number}").write_bytes(f"RANK={number}\0NCCL_ALGO={algo}\0".encode())
+    report = lint_settings([str(tmp_path)])
+    assert [(f.code, str(f.where)) for f in report.findings] == [("CFG118", "rank 2")]

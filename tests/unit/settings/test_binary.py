@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from unhang.settings.binary import NotElf, read_nccl
+from unhang.settings.binary import NotElf, find_nccl, read_nccl
 
 RODATA = (
     b"x\0NCCL_DEBUG\0NCCL_GRAPH_FILE\0XNCCL_NET_PLUGIN\0NCCL_NCCL_ALLOC_BUFFERS\0"
@@ -58,3 +58,19 @@ def test_other_files_are_refused(tmp_path: Path, content: bytes) -> None:
 def test_a_library_without_data_is_refused(tmp_path: Path) -> None:
     with pytest.raises(NotElf, match="rodata"):
         read_nccl(library(tmp_path, RODATA, b".textual"))
+
+
+def test_the_library_of_this_machine_is_found_where_the_loader_looks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("unhang.settings.binary.find_spec", lambda _: None)
+    monkeypatch.setattr("unhang.settings.binary._SYSTEM", ())
+    monkeypatch.setenv("LD_LIBRARY_PATH", f"/nowhere::{tmp_path}")
+    monkeypatch.setenv("CONDA_PREFIX", str(tmp_path / "conda"))
+    assert find_nccl() is None
+    own = tmp_path / "conda" / "lib" / "libnccl.so.2"
+    own.parent.mkdir(parents=True)
+    own.touch()
+    assert find_nccl() == own
+    (tmp_path / "libnccl.so.2").touch()
+    assert find_nccl() == tmp_path / "libnccl.so.2"

@@ -154,7 +154,7 @@ def test_deepspeeds_variable_does_not_reach_its_own_copy_of_the_world() -> None:
         ("+actor_rollout_ref.nccl_timeout", "0.7.1", "advice.verl_plus"),
         ("++actor_rollout_ref.nccl_timeout", "0.7.1", None),
         ("actor_rollout_ref.nccl_timeout", "0.6.0", None),
-        ("actor_rollout_ref.nccl_timeout", None, None),
+        ("actor_rollout_ref.nccl_timeout", None, "advice.verl_by_release"),
     ],
 )
 def test_verls_key_by_release(key: str, version: str | None, topic: str | None) -> None:

@@ -18,5 +18,5 @@ def read_json(document: Document, text: str) -> None:
             kind = Kind.VARIABLE if _VARIABLE.fullmatch(name) is not None else Kind.OPTION
             document.add(name, quoted or plain, number, kind)
     if '"zero_optimization"' in text:
-        document.programs.add("deepspeed")
+        document.programs.update(("deepspeed", "deepspeed-json"))
     note_programs(document, text)

@@ -25,6 +25,8 @@ _PROGRAMS = (
     ("llamafactory", "llama-factory"),
     ("LLaMA-Factory", "llama-factory"),
     ("verl.trainer", "verl"),
+    ("diagnose.py --check-nccl", "verl"),
+    ("rollout_viewer.py", "verl"),
     ("swift sft", "ms-swift"),
     ("swift rlhf", "ms-swift"),
     ("swift pt", "ms-swift"),

@@ -17,6 +17,9 @@ _ENTRY = re.compile(r"(\s*)((?:- +)*)(.*)")
 _KEY = re.compile(r"([\"']?)([A-Za-z_][\w.\-/]*)\1\s*:(?:\s+(.*))?")
 _BLOCK = re.compile(r"[|>][+-]?\d?")
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{2,}")
+_ACCELERATE = frozenset({"compute_environment", "distributed_type"})
+"""Keys that only the file of `accelerate launch --config_file` has."""
+
 _FLOW = str.maketrans("[],{}", "     ")
 _COMMENT = re.compile(r"\s#.*")
 
@@ -77,6 +80,8 @@ class _Yaml:
         else:
             note_programs(self._document, f"{key}: {value}")
             path = ".".join(name for _, name in self._path)
+            if path in _ACCELERATE:
+                self._document.programs.add("accelerate-yaml")
             self._document.add(path, known_value(value), line, Kind.OPTION)
 
     def _read_words(self, value: str, line: int) -> None:

@@ -6,7 +6,13 @@ does the timeout that it sets reach anything.
 
 from __future__ import annotations
 
-from unhang.settings.verdicts import existence, nccl_values, timeout_values, torch_values
+from unhang.settings.verdicts import (
+    existence,
+    framework_keys,
+    nccl_values,
+    timeout_values,
+    torch_values,
+)
 from unhang.settings.verdicts.base import Check, Context, Given, Verdict
 
 __all__ = ["Context", "Verdict", "judge"]
@@ -16,6 +22,7 @@ _CHECKS: tuple[Check, ...] = (
     nccl_values.check,
     torch_values.check,
     timeout_values.check,
+    framework_keys.check,
 )
 _NOTHING = Context()
 

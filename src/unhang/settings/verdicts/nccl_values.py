@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 from unhang.model.lint import Severity
+from unhang.settings.lookup import find_setting
+from unhang.settings.tables import Library
 from unhang.settings.verdicts.base import Check, Given, Verdict, say
 from unhang.settings.versions import at_least, at_most, covers
 
@@ -17,6 +20,16 @@ _SLOW_PATHS = {
     "NCCL_PXN_DISABLE": ("1",),
     "NCCL_NET_GDR_LEVEL": ("0", "LOC"),
 }
+_SUBSYSTEMS = frozenset(
+    {
+        *("ALL", "INIT", "COLL", "P2P", "SHM", "NET", "GRAPH", "TUNING", "ENV", "ALLOC", "CALL"),
+        *("PROXY", "NVLS", "BOOTSTRAP", "REG", "PROFILE", "RAS"),
+    }
+)
+_ALGORITHMS = frozenset(
+    {"tree", "ring", "collnetdirect", "collnetchain", "nvls", "nvlstree", "pat"}
+)
+_NUMBER = re.compile(r"[+-]?(?:0[xX][0-9a-fA-F]+|\d+)")
 _LOOPBACKS = frozenset({"lo", "docker0", "virbr0"})
 _DEFAULT_BUFFER = 4 * 1024 * 1024
 
@@ -26,6 +39,16 @@ def check(given: Given) -> Iterator[Verdict]:
     own = _CHECKS.get(given.name)
     if own is not None:
         yield from own(given)
+    setting = find_setting(given.name)
+    if setting is not None and setting.library is Library.NCCL and setting.kind == "int":
+        yield from _number(given)
+
+
+def _number(given: Given) -> Iterator[Verdict]:
+    """NCCL takes its default in place of a value that is no whole number."""
+    plain = given.value and given.name.startswith("NCCL_") and given.name not in _SLOW_PATHS
+    if plain and _NUMBER.fullmatch(given.value) is None:
+        yield say(given, "CFG109", Severity.WARNING, "no_number")
 
 
 def is_slow_path(name: str, value: str) -> bool:
@@ -40,15 +63,38 @@ def _debug(given: Given) -> Iterator[Verdict]:
 
 def _algo(given: Given) -> Iterator[Verdict]:
     """Tree alone leaves AllGather and ReduceScatter without an algorithm in many releases."""
-    if given.value.strip().lower() != "tree":
-        return
     version = given.context.nccl
+    if given.value.strip().lower() != "tree":
+        yield from _algo_words(given, version)
+        return
     fails = covers(version, "2.24", None) is True or covers(version, "2.17", "2.18") is True
     harmless = covers(version, "2.7", "2.16") is True or covers(version, "2.19", "2.23") is True
     use = "NCCL_ALGO=ring,tree;allreduce:tree" if at_least(version, "2.24") else None
     if not harmless:
         severity = Severity.ERROR if fails else Severity.WARNING
         yield say(given, "CFG115", severity, "algo_tree", replacement=use)
+
+
+def _algo_words(given: Given, version: str | None) -> Iterator[Verdict]:
+    """From 2.24 on algorithms may be named by function, and unknown words are refused."""
+    by_function = ":" in given.value
+    if by_function and at_least(version, "2.24") is False:
+        yield say(given, "CFG106", Severity.WARNING, "algo_by_function", version=version)
+    elif at_least(version, "2.24") is True:
+        lists = (part.rpartition(":")[2].lstrip("^") for part in given.value.lower().split(";"))
+        words = [word.strip() for words in lists for word in words.split(",")]
+        unknown = [word for word in words if word and word not in _ALGORITHMS]
+        if unknown:
+            yield say(given, "CFG108", Severity.ERROR, "algo_word", words=", ".join(unknown))
+        elif by_function and given.value.startswith("allreduce:") and _proto_for_all(given):
+            use = f"NCCL_ALGO=ring,tree;{given.value}"
+            yield say(given, "CFG115", Severity.WARNING, "algo_unnamed", replacement=use)
+
+
+def _proto_for_all(given: Given) -> bool:
+    """From 2.31 on a protocol for all functions leaves unnamed ones without an algorithm."""
+    proto = given.context.others.get("NCCL_PROTO", "")
+    return at_least(given.context.nccl, "2.31") is True and proto != "" and ":" not in proto
 
 
 def _proto(given: Given) -> Iterator[Verdict]:
@@ -142,8 +188,16 @@ def _traffic_class(given: Given) -> Iterator[Verdict]:
         yield say(given, "CFG116", Severity.INFO, "traffic_class")
 
 
+def _subsystems(given: Given) -> Iterator[Verdict]:
+    words = [word.strip().lstrip("^").upper() for word in given.value.split(",")]
+    unknown = [word for word in words if word and word not in _SUBSYSTEMS]
+    if unknown:
+        yield say(given, "CFG109", Severity.WARNING, "subsystem_word", words=", ".join(unknown))
+
+
 _CHECKS: Mapping[str, Check] = {
     "NCCL_DEBUG": _debug,
+    "NCCL_DEBUG_SUBSYS": _subsystems,
     "NCCL_ALGO": _algo,
     "NCCL_PROTO": _proto,
     "NCCL_IB_TIMEOUT": _ib_timeout,

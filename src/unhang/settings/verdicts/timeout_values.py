@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from unhang.model.lint import Severity
-from unhang.settings.lookup import timeout_knobs
+from unhang.settings.lookup import bare, timeout_knobs
 from unhang.settings.verdicts.base import Check, Given, Verdict, say
 from unhang.settings.versions import covers
 
@@ -34,6 +34,22 @@ def _ddp_timeout(given: Given) -> Iterator[Verdict]:
 def _reaches(given: Given) -> Iterator[Verdict]:
     """Frameworks that make the group before `ddp_timeout` is read."""
     context = given.context
+    if "accelerate-yaml" in context.frameworks:
+        yield say(given, "CFG120", Severity.WARNING, "accelerate_yaml", futile=True)
+        return
+    if "deepspeed-json" in context.frameworks:
+        yield from _in_deepspeed_json(given)
+        return
+    if _not_passed_on(given):
+        yield say(
+            given,
+            "CFG120",
+            Severity.WARNING,
+            "not_passed_on",
+            version=context.framework_version,
+            futile=True,
+        )
+        return
     knobs = timeout_knobs("axolotl", context.framework_version)
     knob = next((k for k in knobs if k.key == "ddp_timeout"), None)
     if context.framework == "axolotl" and knob is not None and "deepspeed" in context.frameworks:
@@ -56,6 +72,16 @@ def _reaches(given: Given) -> Iterator[Verdict]:
             replacement=f"TorchConfig(timeout_s={given.value})",
             futile=True,
         )
+
+
+def _not_passed_on(given: Given) -> bool:
+    """Releases of transformers that took the setting and never handed it on."""
+    context = given.context
+    return context.framework == "transformers" and any(
+        knob.dead_in(context.framework_version, context.frameworks) is not None
+        for knob in timeout_knobs("transformers", context.framework_version)
+        if bare(knob.key) == "ddp_timeout"
+    )
 
 
 def _deepspeed(given: Given) -> Iterator[Verdict]:
@@ -88,10 +114,12 @@ def _deepspeed(given: Given) -> Iterator[Verdict]:
         yield say(given, "CFG120", Severity.WARNING, "deepspeed_clone", futile=True)
 
 
-def _axolotl(given: Given) -> Iterator[Verdict]:
+def _seconds(given: Given) -> Iterator[Verdict]:
     seconds = given.number
     if seconds is not None:
         yield from _expired(given, seconds)
+        if seconds >= _DAY_S:
+            yield say(given, "CFG111", Severity.WARNING, "timeout_endless", seconds=seconds)
 
 
 def _minutes(given: Given) -> Iterator[Verdict]:
@@ -119,8 +147,43 @@ def _verl(given: Given) -> Iterator[Verdict]:
             "verl_plus",
             replacement=f"{given.name}={given.value}",
         )
+    elif version is None and given.context.expired_ms is None:
+        plus = given.written.startswith("+") and not given.written.startswith("++")
+        severity = Severity.WARNING if plus else Severity.INFO
+        yield say(given, "CFG120", severity, "verl_by_release")
     if given.number is not None:
         yield from _expired(given, given.number)
+
+
+def _clock(given: Given) -> Iterator[Verdict]:
+    """Lightning's command line takes a length of time; a number is refused."""
+    if given.number is not None:
+        seconds = int(given.number)
+        clock = f"'{seconds // 3_600}:{seconds % 3_600 // 60:02d}:{seconds % 60:02d}'"
+        yield say(given, "CFG108", Severity.ERROR, "clock_number", replacement=clock)
+
+
+def _rendezvous(given: Given) -> Iterator[Verdict]:
+    if "timeout=" in given.value:
+        yield say(given, "CFG116", Severity.INFO, "rendezvous_only")
+
+
+def _in_deepspeed_json(given: Given) -> Iterator[Verdict]:
+    if "deepspeed-json" in given.context.frameworks:
+        yield say(
+            given,
+            "CFG101",
+            Severity.WARNING,
+            "deepspeed_json_timeout",
+            replacement="DEEPSPEED_TIMEOUT",
+            futile=True,
+        )
+
+
+def _agent_store(given: Given) -> Iterator[Verdict]:
+    """Only torchrun itself may set it: by hand it points at a store that is not there."""
+    if given.value.lower() in ("1", "true") and "TORCHELASTIC_RUN_ID" not in given.context.others:
+        yield say(given, "CFG117", Severity.ERROR, "agent_store")
 
 
 def _expired(given: Given, seconds: float) -> Iterator[Verdict]:
@@ -135,7 +198,18 @@ def _expired(given: Given, seconds: float) -> Iterator[Verdict]:
 _CHECKS: Mapping[str, Check] = {
     "ddp_timeout": _ddp_timeout,
     "DEEPSPEED_TIMEOUT": _deepspeed,
-    "AXOLOTL_NCCL_TIMEOUT": _axolotl,
+    "AXOLOTL_NCCL_TIMEOUT": _seconds,
+    "comm.init_timeout_seconds": _seconds,
+    "comm.train_timeout_seconds": _seconds,
+    "distributed-timeout-seconds-after-init": _seconds,
+    "dist.distributed_timeout_minutes": _minutes,
+    "dist_env.timeout_minutes": _minutes,
+    "trainer.strategy.init_args.timeout": _clock,
+    "rdzv-conf": _rendezvous,
+    "rdzv_conf": _rendezvous,
+    "timeout": _in_deepspeed_json,
+    "nccl_timeout": _in_deepspeed_json,
+    "TORCHELASTIC_USE_AGENT_STORE": _agent_store,
     "distributed-timeout-minutes": _minutes,
     "distributed_timeout_minutes": _minutes,
     "actor_rollout_ref.nccl_timeout": _verl,

@@ -159,8 +159,8 @@ SENTENCES: dict[str, str] = {
         " are enough for any save"
     ),
     "advice.axolotl_first": (
-        "Axolotl before 0.19 with DeepSpeed makes the group before it reads {name}: AXOLOTL_NCCL_TIMEOUT is"
-        " what counts"
+        "Axolotl before 0.19 with DeepSpeed makes the group before it reads {name}:"
+        " AXOLOTL_NCCL_TIMEOUT is what counts"
     ),
     "advice.ray_first": (
         "Ray Train makes the group before {name} is read: TorchConfig(timeout_s=...) is what counts"
@@ -227,5 +227,66 @@ SENTENCES: dict[str, str] = {
     "advice.page_verl": (
         "real in verl 0.4.1 to 0.7 (FSDP workers from 0.6), without a + from 0.6 on; nothing reads"
         " it from 0.8.0 on; it never reaches sub-groups"
+    ),
+    "advice.no_number": ("{name} is a whole number: NCCL warns of {value} and takes its default"),
+    "advice.subsystem_word": "{name} knows no {words}: nothing of it is printed",
+    "advice.algo_by_function": (
+        "NCCL {version} knows no algorithms by function ({value}); that came with 2.24"
+    ),
+    "advice.algo_word": (
+        "NCCL 2.24 and later stop with an invalid usage: {words} is no algorithm (ring, tree,"
+        " collnetdirect, collnetchain, nvls, nvlstree, pat)"
+    ),
+    "advice.algo_unnamed": (
+        "with NCCL_PROTO set for all functions, NCCL 2.31 and later may leave those that {name}"
+        " does not name without an algorithm: give a default first"
+    ),
+    "advice.clock_number": (
+        "Lightning's command line refuses a number for {name}: it takes hours, minutes and seconds"
+        " in quotes"
+    ),
+    "advice.rendezvous_only": (
+        "the timeouts of {name} govern the start of torchrun only: no collective waits longer"
+    ),
+    "advice.deepspeed_json_timeout": (
+        "DeepSpeed reads no timeout from its JSON: {name} does nothing there; DEEPSPEED_TIMEOUT"
+        " (minutes) or init_distributed(timeout=) does"
+    ),
+    "advice.agent_store": (
+        "torchrun sets {name} for its own workers; set by hand, every rank looks for a store that"
+        " nobody serves"
+    ),
+    "advice.accelerate_yaml": (
+        "the file of accelerate launch --config_file has no {name}: it belongs to the script, as a"
+        " flag or in its own YAML"
+    ),
+    "advice.not_passed_on": (
+        "transformers {version} takes {name} and passes it to nobody (without DeepSpeed); 4.31"
+        " repaired that"
+    ),
+    "advice.verl_by_release": (
+        "{name} works in verl 0.6 and 0.7 only, and without a +; from 0.8 on nobody reads it;"
+        " `--framework verl==VERSION` tells more"
+    ),
+    "advice.key_gone": "{framework} reads {name} no more: {last} was the last release with it",
+    "advice.key_renamed": "{framework} calls {name} {use} now; {last} was the last release with it",
+    "advice.key_new": "{framework} {version} does not know {name}: it came with {since}",
+    "advice.page_batch": (
+        "a smaller batch frees memory, and shortens what is computed between two collectives; the"
+        " weights that FSDP and ZeRO gather stay as large, and a rank that never comes stays away"
+    ),
+    "advice.page_sharded": (
+        "a cure where ranks time out in the gather before a save: every rank writes its own part,"
+        " and nothing is gathered; the parts must be merged before other tools read them"
+    ),
+    "advice.webdataset": (
+        "WebDataset makes reading the data faster; it does not change who evaluates: open_clip's"
+        " rank 0 evaluates alone, and a slow evaluation needs to be smaller, or rarer"
+        " (--val-frequency)"
+    ),
+    "advice.swap": (
+        "swap on network storage makes a rank that runs out of memory slower still, and it looks"
+        " hung to the others; each process loads its own copy of the data: fewer"
+        " processes on a host, or more memory"
     ),
 }
