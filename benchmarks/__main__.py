@@ -34,13 +34,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--gib", type=float, default=2.0, help="size of the logs")
     parser.add_argument("--large-gib", type=float, default=0.0, help="and of a larger set")
+    load = os.getloadavg()[0]
     parser.add_argument("--write", type=Path, help="the page to write")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="unhang-bench-") as folder:
         rows = [*_start_up(), *_logs(Path(folder), options.gib, runs=3)]
         if options.large_gib:
             rows += _logs(Path(folder), options.large_gib, runs=1)
-    page = _page(rows, options.gib)
+    page = _page(rows, options.gib, load)
     print(page)
     if options.write is not None:
         options.write.write_text(page, encoding="utf-8")
@@ -83,9 +84,13 @@ def _logs(folder: Path, gib: float, *, runs: int) -> Iterator[Row]:
     shutil.rmtree(target)
 
 
-def _page(rows: list[Row], gib: float) -> str:
+def _page(rows: list[Row], gib: float, load: float) -> str:
     head = _HEAD.format(
-        gib=gib, ranks=RANKS, cores=len(os.sched_getaffinity(0)), python=platform.python_version()
+        gib=gib,
+        ranks=RANKS,
+        cores=len(os.sched_getaffinity(0)),
+        python=platform.python_version(),
+        load=load,
     )
     lines = ["| what | seconds | CPU seconds | peak MiB | ratio |", "|---|---:|---:|---:|---|"]
     lines += [
@@ -102,9 +107,10 @@ _HEAD = """\
 # Speed and memory
 
 Measured on {cores} cores with Python {python}: the fastest of several runs, and the highest memory
-of the whole process tree (shared pages counted once). Seconds differ from machine to machine; the
-ratios are taken within one run. The logs are synthetic: {gib:g} GiB of {ranks} ranks that train
-healthily (progress bars, losses, step lines, checkpoints) and then hang.
+of the whole process tree (shared pages counted once). Seconds differ from machine to machine, and
+with what else runs there (load {load:.1f} when this run began): the ratios are taken within one
+run, and that of CPU time is the steadier one. The logs are synthetic: {gib:g} GiB of {ranks} ranks
+that train healthily (progress bars, losses, step lines, checkpoints) and then hang.
 
 """
 _FOOT = """
