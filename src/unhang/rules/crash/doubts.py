@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
-from unhang.model.events import FingerprintMismatch, ModelMismatch, PythonException
-from unhang.model.incident import Failure, Incident, Manner
+from unhang.model.events import (
+    Event,
+    FingerprintMismatch,
+    GlooFault,
+    GlooProblem,
+    ModelMismatch,
+    NcclFailure,
+    NcclReason,
+    PythonException,
+    StoreFault,
+    StoreProblem,
+)
+from unhang.model.incident import Failure, Incident
 from unhang.model.provenance import Message
 from unhang.rules import order
 from unhang.rules.crash.echoes import why_echo
+
+_CLOSED = frozenset(
+    {NcclReason.PEER_CLOSED, NcclReason.LOCAL_PEER_CLOSED, NcclReason.CONNECT_ABORTED}
+)
 
 
 def against(incident: Incident, first: Failure, exception: PythonException) -> Message | None:
@@ -31,7 +46,20 @@ def _lost_by_others(incident: Incident, first: Failure) -> bool:
     if any(isinstance(e, FingerprintMismatch | ModelMismatch) for e in incident.events):
         return False
     others = (f for f in incident.failures if f.rank is not None and f.rank != first.rank)
-    return first.rank is not None and any(f.manner is Manner.PEER for f in others)
+    return first.rank is not None and any(_lost_a_peer(e) for f in others for e in f.events)
+
+
+def _lost_a_peer(event: Event) -> bool:
+    """A connection was closed from the other side; a wait that merely timed out tells less."""
+    match event:
+        case StoreFault():
+            return event.problem is StoreProblem.PEER_CLOSED
+        case GlooFault():
+            return event.problem is GlooProblem.PEER_CLOSED
+        case NcclFailure():
+            return event.reason in _CLOSED
+        case _:
+            return False
 
 
 def weakness(exception: PythonException) -> Message | None:

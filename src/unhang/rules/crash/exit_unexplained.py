@@ -9,7 +9,8 @@ Whatever ended the rank, it does not issue the next collective, and the others w
 
 ## When it stays quiet
 When any process tells why it failed, when the job was stopped from outside, and when all ranks that
-were seen left in the same way: then none of them is special.
+were seen left in the same way: then none of them is special. When another rank had given up waiting
+with an exception before: the rank that left may have done just the same.
 
 ## How to confirm
 The log of that rank, from its last step on. torchrun shows the traceback in its table when the main
@@ -28,7 +29,7 @@ from collections.abc import Iterator
 
 from unhang.model.causes import Cause
 from unhang.model.finding import Collect, Finding, Strength
-from unhang.model.incident import Incident, Manner, ranks_of
+from unhang.model.incident import Failure, Incident, Manner, ranks_of
 from unhang.model.provenance import Message
 from unhang.model.rule import Fact, Rule, Status
 from unhang.rules import order
@@ -51,7 +52,7 @@ def check(incident: Incident) -> Iterator[Finding]:
     others = frozenset(incident.roster) - ranks
     claim = Message(key="CRA008.claim" if ranks else "CRA008.claim_nobody", values={"ranks": ranks})
     evidence = tuple(f.source for f in left)[:4]
-    if ranks and others:
+    if ranks and others and not _others_gave_up(incident, left[0]):
         yield Finding(
             rule=RULE.code,
             cause=None,
@@ -72,6 +73,14 @@ def check(incident: Incident) -> Iterator[Finding]:
         at=left[0].at,
         evidence=evidence,
         collect=(_TRACEBACK,),
+    )
+
+
+def _others_gave_up(incident: Incident, left: Failure) -> bool:
+    """Whether another rank failed in its wait, by an exception, and not after the exit."""
+    return any(
+        f.manner is Manner.PEER and f.rank != left.rank and order.is_before(left, f) is not True
+        for f in incident.failures
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from builders import incident
 from crashes import gone, raised, stopped
 from unhang.model.causes import Cause
+from unhang.model.events import ExceptionKind
 from unhang.model.finding import Strength
 from unhang.rules.crash.exit_unexplained import check
 
@@ -29,3 +30,12 @@ def test_a_traceback_explains_it() -> None:
 
 def test_a_stop_explains_it() -> None:
     assert list(check(incident(stopped(line=1), gone(6, exit_code=1, line=2)))) == []
+
+
+def test_others_that_gave_up_waiting_make_it_one_of_them() -> None:
+    waited = raised(2, "RuntimeError", kind=ExceptionKind.COLLECTIVE, when=10, line=1)
+    (hint,) = check(incident(waited, gone(1, exit_code=1, when=20, line=2)))
+    assert hint.culprits == frozenset()
+    later = raised(2, "RuntimeError", kind=ExceptionKind.COLLECTIVE, when=620, line=3)
+    located, _ = check(incident(gone(1, exit_code=1, when=20, line=2), later))
+    assert located.culprits == {1}

@@ -159,6 +159,8 @@ def test_a_cut_traceback_of_a_rank_that_others_lost() -> None:
     lost = store(StoreProblem.PEER_CLOSED, rank=2, line=9)
     assert only(raised(1, "", line=1), lost).strength is Strength.SUPPORTS
     assert only(raised(None, "", line=1), lost).strength is Strength.HINTS
+    waited = raised(2, "RuntimeError", kind=ExceptionKind.COLLECTIVE, line=9)
+    assert only(raised(1, "", line=1), waited).strength is Strength.HINTS
 
 
 def test_a_library_of_another_build_is_no_fault_of_the_program() -> None:
