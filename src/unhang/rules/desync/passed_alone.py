@@ -12,8 +12,9 @@ NCCL paired what does not belong together.
 ## When it stays quiet
 When the earlier call is rooted: the root of a broadcast rightly runs ahead. When only rank 0 is
 ahead, it may be the root of the works between. When the difference is one, unless every rank is
-seen: the rank behind may have given its part and wait for another's. When the lines may speak of
-different groups.
+seen: the rank behind may have given its part and wait for another's; where nothing tells the size
+of the job and the operations are alike, what was sent to it may have been lost. When the lines may
+speak of different groups.
 
 ## How to confirm
 Run with `TORCH_DISTRIBUTED_DEBUG=DETAIL`, or compare the Flight Recorder entries of the two ranks
@@ -70,9 +71,12 @@ def _contradict(behind: Call, ahead: Call, incident: Incident) -> bool:
 def _completed_among_all(behind: Call, ahead: Call, incident: Incident) -> bool:
     """Whether all ranks are seen: a reduction that some of them completed has all parts."""
     late, early = _named(behind), _named(ahead)
-    everybody = frozenset(incident.roster) | late | early
-    size = incident.world.size or max(everybody) + 1
-    return early <= behind.passed and late | early == frozenset(map(Rank, range(size)))
+    size = incident.world.size
+    if size is None and behind.ops != ahead.ops:
+        size = max(frozenset(incident.roster) | late | early) + 1
+    if size is None or not early <= behind.passed:
+        return False
+    return late | early == frozenset(map(Rank, range(size)))
 
 
 def _named(call: Call) -> Ranks:
