@@ -1,0 +1,71 @@
+"""A path tells a rank only where it says so."""
+
+from __future__ import annotations
+
+import pytest
+
+from unhang.model.provenance import NOBODY
+from unhang.sources.hints import origin_of
+
+
+@pytest.mark.parametrize(
+    ("path", "rank"),
+    [
+        ("rank3.err", 3),
+        ("logs/rank_03.log", 3),
+        ("slurm-1234-rank-7.out", 7),
+        ("RANK=5.txt", 5),
+        ("rank_12/stderr", 12),
+        ("job.tar.gz!logs/rank5.txt", 5),
+        ("global_rank_2.log", 2),
+        ("frank3.log", None),
+        ("log_3.txt", None),
+        ("slurm-1234_5.out", None),
+        ("lora_rank16.log", None),
+        ("llama-lora-rank16/train.log", None),
+        ("rank_16_sweep/train.log", None),
+        ("local_rank_2.log", None),
+        ("node_rank_2.log", None),
+        ("job-worker-3.log", None),
+        ("run_x/attempt_0/3/stderr.log", None),
+    ],
+)
+def test_ranks(path: str, rank: int | None) -> None:
+    assert origin_of(path).rank == rank
+
+
+@pytest.mark.parametrize(
+    ("path", "host"),
+    [
+        ("node-2/stderr.log", "node-2"),
+        ("logs/host7/rank3.log", "host7"),
+        ("job-worker-3.log", "job-worker-3"),
+        ("job-worker-3-pytorch.log", "job-worker-3-pytorch"),
+        ("10.0.0.7/train.log", "10.0.0.7"),
+        ("train-gpu-12.log", "gpu-12"),
+        ("ip-10-0-0-1.log", "ip-10-0-0-1"),
+        ("node_rank_1.log", "node_rank_1"),
+        ("gpu3.log", None),
+        ("nodes.log", None),
+        ("slurm-1234.out", None),
+    ],
+)
+def test_hosts(path: str, host: str | None) -> None:
+    assert origin_of(path).host == host
+
+
+def test_torchrun_trees() -> None:
+    origin = origin_of("logs/none_abc/attempt_1/3/stderr.log")
+    assert (origin.incarnation, origin.local_rank) == (1, 3)
+    assert origin_of("logs/none_abc/attempt_1/3/error.json") == NOBODY
+
+
+def test_other_launchers() -> None:
+    assert origin_of("logs/local_rank_2.log").local_rank == 2
+    assert origin_of("logs/task_4.out").task == 4
+    ray = origin_of("session_x/logs/worker-0123456789abcdef0123-01000000-4711.err")
+    assert (ray.pid, ray.rank, ray.host) == (4711, None, None)
+
+
+def test_what_lies_far_out_does_not_count() -> None:
+    assert origin_of("/home/me/node-7/work/data/runs/a/train.log") == NOBODY

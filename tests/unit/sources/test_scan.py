@@ -1,0 +1,49 @@
+"""The two scanners, and which one is taken."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from unhang.sources.scan import HyperscanScanner, PlainScanner, Scanner, scanner
+
+NEEDLES = [b"ab", b"abc", b"bc", b"x1y", b"step 9"]
+
+
+@pytest.mark.parametrize("kind", [HyperscanScanner, PlainScanner])
+def test_every_place_where_a_needle_ends(kind: type[HyperscanScanner | PlainScanner]) -> None:
+    data = b"zabc\nab\rstep 9 step 8 x1y x2y\nabab"
+    found = kind(NEEDLES).hits(data, 0, len(data))
+    assert [(data[offset - 2 : offset], NEEDLES[index]) for offset, index in found] == [
+        (b"ab", b"ab"),
+        (b"bc", b"abc"),
+        (b"bc", b"bc"),
+        (b"ab", b"ab"),
+        (b" 9", b"step 9"),
+        (b"1y", b"x1y"),
+        (b"ab", b"ab"),
+        (b"ab", b"ab"),
+    ]
+
+
+@pytest.mark.parametrize("kind", [HyperscanScanner, PlainScanner])
+def test_only_within_the_piece(kind: type[HyperscanScanner | PlainScanner]) -> None:
+    finder: Scanner = kind(NEEDLES)
+    assert finder.hits(bytearray(b"abab"), 1, 3) == []
+    assert finder.hits(bytearray(b"abab"), 1, 4) == [(4, 0)]
+
+
+def test_shapes_that_hold_nothing_are_remembered_but_needles_still_found() -> None:
+    finder = PlainScanner(NEEDLES)
+    for number in range(12):
+        line = b"step %d" % number
+        assert bool(finder.hits(line, 0, len(line))) is (number == 9)
+
+
+def test_without_hyperscan(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert isinstance(scanner(NEEDLES), HyperscanScanner)
+    assert isinstance(scanner(NEEDLES, plain=True), PlainScanner)
+    monkeypatch.setitem(sys.modules, "hyperscan", None)
+    assert isinstance(scanner(NEEDLES), PlainScanner)
+    assert scanner([]).hits(b"abc", 0, 3) == []
