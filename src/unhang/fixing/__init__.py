@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TypedDict
 
 from unhang.errors import UsageError
+from unhang.fixing.batches import keep_product
 from unhang.fixing.editors import json as json_editor
 from unhang.fixing.editors import manifest as manifest_editor
 from unhang.fixing.editors import shell as shell_editor
@@ -100,7 +101,7 @@ def _edit(target: Target, text: str, fix: Fix) -> str:
     current = replace(target, text=text)
     for wish in wishes:
         check_place(current, fix, wish)
-    for wish in wishes:
+    for wish in keep_product(current, wishes):
         current = replace(current, text=_set(current, fix, wish))
     return current.text
 

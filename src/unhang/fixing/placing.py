@@ -94,10 +94,24 @@ def _check_yaml(target: Target, fix: Fix, wish: Wish) -> None:
         raise Refusal("it belongs into DeepSpeed's JSON")
     elif wish.spelling is Spelling.FLAG and fix.framework not in HUGGING_FACE:
         raise Refusal(f"{fix.framework} takes it on the command line: {_home(fix, wish)}")
+    elif (owner := _owner(target, keys)) not in (None, fix.framework):
+        raise Refusal(
+            f"it is {owner}'s, and the fix is for {fix.framework}:"
+            f" `unhang diagnose --framework {owner}` writes it for that"
+        )
     elif not keys & (_MARKS.get(fix.framework, frozenset()) | {wish.path[0]}):
         raise Refusal(f"it does not look like a configuration of {fix.framework}")
     elif len(wish.path) > 1:
         _check_classes(target, wish)
+
+
+def _owner(target: Target, keys: set[str]) -> str | None:
+    """Whose configuration it is beyond doubt, among those that share keys."""
+    if "_component_:" in target.text:
+        return "torchtune"
+    if "base_model" in keys:
+        return "axolotl"
+    return "llama-factory" if keys & {"finetuning_type", "cutoff_len"} else None
 
 
 def _check_accelerate(target: Target, keys: set[str], fix: Fix, wish: Wish) -> None:

@@ -228,6 +228,11 @@ def test_files_that_people_write(
             DDP,
             "this fix is for DDPStrategy",
         ),
+        # Another framework's file does not know it.
+        ("a.sh", "python3 -m verl.trainer.main_ppo\n", TRL, "starts verl.*--framework verl"),
+        ("a.yaml", "base_model: x\noutput_dir: y\n", TRL, "axolotl's"),
+        ("a.yaml", "output_dir: y\nmodel:\n  _component_: z\n", TRL, "torchtune's"),
+        ("a.yaml", "output_dir: y\nfinetuning_type: full\n", TRL, "llama-factory's"),
         # A longer timeout that is there already was not in force: a lower one is no cure.
         ("a.yaml", "output_dir: x\nddp_timeout: 180000000\n", TRL, "not in force"),
         ("a.sh", "trl sft --ddp_timeout 9000\n", TRL, "not in force"),

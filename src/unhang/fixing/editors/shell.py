@@ -20,6 +20,12 @@ from unhang.linting.readers.shell import read_shell
 from unhang.linting.readers.words import note_programs
 
 _RUNNERS = frozenset({"torchrun", "accelerate", "deepspeed", "python", "python3"})
+_WRAPPERS = frozenset({"accelerate", "deepspeed"})
+"""They start other frameworks' scripts."""
+
+_TRAINER = frozenset({"transformers", "trl", "open-r1"})
+"""They take each other's flags."""
+
 _NOT_TRAINING = frozenset({"-c", "pip", "-V", "--version"})
 _ASIDE = frozenset(
     {
@@ -242,10 +248,23 @@ def _launch(text: str, commands: Sequence[Command], framework: str) -> Command:
         if not found:
             raise Refusal("no command in it starts a training")
         raise Refusal(f"{len(found)} commands start programs (lines {lines}): which is unknown")
+    _refuse_other_framework(text, found[0], framework)
     if any(" " in w.text and w.text[0] in "\"'" and _starts(w.bare) for w in found[0].words):
         line = _line(text, found[0].start)
         raise Refusal(f"line {line} starts the training within quotes")
     return found[0]
+
+
+def _refuse_other_framework(text: str, command: Command, framework: str) -> None:
+    """Another framework's program does not know this one's settings."""
+    others = sorted(_programs(text, command)[0] - _WRAPPERS)
+    kin = {framework, *(_TRAINER if framework in _TRAINER else ())}
+    if others and kin.isdisjoint(others):
+        line = _line(text, command.start)
+        raise Refusal(
+            f"line {line} starts {others[0]}, and the fix is for {framework}:"
+            f" `unhang diagnose --framework {others[0]}` writes it for that"
+        )
 
 
 def _programs(text: str, command: Command) -> tuple[set[str], bool]:
