@@ -14,9 +14,10 @@ from dataclasses import replace
 from unhang.assemble.numbering import ranks_by_file
 from unhang.assemble.speakers import (
     Grouped,
+    Process,
+    host_names,
     named_rank,
     process_of,
-    short_host,
     tells_of_another,
 )
 from unhang.assemble.tasks import tasks_are_ranks
@@ -44,6 +45,7 @@ class Identity:
         self._by_pid: dict[tuple[str | None, int], Rank] = {}
         self._by_local: dict[tuple[str | None, LocalRank], Rank] = {}
         self._hosts: set[str] = set()
+        self._names = host_names(events)
         self._first_on_host: dict[str, Rank] = {}
         self._learn(events)
         self._learn_communicators(events)
@@ -82,7 +84,7 @@ class Identity:
 
     def _rank_from_process(self, event: Event) -> Rank | None:
         """By pid, by local rank, by task number."""
-        host, local, pid, task = process_of(event)
+        host, local, pid, task = self._process_of(event)
         if pid is not None:
             foreign = isinstance(event, KernelEvent)
             if (found := self._rank_from_pid(host, pid, foreign)) is not None:
@@ -102,6 +104,11 @@ class Identity:
             if first is not None:
                 return Rank(first + event.device)
         return None if tells_of_another(event) else self._by_file.get(event.source.artifact)
+
+    def _process_of(self, event: Event) -> Process:
+        """What an event names of its process, each host by one name."""
+        process = process_of(event)
+        return process._replace(host=self._names.get(process.host or "", process.host))
 
     def _rank_from_pid(self, host: str | None, pid: int, foreign: bool) -> Rank | None:
         """By host and pid, else by a pid that only one rank has.
@@ -127,7 +134,7 @@ class Identity:
     def _learn(self, events: list[Event]) -> None:
         """Collect (host, pid) -> rank and (host, local rank) -> rank."""
         for event in events:
-            host, local, pid, _ = process_of(event)
+            host, local, pid, _ = self._process_of(event)
             if host is not None:
                 self._hosts.add(host)
             rank = named_rank(event)
@@ -151,7 +158,7 @@ class Identity:
                 continue
             if event.size is None or event.size != self._world_size:
                 continue
-            host, pid = short_host(event.origin.host), event.origin.pid
+            host, _, pid, _ = self._process_of(event)
             if pid is not None:
                 self._by_pid.setdefault((host, pid), Rank(event.comm_rank))
             if host is not None and event.device is not None:
@@ -170,7 +177,7 @@ class Identity:
         for event in events:
             if not isinstance(event, NcclFailure | CommunicatorStage) or event.device is None:
                 continue
-            host, pid = short_host(event.origin.host), event.origin.pid
+            host, _, pid, _ = self._process_of(event)
             if (
                 host is None
                 or pid is None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from unhang.model.events import (
@@ -71,6 +73,20 @@ def process_of(event: Event) -> Process:
         printed.pid if told.pid is None else told.pid,
         printed.task if told.task is None else told.task,
     )
+
+
+def host_names(events: Iterable[Event]) -> dict[str, str]:
+    """Other names of hosts: what an agent's table calls the host that its lines are printed on.
+
+    Its failures are those of its own node; pods and folders have names of their own.
+    """
+    names: dict[str, set[str]] = defaultdict(set)
+    for event in events:
+        if isinstance(event, ProcessEnded) and event.reporter is Reporter.ELASTIC_TABLE:
+            told, printed = short_host(event.host), short_host(event.origin.host)
+            if told is not None and printed is not None and told != printed:
+                names[told].add(printed)
+    return {told: printed.pop() for told, printed in names.items() if len(printed) == 1}
 
 
 def short_host(host: str | None) -> str | None:

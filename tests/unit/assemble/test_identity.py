@@ -20,7 +20,7 @@ from unhang.model.events import (
     Reporter,
     WorldSeen,
 )
-from unhang.model.ids import Rank
+from unhang.model.ids import LocalRank, Rank
 from unhang.model.incident import ranks_of
 
 
@@ -115,6 +115,14 @@ def test_a_pid_on_another_host_is_another_process() -> None:
 @pytest.mark.parametrize(("size", "ranks"), [(8, {4}), (5, {4}), (16, set())])
 def test_local_ranks_of_one_host(size: int, ranks: set[int]) -> None:
     assert failed(printed(local_rank=4), world(size)) == ranks
+
+
+def test_a_pod_and_its_host_are_one() -> None:
+    reported = replace(in_table(4, pid=54, host="n1.cluster"), local_rank=LocalRank(4))
+    from_pod = replace(reported, origin=by(host="train-0"))
+    raised_there = replace(printed(), origin=by(host="train-0", local_rank=4))
+    assert incident(raised_there, from_pod, world(16)).failures[0].rank == 4
+    assert incident(raised_there, reported, world(16)).failures[0].rank is None
 
 
 def test_files_that_count_ranks() -> None:
