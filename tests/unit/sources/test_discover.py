@@ -164,7 +164,7 @@ def test_members_tell_their_rank(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("ending", COMPRESSORS)
 def test_cut_data_gives_what_is_readable(ending: str, tmp_path: Path) -> None:
-    noise = random.Random(1).randbytes(400_000).hex().encode()
+    noise = random.Random(1).randbytes(1_500_000).hex().encode()
     path = tmp_path / f"job.log.{ending}"
     path.write_bytes(COMPRESSORS[ending](LOG + noise)[:-20_000])
     found, problems = read(path)
@@ -174,7 +174,7 @@ def test_cut_data_gives_what_is_readable(ending: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("ending", COMPRESSORS)
 def test_damaged_data_gives_what_is_readable(ending: str, tmp_path: Path) -> None:
-    noise = random.Random(1).randbytes(400_000).hex().encode()
+    noise = random.Random(1).randbytes(1_500_000).hex().encode()
     data = bytearray(COMPRESSORS[ending](LOG + noise))
     data[len(data) // 2 : len(data) // 2 + 400] = bytes(400)
     path = tmp_path / f"job.log.{ending}"
