@@ -68,7 +68,7 @@ COMPRESSORS: dict[str, Callable[[bytes], bytes]] = {
     "gz": gzip.compress,
     "bz2": bz2.compress,
     "xz": lzma.compress,
-    "zst": zstandard.compress,
+    "zst": zstandard.ZstdCompressor(write_checksum=True).compress,
 }
 
 
