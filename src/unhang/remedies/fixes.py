@@ -127,8 +127,9 @@ def _fix(case: Case, cure: Cure, framework: Framework, recipe: Recipe, note: str
 
 def _title(cure: Cure, recipe: Recipe, form: Form) -> Message:
     values = {"place": recipe.place or form.value, **recipe.told}
-    named = ".named" if recipe.told else ""
-    return Message(key=f"fix.{cure.value}.title{named}", values=values)
+    if recipe.told:
+        return Message(key=f"fix.{cure.value}.title.named", values=values)
+    return Message(key=f"fix.{cure.value}.title", values=values)
 
 
 def _written(case: Case, framework: Framework, recipe: Recipe) -> tuple[Form, str]:
