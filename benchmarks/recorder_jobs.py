@@ -16,6 +16,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+Stacks = dict[int, list[dict[str, Any]]]
+"""Frames by line: equal stacks are one object, as the recorder writes them."""
+
 BASE_NS = 1_790_000_000_000_000_000
 
 
@@ -98,7 +101,7 @@ class Job:
             assert mine is not None
             for peer in _partners(one.rank, mine[0]):
                 other = self._head(self.ranks[peer])
-                if other is None or not _matches(one.rank, *mine, peer, *other):
+                if other is None or not _matches(one.rank, mine, peer, other):
                     return False
                 if peer not in together:
                     together.add(peer)
@@ -120,7 +123,8 @@ def _partners(rank: int, op: Op) -> list[int]:
     return [member for member in op.group.ranks if member != rank]
 
 
-def _matches(rank: int, op: Op, seq: int, peer: int, other: Op, other_seq: int) -> bool:
+def _matches(rank: int, mine: tuple[Op, int], peer: int, others: tuple[Op, int]) -> bool:
+    (op, seq), (other, other_seq) = mine, others
     if op.group != other.group or bool(op.peers) != bool(other.peers):
         return False
     if op.peers:
@@ -208,10 +212,10 @@ def die(job: Job, rank: int, at: int) -> None:
     job.ranks[rank].dead, job.what = True, "died"
 
 
-def change(job: Job, rank: int, at: int, **fields: Any) -> None:
+def change(job: Job, rank: int, at: int, **fields: object) -> None:
     """The rank issues another call at one place: another name, size or dtype."""
     program = job.ranks[rank].program
-    program[at] = replace(program[at], **fields)
+    program[at] = replace(program[at], **fields)  # type: ignore[arg-type]
     job.culprits, job.what = job.culprits | {rank}, "mismatch " + "/".join(fields)
 
 
@@ -259,7 +263,7 @@ class Form:
 def write(job: Job, folder: Path, forms: Sequence[Form]) -> None:
     """Write the dumps of all ranks that live; forms are dealt out in turn."""
     folder.mkdir(parents=True, exist_ok=True)
-    stacks: dict[int, list[dict[str, Any]]] = {}
+    stacks: Stacks = {}
     for rank in job.ranks:
         if rank.dead:
             continue
@@ -272,7 +276,7 @@ def write(job: Job, folder: Path, forms: Sequence[Form]) -> None:
             path.write_bytes(pickle.dumps(tree, protocol=2))
 
 
-def dump(rank: Rank, form: Form, stacks: dict[int, list[dict[str, Any]]]) -> Any:
+def dump(rank: Rank, form: Form, stacks: Stacks) -> object:
     """What a rank's recorder would write."""
     groups = sorted(dict.fromkeys(op.group for op in rank.program), key=lambda g: int(g.name))
     numbers = {group: number for number, group in enumerate(groups)}
@@ -285,7 +289,14 @@ def dump(rank: Rank, form: Form, stacks: dict[int, list[dict[str, Any]]]) -> Any
         entries += [
             {**e, "record_id": len(entries) + i + form.offset}
             for i, e in enumerate(
-                _entries(rank, place, op, collectives.get(op.group, 0), numbers, form, stacks)
+                _entries(
+                    rank,
+                    place,
+                    collective=collectives.get(op.group, 0),
+                    number=numbers[op.group],
+                    form=form,
+                    stacks=stacks,
+                )
             )
         ]
     entries = entries[-form.buffer :]
@@ -318,12 +329,13 @@ def _status(rank: Rank, group: Group) -> dict[str, int]:
 def _entries(
     rank: Rank,
     place: int,
-    op: Op,
+    *,
     collective: int,
-    numbers: dict[Group, int],
+    number: int,
     form: Form,
-    stacks: dict[int, list[dict[str, Any]]],
+    stacks: Stacks,
 ) -> list[dict[str, Any]]:
+    op = rank.program[place]
     done = place < rank.done
     batch = op.name == "batch"
     state = "scheduled" if batch or form.back_end == "gloo" else "completed"
@@ -344,7 +356,7 @@ def _entries(
         {
             "frames": stacks.setdefault(op.line, _frames(op.line, form.frames)),
             "record_id": 0,
-            "pg_id": numbers[op.group],
+            "pg_id": number,
             "process_group": (op.group.name, op.group.description),
             "collective_seq_id": collective,
             "p2p_seq_id": rank.seqs[place] if op.peers else 0,

@@ -10,7 +10,7 @@ import gc
 import io
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import IO, cast
+from typing import cast
 
 from unhang.errors import ArtifactError
 from unhang.model.events import DumpRead, Event
@@ -18,6 +18,7 @@ from unhang.model.provenance import Origin, Problem, Provenance
 from unhang.model.recording import Recording
 from unhang.model.time import Clock, Instant
 from unhang.parsers.recorder.document import Document, document, load_json
+from unhang.parsers.recorder.entries import MALFORMED
 from unhang.parsers.recorder.kinds import KindTable
 from unhang.parsers.recorder.names import rank_of
 from unhang.parsers.recorder.traces import recording
@@ -25,7 +26,7 @@ from unhang.sources.artifact import Artifact
 from unhang.sources.dump_kind import DumpForm
 from unhang.sources.pickles import Damaged, load_plain, salvage
 
-_MOST_TEXT = 1 << 30
+_MOST_BYTES = 1 << 30
 _PART = "reader"
 
 
@@ -76,16 +77,21 @@ class DumpReader:
                 "the name of the dump tells no rank, and nothing else does; rename it to"
                 " `nccl_trace_rank_N`",
             )
-        yield _event(artifact, recording(found, self._table, rank, artifact.name))
+        try:
+            told = recording(found, self._table, rank, artifact.name)
+        except MALFORMED as error:
+            yield _problem(
+                artifact, f"the calls in the Flight Recorder dump make no sense ({error})"
+            )
+        else:
+            yield _event(artifact, told)
 
 
 def _pickled(artifact: Artifact) -> Document | None:
     try:
         return document(load_plain(artifact.open, artifact.size_bytes))
     except Damaged:
-        with artifact.open() as stream:
-            data = io.BufferedReader(cast("io.RawIOBase", stream)).read(_MOST_TEXT)
-        found = document(salvage(data), cut=True)
+        found = document(salvage(_bytes(artifact)), cut=True)
         return None if found is None else _without_half_an_entry(found)
 
 
@@ -97,11 +103,13 @@ def _without_half_an_entry(found: Document) -> Document:
 
 
 def _json(artifact: Artifact) -> Document | None:
-    stream: IO[bytes]
-    with artifact.open() as stream:
-        text = io.BufferedReader(cast("io.RawIOBase", stream)).read(_MOST_TEXT)
-    tree, cut = load_json(text.decode("utf-8", "replace"))
+    tree, cut = load_json(_bytes(artifact).decode("utf-8", "replace"))
     return document(tree, cut=cut)
+
+
+def _bytes(artifact: Artifact) -> bytes:
+    with io.BufferedReader(cast("io.RawIOBase", artifact.open())) as stream:
+        return stream.read(_MOST_BYTES)
 
 
 def _event(artifact: Artifact, found: Recording) -> DumpRead:

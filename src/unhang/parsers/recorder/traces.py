@@ -49,8 +49,8 @@ def recording(document: Document, table: KindTable, rank: Rank | None, artifact:
         traces = _traces(document, entries, groups, has_states=has_states)
     except MALFORMED:
         entries = [c for e in entries if (c := canonical(e, document.config)) is not None]
-        has_states = _has_states(entries, back_end)
         entries = _ascending(entries)
+        has_states = _has_states(entries, back_end)
         groups = read_entries(entries, table, has_states=has_states)
         traces = _traces(document, entries, groups, has_states=has_states)
     return Recording(

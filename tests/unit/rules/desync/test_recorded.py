@@ -1,0 +1,99 @@
+"""DSY101-DSY103: calls that differ, circles and uneven loops, by the dumps."""
+
+from pathlib import Path
+
+import pytest
+from benchmarks.recorder_jobs import Group, Job, Op, Rank, change, leave_out, stall
+
+from recorder_scenarios import incident_of, places, training, written
+from unhang.model.causes import Cause
+from unhang.model.finding import Finding, Strength
+from unhang.model.incident import Incident
+from unhang.rules.desync.recorded_calls_differ import RULE as DSY101
+from unhang.rules.desync.recorded_circle import RULE as DSY102
+from unhang.rules.desync.recorded_uneven import RULE as DSY103
+
+WORLD = Group("0", "default_pg", (0, 1, 2, 3))
+
+
+def findings(incident: Incident) -> list[Finding]:
+    return [f for rule in (DSY101, DSY102, DSY103) for f in rule.check(incident)]
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "key"),
+    [
+        ("name", "broadcast", "DSY101.claim_operation"),
+        ("size", (77,), "DSY101.claim_size"),
+        ("dtype", "Half", "DSY101.claim_type"),
+    ],
+)
+def test_the_odd_rank_is_named(tmp_path: Path, field: str, value: object, key: str) -> None:
+    job = training(world=4, tp=1)
+    change(job, 0, places(job, 0, lambda op: op.group.name == "0")[0], **{field: value})
+    (finding,) = findings(incident_of(written(job, tmp_path)))
+    assert (finding.rule, finding.strength, set(finding.culprits)) == (
+        "DSY101",
+        Strength.PROVES,
+        {0},
+    )
+    assert finding.claim.key == key
+
+
+def test_two_camps_of_one_size_name_nobody(tmp_path: Path) -> None:
+    job = training(world=4, tp=1)
+    place = places(job, 0, lambda op: op.group.name == "0")[0]
+    for rank in (0, 1):
+        change(job, rank, place, size=(77,))
+    (finding,) = findings(incident_of(written(job, tmp_path)))
+    assert finding.culprits == frozenset()
+    assert finding.why.key == "DSY101.why_tied"
+
+
+def test_sister_groups_decide_between_two(tmp_path: Path) -> None:
+    job = training(world=8, tp=2)
+    change(job, 5, places(job, 5, lambda op: op.group.description == "tp")[0], size=(77,))
+    (finding,) = findings(incident_of(written(job, tmp_path)))
+    assert finding.culprits == {5}
+
+
+def test_a_call_that_was_left_out_shows_in_the_later_ones(tmp_path: Path) -> None:
+    ops = [Op(WORLD, f"op_{i % 5}") for i in range(40)]
+    job = Job([Rank(r, list(ops)) for r in range(4)], ahead=12)
+    leave_out(job, 2, 17)
+    (finding,) = findings(incident_of(written(job, tmp_path)))
+    assert finding.culprits == {2}
+    assert (finding.why.key, finding.why.values["count"]) == ("DSY101.why_left_out", 1)
+
+
+def test_a_rank_that_stands_in_the_barrier_after_the_loop(tmp_path: Path) -> None:
+    step = [Op(WORLD, "all_reduce"), Op(WORLD, "all_reduce", (9,))]
+    end = [Op(WORLD, "barrier", (1,))]
+    job = Job([Rank(r, step * (5 - (r == 1)) + end) for r in range(4)])
+    found = findings(incident_of(written(job, tmp_path)))
+    uneven = next(f for f in found if f.rule == "DSY103")
+    assert (uneven.cause, set(uneven.culprits)) == (Cause.UNEVEN_WORK, {1})
+    assert Cause.DESYNC in uneven.explains
+
+
+def test_one_that_goes_on_alone(tmp_path: Path) -> None:
+    step = [Op(WORLD, "all_reduce")]
+    job = Job([Rank(r, step * (5 + (r == 3))) for r in range(4)])
+    (finding,) = findings(incident_of(written(job, tmp_path)))
+    assert (finding.rule, set(finding.culprits)) == ("DSY103", {3})
+
+
+def test_groups_in_different_orders(tmp_path: Path) -> None:
+    """Each of two ranks waits in the group that the other has not come to."""
+    a, b = Group("1", "a", (0, 1)), Group("2", "b", (0, 1))
+    orders = ([a, b], [b, a])
+    job = Job([Rank(r, [Op(group, "all_reduce") for group in orders[r]]) for r in (0, 1)], ahead=1)
+    (finding,) = findings(incident_of(written(job, tmp_path)))
+    assert (finding.rule, finding.cause) == ("DSY102", Cause.PG_DEADLOCK)
+    assert finding.culprits == frozenset()
+
+
+def test_a_stall_is_none_of_these(tmp_path: Path) -> None:
+    job = training(world=8)
+    stall(job, 3, 12)
+    assert findings(incident_of(written(job, tmp_path))) == []
