@@ -16,6 +16,7 @@ from unhang.assemble.recorder import find_standstill
 from unhang.assemble.repeats import drop_repeats
 from unhang.assemble.roster import find_coverage, find_roster
 from unhang.assemble.run import Run
+from unhang.assemble.same_line import share_origins
 from unhang.assemble.stances import find_stances, find_standings
 from unhang.assemble.timeline import Timeline
 from unhang.assemble.world import find_world
@@ -43,7 +44,7 @@ def assemble(events: Sequence[Event], artifacts: int) -> tuple[Incident, ...]:
 
 
 def _assemble_run(events: Sequence[Event], artifacts: int) -> Incident:
-    events = drop_repeats(events)
+    events = share_origins(drop_repeats(events))
     world = find_world(events)
     recorded = find_standstill((e for e in events if isinstance(e, DumpRead)), world.size)
     if recorded is not None and world.size is None:

@@ -34,6 +34,7 @@ from unhang.model.incident import Incident
 from unhang.model.phases import Phase
 from unhang.model.provenance import Message
 from unhang.model.rule import Fact, Rule, Status
+from unhang.rules import witnesses
 from unhang.rules.config.rendezvous import faults, why_echo
 
 _SYSTEM_PORTS = 1024
@@ -65,6 +66,7 @@ def check(incident: Incident) -> Iterator[Finding]:
         claim=claim,
         why=Message(key="CFG001.why"),
         against=against,
+        culprits=witnesses.minority(incident, taken),
         phase=Phase.INIT,
         explains=frozenset({Cause.NET_INTERFACE, Cause.RANK_EXCEPTION})
         if against is None
