@@ -59,7 +59,7 @@ def _assemble_run(events: Sequence[Event], artifacts: int) -> Incident:
     calls = find_calls(run, coverage.ranks_seen)
     waiting = frozenset(r for call in calls for r in call.joined if r >= Rank(0))
     return Incident(
-        restarted=any(isinstance(e, Restarted) and not e.launch for e in events),
+        restarted=any(_begun_anew(event) for event in events),
         events=tuple(events),
         world=world,
         roster=roster,
@@ -74,3 +74,10 @@ def _assemble_run(events: Sequence[Event], artifacts: int) -> Incident:
         coverage=coverage,
         recorded=recorded,
     )
+
+
+def _begun_anew(event: Event) -> bool:
+    """Whether an event shows that the launcher had started the job before."""
+    if isinstance(event, Restarted):
+        return not event.launch
+    return event.origin.incarnation is not None and event.origin.incarnation > 0

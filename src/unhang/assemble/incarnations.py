@@ -40,7 +40,8 @@ _ACTIVITY = (
 def split_incarnations(events: Sequence[Event]) -> list[list[Event]]:
     """Return the events of each incarnation, oldest first; at least one list.
 
-    Boundaries are counted in each artifact by itself. Every node's agent announces the same
+    Where the artifact's place tells the start (torchrun's `attempt_1/`), that counts. Elsewhere
+    boundaries are counted in each artifact by itself. Every node's agent announces the same
     restart, and every rank prints the same banner: a boundary counts only when something
     happened since the one before. An artifact without boundaries tells of the last incarnation.
     """
@@ -50,10 +51,18 @@ def split_incarnations(events: Sequence[Event]) -> list[list[Event]]:
         if isinstance(event, Restarted) and any(isinstance(e, _ACTIVITY) for e in runs[-1]):
             runs.append([])
         runs[-1].append(event)
-    count = max((len(runs) for runs in by_artifact.values()), default=1)
+    placed = {a: n for a, runs in by_artifact.items() if (n := _told_by_place(runs)) is not None}
+    count = max((len(runs) for a, runs in by_artifact.items() if a not in placed), default=1)
+    count = max(count, *(n + 1 for n in placed.values())) if placed else count
     merged: list[list[Event]] = [[] for _ in range(count)]
-    for runs in by_artifact.values():
+    for artifact, runs in by_artifact.items():
+        last = placed.get(artifact, count - 1)
         for offset, run in enumerate(reversed(runs)):
-            merged[count - 1 - offset].extend(run)
+            merged[max(last - offset, 0)].extend(run)
     order = {id(event): place for place, event in enumerate(events)}
     return [sorted(run, key=lambda e: order[id(e)]) for run in merged]
+
+
+def _told_by_place(runs: Sequence[Sequence[Event]]) -> int | None:
+    """Which start of the job an artifact belongs to, where its path says so."""
+    return next((e.origin.incarnation for run in runs for e in run), None)

@@ -1,5 +1,7 @@
 """Restarts and appended runs are separated; every agent announces the same restart."""
 
+from dataclasses import replace
+
 from builders import by, ended, source
 from unhang.assemble import assemble
 from unhang.model.events import Restarted
@@ -24,8 +26,6 @@ def test_the_same_restart_announced_by_each_node_is_one() -> None:
 
 
 def test_an_artifact_without_boundaries_tells_of_the_last_run() -> None:
-    from dataclasses import replace
-
     other = ended(5, exit_code=1)
     other = replace(other, source=source(1, "rank5.log"))
     runs = assemble(
@@ -34,3 +34,19 @@ def test_an_artifact_without_boundaries_tells_of_the_last_run() -> None:
     )
     assert [f.rank for f in runs[0].failures] == [1]
     assert sorted(int(f.rank) for f in runs[1].failures if f.rank is not None) == [2, 5]
+
+
+def test_the_place_of_a_file_tells_its_incarnation() -> None:
+    """torchrun keeps the logs of each start in a folder of its own: `attempt_0/`, `attempt_1/`."""
+    told = [
+        replace(
+            ended(rank, exit_code=1),
+            source=source(1, f"attempt_{attempt}/{rank}/stderr.log"),
+            origin=replace(by(rank), incarnation=attempt),
+        )
+        for attempt, rank in ((0, 1), (1, 2))
+    ]
+    first, second = assemble(told, artifacts=2)
+    assert [f.rank for f in first.failures] == [1]
+    assert [f.rank for f in second.failures] == [2]
+    assert second.restarted
