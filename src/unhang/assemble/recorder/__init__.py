@@ -129,23 +129,24 @@ class _Judge:
     def _without_majority(self, roles: dict[Rank, Role], waiting: Ranks) -> dict[Rank, Role]:
         """Where a few wait for the many, and the many are all in step, the few are out of it.
 
-        That most ranks do not get on by themselves is no finding: then calls were paired wrongly.
+        That most ranks hold the others up is no finding: then calls were paired wrongly, or the
+        dumps were not taken at rest.
         """
         stalled = {rank for rank, role in roles.items() if role is Role.STALLED}
         if 2 * len(stalled) >= len(self.recordings):
             return {}
         absent = roles.keys() - stalled
         if len(absent) <= 2 * len(waiting) or len(absent) < len(roles):
-            return roles
+            return roles if 2 * len(absent) <= len(self.recordings) else {}
         places = {self.stands.first[rank].place for rank in waiting}
         if len(places) != 1:
-            return roles
+            return {}
         place = next(iter(places))
         team = self.teams[place.team]
         if place.seq is None or any(
             team.enqueued(rank, self.recordings[rank]) != place.seq - 1 for rank in absent
         ):
-            return roles
+            return {}
         return dict.fromkeys(waiting, Role.AHEAD)
 
     def _odd_in(self, circle: Ranks, waits: tuple[Wait, ...]) -> Ranks:
