@@ -27,13 +27,13 @@ def test_who_waits_for_more_than_the_root_sent_is_odd() -> None:
 
 def test_a_reduction_that_one_of_two_ranks_completed() -> None:
     both = (waits(1, 121), waits(0, 122, "BROADCAST"), status(0, 122, 122, 121))
-    (finding,) = passed_alone.check(incident(world(2), *both))
+    (finding,) = passed_alone.check(incident(*both))
     assert (finding.cause, set(finding.culprits)) == (Cause.DESYNC, {0, 1})
 
 
 def test_equal_reductions_one_apart_may_have_lost_data() -> None:
     both = (waits(1, 121), waits(0, 122), status(0, 122, 122, 121))
-    assert list(passed_alone.check(incident(world(2), *both))) == []
+    assert list(passed_alone.check(incident(*both))) == []
 
 
 def test_a_broadcast_that_one_of_two_ranks_completed() -> None:
