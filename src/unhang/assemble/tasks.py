@@ -10,7 +10,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from unhang.assemble.speakers import Grouped, named_rank, process_of
-from unhang.model.events import Event, ProcessEnded, Reporter
+from unhang.model.events import (
+    ClosingSignal,
+    CommunicatorStage,
+    Event,
+    NcclFailure,
+    ProcessEnded,
+    Reporter,
+)
 
 _LAUNCHERS = frozenset({Reporter.ELASTIC, Reporter.ELASTIC_TABLE, Reporter.SPAWN})
 """These start several ranks below one task."""
@@ -59,10 +66,15 @@ def _counted_alike(events: Iterable[Event]) -> bool:
 
 
 def _several_on_one_host(events: Iterable[Event]) -> bool:
-    """A scheduler that reports several tasks of one host started one for each GPU."""
+    """A scheduler that has several tasks on one host started one for each GPU.
+
+    Who ended and what NCCL prints name the host themselves; a file may be named after another.
+    """
     by_host: dict[str, set[int]] = defaultdict(set)
     for event in events:
-        host, _, _, task = process_of(event)
-        if host is not None and task is not None:
+        host, _, pid, task = process_of(event)
+        named = isinstance(event, ProcessEnded | ClosingSignal) and event.host is not None
+        by_nccl = isinstance(event, NcclFailure | CommunicatorStage) and pid is not None
+        if host is not None and task is not None and (named or by_nccl):
             by_host[host].add(task)
     return any(len(tasks) > 1 for tasks in by_host.values())

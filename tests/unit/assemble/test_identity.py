@@ -83,6 +83,11 @@ def test_several_tasks_of_one_host_are_no_nodes() -> None:
     assert failed(by_scheduler(4)) == frozenset()
 
 
+def test_a_file_that_is_named_after_a_host_is_none_of_it() -> None:
+    both = [replace(printed(line=n), origin=by(host="node1", task=n)) for n in (1, 2)]
+    assert failed(*both) == frozenset()
+
+
 def test_a_launcher_below_the_tasks_makes_them_nodes() -> None:
     launcher = gone(2, reporter=Reporter.ELASTIC, exit_code=1, line=9)
     both = (by_scheduler(1, line=1), by_scheduler(2, line=2))
