@@ -27,12 +27,14 @@ keys, an early stop on one rank), and make every rank take the same one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 from unhang.model.causes import Cause
 from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Call, Incident
-from unhang.model.provenance import Message
+from unhang.model.ids import Ranks
+from unhang.model.incident import Call, Incident, Join
+from unhang.model.provenance import Message, Provenance
 from unhang.model.rule import Fact, Rule, Status
 from unhang.rules import matching
 from unhang.rules.desync import rivals
@@ -71,8 +73,14 @@ def _finding(incident: Incident, call: Call, ops: frozenset[str]) -> Finding:
         explains=rivals.ECHOES,
         at=first.at,
         call=call,
-        evidence=tuple(j.source for j in joins)[:4],
+        evidence=tuple(_of_each_camp(joins, parted.values()))[:4],
     )
+
+
+def _of_each_camp(joins: Sequence[Join], parted: Iterable[Ranks]) -> Iterator[Provenance]:
+    """One line of each camp, the largest camp first: the difference is what is to be seen."""
+    for camp in parted:
+        yield from (j.source for j in islice((j for j in joins if j.rank in camp), 1))
 
 
 RULE = Rule(

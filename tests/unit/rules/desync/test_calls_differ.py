@@ -24,8 +24,9 @@ def test_two_operations_at_one_number() -> None:
 
 def test_the_majority_tells_the_odd_rank() -> None:
     events = [timeout(r, 80, "_ALLGATHER_BASE", global_rank=r) for r in (1, 5, 6)]
-    (finding,) = check(incident(*events, timeout(0, 80, "REDUCE", global_rank=0)))
+    (finding,) = check(incident(*events, timeout(0, 80, "REDUCE", global_rank=0, line=5)))
     assert finding.culprits == {0}
+    assert [place.line for place in finding.evidence] == [1, 5], "one line of each camp"
 
 
 def test_after_a_failure_it_is_weaker() -> None:
