@@ -272,7 +272,10 @@ def test_lines_of_a_log_come_from_standard_input_whatever_their_bytes() -> None:
 
 def test_ctrl_c_while_reading_leaves_no_traceback() -> None:
     program = (
-        "import sys; from unhang.commands import run; print('ready', flush=True);"
+        "import signal, sys; from unhang.commands import run;"
+        # A test run in the background inherits that interrupts are ignored.
+        "signal.signal(signal.SIGINT, signal.default_int_handler);"
+        "print('ready', flush=True);"
         "sys.exit(run(['explain', '-']))"
     )
     with subprocess.Popen(
