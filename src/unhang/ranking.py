@@ -241,10 +241,9 @@ def _hosts(incident: Incident, culprits: Ranks) -> frozenset[str]:
 
 
 def _ended_well(incident: Incident) -> bool:
-    """Nothing ended early, and something says that the work was done."""
-    quiet = not incident.calls and all(
-        order.survived(incident, failure.events[0]) for failure in incident.own_failures
-    )
+    """Nothing ended early, no watchdog went off, and something says that the work was done."""
+    ends = (f for f in incident.failures if f.own or f.manner is Manner.WATCHDOG)
+    quiet = not incident.calls and all(order.survived(incident, end.events[0]) for end in ends)
     return quiet and len(incident.all(Finished)) > 0
 
 

@@ -3,7 +3,13 @@
 from builders import at, incident, source, timeout
 from unhang.model.causes import Cause
 from unhang.model.diagnosis import Outcome
-from unhang.model.events import ExceptionKind, Finished, PythonException
+from unhang.model.events import (
+    ExceptionKind,
+    Finished,
+    PythonException,
+    Teardown,
+    WatchdogAborted,
+)
 from unhang.model.finding import Finding, Strength
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.provenance import Message, Origin
@@ -80,6 +86,13 @@ def test_success_outranks_what_is_printed_after_it() -> None:
     found = rank(incident(done), [finding(Cause.RANK_CRASH, Strength.PROVES)])
     assert found.outcome is Outcome.HEALTHY
     assert found.cause is None
+
+
+def test_a_run_whose_watchdog_went_off_did_not_end_well() -> None:
+    done = Finished(source=source(1), origin=Origin(), whole_job=False)
+    alarm = WatchdogAborted(source=source(2), origin=Origin(), reason=Teardown.OTHER)
+    assert rank(incident(done), []).outcome is Outcome.HEALTHY
+    assert rank(incident(done, alarm), []).outcome is Outcome.UNDETERMINED
 
 
 def test_confidence_of_a_verdict_is_never_below_the_threshold() -> None:

@@ -36,7 +36,7 @@ _OOM = re.compile(
     re.IGNORECASE,
 )
 _ALLOCATION = re.compile(
-    r"Tried\s*to\s*allocate\s*(?P<size>\d{1,12}(?:\.\d{1,9})?)\s*(?P<unit>[KMGTPE]i?B|bytes)",
+    r"Tried\s*to\s*allocate\s*(?:more\s*than\s*)?(?P<size>\d{1,12}(?:\.\d{1,9})?)\s*(?P<unit>[KMGTPE]i?B|bytes)",
     re.IGNORECASE,
 )
 _JAX_OOM = re.compile(

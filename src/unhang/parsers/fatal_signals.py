@@ -42,7 +42,8 @@ _OPEN_MPI = re.compile(
 _DEBUGGER = re.compile(r"interrupted by signal (?P<signal>\d{1,3}): SIG")
 _HEAP = re.compile(
     r"(?:^|[\]:]\s*)(?:double free or corruption|corrupted (?:size vs\. prev_size|double-linked)|"
-    r"(?:free|malloc|realloc|munmap_chunk)\(\): (?:invalid|corrupted|unaligned|mismatching)|"
+    r"(?:free|malloc|realloc|munmap_chunk|malloc_consolidate)\(\): (?:[\w>.-]+ ){0,3}"
+    r"(?:invalid|corrupt\w*|unaligned|mismatching|double free|too many chunks|linked list)|"
     r"\*\*\* stack smashing detected)"
 )
 _SHELL = re.compile(
@@ -73,7 +74,10 @@ class FatalSignalsParser(LineParser):
         "] Signal:",
         "double free or corruption",
         "corrupted ",
-        "(): invalid",
+        "alloc(): ",
+        "free(): ",
+        "munmap_chunk(): ",
+        "malloc_consolidate(): ",
         "stack smashing",
         "Killed",
         "Segmentation fault",

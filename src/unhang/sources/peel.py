@@ -243,7 +243,7 @@ def continuation(begun: str, line: str) -> str | None:
     if peeled.header is not None or _STARTS.match(line, peeled.position) is not None:
         return None
     if peeled.origin == NOBODY and peeled.at is None:
-        return line.strip()
+        return line[peeled.position :].strip()
     speaker = _peel_one(begun, NOBODY, None)
     if peeled.origin not in {speaker.origin, speaker.shared_origin}:
         return None

@@ -37,7 +37,7 @@ def test_memory_with_its_holders() -> None:
         ("torch.AcceleratorError: CUDA error: out of memory", None),
         (
             "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate more than 1EB memory.",
-            None,
+            1 << 60,
         ),
         ("RESOURCE_EXHAUSTED: Out of memory while trying to allocate 17179869184 bytes.", None),
     ],

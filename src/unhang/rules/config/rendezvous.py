@@ -11,13 +11,20 @@ from unhang.model.provenance import Message
 from unhang.rules import order
 
 _AFTER_START = frozenset({Phase.TRAIN, Phase.EVAL})
+_EXIT_BARRIER = "_exit_barrier"
+"""Where torchelastic's agents wait until all of them are done."""
 
 
 def faults(incident: Incident, problems: Iterable[StoreProblem]) -> list[StoreFault]:
-    """The store faults of these kinds, in reading order; logged attempts are left out."""
+    """The store faults of these kinds, in reading order.
+
+    Logged attempts are left out, and so is the agents' wait for each other when all is over.
+    """
     wanted = frozenset(problems)
     handled = {
-        (e.source.artifact, e.source.line) for e in incident.all(PythonException) if e.handled
+        (e.source.artifact, e.source.line)
+        for e in incident.all(PythonException)
+        if e.handled or any(frame.function == _EXIT_BARRIER for frame in e.frames)
     }
     return [
         f

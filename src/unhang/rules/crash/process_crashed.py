@@ -9,7 +9,8 @@ purpose.
 A crashed rank prints no Python traceback and never issues the next collective; the others wait.
 
 ## When it stays quiet
-An abort (-6) after a watchdog's time-out or a C++ error of Gloo or NCCL is a victim's end. A crash
+An abort (-6) after a watchdog's time-out or a C++ error of Gloo or NCCL is a victim's end; so may
+be one that names no reason, which Python's `Fatal Python error: Aborted` is not. A crash
 after a stop, after an earlier failure or after the first time-out is only a hint: processes often
 crash while they are torn down. SIGBUS is left to the rule on shared memory. When all ranks crash
 at once no rank is named.
@@ -49,6 +50,8 @@ _ABORTING = frozenset(
     {Manner.DEVICE, Manner.GPU_OOM, Manner.NCCL, Manner.WATCHDOG, Manner.PEER, Manner.HOST_OOM}
 )
 """What is known to end in an abort: a C++ exception that nobody catches."""
+_ONLY_THE_SIGNAL = "Fatal Python error: Abort"
+"""Python's fault handler repeats the signal, whoever raised it."""
 
 
 def check(incident: Incident) -> Iterator[Finding]:
@@ -97,8 +100,13 @@ def _against(incident: Incident, first: Failure) -> Message | None:
 
 
 def _last_words(failure: Failure) -> bool:
-    """The process itself said that it aborts; a bare -6 may be the end of any victim."""
-    return any(isinstance(e, ProcessEnded) and e.reporter is Reporter.SELF for e in failure.events)
+    """The process itself said why it aborts; a bare -6 may be the end of any victim."""
+    return any(
+        isinstance(e, ProcessEnded)
+        and e.reporter is Reporter.SELF
+        and _ONLY_THE_SIGNAL not in e.source.text
+        for e in failure.events
+    )
 
 
 RULE = Rule(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from builders import by, incident, source, timeout
 from crashes import raised, stopped, store, work
 from phase_builders import bar
 from unhang.model.causes import Cause
-from unhang.model.events import Event, StoreProblem, WorldSeen
+from unhang.model.events import Event, ExceptionKind, Frame, StoreProblem, WorldSeen
 from unhang.model.finding import Finding, Strength
 from unhang.model.ids import Rank
 from unhang.model.phases import Phase
@@ -46,6 +48,17 @@ def cause_of(rule: Rule, *events: Event) -> Finding:
 def test_it_fires(rule: Rule, fault: Event, strength: Strength) -> None:
     finding = cause_of(rule, fault)
     assert (finding.cause, finding.strength) == (Cause.RENDEZVOUS, strength)
+
+
+@pytest.mark.parametrize(("rule", "fault", "strength"), FIRES)
+def test_agents_that_wait_at_the_end_are_past_the_start(
+    rule: Rule, fault: Event, strength: Strength
+) -> None:
+    wait = Frame(file="torch/distributed/elastic/agent/server/api.py", line=9, function="f")
+    told = replace(raised(kind=ExceptionKind.COLLECTIVE, line=5), frames=(wait,))
+    assert cause_of(rule, told, fault).strength is strength
+    leaving = replace(told, frames=(replace(wait, function="_exit_barrier"),))
+    assert [f for f in rule.check(incident(leaving, fault)) if f.cause is not None] == []
 
 
 @pytest.mark.parametrize(("rule", "fault", "strength"), FIRES)

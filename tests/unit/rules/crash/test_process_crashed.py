@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from builders import incident, timeout
+from dataclasses import replace
+
+from builders import incident, source, timeout
 from crashes import gone, stopped
 from unhang.model.causes import Cause
 from unhang.model.events import Event, Reporter
@@ -36,6 +38,12 @@ def test_a_bare_abort_may_be_any_victim_s_end() -> None:
 def test_an_abort_with_last_words() -> None:
     said = gone(3, signal=6, reporter=Reporter.SELF, line=1)
     assert only(said, gone(3, signal=6, line=2)).strength is Strength.SUPPORTS
+
+
+def test_python_s_fault_handler_does_not_know_why_it_aborts() -> None:
+    said = gone(3, signal=6, reporter=Reporter.SELF)
+    told = replace(said, source=source(text="Fatal Python error: Aborted"))
+    assert only(told).strength is Strength.HINTS
 
 
 def test_an_abort_by_the_own_watchdog_is_no_crash() -> None:
