@@ -80,6 +80,12 @@ def test_the_wrapper_is_repeated_on_the_second_half() -> None:
     assert join(*lines) == ["(W pid=4) " + TIMEOUT[:half].rstrip() + TIMEOUT[half:]]
 
 
+def test_what_was_wrapped_and_then_quoted() -> None:
+    half = TIMEOUT.index("Numel") + 3
+    lines = ["> " + TIMEOUT[:half], "> " + TIMEOUT[half:]]
+    assert join(*lines) == ["> " + TIMEOUT]
+
+
 @pytest.mark.parametrize(
     "follower",
     [
