@@ -1,0 +1,86 @@
+"""The run folder: where everything of one watched run lies, and nothing else knows the names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class RunFolder:
+    """Paths of one run.
+
+    Attributes:
+        root: the folder itself.
+    """
+
+    root: Path
+
+    @property
+    def record(self) -> Path:
+        """What was run, when, how, and how it ended (`run.json`)."""
+        return self.root / "run.json"
+
+    @property
+    def events(self) -> Path:
+        """One line for each thing that happened (`events.jsonl`)."""
+        return self.root / "events.jsonl"
+
+    @property
+    def boards(self) -> Path:
+        """One file for each training process, written by its probe."""
+        return self.root / "boards"
+
+    @property
+    def standing(self) -> Path:
+        """The monitor's last view of the whole job (`standing.json`)."""
+        return self.root / "standing.json"
+
+    @property
+    def history(self) -> Path:
+        """Samples over time (`history.sqlite`)."""
+        return self.root / "history.sqlite"
+
+    @property
+    def captures(self) -> Path:
+        """Bundles and verdicts."""
+        return self.root / "captures"
+
+    @property
+    def stacks(self) -> Path:
+        """One file for each process, which `faulthandler` fills when it freezes."""
+        return self.root / "stacks"
+
+    def board(self, host: str, pid: int) -> Path:
+        """The board of one process."""
+        return self.boards / f"{host}-{pid}.board"
+
+    def orders(self, host: str) -> Path:
+        """What the agent of a host asks of its probes."""
+        return self.root / "orders" / f"{host}.json"
+
+    def agent(self, host: str) -> Path:
+        """The heartbeat of the agent of a host."""
+        return self.root / "agents" / f"{host}.json"
+
+    def output(self, host: str) -> Path:
+        """Copies of what the job printed on a host."""
+        return self.root / "output" / host
+
+    def dump(self, number: int) -> Path:
+        """Where the probes put what one order asked for."""
+        return self.root / "dumps" / str(number)
+
+    def make(self) -> None:
+        """Make all folders.
+
+        Raises:
+            OSError: the disk is full, read-only, or not ours.
+        """
+        for folder in (
+            self.boards,
+            self.captures,
+            self.stacks,
+            *(self.root / n for n in ("orders", "agents", "output", "dumps")),
+        ):
+            folder.mkdir(parents=True, exist_ok=True)

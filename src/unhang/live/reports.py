@@ -1,0 +1,165 @@
+"""What the agents tell of the processes: beats of the probes, facts of the kernel.
+
+Everything here crosses process and host borders as JSON and may be wrong, old or hostile: a value
+of an unexpected type reads as unknown (None), and a beat without a process number is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from unhang.model.ids import Rank
+
+Json = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupBeat:
+    """How far one process group has come, as one of its members sees it.
+
+    Attributes:
+        ranks: global ranks of the members; None = the process does not tell.
+        timeout_ms: the limit now.
+        user_timeout_ms: the limit that the program asked for.
+        enqueued: sequence number of the last collective that was issued; None = unknown.
+        started: of the last that the device began; None also where the back end never tells.
+        completed: of the last that ended.
+        since_s: monotonic time of the process at which these numbers changed last.
+    """
+
+    name: str
+    desc: str = ""
+    ranks: tuple[Rank, ...] | None = None
+    backend: str | None = None
+    timeout_ms: int | None = None
+    user_timeout_ms: int | None = None
+    enqueued: int | None = None
+    started: int | None = None
+    completed: int | None = None
+    since_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FramePlace:
+    """One frame of a Python stack."""
+
+    file: str
+    line: int
+    function: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Raised:
+    """An exception that ends the process."""
+
+    type: str
+    message: str
+    stack: tuple[FramePlace, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beat:
+    """What a probe published last; times in seconds, sizes in bytes.
+
+    Attributes:
+        process_started_s: epoch; with `pid` it names a process.
+        wall_s: epoch, at the beat.
+        mono_s: monotonic clock of that host, at the beat.
+        stack: of the main thread, innermost first.
+        stack_since_s: monotonic time since which the innermost place of the program is the same.
+        steps: optimizer steps so far.
+        read_bytes: by system calls, files and sockets alike (`rchar`).
+        write_bytes: likewise (`wchar`).
+        state: `running`, `raising` or `exiting`.
+        governed_ms: limits that the probe has set, by group.
+        dumped: number of the last order that was served.
+        lost: what the probe could not see or do, as sentences.
+    """
+
+    host: str
+    pid: int
+    ppid: int | None = None
+    process_started_s: float | None = None
+    rank: Rank | None = None
+    local_rank: int | None = None
+    world_size: int | None = None
+    restart: int | None = None
+    argv: tuple[str, ...] = ()
+    wall_s: float = 0.0
+    mono_s: float = 0.0
+    interval_s: float = 1.0
+    torch: str | None = None
+    device: str | None = None
+    groups: Mapping[str, GroupBeat] = field(default_factory=dict)
+    stack: tuple[FramePlace, ...] = ()
+    stack_since_s: float | None = None
+    steps: int | None = None
+    step_wall_s: float | None = None
+    cpu_s: float | None = None
+    rss_bytes: int | None = None
+    read_bytes: int | None = None
+    write_bytes: int | None = None
+    gpu_bytes: int | None = None
+    state: str = "running"
+    exception: Raised | None = None
+    governed_ms: Mapping[str, int] = field(default_factory=dict)
+    dumped: int | None = None
+    lost: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessFacts:
+    """What the kernel says of a process, read by the agent beside it.
+
+    Attributes:
+        alive: False once it is gone or a zombie.
+        state: of its main thread: R, S, D, T (stopped), t (traced), Z; None = not readable.
+        cpu_s: used by all its threads.
+        wchan: where in the kernel its main thread waits, or None.
+        exit_code: None = unknown, which it is unless a parent told us.
+        signal: that ended it, or None.
+    """
+
+    alive: bool
+    state: str | None = None
+    cpu_s: float | None = None
+    read_bytes: int | None = None
+    write_bytes: int | None = None
+    wchan: str | None = None
+    exit_code: int | None = None
+    signal: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessReport:
+    """One process at one moment.
+
+    Attributes:
+        beats: how often it has beaten.
+        beat_age_s: since its last beat, by the agent's clock.
+    """
+
+    beat: Beat
+    facts: ProcessFacts
+    beats: int
+    beat_age_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeReport:
+    """What one agent knows at one moment.
+
+    Attributes:
+        wall_s: epoch of that host.
+        mono_s: monotonic clock of that host.
+        launcher_alive: the command that `unhang run` started still runs there.
+        lost: what the agent could not see or do, as sentences.
+    """
+
+    host: str
+    wall_s: float
+    mono_s: float
+    processes: tuple[ProcessReport, ...] = ()
+    launcher_alive: bool = True
+    lost: tuple[str, ...] = ()
