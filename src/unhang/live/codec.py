@@ -1,0 +1,150 @@
+"""The monitor's own records to JSON and back: standings, inputs and actions.
+
+Ranks may be thousands and are written as ranges (`"0-2,4-511"`); a dataclass is an object with its
+fields' names, an enumeration its value. Fields that hold their default are left out.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import re
+import types
+import typing
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, TypeVar
+
+from unhang.model.ids import NO_RANKS, Rank, Ranks, format_ranks
+
+T = TypeVar("T")
+
+_RANGES = re.compile(r"\d{1,7}(-\d{1,7})?(,\d{1,7}(-\d{1,7})?)*")
+_MOST_RANKS = 1 << 20
+"""A forged range must not fill the memory."""
+
+
+def encode(value: object) -> object:
+    """Plain data for `json.dumps`."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {
+            field.name: encode(item)
+            for field in dataclasses.fields(value)
+            if not _is_default(field, item := getattr(value, field.name))
+        }
+    if isinstance(value, enum.Enum):
+        return value.value
+    if isinstance(value, frozenset):
+        return format_ranks(value)
+    if isinstance(value, Mapping):
+        return {str(key): _tagged(item) for key, item in value.items()}
+    if isinstance(value, (tuple, list)):
+        return [encode(item) for item in value]
+    return value
+
+
+def decode(kind: type[T], data: object) -> T:
+    """The inverse of `encode` for one dataclass.
+
+    Raises:
+        ValueError: the data is no such record; the message says what was found and expected.
+    """
+    return typing.cast(T, _decode(kind, data, kind.__name__))
+
+
+def parse_ranks(text: str) -> Ranks:
+    """The inverse of `format_ranks`.
+
+    Raises:
+        ValueError: the text is no list of ranges.
+
+    >>> sorted(parse_ranks("0-2,5"))
+    [0, 1, 2, 5]
+    """
+    if not text:
+        return NO_RANKS
+    if _RANGES.fullmatch(text) is None:
+        raise ValueError(f"{text[:40]!r} is no list of ranks such as '0-3,5'")
+    found: set[Rank] = set()
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        span = range(int(first), int(last or first) + 1)
+        if len(found) + len(span) > _MOST_RANKS:
+            raise ValueError(f"{text[:40]!r} has more than {_MOST_RANKS} ranks")
+        found.update(Rank(number) for number in span)
+    return frozenset(found)
+
+
+def _is_default(field: dataclasses.Field[Any], value: object) -> bool:
+    if field.default_factory is not dataclasses.MISSING:
+        return bool(value == field.default_factory())
+    return field.default is not dataclasses.MISSING and bool(value == field.default)
+
+
+def _tagged(value: object) -> object:
+    """A value of a message: a set of ranks is told from a text."""
+    return {"ranks": format_ranks(value)} if isinstance(value, frozenset) else encode(value)
+
+
+def _untagged(value: object) -> object:
+    if isinstance(value, dict) and isinstance(value.get("ranks"), str):
+        return parse_ranks(value["ranks"])
+    return value
+
+
+@cache
+def _hints(kind: type) -> Mapping[str, Any]:
+    return typing.get_type_hints(kind)
+
+
+def _decode(kind: object, data: object, at: str) -> object:
+    origin = typing.get_origin(kind)
+    if origin in (typing.Union, types.UnionType):
+        options = [k for k in typing.get_args(kind) if k is not type(None)]
+        return None if data is None else _decode(options[0], data, at)
+    if origin is tuple:
+        return _decode_tuple(typing.get_args(kind), data, at)
+    if origin is frozenset:
+        return parse_ranks(_expect(data, str, at))
+    if origin is not None:
+        return {key: _untagged(item) for key, item in _expect(data, dict, at).items()}
+    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
+        return _decode_object(kind, _hints(kind), _expect(data, dict, at), at)
+    if isinstance(kind, type) and issubclass(kind, enum.Enum):
+        return kind(data)
+    plain: type = getattr(kind, "__supertype__", kind)  # Rank is an int
+    return _decode_plain(plain, data, at)
+
+
+def _decode_object(
+    kind: type[T], hints: Mapping[str, object], data: Mapping[str, object], at: str
+) -> T:
+    fields = {name: item for name, item in data.items() if name in hints}
+    try:
+        return kind(**{n: _decode(hints[n], item, f"{at}.{n}") for n, item in fields.items()})
+    except TypeError as error:
+        raise ValueError(f"{at}: {error}") from error
+
+
+def _decode_tuple(kinds: tuple[Any, ...], data: object, at: str) -> tuple[object, ...]:
+    items = _expect(data, list, at)
+    if kinds[-1] is Ellipsis:
+        return tuple(_decode(kinds[0], item, at) for item in items)
+    if len(items) != len(kinds):
+        raise ValueError(f"{at}: {len(kinds)} values were expected, and {len(items)} found")
+    return tuple(_decode(k, item, at) for k, item in zip(kinds, items, strict=True))
+
+
+def _decode_plain(kind: type[T], data: object, at: str) -> object:
+    if kind is float and isinstance(data, int) and not isinstance(data, bool):
+        return float(data)
+    if kind is int and isinstance(data, bool):
+        raise ValueError(f"{at}: a number was expected, and {data!r} found")
+    return _expect(data, kind, at)
+
+
+def _expect(data: object, kind: type[T], at: str) -> T:
+    if not isinstance(data, kind):
+        found = type(data).__name__
+        raise ValueError(f"{at}: {kind.__name__} was expected, and {found} found")  # noqa: TRY004
+    return data
