@@ -108,12 +108,11 @@ def _decode(kind: object, data: object, at: str) -> object:
         return parse_ranks(_expect(data, str, at))
     if origin is not None:
         return {key: _untagged(item) for key, item in _expect(data, dict, at).items()}
-    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
-        return _decode_object(kind, _hints(kind), _expect(data, dict, at), at)
-    if isinstance(kind, type) and issubclass(kind, enum.Enum):
-        return kind(data)
-    plain: type = getattr(kind, "__supertype__", kind)  # Rank is an int
-    return _decode_plain(plain, data, at)
+    plain = getattr(kind, "__supertype__", kind)  # Rank is an int
+    assert isinstance(plain, type)
+    if dataclasses.is_dataclass(plain):
+        return _decode_object(plain, _hints(plain), _expect(data, dict, at), at)
+    return plain(data) if issubclass(plain, enum.Enum) else _decode_plain(plain, data, at)
 
 
 def _decode_object(
