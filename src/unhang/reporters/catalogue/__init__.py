@@ -41,11 +41,15 @@ def write(message: Message, language: str = "en") -> str:
 def sentence(message: Message, language: str = "en") -> str:
     """Return `write(message)` with a capital where it begins with a plain word and is no command.
 
+    Chinese knows no capitals.
+
     >>> sentence(Message(key="unit.rank", values={"n": 3}))
     'Rank 3'
     """
     text = write(message, language)
-    return text[:1].upper() + text[1:] if _LOWER_WORD.match(text) else text
+    if language == "zh" or not _LOWER_WORD.match(text):
+        return text
+    return text[:1].upper() + text[1:]
 
 
 @cache

@@ -1,0 +1,1 @@
+"""Chinese: one module for each of the English ones."""

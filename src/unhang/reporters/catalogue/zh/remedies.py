@@ -1,0 +1,196 @@
+"""Sentences of fixes: what to do (`title`), what it costs (`risk`), how to see that it worked."""
+
+SENTENCES: dict[str, str] = {
+    # 更长的超时
+    "fix.longer_timeout.title.bar": (
+        "把超时提高到 {new:s}（{key}）：按进度条该工作需要 {on:s}；取 {times} 倍，给较慢的运行留余地"
+    ),
+    "fix.longer_timeout.title.seen": (
+        "把超时提高到 {new:s}（{key}），即该工作持续 {on:s}后仍未结束的 {times} 倍"
+    ),
+    "fix.longer_timeout.title.probe": (
+        "把超时提高到 {new:s}，运行一次（{key}），即已用尽的 {on:s}的 {times} 倍，"
+        "以弄清迟到的 rank 是在工作还是卡住"
+    ),
+    "fix.longer_timeout.title.default": (
+        "把超时提高到 {new:s}，运行一次（{key}），即默认 {on:s}的 {times} 倍，"
+        "以弄清迟到的 rank 是在工作还是卡住"
+    ),
+    "fix.longer_timeout.risk": (
+        "真正卡住时要过 {new:s}才会被发现；如果作业又停在同一个调用，就不是慢的问题：请改回来"
+    ),
+    "fix.longer_timeout.verify.knob": (
+        "设置 TORCH_CPP_LOG_LEVEL=INFO 后，启动时会为超时的那个组打印 TIMEOUT(ms): {new_ms}；"
+        "如果没有，说明该组在读取此设置之前就已创建"
+    ),
+    "fix.longer_timeout.verify.source": (
+        "之后的超时行会显示 Timeout(ms)={new_ms}；该框架没有任何设置能作用于这个组"
+    ),
+    # 保存
+    "fix.sharded_save.title": "各 rank 保存自己的分片，不做汇聚（{place}）",
+    "fix.sharded_save.risk": (
+        "检查点成为一个分片目录：需要单个文件的工具要先合并"
+        "（zero_to_fp32.py、accelerate merge-weights、dcp_to_torch_save）"
+    ),
+    "fix.sharded_save.verify": "每个 rank 都写自己的文件，保存时间只有从前的一小部分",
+    "fix.async_save.title": "在训练的同时写检查点（{place}）",
+    "fix.async_save.risk": "主机内存中多一份状态；写入期间崩溃会丢失该检查点",
+    "fix.async_save.verify": "保存开始后训练步立即继续",
+    "fix.smaller_save.title": "少存一些：只存权重，不存优化器（{place}）",
+    "fix.smaller_save.risk": "无法从这样的检查点精确恢复训练",
+    "fix.smaller_save.verify": "检查点约为原来的三分之一",
+    "fix.save_rarely.title": "降低保存频率（{place}）",
+    "fix.save_rarely.risk": "失败时损失更多步数；太慢的保存依旧太慢",
+    "fix.save_rarely.verify": "保存所占时间的比例下降",
+    "fix.save_often.title": "提高保存频率，使中断的代价变小（{place}）",
+    "fix.save_often.risk": "检查点占用更多时间和空间",
+    "fix.save_often.verify": "中断后作业从较近的一步恢复",
+    # 评估
+    "fix.eval_smaller.title": "缩短评估，并让每个 rank 都参加（{place}）",
+    "fix.eval_smaller.risk": "每次评估的样本更少，或指标更粗",
+    "fix.eval_smaller.verify": "评估在超时之前早早结束",
+    "fix.eval_rarely.title": "降低评估频率，或放到训练之后（{place}）",
+    "fix.eval_rarely.risk": "质量问题发现得更晚；长的评估依旧长",
+    "fix.eval_rarely.verify": "训练越过了之前停住的那一步",
+    # 数据
+    "fix.prepare_data.title": "在各 rank 启动之前，把数据准备一次（{place}）",
+    "fix.prepare_data.risk": "数据或分词器改变后，要重新准备",
+    "fix.prepare_data.verify": "所有 rank 在一两分钟内到达第一步",
+    "fix.faster_data.title": "用更多进程加载（{place}）",
+    "fix.faster_data.risk": "占用更多主机内存：每个进程可能各有一份副本",
+    "fix.faster_data.verify": "步与步之间 GPU 利用率保持较高（nvidia-smi dmon）",
+    # 内存
+    "fix.smaller_batch.title": "减小微批次，增加梯度累积（{place}）",
+    "fix.smaller_batch.risk": "步速变慢；选择数值时保持乘积（有效批大小）不变",
+    "fix.smaller_batch.verify": "torch.cuda.max_memory_allocated() 比显存低 10 % 以上",
+    "fix.recompute.title": "在反向传播中重算激活（{place}）",
+    "fix.recompute.risk": "每步约慢三分之一",
+    "fix.recompute.verify": "显存峰值下降",
+    "fix.fewer_loaders.title": "减少加载进程（{place}）",
+    "fix.fewer_loaders.risk": "加载可能成为瓶颈",
+    "fix.fewer_loaders.verify": "一个 epoch 内主机已用内存（free -g）保持平稳",
+    "fix.lean_load.title": "每台主机只加载一次权重或数据，而不是每个 rank 一次（{place}）",
+    "fix.lean_load.risk": "加载方式不同：请比较最初几步的损失",
+    "fix.lean_load.verify": "启动时主机内存的峰值下降",
+    "fix.allocator.title": "让 CUDA 分配器扩展它的段（{place}）",
+    "fix.allocator.risk": "只能治碎片；某些共享显存的库与它不兼容",
+    "fix.allocator.verify": "报错中的 reserved 与 allocated 更接近",
+    "fix.shared_gpu.title": "找出该 GPU 上的另一个进程（{place}）",
+    "fix.shared_gpu.risk": "无：只是查看",
+    "fix.shared_gpu.verify": "每块 GPU 上只有本作业的进程",
+    "fix.more_host_memory.title": "查看内存上限，并申请更多（{place}）",
+    "fix.more_host_memory.risk": "申请更多的作业可能排队更久",
+    "fix.more_host_memory.verify": "内核日志中不再出现新的 out-of-memory",
+    # 各 rank 不一致
+    "fix.even_steps.title": "让所有 rank 的步数相同（{place}）",
+    "fix.even_steps.risk": "epoch 末尾的少量样本会被略去或重复",
+    "fix.even_steps.verify": "epoch 开始前所有 rank 打印相同的批次数",
+    "fix.unused_parameters.title": "让 rank 可以安全地跳过参数或模块（{place}）",
+    "fix.unused_parameters.risk": "每步多遍历一次计算图",
+    "fix.unused_parameters.verify": "用同样的数据，能越过卡住的那一步",
+    "fix.out_of_branch.title": "把集合通信移出只有部分 rank 进入的分支",
+    "fix.out_of_branch.risk": "无，只要每个 rank 以同样的顺序发起同样的调用",
+    "fix.out_of_branch.verify": "设置 TORCH_DISTRIBUTED_DEBUG=DETAIL 后，该步不再报告不一致",
+    "fix.detail.title": "运行一次，让 PyTorch 比较各 rank 的调用",
+    "fix.detail.risk": "很慢：只运行一次",
+    "fix.detail.verify": "打印出第一处不一致的双方内容，并点名 rank",
+    "fix.launch_order.title": "让 NCCL 在其各通信器之间保持同一启动顺序",
+    "fix.launch_order.risk": "通信重叠减少；需要 NCCL 2.26 或更新版本",
+    "fix.launch_order.verify": "同样的运行能越过卡住的那一步",
+    "fix.one_queue.title": "只用一个硬件队列，使内核按主机的顺序启动",
+    "fix.one_queue.risk": "某些模型的重叠减少",
+    "fix.one_queue.verify": "同样的运行能越过卡住的那一步",
+    # 编译
+    "fix.no_compile.title": "不编译运行一次（{place}）",
+    "fix.no_compile.risk": "步速变慢：只用来看时间是否花在编译上",
+    "fix.no_compile.verify": "第一步在几秒内到来",
+    "fix.warm_cache.title": "把编译好的内核放在本地磁盘，并先填充该缓存",
+    "fix.warm_cache.risk": "其他版本的旧缓存要手动删除",
+    "fix.warm_cache.verify": "第二次启动更快到达第一步",
+    # 进程
+    "fix.fix_exception.title": "修复退出的 rank 的异常，并让它立即退出",
+    "fix.fix_exception.title.named": (
+        "修复 {ranks:ranks} 的 {exception}（{file}:{line}），并让它立即退出"
+    ),
+    "fix.fix_exception.risk": "os._exit 会跳过清理；请在此之前写好检查点",
+    "fix.fix_exception.verify": "traceback 是最后打印的内容，几秒后作业结束",
+    "fix.record_errors.title": "让 torchrun 打印最先失败的 rank 的 traceback",
+    "fix.record_errors.risk": "无",
+    "fix.record_errors.verify": "启动器的表格显示错误文字，而不是 N/A",
+    "fix.stop_together.title": "一个 rank 死亡时立即结束所有 rank",
+    "fix.stop_together.risk": "其他 rank 没有时间作最后一次保存",
+    "fix.stop_together.verify": "崩溃后一分钟内 GPU 全部空闲",
+    "fix.fault_handler.title": "取得崩溃时的调用栈",
+    "fix.fault_handler.risk": "core 文件与进程一样大",
+    "fix.fault_handler.verify": "下次崩溃会打印 `Fatal Python error` 和调用栈",
+    "fix.exclude_node.title": "不用证据点名的节点运行",
+    "fix.exclude_node.risk": "节点变少；请把发现告诉管理员",
+    "fix.exclude_node.verify": "同样的作业在其他节点上能跑完",
+    "fix.longer_limit.title": "更长的时间上限，以及能接着跑的重启",
+    "fix.longer_limit.risk": "更长的作业可能排队更久",
+    "fix.longer_limit.verify": "scontrol show job 显示新的 TimeLimit",
+    "fix.keep_session.title": "以不随会话结束的方式启动作业",
+    "fix.keep_session.risk": "没有人看到它结束：请看日志",
+    "fix.keep_session.verify": "终端关闭后作业继续运行",
+    # 链路
+    "fix.fast_path.title": "去掉使 NCCL 离开快速路径的设置",
+    "fix.fast_path.risk": "当初绕开的故障可能再现：那就去治它",
+    "fix.fast_path.verify": "NCCL_DEBUG=INFO 显示 `via P2P` 或 `via NET/IB`",
+    "fix.transport_check.title": "查看数据走哪条路，有多快",
+    "fix.transport_check.risk": "无：只运行一次",
+    "fix.transport_check.verify": "总线带宽接近链路能力",
+    "fix.interface.title": "在每个节点上指定能到达其他主机的网卡",
+    "fix.interface.risk": "只选带有其他主机可达地址的网卡",
+    "fix.interface.verify": "`NCCL INFO Bootstrap : Using` 显示该网卡，以及其他主机能到达的地址",
+    "fix.memlock.title": "提高锁定内存的上限",
+    "fix.memlock.risk": "需要管理员，或容器的另一个选项",
+    "fix.memlock.verify": "作业内 `ulimit -l` 打印 unlimited",
+    "fix.gid_index.title": "使用在每个节点上都有效的 GID",
+    "fix.gid_index.risk": "InfiniBand 上无风险；RoCE 上该序号必须是 v2 的",
+    "fix.gid_index.verify": "跨节点的第一个 all-reduce 完成",
+    "fix.ib_patience.title": "让 InfiniBand 对丢包等待更久",
+    "fix.ib_patience.risk": "能撑过链路抖动；真正坏掉的链路要晚几分钟才发现",
+    "fix.ib_patience.verify": "一次运行中端口计数器（perfquery、ethtool -S）保持不变",
+    "fix.ib_off.title": "用 socket 运行一次，以证明问题在 InfiniBand",
+    "fix.ib_off.risk": "慢十倍以上：是测试，不是根治",
+    "fix.ib_off.verify": "错误消失，日志显示 `via NET/Socket`",
+    "fix.p2p_off.title": "绕开 GPU peer-to-peer",
+    "fix.p2p_off.risk": "主机内变慢；在有 NVLink 的机器上只作测试",
+    "fix.p2p_off.verify": "日志显示 `via SHM` 而不是 `via P2P`，作业能运行",
+    "fix.acs_off.title": "关闭改变 peer-to-peer 走向的功能：ACS、IOMMU 转换",
+    "fix.acs_off.risk": "需要管理员；虚拟机需要 ACS",
+    "fix.acs_off.verify": "打开 peer-to-peer 时 p2pBandwidthLatencyTest 或 nccl-tests 通过",
+    "fix.more_shm.title": "给容器更多共享内存",
+    "fix.more_shm.risk": "它计入容器的内存",
+    "fix.more_shm.verify": "容器内 `df -h /dev/shm` 显示新的大小",
+    # 设备
+    "fix.gpu_check.title": "测试该 GPU，并查看内核日志",
+    "fix.gpu_check.risk": "dcgmi diag 需要没有作业的 GPU",
+    "fix.gpu_check.verify": "没有错误，没有新的 Xid",
+    "fix.fabric_manager.title": "检查 NVSwitch 的 fabric manager",
+    "fix.fabric_manager.risk": "需要管理员；重启会结束该节点上的所有作业",
+    "fix.fabric_manager.verify": "Fabric State 显示 Completed，Status 显示 Success",
+    "fix.blocking_launch.title": "运行一次，点名出错的内核",
+    "fix.blocking_launch.risk": "很慢，而且可能掩盖竞争：只运行一次",
+    "fix.blocking_launch.verify": "traceback 停在启动该内核的那一行",
+    "fix.set_device.title": "在创建进程组之前，把每个 rank 绑定到它的 GPU",
+    "fix.set_device.risk": "无",
+    "fix.set_device.verify": "nvidia-smi 显示每块 GPU 一个进程",
+    # 启动
+    "fix.free_port.title": "换一个空闲端口",
+    "fix.free_port.risk": "所有节点必须用同一个",
+    "fix.free_port.verify": "不再出现 `Address already in use`",
+    "fix.one_endpoint.title": "所有节点用同一个地址，且都能到达",
+    "fix.one_endpoint.risk": "无",
+    "fix.one_endpoint.verify": "每个节点都打印可以到达，所有 rank 启动",
+    "fix.longer_rendezvous.title": "对启动较晚的节点等待更久",
+    "fix.longer_rendezvous.risk": "永远不来的节点更晚才被发现",
+    "fix.longer_rendezvous.verify": "最后一个节点加入后进程组建立",
+    # 版本
+    "fix.same_versions.title": "使所有节点版本一致",
+    "fix.same_versions.risk": "无",
+    "fix.same_versions.verify": "该命令在每个节点上打印同一行",
+    "fix.change_version.title": "试试后一个版本和前一个版本",
+    "fix.change_version.risk": "别的版本可能带来别的故障：一次只改一处",
+    "fix.change_version.verify": "同样的运行能越过失败的那一点",
+}

@@ -1,0 +1,27 @@
+"""Sentences of the story: one step of what happened each."""
+
+SENTENCES: dict[str, str] = {
+    "story.stop.interrupt": "作业被键盘中断（Ctrl-C）",
+    "story.stop.cancelled": "作业被取消",
+    "story.stop.time-limit": "到达调度器的时间上限",
+    "story.stop.preempted": "作业被抢占",
+    "story.stop.terminated": "启动器收到 SIGTERM",
+    "story.stop.hangup": "会话被关闭（SIGHUP）",
+    "story.stop.evicted": "Pod 被驱逐",
+    "story.stop.node-failed": "一个节点丢失",
+    "story.restart": "启动器重新启动各工作进程",
+    "story.start": "作业再次启动",
+    "story.phase": "正在进行：{detail}",
+    "story.phase_lasted": "正在进行，已持续 {lasted_s:s}：{detail}",
+    "story.failure.raised": "{count} 个进程因 Python 异常结束",
+    "story.failure.gpu-oom": "{count} 个进程显存耗尽",
+    "story.failure.host-oom": "主机内存耗尽，{count} 个进程被杀",
+    "story.failure.killed": "{count} 个进程被杀（SIGKILL）",
+    "story.failure.crashed": "{count} 个进程崩溃",
+    "story.failure.device": "{count} 个进程因 CUDA 错误结束",
+    "story.failure.nccl": "NCCL 在 {count} 个进程中报错",
+    "story.failure.exited": "{count} 个进程以错误码退出",
+    "story.failure.peer": "{count} 个进程失败，因为另一个进程已退出或迟到",
+    "story.timeout": "放弃 {op}",
+    "story.timeout_after": "达到超时上限 {timeout_ms:ms}，放弃 {op}",
+}
