@@ -34,6 +34,7 @@ from unhang.parsers.port_report import PortReportParser
 from unhang.parsers.progress import ProgressParser
 from unhang.parsers.python_stacks import PythonStacksParser
 from unhang.parsers.ras import RasParser
+from unhang.parsers.ras_json import RasJsonParser
 from unhang.parsers.ray_actors import RayActorsParser
 from unhang.parsers.settings_seen import SettingParser
 from unhang.parsers.slurm import SlurmParser
@@ -79,6 +80,7 @@ PARSERS: tuple[type[Parser], ...] = (
     ProgressParser,
     PythonStacksParser,
     RasParser,
+    RasJsonParser,
     RayActorsParser,
     SettingParser,
     SlurmParser,

@@ -42,7 +42,7 @@ _BLOCK = re.compile(
 )
 _COUNTS = re.compile(r"ranks have different (?P<op>\w{1,40}) operation counts")
 _STATUS = re.compile(r"ranks have different status")
-_MISSING = re.compile(r"Missing communicator data from (?P<count>\d{1,7}) rank")
+_MISSING = re.compile(r"Missing communicator data from (?P<count>\d{1,7}) (?:rank|job process)")
 _DEAD = re.compile(r"(?P<count>\d{1,7}) job process(?:es)? (?:is|are)? ?considered dead")
 _ERRORS = re.compile(r"(?P<what>Initialization|Asynchronous) errors? on (?P<count>\d{1,7}) rank")
 _MANY = re.compile(

@@ -50,6 +50,7 @@ from unhang.rules.device.versions_differ import RULE as DEV008
 from unhang.rules.locate.host_ran_ahead import RULE as LOC007
 from unhang.rules.locate.interpreter_lock_kept import RULE as LOC203
 from unhang.rules.locate.launches_behind import RULE as LOC205
+from unhang.rules.locate.launches_equal import RULE as LOC207
 from unhang.rules.locate.nothing_completed import RULE as LOC006
 from unhang.rules.locate.owner_of_id_late import RULE as LOC003
 from unhang.rules.locate.process_does_not_answer import RULE as LOC206
@@ -146,6 +147,7 @@ RULES: tuple[Rule, ...] = (
     LOC204,
     LOC205,
     LOC206,
+    LOC207,
     NET001,
     NET002,
     NET003,

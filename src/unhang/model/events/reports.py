@@ -28,7 +28,8 @@ class RasGroup:
     Attributes:
         says: an operation count as text (`640`; `0` for none), a status, or an error.
         count: how many ranks.
-        ranks: those that are listed, as ranks of the communicator. RAS lists the minority only.
+        ranks: those that are listed, as ranks of the communicator. RAS's text lists the minority
+            only, its JSON all.
         pids: processes of those that are listed.
         hosts: their hosts, by address.
     """
@@ -49,6 +50,8 @@ class RasReport(Seen):
         size: ranks of the communicator, or None.
         op: whose counts differ (`AllReduce`).
         groups: who says what, the most numerous first.
+        of_all: the ranks in `groups` are those of the one communicator that every process of the
+            answer belongs to, whatever communicator the report is about.
     """
 
     problem: RasProblem
@@ -56,6 +59,7 @@ class RasReport(Seen):
     size: int | None = None
     op: str | None = None
     groups: tuple[RasGroup, ...] = ()
+    of_all: bool = False
 
 
 class HostProblem(enum.Enum):

@@ -7,10 +7,10 @@
 Those with the higher count wait in an operation that the others have not launched.
 
 ## When it stays quiet
-RAS lists the minority by name. Where the minority is ahead, those behind are not listed and nobody
-is named. Sends and receives rightly differ, and the root of a broadcast rightly runs ahead. One
-answer of a job that nobody has given up on is only a hint: the counts of a job that is well differ
-for a moment.
+RAS's text lists the minority by name. Where the minority is ahead, those behind are not listed and
+nobody is named; nor is a rank that itself waits in another communicator. Sends and receives rightly
+differ, and the root of a broadcast rightly runs ahead. One answer of a job that nobody has given up
+on is only a hint: the counts of a job that is well differ for a moment.
 
 ## How to confirm
 Ask twice, half a minute apart (`ncclras -v`): counts that stand still are those of a hang.
@@ -37,19 +37,36 @@ _MAY_DIFFER = frozenset({"SendRecv", "Send", "Recv", "Broadcast", "Reduce", "Sca
 
 
 def check(incident: Incident) -> Iterator[Finding]:
-    """Yield one finding for the first communicator whose counts differ."""
-    reports = [r for r in incident.all(RasReport) if r.problem is RasProblem.COUNTS_DIFFER]
-    for report in reports:
-        if report.op not in _MAY_DIFFER and len(report.groups) > 1:
-            yield _finding(incident, report, asked_twice=_repeated(report, reports))
-            return
+    """Yield one finding: for the communicator whose ranks behind wait in no other one."""
+    differing = [r for r in incident.all(RasReport) if r.problem is RasProblem.COUNTS_DIFFER]
+    reports = [r for r in differing if r.op not in _MAY_DIFFER and len(r.groups) > 1]
+    if not reports:
+        return
+    named = [(report, _behind(incident, report, reports)) for report in reports]
+    report, culprits = next((pair for pair in named if pair[1]), named[0])
+    yield _finding(incident, report, culprits, asked_twice=_repeated(report, reports))
 
 
-def _finding(incident: Incident, report: RasReport, *, asked_twice: bool) -> Finding:
+def _behind(incident: Incident, report: RasReport, reports: list[RasReport]) -> Ranks:
+    """Ranks behind, where they are few; not those that themselves wait in another communicator."""
+    behind, *others = sorted(report.groups, key=_launched)
+    if behind.count >= sum(g.count for g in others):
+        return NO_RANKS
+    wait_elsewhere = (
+        _global(incident, other, group)
+        for other in reports
+        if other.comm != report.comm
+        for group in sorted(other.groups, key=_launched)[1:]
+    )
+    return _global(incident, report, behind).difference(*wait_elsewhere)
+
+
+def _finding(
+    incident: Incident, report: RasReport, culprits: Ranks, *, asked_twice: bool
+) -> Finding:
     by_count = sorted(report.groups, key=_launched)
     behind, ahead = by_count[0], by_count[-1]
     few_behind = behind.count < sum(g.count for g in by_count[1:])
-    culprits = _global(incident, report, behind) if few_behind else NO_RANKS
     alarmed = any(isinstance(e, CollectiveTimeout | DumpSignal) for e in incident.events)
     return Finding(
         rule=RULE.code,
@@ -87,6 +104,8 @@ def _repeated(report: RasReport, reports: list[RasReport]) -> bool:
 
 def _global(incident: Incident, report: RasReport, group: RasGroup) -> Ranks:
     """Global ranks of a group: by process, or as they are where the communicator is the world."""
+    if report.of_all:
+        return group.ranks
     owners = frozenset(f.rank for f in incident.roster.values() if f.pids & group.pids)
     if owners:
         return owners

@@ -23,7 +23,7 @@ NCCL user guide, "Troubleshooting: RAS".
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from unhang.model.events import RasProblem, RasReport
 from unhang.model.finding import Finding, Strength
@@ -36,9 +36,7 @@ from unhang.model.rule import Fact, Rule, Status
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for all processes that do not answer."""
     reports = [r for r in incident.all(RasReport) if r.problem is RasProblem.NO_ANSWER]
-    if not reports or any(
-        2 * _count(r) > (r.size or incident.world.size or 1 << 30) for r in reports
-    ):
+    if not reports or _most_are_missing(incident, reports):
         return
     culprits = frozenset(rank for r in reports for rank in _ranks(incident, r))
     yield Finding(
@@ -57,6 +55,13 @@ def check(incident: Incident) -> Iterator[Finding]:
     )
 
 
+def _most_are_missing(incident: Incident, reports: Sequence[RasReport]) -> bool:
+    """As the largest communicator tells: a small one may lie on the lost host as a whole."""
+    largest = max(reports, key=lambda r: r.size or incident.world.size or 0)
+    size = largest.size or incident.world.size
+    return size is not None and 2 * _count(largest) > size
+
+
 def _count(report: RasReport) -> int:
     return sum(group.count for group in report.groups)
 
@@ -66,6 +71,8 @@ def _ranks(incident: Incident, report: RasReport) -> Ranks:
     pids = frozenset(pid for group in report.groups for pid in group.pids)
     owners = frozenset(f.rank for f in incident.roster.values() if f.pids & pids)
     listed = frozenset(rank for group in report.groups for rank in group.ranks)
+    if report.of_all:
+        return listed
     if owners:
         return owners
     whole = report.size is not None and incident.world.size in {None, report.size}

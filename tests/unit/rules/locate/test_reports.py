@@ -1,10 +1,12 @@
 """Rules on RAS and on reports of tools on hosts."""
 
 from job_text import judge_text, timed_out
+from ras_answers import answer, communicator, member, missing
 from unhang.model.causes import Cause
 from unhang.model.finding import Strength
 from unhang.rules.device.gpu_reported_ill import RULE as DEV201
 from unhang.rules.locate.launches_behind import RULE as LOC205
+from unhang.rules.locate.launches_equal import RULE as LOC207
 from unhang.rules.locate.process_does_not_answer import RULE as LOC206
 from unhang.rules.network.port_reported_down import RULE as NET201
 
@@ -48,6 +50,46 @@ class TestLaunches:
         assert judge_text(LOC205, "", **{"ras.txt": ras("SendRecv")}) == []
         assert judge_text(LOC205, "", **{"ras.txt": ras("Broadcast")}) == []
 
+    def test_json_names_those_behind_in_a_part(self) -> None:
+        whole = communicator(*map(member, range(8)), name="aa")
+        part = communicator(*(member(i, of=2 * i) for i in range(3)), member(3, 1, of=6), name="bb")
+        (finding,) = judge_text(LOC205, timed_out(0), **{"ras.json": answer(whole, part)})
+        assert set(finding.culprits) == {6}
+
+    def test_json_does_not_name_who_waits_elsewhere(self) -> None:
+        """Rank 2 is behind for the world because it waits for rank 3 in their pair."""
+        world = communicator(*(member(r, 640 - (r in {2, 3})) for r in range(8)), name="aa")
+        pair = communicator(member(0, 9, of=2), member(1, 8, of=3), name="bb")
+        (finding,) = judge_text(LOC205, timed_out(0), **{"ras.json": answer(world, pair)})
+        assert set(finding.culprits) == {3}
+
+
+class TestLaunchesEqual:
+    WELL = communicator(*map(member, range(8)))
+
+    def test_all_is_well_while_a_call_waits(self) -> None:
+        (finding,) = judge_text(LOC207, timed_out(0), **{"ras.json": answer(self.WELL)})
+        assert (finding.strength, finding.cause, finding.culprits) == (
+            Strength.HINTS,
+            None,
+            frozenset(),
+        )
+        assert finding.against is None
+
+    def test_the_text_form_tells_no_time(self) -> None:
+        text = TABLE.replace("MISMATCH", "OK")
+        (finding,) = judge_text(LOC207, timed_out(0), **{"ras.txt": text})
+        assert finding.against is not None
+
+    def test_an_answer_from_before_the_call_says_nothing(self) -> None:
+        text = answer(self.WELL, at="2025-11-21 01:12:00")
+        assert judge_text(LOC207, timed_out(0, minute=30), **{"ras.json": text}) == []
+        text = answer(self.WELL, at="2025-11-21 01:24:00")
+        assert judge_text(LOC207, timed_out(0, minute=30), **{"ras.json": text}) != []
+
+    def test_nothing_waits(self) -> None:
+        assert judge_text(LOC207, "", **{"ras.json": answer(self.WELL)}) == []
+
 
 class TestNoAnswer:
     MISSING = (
@@ -63,6 +105,12 @@ class TestNoAnswer:
     def test_where_most_are_missing_it_is_ras_itself(self) -> None:
         text = TABLE + self.MISSING.format(count=12)
         assert judge_text(LOC206, "", **{"ras.txt": text}) == []
+
+    def test_a_node_with_whole_small_groups_is_named(self) -> None:
+        world = communicator(*map(member, range(12)), lost=[missing(12), missing(13)], name="aa")
+        pair = communicator(lost=[missing(0, of=12), missing(1, of=13)], name="bb")
+        (finding,) = judge_text(LOC206, "", **{"ras.json": answer(world, pair)})
+        assert (set(finding.culprits), set(finding.culprit_hosts)) == ({12, 13}, {"10.0.0.1"})
 
 
 class TestGpus:

@@ -28,6 +28,17 @@ SENTENCES: dict[str, str] = {
         "A thread of every process answers, whatever Python does: this one is gone, is stopped, or"
         " its host cannot be reached."
     ),
+    "LOC207.claim": (
+        "NCCL's RAS counts the same launched operations on all {count} ranks, while {op} waits."
+    ),
+    "LOC207.why": (
+        "As far as RAS sees, no rank has left out a call: either the GPUs or the network do not"
+        " finish it, or the group that waits has no communicator yet."
+    ),
+    "LOC207.against": (
+        "RAS counts launches, not completions; the answer tells no time, so that it may be of"
+        " another moment."
+    ),
     "DEV201.claim": "nvidia-smi reports GPU {device}: {detail}",
     "DEV201.why": "A GPU in that state leaves kernels unfinished, or makes all ranks wait.",
     "DEV201.against": "The report tells no time, and nothing in the job speaks of that GPU.",
