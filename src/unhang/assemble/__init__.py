@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from unhang.assemble.calls import find_calls
@@ -20,9 +20,11 @@ from unhang.assemble.same_line import share_origins
 from unhang.assemble.stances import find_stances, find_standings
 from unhang.assemble.timeline import Timeline
 from unhang.assemble.world import find_world
-from unhang.model.events import DumpRead, Event, Restarted
-from unhang.model.ids import Rank
-from unhang.model.incident import Incident, World
+from unhang.model.events import DumpRead, Event, GlooFault, GlooProblem, Restarted
+from unhang.model.ids import Rank, Ranks
+from unhang.model.incident import Call, Incident, World
+
+_GLOO_WAITS = frozenset({GlooProblem.RECV_TIMED_OUT, GlooProblem.SEND_TIMED_OUT})
 
 
 def assemble(events: Sequence[Event], artifacts: int) -> tuple[Incident, ...]:
@@ -57,7 +59,6 @@ def _assemble_run(events: Sequence[Event], artifacts: int) -> Incident:
     stances = find_stances(run)
     coverage = find_coverage(roster, world, events, artifacts, stacks=len(stances))
     calls = find_calls(run, coverage.ranks_seen)
-    waiting = frozenset(r for call in calls for r in call.joined if r >= Rank(0))
     return Incident(
         restarted=any(_begun_anew(event) for event in events),
         events=tuple(events),
@@ -65,7 +66,7 @@ def _assemble_run(events: Sequence[Event], artifacts: int) -> Incident:
         roster=roster,
         calls=calls,
         failures=find_failures(run),
-        open_phases=find_open_phases(run, waiting),
+        open_phases=find_open_phases(run, _gave_up_waiting(run, calls)),
         stances=stances,
         standings=find_standings(stances),
         finished=has_finished(events),
@@ -74,6 +75,16 @@ def _assemble_run(events: Sequence[Event], artifacts: int) -> Incident:
         coverage=coverage,
         recorded=recorded,
     )
+
+
+def _gave_up_waiting(run: Run, calls: Iterable[Call]) -> Ranks:
+    """Ranks that timed out: in a call that has a number, or in one of Gloo, which has none."""
+    timed_out = {r for call in calls for r in call.joined if r >= Rank(0)}
+    for event in run.events:
+        if isinstance(event, GlooFault) and event.problem in _GLOO_WAITS:
+            rank = run.identity.rank_of(event)
+            timed_out |= set() if rank is None else {rank}
+    return frozenset(timed_out)
 
 
 def _begun_anew(event: Event) -> bool:

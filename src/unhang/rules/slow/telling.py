@@ -127,4 +127,6 @@ def _why(work: Work, wait: Wait) -> Message:
         return Message(key=key, values=values)
     if work.phase.rank is not None and wait.awaited == {work.phase.rank}:
         return Message(key="SLO.why_named", values={"ranks": wait.awaited})
+    if wait.missing is not None and is_missing(work, wait):
+        return Message(key="SLO.why_missing", values={"ranks": frozenset({wait.missing})})
     return Message(key="SLO.why_last")

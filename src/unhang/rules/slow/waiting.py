@@ -22,7 +22,7 @@ from unhang.model.events import (
     WatchdogStuck,
 )
 from unhang.model.ids import NO_RANKS, Rank, Ranks
-from unhang.model.incident import Call, Incident
+from unhang.model.incident import Call, Incident, Manner
 from unhang.rules import order
 
 Alarm = (
@@ -55,7 +55,7 @@ _FLAG_ELEMENTS = 8
 
 
 _OTHERS = 3
-"""Fewer waiting ranks do not make the last one conspicuous."""
+"""Where the size of the job is guessed, fewer waiting ranks do not make the last one conspicuous."""
 
 
 class WaitKind(enum.Enum):
@@ -80,7 +80,7 @@ class Wait:
         ranks: those that timed out.
         awaited: the ranks that the waiting ones name, or that a report calls absent.
         seq: the smallest sequence number waited in.
-        missing: the only rank that does not wait although all the others do, or None.
+        missing: the only rank that did not give up waiting although all the others did, or None.
     """
 
     alarm: Alarm
@@ -172,7 +172,7 @@ def _limit_s(incident: Incident) -> float | None:
 def _waiting(incident: Incident) -> Ranks:
     """Ranks that gave up on a collective."""
     joined = frozenset(r for c in incident.calls for r in c.joined if r >= Rank(0))
-    return joined | {e.rank for e in incident.all(GlooFault) if _waits(e) and e.rank is not None}
+    return joined | _ranks_of(incident, _GLOO_WAITS)
 
 
 def _waits(fault: GlooFault) -> bool:
@@ -188,9 +188,35 @@ def _awaited(incident: Incident) -> Ranks:
 
 
 def _only_missing(incident: Incident, ranks: Ranks) -> Rank | None:
-    """The one rank of the job that does not wait, where at least three others do."""
-    if len(ranks) < _OTHERS:
+    """The one rank of the job that gave up no wait, where all the others did.
+
+    A connection that a peer closed under a rank ended a wait too: that rank did not stay away.
+    Where nothing tells the size of the job, at least three others must have given up, or the
+    launcher must have ended the last one, which was alive and in no hurry to fail.
+    """
+    gave_up = ranks | _ranks_of(incident, frozenset({GlooProblem.PEER_CLOSED}))
+    if not ranks:
         return None
-    size = incident.world.size if incident.world.size is not None else max(ranks) + 1
-    others = [Rank(r) for r in range(size) if r not in ranks]
-    return others[0] if len(others) == 1 else None
+    size = incident.world.size
+    seen = max(gave_up | frozenset(incident.roster)) + 1
+    missing = [Rank(r) for r in range(seen if size is None else size) if r not in gave_up]
+    if len(missing) != 1:
+        return None
+    told = size is not None or len(gave_up) >= _OTHERS or missing[0] in _closed(incident)
+    return missing[0] if told else None
+
+
+def _closed(incident: Incident) -> Ranks:
+    """Ranks that the launcher ended after another one had failed."""
+    closed = (f.rank for f in incident.failures if f.manner is Manner.CLOSED)
+    return frozenset(rank for rank in closed if rank is not None)
+
+
+def _ranks_of(incident: Incident, problems: frozenset[GlooProblem]) -> Ranks:
+    """Ranks that Gloo told of these problems."""
+    found = (
+        e.rank if e.rank is not None else e.origin.rank
+        for e in incident.all(GlooFault)
+        if e.problem in problems
+    )
+    return frozenset(rank for rank in found if rank is not None)
