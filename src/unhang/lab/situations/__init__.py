@@ -1,0 +1,1 @@
+"""Situations from the field with the frameworks themselves; `registry.SITUATIONS` lists them."""

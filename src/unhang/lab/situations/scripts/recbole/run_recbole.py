@@ -1,0 +1,27 @@
+"""Train a RecBole model on data that RecBole ships, with one process for each GPU."""
+
+import argparse
+
+from recbole.quick_start import run
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--model", default="BPR")
+    parser.add_argument("--dataset", default="ml-100k")
+    parser.add_argument("--config_files", default="bpr.yaml")
+    parser.add_argument("--nproc", type=int, default=2)
+    parser.add_argument("--ip", default="127.0.0.1")
+    parser.add_argument("--port", default="5678")
+    parser.add_argument("--save", action="store_true", help="keep the best model, load it to test")
+    options = parser.parse_args()
+    result = run(
+        options.model,
+        options.dataset,
+        config_file_list=options.config_files.split(),
+        saved=options.save,
+        nproc=options.nproc,
+        world_size=options.nproc,
+        ip=options.ip,
+        port=options.port,
+    )
+    print("training finished", result and result["test_result"], flush=True)
