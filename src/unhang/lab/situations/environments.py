@@ -1,4 +1,4 @@
-"""One virtual environment for each set of pins: built once, kept in the user's cache."""
+"""One virtual environment for each set of pins: built once, kept in the user's cache.
 
 The frameworks of the situations cannot live together (two versions of transformers, two of ray),
 and none of them may come near the environment that unhang itself runs in.
