@@ -1,0 +1,322 @@
+"""From who waits for whom to what is held against the ranks that everybody waits for in the end.
+
+A rank that others wait for and that waits for nobody is judged by its own condition: gone, stopped,
+frozen, asleep, or at work. Where no such rank exists, the ranks wait for each other (a circle of
+groups), or all wait in one call (it differs between them, or the network does not carry it).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from unhang.live.actions import CallRef
+from unhang.live.pace import Habit, Pace
+from unhang.live.standing import Charge, Stage
+from unhang.live.track import Track
+from unhang.live.waits import Wait
+from unhang.model.ids import NO_RANKS, Rank, Ranks
+from unhang.model.phases import Phase
+from unhang.model.stances import Doing
+
+_FRESH = 3
+"""Reports in a row, before anything is held against anybody."""
+_WAITED_S = 1.0
+"""Nobody is held up by a rank that others have waited for less long."""
+_SUSPECT_S = 3.0
+_UNSEEN_S = 20.0
+_ENDED_S = 1.0
+_LEFT_S = 3.0
+_STOPPED_S = 1.5
+_CIRCLE_S = 3.0
+_DIFFER_S = 2.5
+_FIRST_CALL = 5.0
+"""The first call of a group also connects its members, which takes its time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """What is held against some ranks at one moment.
+
+    Attributes:
+        victims: ranks that wait for them, directly or through others.
+        still_s: how long the fact has been observed, or None where the culprits move.
+        waited_s: how long the first victim has waited.
+        stage: how far the observed times carry it.
+        ask: the dumps of all ranks would decide.
+    """
+
+    charge: Charge
+    culprits: Ranks
+    victims: Ranks
+    call: CallRef
+    phase: Phase | None = None
+    still_s: float | None = None
+    waited_s: float
+    stage: Stage
+    ask: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Verdict:
+    charge: Charge
+    still_s: float | None
+    stage: Stage
+    phase: Phase | None
+
+
+def find_claims(
+    tracks: Mapping[Rank, Track], waits: Sequence[Wait], pace: Pace
+) -> tuple[Claim, ...]:
+    """Return all claims of one moment, the gravest first.
+
+    Args:
+        tracks: the present process of each rank whose host is heard.
+        waits: the calls that some of them wait in.
+        pace: what is usual in this job.
+    """
+    waiters = NO_RANKS.union(*(wait.waiters for wait in waits)) if waits else NO_RANKS
+    roots = _roots(waits, tracks, waiters)
+    claims = [_against(rank, tracks[rank], waits, pace, tracks) for rank in sorted(roots)]
+    stuck = [wait for wait in waits if not _reaches(wait, waits, roots)]
+    if stuck:
+        claims.extend(_among(stuck, tracks, pace))
+    claims.extend(_against_unknown(wait) for wait in waits if wait.unknown and not wait.lacking)
+    return tuple(sorted(claims, key=lambda c: -_GRAVITY[c.stage]))
+
+
+_GRAVITY = {Stage.WATCHED: 0, Stage.SUSPECTED: 1, Stage.CONFIRMED: 2}
+
+
+def _roots(waits: Iterable[Wait], tracks: Mapping[Rank, Track], waiters: Ranks) -> Ranks:
+    """Ranks that others wait for and that wait for nobody."""
+    lacking = NO_RANKS.union(*(wait.lacking for wait in waits))
+    return frozenset(r for r in lacking if r not in waiters or tracks[r].ended)
+
+
+def _reaches(wait: Wait, waits: Sequence[Wait], roots: Ranks) -> bool:
+    """Whether somebody outside of all waits is to blame for a wait, or may be."""
+    seen: set[int] = set()
+    todo = [wait]
+    while todo:
+        this = todo.pop()
+        if this.unknown or this.lacking & roots:
+            return True
+        seen.add(id(this))
+        todo += [w for w in waits if id(w) not in seen and w.waiters & this.lacking]
+    return False
+
+
+def _victims(rank: Rank, waits: Sequence[Wait]) -> tuple[Ranks, list[Wait]]:
+    """Who waits for a rank, and in which calls; the calls that it lacks itself come first."""
+    found = [wait for wait in waits if rank in wait.lacking]
+    victims = NO_RANKS.union(*(wait.waiters for wait in found))
+    for _ in waits:
+        more = [w for w in waits if w not in found and w.lacking & victims]
+        if not more:
+            break
+        found += more
+        victims = victims.union(*(wait.waiters for wait in more))
+    return victims - {rank}, found
+
+
+def _against(
+    rank: Rank,
+    track: Track,
+    waits: Sequence[Wait],
+    pace: Pace,
+    tracks: Mapping[Rank, Track],
+) -> Claim:
+    victims, found = _victims(rank, waits)
+    waited_s = max(wait.waited_s for wait in found)
+    verdict = _judge(track, pace)
+    stage = verdict.stage
+    if verdict.charge is Charge.STOPPED and _all_stopped(tracks, victims):
+        stage = Stage.WATCHED
+    return Claim(
+        charge=verdict.charge,
+        culprits=frozenset({rank}),
+        victims=victims,
+        call=found[0].call,
+        phase=verdict.phase,
+        still_s=verdict.still_s,
+        waited_s=waited_s,
+        stage=stage if waited_s >= _WAITED_S and _fresh((rank,), tracks) else Stage.WATCHED,
+    )
+
+
+def _fresh(ranks: Iterable[Rank], tracks: Mapping[Rank, Track]) -> bool:
+    """Whether the reports of some ranks came without a gap for a while."""
+    return all(tracks[rank].looks >= _FRESH for rank in ranks if rank in tracks)
+
+
+def _against_unknown(wait: Wait) -> Claim:
+    """Ranks that nobody has seen, or whose host is silent: never more than a suspicion."""
+    return Claim(
+        charge=Charge.NEVER_CAME,
+        culprits=wait.unknown,
+        victims=wait.waiters,
+        call=wait.call,
+        waited_s=wait.waited_s,
+        stage=Stage.SUSPECTED if wait.waited_s >= _UNSEEN_S else Stage.WATCHED,
+    )
+
+
+def _judge(track: Track, pace: Pace) -> _Verdict:
+    """The condition of a rank that others wait for."""
+    still, place = track.still, track.place
+    if track.ended or still.leaving_s > 0:
+        return _departed(track)
+    if track.stopped:
+        return _Verdict(
+            Charge.STOPPED, still.stopped_s, _stage(still.stopped_s, 0.0, _STOPPED_S), place.phase
+        )
+    if track.beats_late:
+        limit_s = pace.limit_s(Habit.FROZEN, place.phase)
+        return _Verdict(
+            _frozen(track), still.beat_s, _stage(still.beat_s, limit_s / 2, limit_s), place.phase
+        )
+    if place.leaves:
+        limit_s = pace.limit_s(Habit.STILL, Phase.TEARDOWN)
+        return _Verdict(
+            Charge.LEFT, still.place_s, _stage(still.place_s, _SUSPECT_S, limit_s), Phase.TEARDOWN
+        )
+    if still.whole_s >= _SUSPECT_S:
+        limit_s = patience_s(track, pace)
+        stage = _stage(still.whole_s, max(_SUSPECT_S, min(limit_s / 2, 6.0)), limit_s)
+        return _Verdict(Charge.ASLEEP, still.whole_s, stage, place.phase)
+    return _Verdict(Charge.AT_WORK, None, Stage.WATCHED, place.phase)
+
+
+def patience_s(track: Track, pace: Pace) -> float:
+    """How long a rank may stand still where it stands before that is a hang."""
+    limit_s = pace.limit_s(Habit.STILL, track.place.phase)
+    if track.place.phase is not None:
+        return limit_s
+    return limit_s * _slack(track)
+
+
+def _slack(track: Track) -> float:
+    """How much less a standstill means where something else may be at work for the rank."""
+    place = track.place
+    if place.outside:
+        return 8.0  # an answer of a server, a child process
+    if not place.known or place.doing in {Doing.STEPS, Doing.DEVICE}:
+        return 4.0  # the GPU
+    return 1.0 if place.own else 2.0
+
+
+def _departed(track: Track) -> _Verdict:
+    """A rank that ended, or is about to."""
+    still, phase = track.still, track.place.phase
+    raised = track.beat.exception is not None or track.beat.state == "raising"
+    charge = Charge.RAISED if raised else Charge.GONE if track.failed else Charge.LEFT
+    if track.ended:
+        limit_s = _LEFT_S if charge is Charge.LEFT else _ENDED_S
+        return _Verdict(charge, still.ended_s, _stage(still.ended_s, 0.0, limit_s), phase)
+    return _Verdict(charge, still.leaving_s, _stage(still.leaving_s, 1.0, _LEFT_S), phase)
+
+
+def _frozen(track: Track) -> Charge:
+    if track.facts.state == "D":
+        return Charge.UNINTERRUPTIBLE
+    known = track.facts.state is not None or track.cpu_share is not None
+    return Charge.GIL_KEPT if known else Charge.SILENT
+
+
+def _stage(lasted_s: float, suspect_s: float, confirm_s: float) -> Stage:
+    if lasted_s >= confirm_s:
+        return Stage.CONFIRMED
+    return Stage.SUSPECTED if lasted_s >= suspect_s else Stage.WATCHED
+
+
+def _all_stopped(tracks: Mapping[Rank, Track], victims: Ranks) -> bool:
+    """Whether somebody stopped the whole job, or has just let it go on."""
+    return not any(not tracks[r].stopped and tracks[r].looks > 2 for r in victims if r in tracks)
+
+
+def _among(stuck: Sequence[Wait], tracks: Mapping[Rank, Track], pace: Pace) -> list[Claim]:
+    """Claims where nobody outside of the waits can be to blame."""
+    together = [wait for wait in stuck if not wait.lacking]
+    if together:
+        return [_together(wait, tracks, pace) for wait in together]
+    circle = [wait for wait in stuck if _comes_back(wait, stuck)]
+    return [_circle(circle, tracks)] if circle else []
+
+
+def _together(wait: Wait, tracks: Mapping[Rank, Track], pace: Pace) -> Claim:
+    """All members wait in one call."""
+    waited_s = wait.settled_s
+    camps = sorted(wait.ops.values(), key=len)
+    alike = (
+        {tracks[r].beat.groups[wait.call.group].enqueued for r in wait.waiters}
+        if (wait.call.group is not None)
+        else set()
+    )
+    differ = wait.counted and not wait.pairs and len(camps) == 2 and alike == {wait.call.seq}
+    moving = any(_moves(tracks[r]) for r in wait.waiters) or not _fresh(wait.waiters, tracks)
+    limit_s = pace.limit_s(Habit.TOGETHER, None)
+    if (wait.call.seq is not None and wait.call.seq <= 1) or not wait.counted:
+        limit_s *= _FIRST_CALL
+    if differ:
+        limit_s = _DIFFER_S
+    odd = camps[0] if differ and len(camps[0]) < len(camps[1]) else NO_RANKS
+    stage = Stage.WATCHED if moving else _stage(waited_s, max(_DIFFER_S, limit_s / 2), limit_s)
+    return Claim(
+        charge=Charge.MISMATCH if differ else Charge.TOGETHER,
+        culprits=odd,
+        victims=wait.waiters - odd,
+        call=wait.call,
+        phase=_phase(wait.waiters, tracks),
+        still_s=waited_s,
+        waited_s=wait.waited_s,
+        stage=Stage.WATCHED if wait.pairs else stage,
+        ask=not moving,
+    )
+
+
+def _comes_back(wait: Wait, stuck: Sequence[Wait]) -> bool:
+    """Whether the ranks that a wait lacks wait, in the end, for its own waiters."""
+    reached, todo = set[Rank](), set(wait.lacking)
+    while todo:
+        reached |= todo
+        todo = {r for w in stuck if w.waiters & todo for r in w.lacking} - reached
+    return bool(reached & wait.waiters)
+
+
+def _circle(waits: Sequence[Wait], tracks: Mapping[Rank, Track]) -> Claim:
+    """Ranks wait for each other: the few for whom the many wait are the odd ones."""
+    largest = waits[0]
+    everybody = NO_RANKS.union(*(wait.waiters for wait in waits))
+    few = largest.lacking & everybody
+    odd = few if len(few) < len(largest.waiters) else NO_RANKS
+    settled_s = min(wait.settled_s for wait in waits)
+    sure = all(_surely_waits(tracks[r]) for r in everybody)
+    limit_s = _CIRCLE_S if sure and not any(w.pairs for w in waits) else 4 * _CIRCLE_S
+    return Claim(
+        charge=Charge.CIRCLE,
+        culprits=odd,
+        victims=everybody - odd,
+        call=largest.call,
+        phase=_phase(odd or everybody, tracks),
+        still_s=settled_s,
+        waited_s=largest.waited_s,
+        stage=_stage(settled_s, limit_s / 2, limit_s)
+        if _fresh(everybody, tracks)
+        else Stage.WATCHED,
+        ask=True,
+    )
+
+
+def _surely_waits(track: Track) -> bool:
+    return track.place.waits or (track.beat.device == "cpu" and not _moves(track))
+
+
+def _moves(track: Track) -> bool:
+    """Whether something of a waiting rank moves; on a GPU the transport spins while it waits."""
+    return track.beat.device != "cuda" and track.still.whole_s < 1.0
+
+
+def _phase(ranks: Iterable[Rank], tracks: Mapping[Rank, Track]) -> Phase | None:
+    phases = {tracks[rank].place.phase for rank in ranks if rank in tracks}
+    return phases.pop() if len(phases) == 1 else None

@@ -1,0 +1,214 @@
+"""The course of a job as notes: who came, which phases and limits, who left, what is lost.
+
+Nothing here accuses anybody while the job runs. When it has ended, the ranks that failed first are
+named, and those that only followed are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from unhang.live.actions import Note, NoteKind
+from unhang.live.docket import Docket
+from unhang.live.inputs import OutputEnded
+from unhang.live.reports import NodeReport
+from unhang.live.roster import Roster
+from unhang.live.sentences import (
+    attached,
+    entered,
+    exited,
+    failed_first,
+    finished,
+    governed,
+    host_silent,
+    said_lost,
+)
+from unhang.live.track import ProcessKey, Track
+from unhang.model.events import ExceptionKind, Frame
+from unhang.model.ids import NO_RANKS, Rank, Ranks
+from unhang.model.phases import Phase
+from unhang.model.provenance import Message
+from unhang.parsers.vocabulary.exceptions import classify_exception
+
+_SIGTERM = 15
+_SECOND_HAND = frozenset(
+    {
+        ExceptionKind.COLLECTIVE,
+        ExceptionKind.TERMINATED,
+        ExceptionKind.INTERRUPTED,
+        ExceptionKind.CHILD,
+    }
+)
+_SETTLED_LOOKS = 2
+_FEW_LOST = 200
+"""So many different sentences about losses are told; then it is enough."""
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What was told of one process.
+
+    Attributes:
+        phase: the last that was told.
+        coming: the one that it shows now, and for how many beats.
+    """
+
+    phase: Phase | None = None
+    coming: Phase | None = None
+    looks: int = 0
+    left: bool = False
+    governed: bool = False
+
+
+@dataclass(slots=True)
+class Course:
+    """What was told so far."""
+
+    seen: dict[ProcessKey, _Seen] = field(default_factory=dict)
+    lost: set[str] = field(default_factory=set)
+    silent: set[str] = field(default_factory=set)
+    failures: dict[Rank, float] = field(default_factory=dict)
+
+    def hear(self, report: NodeReport, roster: Roster, now_s: float) -> list[Note]:
+        """Notes about the ranks of the node that reported."""
+        mine = roster.seated_on(report.host)
+        came = frozenset(rank for rank, track in mine.items() if track.key not in self.seen)
+        notes: list[Note] = []
+        if came:
+            notes.append(_note(NoteKind.ATTACHED, came, attached(came, report.host)))
+            self.seen.update({mine[rank].key: _Seen() for rank in came})
+        notes += self._phases(mine)
+        notes += self._limits(mine)
+        notes += self._exits(mine, now_s)
+        notes += self._losses(report, mine.values(), roster, now_s)
+        return notes
+
+    def end(
+        self, event: OutputEnded, roster: Roster, docket: Docket, now_s: float
+    ) -> Iterator[Note]:
+        """The note on the end of the whole job."""
+        confirmed = docket.confirmed
+        if confirmed is not None:
+            culprits = confirmed.culprits
+        elif event.exit_code in {0, None}:
+            culprits = NO_RANKS
+        else:
+            for rank, track in roster.by_rank.items():
+                if track.failed:
+                    self.failures.setdefault(rank, now_s)
+            culprits = self._first(roster)
+        why = failed_first(culprits, event.exit_code) if culprits else finished(event.exit_code)
+        yield Note(
+            kind=NoteKind.EXITED,
+            ranks=frozenset(roster.by_rank) - culprits,
+            culprits=culprits,
+            phase=_phase(culprits, roster),
+            why=why,
+        )
+
+    def _phases(self, mine: Mapping[Rank, Track]) -> list[Note]:
+        """Ranks that have shown another phase for two beats in a row."""
+        entered_by: dict[Phase, set[Rank]] = {}
+        for rank, track in mine.items():
+            seen, phase = self.seen[track.key], _shown(track)
+            seen.looks = seen.looks + 1 if phase is seen.coming else 1
+            seen.coming = phase
+            if phase is None or phase is seen.phase or seen.looks < _SETTLED_LOOKS:
+                continue
+            seen.phase = phase
+            entered_by.setdefault(phase, set()).add(rank)
+        return [
+            _note(NoteKind.PHASE, frozenset(ranks), entered(frozenset(ranks), phase), phase)
+            for phase, ranks in entered_by.items()
+        ]
+
+    def _limits(self, mine: Mapping[Rank, Track]) -> list[Note]:
+        """Ranks whose probes were seen to govern the limits of their groups."""
+        fresh = {
+            rank: track
+            for rank, track in mine.items()
+            if track.beat.governed_ms and not self.seen[track.key].governed
+        }
+        if not fresh:
+            return []
+        limits: set[int] = set()
+        for track in fresh.values():
+            self.seen[track.key].governed = True
+            limits.update(track.beat.governed_ms.values())
+        ranks = frozenset(fresh)
+        return [_note(NoteKind.TIMEOUT_GOVERNED, ranks, governed(ranks, max(limits)))]
+
+    def _exits(self, mine: Mapping[Rank, Track], now_s: float) -> list[Note]:
+        well, failed = set[Rank](), set[Rank]()
+        for rank, track in mine.items():
+            seen = self.seen[track.key]
+            if not track.ended or seen.left:
+                continue
+            seen.left = True
+            (failed if track.failed else well).add(rank)
+        for rank in failed:
+            self.failures.setdefault(rank, now_s)
+        notes = []
+        for ranks, ill in ((well, False), (failed, True)):
+            if ranks:
+                some = frozenset(ranks)
+                why = exited(some, [mine[r] for r in sorted(some)], failed=ill)
+                notes.append(_note(NoteKind.EXITED, some, why))
+        return notes
+
+    def _losses(
+        self, report: NodeReport, tracks: Iterable[Track], roster: Roster, now_s: float
+    ) -> list[Note]:
+        told = {f"{report.host}: {text}" for text in report.lost}
+        told |= {f"{t.beat.host} {t.beat.pid}: {x}" for t in tracks for x in t.beat.lost}
+        fresh = sorted(told - self.lost)[: max(0, _FEW_LOST - len(self.lost))]
+        self.lost.update(fresh)
+        notes = [_note(NoteKind.LOST, NO_RANKS, said_lost(text)) for text in fresh]
+        silent = {host.name for host in roster.hosts.values() if host.silent(now_s)}
+        for name in sorted(silent - self.silent):
+            ranks = frozenset(roster.seated_on(name))
+            notes.append(_note(NoteKind.LOST, ranks, host_silent(name, ranks)))
+        self.silent = silent
+        return notes
+
+    def _first(self, roster: Roster) -> Ranks:
+        """Ranks whose failure is no consequence of another's, the earliest of them."""
+        own = {
+            rank: at_s
+            for rank, at_s in self.failures.items()
+            if (track := roster.by_rank.get(rank)) is not None and not _second_hand(track)
+        }
+        if not own:
+            return NO_RANKS
+        first_s = min(own.values())
+        first = frozenset(rank for rank, at_s in own.items() if at_s == first_s)
+        return first if len(first) < len(roster.by_rank) or len(first) == 1 else NO_RANKS
+
+
+def _second_hand(track: Track) -> bool:
+    """Whether a rank failed because another one did: its collective, or its launcher, says so."""
+    raised = track.beat.exception
+    if raised is None:
+        return track.facts.signal == _SIGTERM
+    frames = [Frame(file=f.file, line=f.line, function=f.function) for f in reversed(raised.stack)]
+    name = raised.type.rpartition(".")[2]
+    return classify_exception(name, raised.message, frames) in _SECOND_HAND
+
+
+def _shown(track: Track) -> Phase | None:
+    """The phase that a rank is in: of its work, not of a wait below the step."""
+    if track.ended:
+        return None
+    if track.place.phase is not None:
+        return track.place.phase
+    return Phase.TRAIN if track.beat.steps else None
+
+
+def _phase(ranks: Ranks, roster: Roster) -> Phase | None:
+    phases = {roster.by_rank[r].place.phase for r in ranks if r in roster.by_rank}
+    return phases.pop() if len(phases) == 1 else None
+
+
+def _note(kind: NoteKind, ranks: Ranks, why: Message, phase: Phase | None = None) -> Note:
+    return Note(kind=kind, ranks=ranks, phase=phase, why=why)

@@ -1,0 +1,233 @@
+"""From claims of moments to cases: suspected, confirmed, and what became of them.
+
+A claim counts only from its second look on, and a case is closed only after the second look that
+no longer shows it. At most one hang is confirmed at a time: what fails after it is most often its
+consequence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from unhang.live.claims import Claim
+from unhang.live.pace import Habit, Pace
+from unhang.live.standing import Charge, Stage
+from unhang.live.track import Track
+from unhang.model.ids import NO_RANKS, Rank, Ranks
+from unhang.model.phases import Phase
+
+CaseKey = Rank | str
+"""A culprit, or the group of a call that its members cannot complete among themselves."""
+
+_ORDER = {Stage.WATCHED: 0, Stage.SUSPECTED: 1, Stage.CONFIRMED: 2}
+_LOOKS = 2
+_WORTH_LEARNING_S = 1.0
+_OWN_END = frozenset({Charge.ASLEEP, Charge.AT_WORK, Charge.GIL_KEPT, Charge.UNINTERRUPTIBLE})
+"""Charges whose episodes tell what is usual when they end by themselves."""
+
+
+@dataclass(slots=True)
+class Case:
+    """What is held against one rank, or said of one group, over time.
+
+    Attributes:
+        stage: the highest that was reached and told.
+        looks: in a row, at its present stage or above, each at news of its ranks.
+        news_s: when the ranks of the last look were heard.
+        misses: looks in a row that no longer show it.
+        still_s, frozen_s, late_s: the longest seen.
+        told_s: of a working rank: how long others had waited when that was told last.
+    """
+
+    claim: Claim
+    stage: Stage = Stage.WATCHED
+    looks: int = 0
+    misses: int = 0
+    still_s: float = 0.0
+    frozen_s: float = 0.0
+    late_s: float = 0.0
+    told_s: float = 0.0
+    news_s: float = -1.0
+
+    def see(self, claim: Claim, news_s: float) -> None:
+        """One more look; what is no news is no look of its own."""
+        same = _ORDER[claim.stage] >= _ORDER[self.claim.stage] and claim.charge is self.claim.charge
+        if not same:
+            self.looks = 1
+        elif news_s > self.news_s:
+            self.looks += 1
+        self.news_s = news_s
+        self.claim, self.misses = claim, 0
+        self.late_s = max(self.late_s, claim.waited_s)
+        if claim.charge is Charge.ASLEEP:
+            self.still_s = max(self.still_s, claim.still_s or 0.0)
+        elif claim.charge in {Charge.GIL_KEPT, Charge.UNINTERRUPTIBLE, Charge.SILENT}:
+            self.frozen_s = max(self.frozen_s, claim.still_s or 0.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """Claims of one kind that reached a stage together, or that were dropped.
+
+    Attributes:
+        claim: all of them in one: their culprits and victims together.
+        stage: what they reached; None = they move on.
+    """
+
+    claim: Claim
+    stage: Stage | None
+
+
+@dataclass(slots=True)
+class Docket:
+    """All open cases.
+
+    Attributes:
+        confirmed: the hang that stands, or None.
+    """
+
+    pace: Pace
+    cases: dict[CaseKey, Case] = field(default_factory=dict)
+    confirmed: Claim | None = None
+
+    def look(
+        self, claims: Iterable[Claim], tracks: Mapping[Rank, Track], now_s: float
+    ) -> list[Change]:
+        """Take the claims of a new moment."""
+        seen: set[CaseKey] = set()
+        for claim in claims:
+            key = _key(claim)
+            seen.add(key)
+            case = self.cases.get(key)
+            if case is None:
+                case = self.cases[key] = Case(claim)
+            ranks = claim.culprits or claim.victims
+            news_s = max((tracks[r].seen_s for r in ranks if r in tracks), default=now_s)
+            case.see(claim, news_s)
+        changes = self._risen() + self._late()
+        return changes + self._dropped(seen, tracks)
+
+    def clear(self) -> None:
+        """The job began anew."""
+        self.cases.clear()
+        self.confirmed = None
+
+    def _risen(self) -> list[Change]:
+        """Cases that reached a higher stage and held it for two looks."""
+        risen: dict[tuple[Stage, Charge, str | None], list[Case]] = {}
+        for case in self.cases.values():
+            stage = case.claim.stage
+            if case.misses or case.looks < _LOOKS or _ORDER[stage] <= _ORDER[case.stage]:
+                continue
+            if stage is Stage.CONFIRMED and self.confirmed is not None:
+                continue
+            key = (stage, case.claim.charge, case.claim.call.group)
+            risen.setdefault(key, []).append(case)
+        changes = []
+        for (stage, _, _), cases in sorted(risen.items(), key=lambda i: -_ORDER[i[0][0]]):
+            if stage is Stage.CONFIRMED and self.confirmed is not None:
+                continue
+            for case in cases:
+                case.stage = stage
+            claim = _merged([case.claim for case in cases])
+            if stage is Stage.CONFIRMED:
+                self.confirmed = claim
+            changes.append(Change(claim=claim, stage=stage))
+        return changes
+
+    def _late(self) -> list[Change]:
+        """Working ranks for which others wait longer than is usual; told again ever more rarely."""
+        late = [
+            case
+            for case in self.cases.values()
+            if case.claim.charge is Charge.AT_WORK
+            and not case.misses
+            and case.claim.waited_s > self._patience_s(case)
+        ]
+        for case in late:
+            case.told_s = case.claim.waited_s
+        return [
+            Change(claim=_merged([c.claim for c in cases]), stage=Stage.WATCHED)
+            for cases in _by_call(late)
+        ]
+
+    def _patience_s(self, case: Case) -> float:
+        if case.told_s > 0:
+            return 2 * case.told_s
+        return self.pace.limit_s(Habit.LATE, case.claim.phase)
+
+    def _dropped(self, seen: set[CaseKey], tracks: Mapping[Rank, Track]) -> list[Change]:
+        """Cases that two looks no longer show."""
+        over: list[Case] = []
+        for key, case in list(self.cases.items()):
+            if key in seen:
+                continue
+            case.misses += 1
+            if case.misses < _LOOKS:
+                continue
+            del self.cases[key]
+            if _went_on(case.claim, tracks):
+                self._learn(case)
+                over.append(case)
+            elif self.confirmed is not None and case.claim.culprits & self.confirmed.culprits:
+                self.confirmed = None
+        told = [c for c in over if c.stage is not Stage.WATCHED or c.told_s > 0]
+        if self.confirmed is not None and any(c.stage is Stage.CONFIRMED for c in told):
+            self.confirmed = None
+        return [
+            Change(claim=_merged([c.claim for c in cases]), stage=None) for cases in _by_call(told)
+        ]
+
+    def _learn(self, case: Case) -> None:
+        claim, phase = case.claim, case.claim.phase
+        if claim.charge is Charge.TOGETHER:
+            self.pace.learn(Habit.TOGETHER, None, claim.still_s or 0.0)
+        elif claim.charge in _OWN_END:
+            for habit, lasted_s in (
+                (Habit.STILL, case.still_s),
+                (Habit.FROZEN, case.frozen_s),
+                (Habit.LATE, case.late_s),
+            ):
+                if lasted_s >= _WORTH_LEARNING_S:
+                    self.pace.learn(habit, phase, lasted_s)
+
+
+def _key(claim: Claim) -> CaseKey:
+    if claim.charge in {Charge.MISMATCH, Charge.TOGETHER, Charge.CIRCLE} or not claim.culprits:
+        return f"{claim.call.group}"
+    return min(claim.culprits)
+
+
+def _went_on(claim: Claim, tracks: Mapping[Rank, Track]) -> bool:
+    """Whether the ranks of a case still live, so that it ended because they moved."""
+    ranks: Ranks = claim.culprits or claim.victims
+    return all(r in tracks and not tracks[r].ended for r in ranks)
+
+
+def _by_call(cases: Iterable[Case]) -> list[list[Case]]:
+    found: dict[tuple[str | None, Charge, Phase | None], list[Case]] = {}
+    for case in cases:
+        claim = case.claim
+        found.setdefault((claim.call.group, claim.charge, claim.phase), []).append(case)
+    return list(found.values())
+
+
+def _merged(claims: list[Claim]) -> Claim:
+    """Several ranks in the same condition are one claim."""
+    first = claims[0]
+    if len(claims) == 1:
+        return first
+    culprits = NO_RANKS.union(*(c.culprits for c in claims))
+    phases = {c.phase for c in claims}
+    return Claim(
+        charge=first.charge,
+        culprits=culprits,
+        victims=NO_RANKS.union(*(c.victims for c in claims)) - culprits,
+        call=first.call,
+        phase=phases.pop() if len(phases) == 1 else None,
+        still_s=max((c.still_s for c in claims if c.still_s is not None), default=None),
+        waited_s=max(c.waited_s for c in claims),
+        stage=first.stage,
+        ask=any(c.ask for c in claims),
+    )

@@ -1,0 +1,206 @@
+"""From the calls that are open on each rank to who waits in which call for whom.
+
+A rank waits where its main thread is in a collective, or stands still with a call of its own open;
+open calls of a rank that works are in flight, no wait. The call of a group is the first that a
+waiting member has not completed. A member lacks it when it has issued fewer; where point-to-point
+operations have pulled the numbers apart, when it has no call of the group open and waits nowhere.
+Where no counters are at hand (before the first call, or with an old torch) the stacks alone tell.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TypedDict
+
+from unhang.live.actions import CallRef
+from unhang.live.reports import GroupBeat
+from unhang.live.track import Track
+from unhang.model.ids import NO_RANKS, Rank, Ranks
+from unhang.model.stances import Doing
+
+_SETTLED_S = 1.4
+"""A rank in native code below the step counts as waiting once it has stood for so long."""
+
+GroupKey = tuple[str, tuple[Rank, ...] | None]
+"""Name and members: names are counters of the process where groups are made locally."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wait:
+    """One call, and who waits in it for whom.
+
+    Attributes:
+        waiters: members that have issued it and wait.
+        lacking: members that have not issued it; those that wait elsewhere are among them.
+        unknown: members of which nothing is known.
+        waited_s: observed time, of the waiter that has waited for the longest.
+        settled_s: of the one that came last.
+        counted: counters tell it, not stacks alone.
+        pairs: a waiter is in a point-to-point operation.
+        ops: as the waiters' programs call it, with the ranks that do.
+    """
+
+    call: CallRef
+    waiters: Ranks
+    lacking: Ranks = NO_RANKS
+    unknown: Ranks = NO_RANKS
+    waited_s: float = 0.0
+    settled_s: float = 0.0
+    counted: bool = True
+    pairs: bool = False
+    ops: Mapping[str, Ranks] = field(default_factory=dict)
+
+
+def find_waits(tracks: Mapping[Rank, Track], world_size: int | None) -> tuple[Wait, ...]:
+    """Return the calls in which somebody waits, those of most waiters first.
+
+    Args:
+        tracks: the present process of each rank whose host is heard.
+        world_size: ranks of the job, or None.
+    """
+    groups: dict[GroupKey, dict[Rank, GroupBeat]] = {}
+    waiting: set[Rank] = set()
+    by_stack: set[Rank] = set()
+    for rank, track in tracks.items():
+        if track.ended or track.stopped or not is_waiting(track):
+            continue
+        opened = open_calls(track)
+        if not opened:
+            by_stack.add(rank)
+        for group in opened:
+            groups.setdefault((group.name, group.ranks), {})[rank] = group
+        waiting.add(rank)
+    found = [_wait(key, held, tracks, waiting) for key, held in groups.items()]
+    if by_stack:
+        found.append(_wait_by_stack(by_stack, tracks, waiting, world_size))
+    return tuple(sorted(found, key=lambda w: (-len(w.waiters), w.call.group or "")))
+
+
+def is_waiting(track: Track) -> bool:
+    """Whether a living rank waits for others, as far as its stack and its calls tell."""
+    opened = open_calls(track)
+    if track.place.waits:
+        return bool(opened) or not track.place.leaves
+    if not opened:
+        return False
+    if track.place.doing in {Doing.STEPS, Doing.DEVICE}:
+        return track.still.calls_s >= _SETTLED_S and track.still.place_s >= _SETTLED_S
+    # `work.wait()` in the program's own code looks like any other line of it.
+    return track.place.doing is Doing.CODE and track.still.whole_s >= _SETTLED_S
+
+
+def open_calls(track: Track) -> list[GroupBeat]:
+    """The groups in which the rank has issued a call that has not completed."""
+    return [
+        group
+        for group in track.beat.groups.values()
+        if group.enqueued is not None
+        and group.completed is not None
+        and group.completed < group.enqueued
+    ]
+
+
+def _wait(
+    key: GroupKey,
+    held: Mapping[Rank, GroupBeat],
+    tracks: Mapping[Rank, Track],
+    waiting: set[Rank],
+) -> Wait:
+    name, ranks = key
+    front = min(_number(group.completed) + 1 for group in held.values())
+    waiters = frozenset(r for r, g in held.items() if _number(g.completed) + 1 == front)
+    members = frozenset(ranks) if ranks is not None else _members(key, tracks)
+    lacking, idle, unknown = set[Rank](), set[Rank](), set[Rank]()
+    for member in members - waiters:
+        track = tracks.get(member)
+        if track is None:
+            unknown.add(member)
+            continue
+        group = track.beat.groups.get(name)
+        issued = -1 if group is None or group.enqueued is None else group.enqueued
+        if issued < front or track.ended:
+            lacking.add(member)
+        elif member not in held and (member not in waiting or track.stopped or track.beats_late):
+            idle.add(member)
+    if not lacking:
+        lacking = idle | {r for r in waiters if tracks[r].beats_late}
+        waiters -= lacking
+    return Wait(
+        call=CallRef(
+            group=name,
+            description=next(iter(held.values())).desc,
+            seq=front,
+            op=_common_op(tracks[r] for r in waiters),
+            members=members,
+        ),
+        waiters=waiters,
+        lacking=frozenset(lacking),
+        unknown=frozenset(unknown),
+        **_durations(tracks[r] for r in waiters),
+        pairs=any(tracks[r].place.pairs for r in waiters),
+        ops=_ops(waiters, tracks),
+    )
+
+
+def _wait_by_stack(
+    waiters: Iterable[Rank],
+    tracks: Mapping[Rank, Track],
+    waiting: set[Rank],
+    world_size: int | None,
+) -> Wait:
+    """Ranks whose stacks show a wait and whose counters show no call: start-up, new groups."""
+    held = frozenset(waiters)
+    world = frozenset(tracks) | {Rank(r) for r in range(world_size or 0)}
+    elsewhere = {r for r in tracks if r not in waiting}
+    return Wait(
+        call=CallRef(op=_common_op(tracks[r] for r in held), members=world),
+        waiters=held,
+        # Those that wait in a counted call are no further behind than these; they wait as well.
+        lacking=frozenset(elsewhere or waiting - held),
+        unknown=world - frozenset(tracks),
+        **_durations(tracks[r] for r in held),
+        counted=False,
+        pairs=any(tracks[r].place.pairs for r in held),
+        ops=_ops(held, tracks),
+    )
+
+
+def waited_s(track: Track) -> float:
+    """Observed time for which a waiting rank has waited in its call."""
+    return track.still.calls_s if open_calls(track) else track.still.place_s
+
+
+class _Durations(TypedDict):
+    waited_s: float
+    settled_s: float
+
+
+def _durations(waiters: Iterable[Track]) -> _Durations:
+    times = [waited_s(track) for track in waiters]
+    return _Durations(waited_s=max(times, default=0.0), settled_s=min(times, default=0.0))
+
+
+def _members(key: GroupKey, tracks: Mapping[Rank, Track]) -> Ranks:
+    """Those that tell of the group, where none of them knows its list."""
+    return frozenset(r for r, t in tracks.items() if key[0] in t.beat.groups)
+
+
+def _number(value: int | None) -> int:
+    assert value is not None  # the call is open, so both counters are known
+    return value
+
+
+def _ops(waiters: Iterable[Rank], tracks: Mapping[Rank, Track]) -> Mapping[str, Ranks]:
+    found: dict[str, set[Rank]] = {}
+    for rank in waiters:
+        op = tracks[rank].place.op
+        if op is not None:
+            found.setdefault(op, set()).add(rank)
+    return {op: frozenset(ranks) for op, ranks in found.items()}
+
+
+def _common_op(waiters: Iterable[Track]) -> str | None:
+    """The call that most of the waiters stand in."""
+    return next((op for op, _ in Counter(t.place.op for t in waiters).most_common() if op), None)
