@@ -11,6 +11,7 @@ from unhang import manual
 from unhang.assemble import assemble
 from unhang.collecting import advise
 from unhang.engine.gather import Gathered, Progress, gather
+from unhang.hearing import hear
 from unhang.judging import judge
 from unhang.linting import lint_settings
 from unhang.model.causes import Cause
@@ -53,6 +54,7 @@ def diagnose(
     return replace(
         headline,
         earlier=tuple(v for v in verdicts if v is not headline),
+        warnings=tuple(warning for verdict in verdicts for warning in verdict.warnings),
         problems=(*headline.problems, *gathered.problems),
         stats=_stats(gathered, started),
     )
@@ -134,6 +136,7 @@ def _verdict(incident: Incident) -> Diagnosis:
         advice_rejected=rejected,
         story=tell(incident),
         collect_next=advise(incident, diagnosis),
+        statements=hear(incident, diagnosis, judgement.findings),
         standings=incident.standings,
         problems=judgement.problems,
         fired=tuple(dict.fromkeys(finding.rule for finding in judgement.findings)),

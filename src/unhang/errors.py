@@ -26,4 +26,12 @@ class ArtifactError(UnhangError):
 
 
 class UnsafeArtifact(ArtifactError):
-    """One artifact was refused: reading it could harm the reader."""
+    """One artifact was refused: reading it could harm the reader.
+
+    Attributes:
+        carries: the name of the code that it would have run, or "" where it carries none.
+    """
+
+    def __init__(self, message: str, *, carries: str = "") -> None:
+        super().__init__(message)
+        self.carries = carries

@@ -7,7 +7,7 @@ of the verdicts given at 0.9 nine in ten are right.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from unhang.model.causes import Cause
 from unhang.model.diagnosis import Candidate, Diagnosis, Outcome
@@ -59,6 +59,18 @@ def rank(incident: Incident, findings: Sequence[Finding]) -> Diagnosis:
     Returns:
         A diagnosis without story, fixes and advice on what to collect.
     """
+    warnings = tuple(f for f in findings if f.urgent)
+    findings = [f for f in findings if not f.urgent]
+    diagnosis = _ranked(incident, findings)
+    return replace(
+        diagnosis,
+        warnings=warnings,
+        collect_next=(*diagnosis.collect_next, *(c for w in warnings for c in w.collect)),
+    )
+
+
+def _ranked(incident: Incident, findings: Sequence[Finding]) -> Diagnosis:
+    """The verdict by the findings on who and why."""
     if incident.finished:
         findings = [f for f in findings if f.cause in _PERFORMANCE]
     cases = _order(_without_echoes(_cases(findings)))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from unhang.assemble.identity import Identity
 from unhang.assemble.timeline import Timeline
 from unhang.model.coverage import Coverage
-from unhang.model.events import DumpRead, Event, LinesDropped, ProcessEnded
+from unhang.model.events import DumpRead, DumpUnusable, Event, LinesDropped, ProcessEnded
 from unhang.model.ids import NO_RANKS, Rank
 from unhang.model.incident import RankFacts, World
 from unhang.model.time import Instant
@@ -26,7 +26,7 @@ def find_roster(
 
 
 def _facts(rank: Rank, events: list[Event], timeline: Timeline) -> RankFacts:
-    own = [e for e in events if not isinstance(e, ProcessEnded)]
+    own = [e for e in events if not isinstance(e, ProcessEnded | DumpUnusable)]
     times: list[Instant] = [t for e in events if (t := timeline.time_of(e)) is not None]
     return RankFacts(
         rank=rank,
@@ -56,6 +56,7 @@ def find_coverage(
     if world.size is not None:
         silent = frozenset(Rank(r) for r in range(world.size)) - seen
     dumps = len({e.source.artifact for e in events if isinstance(e, DumpRead)})
+    unusable = len({e.source.artifact for e in events if isinstance(e, DumpUnusable)})
     more = {"flight_recorder": dumps, "stacks": stacks}
     dropped = sum(e.count for e in events if isinstance(e, LinesDropped))
     return Coverage(
@@ -63,5 +64,5 @@ def find_coverage(
         ranks_seen=seen,
         ranks_silent=silent,
         lines_dropped=dropped,
-        sources={"log": artifacts - dumps, **{k: n for k, n in more.items() if n > 0}},
+        sources={"log": artifacts - dumps - unusable, **{k: n for k, n in more.items() if n > 0}},
     )

@@ -14,6 +14,7 @@ from unhang.model.incident import Call
 from unhang.model.phases import Phase
 from unhang.model.provenance import Message, Problem, Provenance
 from unhang.model.stances import Standing
+from unhang.model.statement import Statement
 
 
 class Outcome(enum.Enum):
@@ -100,6 +101,8 @@ class Diagnosis:
 
     Attributes:
         located: the finding behind the outcome "located"; a cause has its candidate.
+        warnings: findings that a person must see whatever the verdict is.
+        statements: which kind of source says what for or against the verdict.
         standings: where the ranks stood when their stacks were taken, by class.
         earlier: verdicts on earlier incarnations, oldest first; this one is the last failed.
         fired: codes of all rules that said something, locating ones too, in their order.
@@ -122,6 +125,8 @@ class Diagnosis:
     fixes: tuple[Fix, ...] = ()
     advice_rejected: tuple[RejectedAdvice, ...] = ()
     collect_next: tuple[Collect, ...] = ()
+    warnings: tuple[Finding, ...] = ()
+    statements: tuple[Statement, ...] = ()
     standings: tuple[Standing, ...] = ()
     coverage: Coverage = field(default_factory=Coverage)
     problems: tuple[Problem, ...] = ()

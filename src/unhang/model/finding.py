@@ -49,6 +49,7 @@ class Finding:
         at: when the thing happened, for the causal order.
         call: the stuck call it is about, or None.
         collect: what to look at next.
+        urgent: a person must see it whatever the verdict is; it says nothing of who or why.
     """
 
     rule: str
@@ -65,3 +66,4 @@ class Finding:
     call: Call | None = None
     evidence: tuple[Provenance, ...]
     collect: tuple[Collect, ...] = ()
+    urgent: bool = False

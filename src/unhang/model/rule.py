@@ -40,6 +40,7 @@ class Fact(enum.Enum):
     RAS = "answers of NCCL's RAS"
     HOST_REPORTS = "reports of nvidia-smi or ibstat"
     DUMPS = "Flight Recorder dumps"
+    UNUSABLE_DUMPS = "dumps that are empty or were refused"
     ANNOUNCEMENTS = "announcements of ranks at start-up"
     GUESSES = "guessed devices"
     VERSIONS = "versions of libraries"

@@ -145,7 +145,7 @@ class RasJsonParser:
         version = text_of(fields.get("nccl_version"))
         if version:
             yield VersionSeen(**where, component="nccl", version=version, basis="ncclras")
-        for report in reports(communicators, where):
+        for report in reports(communicators, **where):
             if not (cut and report.problem is RasProblem.NONE):
                 yield report
 

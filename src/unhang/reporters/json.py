@@ -17,6 +17,7 @@ from unhang.model.ids import format_ranks
 from unhang.model.incident import Call
 from unhang.model.provenance import Message, Provenance
 from unhang.model.stances import Standing
+from unhang.model.statement import Statement
 from unhang.reporters.catalogue import sentence
 from unhang.reporters.shown_call import ShownCall
 from unhang.reporters.style import PLAIN, Style
@@ -68,6 +69,8 @@ class _Writer:
             "fixes": [self._fix(fix) for fix in d.fixes],
             "advice_rejected": [self._rejected(advice) for advice in d.advice_rejected],
             "collect_next": [self._collect(collect) for collect in d.collect_next],
+            "warnings": [self._located(warning) for warning in d.warnings],
+            "sources": [self._statement(statement) for statement in d.statements],
             "stacks": [_standing(standing) for standing in d.standings],
             **_basis(d),
             "incarnation": d.incarnation,
@@ -109,6 +112,18 @@ class _Writer:
             "why": self._text(finding.why),
             "against": None if finding.against is None else self._text(finding.against),
             "evidence": [_source(p) for p in finding.evidence],
+        }
+
+    def _statement(self, statement: Statement) -> dict[str, object]:
+        against = statement.against
+        return {
+            "source": statement.source.value,
+            "bearing": statement.bearing.value,
+            "rule": statement.rule,
+            "claim": self._text(statement.claim),
+            "ranks": format_ranks(statement.ranks),
+            "against": None if against is None else self._text(against),
+            "evidence": [_source(p) for p in statement.evidence],
         }
 
     def _fix(self, fix: Fix) -> dict[str, object]:

@@ -74,12 +74,15 @@ def _page(shown: View, language: str) -> Iterator[str]:
     yield from ("", f"**{escape(shown.summary)}**")
     if shown.meaning:
         yield from ("", f"({escape(shown.meaning)})")
+    for warning in shown.warnings:
+        yield from ("", f"> **{escape(warning)}**")
     if shown.facts:
         yield ""
         yield from (f"- {escape(fact.label)}: {escape(fact.text)}" for fact in shown.facts)
     sections = {
         "why": _why(shown, _label("against", language)),
         "evidence": _folded(_label("evidence", language), _quotes(shown.evidence)),
+        "sources": _facts(shown.sources),
         "standings": _facts(shown.standings),
         "story": _story(shown.story),
         "fix": _fixes(shown.fixes),

@@ -14,6 +14,8 @@ class Limits:
     evidence: int
     quote: int
     story: int
+    warnings: int
+    sources: int
     standings: int
     fixes: int
     patches: int
@@ -28,6 +30,8 @@ SCREEN = Limits(
     evidence=4,
     quote=240,
     story=7,
+    warnings=3,
+    sources=6,
     standings=4,
     fixes=3,
     patches=1,
@@ -43,6 +47,8 @@ PAGE = Limits(
     evidence=12,
     quote=400,
     story=30,
+    warnings=20,
+    sources=20,
     standings=20,
     fixes=10,
     patches=10,
@@ -111,10 +117,12 @@ class View:
     cause: str
     meaning: str
     summary: str
+    warnings: tuple[str, ...]
     facts: tuple[Entry, ...]
     why: str
     against: str
     evidence: tuple[Quote, ...]
+    sources: tuple[Entry, ...]
     standings: tuple[Entry, ...]
     story: tuple[Step, ...]
     fixes: tuple[Remedy, ...]

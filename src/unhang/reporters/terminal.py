@@ -28,6 +28,7 @@ _BADGE = {
     Outcome.HEALTHY: "bold white on green",
 }
 _HEADING, _QUIET, _STRONG, _CODE = "bold cyan", "dim", "bold", "green"
+_ALARM = "bold red"
 _WIDEST, _NARROWEST = 110, 40
 _LONGEST_PLACE = 32
 
@@ -56,6 +57,7 @@ def page(shown: View, style: Style = PLAIN) -> Group:
     sections: list[tuple[str, Iterable[ConsoleRenderable]]] = [
         ("why", _why(shown, language)),
         ("evidence", _evidence(shown.evidence)),
+        ("sources", _facts(shown.sources)),
         ("standings", _facts(shown.standings)),
         ("story", _story(shown.story)),
         ("fix", _fixes(shown)),
@@ -67,6 +69,8 @@ def page(shown: View, style: Style = PLAIN) -> Group:
         ("earlier", _list(shown.earlier)),
     ]
     parts: list[ConsoleRenderable] = [*_headline(shown), _inset(Text(shown.summary, _STRONG))]
+    for warning in shown.warnings:
+        parts += [Text(), _inset(Text(warning, _ALARM))]
     if shown.facts:
         parts += [Text(), *_facts(shown.facts)]
     for name, content in sections:

@@ -54,10 +54,12 @@ class _Writer:
             cause="" if diagnosis.cause is None else diagnosis.cause.value,
             meaning="" if diagnosis.cause is None else self.say(f"cause.{diagnosis.cause.value}"),
             summary=self.sentence(diagnosis.summary),
+            warnings=tuple(self._warnings()),
             facts=tuple(self._facts()),
             why="" if basis is None else self.sentence(basis.why),
             against="" if basis is None else self.optional(basis.against),
             evidence=() if basis is None else self._quotes(basis.evidence),
+            sources=tuple(self._sources()),
             standings=tuple(self._standings()),
             story=self._story(),
             fixes=tuple(self._remedies()),
@@ -82,6 +84,13 @@ class _Writer:
 
     def optional(self, message: Message | None) -> str:
         return "" if message is None else self.sentence(message)
+
+    def _warnings(self) -> Iterable[str]:
+        warnings, most = self._diagnosis.warnings, self._limits.warnings
+        for warning in warnings[:most]:
+            yield f"{self.sentence(warning.claim)} {self.sentence(warning.why)}"
+        if len(warnings) > most:
+            yield self.say("label.more", count=len(warnings) - most)
 
     def _facts(self) -> Iterable[Entry]:
         diagnosis = self._diagnosis
@@ -183,6 +192,19 @@ class _Writer:
         if len(standings) > most:
             text = self.say("label.more_standings", count=len(standings) - most)
             yield Entry(label="", text=text)
+
+    def _sources(self) -> Iterable[Entry]:
+        """Which source says what; with one kind of source there is nothing to compare."""
+        heard = self._diagnosis.statements
+        if len({statement.source for statement in heard}) < 2:
+            return
+        for statement in heard[: self._limits.sources]:
+            source = self.say(f"source.{statement.source.value}")
+            label = self.say(f"bearing.{statement.bearing.value}", source=source)
+            against = self.optional(statement.against)
+            claim = self.sentence(statement.claim)
+            text = self.say("source.against", claim=claim, against=against) if against else claim
+            yield Entry(label=label, text=text)
 
     def _placed(self, where: Message) -> str:
         """What a class of ranks does, and where; the doing and its phase are sentences too."""

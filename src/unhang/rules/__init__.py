@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from unhang.model.rule import Rule
 from unhang.rules.config.clients_missing import RULE as CFG003
+from unhang.rules.config.dump_carries_code import RULE as CFG101
 from unhang.rules.config.group_not_initialised import RULE as CFG005
 from unhang.rules.config.owner_late import RULE as CFG004
 from unhang.rules.config.port_in_use import RULE as CFG001
@@ -47,6 +48,7 @@ from unhang.rules.device.kernel_xid import RULE as DEV001
 from unhang.rules.device.known_bug import RULE as DEV011
 from unhang.rules.device.out_of_memory import RULE as DEV004
 from unhang.rules.device.versions_differ import RULE as DEV008
+from unhang.rules.locate.dump_empty import RULE as LOC110
 from unhang.rules.locate.host_ran_ahead import RULE as LOC007
 from unhang.rules.locate.interpreter_lock_kept import RULE as LOC203
 from unhang.rules.locate.launches_behind import RULE as LOC205
@@ -93,6 +95,7 @@ RULES: tuple[Rule, ...] = (
     CFG004,
     CFG005,
     CFG006,
+    CFG101,
     CRA001,
     CRA002,
     CRA003,
@@ -142,6 +145,7 @@ RULES: tuple[Rule, ...] = (
     LOC102,
     LOC103,
     LOC104,
+    LOC110,
     LOC201,
     LOC203,
     LOC204,

@@ -18,6 +18,7 @@ from unhang.errors import UsageError
 from unhang.model.provenance import NOBODY, Problem
 from unhang.sources.archives import Budget, expand
 from unhang.sources.artifact import Artifact
+from unhang.sources.dump_kind import dump_form
 from unhang.sources.hints import origin_of
 from unhang.sources.kinds import is_data, is_source
 
@@ -140,7 +141,7 @@ class _Search:
             self._pass_over(NO_LOGS, name)
         elif not os.access(name, os.R_OK):
             self._pass_over("could not be opened (permission denied)", name)
-        elif status.st_size == 0:
+        elif status.st_size == 0 and dump_form(b"", name) is None:
             self._pass_over("empty", name)
         else:
             found = expand(name, OpenFile(name), self.budget, origin=origin_of(name), again=True)

@@ -8,10 +8,12 @@ from pathlib import PurePosixPath
 
 
 class DumpForm(enum.Enum):
-    """The two forms of a dump."""
+    """The forms of a dump."""
 
     PICKLE = "pickle"
     JSON = "json"
+    EMPTY = "empty"
+    """It has the name of a dump, and no byte."""
 
 
 _PICKLE = re.compile(rb"\x80[\x02-\x05]")
@@ -21,6 +23,8 @@ _KEYS = (
 )
 _JSON_KEYS = tuple(b'"' + key + b'"' for key in _KEYS)
 _NAME = re.compile(r"(?:trace|dump|rank)[^/]*\d", re.IGNORECASE)
+_OWN_NAME = re.compile(r"(?:^|[^a-z])(?:trace|dump)_(?:rank_)?\d{1,6}(?!\d)", re.IGNORECASE)
+_TEXT_ENDING = re.compile(r"\.(?:log|txt|out|err|md|csv|ya?ml)(?:\.|$)", re.IGNORECASE)
 
 
 def dump_form(head: bytes, name: str) -> DumpForm | None:
@@ -29,6 +33,10 @@ def dump_form(head: bytes, name: str) -> DumpForm | None:
     A pickle that is merely named like a dump counts too: it may be an attack, and its reader says
     so.
     """
+    if not head:
+        base = PurePosixPath(name).name
+        own = _OWN_NAME.search(base) is not None and _TEXT_ENDING.search(base) is None
+        return DumpForm.EMPTY if own else None
     if _PICKLE.match(head) is not None:
         named = _NAME.search(PurePosixPath(name).name) is not None
         return DumpForm.PICKLE if named or _holds(head, _KEYS) else None

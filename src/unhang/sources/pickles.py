@@ -30,13 +30,19 @@ class _Refusing(pickle.Unpickler):
     """Reads dictionaries, lists, tuples, texts and numbers, and refuses all else."""
 
     def find_class(self, module: str, name: str, /) -> NoReturn:
-        raise UnsafeArtifact(
-            f"it carries code ({module[:60]}.{name[:60]}), which no recorder writes; it was "
-            "refused and nothing in it was run. Find out who wrote it"
-        )
+        raise _carries_code(f"{module[:60]}.{name[:60]}")
 
     def persistent_load(self, pid: object, /) -> NoReturn:
-        raise UnsafeArtifact(f"it refers to an object outside itself ({str(pid)[:60]}); refused")
+        told = pid[:60] if isinstance(pid, str) else type(pid).__name__
+        raise UnsafeArtifact(f"it refers to an object outside itself ({told}); refused")
+
+
+def _carries_code(name: str) -> UnsafeArtifact:
+    return UnsafeArtifact(
+        f"it carries code ({name}), which no recorder writes; it was refused and nothing in it was"
+        " run. Find out who wrote it",
+        carries=name,
+    )
 
 
 def load_plain(open_: Callable[[], IO[bytes]], size: int | None) -> object:
@@ -138,10 +144,7 @@ class _Machine:
     def step(self, name: str, argument: object) -> None:
         """Run one opcode."""
         if name in _CODE:
-            raise UnsafeArtifact(
-                f"it carries code ({name.lower()} {str(argument)[:60]}); it was refused and nothing"
-                " in it was run. Find out who wrote it"
-            )
+            raise _carries_code(self._code(name, argument))
         if name in _EMPTY:
             self._stack.append(_EMPTY[name]())
         elif name in _CONSTANTS:
@@ -159,6 +162,13 @@ class _Machine:
             self._stack[-_TUPLES[name] :] = [tuple(items)]
         elif name not in _IGNORED:
             self._push(name, argument)
+
+    def _code(self, opcode: str, argument: object) -> str:
+        """What would be called, where it is told by name; else how."""
+        if opcode == "STACK_GLOBAL":
+            return ".".join(str(part)[:60] for part in self._stack[-2:] if isinstance(part, str))
+        told = argument if isinstance(argument, str) else opcode.lower()
+        return told[:120].replace(" ", ".")
 
     def _push(self, name: str, argument: object) -> None:
         if argument is None:

@@ -61,7 +61,7 @@ from unhang.model.events.process import (
     StopKind,
     StopSeen,
 )
-from unhang.model.events.recorder import DumpRead
+from unhang.model.events.recorder import DumpFlaw, DumpRead, DumpUnusable
 from unhang.model.events.reports import (
     HostProblem,
     HostReport,
@@ -109,6 +109,7 @@ Event: TypeAlias = (
     | RasReport
     | HostReport
     | DumpRead
+    | DumpUnusable
 )
 """Closed union of everything that a parser may say."""
 
@@ -122,9 +123,11 @@ __all__ = [
     "DeviceFault",
     "DeviceGuessed",
     "DeviceProblem",
+    "DumpFlaw",
     "DumpRead",
     "DumpReason",
     "DumpSignal",
+    "DumpUnusable",
     "Event",
     "ExceptionKind",
     "Fingerprint",

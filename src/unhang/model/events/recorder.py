@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass
 
 from unhang.model.events.base import Seen
@@ -21,3 +22,26 @@ class DumpRead(Seen):
     entries: int
     version: str
     back_end: str
+
+
+class DumpFlaw(enum.Enum):
+    """Why a dump tells nothing."""
+
+    CODE = "code"
+    """It would have run code; it was refused."""
+    UNSAFE = "unsafe"
+    """Reading it could have taken all memory or time; it was refused."""
+    EMPTY = "empty"
+    """It has no bytes: its process was ended while it wrote, or never began to."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DumpUnusable(Seen):
+    """A file that is, or poses as, a Flight Recorder dump and tells nothing.
+
+    Attributes:
+        detail: the code that it would have run, or why it was refused.
+    """
+
+    flaw: DumpFlaw
+    detail: str = ""

@@ -12,11 +12,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import cast
 
-from unhang.errors import ArtifactError
+from unhang.errors import ArtifactError, UnsafeArtifact
 from unhang.model.events import DumpRead, Event
 from unhang.model.provenance import Origin, Problem, Provenance
 from unhang.model.recording import Recording
 from unhang.model.time import Clock, Instant
+from unhang.parsers.recorder import unusable
 from unhang.parsers.recorder.document import Document, document, load_json
 from unhang.parsers.recorder.entries import MALFORMED
 from unhang.parsers.recorder.kinds import KindTable
@@ -53,13 +54,19 @@ class DumpReader:
                 else:
                     events.append(said)
         except (ArtifactError, OSError) as error:
+            if isinstance(error, UnsafeArtifact):
+                events.append(unusable.refused(artifact, error))
             problems.append(_problem(artifact, f"the Flight Recorder dump was not used: {error}"))
         finally:
             if enabled:
                 gc.enable()
         return events, problems
 
-    def _read(self, artifact: Artifact) -> Iterator[DumpRead | Problem]:
+    def _read(self, artifact: Artifact) -> Iterator[Event | Problem]:
+        if artifact.dump is DumpForm.EMPTY:
+            yield unusable.empty(artifact)
+            yield _problem(artifact, "the Flight Recorder dump is empty (0 bytes)")
+            return
         found = _pickled(artifact) if artifact.dump is DumpForm.PICKLE else _json(artifact)
         if found is None:
             yield _problem(artifact, "it is no Flight Recorder dump, or nothing of it is left")

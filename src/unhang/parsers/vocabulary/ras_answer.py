@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 from unhang.model.events import RasGroup, RasProblem, RasReport
 from unhang.model.ids import Rank
-from unhang.parsers.base import Place
+from unhang.model.provenance import Origin, Provenance
+from unhang.model.time import Instant
 
 _GOING_WELL = {0, 7}
 """ncclSuccess and ncclInProgress."""
@@ -79,16 +81,19 @@ def failed(result: int | None) -> int | None:
     return None if result is None or result in _GOING_WELL else result
 
 
-def reports(communicators: list[Communicator], place: Place) -> Iterator[RasReport]:
+def reports(
+    communicators: list[Communicator], *, source: Provenance, origin: Origin, at: Instant | None
+) -> Iterator[RasReport]:
     """What differs; one report that all is well where nothing does and somebody answered."""
+    make = partial(RasReport, source=source, origin=origin, at=at)
     whole = _whole(communicators)
-    found = [r for c in communicators for r in _of(c, place, whole)]
+    found = [r for c in communicators for r in _of(c, make, whole)]
     answered = any(not m.lost for c in communicators for m in c.members)
     if found or not answered:
         yield from found
         return
     largest = max(c.size for c in communicators)
-    yield RasReport(**place, problem=RasProblem.NONE, size=largest)
+    yield make(problem=RasProblem.NONE, size=largest)
 
 
 def _whole(communicators: list[Communicator]) -> dict[Process, Rank]:
@@ -102,7 +107,7 @@ def _whole(communicators: list[Communicator]) -> dict[Process, Rank]:
 
 
 def _of(
-    communicator: Communicator, place: Place, whole: dict[Process, Rank]
+    communicator: Communicator, make: Callable[..., RasReport], whole: dict[Process, Rank]
 ) -> Iterator[RasReport]:
     """What differs within one communicator."""
 
@@ -112,8 +117,7 @@ def _of(
         says: Callable[[Member], str],
         op: str | None = None,
     ) -> RasReport:
-        return RasReport(
-            **place,
+        return make(
             problem=problem,
             comm=communicator.name,
             size=communicator.size,

@@ -1,0 +1,111 @@
+"""From all findings to which kind of source says what for or against the verdict.
+
+A verdict rests on one finding. Others may rest on sources that know nothing of each other: logs,
+the Flight Recorder, stacks, NCCL's RAS, the kernel. That they agree is worth more than any of them
+alone, and that they do not must not be hidden.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from unhang.model.diagnosis import Diagnosis
+from unhang.model.events import (
+    BandwidthMeasured,
+    DumpRead,
+    DumpUnusable,
+    Event,
+    HostReport,
+    KernelEvent,
+    RasReport,
+    StackSeen,
+    ThreadStack,
+)
+from unhang.model.finding import Finding, Strength
+from unhang.model.incident import Incident
+from unhang.model.statement import Bearing, Source, Statement
+
+_KINDS: tuple[tuple[tuple[type[Event], ...], Source], ...] = (
+    ((DumpRead, DumpUnusable), Source.DUMPS),
+    ((ThreadStack, StackSeen), Source.STACKS),
+    ((RasReport,), Source.RAS),
+    ((KernelEvent,), Source.KERNEL),
+    ((HostReport,), Source.HOSTS),
+    ((BandwidthMeasured,), Source.MEASUREMENTS),
+)
+_OWN = {
+    Strength.PROVES: Bearing.PROVES,
+    Strength.SUPPORTS: Bearing.SUPPORTS,
+    Strength.HINTS: Bearing.SUPPORTS,
+}
+_ORDER = tuple(Bearing)
+
+
+def hear(
+    incident: Incident, diagnosis: Diagnosis, findings: Iterable[Finding]
+) -> tuple[Statement, ...]:
+    """Return the strongest statement of each kind of source, in each bearing on the verdict.
+
+    Args:
+        incident: what the findings are about.
+        diagnosis: the verdict on it.
+        findings: of all rules.
+
+    Returns:
+        What proves or supports first, then what contradicts, then what only adds to the picture.
+        Findings for other causes are left out: they are the verdict's candidates.
+    """
+    strongest: dict[tuple[Source, Bearing], Statement] = {}
+    ordered = sorted(findings, key=lambda f: list(Strength).index(f.strength))
+    for statement in _statements(incident, diagnosis, ordered):
+        strongest.setdefault((statement.source, statement.bearing), statement)
+    sources = tuple(Source)
+    return tuple(
+        sorted(
+            strongest.values(),
+            key=lambda t: (_ORDER.index(t.bearing), sources.index(t.source)),
+        )
+    )
+
+
+def _statements(
+    incident: Incident, diagnosis: Diagnosis, findings: Iterable[Finding]
+) -> Iterator[Statement]:
+    told = {event.source: _kind(event) for event in incident.events}
+    artifacts: dict[str, set[Source]] = {}
+    for source, kind in told.items():
+        artifacts.setdefault(source.artifact, set()).add(kind)
+    for finding in findings:
+        bearing = None if finding.urgent else _bearing(finding, diagnosis)
+        if bearing is None:
+            continue
+        kinds = set()
+        for place in finding.evidence:
+            alone = artifacts.get(place.artifact, {Source.LOGS})
+            known = told.get(place) or (next(iter(alone)) if len(alone) == 1 else Source.LOGS)
+            kinds.add(known)
+        for kind in kinds:
+            yield Statement(
+                source=kind,
+                bearing=bearing,
+                rule=finding.rule,
+                claim=finding.claim,
+                ranks=finding.culprits,
+                against=finding.against,
+                evidence=tuple(p for p in finding.evidence if told.get(p, kind) is kind),
+            )
+
+
+def _bearing(finding: Finding, diagnosis: Diagnosis) -> Bearing | None:
+    """How a finding stands to the verdict; None for one of another cause."""
+    if finding.cause is not None:
+        return _OWN[finding.strength] if finding.cause is diagnosis.cause else None
+    if not finding.culprits or not diagnosis.culprits:
+        return Bearing.ADDS
+    if finding.culprits & diagnosis.culprits:
+        return _OWN[finding.strength]
+    return Bearing.CONTRADICTS
+
+
+def _kind(event: Event) -> Source:
+    return next((kind for types, kind in _KINDS if isinstance(event, types)), Source.LOGS)

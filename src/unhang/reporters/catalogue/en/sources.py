@@ -1,0 +1,36 @@
+"""Sentences about what each kind of source says, and about files that were refused."""
+
+SENTENCES: dict[str, str] = {
+    "CFG101.claim": (
+        "WARNING: {count:|a file carries|files carry} code and {count:|was|were} refused; nothing"
+        " in {count:|it|them} was run: {files} ({detail})."
+    ),
+    "CFG101.why": (
+        "No recorder writes that: find out who wrote it, and do not load it with anything else."
+    ),
+    "CFG101.claim_unsafe": "WARNING: {files} {count:|was|were} refused: {detail}.",
+    "CFG101.why_unsafe": "No recorder writes such a file: find out where it came from.",
+    "LOC110.claim": "{count} {count:|dump|dumps} of {ranks:ranks} {count:|is|are} empty (0 bytes).",
+    "LOC110.claim_waited": (
+        "The {count:|dump|dumps} of {ranks:ranks} {count:|is|are} empty (0 bytes), and all others"
+        " wait for it."
+    ),
+    "LOC110.why": (
+        "A process that leaves an empty file was ended while it wrote, or is stuck before it."
+    ),
+    "event.DumpUnusable": "a file that poses as a Flight Recorder dump: {flaw} ({detail})",
+    "means.DumpUnusable": "It tells nothing of the job; the other dumps were read.",
+    "label.sources": "What each source says",
+    "source.logs": "logs",
+    "source.dumps": "Flight Recorder",
+    "source.stacks": "stacks",
+    "source.ras": "NCCL's RAS",
+    "source.kernel": "kernel log",
+    "source.hosts": "host reports",
+    "source.measurements": "measurements",
+    "source.against": "{claim} But: {against}",
+    "bearing.proves": "{source}: prove it",
+    "bearing.supports": "{source}: for it",
+    "bearing.contradicts": "{source}: against it",
+    "bearing.adds": "{source}: besides",
+}

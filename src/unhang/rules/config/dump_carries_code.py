@@ -1,0 +1,80 @@
+"""A file among the dumps carries code, or would have taken all memory.
+
+## What it finds
+A file that poses as a Flight Recorder dump and is a program: a pickle that names a function to be
+called when it is loaded. Also a dump that asks for far more memory than it holds. Such files are
+refused; nothing in them is run.
+
+## Why it hangs
+It does not: it says nothing of the job. It may be an attack on whoever reads dumps: `pickle.load`,
+which torch's own analyser calls, runs what it says.
+
+## When it stays quiet
+Dumps of torch hold texts, numbers, lists and dictionaries only; no dump of any version is refused.
+
+## How to confirm
+`python -m pickletools FILE` prints the file's opcodes without running them.
+
+## What to do
+Do not open the file with anything else. Find out who wrote it and where it came from; have the rank
+write its dump anew.
+
+## References
+Python documentation, `pickle`: "Never unpickle data that could have come from an untrusted source".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from unhang.model.events import DumpFlaw, DumpUnusable
+from unhang.model.finding import Finding, Strength
+from unhang.model.incident import Incident
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+
+_MOST_EVIDENCE = 4
+_NAMED = 3
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one warning for files with code, and one for those refused for another reason."""
+    refused = incident.all(DumpUnusable)
+    code = [e for e in refused if e.flaw is DumpFlaw.CODE]
+    unsafe = [e for e in refused if e.flaw is DumpFlaw.UNSAFE]
+    if code:
+        yield _warning("CFG101.claim", "CFG101.why", code)
+    if unsafe:
+        yield _warning("CFG101.claim_unsafe", "CFG101.why_unsafe", unsafe)
+
+
+def _warning(claim: str, why: str, found: Sequence[DumpUnusable]) -> Finding:
+    files = [e.source.artifact for e in found]
+    more = f" (+{len(files) - _NAMED})" if len(files) > _NAMED else ""
+    return Finding(
+        rule=RULE.code,
+        cause=None,
+        strength=Strength.PROVES,
+        claim=Message(
+            key=claim,
+            values={
+                "files": ", ".join(files[:_NAMED]) + more,
+                "count": len(files),
+                "detail": ", ".join(dict.fromkeys(e.detail for e in found[:_NAMED])),
+            },
+        ),
+        why=Message(key=why),
+        evidence=tuple(e.source for e in found[:_MOST_EVIDENCE]),
+        urgent=True,
+    )
+
+
+RULE = Rule(
+    code="CFG101",
+    name="dump-carries-code",
+    cause=None,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.UNUSABLE_DUMPS}),
+    check=check,
+)

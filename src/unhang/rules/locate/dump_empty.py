@@ -1,0 +1,73 @@
+"""A rank left a dump without a byte.
+
+## What it finds
+A file with the name of a Flight Recorder dump and a size of zero.
+
+## Why it hangs
+The process opened the file and never wrote it: it was ended in between, or it is stuck while it
+collects what to write (a dump with stacks needs the interpreter's lock). Where all ranks with a
+dump wait for it, it is the first one to look at.
+
+## When it stays quiet
+Where another rank explains the wait, the empty file is a remark only: a rank may be killed while it
+writes because the job ends. A disk that is full leaves many empty files.
+
+## How to confirm
+Look for the process: its exit code, its log, the kernel log of its host, free space on the disk.
+
+## What to do
+If the process died, find out why first. If it lives, `py-spy dump` shows where it is.
+
+## References
+pytorch/pytorch#167023 (a dump with stacks may hang on the interpreter's lock).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unhang.model.events import DumpFlaw, DumpUnusable
+from unhang.model.finding import Finding, Strength
+from unhang.model.incident import Incident
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+from unhang.model.standstill import Role
+from unhang.rules import recorded
+
+_MOST_EVIDENCE = 4
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one finding for all empty dumps; it names those that all others wait for."""
+    found = [e for e in incident.all(DumpUnusable) if e.flaw is DumpFlaw.EMPTY]
+    if not found:
+        return
+    ranks = frozenset(e.origin.rank for e in found if e.origin.rank is not None)
+    culprits = ranks & recorded.ranks_of(recorded.suspects(incident, Role.SILENT))
+    strength, against = recorded.weigh(
+        incident, culprits, Strength.SUPPORTS if culprits else Strength.HINTS
+    )
+    yield Finding(
+        rule=RULE.code,
+        cause=None,
+        strength=strength,
+        claim=Message(
+            key="LOC110.claim_waited" if culprits else "LOC110.claim",
+            values={"ranks": culprits or ranks, "count": len(found)},
+        ),
+        why=Message(key="LOC110.why"),
+        against=against if culprits else None,
+        culprits=culprits,
+        evidence=tuple(e.source for e in found[:_MOST_EVIDENCE]),
+    )
+
+
+RULE = Rule(
+    code="LOC110",
+    name="dump-empty",
+    cause=None,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.UNUSABLE_DUMPS}),
+    check=check,
+)
