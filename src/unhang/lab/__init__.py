@@ -1,0 +1,1 @@
+"""Faults on purpose in real distributed jobs on this machine, with the truth beside them."""

@@ -1,0 +1,80 @@
+"""What a drill is: faults, the job they are put into, and the verdict that is right."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from unhang.lab.faults.declared import Fault
+from unhang.model.causes import Cause
+from unhang.model.phases import Phase
+
+
+class Need(enum.Enum):
+    """What a drill asks of the machine. The value is shown to people."""
+
+    ROOT = "root"
+    NAMESPACES = "network namespaces"
+    COMPILER = "a C++ compiler"
+
+
+class Launch(enum.Enum):
+    """How the job is started."""
+
+    ONE_NODE = "torchrun on this machine"
+    TWO_NODES = "two torchruns, each in a network namespace of its own"
+    TAKEN_PORT = "torchrun at a port that another process has"
+
+
+LOCATED, UNDETERMINED, HEALTHY = "located", "undetermined", "healthy"
+"""Answers besides the causes: the other outcomes of a diagnosis."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drill:
+    """One drill.
+
+    Attributes:
+        name: in the words of the command line.
+        summary: what is done, to whom; one line.
+        faults: what is put into the job.
+        cause: the right verdict; None where the taxonomy has none (who and where is all there is
+            to say), and for jobs that are healthy.
+        culprits: global ranks that hold the others up; empty where no rank does.
+        phase: in which the culprits are, where that is part of the truth.
+        accept: other causes and outcomes that a fair judge may give, however much is left.
+        finishes: nothing is wrong: the job ends well.
+        world: number of ranks.
+        launch: how it is started.
+        arguments: of the lab's training script.
+        environment: of the whole job.
+        needs: what the machine must have.
+        small_disk: whether the checkpoints go to a small file system of their own, where possible.
+        limit_s: after which a collective gives up; None for the usual one.
+        settle_s: from the fault until everybody stands where it will stand.
+    """
+
+    name: str
+    summary: str
+    faults: tuple[Fault, ...]
+    cause: Cause | None = None
+    culprits: frozenset[int] = frozenset()
+    phase: Phase | None = None
+    accept: tuple[str, ...] = ()
+    finishes: bool = False
+    world: int = 4
+    launch: Launch = Launch.ONE_NODE
+    arguments: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    needs: frozenset[Need] = frozenset()
+    small_disk: bool = False
+    limit_s: float | None = None
+    settle_s: float = 3.0
+
+    @property
+    def expected(self) -> str:
+        """The right verdict in one word."""
+        if self.finishes:
+            return HEALTHY
+        return LOCATED if self.cause is None else self.cause.value

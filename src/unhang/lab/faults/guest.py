@@ -1,0 +1,66 @@
+"""Puts the faults of `UNHANG_FAULT` into this interpreter; nothing happens where none are."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from . import batches, collectives, environment, functions, groups, models, phases, slow_storage
+from .declared import VARIABLE, Fault, FaultError, load
+from .director import Director
+from .steps import watch_steps
+from .witness import VARIABLE as FOLDER
+from .witness import Witness
+
+_HELPERS = ("--multiprocessing-fork", "compile_worker", "resource_tracker", "forkserver")
+"""Words in the command of processes that a rank starts for itself."""
+
+
+def begin() -> None:
+    """Read the declaration and hook in."""
+    try:
+        faults = load(os.environ.get(VARIABLE) or "[]")
+    except FaultError as error:
+        sys.stderr.write(f"unhang: {error}\n")
+        return
+    if _is_agent():
+        return
+    witness = Witness(os.environ.get(FOLDER))
+    director = Director(faults, witness)
+    if director.rank is not None and not _is_helper():
+        witness.register(director.rank)
+        environment.apply(director)
+        director.reached("start", value=True)
+    groups.install(director)
+    collectives.install(director)
+    watch_steps(director)
+    _install_what_is_asked(director, faults)
+
+
+def _install_what_is_asked(director: Director, faults: tuple[Fault, ...]) -> None:
+    """Hooks that cost something, or reach deep, only where a fault needs them."""
+    phases.install(director, {f.when.value for f in faults if f.when.moment == "phase"})
+    functions.install(director, {f.when.value for f in faults if f.when.moment == "function"})
+    models.install(director)
+    batches.install(director)
+    slow_storage.install(director)
+
+
+def _is_agent() -> bool:
+    """The launcher's own process, which only starts the ranks."""
+    if "LOCAL_RANK" in os.environ:
+        return False
+    return any(word in _command() for word in ("torch.distributed.run", "torchrun"))
+
+
+def _is_helper() -> bool:
+    """A process that a rank started: it inherits the rank's environment."""
+    return any(word in _command() for word in _HELPERS)
+
+
+def _command() -> str:
+    try:
+        with open("/proc/self/cmdline", "rb") as file:
+            return file.read().replace(b"\0", b" ").decode("utf-8", "replace")
+    except OSError:
+        return " ".join(sys.argv)

@@ -1,0 +1,167 @@
+"""A small training job with all the phases of a large one; nothing in it knows of faults.
+
+Run it by torchrun. Phases: groups, tokenise, compile (`--compile`), train, evaluate, save.
+"""
+
+from __future__ import annotations
+
+import argparse
+import pathlib
+import time
+from collections.abc import Sequence
+
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, Dataset, DistributedSampler
+
+VOCABULARY, LENGTH = 512, 16
+
+
+class Corpus(Dataset[torch.Tensor]):
+    """Sentences as rows of token numbers."""
+
+    def __init__(self, rows: torch.Tensor) -> None:
+        self.rows = rows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, index: int) -> torch.Tensor:
+        return self.rows[index]
+
+
+class Model(torch.nn.Module):
+    """Predicts the next token."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.embedding = torch.nn.Embedding(VOCABULARY, width)
+        self.body = torch.nn.Sequential(
+            torch.nn.Linear(width, 2 * width), torch.nn.GELU(), torch.nn.Linear(2 * width, width)
+        )
+        self.head = torch.nn.Linear(width, VOCABULARY)
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        """Scores of every token of the vocabulary, `(batch, length, vocabulary)`."""
+        scores: torch.Tensor = self.head(self.body(self.embedding(tokens)))
+        return scores
+
+
+def loss_of(model: torch.nn.Module, tokens: torch.Tensor) -> torch.Tensor:
+    """Mean cross entropy of the next tokens."""
+    logits = model(tokens[:, :-1])
+    return torch.nn.functional.cross_entropy(
+        logits.reshape(-1, VOCABULARY), tokens[:, 1:].reshape(-1)
+    )
+
+
+def tokenize(count: int, rank: int) -> Corpus:
+    """Make the rows; every rank makes all of them, as many scripts do."""
+    print(f"[rank{rank}] Tokenizing {count} documents", flush=True)
+    maker = torch.Generator().manual_seed(0)
+    rows = torch.randint(0, VOCABULARY, (count, LENGTH), generator=maker)
+    print(f"[rank{rank}] Tokenizing done", flush=True)
+    return Corpus(rows)
+
+
+def evaluate(model: torch.nn.Module, corpus: Corpus, rank: int) -> torch.Tensor:
+    """The loss on a part of the corpus, without gradients."""
+    print(f"[rank{rank}] Evaluating on {len(corpus)} documents", flush=True)
+    model.eval()
+    with torch.no_grad():
+        losses = [loss_of(model, batch) for batch in DataLoader(corpus, batch_size=64)]
+    model.train()
+    loss = torch.stack(losses).mean()
+    print(f"[rank{rank}] Evaluation finished: eval_loss {loss:.3f}", flush=True)
+    return loss
+
+
+def save_checkpoint(model: torch.nn.Module, folder: str, step: int, rank: int) -> None:
+    """Write all weights."""
+    path = pathlib.Path(folder) / f"step-{step}.pt"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    print(f"[rank{rank}] Saving model checkpoint to {path}", flush=True)
+    torch.save(model.state_dict(), path)
+    print(f"[rank{rank}] Saved checkpoint {path}", flush=True)
+
+
+def train_epoch(
+    model: torch.nn.Module,
+    optimizer: torch.optim.Optimizer,
+    loader: DataLoader[torch.Tensor],
+    groups: Sequence[dist.ProcessGroup | None],
+    *,
+    step: int,
+    args: argparse.Namespace,
+) -> int:
+    """All batches once; the number of steps that are done then."""
+    rank = dist.get_rank()
+    for batch in loader:
+        if step == args.steps:
+            break
+        loss = loss_of(model, batch)
+        optimizer.zero_grad()
+        torch.autograd.backward(loss)
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        step += 1
+        mean = loss.detach().clone()
+        for group in groups:
+            dist.all_reduce(mean, group=group)
+        time.sleep(args.step_s)
+        if rank == 0 or args.chatty:
+            print(f"[rank{rank}] step {step} loss {loss.item():.4f}", flush=True)
+    return step
+
+
+def options() -> argparse.Namespace:
+    """What the command line says."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--steps", type=int, default=40)
+    parser.add_argument("--step-s", type=float, default=0.05, help="least seconds of a step")
+    parser.add_argument("--documents", type=int, default=256)
+    parser.add_argument("--width", type=int, default=64)
+    parser.add_argument("--eval-on", choices=("all", "rank0", "none"), default="all")
+    parser.add_argument("--save-every", type=int, default=8, help="steps; at ends of epochs")
+    parser.add_argument("--groups", type=int, default=1, help="groups that reduce each step's loss")
+    parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--chatty", action="store_true", help="every rank prints its steps")
+    parser.add_argument("--checkpoints", default="checkpoints")
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Train."""
+    args = options()
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    dist.init_process_group("gloo")
+    rank, world = dist.get_rank(), dist.get_world_size()
+    groups = [None] + [dist.new_group(list(range(world))) for _ in range(args.groups - 1)]
+    print(f"[rank{rank}] world size {world}, torch {torch.__version__}", flush=True)
+    corpus = tokenize(args.documents, rank)
+    bare = Model(args.width)
+    model: torch.nn.Module = DistributedDataParallel(bare)
+    if args.compile:
+        model.compile()
+    optimizer = torch.optim.AdamW(model.parameters(), 1e-3)
+    sampler: DistributedSampler[torch.Tensor] = DistributedSampler(corpus, world, rank)
+    loader = DataLoader(corpus, batch_size=8, sampler=sampler)
+    held_out, step = Corpus(corpus.rows[:64]), 0
+    while step < args.steps:
+        before = step
+        step = train_epoch(model, optimizer, loader, groups, step=step, args=args)
+        if args.eval_on == "all" or (args.eval_on == "rank0" and rank == 0):
+            loss = evaluate(bare, held_out, rank)
+            if args.eval_on == "all":
+                dist.all_reduce(loss)
+        if rank == 0 and step // args.save_every > before // args.save_every:
+            save_checkpoint(bare, args.checkpoints, step, rank)
+    dist.barrier()
+    print(f"[rank{rank}] Training complete", flush=True)
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()
