@@ -13,6 +13,8 @@ from unhang.errors import ArtifactError, UnhangError, UnsafeArtifact, UsageError
 
 if TYPE_CHECKING:
     from unhang.api import diagnose, explain, fix, lint
+    from unhang.collect import capture
+    from unhang.live.front import run
     from unhang.model.diagnosis import Diagnosis
     from unhang.model.finding import Finding
 
@@ -26,17 +28,21 @@ __all__ = [
     "UnsafeArtifact",
     "UsageError",
     "__version__",
+    "capture",
     "diagnose",
     "explain",
     "fix",
     "lint",
+    "run",
 ]
 
 _LAZY = {
+    "capture": "unhang.collect",
     "diagnose": "unhang.api",
     "explain": "unhang.api",
     "fix": "unhang.api",
     "lint": "unhang.api",
+    "run": "unhang.live.front",
     "Diagnosis": "unhang.model.diagnosis",
     "Finding": "unhang.model.finding",
 }

@@ -24,6 +24,7 @@ COMMANDS: dict[str, str] = {
     "explain": "Say what a rule, a cause, a setting or an error line means.",
     "lint": "Find settings that do nothing, or harm, and say what to use instead.",
     "fix": "Write the fix of a verdict into a configuration or a launch script.",
+    "capture": "Gather evidence of a live or hung job on this node into one redacted file.",
     "drill": "Run a real job that fails in a known way, and mark the verdict.",
     "rules": "List the rules with the causes that they claim.",
     "completion": "Print the completion script of a shell.",

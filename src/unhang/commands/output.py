@@ -20,10 +20,16 @@ LANGUAGES = ("en", "zh")
 
 def with_style(command: C) -> C:
     """Add `--lang`, `--no-color` and `--output` to a command."""
-    for option in (
+    return with_language(
         click.option(
             "-o", "--output", metavar="FILE", help="Write the result to FILE instead of stdout."
-        ),
+        )(command)
+    )
+
+
+def with_language(command: C) -> C:
+    """Add `--lang` and `--no-color` to a command."""
+    for option in (
         click.option("--no-color", is_flag=True, help="No colour (so does NO_COLOR=1)."),
         click.option(
             "--lang", type=click.Choice(LANGUAGES), help="Language (default: from the locale)."

@@ -2,8 +2,8 @@
 
 Known: names with `rank3`, torchrun's `--log-dir` tree (`<run>/attempt_0/3/stderr.log`), folders
 and names with `node-2` or `host-a`, pods (`job-worker-3.log` is a pod, not a rank), Slurm's
-`task3`, Ray's `worker-<id>-<job>-<pid>.err`. A bare number in a name is never taken for a rank,
-nor is the rank of a LoRA adapter (`lora_rank16.log`).
+`task3`, a bundle's `host=gpu-07/`, Ray's `worker-<id>-<job>-<pid>.err`. A bare number in a name is
+never taken for a rank, nor is the rank of a LoRA adapter (`lora_rank16.log`).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _HOST = re.compile(
     + r"(?P<host>(?:(?:node|host|dgx|hgx|worker|compute|nid|ip|gn|cn)[_-]?\d|gpu-?\d\d)[\w-]{0,60})"
     r"(?=[./]|$)"
 )
-
+_NAMED_HOST = re.compile(r"host=(?P<host>[A-Za-z0-9][\w.-]{0,250})")
 
 _PARTS = 4
 """Parts of a path that count: those further out tell of the machine it is read on."""
@@ -67,7 +67,7 @@ def _from_part(part: str, origin: Origin, *, whole: bool) -> Origin:
     ray = _RAY.search(part)
     if ray is not None:
         return replace(origin, pid=int(ray["pid"]))
-    for pattern in (_POD, _IP, _NODE_RANK, _HOST):
+    for pattern in (_NAMED_HOST, _POD, _IP, _NODE_RANK, _HOST):
         match = pattern.search(part)
         if match is not None:
             origin = replace(origin, host=match[1])

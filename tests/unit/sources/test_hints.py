@@ -38,6 +38,8 @@ def test_ranks(path: str, rank: int | None) -> None:
     ("path", "host"),
     [
         ("node-2/stderr.log", "node-2"),
+        ("b.tar.zst!host=vm/rank_3/stacks.txt", "vm"),
+        ("a.unhang.tar.zst!host=ip-10-0-0-3.ec2.internal/gpus.txt", "ip-10-0-0-3.ec2.internal"),
         ("logs/host7/rank3.log", "host7"),
         ("job-worker-3.log", "job-worker-3"),
         ("job-worker-3-pytorch.log", "job-worker-3-pytorch"),

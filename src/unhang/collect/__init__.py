@@ -1,0 +1,153 @@
+"""Gathers everything about a live or hung job on this node into one redacted bundle.
+
+Every source of evidence is a file of `specs/`. All are asked at once, each within its limits; what
+each gave, refused or did not have stands in the bundle's `manifest.json`.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal as signals
+import socket
+import time
+from collections.abc import Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+
+from unhang import __version__
+from unhang.collect.bundle import Member, write_bundle
+from unhang.collect.filing import file_pieces
+from unhang.collect.hosts import names_of
+from unhang.collect.processes import Process, Role, find_below, find_run
+from unhang.collect.redaction import Pseudonyms, Redactor
+from unhang.collect.schedule import ask, questions
+from unhang.collect.spec import Scene
+from unhang.collect.specs import SPECS
+from unhang.errors import UsageError
+from unhang.model.capture import MANIFEST, SUFFIX, CapturedProcess, CaptureResult, Manifest
+
+__all__ = ["LIMIT_S", "CaptureResult", "capture"]
+
+LIMIT_S = 20.0
+"""Seconds that a capture takes at most, unless the caller says otherwise."""
+
+_KEY = "UNHANG_REDACT_KEY"
+_COMMAND_LIMIT = 300
+
+
+def capture(
+    *,
+    pids: Sequence[int] = (),
+    run_folder: str | os.PathLike[str] | None = None,
+    dumps: Sequence[str | os.PathLike[str]] = (),
+    out: str | os.PathLike[str] | None = None,
+    limit_s: float = LIMIT_S,
+    redact_hosts: bool = False,
+    signal: str | None = None,
+) -> CaptureResult:
+    """Gather what tells why a job on this node hangs. The job goes on as it was.
+
+    Args:
+        pids: launchers or ranks; all processes below them belong to the job.
+        run_folder: of `unhang run`; its processes are found by themselves.
+        dumps: folders with dumps that the probes were just asked for; else the newest of the run.
+        out: the file to write; else one in the working folder, named after the host and the time.
+        limit_s: seconds for everything but the writing.
+        redact_hosts: replace names of hosts and users, addresses and paths by pseudonyms, the
+            same on all nodes when UNHANG_REDACT_KEY is.
+        signal: `USR1` or `USR2`: ranks that have registered `faulthandler` for it are asked to
+            print their stacks; it is sent to none that would die of it.
+
+    Raises:
+        UsageError: there is nothing to capture, or the bundle cannot be written.
+    """
+    begun, until = time.monotonic(), time.monotonic() + limit_s
+    at = datetime.now(timezone.utc)
+    folder = None if run_folder is None else Path(run_folder)
+    scene = Scene(
+        host=socket.gethostname(),
+        processes=_processes(pids, folder),
+        run_folder=folder,
+        dumps=tuple(Path(dump) for dump in dumps),
+        signal=_signal(signal),
+    )
+    redactor = _redactor(scene, redact_hosts=redact_hosts)
+    asked = questions(SPECS, scene)
+    ask(asked, scene, until)
+    members, entries = file_pieces(asked, redactor)
+    host = scene.host if redactor.names is None else redactor.names.host(scene.host)
+    manifest = Manifest(
+        host=host,
+        at=at.isoformat(timespec="milliseconds"),
+        limit_s=limit_s,
+        seconds=time.monotonic() - begun,
+        processes=tuple(_listed(process, redactor) for process in scene.processes),
+        entries=entries,
+        redacted=redactor.counts,
+        names_replaced=redact_hosts,
+        unhang=__version__,
+    )
+    path = _path(out, host, at)
+    size = write_bundle(path, (Member(MANIFEST, _written(manifest)), *_placed(members, host)))
+    return CaptureResult(path=path, manifest=manifest, size_bytes=size)
+
+
+def _processes(pids: Sequence[int], folder: Path | None) -> tuple[Process, ...]:
+    if not pids and folder is None:
+        raise UsageError("nothing to capture: give the pid of a launcher or rank, or a run folder")
+    if folder is not None and not folder.is_dir():
+        raise UsageError(f"{folder}: there is no such folder; give the one of `unhang run --out`")
+    found = {} if folder is None else {p.pid: p for p in find_run(folder)}
+    if pids:
+        found.update({p.pid: p for p in find_below(pids)})
+    return tuple(p for p in found.values() if p.pid != os.getpid())
+
+
+def _signal(name: str | None) -> int | None:
+    allowed = {"USR1": signals.SIGUSR1, "USR2": signals.SIGUSR2}
+    if name is None:
+        return None
+    found = allowed.get(name.upper().removeprefix("SIG"))
+    if found is None:
+        raise UsageError(f"the signal {name} is not used to ask for stacks; USR1 or USR2 may be")
+    return int(found)
+
+
+def _redactor(scene: Scene, *, redact_hosts: bool) -> Redactor:
+    environments = [p.environment for p in scene.processes if p.environment is not None]
+    environments.append(os.environ)
+    if not redact_hosts:
+        return Redactor(environments)
+    key = os.environ.get(_KEY, "").encode() or secrets.token_bytes(16)
+    hosts, users = names_of(scene)
+    return Redactor(environments, Pseudonyms(hosts, users, key))
+
+
+def _listed(process: Process, redactor: Redactor) -> CapturedProcess:
+    return CapturedProcess(
+        pid=process.pid,
+        role=process.role.value,
+        rank=process.rank if process.role is Role.RANK else None,
+        command=redactor.text(" ".join(process.words))[:_COMMAND_LIMIT],
+    )
+
+
+def _placed(members: Sequence[Member], host: str) -> Sequence[Member]:
+    """Below a folder that tells readers the host."""
+    return [Member(f"host={host}/{member.path}", member.data) for member in members]
+
+
+def _path(out: str | os.PathLike[str] | None, host: str, at: datetime) -> Path:
+    if out is None:
+        return Path(f"unhang-{at:%Y%m%d-%H%M%S}-{host}{SUFFIX}")
+    path = Path(out)
+    if path.is_dir():
+        return path / f"unhang-{at:%Y%m%d-%H%M%S}-{host}{SUFFIX}"
+    return path
+
+
+def _written(manifest: Manifest) -> bytes:
+    from unhang.reporters.capture import manifest_json
+
+    return manifest_json(manifest).encode()

@@ -1,0 +1,72 @@
+"""From answers to the members of a bundle and the entries of its manifest, redacted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from unhang.collect.bundle import Member
+from unhang.collect.redaction import Redactor
+from unhang.collect.schedule import Question
+from unhang.collect.spec import Form, Piece
+from unhang.errors import ArtifactError
+from unhang.model.capture import CapturedFile, Entry, Fate
+from unhang.model.provenance import Message
+
+MOST_BYTES = 512 << 20
+"""Bytes of all members together."""
+
+
+def file_pieces(
+    asked: Sequence[Question], redactor: Redactor, room: int = MOST_BYTES
+) -> tuple[list[Member], tuple[Entry, ...]]:
+    """Redact what was gathered and list it.
+
+    Args:
+        asked: the answered questions, the most telling first.
+        redactor: removes what may not leave the node.
+        room: bytes for all members; what does not fit is left out and listed so.
+    """
+    members: list[Member] = []
+    entries: list[Entry] = []
+    for question in asked:
+        files: list[CapturedFile] = []
+        why = question.why
+        for piece in question.pieces:
+            path = f"{question.folder}/{piece.name}" if question.folder else piece.name
+            path = redactor.text(path)
+            try:
+                data = _redacted(piece, redactor)
+            except ArtifactError as error:
+                why = Message(key="capture.why.broke", values={"text": str(error)})
+                continue
+            if len(data) > room:
+                why = Message(key="capture.why.full", values={"size": len(data)})
+                continue
+            room -= len(data)
+            members.append(Member(path, data))
+            files.append(CapturedFile(path=path, size_bytes=len(data), cut=piece.cut))
+        entries.append(_entry(question, tuple(files), why))
+    return members, tuple(entries)
+
+
+def _redacted(piece: Piece, redactor: Redactor) -> bytes:
+    if piece.form is Form.PICKLE:
+        return redactor.pickle(piece.data)
+    if piece.form is Form.ENVIRONMENT:
+        return redactor.environment(piece.data)
+    return redactor.data(piece.data)
+
+
+def _entry(question: Question, files: tuple[CapturedFile, ...], why: Message | None) -> Entry:
+    assert question.fate is not None
+    fate = question.fate
+    if len(files) < len(question.pieces):
+        fate = Fate.PARTLY if files else Fate.REFUSED
+    return Entry(
+        source=question.spec.name,
+        subject=question.subject,
+        fate=fate,
+        seconds=question.seconds,
+        why=why,
+        files=files,
+    )

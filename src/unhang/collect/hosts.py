@@ -1,0 +1,64 @@
+"""From what the job says of itself to the names of hosts and users in it."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from unhang.collect.spec import Scene
+
+_HOST_VARIABLES = (
+    *("HOSTNAME", "HOST", "MASTER_ADDR", "SLURMD_NODENAME", "SLURM_SUBMIT_HOST", "NODE_NAME"),
+    *("SLURM_LAUNCH_NODE_IPADDR", "PET_RDZV_ENDPOINT", "POD_NAME", "RAY_ADDRESS"),
+)
+_HOST_LISTS = ("SLURM_JOB_NODELIST", "SLURM_NODELIST", "LSB_HOSTS", "PBS_NODEFILE")
+_USER_VARIABLES = ("USER", "LOGNAME", "SLURM_JOB_USER", "USERNAME", "SUDO_USER", "NB_USER")
+_RANGE = r"\d{1,9}(?:-\d{1,9})?"
+_BRACKETS = re.compile(
+    rf"(?P<stem>[\w.-]*?)\[(?P<ranges>{_RANGE}(?:,{_RANGE}){{0,2000}})\](?P<rest>[\w.-]*)"
+)
+_MOST_NODES = 20_000
+
+
+def names_of(scene: Scene) -> tuple[frozenset[str], frozenset[str]]:
+    """Names of hosts and of users."""
+    hosts = {scene.host}
+    users: set[str] = set()
+    environments = [p.environment for p in scene.processes if p.environment is not None]
+    for environment in (*environments, os.environ):
+        for name in _HOST_VARIABLES:
+            hosts.add(environment.get(name, "").partition(":")[0])
+        for name in _HOST_LISTS:
+            hosts.update(expand(environment.get(name, "")))
+        users.update(environment.get(name, "") for name in _USER_VARIABLES)
+        users.add(environment.get("HOME", "").rpartition("/")[2])
+    if scene.run_folder is not None:
+        hosts.update(_of_agents(scene))
+    addresses = {host for host in hosts if re.fullmatch(r"[\d.]*|.*:.*", host)}
+    return frozenset(hosts - addresses), frozenset(users - {""})
+
+
+def _of_agents(scene: Scene) -> set[str]:
+    """The other nodes of a run have left their heartbeats in its folder."""
+    assert scene.run_folder is not None
+    try:
+        return {path.stem for path in (scene.run_folder / "agents").iterdir()}
+    except OSError:
+        return set()
+
+
+def expand(nodes: str) -> set[str]:
+    """The hosts of a scheduler's list.
+
+    >>> sorted(expand("gpu-[07-08,11],login1"))
+    ['gpu-07', 'gpu-08', 'gpu-11', 'login1']
+    """
+    found = set()
+    for match in _BRACKETS.finditer(nodes):
+        for part in match["ranges"].split(","):
+            first, _, last = part.partition("-")
+            low, high = int(first), int(last or first)
+            for number in range(low, min(high, low + _MOST_NODES) + 1):
+                found.add(f"{match['stem'].lstrip(',')}{number:0{len(first)}d}{match['rest']}")
+    plain = _BRACKETS.sub("", nodes)
+    return found | {name for name in re.split(r"[,\s]+", plain) if name}

@@ -1,0 +1,21 @@
+"""The environment that each rank and launcher was started with; secrets are redacted by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unhang.collect.spec import About, Desk, Form, Piece, Spec, refused
+
+
+def gather(desk: Desk) -> Iterator[Piece]:
+    """It was read when the processes were found."""
+    process = desk.process
+    assert process is not None
+    if process.environment is None:
+        raise refused("denied", path=f"/proc/{process.pid}/environ")
+    pairs = (f"{name}={value}\0" for name, value in process.environment.items())
+    data = "".join(pairs).encode(errors="replace")
+    yield Piece(name="environment.txt", data=data, form=Form.ENVIRONMENT)
+
+
+SPEC = Spec(name="environment", about=About.PROCESS, gather=gather, order=3)

@@ -1,0 +1,31 @@
+"""Interfaces and TCP of the job's network, read twice: bytes, drops, retransmissions, queues."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unhang.collect.spec import About, Desk, Piece, Spec, absent, sections
+
+_FILES = ("net/dev", "net/snmp", "net/netstat")
+_SOCKETS = ("net/tcp", "net/tcp6")
+_BETWEEN_S = 2.0
+
+
+def gather(desk: Desk) -> Iterator[Piece]:
+    """As the first rank's network namespace sees them."""
+    process = next(iter((*desk.scene.ranks, *desk.scene.launchers)), None)
+    if process is None:
+        raise absent("no_process")
+    folder = f"/proc/{process.pid}"
+    first, missing = sections(desk.heads([f"{folder}/{name}" for name in (*_FILES, *_SOCKETS)]))
+    if first:
+        yield Piece(name="network_1.txt", data=first)
+    desk.pause(_BETWEEN_S)
+    second, _ = sections(desk.heads([f"{folder}/{name}" for name in (*_FILES, *_SOCKETS)]))
+    if second:
+        yield Piece(name="network_2.txt", data=second)
+    if missing is not None:
+        raise missing
+
+
+SPEC = Spec(name="network", about=About.HOST, gather=gather, limit_s=8.0, order=4)

@@ -1,0 +1,82 @@
+"""The end of the logs that each process writes to, found by its open standard output and error.
+
+A file that several processes share is taken once, as the first one's that has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unhang.collect.processes import Process
+from unhang.collect.reading import Answer, Request
+from unhang.collect.spec import About, Desk, Piece, Spec, absent, unreadable
+
+_STREAMS = {"1": "stdout.log", "2": "stderr.log"}
+_HEAD_BYTES = 256 << 10
+
+
+def gather(desk: Desk) -> Iterator[Piece]:
+    """The beginning, where versions and settings stand, and the end of each log."""
+    process = desk.process
+    assert process is not None
+    if desk.scene.run_folder is not None:
+        raise absent("in_run_folder")
+    links = _links(desk, process)
+    taken: set[str] = set()
+    for stream, name in _STREAMS.items():
+        target = links.get(stream, "")
+        if not target.startswith("/") or target.startswith(("/dev/", "/proc/")):
+            continue
+        if target in taken or _is_anothers(desk, process, target):
+            continue
+        taken.add(target)
+        yield from _ends(desk, f"/proc/{process.pid}/fd/{stream}", name)
+    if not taken:
+        raise absent("no_log_file", target=links.get("1", "closed"))
+
+
+def _links(desk: Desk, process: Process) -> dict[str, str]:
+    answer = next(desk.read(Request(f"/proc/{process.pid}/fd", "links", 3)))
+    if answer.error is not None:
+        raise unreadable(answer)
+    return answer.links
+
+
+def _is_anothers(desk: Desk, process: Process, target: str) -> bool:
+    """Whether a process that is asked before this one has the file open, too."""
+    for other in (*desk.scene.launchers, *desk.scene.ranks):
+        if other.pid == process.pid:
+            return False
+        if target in _links_or_none(desk, other).values():
+            return True
+    return False
+
+
+def _links_or_none(desk: Desk, process: Process) -> dict[str, str]:
+    answer = next(desk.read(Request(f"/proc/{process.pid}/fd", "links", 3)))
+    return {} if answer.error is not None else answer.links
+
+
+def _ends(desk: Desk, path: str, name: str) -> Iterator[Piece]:
+    answer = next(desk.read(Request(path, "tail", desk.limit_bytes)))
+    if answer.error is not None:
+        raise unreadable(answer)
+    if not answer.cut:
+        if answer.data:
+            yield Piece(name=name, data=answer.data)
+        return
+    head = next(desk.read(Request(path, "head", _HEAD_BYTES)))
+    yield Piece(name=name, data=joined(head, answer), cut=True)
+
+
+def joined(head: Answer, tail: Answer) -> bytes:
+    """The beginning and the end of a text, whole lines, with a mark where the rest is missing."""
+    first = head.data[: head.data.rfind(b"\n") + 1]
+    last = tail.data[tail.data.find(b"\n") + 1 :]
+    left = tail.size_bytes - len(first) - len(last)
+    return first + f"[unhang capture left out {left} bytes here]\n".encode() + last
+
+
+SPEC = Spec(
+    name="output", about=About.PROCESS, gather=gather, limit_s=6.0, limit_bytes=4 << 20, order=4
+)

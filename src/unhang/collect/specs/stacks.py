@@ -1,0 +1,143 @@
+"""Stacks of the threads of each rank, Python's and native ones: py-spy, else pystack, else gdb.
+
+A launcher is looked at only where it has no rank yet.
+
+Each of them stops the process for the blink that it reads. One that was killed at it may leave the
+process stopped: it is set going again, and only if it was going before.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from unhang.collect.bounded import Ran
+from unhang.collect.processes import Process
+from unhang.collect.spec import (
+    About,
+    Desk,
+    Piece,
+    Spec,
+    Stop,
+    absent,
+    failure,
+    refused,
+)
+from unhang.model.capture import Fate
+
+_STACK = re.compile(rb"^(?:Thread |Traceback for thread |#0 )", re.MULTILINE)
+_DENIED = ("permission denied", "operation not permitted", "ptrace", "could not attach")
+_GDB = (
+    *("-batch", "-nx", "-ex", "set pagination off", "-ex", "set debuginfod enabled off"),
+    *("-ex", "set auto-load off", "-ex", "thread apply all backtrace 100"),
+)
+_MOST_LOADERS = 8
+_PLAIN_S, _NATIVE_S = 4.0, 10.0
+_SETTLE_S = 0.05
+
+
+def gather(desk: Desk) -> Iterator[Piece]:
+    """Try the tools, the gentlest first."""
+    process = desk.process
+    assert process is not None
+    if process.state == "D":
+        raise refused("uninterruptible", pid=process.pid)
+    missing: list[Stop] = []
+    for tool in (_py_spy, _pystack, _gdb):
+        try:
+            yield from tool(desk, process)
+        except Stop as stop:  # noqa: PERF203 (each may be missing)
+            missing.append(stop)
+        else:
+            return
+    # A refusal says more than that another tool is not installed.
+    raise min(missing, key=lambda stop: stop.fate is Fate.ABSENT)
+
+
+def _py_spy(desk: Desk, process: Process) -> Iterator[Piece]:
+    """All of one rank in one file: with native frames where they can be had in time."""
+    desk.program("py-spy")
+    texts = []
+    for loader in desk.scene.loaders_of(process)[:_MOST_LOADERS]:
+        ran = _traced(desk, loader, "py-spy", "dump", "--pid", str(loader.pid), limit_s=_PLAIN_S)
+        if _is_stack(ran):
+            texts.append(ran.out)
+    words = ("dump", "--pid", str(process.pid))
+    plain = _traced(desk, process, "py-spy", *words, limit_s=_PLAIN_S)
+    if not _is_stack(plain):
+        raise _failed("py-spy", plain, desk)
+    native = _traced(desk, process, "py-spy", *words, "--native", limit_s=_NATIVE_S)
+    texts.append(native.out if _is_stack(native) else plain.out)
+    yield Piece(name="stacks.txt", data=b"\n".join(texts))
+
+
+def _pystack(desk: Desk, process: Process) -> Iterator[Piece]:
+    words = ("remote", "--native", "--no-block", str(process.pid))
+    ran = _traced(desk, process, "pystack", *words, limit_s=_NATIVE_S)
+    if not _is_stack(ran):
+        ran = _traced(desk, process, "pystack", "remote", str(process.pid), limit_s=_NATIVE_S)
+    if not _is_stack(ran):
+        raise _failed("pystack", ran, desk)
+    yield Piece(name="stacks.txt", data=ran.out)
+
+
+def _gdb(desk: Desk, process: Process) -> Iterator[Piece]:
+    desk.program("gdb")
+    ran = _traced(desk, process, "gdb", "-p", str(process.pid), *_GDB)
+    if not _is_stack(ran):
+        raise _failed("gdb", ran, desk)
+    head = f"Attaching to process {process.pid}\n".encode()
+    yield Piece(name="gdb.txt", data=head + ran.out, cut=ran.timed_out or ran.cut)
+
+
+def _traced(
+    desk: Desk, process: Process, name: str, *words: str, limit_s: float | None = None
+) -> Ran:
+    """Run a tool that stops the process while it looks at it."""
+    with going_on(process.pid):
+        return desk.run(name, *words, limit_s=limit_s)
+
+
+@contextmanager
+def going_on(pid: int, proc: Path = Path("/proc")) -> Iterator[None]:
+    """Set a process going again that a tool left stopped; one that was stopped before stays so."""
+    was_stopped = _is_stopped(pid, proc)
+    try:
+        yield
+    finally:
+        if not was_stopped and _is_stopped(pid, proc):
+            time.sleep(_SETTLE_S)
+            if _is_stopped(pid, proc):
+                os.kill(pid, signal.SIGCONT)
+
+
+def _is_stopped(pid: int, proc: Path) -> bool:
+    """Stopped as by SIGSTOP, by no tracer that is still at work."""
+    try:
+        stat = (proc / str(pid) / "stat").read_text(errors="replace")
+        return stat.rpartition(")")[2].split()[0] == "T"
+    except (OSError, IndexError):
+        return False
+
+
+def _is_stack(ran: Ran) -> bool:
+    return _STACK.search(ran.out) is not None
+
+
+def _failed(name: str, ran: Ran, desk: Desk) -> Stop:
+    assert desk.process is not None
+    if not Path(f"/proc/{desk.process.pid}").exists():
+        return absent("ended", pid=desk.process.pid)
+    if any(mark in ran.err.lower() for mark in _DENIED):
+        return refused("ptrace", program=name)
+    return failure(name, ran, desk)
+
+
+SPEC = Spec(
+    name="stacks", about=About.RANK, gather=gather, limit_s=15.0, limit_bytes=8 << 20, order=2
+)

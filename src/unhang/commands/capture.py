@@ -1,0 +1,74 @@
+"""`unhang capture --pid PID | --run RUN`: a redacted bundle of a live or hung job on this node."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import click
+
+from unhang.commands.output import with_language, write_result
+
+_LIMIT_S = 20.0
+
+
+@click.command(name="capture")
+@click.option(
+    "--pid", "pids", type=int, multiple=True, metavar="PID", help="A launcher or rank; repeatable."
+)
+@click.option("--run", "run_folder", metavar="RUN", help="The run folder of `unhang run`.")
+@click.option("--out", metavar="FILE", help="Bundle to write (default: unhang-TIME-HOST here).")
+@click.option(
+    "--limit",
+    type=click.FloatRange(min=1, max=600),
+    default=_LIMIT_S,
+    show_default=True,
+    metavar="SECONDS",
+    help="End after so long, with what is there by then.",
+)
+@click.option(
+    "--redact-hosts", is_flag=True, help="Replace hosts, users, addresses and paths, too."
+)
+@click.option(
+    "--signal",
+    metavar="USR1|USR2",
+    help="Ask ranks that registered faulthandler for this signal to print their stacks.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(("terminal", "json")),
+    default="terminal",
+    show_default=True,
+    help="How to print what was taken.",
+)
+@with_language
+def command(
+    *,
+    pids: tuple[int, ...],
+    run_folder: str | None,
+    out: str | None,
+    limit: float,
+    redact_hosts: bool,
+    signal: str | None,
+    form: str,
+    lang: str | None,
+    no_color: bool,
+) -> int:
+    """Gather evidence of a live or hung job on this node into one redacted file.
+
+    The job goes on. Give the pid of torchrun (all ranks below it are found), of the ranks, or the
+    run folder. What could not be had is listed with the reason; secrets are redacted.
+    """
+    from unhang.collect import capture
+    from unhang.reporters.capture import render_capture
+
+    result = capture(
+        pids=pids,
+        run_folder=run_folder,
+        out=out,
+        limit_s=limit,
+        redact_hosts=redact_hosts,
+        signal=signal,
+    )
+    write_result(partial(render_capture, result, form), lang=lang, no_color=no_color, output=None)
+    return 0
