@@ -25,6 +25,7 @@ COMMANDS: dict[str, str] = {
     "lint": "Find settings that do nothing, or harm, and say what to use instead.",
     "fix": "Write the fix of a verdict into a configuration or a launch script.",
     "capture": "Gather evidence of a live or hung job on this node into one redacted file.",
+    "run": "Run a launch command unchanged, and name a hang within seconds.",
     "drill": "Run a real job that fails in a known way, and mark the verdict.",
     "rules": "List the rules with the causes that they claim.",
     "completion": "Print the completion script of a shell.",
@@ -84,10 +85,10 @@ def cli(ctx: click.Context) -> None:
 
 def main() -> NoReturn:
     """Run with the arguments of the process, and exit."""
-    raise SystemExit(run(sys.argv[1:]))
+    raise SystemExit(invoke(sys.argv[1:]))
 
 
-def run(arguments: Sequence[str]) -> int:
+def invoke(arguments: Sequence[str]) -> int:
     """Run a command and return its exit code; every error becomes one sentence."""
     try:
         code = cli.main(list(arguments), prog_name="unhang", standalone_mode=False)

@@ -71,6 +71,11 @@ class RunFolder:
         """Where the probes put what one order asked for."""
         return self.root / "dumps" / str(number)
 
+    def last_dump(self) -> int:
+        """The highest number of an order that was served here; 0 = none."""
+        numbers = (p.name for p in (self.root / "dumps").glob("*") if p.name.isdigit())
+        return max(map(int, numbers), default=0)
+
     def make(self) -> None:
         """Make all folders.
 

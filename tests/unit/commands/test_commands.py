@@ -15,7 +15,7 @@ import pytest
 import unhang
 from diagnoses import HOSTILE, healthy, slow_save
 from unhang import api
-from unhang.commands import COMMANDS, run
+from unhang.commands import COMMANDS, invoke
 
 Result = tuple[int, str, str]
 Call = Callable[..., Result]
@@ -29,7 +29,7 @@ def call(capsys: pytest.CaptureFixture[str]) -> Call:
     """Run a command in this process: exit code, standard output, standard error."""
 
     def run_it(*arguments: str) -> Result:
-        code = run(arguments)
+        code = invoke(arguments)
         captured = capsys.readouterr()
         return code, captured.out, captured.err
 
@@ -272,11 +272,11 @@ def test_lines_of_a_log_come_from_standard_input_whatever_their_bytes() -> None:
 
 def test_ctrl_c_while_reading_leaves_no_traceback() -> None:
     program = (
-        "import signal, sys; from unhang.commands import run;"
+        "import signal, sys; from unhang.commands import invoke;"
         # A test run in the background inherits that interrupts are ignored.
         "signal.signal(signal.SIGINT, signal.default_int_handler);"
         "print('ready', flush=True);"
-        "sys.exit(run(['explain', '-']))"
+        "sys.exit(invoke(['explain', '-']))"
     )
     with subprocess.Popen(
         [sys.executable, "-c", program],
@@ -296,7 +296,7 @@ def test_ctrl_c_while_reading_leaves_no_traceback() -> None:
 def loaded(*arguments: str) -> set[str]:
     """The modules that a command loads."""
     program = (
-        "import sys; from unhang.commands import run; code = run(sys.argv[1:]);"
+        "import sys; from unhang.commands import invoke; code = invoke(sys.argv[1:]);"
         "print(*sys.modules, file=sys.stderr); sys.exit(code)"
     )
     done = subprocess.run(

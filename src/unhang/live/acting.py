@@ -1,0 +1,237 @@
+"""Does what the monitor asks for, in order, and nothing that it does not ask for.
+
+What cannot be done is noted as lost, and the watching goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any, Protocol
+
+from unhang.live import examining
+from unhang.live.actions import (
+    Abort,
+    Action,
+    Capture,
+    Note,
+    NoteKind,
+    Notify,
+    OrderDump,
+    SetTimeouts,
+)
+from unhang.live.bundling import Bundled, bundle
+from unhang.live.desk import Desk
+from unhang.live.ending import Ending
+from unhang.live.examining import Examined
+from unhang.live.folder import RunFolder
+from unhang.live.hooks import Hooks
+from unhang.live.inputs import DumpsReady, Input, OutputEnded
+from unhang.live.orders import Orders
+from unhang.live.standing import Standing
+from unhang.live.taps import Taps
+from unhang.live.voice import Voice
+from unhang.model.diagnosis import Diagnosis
+from unhang.model.provenance import Message
+from unhang.reporters.catalogue import write
+
+_CAPTURE_WAIT_S = 60.0
+"""An end of the job does not wait longer for its capture."""
+
+Report = Callable[[Examined | Bundled], None]
+
+
+class Judge(Protocol):
+    """What decides: the monitor, or what stands for it where another node judges."""
+
+    def handle(self, event: Input, now: float) -> tuple[Action, ...]:
+        """Take an input; say what to do."""
+        ...
+
+    def standing(self, now: float) -> Standing | None:
+        """The whole view at this moment; None where another node has it."""
+        ...
+
+
+class Actor:
+    """The hands of the agent.
+
+    Args:
+        folder: the run folder.
+        judge: what decides.
+        desk: the books.
+        orders: the way to the probes.
+        ending: the way to end the job.
+        taps: tell which processes live.
+        hooks: what the user asked for when a hang is confirmed.
+        voice: the way to the user.
+        report: takes what threads have found, back to the agent's own.
+    """
+
+    def __init__(
+        self,
+        *,
+        folder: RunFolder,
+        judge: Judge,
+        desk: Desk,
+        orders: Orders,
+        ending: Ending,
+        taps: Taps,
+        hooks: Hooks,
+        voice: Voice,
+        report: Report,
+    ) -> None:
+        self._folder = folder
+        self._judge = judge
+        self._desk = desk
+        self._orders = orders
+        self._ending = ending
+        self._taps = taps
+        self._hooks = hooks
+        self._voice = voice
+        self._report = report
+        # Dumps and captures of an agent that died before us keep their numbers.
+        self._earlier = folder.last_dump()
+        self._examined: dict[int, Examined] = {}
+        self._capturing: dict[int, float] = {}
+        self._abort: Abort | None = None
+        self._hang: Note | None = None
+        self.latest = 0
+        self.verdict: Diagnosis | None = None
+        self.has_answer = False
+        self.exit_note: Note | None = None
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether something is under way that will not announce itself."""
+        return self._orders.awaits or self._ending.is_under_way
+
+    @property
+    def is_capturing(self) -> bool:
+        """Whether a capture is under way."""
+        return bool(self._capturing)
+
+    @property
+    def confirmed(self) -> bool:
+        """A hang is confirmed, and has not resolved itself."""
+        return self._hang is not None
+
+    def beat(self) -> None:
+        """Show the probes that we are there."""
+        self._try("the agent's heartbeat", partial(self._orders.beat, judged=True))
+
+    def handle(self, event: Input, now: float) -> None:
+        """Tell the judge, and do what it asks for."""
+        for action in self._judge.handle(event, now):
+            self._perform(action, now)
+        if self._desk.wants_view:
+            self._show(now)
+
+    def take(self, item: Examined | Bundled, now: float) -> None:
+        """Go on with what a thread has found."""
+        if isinstance(item, Bundled):
+            self._bundled(item)
+            return
+        self._examined[item.number] = item
+        self.has_answer = True
+        if item.diagnosis is None:
+            self._desk.lose(item.failure)
+            self.handle(DumpsReady(number=item.number - self._earlier), now)
+            return
+        self.verdict = item.diagnosis
+        self.handle(DumpsReady.of(item.number - self._earlier, item.diagnosis), now)
+
+    def advance(self, now: float) -> None:
+        """Do what is due by the clock."""
+        if (number := self._orders.take_ready(now)) is not None:
+            self.examine(number, now)
+        for number in [n for n in self._capturing if n in self._examined]:
+            self._tell(number)
+        overdue = [n for n, since_s in self._capturing.items() if now - since_s > _CAPTURE_WAIT_S]
+        for number in overdue:
+            self._bundled(Bundled(number, None, "no bundle: it took too long"))
+        if self._abort is not None and not self._capturing:
+            self._begin_end(self._abort, now)
+        self._ending.advance(now)
+
+    def end(self, event: OutputEnded, now: float) -> None:
+        """Tell the judge that the command has ended; its note on that waits for the verdict."""
+        for action in self._judge.handle(event, now):
+            if isinstance(action, Note) and action.kind is NoteKind.EXITED:
+                self.exit_note = action
+            else:
+                self._perform(action, now)
+
+    def examine(self, number: int, now: float) -> None:
+        """Diagnose the run folder with the dumps of that number, once the books are written."""
+        self.has_answer = False
+        self._show(now)
+        self._desk.when_written(partial(examining.examine, self._folder, number, self._report))
+
+    def _perform(self, action: Action, now: float) -> None:
+        match action:
+            case Note():
+                self._note(action)
+            case OrderDump():
+                self.latest = self._earlier + action.number
+                pids = self._taps.ranks
+                order = partial(self._orders.order_dump, self.latest, pids, now)
+                self._try("an order to the probes", order)
+            case Capture():
+                self._capturing[self._earlier + action.dump] = now
+            case Notify():
+                self._hooks.notify(action.note)
+            case Abort():
+                self._abort = action
+            case SetTimeouts():
+                wish = partial(self._orders.set_timeouts, action)
+                self._try("an order to the probes", wish)
+
+    def _note(self, note: Note) -> None:
+        self._desk.note(note)
+        if note.kind is NoteKind.HANG_CONFIRMED:
+            self._hang = note
+            self._voice.tell(note)
+        elif note.kind is NoteKind.RESUMED and self._hang is not None:
+            self._hang = None
+            self._voice.tell(note)
+
+    def _tell(self, number: int) -> None:
+        """A hang is confirmed and diagnosed: say it, keep it, bundle everything."""
+        diagnosis = self._examined.pop(number).diagnosis
+        if diagnosis is not None:
+            self._voice.show(diagnosis)
+            self._try("the verdict", partial(examining.keep, self._folder, number, diagnosis))
+        if self._hang is not None:
+            self._hooks.run(self._hang, self._folder.captures / str(number))
+        bundle(self._folder, number, self._report)
+
+    def _bundled(self, item: Bundled) -> None:
+        if self._capturing.pop(item.number, None) is None:
+            return
+        if item.path is None:
+            self._desk.lose(item.failure)
+            return
+        why = Message(key="run.captured", values={"path": str(item.path)})
+        note = Note(kind=NoteKind.CAPTURED, why=why)
+        self._desk.note(note)
+        self._voice.tell(note)
+
+    def _begin_end(self, abort: Abort, now: float) -> None:
+        self._abort = None
+        self._ending.begin(now)
+        why = Message(key="run.aborted", values={"why": write(abort.note.why)})
+        note = replace(abort.note, kind=NoteKind.ABORTED, why=why)
+        self._desk.note(note)
+        self._voice.tell(note)
+
+    def _show(self, now: float) -> None:
+        if (standing := self._judge.standing(now)) is not None:
+            self._desk.show(standing)
+
+    def _try(self, what: str, task: Callable[[], Any]) -> None:
+        try:
+            task()
+        except OSError as error:
+            self._desk.lose(f"{what} cannot be written: {error.strerror or error}")

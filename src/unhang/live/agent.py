@@ -1,0 +1,205 @@
+"""The agent of a host: reads the probes, feeds the judge, does what the judge asks for.
+
+It runs beside the relay (`python -m unhang.live.agent`), which starts it again should it die. All
+that it knows comes from boards, `/proc` and the relay; nothing of the job waits for it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import select
+import signal
+import time
+from functools import partial
+from typing import Any
+
+from unhang.live import kernel
+from unhang.live.acting import Actor
+from unhang.live.actions import Note, NoteKind
+from unhang.live.bundling import Bundled
+from unhang.live.closing import Closing
+from unhang.live.desk import Desk
+from unhang.live.ending import Ending
+from unhang.live.examining import Examined, warm_up
+from unhang.live.folder import RunFolder
+from unhang.live.hooks import Hooks
+from unhang.live.inputs import OutputEnded
+from unhang.live.monitor import Monitor
+from unhang.live.orders import Orders
+from unhang.live.policy import Policy
+from unhang.live.request import ABORT, RunRequest
+from unhang.live.taps import Taps
+from unhang.live.voice import Voice
+from unhang.model.provenance import Message
+from unhang.probe import environment
+
+_RELAY = 0
+"""Descriptor on which the relay tells us things; the end of it is the end of the relay."""
+
+_INTERVAL_S = 1.0
+_SHORT_S = 0.1
+"""Between two looks while something is under way that does not announce itself."""
+
+_READ_BYTES = 1 << 16
+
+_LAST_S = 12.0
+"""For ending a job that the relay has left behind."""
+
+
+class Agent:
+    """The loop.
+
+    Args:
+        request: what is asked of the run.
+        job: number of the command's process.
+        again: an earlier agent of this run has died.
+    """
+
+    def __init__(self, request: RunRequest, job: int, *, again: bool) -> None:
+        folder = RunFolder(request.root)
+        relay = os.getppid()
+        self._host = request.host
+        self._inbox: queue.Queue[Examined | Bundled] = queue.Queue()
+        self._bell, self._bell_end = os.pipe()
+        self._relay_lives = True
+        self._launcher_alive = True
+        self._rest = b""
+        self._next_s = 0.0
+        self._until_s = float("inf")
+        self._desk = Desk(folder)
+        self._taps = Taps(folder.boards, request.host)
+        self._ending = Ending(partial(_tree, request, job, relay), lambda: self._taps.ranks)
+        policy = Policy(
+            timeouts=request.timeouts.mode,
+            limit_ms=request.timeouts.limit_ms,
+            abort=request.on_hang == ABORT,
+        )
+        voice = Voice(request.style, _send)
+        self._actor = Actor(
+            folder=folder,
+            judge=Monitor(policy),
+            desk=self._desk,
+            orders=Orders(folder, folder, request.host),
+            ending=self._ending,
+            taps=self._taps,
+            hooks=Hooks(request, self._desk.lose),
+            voice=voice,
+            report=self._post,
+        )
+        self._closing = Closing(
+            actor=self._actor,
+            desk=self._desk,
+            ending=self._ending,
+            taps=self._taps,
+            voice=voice,
+            relay=relay,
+        )
+        if again:
+            self._desk.lose("the agent died and was started again: a gap in what it saw")
+
+    def run(self) -> None:
+        """Watch until the command has ended and everything is said."""
+        while not self._closing.is_over and time.monotonic() < self._until_s:
+            self._wait()
+            now = time.monotonic()
+            if now >= self._next_s:
+                self._look(now)
+            self._actor.advance(now)
+            self._closing.advance(now)
+        self._taps.close()
+        self._desk.close()
+
+    def _wait(self) -> None:
+        poller = select.poll()
+        handles = [self._bell, *self._taps.handles, *([_RELAY] if self._relay_lives else [])]
+        for handle in handles:
+            poller.register(handle, select.POLLIN)
+        rest_s = self._next_s - time.monotonic()
+        if self._actor.is_busy or self._closing.is_under_way:
+            rest_s = min(rest_s, _SHORT_S)
+        for handle, _ in poller.poll(max(0.0, rest_s) * 1000):
+            if handle == _RELAY:
+                self._listen()
+            elif handle == self._bell:
+                self._open_inbox()
+            else:
+                self._taps.look_at_ended(handle)
+                self._next_s = 0.0
+
+    def _listen(self) -> None:
+        data = os.read(_RELAY, _READ_BYTES)
+        if not data:
+            self._leave()
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        for line in lines:
+            self._hear(json.loads(line))
+
+    def _hear(self, message: dict[str, Any]) -> None:
+        if "exit" in message:
+            self._taps.learn_exit(*message["exit"])
+        if "ended" in message:
+            now = time.monotonic()
+            self._launcher_alive = False
+            self._look(now)
+            self._actor.end(OutputEnded(host=self._host, exit_code=message["ended"]), now)
+            self._closing.begin(message["ended"])
+
+    def _leave(self) -> None:
+        """The relay was killed: so is the job, for nobody would carry its output or end it."""
+        self._relay_lives = False
+        now = time.monotonic()
+        why = Message(key="run.abandoned")
+        self._desk.note(Note(kind=NoteKind.ABORTED, why=why))
+        self._ending.end_all(now)
+        self._until_s = now + _LAST_S
+
+    def _look(self, now: float) -> None:
+        self._next_s = now + _INTERVAL_S
+        self._actor.beat()
+        report = self._taps.read(launcher_alive=self._launcher_alive, lost=self._desk.lost)
+        self._actor.handle(report, now)
+
+    def _post(self, item: Examined | Bundled) -> None:
+        self._inbox.put(item)
+        os.write(self._bell_end, b"!")
+
+    def _open_inbox(self) -> None:
+        os.read(self._bell, _READ_BYTES)
+        while not self._inbox.empty():
+            self._actor.take(self._inbox.get(), time.monotonic())
+
+
+def _tree(request: RunRequest, job: int, relay: int) -> list[int]:
+    """All processes of the job: those with its mark, and the command's own."""
+    found = kernel.marked(environment.RUN, str(request.root))
+    stat = kernel.read_stat(job)
+    is_it = stat is not None and stat.parent == relay and job not in found
+    return [*found, job] if is_it else found
+
+
+def _send(message: dict[str, Any]) -> None:
+    with contextlib.suppress(OSError):  # the relay is gone
+        os.write(1, json.dumps(message).encode() + b"\n")
+
+
+def main() -> None:
+    """Run as the relay starts us."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1):
+        # They are for the job: the relay ends us. No SIG_IGN, which our children would inherit.
+        signal.signal(number, lambda *_: None)
+    line = bytearray()
+    while not line.endswith(b"\n"):
+        byte = os.read(_RELAY, 1)
+        if not byte:
+            return
+        line += byte
+    start = json.loads(line)
+    warm_up()
+    Agent(RunRequest.from_json(start["request"]), start["job"], again=start["again"]).run()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,120 @@
+"""What is left to do when the command has ended: its leftovers, the verdict, the last word.
+
+A launcher that dies leaves its ranks behind, on the GPUs: those are ended. Ranks whose launcher
+lives (a script that starts jobs in the background and returns) are waited for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from unhang.live import kernel
+from unhang.live.acting import Actor
+from unhang.live.actions import Note, NoteKind
+from unhang.live.desk import Desk
+from unhang.live.ending import Ending
+from unhang.live.taps import Taps
+from unhang.live.voice import Voice
+from unhang.model.diagnosis import Diagnosis, Outcome
+from unhang.model.provenance import Message
+from unhang.reporters.catalogue import write
+
+ENDED_A_HANG = 86
+"""Exit code of a run whose confirmed hang was ended, and that nothing started again."""
+
+_VERDICT_WAIT_S = 60.0
+
+
+class Closing:
+    """The steps, each done once the one before is.
+
+    Args:
+        relay: number of the relay's process, which adopts what its launcher left behind.
+    """
+
+    def __init__(
+        self, *, actor: Actor, desk: Desk, ending: Ending, taps: Taps, voice: Voice, relay: int
+    ) -> None:
+        self._actor = actor
+        self._desk = desk
+        self._ending = ending
+        self._taps = taps
+        self._voice = voice
+        self._relay = relay
+        self._exit_code: int | None = None
+        self._steps: list[Callable[[float], bool]] = []
+        self._verdict_due_s = float("inf")
+        self._ended: frozenset[int] = frozenset()
+
+    @property
+    def is_under_way(self) -> bool:
+        """The command has ended, and there is still something to do."""
+        return bool(self._steps)
+
+    @property
+    def is_over(self) -> bool:
+        """Everything is said."""
+        return self._exit_code is not None and not self._steps
+
+    def begin(self, exit_code: int) -> None:
+        """The command has ended with this code, as a shell counts."""
+        self._exit_code = exit_code
+        self._steps = [self._no_rank_lives, self._asked, self._judged, self._said]
+
+    def advance(self, now: float) -> None:
+        """Do what can be done."""
+        while self._steps and self._steps[0](now):
+            self._steps.pop(0)
+
+    def _no_rank_lives(self, now: float) -> bool:
+        living = self._taps.ranks
+        orphans = frozenset(pid for pid in living if self._is_orphan(pid)) - self._ended
+        if orphans:
+            self._ended |= orphans
+            pids = ", ".join(map(str, sorted(orphans)))
+            why = Message(key="run.leftover", values={"pids": pids})
+            note = Note(kind=NoteKind.ABORTED, why=why)
+            self._desk.note(note)
+            self._voice.tell(note)
+            self._ending.end(orphans, now)
+        return not living
+
+    def _is_orphan(self, pid: int) -> bool:
+        stat = kernel.read_stat(pid)
+        return stat is not None and stat.parent in (1, self._relay)
+
+    def _asked(self, now: float) -> bool:
+        """A job that failed by itself, or that was stopped while it hung, gets its verdict."""
+        if self._exit_code != 0 and not self._ending.ended_a_hang:
+            self._actor.verdict = None
+            self._actor.examine(self._actor.latest if self._actor.confirmed else 0, now)
+            self._verdict_due_s = now + _VERDICT_WAIT_S
+        return True
+
+    def _judged(self, now: float) -> bool:
+        awaited = self._verdict_due_s < float("inf") and not self._actor.has_answer
+        return now > self._verdict_due_s or not (awaited or self._actor.is_capturing)
+
+    def _said(self, _: float) -> bool:
+        verdict = None if self._exit_code == 0 else self._actor.verdict
+        shown = verdict is not None and verdict.outcome in (Outcome.CAUSE, Outcome.LOCATED)
+        if verdict is not None and shown and not self._ending.ended_a_hang:
+            self._voice.show(verdict)
+        if self._actor.exit_note is not None:
+            self._desk.note(self._actor.exit_note, exit_code=self._exit_code, **_facts_of(verdict))
+        replaced = ENDED_A_HANG if self._ending.ended_a_hang else None
+        outcome = None if verdict is None else verdict.outcome.value
+        self._voice.finish(replaced, outcome, self._desk.lost)
+        return True
+
+
+def _facts_of(verdict: Diagnosis | None) -> dict[str, object]:
+    """What the line on the end says of the verdict."""
+    if verdict is None:
+        return {}
+    return {
+        "outcome": verdict.outcome.value,
+        "cause": None if verdict.cause is None else verdict.cause.value,
+        "culprits": sorted(verdict.culprits),
+        "verdict": write(verdict.summary),
+    }

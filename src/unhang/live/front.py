@@ -1,0 +1,136 @@
+"""Watches one job from its start to its end: the relay in this process, the agent in another."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections.abc import Sequence
+
+from unhang.errors import UsageError
+from unhang.live.agent_process import AgentProcess
+from unhang.live.asking import Wishes, ask
+from unhang.live.channel import Channel
+from unhang.live.copies import Copies
+from unhang.live.folder import RunFolder
+from unhang.live.launch import adopt_orphans, launch
+from unhang.live.record import begin, now, write_json
+from unhang.live.relay import Ending, Relay
+from unhang.live.request import RunRequest
+from unhang.live.signals import Signals
+from unhang.live.streams import STDERR, open_streams
+from unhang.probe.environment import additions
+from unhang.reporters.style import PLAIN, Style
+
+
+def run(
+    command: Sequence[str],
+    *,
+    out: str | None = None,
+    timeouts: str = "keep",
+    on_hang: str = "report",
+    notify: Sequence[str] = (),
+    nodes: int | None = None,
+    node_rank: int | None = None,
+    collector: str | None = None,
+    shared: str | None = None,
+    style: Style = PLAIN,
+) -> int:
+    """Run a launch command unchanged, and watch the job, in this process's place.
+
+    Args:
+        command: its words.
+        out: run folder; None = a new one in `unhang-runs/`.
+        timeouts: `keep`, `judge`, or a duration such as `2h` for all process groups.
+        on_hang: `report`, `abort`, or `exec:` and a shell command.
+        notify: addresses that are told of a confirmed hang.
+        nodes: how many run this command; None = from Slurm's or torchrun's words.
+        node_rank: index of this one, likewise.
+        collector: address at which node 0 listens and to which the others report.
+        shared: a run folder that all nodes can write, instead.
+        style: of the terminal that standard error is.
+
+    Returns:
+        The exit code of the command as a shell counts (128 + n for signal n), or 86 when a
+        confirmed hang was ended and nothing started the job again.
+
+    Raises:
+        UsageError: the command cannot be started, or the run folder cannot be made.
+    """
+    wishes = Wishes(
+        words=tuple(command),
+        out=out,
+        timeouts=timeouts,
+        on_hang=on_hang,
+        notify=tuple(notify),
+        nodes=nodes,
+        node_rank=node_rank,
+        collector=collector,
+        shared=shared,
+        style=style,
+    )
+    return _watch(ask(wishes))
+
+
+def _watch(request: RunRequest) -> int:
+    _refuse_unknown(request.command[0])
+    folder = RunFolder(request.root)
+    record = begin(request)
+    try:
+        folder.make()
+        folder.output(request.host).mkdir(exist_ok=True)
+        write_json(folder.record, record)
+    except OSError as error:
+        raise UsageError(
+            f"cannot make the run folder {request.root}: {error.strerror};"
+            " name another one with --out"
+        ) from error
+    ending, lost = _run(request, folder)
+    exit_code = ending.exit_code if ending.replaced is None else ending.replaced
+    record |= {"ended": now(), "exit_code": exit_code, "outcome": ending.outcome}
+    with contextlib.suppress(OSError):  # a full disk: the job's exit code still counts
+        write_json(folder.record, record | {"lost": [*ending.lost, *lost]})
+    return exit_code
+
+
+def _run(request: RunRequest, folder: RunFolder) -> tuple[Ending, tuple[str, ...]]:
+    streams = open_streams()
+    adopt_orphans()
+    signals = Signals()
+    environment = os.environ | additions(
+        os.environ,
+        run_folder=str(request.root),
+        host=request.host,
+        timeouts=str(request.timeouts),
+    )
+    pid = launch(request.command, environment, streams, signals.before)
+    copies = Copies(folder.output(request.host))
+    channels = [Channel(stream, copies) for stream in streams.mine]
+    agent = AgentProcess(request, pid, request.root / "agents" / f"{request.host}.log")
+    agent.start()
+    announcer = Announcer(channels)
+    announcer.say(f"watching; the run folder is {request.root}")
+    ending = Relay(pid, channels, signals, agent, announcer.say).run()
+    return ending, copies.close()
+
+
+class Announcer:
+    """Says something to the user between the lines of the job."""
+
+    def __init__(self, channels: list[Channel]) -> None:
+        self._channels = channels
+
+    def say(self, text: str) -> None:
+        """Write a text to standard error, each line marked as ours if it is only one."""
+        shown = text if "\n" in text else f"unhang: {text}"
+        start = "" if all(c.at_line_start for c in self._channels) else "\n"
+        with contextlib.suppress(OSError):
+            os.write(STDERR, f"{start}{shown}\n".encode(errors="replace"))
+
+
+def _refuse_unknown(program: str) -> None:
+    if shutil.which(program) is None:
+        raise UsageError(
+            f"there is no command {program!r}; give the launch command after `--`, as you would"
+            " type it without unhang"
+        )
