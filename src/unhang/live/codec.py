@@ -82,13 +82,19 @@ def _is_default(field: dataclasses.Field[Any], value: object) -> bool:
 
 
 def _tagged(value: object) -> object:
-    """A value of a message: a set of ranks is told from a text."""
-    return {"ranks": format_ranks(value)} if isinstance(value, frozenset) else encode(value)
+    """A value of a message: a set of ranks is told from a text, and from a set of texts."""
+    if not isinstance(value, frozenset):
+        return encode(value)
+    if all(isinstance(item, int) for item in value):
+        return {"ranks": format_ranks(value)}
+    return {"any": sorted(str(item) for item in value)}
 
 
 def _untagged(value: object) -> object:
     if isinstance(value, dict) and isinstance(value.get("ranks"), str):
         return parse_ranks(value["ranks"])
+    if isinstance(value, dict) and isinstance(value.get("any"), list):
+        return frozenset(str(item) for item in value["any"])
     return value
 
 

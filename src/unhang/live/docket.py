@@ -8,13 +8,13 @@ consequence.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from unhang.live.claims import Claim
 from unhang.live.pace import Habit, Pace
 from unhang.live.standing import Charge, Stage
 from unhang.live.track import Track
-from unhang.model.ids import NO_RANKS, Rank, Ranks
+from unhang.model.ids import NO_RANKS, Rank
 from unhang.model.phases import Phase
 
 CaseKey = Rank | str
@@ -23,7 +23,8 @@ CaseKey = Rank | str
 _ORDER = {Stage.WATCHED: 0, Stage.SUSPECTED: 1, Stage.CONFIRMED: 2}
 _LOOKS = 2
 _WORTH_LEARNING_S = 1.0
-_OWN_END = frozenset({Charge.ASLEEP, Charge.AT_WORK, Charge.GIL_KEPT, Charge.UNINTERRUPTIBLE})
+_FROZEN = frozenset({Charge.GIL_KEPT, Charge.UNINTERRUPTIBLE, Charge.SILENT})
+_OWN_END = _FROZEN | {Charge.ASLEEP, Charge.AT_WORK}
 """Charges whose episodes tell what is usual when they end by themselves."""
 
 
@@ -32,43 +33,59 @@ class Case:
     """What is held against one rank, or said of one group, over time.
 
     Attributes:
+        claim: of the last look.
+        worst: the gravest so far, as it was told.
         stage: the highest that was reached and told.
-        looks: in a row, at its present stage or above, each at news of its ranks.
-        news_s: when the ranks of the last look were heard.
+        looks: in a row, at the present stage or above, each at news of its ranks.
+        calm: looks in a row, likewise, that hold nothing against it any more.
         misses: looks in a row that no longer show it.
+        news_s: when the ranks of the last look were heard.
         still_s, frozen_s, late_s: the longest seen.
         told_s: of a working rank: how long others had waited when that was told last.
     """
 
     claim: Claim
+    worst: Claim
     stage: Stage = Stage.WATCHED
     looks: int = 0
+    calm: int = 0
     misses: int = 0
+    news_s: float = -1.0
     still_s: float = 0.0
     frozen_s: float = 0.0
     late_s: float = 0.0
     told_s: float = 0.0
-    news_s: float = -1.0
 
     def see(self, claim: Claim, news_s: float) -> None:
         """One more look; what is no news is no look of its own."""
         same = _ORDER[claim.stage] >= _ORDER[self.claim.stage] and claim.charge is self.claim.charge
-        if not same:
-            self.looks = 1
-        elif news_s > self.news_s:
-            self.looks += 1
-        self.news_s = news_s
-        self.claim, self.misses = claim, 0
+        news = int(news_s > self.news_s)
+        self.looks = self.looks + news if same else 1
+        self.calm = self.calm + news if claim.charge is Charge.AT_WORK else 0
+        self.claim, self.misses, self.news_s = claim, 0, news_s
         self.late_s = max(self.late_s, claim.waited_s)
         if claim.charge is Charge.ASLEEP:
             self.still_s = max(self.still_s, claim.still_s or 0.0)
-        elif claim.charge in {Charge.GIL_KEPT, Charge.UNINTERRUPTIBLE, Charge.SILENT}:
+        elif claim.charge in _FROZEN:
             self.frozen_s = max(self.frozen_s, claim.still_s or 0.0)
+
+    @property
+    def is_over(self) -> bool:
+        """Its rank moves, and nobody waits for it as long as before."""
+        if self.calm < _LOOKS:
+            return False
+        return self.stage is not Stage.WATCHED or self.claim.waited_s < self.late_s / 2
+
+    def renew(self) -> None:
+        """A new episode of the same rank begins."""
+        self.stage, self.worst = Stage.WATCHED, self.claim
+        self.still_s = self.frozen_s = self.told_s = 0.0
+        self.late_s = self.claim.waited_s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """Claims of one kind that reached a stage together, or that were dropped.
+    """Claims of one kind that reached a stage together, or that are over.
 
     Attributes:
         claim: all of them in one: their culprits and victims together.
@@ -101,12 +118,10 @@ class Docket:
             seen.add(key)
             case = self.cases.get(key)
             if case is None:
-                case = self.cases[key] = Case(claim)
+                case = self.cases[key] = Case(claim=claim, worst=claim)
             ranks = claim.culprits or claim.victims
-            news_s = max((tracks[r].seen_s for r in ranks if r in tracks), default=now_s)
-            case.see(claim, news_s)
-        changes = self._risen() + self._late()
-        return changes + self._dropped(seen, tracks)
+            case.see(claim, max((tracks[r].seen_s for r in ranks if r in tracks), default=now_s))
+        return [*self._risen(), *self._late(), *self._over(seen, tracks)]
 
     def clear(self) -> None:
         """The job began anew."""
@@ -120,17 +135,15 @@ class Docket:
             stage = case.claim.stage
             if case.misses or case.looks < _LOOKS or _ORDER[stage] <= _ORDER[case.stage]:
                 continue
-            if stage is Stage.CONFIRMED and self.confirmed is not None:
-                continue
             key = (stage, case.claim.charge, case.claim.call.group)
             risen.setdefault(key, []).append(case)
         changes = []
-        for (stage, _, _), cases in sorted(risen.items(), key=lambda i: -_ORDER[i[0][0]]):
+        for (stage, _, _), cases in sorted(risen.items(), key=lambda item: -_ORDER[item[0][0]]):
             if stage is Stage.CONFIRMED and self.confirmed is not None:
                 continue
-            for case in cases:
-                case.stage = stage
             claim = _merged([case.claim for case in cases])
+            for case in cases:
+                case.stage, case.worst = stage, case.claim
             if stage is Stage.CONFIRMED:
                 self.confirmed = claim
             changes.append(Change(claim=claim, stage=stage))
@@ -143,13 +156,14 @@ class Docket:
             for case in self.cases.values()
             if case.claim.charge is Charge.AT_WORK
             and not case.misses
+            and case.looks >= _LOOKS
             and case.claim.waited_s > self._patience_s(case)
         ]
         for case in late:
-            case.told_s = case.claim.waited_s
+            case.told_s, case.worst = case.claim.waited_s, case.claim
         return [
-            Change(claim=_merged([c.claim for c in cases]), stage=Stage.WATCHED)
-            for cases in _by_call(late)
+            Change(claim=_merged([case.claim for case in cases]), stage=Stage.WATCHED)
+            for cases in _alike(late)
         ]
 
     def _patience_s(self, case: Case) -> float:
@@ -157,30 +171,37 @@ class Docket:
             return 2 * case.told_s
         return self.pace.limit_s(Habit.LATE, case.claim.phase)
 
-    def _dropped(self, seen: set[CaseKey], tracks: Mapping[Rank, Track]) -> list[Change]:
-        """Cases that two looks no longer show."""
-        over: list[Case] = []
+    def _over(self, seen: set[CaseKey], tracks: Mapping[Rank, Track]) -> list[Change]:
+        """Cases that are no longer shown, or whose ranks move."""
+        told: list[Case] = []
         for key, case in list(self.cases.items()):
-            if key in seen:
+            if key not in seen:
+                case.misses += 1
+                if case.misses < _LOOKS:
+                    continue
+                del self.cases[key]
+            elif not case.is_over:
                 continue
-            case.misses += 1
-            if case.misses < _LOOKS:
-                continue
-            del self.cases[key]
-            if _went_on(case.claim, tracks):
-                self._learn(case)
-                over.append(case)
-            elif self.confirmed is not None and case.claim.culprits & self.confirmed.culprits:
+            if case.stage is Stage.CONFIRMED:
                 self.confirmed = None
-        told = [c for c in over if c.stage is not Stage.WATCHED or c.told_s > 0]
-        if self.confirmed is not None and any(c.stage is Stage.CONFIRMED for c in told):
-            self.confirmed = None
+            if _lives(case.claim, tracks):
+                self._learn(case)
+                if case.stage is not Stage.WATCHED or case.told_s > 0:
+                    told.append(replace(case))
+            case.renew()
         return [
-            Change(claim=_merged([c.claim for c in cases]), stage=None) for cases in _by_call(told)
+            Change(
+                claim=replace(
+                    _merged([case.worst for case in cases]),
+                    waited_s=max(case.late_s for case in cases),
+                ),
+                stage=None,
+            )
+            for cases in _alike(told)
         ]
 
     def _learn(self, case: Case) -> None:
-        claim, phase = case.claim, case.claim.phase
+        claim = case.worst
         if claim.charge is Charge.TOGETHER:
             self.pace.learn(Habit.TOGETHER, None, claim.still_s or 0.0)
         elif claim.charge in _OWN_END:
@@ -190,7 +211,7 @@ class Docket:
                 (Habit.LATE, case.late_s),
             ):
                 if lasted_s >= _WORTH_LEARNING_S:
-                    self.pace.learn(habit, phase, lasted_s)
+                    self.pace.learn(habit, claim.phase, lasted_s)
 
 
 def _key(claim: Claim) -> CaseKey:
@@ -199,17 +220,18 @@ def _key(claim: Claim) -> CaseKey:
     return min(claim.culprits)
 
 
-def _went_on(claim: Claim, tracks: Mapping[Rank, Track]) -> bool:
-    """Whether the ranks of a case still live, so that it ended because they moved."""
-    ranks: Ranks = claim.culprits or claim.victims
-    return all(r in tracks and not tracks[r].ended for r in ranks)
+def _lives(claim: Claim, tracks: Mapping[Rank, Track]) -> bool:
+    """Whether the ranks of a case still live, so that it is over because they moved."""
+    ranks = claim.culprits or claim.victims
+    return all(rank in tracks and not tracks[rank].ended for rank in ranks)
 
 
-def _by_call(cases: Iterable[Case]) -> list[list[Case]]:
+def _alike(cases: Iterable[Case]) -> list[list[Case]]:
+    """Cases of the same kind, which one sentence tells."""
     found: dict[tuple[str | None, Charge, Phase | None], list[Case]] = {}
     for case in cases:
-        claim = case.claim
-        found.setdefault((claim.call.group, claim.charge, claim.phase), []).append(case)
+        worst = case.worst
+        found.setdefault((worst.call.group, worst.charge, worst.phase), []).append(case)
     return list(found.values())
 
 

@@ -129,6 +129,7 @@ class Monitor:
     def _judge(self, now: float) -> list[Action]:
         """Look at everything once."""
         self._judged_s = now
+        self._waits = ()
         if self._over or not self._roster.launcher_alive:
             return []
         tracks = self._seen(now)

@@ -20,8 +20,10 @@ STEP_S = 2.5
 
 _CPU_SHARE = 0.05
 """Of one core: the probe and idle helper threads stay below it."""
-_BYTES_PER_S = 64 * 1_024
+_READ_PER_S = 64 * 1_024
 """The probe's own reading of `/proc` stays below it."""
+_WRITTEN_PER_S = 2 * 1_024
+"""The probe writes to mapped memory, which does not count."""
 
 
 @dataclass(slots=True)
@@ -164,8 +166,9 @@ class Track:
         self.write_rate = _rate(before.write_bytes, facts.write_bytes, passed_s)
 
     def _busy(self) -> bool:
-        bytes_s = (self.read_rate or 0.0) + (self.write_rate or 0.0)
-        return (self.cpu_share or 0.0) >= _CPU_SHARE or bytes_s >= _BYTES_PER_S
+        if (self.cpu_share or 0.0) >= _CPU_SHARE or (self.read_rate or 0.0) >= _READ_PER_S:
+            return True
+        return (self.write_rate or 0.0) >= _WRITTEN_PER_S
 
     def _count_steps(self, before: Beat) -> None:
         done, wall = self.beat.steps, self.beat.step_wall_s

@@ -25,6 +25,7 @@ from unhang.live.waits import Wait, is_waiting, open_calls, waited_s
 from unhang.model.ids import Rank
 
 _STILL_S = 3.0
+_WORTH_SHOWING_S = 2.0
 _GRAVITY = {Stage.CONFIRMED: 0, Stage.SUSPECTED: 1, Stage.WATCHED: 2}
 
 
@@ -205,6 +206,8 @@ def _suspicions(docket: Docket, tracks: Mapping[Rank, Track]) -> tuple[Suspicion
     found = []
     for case in docket.cases.values():
         claim = case.claim
+        if case.stage is Stage.WATCHED and claim.waited_s < _WORTH_SHOWING_S:
+            continue
         found.append(
             Suspicion(
                 culprits=claim.culprits,
