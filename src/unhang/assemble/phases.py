@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from unhang.assemble.outlived import find_outlived
 from unhang.assemble.run import Run
 from unhang.model.events import (
     BarrierMissing,
@@ -19,6 +20,7 @@ from unhang.model.phases import Edge, Phase
 
 _ALARMS = (CollectiveTimeout, GlooFault, BarrierMissing)
 _Mark = PhaseMark | Progress
+_MARKS = (PhaseMark, Progress)
 _Voice = tuple[Rank | None, str]
 """A rank; or, where nothing names one, what nobody signed in one artifact."""
 
@@ -38,19 +40,21 @@ def find_open_phases(run: Run, waiting: Ranks) -> tuple[OpenPhase, ...]:
     A phase is closed by its end mark, by its bar at 100 %, or by training that goes on: one
     voice's training closes only its own phases, and those that nobody signed. A bar without a
     label is training, unless an evaluation was announced and the bar has a total of its own.
+    Work that another rank announced as often, and then trained on, is over on all ranks.
     What is printed after the first alarm no longer counts: work that ended then was under way.
     """
     voices: dict[_Voice, dict[Phase, _Open]] = {}
     trained: set[int | None] = set()
     alarm = next((e for e in run.events if isinstance(e, _ALARMS)), None)
-    for event in run.events:
-        if isinstance(event, PhaseMark | Progress) and not _is_later(event, alarm):
-            _take(event, run.identity.rank_of(event), voices, trained)
+    marks = [e for e in run.events if isinstance(e, _MARKS) and not _is_later(e, alarm)]
+    for mark in marks:
+        _take(mark, run.identity.rank_of(mark), voices, trained)
+    outlived = find_outlived(run, marks)
     found = [
         _describe(rank, phase, state, _lasted_s(state, alarm, run), waiting)
         for (rank, _), phases in voices.items()
         for phase, state in phases.items()
-        if phase is not Phase.TRAIN
+        if phase is not Phase.TRAIN and state.latest.source not in outlived
     ]
     places = {id(e.source): place for place, e in enumerate(run.events)}
     found.sort(key=lambda o: (not o.unfinished, not o.exclusive, -places.get(id(o.source), 0)))

@@ -120,3 +120,42 @@ def test_an_end_after_the_alarm_comes_too_late() -> None:
     (phase,) = found.open_phases
     assert phase.phase is Phase.EVAL
     assert phase.lasted_s == 300
+
+
+def steps(rank: int, first: int, line: int) -> list[Progress]:
+    """Three training steps of one rank."""
+    return [
+        bar(number, 90, Phase.TRAIN, rank, line=line + number - first)
+        for number in range(first, first + 3)
+    ]
+
+
+def test_work_that_another_rank_announced_too_is_over_once_that_rank_trains_on() -> None:
+    found = incident(
+        mark(Phase.DATA, Edge.BEGIN, 0, line=1),
+        mark(Phase.DATA, Edge.BEGIN, 1, line=2),
+        *steps(0, 1, line=3),
+        timeout(0, line=9),
+    )
+    assert found.open_phases == ()
+
+
+def test_one_step_may_be_printed_before_it_waits_for_the_other_ranks() -> None:
+    found = incident(
+        mark(Phase.DATA, Edge.BEGIN, 0, line=1),
+        mark(Phase.DATA, Edge.BEGIN, 1, line=2),
+        bar(1, 90, Phase.TRAIN, 0, line=3),
+        timeout(0, line=9),
+    )
+    assert [p.rank for p in found.open_phases] == [1]
+
+
+def test_the_second_time_is_not_over_because_the_first_is() -> None:
+    found = incident(
+        mark(Phase.DATA, Edge.BEGIN, 0, line=1),
+        mark(Phase.DATA, Edge.BEGIN, 1, line=2),
+        *steps(0, 1, line=3),
+        mark(Phase.DATA, Edge.BEGIN, 1, line=7),
+        timeout(0, line=9),
+    )
+    assert [p.rank for p in found.open_phases] == [1]
