@@ -26,6 +26,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import ClassVar
 
 from unhang.model.events import Event, Frame, StackKind, ThreadStack
@@ -108,12 +109,9 @@ class PythonStacksParser:
             self._fatal[line.origin] = fatal["what"].strip().startswith("Aborted")
             yield from self._close(line.origin)
             return
-        begun = _header(line, self._owners.get(line.origin, line.origin))
-        if begun is not None:
+        if "hread " in line.text and (begun := self._begin(line)) is not None:
             yield from self._close(line.origin)
-            aborted = self._fatal.get(line.origin)
-            begun.aborted = aborted is True
-            if aborted is not False:
+            if self._fatal.get(line.origin) is not False:
                 self._open[line.origin] = begun
             return
         owner = stack_owners.owner_of(line.text, line.origin)
@@ -130,6 +128,13 @@ class PythonStacksParser:
             opened.collecting = True
         elif len(opened.frames) < _MOST_FRAMES and (frame := _frame(line.text)) is not None:
             opened.frames.append((frame, line))
+
+    def _begin(self, line: Line) -> _Open | None:
+        """The stack that begins at a line, or None."""
+        begun = _header(line, self._owners.get(line.origin, line.origin))
+        if begun is not None:
+            begun.aborted = self._fatal.get(line.origin) is True
+        return begun
 
     def finish(self) -> Iterator[Event]:
         """Say the last stack of each process."""
@@ -159,8 +164,6 @@ class PythonStacksParser:
 
 def _header(line: Line, owner: Origin) -> _Open | None:
     """The stack that begins at a line, or None."""
-    if "hread " not in line.text:
-        return None
     found = _PY_SPY.search(line.text)
     if found is not None:
         opened = _Open(owner=owner, at=line.at, header=line)
@@ -187,7 +190,9 @@ def _named(opened: _Open, tid: str, name: str | None) -> _Open:
     return opened
 
 
+@lru_cache(maxsize=10_000)
 def _frame(text: str) -> Frame | None:
+    """The frame on a line; the stacks of all ranks together hold few different ones."""
     for pattern in _FRAMES:
         match = pattern.search(text)
         if match is not None:

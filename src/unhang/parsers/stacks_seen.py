@@ -46,7 +46,7 @@ _FRAMES = tuple(
     )
 )
 _FATAL = "Fatal Python error"
-_NO_BLOCK = re.compile(r"No available shared m(?:emory broadcast block)?")
+_NO_BLOCK = "No available shared m"
 _KEPT_PARTS = 4
 """Trailing parts of a path that are kept: enough to tell the package."""
 
@@ -70,7 +70,7 @@ class StackParser:
         "(idle)",
         "(active+gil)",
         "hread 0x",
-        "No available shared m",
+        _NO_BLOCK,
         _FATAL,
         "triton/",
         "_inductor/",
@@ -93,13 +93,13 @@ class StackParser:
 
     def feed(self, line: Line) -> Iterator[Event]:
         """Say the deciding frame of a stack as soon as it comes."""
-        if _NO_BLOCK.search(line.text) is not None:
+        if _NO_BLOCK in line.text:
             yield StackSeen(**place(line), frame="shm_broadcast.py:acquire", waiting=True)
             return
         if _FATAL in line.text:
             self._crashed.add(line.origin)
         stack = self._stacks.get(line.origin)
-        header = _HEADER.search(line.text)
+        header = _header(line.text)
         if header is not None or stack is None or not line.text.strip():
             name = None if header is None else header["name"]
             stack = _Stack(
@@ -115,6 +115,12 @@ class StackParser:
     def finish(self) -> Iterator[Event]:
         """Nothing is open."""
         return iter(())
+
+
+def _header(text: str) -> re.Match[str] | None:
+    """The head of a stack or of a process; most lines are neither."""
+    may_be = "hread " in text or "Process " in text
+    return _HEADER.search(text) if may_be else None
 
 
 def _process(line: Line, header: re.Match[str] | None) -> Origin:

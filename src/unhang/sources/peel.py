@@ -116,6 +116,9 @@ def peel(line: str, base: Origin = NOBODY) -> Iterator[Message]:
         line: the line, decoded and cleaned, without its end.
         base: what the artifact's path tells of who wrote it.
     """
+    if line in _plain:
+        yield Message(text=line.rstrip(), raw=line, origin=base)
+        return
     shared = _Peeled(text=line, origin=base, shared_origin=base)
     begin = 0
     for _ in range(_MOST_MESSAGES):
@@ -130,9 +133,31 @@ def peel(line: str, base: Origin = NOBODY) -> Iterator[Message]:
         if message is not None:
             yield message
         if cut is None:
+            if begin == 0 and message is not None and _is_plain(message, line, base):
+                _remember(line)
             return
         begin = end
     yield Message(text=line[begin:], raw=line[begin:], origin=shared.shared_origin)
+
+
+_plain: set[str] = set()
+"""Lines without wrappers that were met: the frames of a thousand ranks' stacks are few texts."""
+_MOST_PLAIN = 10_000
+_LONGEST_PLAIN = 200
+
+
+def _is_plain(message: Message, line: str, base: Origin) -> bool:
+    """Whether a line is its own only message, whoever printed it."""
+    bare = message.header is None and message.at is None
+    return bare and message.origin == base and message.text == line.rstrip()
+
+
+def _remember(line: str) -> None:
+    if len(line) > _LONGEST_PLAIN:
+        return
+    if len(_plain) >= _MOST_PLAIN:
+        _plain.clear()
+    _plain.add(line)
 
 
 def _message(peeled: _Peeled, raw: str) -> Message | None:

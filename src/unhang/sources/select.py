@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from unhang.errors import ArtifactError
 from unhang.sources.artifact import Artifact
 from unhang.sources.line import Line
-from unhang.sources.peel import peel
+from unhang.sources.peel import Message, peel
 from unhang.sources.plan import Plan, Wanted, plan
 from unhang.sources.unwrap import Unit, rejoin
 from unhang.sources.windows import windows
@@ -102,19 +102,21 @@ def _lines(
 ) -> Iterator[Selected]:
     missed = chooser.with_gap(readers)
     for message in peel(unit.text, artifact.origin):
-        for group, gap in ((readers - missed, False), (missed, True)):
-            if group:
-                yield (
-                    Line(
-                        artifact=artifact.name,
-                        number=unit.number,
-                        text=message.text,
-                        raw=message.raw,
-                        origin=message.origin,
-                        at=message.at,
-                        header=message.header,
-                        gap=gap,
-                    ),
-                    group,
-                )
+        if readers != missed:
+            yield _line(artifact, unit, message), readers - missed
+        if missed:
+            yield _line(artifact, unit, message, gap=True), missed
         missed = frozenset()
+
+
+def _line(artifact: Artifact, unit: Unit, message: Message, *, gap: bool = False) -> Line:
+    return Line(
+        artifact=artifact.name,
+        number=unit.number,
+        text=message.text,
+        raw=message.raw,
+        origin=message.origin,
+        at=message.at,
+        header=message.header,
+        gap=gap,
+    )

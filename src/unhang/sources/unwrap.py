@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from unhang.sources.peel import continuation
 
@@ -172,6 +173,7 @@ def _parts(held: list[Unit]) -> Iterator[str]:
         yield (text or "").rstrip()
 
 
+@lru_cache(maxsize=10_000)
 def may_be_cut(text: str) -> bool:
     """Whether a next line could belong to `text`: it is unfinished, or ends within a number."""
     tail = text[-_TAIL:].rstrip()

@@ -328,3 +328,12 @@ def test_hostile_lines_are_bounded() -> None:
     assert list(peel("[rank1]:" * 3000))
     assert list(peel("(" * 50_000 + "pid="))
     assert list(peel("1: " * 3000))
+
+
+def test_a_line_that_came_before_is_told_alike() -> None:
+    """Lines without wrappers are remembered, whoever printed them."""
+    frame = "    wait (threading.py:320)  "
+    for rank in (0, 1, 1):
+        (message,) = peel(frame, Origin(rank=Rank(rank)))
+        assert (message.text, message.raw) == ("    wait (threading.py:320)", frame)
+        assert message.origin.rank == rank
