@@ -148,3 +148,18 @@ def _one_at_a_time() -> Iterator[None]:
     with (cache_folder() / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
+
+
+HUGGING_FACE = Environment("huggingface")
+"""transformers, PEFT, TRL, accelerate, DeepSpeed."""
+
+OPEN_CLIP = Environment("open_clip", (("2.32.0", Overlay("open_clip_torch==2.32.0")),))
+"""open_clip_torch 3.3.0, and 2.32.0 as an overlay."""
+
+RECBOLE = Environment("recbole")
+"""RecBole."""
+
+VERL = Environment("verl")
+"""verl, Ray, TransferQueue."""
+
+ENVIRONMENTS = (HUGGING_FACE, OPEN_CLIP, RECBOLE, VERL)

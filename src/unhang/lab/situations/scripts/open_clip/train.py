@@ -7,3 +7,4 @@ from open_clip_train.main import main
 
 open_clip.add_model_config("tiny-clip.json")
 main(sys.argv[1:])
+print("training finished", flush=True)

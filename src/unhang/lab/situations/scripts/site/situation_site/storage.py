@@ -33,6 +33,22 @@ def read_slowly(path, seconds):
     return bytes(read)
 
 
+def pass_slowly(data, seconds):
+    """Send `data` through a pipe in portions that take `seconds` together, and read them."""
+    fault_begins("slow link")
+    portion = max(1, len(data) // _PORTIONS)
+    receiving, sending = os.pipe()
+    try:
+        for start in range(0, len(data), portion):
+            part = data[start : start + portion]
+            os.write(sending, part)
+            os.read(receiving, len(part))
+            time.sleep(seconds * len(part) / len(data))
+    finally:
+        os.close(receiving)
+        os.close(sending)
+
+
 def this_rank():
     """The rank by the launcher's word, else by the process group; None without both."""
     rank = os.environ.get("RANK")

@@ -1,0 +1,1 @@
+"""The situations, a file for each framework."""

@@ -1,0 +1,71 @@
+"""RecBole: data that load for longer than the store waits, and a checkpoint read half-written."""
+
+from __future__ import annotations
+
+from unhang.lab.situations.environments import RECBOLE
+from unhang.lab.situations.situation import Patches, Remedy, Situation
+from unhang.model.causes import Cause
+from unhang.model.phases import Phase
+
+_PATCHES: Patches = {
+    "names_of_numpy_1": {},
+    "no_ray_tune": {},
+    "recbole_on_cpu": {},
+    "ddp_on_cpu": {},
+    "trusted_checkpoints": {},
+}
+_REAL = (
+    "RecBole's quick start, data set, trainer and BPR on the ml-100k that it ships; `mp.spawn`, "
+    "DDP over gloo."
+)
+
+SITUATIONS = (
+    Situation(
+        name="recbole-slow-loading",
+        summary="RecBole: rank 0 loads its data for 25 s, the others wait at most 12 s",
+        environment=RECBOLE,
+        packages=("recbole",),
+        job="recbole",
+        patches={**_PATCHES, "default_timeout": {"seconds": 12}},
+        fault={"slow_csv": {"rank": 0, "seconds": 25}},
+        cause=Cause.DATA_SLOW,
+        culprits=frozenset({0}),
+        phase=Phase.DATA,
+        accept=("timeout_short",),
+        fails_with="Timed out waiting 12000ms",
+        finishes_with="training finished",
+        remedy=Remedy(
+            says="The data are prepared once, by one process; `unhang fix` lets RecBole keep them.",
+            fix="bpr.yaml",
+            first=("python", "run_recbole.py", "--nproc", "1"),
+        ),
+        real=_REAL,
+        played="The storage: rank 0 gets the table in small portions for 25 s. The timeout is 12 s: "
+        "RecBole has no setting. Gloo connects when the group is made, so the words of NCCL "
+        "(`store->get('0')`) do not occur.",
+    ),
+    Situation(
+        name="recbole-save-load-race",
+        summary="RecBole: rank 1 loads the best model while rank 0 still writes it",
+        environment=RECBOLE,
+        packages=("recbole",),
+        job="recbole",
+        command=("sh", "train-and-save.sh"),
+        patches={**_PATCHES, "default_timeout": {"seconds": 30}},
+        fault={"slow_torch_save": {"seconds": 6}},
+        cause=Cause.RANK_EXCEPTION,
+        culprits=frozenset({1}),
+        phase=None,
+        legitimate=False,
+        fails_with="terminated with the following error",
+        finishes_with="training finished",
+        remedy=Remedy(
+            says="The best model is not loaded in the same job: it is kept by a run of its own.",
+            edits=(("train-and-save.sh", " --save", ""),),
+        ),
+        settle_s=4.0,
+        real=_REAL
+        + " The race is RecBole's own: rank 0 saves, no barrier follows, all ranks load.",
+        played="The storage: `torch.save` of rank 0 writes for 6 s, which makes the race certain.",
+    ),
+)

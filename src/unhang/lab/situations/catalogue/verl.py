@@ -1,0 +1,36 @@
+"""verl: PPO on Ray, in which one rank gets its share of the batch late."""
+
+from __future__ import annotations
+
+from unhang.lab.situations.environments import VERL
+from unhang.lab.situations.situation import Remedy, Situation
+from unhang.model.causes import Cause
+from unhang.model.phases import Phase
+
+SITUATIONS = (
+    Situation(
+        name="verl-slow-batch",
+        summary="verl PPO on Ray: rank 1 gets its share of the batch late, rank 0 waits in FSDP",
+        environment=VERL,
+        packages=("verl", "ray", "transformers", "TransferQueue"),
+        job="verl_ppo",
+        patches={"default_timeout": {"seconds": 12}},
+        fault={"slow_batch": {"rank": 1, "seconds": 25}},
+        cause=Cause.DATA_SLOW,
+        culprits=frozenset({1}),
+        phase=Phase.DATA,
+        accept=("timeout_short", "undetermined", "located"),
+        fails_with="Timed out waiting 12000ms",
+        finishes_with="Final validation metrics",
+        remedy=Remedy(
+            says="No key of verl 0.9.1 reaches the group; the plug-in passes a timeout on.",
+            edits=(("verl_cpu.py", "real(timeout_second, ", "real(timeout_second or 120, "),),
+        ),
+        within_s=170.0,
+        real="verl's `main_ppo` with its trainer (GRPO advantages), Ray, TransferQueue, the agent "
+        "loop, worker groups, the FSDP2 engine and the PPO update, over gloo: real PPO steps.",
+        played="The rollout engine (neither vLLM nor SGLang runs here): a plug-in of a hundred lines "
+        "generates with transformers. A plug-in tells verl of a platform `cpu`. The link: "
+        "rank 1's share of a batch passes a slow pipe for 25 s. The timeout is 12 s.",
+    ),
+)

@@ -1,0 +1,264 @@
+"""A rehearsal: the job fails, is judged, is mended, finishes; then the same under the watch."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from unhang.errors import UsageError
+from unhang.lab.judging import Judged, judge_drill
+from unhang.lab.situations.situation import Situation
+from unhang.lab.situations.workplace import Attempt, Workplace
+from unhang.lab.truth import Truth
+from unhang.model.causes import Cause
+
+Tell = Callable[[str], None]
+
+_COMMAND_LIMIT_S = 120
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """How an attempt ended.
+
+    Attributes:
+        finished: the job printed what only a finished one prints, and ended with 0.
+        seconds: it took.
+        exit_code: None when it was ended from outside.
+    """
+
+    finished: bool
+    seconds: float
+    exit_code: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Live:
+    """What `unhang run` made of the job.
+
+    Attributes:
+        named_after_s: from the fault to the first event that names the true ranks alone, or None.
+        kind: of that event.
+        culprits: that it names.
+        ending: of the job.
+    """
+
+    named_after_s: float | None
+    kind: str | None
+    culprits: tuple[int, ...]
+    ending: Ending
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rehearsal:
+    """All that a rehearsal found.
+
+    Attributes:
+        versions: of the framework's packages.
+        before: how the job failed.
+        judged: the verdicts from the logs alone, and from everything.
+        shown: what the commands printed, by a short name.
+        after: the job with its remedy.
+        live: under `unhang run --on-hang abort`; None where that was not asked for.
+        patient: under `unhang run --timeouts judge`, unchanged; None as well where the late rank
+            would never come.
+    """
+
+    name: str
+    versions: dict[str, str]
+    before: Ending
+    judged: tuple[Judged, ...]
+    shown: dict[str, str]
+    after: Ending
+    live: Live | None
+    patient: Live | None
+
+    def write(self, folder: Path) -> None:
+        """Write `rehearsal.json`."""
+        rows = asdict(self)
+        rows["judged"] = [{**asdict(each), "mark": each.mark.value} for each in self.judged]
+        text = json.dumps({"schema": "unhang.rehearsal/1", **rows}, indent=1, ensure_ascii=False)
+        (folder / "rehearsal.json").write_text(text + "\n", encoding="utf-8")
+
+
+def fail(situation: Situation, out: Path) -> tuple[Workplace, Attempt]:
+    """Run the job with its fault, and write the truth beside what it leaves.
+
+    Raises:
+        UsageError: the folder is in use, or the job did not fail as it should.
+    """
+    place = Workplace(situation, out)
+    place.prepare()
+    attempt = place.run()
+    place.tidy()
+    _truth(situation, attempt).write(place.folder.root)
+    if attempt.exit_code == 0 or situation.fails_with not in attempt.printed:
+        raise UsageError(
+            f"{situation.name} was to fail with {situation.fails_with!r}, but ended with "
+            f"{attempt.exit_code}; read {place.folder.logs}"
+        )
+    return place, attempt
+
+
+def rehearse(situation: Situation, out: Path, *, live: bool, tell: Tell) -> Rehearsal:
+    """Go through a situation from its failure to its finish.
+
+    Args:
+        situation: which one.
+        out: a new or empty folder.
+        live: also under `unhang run`.
+        tell: is told each step in one line.
+
+    Raises:
+        UsageError: the folder is in use, or a step could not be carried out.
+    """
+    place, attempt = fail(situation, out)
+    tell(f"{situation.name}: failed after {attempt.seconds} s, as it should")
+    judged = judge_drill(place.folder.root).judged
+    for verdict in judged:
+        tell(f"  {verdict.mark.value:<12} {verdict.sources}: {verdict.said} {verdict.culprits}")
+    shown = _show(place)
+    after = _mend(situation, place, shown)
+    tell(f"  {_word(after)} with its remedy, after {after.seconds} s")
+    watched = patient = None
+    if live:
+        watched = _watch(situation, out / "live", "--on-hang", "abort")
+        tell(f"  named live after {watched.named_after_s} s: {watched.culprits}")
+        patient = _watch(situation, out / "judged", "--on-hang", "abort", "--timeouts", "judge")
+        tell(f"  {_word(patient.ending)} under --timeouts judge")
+    found = Rehearsal(
+        name=situation.name,
+        versions=dict(situation.versions),
+        before=_ending(situation, attempt),
+        judged=judged,
+        shown=shown,
+        after=after,
+        live=watched,
+        patient=patient,
+    )
+    found.write(place.folder.root)
+    return found
+
+
+def _truth(situation: Situation, attempt: Attempt) -> Truth:
+    accept = (situation.cause.value, *situation.accept)
+    return Truth(
+        drill=situation.name,
+        cause=situation.cause.value,
+        culprits=tuple(sorted(situation.culprits)),
+        accept=accept,
+        must_not=tuple(cause.value for cause in Cause if cause.value not in accept),
+        phase=None if situation.phase is None else situation.phase.value,
+        at=attempt.at,
+        world_size=situation.world,
+        finishes=False,
+        exit_code=attempt.exit_code,
+        seconds=attempt.seconds,
+        torch=situation.environment.version("torch"),
+    )
+
+
+def _show(place: Workplace) -> dict[str, str]:
+    """What the commands print about a failed job; the verdict stays beside it as JSON."""
+    everything = ("logs", "dumps", "stacks")
+    (place.folder.root / "verdict.json").write_text(
+        _unhang(place, "diagnose", "--format", "json", *everything), encoding="utf-8"
+    )
+    return {
+        "logs": _unhang(place, "diagnose", "--no-color", "logs"),
+        "everything": _unhang(place, "diagnose", "--no-color", *everything),
+        "lint": _unhang(place, "lint", "--no-color", "job"),
+    }
+
+
+def _mend(situation: Situation, place: Workplace, shown: dict[str, str]) -> Ending:
+    """Apply the remedy to a fresh copy of the job and run it, with the same fault unless healed."""
+    remedy = situation.remedy
+    mended = Workplace(situation, place.folder.root / "mended")
+    mended.prepare()
+    if remedy.fix is not None:
+        number = [] if remedy.number is None else ["--fix", str(remedy.number)]
+        path = f"mended/job/{remedy.fix}"
+        words = ("fix", "--no-color", path, "--from", "verdict.json", *number, "--apply")
+        shown["fix"] = _unhang(place, *words)
+    for name, old, new in remedy.edits:
+        _edit(mended.job / name, old, new)
+    if remedy.first:
+        mended.call(*remedy.first, patched=True)
+    attempt = mended.run(faults=not remedy.healed)
+    mended.tidy()
+    return _ending(situation, attempt)
+
+
+def _edit(path: Path, old: str, new: str) -> None:
+    text = path.read_text(encoding="utf-8")
+    if old not in text:
+        raise UsageError(f"{path} holds no {old!r}, which the remedy of the situation changes")
+    path.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def _watch(situation: Situation, out: Path, *options: str) -> Live:
+    """Run the job, with its fault, under `unhang run`."""
+    place = Workplace(situation, out)
+    place.prepare()
+    attempt = place.run(watched=options)
+    place.tidy()
+    events = _events(place.folder.run)
+    named = next((event for event in events if _names(event, situation)), None)
+    return Live(
+        named_after_s=None if named is None or attempt.at is None else _gap_s(attempt.at, named),
+        kind=None if named is None else str(named["kind"]),
+        culprits=() if named is None else tuple(named["culprits"]),
+        ending=_ending(situation, attempt),
+    )
+
+
+def _names(event: dict[str, Any], situation: Situation) -> bool:
+    culprits = event.get("culprits")
+    return isinstance(culprits, list) and frozenset(culprits) == situation.culprits
+
+
+def _events(run: Path) -> list[dict[str, Any]]:
+    path = run / "events.jsonl"
+    if not path.is_file():
+        return []
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def _gap_s(at: str, event: dict[str, Any]) -> float:
+    moments = (datetime.datetime.fromisoformat(text) for text in (at, str(event["at"])))
+    begun, named = moments
+    return round((named - begun).total_seconds(), 1)
+
+
+def _ending(situation: Situation, attempt: Attempt) -> Ending:
+    return Ending(
+        finished=attempt.exit_code == 0 and situation.finishes_with in attempt.printed,
+        seconds=attempt.seconds,
+        exit_code=attempt.exit_code,
+    )
+
+
+def _word(ending: Ending) -> str:
+    return "finished" if ending.finished else f"NOT finished ({ending.exit_code})"
+
+
+def _unhang(place: Workplace, *words: str) -> str:
+    """What a command of unhang prints, run in the folder so that paths are short."""
+    done = subprocess.run(
+        [sys.executable, "-m", "unhang", *words],
+        cwd=place.folder.root,
+        env={**os.environ, "COLUMNS": "100", "LC_ALL": "C.UTF-8"},
+        capture_output=True,
+        text=True,
+        timeout=_COMMAND_LIMIT_S,
+        check=False,
+    )
+    return done.stdout + done.stderr

@@ -1,0 +1,9 @@
+#!/bin/sh
+# The evaluation is short: 64 pairs, on rank 0 alone.
+exec torchrun --standalone --nproc-per-node 2 train.py \
+  --model tiny-clip --device cpu --dist-backend gloo --precision fp32 \
+  --train-data train.csv --val-data val-small.csv \
+  --csv-img-key filepath --csv-caption-key title \
+  --batch-size 8 --workers 1 --epochs 2 --warmup 1 --log-every-n-steps 2 \
+  --local-loss --gather-with-grad \
+  --save-frequency 0 --zeroshot-frequency 0 --val-frequency 1

@@ -1,0 +1,92 @@
+"""What a situation is: a framework's own job, what goes wrong in it, the verdict that is right."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from unhang.lab.situations.environments import Environment
+from unhang.model.causes import Cause
+from unhang.model.phases import Phase
+
+Patches = Mapping[str, Mapping[str, object]]
+"""By module of `scripts/site/situation_site`, its settings."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remedy:
+    """How the job is made to finish.
+
+    Attributes:
+        says: one sentence for people.
+        fix: the file of the job into which `unhang fix` writes, or None where a person edits.
+        number: which fix of the verdict, from 1; None = the best that fits the file.
+        edits: what a person changes: file, old text, new text.
+        first: a command that runs once before the job, without the fault's slowness in its way.
+        healed: the fault is gone: what was broken lay outside of the job, and has been repaired.
+    """
+
+    says: str
+    fix: str | None = None
+    number: int | None = None
+    edits: tuple[tuple[str, str, str], ...] = ()
+    first: tuple[str, ...] = ()
+    healed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Situation:
+    """One situation.
+
+    Attributes:
+        name: in the words of the command line.
+        summary: what happens, one line.
+        environment: what it runs in.
+        overlay: of the environment, or None.
+        packages: whose versions are worth telling.
+        job: folder of `scripts` with its files; `prepare.py` in it makes models and data.
+        command: starts the job.
+        world: number of ranks.
+        patches: what lets the framework run on a CPU.
+        fault: what goes wrong.
+        cause, culprits, phase: the truth.
+        accept: other answers that are fair.
+        legitimate: the late rank works, and would arrive: `--timeouts judge` must save the job.
+        fails_with: words that the failed job prints.
+        finishes_with: words that only a finished job prints.
+        remedy: that lets it finish.
+        settle_s: from the fault until the evidence is taken; less than the collective timeout.
+        within_s: seconds after which an attempt is ended.
+        real, played: what is the framework's own, and what is not; sentences.
+    """
+
+    name: str
+    summary: str
+    environment: Environment
+    overlay: str | None = None
+    packages: tuple[str, ...]
+    job: str
+    command: tuple[str, ...] = ("sh", "train.sh")
+    world: int = 2
+    patches: Patches = field(default_factory=dict)
+    fault: Patches
+    cause: Cause
+    culprits: frozenset[int]
+    phase: Phase | None
+    accept: tuple[str, ...] = ()
+    legitimate: bool = True
+    fails_with: str
+    finishes_with: str
+    remedy: Remedy
+    settle_s: float = 5.0
+    within_s: float = 150.0
+    real: str
+    played: str
+
+    @property
+    def versions(self) -> Mapping[str, str]:
+        """The versions that are worth telling, torch among them."""
+        told = {name: self.environment.version(name) for name in (*self.packages, "torch")}
+        if self.overlay is not None:
+            told[self.packages[0]] = self.overlay
+        return told
