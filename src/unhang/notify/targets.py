@@ -1,0 +1,111 @@
+"""From what the user wrote to whom to tell: `--notify URL` and the variable UNHANG_NOTIFY.
+
+A chat is known by its host; `slack+https://…`, `feishu+http://…` say it outright, for gateways.
+The secret with which DingTalk and Feishu sign stands behind `#` and is sent to nobody.
+"""
+
+from __future__ import annotations
+
+import enum
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from urllib.parse import SplitResult, urlsplit, urlunsplit
+
+from unhang.errors import UsageError
+
+VARIABLE = "UNHANG_NOTIFY"
+"""Addresses, separated by blanks; for who does not want them in a command line."""
+
+SECRET_VARIABLE = "UNHANG_NOTIFY_SECRET"  # noqa: S105 (the name of a variable)
+"""The secret of those that sign and have none behind `#`."""
+
+
+class Kind(enum.Enum):
+    """What is at an address."""
+
+    WEBHOOK = "webhook"
+    SLACK = "slack"
+    FEISHU = "feishu"
+    DINGTALK = "dingtalk"
+    WECOM = "wecom"
+
+
+_HOSTS = {
+    "hooks.slack.com": Kind.SLACK,
+    "open.feishu.cn": Kind.FEISHU,
+    "open.larksuite.com": Kind.FEISHU,
+    "oapi.dingtalk.com": Kind.DINGTALK,
+    "qyapi.weixin.qq.com": Kind.WECOM,
+}
+_WORDS = {**{kind.value: kind for kind in Kind}, "lark": Kind.FEISHU, "wechat": Kind.WECOM}
+_SIGNED = frozenset({Kind.FEISHU, Kind.DINGTALK})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """Whom to tell. Its address is a secret: only `name` may be shown.
+
+    Attributes:
+        secret: signs what is sent; None = it is not signed.
+    """
+
+    kind: Kind
+    host: str
+    url: str = field(repr=False)
+    secret: str | None = field(default=None, repr=False)
+
+    @property
+    def name(self) -> str:
+        """What it is called in logs."""
+        return f"{self.kind.value} ({self.host})"
+
+
+def read_targets(
+    addresses: Sequence[str], environment: Mapping[str, str] | None = None
+) -> tuple[Target, ...]:
+    """Read what the user wrote, and what the environment adds; equal addresses count once.
+
+    Args:
+        addresses: of `--notify`.
+        environment: None = of this process.
+
+    Raises:
+        UsageError: one is no address; the message does not repeat it.
+    """
+    environment = os.environ if environment is None else environment
+    secret = environment.get(SECRET_VARIABLE) or None
+    written = [
+        *((f"--notify number {n}", text) for n, text in enumerate(addresses, 1)),
+        *((VARIABLE, text) for text in environment.get(VARIABLE, "").split()),
+    ]
+    targets = [_read(text, where, secret) for where, text in written]
+    return tuple({target.url: target for target in targets}.values())
+
+
+def _read(text: str, where: str, secret: str | None) -> Target:
+    word, plus, rest = text.strip().partition("+")
+    named = _WORDS.get(word.lower()) if plus else None
+    parts = _split(rest if named is not None else text.strip())
+    if parts is None or parts.hostname is None:
+        raise UsageError(
+            f"{where} is no address; https://… is expected, or a kind before it, such as"
+            f" slack+https://… ({', '.join(sorted(_WORDS))})"
+        )
+    kind = named or _HOSTS.get(parts.hostname, Kind.WEBHOOK)
+    own = parts.fragment.removeprefix("secret=") or secret
+    return Target(
+        kind=kind,
+        host=parts.hostname,
+        url=urlunsplit(parts._replace(fragment="")),
+        secret=own if kind in _SIGNED else None,
+    )
+
+
+def _split(text: str) -> SplitResult | None:
+    try:
+        parts = urlsplit(text)
+        parts.port  # noqa: B018 (it is checked when it is asked for)
+    except ValueError:
+        return None
+    return parts if parts.scheme in {"http", "https"} else None

@@ -1,0 +1,25 @@
+"""What people are told by chat or webhook."""
+
+SENTENCES = {
+    "notify.title.hang_confirmed": "unhang: {run} hangs",
+    "notify.title.stall_suspected": "unhang: {run} may hang",
+    "notify.title.captured": "unhang: evidence of {run} was saved",
+    "notify.title.resumed": "unhang: {run} goes on",
+    "notify.title.aborted": "unhang: {run} was ended",
+    "notify.title.exited": "unhang: {run} has ended",
+    "notify.title.test": "unhang: a test of this address, about {run}",
+    "notify.label.culprits": "culprit",
+    "notify.label.phase": "phase",
+    "notify.label.since": "for",
+    "notify.label.cause": "cause",
+    "notify.label.host": "host",
+    "notify.label.at": "at",
+    "notify.label.folder": "more in",
+    "notify.value.culprits": "{value:ranks}",
+    "notify.value.phase": "{value}",
+    "notify.value.since": "{value:s}",
+    "notify.value.cause": "{value}",
+    "notify.value.host": "{value}",
+    "notify.value.at": "{value}",
+    "notify.value.folder": "{value}",
+}

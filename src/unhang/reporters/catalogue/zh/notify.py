@@ -1,0 +1,25 @@
+"""What people are told by chat or webhook."""
+
+SENTENCES: dict[str, str] = {
+    "notify.title.hang_confirmed": "unhang：{run} 已挂死",
+    "notify.title.stall_suspected": "unhang：{run} 可能已挂死",
+    "notify.title.captured": "unhang：已保存 {run} 的现场证据",
+    "notify.title.resumed": "unhang：{run} 已恢复运行",
+    "notify.title.aborted": "unhang：{run} 已被终止",
+    "notify.title.exited": "unhang：{run} 已结束",
+    "notify.title.test": "unhang：测试此地址（{run}）",
+    "notify.label.culprits": "肇因",
+    "notify.label.phase": "阶段",
+    "notify.label.since": "已持续",
+    "notify.label.cause": "根因",
+    "notify.label.host": "主机",
+    "notify.label.at": "时间",
+    "notify.label.folder": "详情",
+    "notify.value.culprits": "{value:ranks}",
+    "notify.value.phase": "{value}",
+    "notify.value.since": "{value:s}",
+    "notify.value.cause": "{value}",
+    "notify.value.host": "{value}",
+    "notify.value.at": "{value}",
+    "notify.value.folder": "{value}",
+}
