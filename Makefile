@@ -21,7 +21,7 @@ $(CORE): pyproject.toml | $(BIN)/python
 $(DEV): pyproject.toml constraints.txt | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt \
-		--editable '.[fast,remote]' --group dev torch
+		--editable '.[fast,remote,screens]' --group dev torch
 	@touch $@ $(CORE)
 
 demo: $(CORE) ## diagnose a bundled failure of a real job (installs the core only, no torch)

@@ -159,6 +159,27 @@ def read(
         ) from error
 
 
+def spread(path: Path, most: int) -> Iterator[Standing]:
+    """Yield at most `most` standings, spread evenly over the samples, oldest first.
+
+    Raises:
+        ArtifactError: the file cannot be read, or is no such history.
+    """
+    query = (
+        "SELECT standing FROM (SELECT standing, at, row_number() OVER (ORDER BY at) AS number,"
+        " count(*) OVER () AS size FROM samples)"
+        " WHERE number = size OR number % max(1, size / ?) = 0 ORDER BY at LIMIT ?"
+    )
+    try:
+        with closing(_open(path)) as file:
+            for (data,) in file.execute(query, (max(1, most // 2), most)):
+                yield _unpack(data)
+    except (sqlite3.Error, ValueError, zlib.error) as error:
+        raise ArtifactError(
+            f"cannot read {path}: {error}; expected the history of a run of `unhang run`"
+        ) from error
+
+
 def span(path: Path) -> tuple[float, float] | None:
     """Epochs of the first and the last sample; None while there is none.
 

@@ -1,0 +1,47 @@
+"""`unhang serve RUN`: a web page of a live or finished run, with metrics for Prometheus."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from unhang.commands.output import LANGUAGES, locale_language
+
+
+@click.command(name="serve")
+@click.argument("run", metavar="RUN")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--port", default=8765, show_default=True, help="Port; 0 takes any that is free.")
+@click.option(
+    "--token",
+    metavar="TEXT",
+    help="What a reader must show; made up where the page can be reached from other machines."
+    " Better in UNHANG_TOKEN: command lines are public on a host.",
+)
+@click.option("--lang", type=click.Choice(LANGUAGES), help="Language (default: from the locale).")
+def command(*, run: str, host: str, port: int, token: str | None, lang: str | None) -> int:
+    """Show a run in the browser, as it happens or later; RUN is the folder of `unhang run`.
+
+    The page listens on this machine only, unless --host says otherwise; then it needs a token.
+    /metrics is for Prometheus, /api for programs. Ctrl-C ends it; the run goes on.
+    """
+    from unhang.screens.server import Server
+
+    server = Server(
+        Path(run),
+        host=host,
+        port=port,
+        token=token or os.environ.get("UNHANG_TOKEN"),
+        language=lang or locale_language(),
+    )
+    click.echo(server.url)
+    try:
+        server.serve_forever(poll_interval=0.2)
+    except KeyboardInterrupt:
+        click.echo("", err=True)
+    finally:
+        server.closing.set()
+        server.server_close()
+    return 0

@@ -1,0 +1,80 @@
+"""Who may see the page: nobody from outside without the token."""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import secrets
+from collections.abc import Mapping
+from http.cookies import CookieError, SimpleCookie
+
+from unhang.errors import UsageError
+
+COOKIE = "unhang_token"
+_LOCAL_NAMES = frozenset({"localhost", "localhost.localdomain"})
+_SHORTEST = 8
+
+
+class Access:
+    """Decides on requests.
+
+    Args:
+        host: the address that the server listens on.
+        token: what a request must show; None = none is needed, which only loopback may have.
+
+    Raises:
+        UsageError: the token is too short to be one.
+    """
+
+    def __init__(self, host: str, token: str | None) -> None:
+        if token is not None and len(token) < _SHORTEST:
+            raise UsageError(f"the token has {len(token)} characters; expected {_SHORTEST} or more")
+        self.token = token or (None if is_loopback(host) else secrets.token_urlsafe(18))
+        self._loopback = is_loopback(host)
+
+    def knows_host(self, header: str | None) -> bool:
+        """Whether the name by which we were asked may be ours.
+
+        A page of a stranger can let its own name resolve to 127.0.0.1; then the browser sends that
+        name. Behind a token that harms nobody.
+        """
+        if not self._loopback or self.token is not None:
+            return True
+        name = (
+            (header or "").rsplit("]", 1)[0].lstrip("[")
+            if (header or "").startswith("[")
+            else (header or "").rsplit(":", 1)[0]
+        )
+        return name.lower() in _LOCAL_NAMES or is_loopback(name)
+
+    def admits(self, shown: str | None) -> bool:
+        """Whether a token that a request shows is the right one, or none is needed."""
+        if self.token is None:
+            return True
+        return hmac.compare_digest((shown or "").encode(), self.token.encode())
+
+
+def shown_token(headers: Mapping[str, str], query: Mapping[str, str]) -> str | None:
+    """The token of a request: bearer, cookie, or `?token=`."""
+    kind, _, value = headers.get("Authorization", "").partition(" ")
+    if kind.lower() == "bearer":
+        return value.strip()
+    try:
+        cookie = SimpleCookie(headers.get("Cookie", "")).get(COOKIE)
+    except CookieError:
+        cookie = None
+    return cookie.value if cookie is not None else query.get("token")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address or a name is this machine only.
+
+    >>> is_loopback("127.0.0.1"), is_loopback("0.0.0.0"), is_loopback("::1")
+    (True, False, True)
+    """
+    if host.lower() in _LOCAL_NAMES:
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

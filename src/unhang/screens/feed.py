@@ -1,0 +1,203 @@
+"""From a run folder to what a screen shows at one moment, live or later."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from unhang.errors import ArtifactError, UsageError
+from unhang.live import history
+from unhang.live.codec import decode
+from unhang.live.folder import RunFolder
+from unhang.live.standing import Standing
+
+_STALE_S = 10.0
+"""An agent replaces its view every second; after this long without one it is no longer there."""
+
+_MOST_LINE = 1 << 16
+"""Characters of one event; a forged file must not fill the memory."""
+
+_MOST_READ = 4 << 20
+"""Bytes of events that are read at once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRecord:
+    """What was run.
+
+    Attributes:
+        ended: ISO 8601, or None while it runs (or when nobody was left to write it).
+        exit_code: of the job, or None.
+    """
+
+    command: tuple[str, ...] = ()
+    host: str = ""
+    started: str = ""
+    ended: str | None = None
+    exit_code: int | None = None
+    timeouts: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunEvent:
+    """One line of `events.jsonl`; `number` counts them from 1."""
+
+    number: int
+    at: str
+    kind: str
+    ranks: str
+    phase: str
+    why: str
+
+
+class Feed:
+    """Reads a run folder again and again; each call gives what is new.
+
+    Args:
+        root: the run folder.
+
+    Raises:
+        UsageError: it is no run folder.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.folder = RunFolder(root)
+        if not self.folder.record.is_file():
+            raise UsageError(
+                f"{root} holds no run.json; expected a folder that `unhang run` made"
+                " (unhang-runs/<time>-<command>, or what --out named)"
+            )
+
+    def record(self) -> RunRecord:
+        """What was run, and whether it has ended."""
+        data = _object(self.folder.record)
+        command = data.get("command")
+        return RunRecord(
+            command=tuple(str(word) for word in command) if isinstance(command, list) else (),
+            host=_text(data.get("host")),
+            started=_text(data.get("started")),
+            ended=_text(data.get("ended")) or None,
+            exit_code=code if isinstance(code := data.get("exit_code"), int) else None,
+            timeouts=_text(data.get("timeouts")),
+        )
+
+    def standing(self) -> Standing | None:
+        """The last view, or None: nothing yet, or a file that another release wrote."""
+        data = _object(self.folder.standing)
+        try:
+            return decode(Standing, data.get("standing", data)) if data else None
+        except ValueError:
+            return None
+
+    def is_live(self) -> bool:
+        """Whether an agent still replaces the view."""
+        if self.record().ended is not None:
+            return False
+        try:
+            return time.time() - self.folder.standing.stat().st_mtime < _STALE_S
+        except OSError:
+            return False
+
+    def past(self, since_s: float | None = None, until_s: float | None = None) -> list[Standing]:
+        """Standings of the history, oldest first; empty where none was kept."""
+        if not self.folder.history.is_file():
+            return []
+        try:
+            return list(history.read(self.folder.history, since_s, until_s))
+        except ArtifactError:
+            return []
+
+    def course(self, most: int = 240) -> list[Standing]:
+        """At most so many standings, spread evenly over the whole run."""
+        if not self.folder.history.is_file():
+            return []
+        try:
+            return list(history.spread(self.folder.history, most))
+        except ArtifactError:
+            return []
+
+    def span(self) -> tuple[float, float] | None:
+        """Epochs of the first and the last sample of the history."""
+        if not self.folder.history.is_file():
+            return None
+        try:
+            return history.span(self.folder.history)
+        except ArtifactError:
+            return None
+
+    def verdict(self) -> Mapping[str, object] | None:
+        """The newest diagnosis that the agent wrote, as its JSON; None while there is none."""
+        files = sorted(self.folder.captures.glob("*/diagnosis.json"), key=_written)
+        return _object(files[-1]) or None if files else None
+
+
+class EventTail:
+    """Reads `events.jsonl` as it grows.
+
+    Args:
+        path: the file, which may not be there yet.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._offset = 0
+        self._number = 0
+
+    def fresh(self) -> list[RunEvent]:
+        """Events since the last call; a line that is still being written waits."""
+        try:
+            with self._path.open("rb") as file:
+                file.seek(self._offset)
+                data = file.read(_MOST_READ)
+        except OSError:
+            return []
+        whole, line_end, _ = data.rpartition(b"\n")
+        self._offset += len(whole) + len(line_end)
+        return [event for line in whole.splitlines() if (event := self._event(line)) is not None]
+
+    def _event(self, line: bytes) -> RunEvent | None:
+        try:
+            data = json.loads(line[:_MOST_LINE])
+        except ValueError:
+            return None
+        if not isinstance(data, dict):
+            return None
+        self._number += 1
+        ranks = data.get("culprits") or data.get("ranks") or []
+        return RunEvent(
+            number=self._number,
+            at=_text(data.get("at")),
+            kind=_text(data.get("kind")),
+            ranks=_ranks(ranks),
+            phase=_text(data.get("phase")),
+            why=_text(data.get("why")),
+        )
+
+
+def _ranks(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    return ",".join(str(rank) for rank in value) if isinstance(value, list) else ""
+
+
+def _object(path: Path) -> dict[str, object]:
+    """The JSON object of a file; empty where there is none, or it is being replaced."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _written(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0

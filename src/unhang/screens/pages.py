@@ -1,0 +1,223 @@
+"""From a feed to the plain data that the web page shows; every sentence is in one language."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+
+from unhang.live.standing import GroupView, RankClass, RankView, Standing, Suspicion
+from unhang.model.ids import format_ranks
+from unhang.model.phases import Phase
+from unhang.model.provenance import Message
+from unhang.reporters.catalogue import sentence, write
+from unhang.screens.feed import Feed, RunEvent
+from unhang.screens.heat import Heat
+
+MOST_RANKS = 2_048
+"""Rows of the table of ranks; larger jobs are read by their classes."""
+
+LABELS = (
+    "screen.title",
+    "screen.classes",
+    "screen.groups",
+    "screen.waits_for",
+    "screen.heat",
+    "screen.events",
+    "screen.ranks",
+    "screen.hosts",
+    "screen.lost",
+    "screen.live",
+    "screen.finished",
+    "screen.replay",
+    "screen.gone_quiet",
+    "screen.nothing_yet",
+    "screen.calm",
+    "screen.theme",
+    "screen.column.ranks",
+    "screen.column.condition",
+    "screen.column.phase",
+    "screen.column.place",
+    "screen.column.since",
+    "screen.column.group",
+    "screen.column.members",
+    "screen.column.issued",
+    "screen.column.completed",
+    "screen.column.waiting",
+    "screen.column.lacking",
+    "screen.column.limit",
+    "screen.column.host",
+    "screen.column.steps",
+    "screen.column.cpu",
+    "screen.column.memory",
+    "screen.column.gpu",
+    "screen.column.read",
+    "screen.column.written",
+    "screen.column.beat",
+)
+"""What stands on the page besides the data."""
+
+
+def labels(language: str) -> dict[str, str]:
+    """The page's own words, by key without `screen.`."""
+    return {
+        key.removeprefix("screen."): write(Message(key=key, values={}), language) for key in LABELS
+    }
+
+
+def overview(feed: Feed, language: str) -> dict[str, object]:
+    """What the head of the page shows, and whether anybody still watches."""
+    record = feed.record()
+    span = feed.span()
+    verdict = feed.verdict()
+    return {
+        "record": {**asdict(record), "command": " ".join(record.command)},
+        "live": feed.is_live(),
+        "span": None if span is None else list(span),
+        "verdict": None if verdict is None else _verdict(verdict),
+        "labels": labels(language),
+        "language": language,
+    }
+
+
+def view(standing: Standing, language: str) -> dict[str, object]:
+    """One standing."""
+    return {
+        "at": standing.at_s,
+        "up_s": standing.up_s,
+        "world_size": standing.world_size,
+        "restart": standing.restart,
+        "classes": [_class(item, language) for item in standing.classes],
+        "groups": [_group(item) for item in standing.groups],
+        "edges": [
+            {
+                "waiters": format_ranks(edge.waiters),
+                "on": format_ranks(edge.on),
+                "call": _call(edge.call.op, edge.call.seq),
+                "group": edge.call.description or edge.call.group or "",
+                "since_s": edge.since_s,
+            }
+            for edge in standing.edges
+        ],
+        "suspicions": [_suspicion(item, language) for item in standing.suspicions],
+        "hosts": [
+            {"host": host.host, "age_s": host.age_s, "ranks": format_ranks(host.ranks)}
+            for host in standing.hosts
+        ],
+        "ranks": [_rank(item, language) for item in standing.ranks[:MOST_RANKS]],
+        "lost": list(standing.lost),
+    }
+
+
+def event(item: RunEvent) -> dict[str, object]:
+    """One line of the list of events."""
+    return asdict(item)
+
+
+def heatmap(heat: Heat) -> dict[str, object]:
+    """The heatmap; a cell is `[share that waited, gravest condition, phase]`, or null."""
+    return {
+        "rows": [f"{first}" if first == last else f"{first}-{last}" for first, last in heat.rows],
+        "columns": list(heat.columns),
+        "width_s": heat.width_s,
+        "cells": [
+            [
+                None
+                if cell.waiting is None
+                else [
+                    round(cell.waiting, 3),
+                    cell.condition.value if cell.condition is not None else None,
+                    cell.phase,
+                ]
+                for cell in row
+            ]
+            for row in heat.cells
+        ],
+    }
+
+
+def phase_name(phase: Phase | None, language: str) -> str:
+    """The name of a phase, "" where it is unknown."""
+    if phase is None:
+        return ""
+    return write(Message(key=f"phase.{phase.value}", values={}), language)
+
+
+def condition_name(item: RankClass | RankView, language: str) -> str:
+    """What a rank does, in words."""
+    name = write(Message(key=f"screen.condition.{item.condition.value}", values={}), language)
+    return f"{name} · {item.op}" if item.op else name
+
+
+def _class(item: RankClass, language: str) -> dict[str, object]:
+    return {
+        "ranks": format_ranks(item.ranks),
+        "count": len(item.ranks),
+        "condition": item.condition.value,
+        "doing": condition_name(item, language),
+        "phase": phase_name(item.phase, language),
+        "place": item.place,
+        "since_s": item.since_s,
+    }
+
+
+def _group(item: GroupView) -> dict[str, object]:
+    return {
+        "name": item.description or item.name,
+        "members": format_ranks(item.members),
+        "issued": _extent(item.issued),
+        "completed": _extent(item.completed),
+        "waiting": format_ranks(item.waiting),
+        "lacking": format_ranks(item.lacking),
+        "since_s": item.since_s,
+        "limit_s": None if item.timeout_ms is None else item.timeout_ms / 1_000,
+        "governed": item.governed_ms is not None,
+    }
+
+
+def _rank(item: RankView, language: str) -> dict[str, object]:
+    return {
+        "rank": item.rank,
+        "host": item.host,
+        "condition": item.condition.value,
+        "doing": condition_name(item, language),
+        "phase": phase_name(item.phase, language),
+        "place": item.place,
+        "since_s": item.since_s,
+        "steps": item.steps,
+        "cpu": item.cpu_share,
+        "memory": item.rss_bytes,
+        "gpu": item.gpu_bytes,
+        "read": item.read_rate,
+        "written": item.write_rate,
+        "beat": item.beat_age_s,
+    }
+
+
+def _suspicion(item: Suspicion, language: str) -> dict[str, object]:
+    return {
+        "stage": item.stage.value,
+        "charge": item.charge.value,
+        "culprits": format_ranks(item.culprits),
+        "victims": format_ranks(item.victims),
+        "phase": phase_name(item.phase, language),
+        "since_s": item.since_s,
+        "title": write(Message(key=f"screen.stage.{item.stage.value}", values={}), language),
+        "why": sentence(item.why, language),
+    }
+
+
+def _verdict(diagnosis: Mapping[str, object]) -> dict[str, object]:
+    """The few fields of `unhang.diagnosis/1` that the head of the page shows."""
+    kept = ("outcome", "cause", "confidence", "culprits", "culprit_hosts", "phase", "summary")
+    return {key: diagnosis.get(key) for key in kept}
+
+
+def _extent(numbers: tuple[int, int] | None) -> str:
+    if numbers is None:
+        return ""
+    low, high = numbers
+    return str(low) if low == high else f"{low} … {high}"
+
+
+def _call(op: str | None, seq: int | None) -> str:
+    return " ".join(part for part in (op or "", "" if seq is None else f"#{seq}") if part)

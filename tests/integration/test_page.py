@@ -1,0 +1,143 @@
+"""The page of `unhang serve` in a real browser (Debian's chromium and chromedriver)."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import WebDriverWait
+
+from run_folders import AT_S, hanging, run_folder, training
+
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.skipif(
+        shutil.which("chromedriver") is None or shutil.which("chromium") is None,
+        reason="needs a browser: apt-get install chromium chromium-driver",
+    ),
+]
+
+_OPTIONS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+    "--window-size=1200,1600",
+)
+
+
+@pytest.fixture
+def browser(tmp_path: Path) -> Iterator[webdriver.Chrome]:
+    options = webdriver.ChromeOptions()
+    options.binary_location = str(shutil.which("chromium"))
+    for option in (*_OPTIONS, f"--user-data-dir={tmp_path / 'profile'}"):
+        options.add_argument(option)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    service = webdriver.ChromeService(executable_path=str(shutil.which("chromedriver")))
+    driver = webdriver.Chrome(options=options, service=service)
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> Iterator[Callable[..., str]]:
+    """Starts the command on a run folder, and gives the address that it prints."""
+    started: list[subprocess.Popen[str]] = []
+
+    def serve(root: Path, *options: str) -> str:
+        command = [sys.executable, "-m", "unhang", "serve", str(root), "--port", "0", *options]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        started.append(process)
+        assert process.stdout is not None
+        return process.stdout.readline().strip()
+
+    yield serve
+    for process in started:
+        process.terminate()
+        process.communicate(timeout=10)
+
+
+def see(browser: webdriver.Chrome, identity: str, text: str) -> None:
+    """Wait until an element shows a text."""
+    WebDriverWait(browser, 15).until(
+        lambda driver: text in driver.find_element(By.ID, identity).text
+    )
+
+
+def test_a_run_as_it_happens_light_and_dark(
+    tmp_path: Path, browser: webdriver.Chrome, page: Callable[..., str]
+) -> None:
+    root = tmp_path / "run"
+    folder = run_folder(root, [training(AT_S)], events=1)
+    browser.get(page(root, "--lang", "en"))
+    see(browser, "news", "Nothing is suspected.")
+    see(browser, "state", "live")
+    see(browser, "command", "torchrun --nproc-per-node 4 train.py")
+
+    run_folder(root, [hanging(AT_S + 7)], events=1)
+    folder.events.write_text(
+        folder.events.read_text() + '{"at": "2026-09-21T13:47:10+00:00", "kind": "hang_confirmed",'
+        ' "culprits": [2], "why": "rank 2 keeps the GIL <script>alert(1)</script>"}\n'
+    )
+    see(browser, "news", "The job hangs")
+    see(browser, "classes", "frozen")
+    see(browser, "classes", "tokenise <b>(x)</b>")  # what ranks say is text, never markup
+    see(browser, "events", "<script>alert(1)</script>")
+    see(browser, "edges", "0-1,3 → 2")
+    see(browser, "lost", "no space left on device")
+
+    paper = "return getComputedStyle(document.body).backgroundColor"
+    before = browser.execute_script(paper)
+    browser.find_element(By.ID, "theme").click()
+    assert browser.execute_script(paper) != before
+
+    painted = (
+        "const c = document.getElementById('heat');"
+        "return new Set(c.getContext('2d').getImageData(0, 0, c.width, c.height).data).size"
+    )
+    WebDriverWait(browser, 15).until(lambda driver: driver.execute_script(painted) > 3)
+    log = browser.get_log("browser")  # type: ignore[no-untyped-call]
+    severe = [entry for entry in log if entry["level"] == "SEVERE"]
+    assert severe == []
+
+
+def test_a_finished_run_in_chinese_can_be_replayed(
+    tmp_path: Path, browser: webdriver.Chrome, page: Callable[..., str]
+) -> None:
+    root = tmp_path / "run"
+    run_folder(root, [training(AT_S + n) for n in range(20)] + [hanging(AT_S + 20)], ended=True)
+    browser.get(page(root, "--lang", "zh"))
+    see(browser, "state", "已结束")
+    see(browser, "news", "作业已卡住")
+    browser.execute_script(
+        "const at = document.getElementById('at'); at.value = 0;"
+        "at.dispatchEvent(new Event('input'));"
+    )
+    see(browser, "news", "没有可疑之处")
+
+
+def test_a_page_for_others_needs_its_token(
+    tmp_path: Path, browser: webdriver.Chrome, page: Callable[..., str]
+) -> None:
+    root = tmp_path / "run"
+    run_folder(root, [training(AT_S)])
+    address = page(root, "--host", "0.0.0.0", "--lang", "en").replace("0.0.0.0", "127.0.0.1")
+    browser.get(address.partition("?")[0])
+    assert "?token=" in browser.find_element(By.TAG_NAME, "body").text
+    browser.get(address)
+    see(browser, "news", "Nothing is suspected.")
+    assert "token" not in browser.current_url
+    time.sleep(1.5)
+    see(browser, "state", "live")
