@@ -163,7 +163,7 @@ def _located(findings: Iterable[Finding]) -> Finding | None:
 
 def _candidate(case: _Case, confidence: float, located: Finding | None) -> Candidate:
     best = case.best
-    culprits = best.culprits
+    culprits = _named(case)
     if not culprits and located is not None:
         culprits = located.culprits
     return Candidate(
@@ -179,6 +179,12 @@ def _candidate(case: _Case, confidence: float, located: Finding | None) -> Candi
         evidence=tuple(dict.fromkeys(p for f in case.findings for p in f.evidence)),
         phase=next((f.phase for f in case.findings if f.phase is not None), None),
     )
+
+
+def _named(case: _Case) -> Ranks:
+    """Culprits of the best finding, or of one just as strong of the same cause."""
+    equal = (f.culprits for f in case.findings if f.strength is case.best.strength)
+    return next((culprits for culprits in equal if culprits), NO_RANKS)
 
 
 def _verdict(incident: Incident, case: _Case, candidates: tuple[Candidate, ...]) -> Diagnosis:

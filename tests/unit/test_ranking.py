@@ -110,3 +110,12 @@ def test_who_fails_because_another_is_gone_waited() -> None:
         message="Timed out waiting 20000ms for recv operation to complete",
     )
     assert rank(incident(echo), []).victims == {1}
+
+
+def test_the_best_finding_takes_its_culprits_from_one_just_as_strong() -> None:
+    named = frozenset({Rank(3)})
+    strong = finding(Cause.DESYNC, Strength.PROVES)
+    found = rank(incident(), [strong, finding(Cause.DESYNC, Strength.PROVES, culprits=named)])
+    assert found.culprits == named
+    found = rank(incident(), [strong, finding(Cause.DESYNC, Strength.SUPPORTS, culprits=named)])
+    assert found.culprits == NO_RANKS
