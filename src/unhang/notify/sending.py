@@ -13,7 +13,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from unhang import __version__
 from unhang.notify.alert import Alert, in_words
 from unhang.notify.payloads import Post, build
 from unhang.notify.targets import Kind, Target
@@ -76,7 +75,7 @@ def _try(target: Target, post: Post) -> _Answer:
         data=json.dumps(post.body, ensure_ascii=False).encode(errors="replace"),
         headers={
             "Content-Type": "application/json; charset=utf-8",
-            "User-Agent": f"unhang/{__version__}",
+            "User-Agent": "unhang",
         },
         method="POST",
     )
