@@ -84,7 +84,7 @@ def read(path: str) -> Optional[Pinned]:  # noqa: UP045
         OSError: the file cannot be read.
     """
     for _ in range(_TRIES):
-        with open(path, "rb") as file:  # noqa: PTH123
+        with open(path, "rb") as file:
             data = file.read(SIZE)
             file.seek(_TURN_AT)
             after = file.read(_TURN.size)

@@ -1,0 +1,189 @@
+"""Composes a beat: what this process is, where it stands, and how far its groups have come."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+from . import groups, kernel, stack, steps
+from .recorder import Progress, Recorder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .environment import Settings
+    from .limits import Limits
+
+C10D, NATIVE = "torch.distributed.distributed_c10d", "torch._C._distributed_c10d"
+_MOST_LOST = 20
+_LONG = 300
+
+
+class Beats:
+    """Remembers what a beat compares with: earlier numbers, what was lost.
+
+    Args:
+        settings: whose host and interval are told.
+        limits: what the program asked for.
+    """
+
+    def __init__(self, settings: Settings, limits: Limits) -> None:
+        self._limits = limits
+        self._recorder = Recorder()
+        self._standing = stack.Standing()
+        self._described: dict[str, tuple[int, dict[str, Any]]] = {}
+        self._progress: dict[str, tuple[Progress, float]] = {}
+        self.dumped: int | None = None
+        self.lost: dict[str, str] = {}
+        """What could not be seen or done, by the part that failed; the last of each."""
+        self._fixed: dict[str, Any] = {
+            "schema": 1,
+            "host": settings.host,
+            "pid": os.getpid(),
+            "ppid": os.getppid(),
+            "process_started": round(kernel.started_s(), 2),
+            "restart": _number(os.environ.get("TORCHELASTIC_RESTART_COUNT")),
+            "interval_s": settings.interval_s,
+        }
+
+    def lose(self, part: str, why: object) -> None:
+        """Note what could not be done, for the next beat to tell."""
+        if part in self.lost or len(self.lost) < _MOST_LOST:
+            self.lost[part] = f"{part}: {why}"[:_LONG]
+
+    def compose(self, now_s: float) -> dict[str, Any]:
+        """One beat, at a monotonic time; what fails is left out and told in `lost`."""
+        places = self._try("stack", stack.main_thread) or []
+        beat = {
+            **self._fixed,
+            "argv": getattr(sys, "argv", [])[:5],
+            "wall": time.time(),
+            "mono": now_s,
+            "stack": places,
+            "stack_since": self._standing.see(places, now_s),
+            "steps": steps.COUNT.done if steps.COUNT.attached else None,
+            "step_wall": steps.COUNT.wall_s,
+            **(self._try("usage", kernel.usage) or {}),
+            **(self._try("torch", self._torch) or {}),
+            **(self._try("ranks", _ranks) or {}),
+            "groups": self._try("process groups", lambda: self._groups(now_s)) or {},
+            **(self._try("exit", _state) or {}),
+            "timeouts": {"mode": self._limits.mode, "governed": dict(self._limits.governed)},
+            "dumped": self.dumped,
+        }
+        beat["lost"] = list(self.lost.values())
+        return beat
+
+    def _try(self, part: str, look: Callable[[], Any]) -> Any:
+        try:
+            return look()
+        except Exception as error:
+            self.lose(part, f"{type(error).__name__}: {error}")
+            return None
+
+    def _torch(self) -> dict[str, Any]:
+        torch = sys.modules.get("torch")
+        version = getattr(torch, "__version__", None)
+        cuda = getattr(torch, "cuda", None)
+        # A question to CUDA before the program has begun to use it would begin it.
+        ready = getattr(cuda, "is_initialized", bool)()
+        used = None
+        if ready and cuda is not None:
+            used = sum(cuda.memory_reserved(n) for n in range(cuda.device_count()))
+        return {
+            "torch": None if version is None else str(version),
+            "device": "cuda" if ready else "cpu",
+            "gpu_bytes": used,
+        }
+
+    def rank(self) -> int | None:
+        """Of this process in the job, as its default group or its environment says it."""
+        rank: int | None = (self._try("ranks", _ranks) or {}).get("rank")
+        return rank
+
+    def _groups(self, now_s: float) -> dict[str, Any]:
+        c10d = sys.modules.get(C10D)
+        if c10d is None:
+            return {}
+        registered = groups.registered(c10d)
+        progress = self._try("Flight Recorder", self._ask_recorder) or {}
+        told = {}
+        for group, name in registered:
+            at = progress.get(name) or _own_count(group)
+            before, since_s = self._progress.get(name, (None, now_s))
+            since_s = since_s if before == at else now_s
+            self._progress[name] = (at, since_s)
+            told[name] = {
+                **self._description(c10d, group, name),
+                "timeout_ms": _limit(group),
+                "user_timeout_ms": self._limits.asked.get(name),
+                **at._asdict(),
+                "since": since_s,
+            }
+        for gone in set(self._progress) - set(told):
+            del self._progress[gone]
+            self._described.pop(gone, None)
+        return told
+
+    def _ask_recorder(self) -> dict[str, Progress]:
+        return self._recorder.progress(sys.modules.get(NATIVE))
+
+    def _description(self, c10d: Any, group: Any, name: str) -> dict[str, Any]:
+        # By identity, not by the group itself: whoever holds a group keeps it alive.
+        known = self._described.get(name)
+        if known is None or known[0] != id(group):
+            known = self._described[name] = (id(group), groups.describe(c10d, group))
+        return known[1]
+
+
+def _own_count(group: Any) -> Progress:
+    issued = groups.enqueued(group)
+    return Progress(enqueued=issued, completed=0 if issued == 0 else None)
+
+
+def _ranks() -> dict[str, Any]:
+    c10d = sys.modules.get(C10D)
+    told = None if c10d is None else groups.default_rank_and_size(c10d)
+    environ = os.environ
+    rank, size = told or (_number(environ.get("RANK")), _number(environ.get("WORLD_SIZE")))
+    return {"rank": rank, "local_rank": _number(environ.get("LOCAL_RANK")), "world_size": size}
+
+
+def _limit(group: Any) -> int | None:
+    limits = [groups.timeout_ms(backend) for backend in groups.backends(group)]
+    return min((limit for limit in limits if limit is not None), default=None)
+
+
+def _state() -> dict[str, Any]:
+    """Whether the process is leaving, and for which exception.
+
+    The interpreter notes an exception that nobody caught before it calls `sys.excepthook`, and the
+    end of the main thread before it calls what was registered for the exit. So the probe asks, and
+    hooks neither.
+    """
+    error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
+    leaving = not threading.main_thread().is_alive()
+    if error is None:
+        return {"state": "exiting" if leaving else "running", "exception": None}
+    return {"state": "raising", "exception": _raised(error)}
+
+
+def _raised(error: BaseException) -> dict[str, Any]:
+    places = []
+    trace = error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        places.append(stack.Place(code.co_filename, trace.tb_lineno, code.co_name))
+        trace = trace.tb_next
+    return {
+        "type": type(error).__name__,
+        "message": str(error)[:1000],
+        "stack": places[: -stack.DEEPEST - 1 : -1],
+    }
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text is not None and text.isdigit() else None

@@ -1,0 +1,136 @@
+"""The thread behind the dead-man's switch: old limits back, and an end to what outlasts them.
+
+It touches no file before the end: storage that hangs must not keep it from its task. An operation
+keeps the limit that it was issued with, so giving a group its old limit back does not reach what is
+already in flight; the guard ends the process then as torch's watchdog would have.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+from . import stack
+from .beats import C10D, NATIVE
+from .deadman import InFlight, Switch
+from .recorder import Recorder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .environment import Settings
+    from .limits import Limits
+
+_GRACE_S = 2.0
+_DUMP_S = 10.0
+
+
+class Overdue(NamedTuple):
+    """Something that has been waiting for longer than the program allows."""
+
+    what: str
+    for_s: float
+    limit_s: float
+
+
+class Guard:
+    """Looks about once a second, in judge mode only.
+
+    Args:
+        settings: how long the judge may be silent.
+        limits: what to give back.
+        lose: where to note what could not be done.
+        dump: writes what there is to know before the process ends.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        limits: Limits,
+        lose: Callable[[str, object], None],
+        dump: Callable[[], None],
+    ) -> None:
+        self.switch = Switch(settings.deadman_s)
+        self.ended = False
+        self._limits, self._lose, self._dump = limits, lose, dump
+        self._tick_s = min(1.0, settings.interval_s)
+        self._recorder, self._flights, self._standing = Recorder(), InFlight(), stack.Standing()
+        self._held: dict[str, int] | None = None
+
+    def start(self) -> None:
+        """Begin to look."""
+        threading.Thread(target=self._run, name="unhang-deadman", daemon=True).start()
+
+    def _run(self) -> None:
+        while not self.ended:
+            time.sleep(self._tick_s)
+            if self._limits.mode != "judge":
+                continue
+            try:
+                overdue = self._look(time.monotonic())
+            except Exception as error:
+                self._lose("dead-man's switch", f"{type(error).__name__}: {error}")
+                continue
+            if overdue is not None and not self.ended:
+                self._end_process(overdue)
+
+    def _look(self, now_s: float) -> Overdue | None:
+        native = sys.modules.get(NATIVE)
+        flying = self._flights.see(self._recorder.progress(native), now_s)
+        place_since_s = self._standing.see(stack.main_thread(), now_s)
+        gone = self.switch.tripped(now_s)
+        if gone != self._limits.judge_gone:
+            self._limits.judge_gone = gone
+            self._lose("judge", "silent: the old timeouts are back" if gone else "is back")
+            if C10D in sys.modules:
+                self._limits.apply(sys.modules[C10D])
+        if not gone:
+            self._held = None
+            return None
+        if self._held is None:
+            # What is issued from now on has the program's limit and is torch's to end.
+            self._held = {name: completed for name, (completed, _) in flying.items()}
+        return self._late_to_meet(now_s) or self._late_operation(flying, place_since_s, now_s)
+
+    def _late_to_meet(self, now_s: float) -> Overdue | None:
+        waiting = self._limits.waiting
+        if waiting is None:
+            return None
+        for_s, limit_s = now_s - waiting.since_s, waiting.asked_ms / 1000
+        return Overdue(waiting.what, for_s, limit_s) if for_s > limit_s + _GRACE_S else None
+
+    def _late_operation(
+        self, flying: dict[str, tuple[int, float]], place_since_s: float, now_s: float
+    ) -> Overdue | None:
+        for name, (completed, since_s) in flying.items():
+            asked_ms = self._limits.asked.get(name)
+            if asked_ms is None or (self._held or {}).get(name) != completed:
+                continue
+            # An operation that failed never counts as completed. gloo raises in the main thread,
+            # which the program may survive: it is at another place then.
+            begun_s = since_s if self._has_watchdog() else max(since_s, place_since_s)
+            for_s, limit_s = now_s - begun_s, asked_ms / 1000
+            if for_s > limit_s + _GRACE_S:
+                return Overdue(f"collective {completed + 1} of group {name}", for_s, limit_s)
+        return None
+
+    def _has_watchdog(self) -> bool:
+        cuda = getattr(sys.modules.get("torch"), "cuda", None)
+        return cuda is not None and bool(cuda.is_initialized())
+
+    def _end_process(self, overdue: Overdue) -> None:
+        writing = threading.Thread(target=self._dump, name="unhang-dump", daemon=True)
+        writing.start()
+        writing.join(_DUMP_S)  # storage that hangs does not keep a dead job alive
+        rank = os.environ.get("RANK", "?")
+        os.write(
+            2,
+            f"[unhang] rank {rank}: {overdue.what} has been waiting for {overdue.for_s:.0f} s, "
+            f"longer than the {overdue.limit_s:.0f} s that the program allows, and the judge that "
+            "held this limit back is gone. The process ends as it would have without unhang. "
+            "Stacks and the Flight Recorder are in the run folder under dumps/deadman.\n".encode(),
+        )
+        os.abort()

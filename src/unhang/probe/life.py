@@ -1,0 +1,188 @@
+"""The life of the probe in one training process: its threads, its end, and forks.
+
+Three threads at most, all daemons: one beats, one looks at the dead-man's switch and touches no
+file (storage that hangs must not keep it from its task), one serves an order while it lasts.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import threading
+import time
+from typing import Any
+
+from . import board, dump, environment, fitting, variables
+from .beats import C10D, Beats
+from .freeze import Freeze
+from .guard import Guard
+from .limits import Limits
+from .orders import Orders, Watched
+
+_PAUSE_S = 0.05
+
+
+class Probe:
+    """What watches this process.
+
+    Args:
+        settings: what the agent said.
+
+    Raises:
+        OSError: the run folder is not there or not ours to write in.
+    """
+
+    def __init__(self, settings: environment.Settings, limits: Limits) -> None:
+        self._settings, self._limits = settings, limits
+        self._owner = f"{settings.host}-{os.getpid()}"
+        self._pid = os.getpid()
+        run = settings.run
+        self._board = board.Board(os.path.join(run, "boards", f"{self._owner}.board"))
+        self._freeze = Freeze(os.path.join(run, "stacks", f"{self._owner}.txt"))
+        self._orders = Orders(os.path.join(run, "orders", f"{settings.host}.json"))
+        self._agent = Watched(os.path.join(run, "agents", f"{settings.host}.json"))
+        self._beats = Beats(settings, limits)
+        self._guard = Guard(settings, limits, self._beats.lose, self._dump_at_the_end)
+        self._pinning = threading.Lock()
+        self._ended = False
+        self._paused = False
+
+    def start(self) -> None:
+        """Begin to beat."""
+        atexit.register(self._end)
+        threading.Thread(target=self._beat_on, name="unhang-probe", daemon=True).start()
+        self._guard.start()
+
+    def pause(self) -> None:
+        """Wait a moment for a beat to end: a child inherits no lock of torch's in our name."""
+        self._paused = self._pinning.acquire(timeout=_PAUSE_S)
+
+    def go_on(self) -> None:
+        """The fork is done."""
+        if self._paused:
+            self._paused = False
+            self._pinning.release()
+
+    def is_of_this_process(self) -> bool:
+        """False in a child that was forked off."""
+        return os.getpid() == self._pid
+
+    def _beat_on(self) -> None:
+        while not self._ended:
+            begun = time.monotonic()
+            try:
+                self._beat(begun)
+            except Exception as error:
+                self._beats.lose("beat", f"{type(error).__name__}: {error}")
+            spent = time.monotonic() - begun
+            time.sleep(max(0.05, self._settings.interval_s - spent))
+
+    def _beat(self, now_s: float) -> None:
+        self._freeze.beat(self._settings.interval_s)
+        if self._freeze.taken:
+            self._beats.lose("freeze", "the program uses faulthandler's timer itself")
+        heart = self._agent.read()
+        self._guard.switch.saw(heart.get("beat"), judges=heart.get("judge") is True)
+        self._obey()
+        if C10D in sys.modules:
+            try:
+                self._limits.apply(sys.modules[C10D])
+            except Exception as error:
+                self._beats.lose("timeouts", f"{type(error).__name__}: {error}")
+        for name in self._limits.unchangeable:
+            self._beats.lose(f"timeout of group {name}", "this torch cannot change it")
+        self._pin(now_s)
+
+    def _obey(self) -> None:
+        timeouts = self._orders.timeouts()
+        if timeouts is not None:
+            self._limits.mode = timeouts[0]
+            self._limits.limit_ms = timeouts[1] or self._settings.limit_ms
+        order = self._orders.new_dump()
+        if order is not None:
+            threading.Thread(
+                target=self._serve, args=order, name="unhang-dump", daemon=True
+            ).start()
+
+    def _serve(self, number: int, folder: str) -> None:
+        self._dump(folder)
+        self._beats.dumped = number
+        self._pin(time.monotonic())
+
+    def _dump_at_the_end(self) -> None:
+        self._dump(os.path.join(self._settings.run, "dumps", "deadman"))
+
+    def _dump(self, folder: str) -> None:
+        rank = self._beats.rank()
+        label = self._owner if rank is None else str(rank)
+        try:
+            for why in dump.dump(folder, label=label, owner=self._owner):
+                self._beats.lose("dump", why)
+        except Exception as error:
+            self._beats.lose("dump", f"{type(error).__name__}: {error}")
+
+    def _pin(self, now_s: float) -> None:
+        # The board has one writer at a time. Nobody waits for it for long: not the exit.
+        if not self._pinning.acquire(timeout=1.0):
+            return
+        try:
+            for beat in fitting.smaller(self._beats.compose(now_s)):
+                if self._board.pin(beat, now_s):
+                    return
+        finally:
+            self._pinning.release()
+
+    def _end(self) -> None:
+        if not self.is_of_this_process():
+            return
+        self._ended = True
+        self._guard.ended = True
+        try:
+            self._freeze.stop()
+            self._pin(time.monotonic())
+        except Exception:
+            return  # the process ends; its last beat stands
+
+
+_lives: list[Probe] = []
+"""The one of this process, or the parent's in a child that was forked off."""
+
+_shared: dict[str, Any] = {}
+
+
+def begin() -> None:
+    """Bring the probe to life in this process, once; do nothing where that cannot be."""
+    if _lives and _lives[0].is_of_this_process():
+        return
+    try:
+        settings = environment.settings(os.environ)
+        probe = Probe(settings, _limits())
+    except (OSError, KeyError):
+        return  # no run folder to write in: there is nobody to tell
+    if not _lives:
+        os.register_at_fork(before=_before_fork, after_in_parent=_after_fork)
+    _lives[:] = [probe]
+    probe.start()
+
+
+def watch_process_groups(c10d: Any) -> None:
+    """Govern the groups of this process, and come to life when it makes one."""
+    _limits().wrap(c10d, on_birth=begin)
+    variables.set_for(sys.modules["torch"].__version__, os.environ)
+
+
+def _limits() -> Limits:
+    if "limits" not in _shared:
+        settings = environment.settings(os.environ)
+        _shared["limits"] = Limits(settings.mode, settings.limit_ms)
+    limits: Limits = _shared["limits"]
+    return limits
+
+
+def _before_fork() -> None:
+    _lives[0].pause()
+
+
+def _after_fork() -> None:
+    _lives[0].go_on()

@@ -1,0 +1,85 @@
+"""Asks the Flight Recorder how far each process group has come, under the names this torch has.
+
+torch 2.5 to 2.7 know NCCL's recorder alone; later ones have a second, general one, which gloo
+writes to. A status names a group by a counter of this process; entries tell which group that is.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+STATUS = ("_dump_nccl_trace_json", "_dump_fr_trace_json")
+"""Functions of `torch._C._distributed_c10d`: (with entries, active only) -> JSON."""
+
+DUMPS = ("_dump_nccl_trace", "_dump_fr_trace")
+"""Functions there: (with entries, with stacks, active only) -> pickle."""
+
+# Keys are sorted in torch's JSON, so these two are neighbours; reading a whole dump as JSON would
+# hold the GIL for tens of milliseconds.
+_ENTRY = re.compile(rb'"pg_id":\s*"?(\d+)"?,\s*"process_group":\s*\[\s*"([^"\\]*)"')
+_RARELY = 100
+"""Entries are read for at most a hundredth of the time."""
+
+
+class Progress(NamedTuple):
+    """Sequence numbers of the last collective that was issued, begun and ended."""
+
+    enqueued: int | None = None
+    started: int | None = None
+    completed: int | None = None
+
+    @property
+    def in_flight(self) -> bool:
+        """Whether something was issued and has not ended."""
+        known = self.enqueued is not None and self.completed is not None
+        return known and self.enqueued > self.completed  # type: ignore[operator]
+
+
+class Recorder:
+    """Reads the status of both recorders."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, dict[str, str]] = {name: {} for name in STATUS}
+        self._not_before_s = 0.0
+
+    def progress(self, native: Any) -> dict[str, Progress]:
+        """Progress by name of the group; a group whose name is not known yet is left out."""
+        seen: dict[str, Progress] = {}
+        for function in STATUS:
+            ask = getattr(native, function, None)
+            if ask is None:
+                continue
+            status = json.loads(ask(False, False)).get("pg_status", {})
+            names = self._names[function]
+            if any(number not in names for number in status):
+                self._learn(ask, names)
+            seen.update((names[n], _progress(s)) for n, s in status.items() if n in names)
+        return seen
+
+    def _learn(self, ask: Callable[[bool, bool], bytes], names: dict[str, str]) -> None:
+        begun = time.monotonic()
+        if begun < self._not_before_s:
+            return
+        for number, name in _ENTRY.findall(ask(True, False)):
+            names[number.decode()] = name.decode("utf-8", "replace")
+        spent = time.monotonic() - begun
+        self._not_before_s = begun + spent * _RARELY
+
+
+def _progress(status: dict[str, Any]) -> Progress:
+    return Progress(
+        enqueued=max(0, int(status["last_enqueued_collective"])),
+        # The back end may never tell: -1 is not "none yet".
+        started=_told(int(status.get("last_started_collective", -1))),
+        completed=max(0, int(status["last_completed_collective"])),
+    )
+
+
+def _told(number: int) -> int | None:
+    return None if number < 0 else number
