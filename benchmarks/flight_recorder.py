@@ -16,7 +16,9 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.recorder_jobs import Form, Job, mesh, settle, train, write
+from benchmarks.recorder_dumps import Form, write
+from benchmarks.recorder_faults import settle
+from benchmarks.recorder_jobs import Job, mesh, train
 
 RUNS = 3
 _MIB = 1 << 20

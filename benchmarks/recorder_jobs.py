@@ -1,25 +1,21 @@
-"""Made-up jobs with a known truth, and the Flight Recorder dumps that they would leave.
+"""Made-up jobs with a known truth: programs of calls, run on hosts and devices with clocks.
 
 Each rank runs a program of calls; its host issues them ahead of its device; the device runs them in
-order, and a call is done when all that take part in it have come to it with the same. A fault is
-put into one rank, the job runs until nothing moves, and every rank's ring buffer is written in the
-form of any version of torch.
+order, and a call is done when all that take part in it have come to it with the same. A job with a
+fault runs until nothing moves; a healthy one may be looked at while it does. `recorder_faults` puts
+faults in, `recorder_dumps` writes what the recorders of the ranks would.
 """
 
 from __future__ import annotations
 
-import json
-import pickle
 import random
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any
-
-Stacks = dict[int, list[dict[str, Any]]]
-"""Frames by line: equal stacks are one object, as the recorder writes them."""
+from bisect import insort
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 BASE_NS = 1_790_000_000_000_000_000
+_CALL_NS = 200_000
+"""What a call takes on the device once all have come to it."""
 
 
 @dataclass(frozen=True)
@@ -33,88 +29,173 @@ class Group:
 
 @dataclass(frozen=True)
 class Op:
-    """One call of a program; `peers` are (peer, sends) of point-to-point operations."""
+    """One call of a program; `peers` are (peer, sends) of point-to-point operations.
+
+    Attributes:
+        sizes: of the single operations of a batch, where they are not all `size`.
+        host_ns: what the host does before it issues the call.
+        waits: the host goes on when the call is done.
+    """
 
     group: Group
     name: str
     size: tuple[int, ...] = (1000,)
     dtype: str = "Float"
     peers: tuple[tuple[int, bool], ...] = ()
+    sizes: tuple[tuple[int, ...], ...] = ()
     line: int = 10
+    host_ns: int = 1_000_000
+    waits: bool = False
+
+    def size_of(self, index: int) -> tuple[int, ...]:
+        """Size of the operation with one of the peers."""
+        return self.sizes[index] if self.sizes else self.size
 
 
 @dataclass
 class Rank:
-    """One process: its program, what it has issued, and how much of that its device has done."""
+    """One process: its program, and when its host issued and its device did the calls.
+
+    Attributes:
+        stop_at: place of the program that the host never comes to.
+        device_stops_at: place of the call that the device never begins.
+        dead: it leaves no dump.
+        seqs: number in its group of each call that was issued.
+        issued_at, started_at, done_at: nanoseconds, by place; None for what never was.
+    """
 
     rank: int
     program: list[Op]
-    issued: int = 0
-    done: int = 0
     stop_at: int | None = None
     device_stops_at: int | None = None
     dead: bool = False
     seqs: list[int] = field(default_factory=list)
-    ops: dict[Group, int] = field(default_factory=dict)
-    pairs: dict[Group, int] = field(default_factory=dict)
+    issued_at: list[int] = field(default_factory=list)
+    started_at: list[int | None] = field(default_factory=list)
+    done_at: list[int | None] = field(default_factory=list)
+    done: int = 0
+    queues: dict[Group | None, list[int]] = field(default_factory=dict)
+    free_at: dict[Group | None, int] = field(default_factory=dict)
+    ends: list[int] = field(default_factory=list)
+    counts: dict[tuple[Group, bool], int] = field(default_factory=dict)
+
+    @property
+    def issued(self) -> int:
+        """How many calls its host has issued."""
+        return len(self.seqs)
+
+    def issue(self, at: int, stream: Group | None) -> None:
+        """Issue the next call."""
+        op = self.program[self.issued]
+        key = (op.group, bool(op.peers))
+        self.counts[key] = self.counts.get(key, 0) + 1
+        self.queues.setdefault(stream, []).append(self.issued)
+        self.seqs.append(self.counts[key])
+        self.issued_at.append(at)
+        self.started_at.append(None)
+        self.done_at.append(None)
+
+    def finish(self, place: int, at: int, stream: Group | None) -> None:
+        """The device has done the first call of a stream."""
+        self.done_at[place] = self.free_at[stream] = at
+        self.done += 1
+        insort(self.ends, at)
+        self.queues[stream].pop(0)
 
 
 @dataclass
 class Job:
-    """A job, and which of its ranks hold the others up."""
+    """A job, and which of its ranks hold the others up.
+
+    Attributes:
+        ahead: calls that a host may be ahead of its device.
+        overlaps: each group has a stream of its own; else a device does one call at a time.
+        jitter: share by which the work of hosts varies.
+    """
 
     ranks: list[Rank]
     culprits: frozenset[int] = frozenset()
     ahead: int = 8
     what: str = "healthy"
+    overlaps: bool = False
+    jitter: float = 0.2
 
     def run(self, random_: random.Random, steps: int | None = None) -> None:
         """Run until nothing moves, or for so many steps."""
         order = list(self.ranks)
         while steps is None or steps > 0:
             random_.shuffle(order)
-            moved = [self._move(rank) for rank in order]
+            moved = [self._move(rank, random_) for rank in order]
             if not any(moved):
                 return
             steps = None if steps is None else steps - 1
 
-    def _move(self, rank: Rank) -> bool:
-        issued = rank.issued
-        limit = len(rank.program) if rank.stop_at is None else rank.stop_at
-        if rank.issued < min(limit, rank.done + self.ahead):
-            op = rank.program[rank.issued]
-            counters = rank.pairs if op.peers else rank.ops
-            counters[op.group] = counters.get(op.group, 0) + 1
-            rank.seqs.append(counters[op.group])
-            rank.issued += 1
-        return self._complete(rank) or rank.issued > issued
+    def ended_at(self) -> int:
+        """When the last call was issued or done."""
+        times = [t for r in self.ranks for t in (*r.issued_at, *r.done_at) if t is not None]
+        return max(times, default=BASE_NS)
 
-    def _complete(self, rank: Rank) -> bool:
-        head = self._head(rank)
+    def _move(self, rank: Rank, random_: random.Random) -> bool:
+        issued = self._issue(rank, random_)
+        done = [self._complete(rank, stream) for stream in tuple(rank.queues)]
+        return any(done) or issued
+
+    def _issue(self, rank: Rank, random_: random.Random) -> bool:
+        place = rank.issued
+        limit = len(rank.program) if rank.stop_at is None else rank.stop_at
+        if place >= min(limit, rank.done + self.ahead):
+            return False
+        before = rank.issued_at[-1] if place else BASE_NS
+        if place and rank.program[place - 1].waits:
+            returned = rank.done_at[-1]
+            if returned is None:
+                return False
+            before = max(before, returned)
+        if place >= self.ahead:
+            before = max(before, rank.ends[place - self.ahead])
+        op = rank.program[place]
+        work = op.host_ns * random_.uniform(1 - self.jitter, 1 + self.jitter)
+        rank.issue(before + int(work), self._stream(op))
+        return True
+
+    def _stream(self, op: Op) -> Group | None:
+        return op.group if self.overlaps else None
+
+    def _complete(self, rank: Rank, stream: Group | None) -> bool:
+        head = self._head(rank, stream)
         if head is None:
             return False
-        together = {rank.rank}
+        together = {rank.rank: head}
         pending = [rank]
         while pending:
             one = pending.pop()
-            mine = self._head(one)
-            assert mine is not None
-            for peer in _partners(one.rank, mine[0]):
-                other = self._head(self.ranks[peer])
-                if other is None or not _matches(one.rank, mine, peer, other):
+            place = together[one.rank]
+            op = one.program[place]
+            for peer in _partners(one.rank, op):
+                other = self._head(self.ranks[peer], stream)
+                if other is None or not _match(one, place, self.ranks[peer], other):
                     return False
                 if peer not in together:
-                    together.add(peer)
-                    if mine[0].peers:
+                    together[peer] = other
+                    if op.peers:
                         pending.append(self.ranks[peer])
-        for number in together:
-            self.ranks[number].done += 1
+        begun = [self.ranks[number].started_at[place] for number, place in together.items()]
+        end = max(t for t in begun if t is not None) + _CALL_NS
+        for number, place in together.items():
+            self.ranks[number].finish(place, end, stream)
         return True
 
-    def _head(self, rank: Rank) -> tuple[Op, int] | None:
-        if rank.done >= rank.issued or rank.device_stops_at == rank.done:
+    def _head(self, rank: Rank, stream: Group | None) -> int | None:
+        """Place of the call that the device works on; its start is noted."""
+        queue = rank.queues.get(stream)
+        if not queue:
             return None
-        return rank.program[rank.done], rank.seqs[rank.done]
+        place = queue[0]
+        if rank.device_stops_at is not None and place >= rank.device_stops_at:
+            return None
+        if rank.started_at[place] is None:
+            rank.started_at[place] = max(rank.issued_at[place], rank.free_at.get(stream, 0))
+        return place
 
 
 def _partners(rank: int, op: Op) -> list[int]:
@@ -123,14 +204,23 @@ def _partners(rank: int, op: Op) -> list[int]:
     return [member for member in op.group.ranks if member != rank]
 
 
-def _matches(rank: int, mine: tuple[Op, int], peer: int, others: tuple[Op, int]) -> bool:
-    (op, seq), (other, other_seq) = mine, others
-    if op.group != other.group or bool(op.peers) != bool(other.peers):
+def _match(one: Rank, place: int, other: Rank, there: int) -> bool:
+    op, answer = one.program[place], other.program[there]
+    if op.group != answer.group or bool(op.peers) != bool(answer.peers):
         return False
     if op.peers:
-        sends = dict(op.peers)[peer]
-        return any(p == rank and s != sends for p, s in other.peers)
-    return (op.name, op.size, op.dtype, seq) == (other.name, other.size, other.dtype, other_seq)
+        return _pairs(one.rank, op, other.rank, answer)
+    mine = (op.name, op.size, op.dtype, one.seqs[place])
+    return mine == (answer.name, answer.size, answer.dtype, other.seqs[there])
+
+
+def _pairs(rank: int, op: Op, peer: int, answer: Op) -> bool:
+    """Whether a send meets a receive of as many elements of one type, both ways round."""
+    mine = sorted((sends, op.size_of(i)) for i, (p, sends) in enumerate(op.peers) if p == peer)
+    others = sorted(
+        (not sends, answer.size_of(i)) for i, (p, sends) in enumerate(answer.peers) if p == rank
+    )
+    return mine == others and op.dtype == answer.dtype
 
 
 def mesh(world: int, tp: int, pp: int) -> dict[str, list[Group]]:
@@ -200,205 +290,42 @@ def ring(world: int, steps: int) -> list[Rank]:
     return ranks
 
 
-def stall(job: Job, rank: int, at: int) -> None:
-    """The rank issues nothing from one place of its program on."""
-    job.ranks[rank].stop_at = at
-    job.culprits, job.what = job.culprits | {rank}, "stall"
+def shard(world: int, steps: int, *, layers: int = 4) -> list[Rank]:
+    """Programs of fully sharded data parallelism: gathers and scatters of layers of all sizes."""
+    group = Group("0", "default_pg", tuple(range(world)))
+
+    def program() -> Iterator[Op]:
+        for _ in range(steps):
+            for layer in range(layers):
+                yield Op(group, "_all_gather_base", (100 * (layer + 1),), line=70 + layer)
+            for layer in reversed(range(layers)):
+                yield Op(group, "_all_gather_base", (100 * (layer + 1),), line=70 + layer)
+                yield Op(group, "_reduce_scatter_base", (100 * (layer + 1),), line=80 + layer)
+            yield Op(group, "all_reduce", (1,), line=40, waits=True)
+        yield Op(group, "barrier", (1,), line=90)
+
+    return [Rank(rank, list(program())) for rank in range(world)]
 
 
-def die(job: Job, rank: int, at: int) -> None:
-    """The same, and it leaves no dump."""
-    stall(job, rank, at)
-    job.ranks[rank].dead, job.what = True, "died"
-
-
-def change(job: Job, rank: int, at: int, **fields: object) -> None:
-    """The rank issues another call at one place: another name, size or dtype."""
-    program = job.ranks[rank].program
-    program[at] = replace(program[at], **fields)  # type: ignore[arg-type]
-    job.culprits, job.what = job.culprits | {rank}, "mismatch " + "/".join(fields)
-
-
-def leave_out(job: Job, rank: int, at: int) -> None:
-    """The rank does not issue one call that the others do."""
-    del job.ranks[rank].program[at]
-    job.culprits, job.what = job.culprits | {rank}, "left out"
-
-
-def settle(job: Job, culprit: int, line: int) -> None:
-    """Put all ranks where they wait in the last call from one line, without running the job.
-
-    Running takes a second for each thousand calls of a thousand ranks.
-    """
-    for rank in job.ranks:
-        place = max(i for i, op in enumerate(rank.program) if op.line == line)
-        rank.done, rank.issued = place, place + (rank.rank != culprit)
-        for op in rank.program[: rank.issued]:
-            counters = rank.pairs if op.peers else rank.ops
-            counters[op.group] = counters.get(op.group, 0) + 1
-            rank.seqs.append(counters[op.group])
-    job.culprits, job.what = frozenset({culprit}), "stall"
-
-
-def break_device(job: Job, rank: int, at: int) -> None:
-    """The rank's device stops; its host goes on as far as it may."""
-    job.ranks[rank].device_stops_at = at
-    job.culprits, job.what = job.culprits | {rank}, "device"
-
-
-@dataclass(frozen=True)
-class Form:
-    """How dumps are written."""
-
-    version: str = "2.10"
-    buffer: int = 2000
-    back_end: str = "nccl"
-    as_json: bool = False
-    active: bool = False
-    offset: int = 0
-    name: Callable[[int], str] = "nccl_trace_rank_{}".format
-    frames: int = 4
-
-
-def write(job: Job, folder: Path, forms: Sequence[Form]) -> None:
-    """Write the dumps of all ranks that live; forms are dealt out in turn."""
-    folder.mkdir(parents=True, exist_ok=True)
-    stacks: Stacks = {}
-    for rank in job.ranks:
-        if rank.dead:
-            continue
-        form = forms[rank.rank % len(forms)]
-        tree = dump(rank, form, stacks)
-        path = folder / form.name(rank.rank)
-        if form.as_json:
-            path.write_text(json.dumps(tree, sort_keys=True))
-        else:
-            path.write_bytes(pickle.dumps(tree, protocol=2))
-
-
-def dump(rank: Rank, form: Form, stacks: Stacks) -> object:
-    """What a rank's recorder would write."""
-    groups = sorted(dict.fromkeys(op.group for op in rank.program), key=lambda g: int(g.name))
-    numbers = {group: number for number, group in enumerate(groups)}
-    entries: list[dict[str, Any]] = []
-    collectives: dict[Group, int] = {}
-    for place in range(rank.issued):
-        op = rank.program[place]
-        if not op.peers:
-            collectives[op.group] = rank.seqs[place]
-        entries += [
-            {**e, "record_id": len(entries) + i + form.offset}
-            for i, e in enumerate(
-                _entries(
-                    rank,
-                    place,
-                    collective=collectives.get(op.group, 0),
-                    number=numbers[op.group],
-                    form=form,
-                    stacks=stacks,
-                )
-            )
-        ]
-    entries = entries[-form.buffer :]
-    if form.active:
-        entries = [e for e in entries if not e["retired"]]
-    if form.version == "1.0":
-        return [_old(e) for e in entries]
-    config = {
-        g.name: {"name": g.name, "desc": g.description, "ranks": str(list(g.ranks))} for g in groups
-    }
-    tree = {"version": form.version, "pg_config": config}
-    if form.version not in ("1.4", "2.1"):
-        tree["pg_status"] = {str(numbers[g]): _status(rank, g) for g in groups}
-    if form.version == "1.4":
-        config = {str(numbers[g]): config[g.name] for g in groups}
-        return {**tree, "pg_config": config, "entries": [_old(e) for e in entries]}
-    return {**tree, "entries": entries}
-
-
-def _status(rank: Rank, group: Group) -> dict[str, int]:
-    enqueued = [rank.seqs[i] for i in range(rank.issued) if rank.program[i].group == group]
-    done = [rank.seqs[i] for i in range(rank.done) if rank.program[i].group == group]
-    return {
-        "last_enqueued_collective": enqueued[-1] if enqueued else -1,
-        "last_started_collective": -1,
-        "last_completed_collective": done[-1] if done else -1,
-    }
-
-
-def _entries(
-    rank: Rank,
-    place: int,
-    *,
-    collective: int,
-    number: int,
-    form: Form,
-    stacks: Stacks,
-) -> list[dict[str, Any]]:
-    op = rank.program[place]
-    done = place < rank.done
-    batch = op.name == "batch"
-    state = "scheduled" if batch or form.back_end == "gloo" else "completed"
-    if not done:
-        state = "started" if place == rank.done and not batch else "scheduled"
-        state = "scheduled" if form.back_end == "gloo" else state
-    names = [op.name]
-    if op.peers:
-        own = op.group.ranks.index(rank.rank)
-        names = [
-            f"send {own}->{op.group.ranks.index(peer)}"
-            if sends
-            else f"recv {own}<-{op.group.ranks.index(peer)}"
-            for peer, sends in op.peers
-        ]
-        names += ["coalesced"] if batch else []
-    return [
-        {
-            "frames": stacks.setdefault(op.line, _frames(op.line, form.frames)),
-            "record_id": 0,
-            "pg_id": number,
-            "process_group": (op.group.name, op.group.description),
-            "collective_seq_id": collective,
-            "p2p_seq_id": rank.seqs[place] if op.peers else 0,
-            "op_id": place,
-            "profiling_name": f"{form.back_end}:{name}",
-            "time_created_ns": BASE_NS + place * 1_000_000 + rank.rank,
-            "input_sizes": [list(op.size)],
-            "input_dtypes": [op.dtype],
-            "output_sizes": [list(op.size)],
-            "output_dtypes": [op.dtype],
-            "state": state,
-            "time_discovered_started_ns": None,
-            "time_discovered_completed_ns": BASE_NS if state == "completed" else None,
-            "retired": done and not batch,
-            "timeout_ms": 600_000,
-            "is_p2p": bool(op.peers),
-        }
-        for name in names
+def mixture(world: int, ep: int, steps: int) -> list[Rank]:
+    """Programs of a mixture of experts: all-to-alls of any size in expert groups, tensor groups."""
+    groups = mesh(world, 2, 1)
+    numbers = range(500, 500 + world // ep)
+    experts = [
+        Group(str(n), "ep", tuple(range(i * ep, i * ep + ep))) for i, n in enumerate(numbers)
     ]
-
-
-def _frames(line: int, count: int) -> list[dict[str, Any]]:
-    torch = "/venv/lib/python3.11/site-packages/torch/distributed/"
-    frames = [
-        {"name": "all_reduce", "filename": torch + "distributed_c10d.py", "line": 3245},
-        {"name": "wrapper", "filename": torch + "c10d_logger.py", "line": 83},
-        {"name": f"step_{line}", "filename": "/job/train.py", "line": line},
-        {"name": "main", "filename": "/job/train.py", "line": 200},
-    ]
-    more = [
-        {"name": f"layer_{i}", "filename": "/job/model.py", "line": 100 + i}
-        for i in range(count - len(frames))
-    ]
-    return frames[:2] + more + frames[2:]
-
-
-_NEW = ("process_group", "is_p2p", "input_dtypes", "output_dtypes", "p2p_seq_id")
-
-
-def _old(entry: dict[str, Any]) -> dict[str, Any]:
-    """The fields of 2.2 and 2.3."""
-    old = {key: value for key, value in entry.items() if key not in _NEW}
-    old["seq_id"] = old.pop("collective_seq_id")
-    old["time_created_us"] = old.pop("time_created_ns") // 1_000
-    return old
+    ranks = []
+    for rank in range(world):
+        tp = next(g for g in groups["tp"] if rank in g.ranks)
+        dp = next(g for g in groups["dp"] if rank in g.ranks)
+        expert = experts[rank // ep]
+        program: list[Op] = []
+        for step in range(steps):
+            for _ in range(2):
+                program.append(Op(tp, "_all_gather_base", (512, 8), line=20))
+                program.append(Op(expert, "all_to_all", (37 * step + 11,), line=21))
+                program.append(Op(expert, "all_to_all", (13 * step + 5,), line=22))
+                program.append(Op(tp, "_reduce_scatter_base", (512, 8), line=23))
+            program.append(Op(dp, "all_reduce", (2048,), line=30))
+        ranks.append(Rank(rank, program))
+    return ranks

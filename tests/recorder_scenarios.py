@@ -7,19 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.recorder_jobs import (
-    Form,
-    Job,
-    Op,
-    change,
-    die,
-    leave_out,
-    mesh,
-    ring,
-    stall,
-    train,
-    write,
-)
+from benchmarks.recorder_dumps import Form, write
+from benchmarks.recorder_faults import change, die, leave_out, stall
+from benchmarks.recorder_jobs import Job, Op, mesh, ring, train
 
 from unhang.assemble import assemble
 from unhang.engine.gather import gather

@@ -54,6 +54,7 @@ class Traffic:
         pending_at: place of the first of those in the dump, or None.
         last_at: place of the last operation.
         seqs: point-to-point sequence numbers of this rank; no other rank counts alike.
+        kinds: for each of `seqs` an index into the table of kinds of the whole run.
         batched: issued in batches (`batch_isend_irecv`).
     """
 
@@ -62,6 +63,7 @@ class Traffic:
     pending_at: int | None
     last_at: int
     seqs: array[int]
+    kinds: array[int]
     batched: bool
 
 
@@ -78,6 +80,7 @@ class GroupTrace:
         enqueued: the last number that was issued; None where nothing tells.
         completed: the last number that is known to be done; None where nothing tells.
         pending_at: place in the dump of the first collective that is surely not done, or None.
+        pending_begun: the device has begun with that one; None where nothing tells.
         done_at: place of the last collective that is known to be done, or None.
         last_at: place of the last collective, or None.
         sent, received: point-to-point traffic by the number of the peer.
@@ -97,6 +100,7 @@ class GroupTrace:
     enqueued: int | None = None
     completed: int | None = None
     pending_at: int | None = None
+    pending_begun: bool | None = None
     done_at: int | None = None
     last_at: int | None = None
     sent: Mapping[int, Traffic] = field(default_factory=dict)
@@ -135,6 +139,12 @@ class Recording:
         has_states: this back end tells which calls have completed.
         has_frames: the entries hold stacks.
         last: the last call of all groups, or None.
+        course: the last calls of all groups in their order, as indices into `moves`.
+        moves: what the program did, the same for all ranks that do the same; one table for all
+            dumps of a run.
+        taken_s: when the dump was taken, on the rank's own clock; None where nothing tells, as
+            with the dumps of torch's watchdog, which are taken long after the job came to rest.
+        pause_s: the longest pause that used to follow a call like the last one, or None.
     """
 
     rank: Rank | None
@@ -150,3 +160,7 @@ class Recording:
     has_states: bool = False
     has_frames: bool = False
     last: LastCall | None = None
+    course: Sequence[int] = ()
+    moves: Sequence[str] = ()
+    taken_s: float | None = None
+    pause_s: float | None = None

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks.recorder_jobs import Form, stall, write
+from benchmarks.recorder_dumps import Form, write
+from benchmarks.recorder_faults import stall
 
 import unhang
 from recorder_scenarios import standstill_of, training

@@ -4,8 +4,10 @@ import random
 from pathlib import Path
 
 import pytest
-from benchmarks.recorder_jobs import Form, change, die, ring, stall, write
+from benchmarks.recorder_dumps import Form, write
+from benchmarks.recorder_faults import change, die, stall
 from benchmarks.recorder_jobs import Job as MadeUpJob
+from benchmarks.recorder_jobs import ring
 
 import unhang
 from recorder_scenarios import (

@@ -7,12 +7,13 @@ All others are victims, however many calls of theirs are open.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 
 from unhang.assemble.recorder.differences import Found, find_differences
-from unhang.assemble.recorder.stands import Place, Stands, reachable
+from unhang.assemble.recorder.stands import Place, Stands
+from unhang.assemble.recorder.suspects import find_suspects
 from unhang.assemble.recorder.teams import Recordings, Team, find_teams
+from unhang.assemble.recorder.waiting import Waiting
 from unhang.model.events import GroupRef
 from unhang.model.events.recorder import DumpRead
 from unhang.model.ids import NO_RANKS, Rank, Ranks, SeqId
@@ -42,9 +43,13 @@ def _is_better(dump: DumpRead, other: DumpRead) -> bool:
 
 
 def _worth(recording: Recording, other: Recording) -> tuple[bool, bool, bool, int]:
-    mine, theirs = _time(recording), _time(other)
+    mine, theirs = _taken(recording), _taken(other)
     later = mine is not None and theirs is not None and mine > theirs + _SAME_MOMENT_S
     return later, recording.has_frames, not recording.cut, recording.entries
+
+
+def _taken(recording: Recording) -> float | None:
+    return _time(recording) if recording.taken_s is None else recording.taken_s
 
 
 def _time(recording: Recording) -> float | None:
@@ -80,102 +85,22 @@ class _Judge:
 
     def standstill(self) -> Standstill:
         """The whole judgement."""
-        awaited = {rank: self._awaited(rank) for rank in self.stands.first}
-        waits_for = {rank: targets for rank, targets in awaited.items() if targets}
-        roots = frozenset().union(*waits_for.values()) - waits_for.keys() if waits_for else NO_RANKS
-        roles = self._roles(frozenset(roots), frozenset(waits_for))
-        reached = reachable(roots, waits_for)
-        circle = frozenset(waits_for) - reached
-        waits = self._waits(frozenset(waits_for), frozenset(roles))
+        waiting = Waiting(self.stands)
+        verdict = find_suspects(self.stands, waiting, self.recordings)
+        roles = verdict.roles
+        waits = self._waits(waiting, frozenset(roles) | verdict.circle)
         return Standstill(
             recordings=self.recordings,
             world=self.world,
             silent=self.world - self.recordings.keys(),
             suspects=tuple(self._suspect(rank, roles[rank], waits) for rank in sorted(roles)),
             waits=waits,
-            waiting=frozenset(waits_for) - roles.keys(),
-            circle=circle if not roles else NO_RANKS,
-            circle_odd=self._odd_in(circle, waits) if not roles else NO_RANKS,
-            together=self._together(waits_for),
+            waiting=waiting.ranks - roles.keys(),
+            circle=verdict.circle,
+            circle_odd=verdict.circle_odd,
+            together=self._together(waiting),
             differences=tuple(self._difference(found) for found in self.found),
         )
-
-    def _awaited(self, rank: Rank) -> Ranks:
-        """Whom a rank waits for in its first open call."""
-        return self.stands.members(self.stands.first[rank].place).awaited - {rank}
-
-    def _roles(self, roots: Ranks, waiting: Ranks) -> dict[Rank, Role]:
-        """Who of those that others wait for holds them up by itself.
-
-        A rank without a dump is one only where no other explains the wait, for its dump may merely
-        be missing; and only few can be.
-        """
-        roles: dict[Rank, Role] = {}
-        places = {self.stands.first[rank].place for rank in waiting}
-        sure = NO_RANKS.union(*(m.lacking | m.held for m in map(self.stands.members, places)))
-        for rank in roots & sure:
-            first = self.stands.first.get(rank)
-            if first is not None and self.stands.members(first.place).done:
-                roles[rank] = Role.STALLED
-            elif first is None or not first.sure:
-                roles[rank] = Role.ABSENT
-        if roles:
-            return self._without_majority(roles, waiting)
-        silent = roots - sure
-        if len(silent) == 1 or 2 * len(silent) <= len(self.recordings):
-            return dict.fromkeys(silent, Role.SILENT)
-        return {}
-
-    def _without_majority(self, roles: dict[Rank, Role], waiting: Ranks) -> dict[Rank, Role]:
-        """Where a few wait for the many, and the many are all in step, the few are out of it.
-
-        That most ranks hold the others up is no finding: then calls were paired wrongly, or the
-        dumps were not taken at rest.
-        """
-        stalled = {rank for rank, role in roles.items() if role is Role.STALLED}
-        if 2 * len(stalled) >= len(self.recordings):
-            return {}
-        absent = roles.keys() - stalled
-        if len(absent) <= 2 * len(waiting) or len(absent) < len(roles):
-            return roles if 2 * len(absent) <= len(self.recordings) else {}
-        places = {self.stands.first[rank].place for rank in waiting}
-        if len(places) != 1:
-            return {}
-        place = next(iter(places))
-        team = self.teams[place.team]
-        if place.seq is None or any(
-            team.enqueued(rank, self.recordings[rank]) != place.seq - 1 for rank in absent
-        ):
-            return {}
-        return dict.fromkeys(waiting, Role.AHEAD)
-
-    def _odd_in(self, circle: Ranks, waits: tuple[Wait, ...]) -> Ranks:
-        """The few ranks of a circle at the end of what its crowd waits for.
-
-        The crowd is those that wait in one call. Who they lack may itself wait for others outside
-        of the crowd; the last before it leads back, or a smaller part of the crowd, is the odd one.
-        """
-        if not circle:
-            return NO_RANKS
-        largest = max(waits, key=lambda w: len(w.waiters & circle))
-        crowd = largest.waiters & circle
-        few = (largest.lacking | largest.held) & circle
-        if 2 * len(few) >= len(crowd):
-            return NO_RANKS
-        path = {few}
-        while True:
-            following = self._mostly_awaited(few) & circle
-            if following & crowd or following in path or not following:
-                return following if 0 < len(following) < len(few) else few
-            few = following
-            path.add(few)
-
-    def _mostly_awaited(self, ranks: Ranks) -> Ranks:
-        """Whom those of some ranks wait for that stand in the same call, the most of them."""
-        places = Counter(self.stands.first[rank].place for rank in ranks)
-        place = places.most_common(1)[0][0]
-        there = frozenset(r for r in ranks if self.stands.first[r].place == place)
-        return self.stands.members(place).awaited - there
 
     def _suspect(self, rank: Rank, role: Role, waits: tuple[Wait, ...]) -> Suspect:
         recording = self.recordings.get(rank)
@@ -211,11 +136,8 @@ class _Judge:
             return waits[0].source
         return next(iter(self.sources.values())).source
 
-    def _waits(self, waiting: Ranks, suspects: Ranks) -> tuple[Wait, ...]:
-        places: dict[Place, set[Rank]] = {}
-        for rank in waiting:
-            places.setdefault(self.stands.first[rank].place, set()).add(rank)
-        waits = [self._wait(place, frozenset(ranks)) for place, ranks in places.items()]
+    def _waits(self, waiting: Waiting, suspects: Ranks) -> tuple[Wait, ...]:
+        waits = [self._wait(place, ranks) for place, ranks in waiting.places.items()]
         waits.sort(
             key=lambda w: (
                 not (w.lacking | w.held | w.silent | w.waiters) & suspects,
@@ -274,9 +196,9 @@ class _Judge:
             members=frozenset(team.members),
         )
 
-    def _together(self, waits_for: dict[Rank, Ranks]) -> Wait | None:
+    def _together(self, waiting: Waiting) -> Wait | None:
         """A call that is surely open on all its members, where nobody waits for anybody."""
-        if waits_for:
+        if waiting.ranks:
             return None
         for rank, call in self.stands.first.items():
             members = self.stands.members(call.place)

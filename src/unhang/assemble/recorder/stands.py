@@ -7,18 +7,17 @@ Where a back end keeps none (Gloo), the last call may be open, and is if a membe
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from unhang.assemble.recorder.pairs import has_issued
 from unhang.assemble.recorder.teams import Recordings, Team
 from unhang.model.ids import NO_RANKS, Rank, Ranks
-from unhang.model.recording import GroupTrace, Traffic
+from unhang.model.recording import GroupTrace
 
 _ROOTED = frozenset({"broadcast", "_broadcast_oop", "reduce", "_reduce_oop", "gather", "scatter"})
 """Some ranks may leave these before others have come."""
-
-_SAME_NUMBERS = 0.9
 
 
 class Place(NamedTuple):
@@ -51,13 +50,26 @@ class Open:
 
 @dataclass(frozen=True, slots=True)
 class Members:
-    """The members of a call by what they did about it."""
+    """The members of a call by what they did about it.
+
+    Attributes:
+        joined: issued it, and nothing is open on them before it.
+        lacking: have not issued it; `held` issued it behind another open call.
+        done: completed it; `left` did so, or gave it up (Gloo does not tell which).
+        silent: left no dump that tells.
+    """
 
     joined: Ranks = NO_RANKS
     lacking: Ranks = NO_RANKS
     held: Ranks = NO_RANKS
     done: Ranks = NO_RANKS
+    left: Ranks = NO_RANKS
     silent: Ranks = NO_RANKS
+
+    @property
+    def keeping(self) -> Ranks:
+        """Those of whom it is known that they keep the call from being done."""
+        return self.lacking | self.held
 
     @property
     def awaited(self) -> Ranks:
@@ -70,6 +82,7 @@ class Stands:
 
     Attributes:
         first: the first open call of each rank that has one.
+        blind: ranks with an open call in a group whose other members nothing tells.
     """
 
     def __init__(self, teams: list[Team], recordings: Recordings, cutoff: dict[int, int]) -> None:
@@ -82,6 +95,7 @@ class Stands:
         """
         self.teams = teams
         self.recordings = recordings
+        self.first: dict[Rank, Open] = {}
         self._cutoff = cutoff
         self._of_rank: dict[Rank, list[int]] = {}
         for index, team in enumerate(teams):
@@ -89,13 +103,10 @@ class Stands:
                 self._of_rank.setdefault(rank, []).append(index)
         self._stale = self._find_stale()
         self._members: dict[Place, Members] = {}
-        self._open = {rank: self._open_calls(rank) for rank in recordings}
-        self.first: dict[Rank, Open] = {}
-        for rank in recordings:
-            found = self._first(rank)
-            if found is not None:
-                self.first[rank] = found
+        found = {rank: first for rank in recordings if (first := self._first(rank)) is not None}
+        self.first = found
         self._members.clear()  # `held` is known only now
+        self.blind = frozenset(r for r in recordings if r not in found and self._is_blind(r))
 
     def members(self, place: Place) -> Members:
         """What the members of a call did about it."""
@@ -105,10 +116,49 @@ class Stands:
             self._members[place] = found
         return found
 
+    def counts(self, rank: Rank) -> frozenset[tuple[str, int | None]]:
+        """How many collectives a rank has issued in each kind of group."""
+        recording = self.recordings[rank]
+        teams = (self.teams[index] for index in self._of_rank.get(rank, ()))
+        return frozenset(
+            (team.description, team.enqueued(rank, recording)) for team in teams if team.description
+        )
+
     def _first(self, rank: Rank) -> Open | None:
-        for call in self._open[rank]:
-            if call.sure or self.members(call.place).lacking:
+        for call in self._open_calls(rank):
+            members = self.members(call.place)
+            if self._is_clean_end(call.place, members):
+                continue
+            missing = members.silent - self.recordings.keys()
+            if call.sure or members.lacking or (missing and self._may_be_broken_off(call.place)):
                 return call
+        return None
+
+    def _is_clean_end(self, place: Place, members: Members) -> bool:
+        """A barrier that some have left and all have come to: its last marks come a little late."""
+        return members.left != NO_RANKS and not members.lacking and self._op(place) == "barrier"
+
+    def _may_be_broken_off(self, place: Place) -> bool:
+        """Whether a call that a back end without states calls over may have failed.
+
+        It has not where anybody went on. Jobs that end well usually end with a barrier.
+        """
+        if place.seq is None or self._op(place) == "barrier":
+            return False
+        team = self.teams[place.team]
+        return all(
+            team.enqueued(rank, self.recordings[rank]) == place.seq
+            for rank in team.members
+            if rank in self.recordings
+        )
+
+    def _op(self, place: Place) -> str | None:
+        if place.seq is None:
+            return None
+        for rank, trace in self.teams[place.team].traces.items():
+            kind = trace.kind_at(place.seq)
+            if kind is not None:
+                return self.recordings[rank].kinds[kind].op
         return None
 
     def _open_calls(self, rank: Rank) -> list[Open]:
@@ -152,76 +202,87 @@ class Stands:
                 elif pairs.batched and pairs.last_at > done_at:
                     yield Open(place, pairs.last_at, sure=False)
 
+    def _is_blind(self, rank: Rank) -> bool:
+        """Whether a rank waits in a group that no other dump could be matched with.
+
+        Where the back end keeps no states, its last call counts.
+        """
+        recording = self.recordings[rank]
+        known = {id(self._trace(index, rank)) for index in self._of_rank.get(rank, ())}
+        last_at = max(
+            (t.last_at for t in recording.groups.values() if t.last_at is not None), default=-1
+        )
+        return any(
+            trace.members is None
+            and id(trace) not in known
+            and (
+                trace.pending_at is not None
+                or (not recording.has_states and trace.last_at == last_at)
+            )
+            for trace in recording.groups.values()
+        )
+
     def _trace(self, index: int, rank: Rank) -> GroupTrace:
         return self.teams[index].traces[rank]
 
     def _collective(self, place: Place) -> Members:
         team = self.teams[place.team]
         assert place.seq is not None
+        issued_s = self._issued_s(team, place.seq)
         found: dict[str, set[Rank]] = {}
         for rank in team.members:
-            found.setdefault(self._about(team, place, place.seq, rank), set()).add(rank)
+            what = self._about(team, place, rank, issued_s)
+            found.setdefault(what, set()).add(rank)
         return Members(**{what: frozenset(ranks) for what, ranks in found.items() if what})
 
-    def _about(self, team: Team, place: Place, seq: int, rank: Rank) -> str:
+    def _issued_s(self, team: Team, seq: int) -> float | None:
+        """When the first of the members issued a call, where its details were kept."""
+        calls = (trace.last_call(seq) for trace in team.traces.values())
+        times = (call.created_s for call in calls if call is not None)
+        return min((t for t in times if t is not None), default=None)
+
+    def _about(self, team: Team, place: Place, rank: Rank, issued_s: float | None) -> str:
         """What a member did about a collective; "" where nothing tells."""
+        assert place.seq is not None
         recording = self.recordings.get(rank)
         if recording is None:
             return "silent"
         enqueued = team.enqueued(rank, recording)
         if enqueued is None:
             return "silent" if recording.cut or recording.entries == 0 else ""
-        if enqueued < seq:
-            if recording.cut:
+        if enqueued < place.seq:
+            if recording.cut and not team.is_counted(rank):
                 return "silent"
-            return "" if rank in self._stale else "lacking"
+            taken_s = recording.taken_s
+            early = taken_s is not None and issued_s is not None and taken_s < issued_s
+            return "" if early or rank in self._stale else "lacking"
         completed = team.completed(rank)
-        if recording.has_states and completed is not None and completed >= seq:
-            return "done"
-        first = self.first.get(rank) if hasattr(self, "first") else None
+        if completed is not None and completed >= place.seq:
+            return "done" if recording.has_states else "left"
+        first = self.first.get(rank)
         behind_another = first is not None and first.sure and first.place != place
         return "held" if behind_another else "joined"
 
     def _pair(self, place: Place) -> Members:
         """What the peer did about a point-to-point operation."""
         assert place.pair is not None
-        rank, peer, _ = place.pair
+        rank, peer, sends = place.pair
         mine = frozenset({rank})
         recording = self.recordings.get(peer)
         if recording is None:
             return Members(joined=mine, silent=frozenset({peer}))
-        issued = self._has_issued(place)
+        issued = None
+        if not recording.cut and peer not in self._stale:
+            issued = has_issued(self.teams[place.team], rank, peer, recording, sends=sends)
         if issued is None:
             unknown = frozenset({peer}) if recording.cut else NO_RANKS
             return Members(joined=mine, silent=unknown)
         if not issued:
             return Members(joined=mine, lacking=frozenset({peer}))
-        first = self.first.get(peer) if hasattr(self, "first") else None
+        first = self.first.get(peer)
         if first is not None and first.sure and not _is_counterpart(first.place, place):
             return Members(joined=mine, held=frozenset({peer}))
         return Members(joined=frozenset({rank, peer}))
-
-    def _has_issued(self, place: Place) -> bool | None:
-        """Whether the peer has issued the counterpart; None where nothing tells."""
-        assert place.pair is not None
-        rank, peer, sends = place.pair
-        team = self.teams[place.team]
-        mine, other = team.traces[rank], team.traces.get(peer)
-        recording = self.recordings[peer]
-        traffic = _traffic(team, mine, peer, sends=sends)
-        if traffic is None or recording.cut or peer in self._stale:
-            return None
-        answer = None if other is None else _traffic(team, other, rank, sends=not sends)
-        whole = recording.from_start if other is None else other.traffic_whole
-        wanted = traffic.count if traffic.batched else traffic.count - traffic.pending + 1
-        if mine.traffic_whole and whole:
-            return (0 if answer is None else answer.count) >= wanted
-        if traffic.batched:
-            return _aligned(traffic, answer)
-        if answer is None:
-            # A dump of active calls only, or a buffer that was overwritten: no open counterpart.
-            return False
-        return answer.batched or answer.pending > 0
 
     def _find_stale(self) -> Ranks:
         """Ranks whose dump is older than others': these completed calls that it had not issued."""
@@ -250,48 +311,7 @@ class Stands:
         return 0
 
 
-def _traffic(team: Team, trace: GroupTrace, peer: Rank, *, sends: bool) -> Traffic | None:
-    """A rank's traffic with a peer, under whichever number its dump gives the peer."""
-    traffic = trace.sent if sends else trace.received
-    if not traffic:
-        return None
-    by_group = trace.own is not None and trace.own < len(team.members)
-    by_group = by_group and team.traces.get(team.members[trace.own or 0]) is trace
-    return traffic.get(team.members.index(peer) if by_group else int(peer))
-
-
 def _is_counterpart(one: Place, other: Place) -> bool:
     if one.pair is None or other.pair is None or one.team != other.team:
         return False
     return one.pair[0] == other.pair[1] and one.pair[1] == other.pair[0]
-
-
-def _aligned(traffic: Traffic, answer: Traffic | None) -> bool | None:
-    """Compare batches by number, where both ranks number them alike (rings do)."""
-    if answer is None:
-        return None
-    mine, other = set(traffic.seqs), set(answer.seqs)
-    low, high = max(min(mine), min(other)), min(max(mine), max(other))
-    window = {seq for seq in mine if low <= seq <= high}
-    if len(window) < 2 or len(window & other) < _SAME_NUMBERS * len(window):
-        return None
-    return max(other) >= max(mine)
-
-
-def reachable(targets: Iterable[Rank], waits_for: dict[Rank, Ranks]) -> set[Rank]:
-    """Ranks that lead to one of `targets`, directly or through others."""
-    back: dict[Rank, list[Rank]] = {}
-    shared: dict[Ranks, list[Rank]] = {}
-    for rank, awaited in waits_for.items():
-        shared.setdefault(awaited, []).append(rank)
-    for awaited, ranks in shared.items():
-        for target in awaited:
-            back.setdefault(target, []).extend(ranks)
-    found = set(targets)
-    pending = list(found)
-    while pending:
-        for rank in back.pop(pending.pop(), ()):
-            if rank not in found:
-                found.add(rank)
-                pending.append(rank)
-    return found

@@ -43,6 +43,16 @@ class Team:
             return trace.seqs[-1] if trace.seqs else None
         return trace.enqueued
 
+    def is_like(self, other: Team) -> bool:
+        """Whether both are of one kind, so that their members issue the same calls."""
+        same_size = len(self.members) == len(other.members)
+        return self.description != "" and self.description == other.description and same_size
+
+    def is_counted(self, rank: Rank) -> bool:
+        """Whether counters tell what a member has issued, also where its calls were lost."""
+        trace = self.traces.get(rank)
+        return trace is not None and trace.from_status and not self.mixed
+
     def completed(self, rank: Rank) -> int | None:
         """The last collective that is known to be done on a member."""
         trace = self.traces.get(rank)
@@ -82,7 +92,7 @@ def find_teams(recordings: Recordings, world: Ranks) -> list[Team]:
                 team = teams[key] = Team(name, trace.description, trace.members)
             team.traces[rank] = trace
     for name, traces in unlisted.items():
-        _adopt(name, traces, teams, world)
+        _adopt(name, traces, teams, world, world - recordings.keys())
     for team in teams.values():
         team.mixed = any(t.sent or t.received for t in team.traces.values())
         team.description = team.description or next(
@@ -101,6 +111,7 @@ def _adopt(
     traces: dict[Rank, GroupTrace],
     teams: dict[tuple[str, tuple[Rank, ...]], Team],
     world: Ranks,
+    silent: Ranks,
 ) -> None:
     """Find the members of a group that these ranks do not list."""
     for (known, members), team in teams.items():
@@ -110,4 +121,7 @@ def _adopt(
     description = next((t.description for t in traces.values() if t.description), "")
     is_default = description == _DEFAULT or (name == "0" and not description)
     members = tuple(sorted(world if is_default else traces))
+    if len(members) == 1 and len(silent) == 1 and len(next(iter(traces.values())).seqs) > 1:
+        # Its calls went on, so it has another member; every rank with a dump would show them.
+        members = tuple(sorted((*members, *silent)))
     teams[name, members] = Team(name, description, members, dict(traces))

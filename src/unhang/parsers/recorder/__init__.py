@@ -10,6 +10,7 @@ import gc
 import io
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import cast
 
 from unhang.errors import ArtifactError, UnsafeArtifact
@@ -36,6 +37,7 @@ class DumpReader:
 
     def __init__(self) -> None:
         self._table = KindTable()
+        self._ordered: dict[Path, bool] = {}
 
     def read(self, artifact: Artifact) -> tuple[list[Event], list[Problem]]:
         """What a dump tells; never raises on any bytes.
@@ -71,6 +73,8 @@ class DumpReader:
         if found is None:
             yield _problem(artifact, "it is no Flight Recorder dump, or nothing of it is left")
             return
+        if found.taken_s is None:
+            found.taken_s = self._ordered_at(artifact)
         if found.cut:
             yield _problem(
                 artifact,
@@ -93,20 +97,28 @@ class DumpReader:
         else:
             yield _event(artifact, told)
 
+    def _ordered_at(self, artifact: Artifact) -> float | None:
+        """When a dump was written that somebody ordered, which the marks beside it show.
+
+        Other dumps may have been copied, or unpacked, long after they were written.
+        """
+        if artifact.path is None:
+            return None
+        path = Path(artifact.path)
+        folder = path.parent
+        if folder not in self._ordered:
+            self._ordered[folder] = any(folder.glob("done_*"))
+        return path.stat().st_mtime if self._ordered[folder] else None
+
 
 def _pickled(artifact: Artifact) -> Document | None:
     try:
         return document(load_plain(artifact.open, artifact.size_bytes))
     except Damaged:
         found = document(salvage(_bytes(artifact)), cut=True)
-        return None if found is None else _without_half_an_entry(found)
-
-
-def _without_half_an_entry(found: Document) -> Document:
-    """The entry that the cut went through has fewer fields than the others."""
-    if len(found.entries) > 1 and found.entries[-1].keys() != found.entries[0].keys():
-        found.entries.pop()
-    return found
+        if found is not None and found.entries:
+            found.entries.pop()  # the cut may have gone through it
+        return found
 
 
 def _json(artifact: Artifact) -> Document | None:

@@ -7,26 +7,35 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 Entry = dict[str, Any]
 
+TAKEN = "unhang_taken_s"
+"""Key under which who orders dumps of a running job notes the time; torch itself notes none."""
+
 _POINT_TO_POINT = re.compile(r"(?:^|:)\s*(?:send|recv|recvAnySource)\b", re.IGNORECASE)
+_BATCH_END = re.compile(r"(?:^|:)\s*coalesced$")
 _STATES = frozenset({"scheduled", "started", "completed"})
 _NUMBER = re.compile(r"-?\d{1,18}")
 
 
 @dataclass(slots=True)
 class Document:
-    """A dump, still as it was written."""
+    """A dump, still as it was written.
+
+    Attributes:
+        taken_s: seconds since 1970 that who ordered the dump wrote into it, or None.
+    """
 
     entries: list[Entry]
     version: str = ""
     config: Mapping[str, Any] = field(default_factory=dict)
     status: Mapping[str, Any] | None = None
     cut: bool = False
+    taken_s: float | None = None
 
 
 def document(tree: object, *, cut: bool = False) -> Document | None:
@@ -43,7 +52,12 @@ def document(tree: object, *, cut: bool = False) -> Document | None:
         config=config if isinstance(config, dict) else {},
         status=status if isinstance(status, dict) else None,
         cut=cut,
+        taken_s=_seconds(tree.get(TAKEN)),
     )
+
+
+def _seconds(value: object) -> float | None:
+    return float(value) if type(value) in (int, float) and 0 < value < 1 << 40 else None  # type: ignore[operator,arg-type]
 
 
 def _entries(value: object) -> list[Entry]:
@@ -66,7 +80,7 @@ def _salvage_json(text: str) -> object:
     """The top-level values before the cut, entry by entry."""
     decoder = json.JSONDecoder()
     tree: dict[str, Any] = {}
-    for key in ("version", "pg_config", "pg_status"):
+    for key in ("version", "pg_config", "pg_status", TAKEN):
         start = text.find(f'"{key}"')
         place = _skip(text, start + len(key) + 2, ":")
         if start >= 0 and place is not None:
@@ -129,6 +143,16 @@ def canonical(entry: Entry, config: Mapping[str, Any]) -> Entry | None:
         "time_created_ns": created,
         "frames": entry.get("frames", ()),
     }
+
+
+def with_batch_ends(entries: Iterable[Entry]) -> Iterator[Entry]:
+    """The same entries; one that ends a batch of sends and receives belongs to them."""
+    before: Entry | None = None
+    for entry in entries:
+        if before is not None and before["is_p2p"] and _BATCH_END.search(entry["profiling_name"]):
+            entry["is_p2p"] = before["process_group"] == entry["process_group"]
+        before = entry
+        yield entry
 
 
 def _group(entry: Entry, config: Mapping[str, Any]) -> tuple[str, str]:

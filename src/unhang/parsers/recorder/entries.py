@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from array import array
 from collections import Counter
 from collections.abc import Sequence
@@ -12,13 +11,14 @@ from operator import itemgetter
 
 from unhang.model.recording import Traffic
 from unhang.parsers.recorder.document import Entry
-from unhang.parsers.recorder.kinds import KindTable
+from unhang.parsers.recorder.kinds import PAIR_NAME, KindTable
 
 _GROUP = itemgetter("process_group")
 _COURSE = itemgetter("process_group", "is_p2p", "collective_seq_id", "state", "retired")
 _KIND = itemgetter("profiling_name", "input_sizes", "output_sizes", "input_dtypes")
 _PASSED = itemgetter("profiling_name", "p2p_seq_id", "state", "retired")
-_PAIR = re.compile(r"(send|recv)\s+(\d{1,6})\s*(->|<-)\s*(\d{1,6})")
+_CARRIED = itemgetter("input_sizes", "output_sizes", "input_dtypes")
+_BATCH_END = ":coalesced"
 
 MALFORMED = (KeyError, TypeError, ValueError, OverflowError, AttributeError)
 """What reading raises where entries are not of the newest form."""
@@ -29,6 +29,7 @@ class Pairs:
     """Point-to-point operations with one peer in one direction, as (place, number, open)."""
 
     seqs: array[int] = field(default_factory=lambda: array("q"))
+    kinds: array[int] = field(default_factory=lambda: array("i"))
     pending: int = 0
     pending_at: int | None = None
     last_at: int = 0
@@ -42,6 +43,7 @@ class Pairs:
             pending_at=None if self.batched else self.pending_at,
             last_at=self.last_at,
             seqs=self.seqs,
+            kinds=self.kinds,
             batched=self.batched,
         )
 
@@ -123,7 +125,7 @@ def read_entries(
 
 
 def read_pairs(
-    entries: Sequence[Entry], places: Sequence[int], *, has_states: bool
+    entries: Sequence[Entry], places: Sequence[int], table: KindTable, *, has_states: bool
 ) -> tuple[dict[tuple[str, int, int], Pairs], bool]:
     """Point-to-point traffic of a group by (direction, own rank in the group, peer).
 
@@ -132,30 +134,32 @@ def read_pairs(
     """
     found: dict[str, Pairs | None] = {}
     numbers = array("q")
+    ends = _batch_ends(entries, places, has_states=has_states)
     for place in places:
         name, seq, state, retired = _PASSED(entries[place])
         numbers.append(seq)
         if type(name) is not str:
             raise TypeError("a name is no text")
         if name not in found:
-            found[name] = Pairs() if _PAIR.search(name) is not None else None
+            found[name] = Pairs() if PAIR_NAME.search(name) is not None else None
         pairs = found[name]
         if pairs is None:
             continue
         pairs.seqs.append(seq)
+        pairs.kinds.append(table.carried(_CARRIED(entries[place])))
         pairs.last_at = place
-        if state == "completed" or (retired and not has_states):
+        if ends.get(seq, state == "completed" or (retired and not has_states)):
             pairs.pending, pairs.pending_at = 0, None
         else:
             pairs.pending += 1
             if pairs.pending_at is None:
                 pairs.pending_at = place
-    batched = len(set(numbers)) < len(numbers)
+    batches = _batches(numbers) - ends.keys()
     traffic: dict[tuple[str, int, int], Pairs] = {}
     for name, pairs in found.items():
-        match = _PAIR.search(name)
+        match = PAIR_NAME.search(name)
         if match is not None and pairs is not None:
-            pairs.batched = batched and not _batches(numbers).isdisjoint(pairs.seqs)
+            pairs.batched = not batches.isdisjoint(pairs.seqs)
             traffic[match[1], int(match[2]), int(match[4])] = pairs
     return traffic, not numbers or numbers[0] <= 1
 
@@ -163,6 +167,22 @@ def read_pairs(
 def _batches(numbers: Sequence[int]) -> set[int]:
     """Numbers that several operations share: they were issued in one batch."""
     return {number for number, count in Counter(numbers).items() if count > 1}
+
+
+def _batch_ends(
+    entries: Sequence[Entry], places: Sequence[int], *, has_states: bool
+) -> dict[int, bool]:
+    """Whether a batch is done, by its number, where the entry that ends it keeps its state.
+
+    The operations of a batch themselves stay scheduled for ever.
+    """
+    ends: dict[int, bool] = {}
+    for place in places:
+        entry = entries[place]
+        name = entry["profiling_name"]
+        if type(name) is str and name.endswith(_BATCH_END):
+            ends[entry["p2p_seq_id"]] = entry["state"] == "completed" and has_states
+    return ends if any(ends.values()) else {}
 
 
 def packed(seqs: list[int]) -> Sequence[int]:

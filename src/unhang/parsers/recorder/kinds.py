@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from array import array
 from math import prod
 
 from unhang.model.recording import CallKind
@@ -23,6 +25,10 @@ _BY_TOTAL_OUTPUT = frozenset({"all_gather", "allgather", "all_gather_coalesced"}
 _BY_TOTAL_INPUT = frozenset({"reduce_scatter"})
 _TYPED = _BY_INPUT | _BY_BOTH | _BY_TOTAL_OUTPUT | _BY_TOTAL_INPUT
 
+PAIR = "send/recv"
+"""The operation of kinds of point-to-point calls: a send and its receive are of one kind."""
+PAIR_NAME = re.compile(r"(send|recv)\s+(\d{1,6})\s*(->|<-)\s*(\d{1,6})")
+
 _MOST_REMEMBERED = 20_000
 _MOST_TENSORS = 10_000
 
@@ -42,7 +48,11 @@ class KindTable:
         self.kinds: list[CallKind] = []
         self.raws: list[Raw] = []
         self.kind_of_raw: list[int] = []
+        self.moves: list[str] = []
         self._index: dict[CallKind, int] = {}
+        self._move_index: dict[str, int] = {}
+        self._move_of: dict[object, int] = {}
+        self._courses: dict[bytes, array[int]] = {}
         self._raw_index: dict[object, int] = {}
 
     def raw(self, raw: Raw) -> int:
@@ -70,6 +80,33 @@ class KindTable:
         if index == len(self.kinds):
             self.kinds.append(kind)
         return index
+
+    def carried(self, raw: tuple[object, object, object]) -> int:
+        """Index of what a point-to-point operation carries.
+
+        Raises:
+            TypeError: it is no description of a call.
+        """
+        inputs, outputs, dtypes = raw
+        sizes = _frozen(inputs) or _frozen(outputs)
+        return self.intern(CallKind(PAIR, tuple(map(prod, sizes)), dtypes=_texts(dtypes)))
+
+    def move(self, group: object, name: object) -> int:
+        """Index of what the program does with a call, whatever its sizes."""
+        key = (group, name)
+        known = self._move_of.get(key)
+        if known is None:
+            text = _move(group, _text(name))
+            known = self._move_index.setdefault(text, len(self.moves))
+            if known == len(self.moves):
+                self.moves.append(text)
+            if len(self._move_of) < _MOST_REMEMBERED:
+                self._move_of[key] = known
+        return known
+
+    def course(self, moves: array[int]) -> array[int]:
+        """One object for equal courses: most ranks of a job do the same."""
+        return self._courses.setdefault(moves.tobytes(), moves)
 
     def joined(self, one: int, other: int) -> int:
         """The kind of several calls that share a sequence number (a coalesced batch)."""
@@ -111,6 +148,19 @@ def kind_of(
     if op in _BY_TOTAL_INPUT:
         return CallKind(op, inputs=(sum(sizes_in),), dtypes=tuple(sorted(set(typed))))
     return CallKind(op)
+
+
+def _move(group: object, name: str) -> str:
+    """A call as all ranks of one role issue it: peers by their distance.
+
+    >>> _move(("3", "pp"), "nccl:send 2->3"), _move(("3", ""), "nccl:all_reduce")
+    ('pp send +1', '3 all_reduce')
+    """
+    of = group[1] or group[0] if isinstance(group, (list, tuple)) and len(group) == 2 else ""
+    pair = PAIR_NAME.search(name)
+    if pair is None:
+        return f"{of} {operation(name)}"
+    return f"{of} {pair[1]} {int(pair[4]) - int(pair[2]):+d}"
 
 
 def operation(name: str) -> str:

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 from unhang.model.events.process import Frame
 from unhang.model.ids import Rank
 from unhang.model.recording import GroupTrace, LastCall, Recording, Traffic
-from unhang.parsers.recorder.document import Document, Entry, as_text, canonical, whole_number
+from unhang.parsers.recorder.document import (
+    Document,
+    Entry,
+    as_text,
+    canonical,
+    whole_number,
+    with_batch_ends,
+)
 from unhang.parsers.recorder.entries import (
     MALFORMED,
     GroupEntries,
@@ -29,6 +37,9 @@ _ISSUER = re.compile(
     r"|torch/(?:_ops|utils/_contextlib|_dynamo/.*|autograd/function)\.py$"
 )
 _MOST_FRAMES = 16
+_COURSE = 512
+_HABIT = 2
+_HISTORY = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +57,15 @@ def recording(document: Document, table: KindTable, rank: Rank | None, artifact:
     try:
         has_states = _has_states(entries, back_end)
         groups = read_entries(entries, table, has_states=has_states)
-        traces = _traces(document, entries, groups, has_states=has_states)
+        traces = _traces(document, entries, groups, table, has_states=has_states)
+        course, pause_s = _course(document, entries, table)
     except MALFORMED:
         entries = [c for e in entries if (c := canonical(e, document.config)) is not None]
-        entries = _ascending(entries)
+        entries = _ascending(with_batch_ends(entries))
         has_states = _has_states(entries, back_end)
         groups = read_entries(entries, table, has_states=has_states)
-        traces = _traces(document, entries, groups, has_states=has_states)
+        traces = _traces(document, entries, groups, table, has_states=has_states)
+        course, pause_s = _course(document, entries, table)
     return Recording(
         rank=rank,
         artifact=artifact,
@@ -67,6 +80,10 @@ def recording(document: Document, table: KindTable, rank: Rank | None, artifact:
         has_states=has_states,
         has_frames=bool(entries) and bool(entries[-1].get("frames")),
         last=_last_call(entries, len(entries) - 1) if entries else None,
+        course=course,
+        moves=table.moves,
+        taken_s=document.taken_s,
+        pause_s=pause_s,
     )
 
 
@@ -99,13 +116,23 @@ def _from_start(entries: Sequence[Entry], groups: Collection[GroupEntries]) -> b
     return begun and last - first + 1 == len(entries)
 
 
+def _holds_the_last(document: Document, entries: Sequence[Entry]) -> bool:
+    """Whether the last call of the process is in the dump; one of active calls may leave it out."""
+    if document.cut or not entries:
+        return False
+    first, last = entries[0].get("record_id"), entries[-1].get("record_id")
+    if type(first) is int and type(last) is int and last - first + 1 != len(entries):
+        return False
+    return any(e.get("retired") is True or e.get("state") == "completed" for e in entries)
+
+
 def _first_number(group: GroupEntries, entries: Sequence[Entry]) -> int:
     if group.seqs:
         return group.seqs[0]
     return int(entries[group.pair_places[0]]["p2p_seq_id"])
 
 
-def _ascending(entries: Sequence[Entry]) -> list[Entry]:
+def _ascending(entries: Iterable[Entry]) -> list[Entry]:
     """Without the entries whose collective number is lower than one before in their group."""
     last: dict[object, int] = {}
     kept: list[Entry] = []
@@ -123,13 +150,24 @@ def _traces(
     document: Document,
     entries: Sequence[Entry],
     groups: Mapping[str, GroupEntries],
+    table: KindTable,
     *,
     has_states: bool,
 ) -> dict[str, GroupTrace]:
     members = {as_text(name): _members(of) for name, of in document.config.items()}
+    # Counters tell of calls that the buffer does not hold; of Gloo's they count others too.
+    whole = not has_states or _holds_the_last(document, entries)
     statuses = _statuses(document, groups, members)
     traces = {
-        name: _trace(group, entries, members.get(name), statuses.get(name), has_states=has_states)
+        name: _trace(
+            group,
+            entries,
+            table,
+            members.get(name),
+            None if whole else statuses.get(name),
+            cut=document.cut,
+            has_states=has_states,
+        )
         for name, group in groups.items()
     }
     for name, listed in members.items():
@@ -142,7 +180,7 @@ def _traces(
             members=listed,
             enqueued=None if status is None else status.enqueued,
             completed=None if status is None else status.completed,
-            pending_at=_open_by(status, entries),
+            pending_at=None if document.cut else _open_by(status, entries),
             from_status=True,
         )
     return traces
@@ -151,9 +189,11 @@ def _traces(
 def _trace(
     group: GroupEntries,
     entries: Sequence[Entry],
+    table: KindTable,
     members: tuple[Rank, ...] | None,
     status: _Status | None,
     *,
+    cut: bool,
     has_states: bool,
 ) -> GroupTrace:
     seqs = packed(group.seqs)
@@ -162,12 +202,13 @@ def _trace(
     enqueued = group.last if group.seqs else None
     completed = _completed(group)
     pending_at = None if group.pending is None else group.pending[1]
-    from_status = status is not None and (enqueued is None or status.enqueued > enqueued)
+    from_status = status is not None and (cut or enqueued is None or status.enqueued > enqueued)
     if from_status and status is not None:
         enqueued = status.enqueued
         if has_states and pending_at is None:
-            completed, pending_at = status.completed, _open_by(status, entries)
-    sent, received, own, whole = _traffic(group, entries, has_states=has_states)
+            completed = status.completed
+            pending_at = None if cut else _open_by(status, entries)
+    sent, received, own, whole = _traffic(group, entries, table, has_states=has_states)
     return GroupTrace(
         name=group.name,
         description=group.description,
@@ -177,6 +218,7 @@ def _trace(
         enqueued=enqueued,
         completed=completed,
         pending_at=pending_at,
+        pending_begun=_begun(group, entries) if has_states else None,
         done_at=group.done_at,
         last_at=group.last_at,
         sent=sent,
@@ -186,6 +228,30 @@ def _trace(
         from_status=from_status,
         tail=_tail(group, entries),
     )
+
+
+def _begun(group: GroupEntries, entries: Sequence[Entry]) -> bool | None:
+    """Whether the device works on the first open call."""
+    return None if group.pending is None else entries[group.pending[1]]["state"] == "started"
+
+
+def _course(
+    document: Document, entries: Sequence[Entry], table: KindTable
+) -> tuple[Sequence[int], float | None]:
+    """The last calls in their order, and the longest pause after a call like the last one, in s.
+
+    Of a place that the program has hardly been at before, the longest pause of all.
+    """
+    recent = entries[-_COURSE:]
+    moves = array("i", [table.move(e["process_group"], e["profiling_name"]) for e in recent])
+    times = [t for e in recent if type(t := e.get("time_created_ns")) is int]
+    pauses = [after - before for before, after in pairwise(times)]
+    known = len(times) == len(recent) and len(pauses) >= _HISTORY
+    if not known or not _holds_the_last(document, entries):
+        return table.course(moves), None
+    here = [pause for move, pause in zip(moves, pauses, strict=False) if move == moves[-1]]
+    usual = here if len(here) >= _HABIT else pauses
+    return table.course(moves), max(usual) / 1e9 if usual else None
 
 
 def _completed(group: GroupEntries) -> int | None:
@@ -203,12 +269,12 @@ def _open_by(status: _Status | None, entries: Sequence[Entry]) -> int | None:
 
 
 def _traffic(
-    group: GroupEntries, entries: Sequence[Entry], *, has_states: bool
+    group: GroupEntries, entries: Sequence[Entry], table: KindTable, *, has_states: bool
 ) -> tuple[dict[int, Traffic], dict[int, Traffic], int | None, bool]:
     """Sent and received by peer, the rank's own number, and whether it is the whole traffic."""
     if not group.pair_places:
         return {}, {}, None, True
-    pairs, whole = read_pairs(entries, group.pair_places, has_states=has_states)
+    pairs, whole = read_pairs(entries, group.pair_places, table, has_states=has_states)
     sent: dict[int, Traffic] = {}
     received: dict[int, Traffic] = {}
     own = None

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 import pytest
-from benchmarks.recorder_jobs import Group, Job, Op, Rank, change, leave_out, stall
+from benchmarks.recorder_faults import change, leave_out, stall
+from benchmarks.recorder_jobs import Group, Job, Op, Rank
 
 from recorder_scenarios import incident_of, places, training, written
 from unhang.model.causes import Cause

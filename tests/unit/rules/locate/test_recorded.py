@@ -3,7 +3,8 @@
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks.recorder_jobs import Form, break_device, change, die, stall
+from benchmarks.recorder_dumps import Form
+from benchmarks.recorder_faults import break_device, change, die, stall
 
 from recorder_scenarios import incident_of, places, training, written
 from unhang.model.events import Frame
@@ -76,14 +77,16 @@ def test_a_device_that_stands_still_after_its_part_was_given(tmp_path: Path) -> 
     job = training(world=4, tp=1, ahead=3)
     stall(job, 1, 7)
     written(job, tmp_path)
-    job.ranks[1].done -= 2
+    for place in (-1, -2):
+        job.ranks[1].done_at[place] = None
     (finding,) = findings(incident_of(written_as_is(job, tmp_path / "after")))
     assert (finding.rule, set(finding.culprits)) == ("LOC103", {1})
     assert finding.strength is Strength.SUPPORTS
 
 
 def written_as_is(job: object, folder: Path) -> Path:
-    from benchmarks.recorder_jobs import Job, write
+    from benchmarks.recorder_dumps import write
+    from benchmarks.recorder_jobs import Job
 
     assert isinstance(job, Job)
     write(job, folder, [Form()])

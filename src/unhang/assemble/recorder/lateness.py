@@ -1,0 +1,24 @@
+"""Whether a rank has rested for longer than it usually does.
+
+A snapshot of a healthy job always shows some rank a few calls behind the others. Where the time of
+the dump is known, a rank counts only when it has issued nothing for much longer than it used to
+at this place of its program. Dumps without a time were taken after the job had come to rest.
+"""
+
+from __future__ import annotations
+
+from unhang.model.recording import Recording
+
+_USUAL = 3.0
+_LEAST_S = 0.01
+_UNKNOWN_S = 60.0
+"""For a rank whose few calls do not show what is usual."""
+
+
+def is_overdue(recording: Recording) -> bool:
+    """Whether the rank has rested longer than usual; also where nothing tells the time."""
+    if recording.taken_s is None or recording.last is None or recording.last.created_s is None:
+        return True
+    idle_s = recording.taken_s - recording.last.created_s
+    usual_s = _UNKNOWN_S if recording.pause_s is None else _USUAL * recording.pause_s
+    return idle_s > max(_LEAST_S, usual_s)
