@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from unhang.model.diagnosis import Diagnosis
 from unhang.model.events import (
     BandwidthMeasured,
+    CollectivesMeasured,
     DumpRead,
     DumpUnusable,
     Event,
@@ -31,7 +32,7 @@ _KINDS: tuple[tuple[tuple[type[Event], ...], Source], ...] = (
     ((RasReport,), Source.RAS),
     ((KernelEvent,), Source.KERNEL),
     ((HostReport,), Source.HOSTS),
-    ((BandwidthMeasured,), Source.MEASUREMENTS),
+    ((BandwidthMeasured, CollectivesMeasured), Source.MEASUREMENTS),
 )
 _OWN = {
     Strength.PROVES: Bearing.PROVES,

@@ -9,6 +9,7 @@ from unhang.model.events import (
     BandwidthMeasured,
     BarrierMissing,
     ClosingSignal,
+    CollectivesMeasured,
     CollectiveTimeout,
     CommunicatorStage,
     DesyncReported,
@@ -71,6 +72,7 @@ _SHOWN_BY: Mapping[Fact, tuple[type[Seen], ...]] = {
     Fact.GUESSES: (DeviceGuessed,),
     Fact.VERSIONS: (VersionSeen,),
     Fact.BANDWIDTH: (BandwidthMeasured,),
+    Fact.INSPECTOR: (CollectivesMeasured,),
 }
 
 

@@ -45,6 +45,7 @@ class Fact(enum.Enum):
     GUESSES = "guessed devices"
     VERSIONS = "versions of libraries"
     BANDWIDTH = "measured bandwidths"
+    INSPECTOR = "logs of NCCL Inspector"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,7 @@ from unhang.parsers.frameworks import FrameworkParser
 from unhang.parsers.gloo import GlooParser
 from unhang.parsers.gpu_names import GpuNamesParser
 from unhang.parsers.gpu_report import GpuReportParser
+from unhang.parsers.inspector import InspectorParser
 from unhang.parsers.json_stacks import JsonStacksParser
 from unhang.parsers.kernel_log import KernelLogParser
 from unhang.parsers.kernel_stacks import KernelStacksParser
@@ -36,6 +37,7 @@ from unhang.parsers.python_stacks import PythonStacksParser
 from unhang.parsers.ras import RasParser
 from unhang.parsers.ras_json import RasJsonParser
 from unhang.parsers.ray_actors import RayActorsParser
+from unhang.parsers.run_record import RunRecordParser
 from unhang.parsers.settings_seen import SettingParser
 from unhang.parsers.slurm import SlurmParser
 from unhang.parsers.spawn import SpawnParser
@@ -62,6 +64,7 @@ PARSERS: tuple[type[Parser], ...] = (
     GlooParser,
     GpuNamesParser,
     GpuReportParser,
+    InspectorParser,
     JsonStacksParser,
     KernelLogParser,
     KernelStacksParser,
@@ -82,6 +85,7 @@ PARSERS: tuple[type[Parser], ...] = (
     RasParser,
     RasJsonParser,
     RayActorsParser,
+    RunRecordParser,
     SettingParser,
     SlurmParser,
     SpawnParser,

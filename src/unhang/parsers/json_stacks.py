@@ -39,7 +39,7 @@ class JsonStacksParser:
         '"os_thread_id"',
         '"owns_gil"',
         '"short_filename"',
-        '"pid":',
+        '"pid": ',
         *stack_owners.NEEDLES[1:],
     )
     AFTER: ClassVar[int] = 40

@@ -45,6 +45,7 @@ from unhang.model.events.course import (
     VersionSeen,
     WorldSeen,
 )
+from unhang.model.events.measures import CollectivesMeasured, Pace
 from unhang.model.events.process import (
     ClosingSignal,
     DeviceFault,
@@ -108,6 +109,7 @@ Event: TypeAlias = (
     | ThreadStack
     | RasReport
     | HostReport
+    | CollectivesMeasured
     | DumpRead
     | DumpUnusable
 )
@@ -118,6 +120,7 @@ __all__ = [
     "BarrierMissing",
     "ClosingSignal",
     "CollectiveTimeout",
+    "CollectivesMeasured",
     "CommunicatorStage",
     "DesyncReported",
     "DeviceFault",
@@ -151,6 +154,7 @@ __all__ = [
     "NcclClass",
     "NcclFailure",
     "NcclReason",
+    "Pace",
     "PhaseMark",
     "ProcessEnded",
     "Progress",

@@ -18,6 +18,31 @@ SENTENCES: dict[str, str] = {
     "LOC110.why": (
         "A process that leaves an empty file was ended while it wrote, or is stuck before it."
     ),
+    "LOC208.claim": (
+        "The last collective that NCCL Inspector saw end is {op} #{seq} of communicator {comm}."
+    ),
+    "LOC208.claim_fewer": (
+        "The last collective that NCCL Inspector saw end is {op} #{seq} of communicator {comm};"
+        " {ranks:ranks} had written fewer."
+    ),
+    "LOC208.why": "What hangs is never written: nothing has ended since.",
+    "SLO202.claim": "{ranks:ranks} joined {op} {late:s} after all others, again and again.",
+    "SLO202.claim_unknown": (
+        "Rank {rank} of a communicator joined {op} {late:s} after all others, again and again."
+    ),
+    "SLO202.why": "Its kernels are the shortest by far: the last one to come waits for nobody.",
+    "SLO202.against": "What was slow before a hang need not be what hangs.",
+    "NET202.claim": (
+        "The bus bandwidth of {op} of {size:bytes} fell from {before:.1f} to {after:.1f} GB/s."
+    ),
+    "NET202.why": "Even the rank that comes last, whose kernel waits for nobody, became slower.",
+    "NET202.against": "Nothing tells whether what timed out was slow or stood still.",
+    "event.CollectivesMeasured": (
+        "NCCL Inspector timed collectives of communicator {comm}, up to {last_op} #{last_seq}"
+    ),
+    "means.CollectivesMeasured": (
+        "It writes only what has ended: it tells who is slow, never who is absent."
+    ),
     "event.DumpUnusable": "a file that poses as a Flight Recorder dump: {flaw} ({detail})",
     "means.DumpUnusable": "It tells nothing of the job; the other dumps were read.",
     "label.sources": "What each source says",

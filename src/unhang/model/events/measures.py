@@ -1,0 +1,47 @@
+"""Events of tools that time each collective."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from unhang.model.events.base import Seen
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """Collectives of one kind and size on one rank.
+
+    Attributes:
+        count: how many were timed.
+        typical_us: the median of their times, in microseconds. A rank that comes last waits for
+            nobody, so that its time is the shortest.
+        early_gbps, late_gbps: medians of the bus bandwidth in GB/s, of the first and the last few.
+    """
+
+    op: str
+    size_bytes: int
+    count: int
+    typical_us: float
+    early_gbps: float
+    late_gbps: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CollectivesMeasured(Seen):
+    """What NCCL Inspector tells of one rank of one communicator; `at` is when the last one ended.
+
+    Attributes:
+        comm: the communicator's id, the same on its ranks.
+        comm_rank, size: rank in it, and its number of ranks.
+        last_op, last_seq: the last collective that it saw end; NCCL counts each operation apart.
+        exact: no line was skipped after it, so that it is the last one in the log.
+        paces: by operation and size.
+    """
+
+    comm: str
+    comm_rank: int
+    size: int
+    last_op: str
+    last_seq: int
+    exact: bool
+    paces: tuple[Pace, ...] = ()

@@ -1,0 +1,74 @@
+"""The last collective that NCCL Inspector saw end before a time-out.
+
+## What it finds
+Beside a collective that timed out: the last collective that ended on any rank with a log of NCCL
+Inspector, and the ranks of its communicator that had finished fewer of them.
+
+## Why it hangs
+It does not say. A collective that hangs is never written, on the ranks that wait as little as on
+the one that is absent. It tells since when nothing has ended, and how far the communicator came.
+
+## When it stays quiet
+Where no line tells which collective was a rank's last one: long logs are read in samples. It names
+no culprits, for a rank may have finished one and not written it: a remark on what the other sources
+say.
+
+## How to confirm
+The Flight Recorder's dumps of the members of that communicator.
+
+## What to do
+Read the findings of the other sources.
+
+## References
+NCCL `ext-profiler/inspector/README.md`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unhang.model.events import CollectivesMeasured
+from unhang.model.finding import Finding, Strength
+from unhang.model.incident import Incident
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+from unhang.rules import measured, witnesses
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one remark on the collective that ended last."""
+    found = [e for e in incident.all(CollectivesMeasured) if e.exact and e.at is not None]
+    if not incident.calls or not found:
+        return
+    last = max(found, key=_ended_s)
+    peers = [e for e in found if (e.comm, e.last_op) == (last.comm, last.last_op)]
+    most = max(e.last_seq for e in peers)
+    fewer = [e for e in peers if e.last_seq < most]
+    ranks = frozenset(r for e in fewer if (r := measured.rank_of(incident, e)) is not None)
+    yield Finding(
+        rule=RULE.code,
+        cause=None,
+        strength=Strength.HINTS,
+        claim=Message(
+            key="LOC208.claim_fewer" if ranks else "LOC208.claim",
+            values={"op": last.last_op, "seq": most, "comm": last.comm, "ranks": ranks},
+        ),
+        why=Message(key="LOC208.why"),
+        at=last.at,
+        evidence=witnesses.evidence([last, *fewer]),
+    )
+
+
+def _ended_s(event: CollectivesMeasured) -> float:
+    return 0.0 if event.at is None else event.at.seconds
+
+
+RULE = Rule(
+    code="LOC208",
+    name="last-finished-collective",
+    cause=None,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.INSPECTOR}),
+    check=check,
+)
