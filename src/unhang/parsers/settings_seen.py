@@ -37,7 +37,7 @@ _OPTION = re.compile(
     r"|distributed[-_]timeout[-_]seconds[-_]after[-_]init|init_timeout_seconds"
     r"|train_timeout_seconds|timeout_minutes|zero3_save_16bit_model"
     r"|stage3_gather_16bit_weights_on_model_save|fsdp_state_dict_type|save_only_model"
-    r"|preprocessing_num_workers|dataloader_num_workers|async_mode|ckpt_async_save))"
+    r"|preprocessing_num_workers|dataloader_num_workers|async_mode|ckpt_async_save|find_unused_parameters))"
     rf"['\"]?(?:\s*[=:]\s*|\s+){_VALUE}"
 )
 _DELTA = re.compile(r"\btimeout\s*=\s*(?P<value>(?:datetime\.)?timedelta\([^()]{1,60}\))")
@@ -86,6 +86,7 @@ class SettingParser(LineParser):
         "num_workers",
         "async_mode",
         "ckpt_async_save",
+        "find_unused_param",
     )
     SAMPLED: ClassVar[bool] = True
 

@@ -24,6 +24,10 @@ from unhang.remedies.duration import Estimate, estimate
 _STORE_CAUSES = frozenset({Cause.RENDEZVOUS, Cause.DATA_SLOW, Cause.COMPILE_SLOW})
 
 
+_DDP = ("torch/nn/parallel/distributed.py", "find_unused_parameters")
+"""A frame of DistributedDataParallel, and an argument that only its constructor has."""
+
+
 class Strategy(enum.Enum):
     """How the model is spread over the ranks."""
 
@@ -115,7 +119,9 @@ def _strategy(incident: Incident, beside: frozenset[str]) -> Strategy | None:
     names = f"{names} {' '.join(frames)} {' '.join(e.frame for e in incident.all(StackSeen))}"
     if "deepspeed" in names or "zero_stage" in names:
         return Strategy.DEEPSPEED
-    return Strategy.FSDP if "fsdp" in names else None
+    if "fsdp" in names:
+        return Strategy.FSDP
+    return Strategy.DDP if any(mark in names for mark in _DDP) else None
 
 
 def _group(call: Call | None, stores: tuple[StoreFault, ...], cause: Cause) -> GroupKind:

@@ -176,7 +176,12 @@ def communication_trouble_before(incident: Incident, fact: Placed) -> Placed | N
 
 def trouble_before(incident: Incident, fact: Placed) -> Placed | None:
     """Anything that shows the job failing or stuck before `fact`."""
-    return next((s for s in _trouble(incident) if is_before(s, fact)), None)
+    return next(troubles_before(incident, fact), None)
+
+
+def troubles_before(incident: Incident, fact: Placed) -> Iterator[Placed]:
+    """All that shows the job failing or stuck before `fact`."""
+    return (s for s in _trouble(incident) if is_before(s, fact))
 
 
 def _trouble(incident: Incident) -> list[Placed]:

@@ -64,3 +64,14 @@ def test_the_basis_says_what_showed_it() -> None:
 
 def test_patterns_confirm_needles() -> None:
     assert all(f.pattern is None or f.pattern.groups == 0 for f in fingerprints())
+
+
+def test_a_model_of_transformers_is_used_by_every_trainer() -> None:
+    frame = '  File "/env/site-packages/transformers/{}", line 9, in forward'
+    assert names(frame.format("models/llama/modeling_llama.py")) == set()
+    assert names(frame.format("trainer.py")) == {"transformers"}
+
+
+def test_deepspeed_says_its_accelerator_wherever_it_is_installed() -> None:
+    text = "[2026-03-02 08:14:40,531] [INFO] [real_accelerator.py:239:get_accelerator] Setting ds_"
+    assert names(text + "accelerator to cuda (auto detect)") == set()

@@ -7,7 +7,7 @@ import pytest
 from builders import DEFAULT_PG, by, source
 from unhang.model.causes import Cause
 from unhang.model.diagnosis import Diagnosis, Fix, FixKind, Outcome
-from unhang.model.events import GlooFault, GlooProblem, GroupRef, Progress
+from unhang.model.events import GlooFault, GlooProblem, GroupRef, Progress, SettingSeen
 from unhang.model.incident import Incident, OpenPhase
 from unhang.model.phases import Phase
 from unhang.model.provenance import Message
@@ -270,3 +270,24 @@ def test_an_open_phase_is_a_lower_bound() -> None:
 )
 def test_the_world_group_and_others(group: GroupRef | None, kind: GroupKind) -> None:
     assert group_kind(group) is kind
+
+
+@pytest.mark.parametrize(
+    ("name", "strategy"),
+    [
+        ("find_unused_parameters", Strategy.DDP),
+        ("fsdp_state_dict_type", Strategy.FSDP),
+        ("x", None),
+    ],
+)
+def test_settings_tell_how_the_model_is_spread(name: str, strategy: Strategy | None) -> None:
+    seen = SettingSeen(source=source(), origin=by(), name=name, value="True", basis="option")
+    verdict = Diagnosis(
+        outcome=Outcome.CAUSE,
+        cause=Cause.CHECKPOINT_SLOW,
+        phase=Phase.SAVE,
+        summary=Message(key="outcome.cause"),
+    )
+    built = build_case(Incident(events=(seen,)), verdict)
+    assert built is not None
+    assert built.strategy is strategy

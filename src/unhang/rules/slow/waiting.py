@@ -55,7 +55,7 @@ _FLAG_ELEMENTS = 8
 
 
 _OTHERS = 3
-"""Where the size of the job is guessed, fewer waiting ranks do not make the last one conspicuous."""
+"""Where the size of the job is guessed, fewer that wait do not make the last one conspicuous."""
 
 
 class WaitKind(enum.Enum):

@@ -7,13 +7,15 @@ import enum
 from unhang.model.events import (
     DeviceGuessed,
     FingerprintMismatch,
+    GlooFault,
+    GlooProblem,
     ModelMismatch,
     PhaseMark,
     Progress,
 )
 from unhang.model.finding import Strength
 from unhang.model.ids import Rank
-from unhang.model.incident import Call, Incident
+from unhang.model.incident import VICTIM_MANNERS, Call, Incident
 from unhang.model.phases import Phase
 from unhang.model.provenance import Message
 from unhang.rules import order
@@ -221,13 +223,27 @@ def _lines_between(work: Work, wait: Wait) -> int:
 
 def _failed_first(incident: Incident, wait: Wait) -> bool:
     """Whether a process failed by itself, in a way that tells why, and not surely afterwards."""
-    if order.trouble_before(incident, wait.alarm) is not None:
+    if any(not _is_echo(incident, wait, t) for t in order.troubles_before(incident, wait.alarm)):
         return True
     return any(
         f.manner in order.DECISIVE
         and order.is_before(wait.alarm, f) is not True
         and not any(is_cut(event) for event in f.events)
         for f in incident.failures
+    )
+
+
+def _is_echo(incident: Incident, wait: Wait, trouble: order.Placed) -> bool:
+    """Whether a peer closed a connection although nobody failed by itself.
+
+    Ranks give up within the same moment, and their words reach one log in any order: the peer was
+    one that had timed out. Nobody is unaccounted for who might have died instead.
+    """
+    return (
+        isinstance(trouble, GlooFault)
+        and trouble.problem is GlooProblem.PEER_CLOSED
+        and wait.missing is not None
+        and all(f.manner in VICTIM_MANNERS for f in incident.failures)
     )
 
 

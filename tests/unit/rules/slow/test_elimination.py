@@ -79,3 +79,28 @@ def test_the_launcher_had_to_end_the_last_one() -> None:
     (finding,) = findings(SAVE, *events)
     assert finding.strength is Strength.SUPPORTS
     assert finding.culprits == {0}
+
+
+def test_a_connection_that_a_peer_closed_is_told_before_the_time_out() -> None:
+    events = (
+        begun(Phase.DATA, 3, line=1),
+        gave_up(1, 10, GlooProblem.PEER_CLOSED),
+        gave_up(0, 11),
+        gave_up(2, 12),
+        world(4),
+    )
+    (finding,) = findings(DATA, *events)
+    assert finding.strength is Strength.SUPPORTS
+    assert finding.culprits == {3}
+
+
+def test_the_peer_that_closed_the_connection_may_have_died() -> None:
+    events = (
+        begun(Phase.DATA, 3, line=1),
+        gave_up(1, 10, GlooProblem.PEER_CLOSED),
+        gave_up(0, 11),
+        gave_up(2, 12),
+        ended(3, signal=11, line=13),
+        world(4),
+    )
+    assert strength(DATA, *events) is Strength.HINTS
