@@ -130,7 +130,7 @@ def _call(command: list[str], environment: Environment) -> None:
     """Run one step of the build, its words kept in `build.log`."""
     log = environment.folder / "build.log"
     with log.open("a", encoding="utf-8") as words:
-        step = subprocess.run(  # noqa: S603 - our own command, no shell
+        step = subprocess.run(
             command, stdout=words, stderr=subprocess.STDOUT, timeout=_BUILD_LIMIT_S, check=False
         )
     if step.returncode != 0:

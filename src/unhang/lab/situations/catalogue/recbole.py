@@ -40,8 +40,8 @@ SITUATIONS = (
             first=("python", "run_recbole.py", "--nproc", "1"),
         ),
         real=_REAL,
-        played="The storage: rank 0 gets the table in small portions for 25 s. The timeout is 12 s: "
-        "RecBole has no setting. Gloo connects when the group is made, so the words of NCCL "
+        played="The storage: rank 0 gets the table in small portions for 25 s. The timeout is "
+        "12 s: RecBole has no setting. Gloo connects when the group is made, so the words of NCCL "
         "(`store->get('0')`) do not occur.",
     ),
     Situation(

@@ -29,8 +29,8 @@ SITUATIONS = (
         within_s=170.0,
         real="verl's `main_ppo` with its trainer (GRPO advantages), Ray, TransferQueue, the agent "
         "loop, worker groups, the FSDP2 engine and the PPO update, over gloo: real PPO steps.",
-        played="The rollout engine (neither vLLM nor SGLang runs here): a plug-in of a hundred lines "
-        "generates with transformers. A plug-in tells verl of a platform `cpu`. The link: "
+        played="The rollout engine (neither vLLM nor SGLang runs here): a plug-in of a hundred "
+        "lines generates with transformers. A plug-in tells verl of a platform `cpu`. The link: "
         "rank 1's share of a batch passes a slow pipe for 25 s. The timeout is 12 s.",
     ),
 )

@@ -3,6 +3,7 @@
 import argparse
 import datetime
 import functools
+import logging
 import os
 import pathlib
 
@@ -46,14 +47,16 @@ def build_model(fsdp, world):
 
 def load_shard(rank, part):
     """Read the tokens of this rank; there are two parts of the data."""
-    print(f"[rank{rank}] loading dataset shard data/part-{part}-rank-{rank}.npy", flush=True)
-    return torch.from_numpy(np.load(pathlib.Path("data") / f"part-{part}-rank-{rank}.npy"))
+    path = pathlib.Path("data") / f"part-{part}-rank-{rank}.npy"
+    logging.info("loading dataset shard %s", path)
+    return torch.from_numpy(np.load(path))
 
 
 def train(options):
     """Six steps; the second part of the data is read after the third."""
     dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=options.timeout))
     rank, world = dist.get_rank(), dist.get_world_size()
+    logging.basicConfig(level=logging.INFO, format=f"%(asctime)s [rank{rank}] %(message)s")
     torch.manual_seed(0)
     model = build_model(options.fsdp, world)
     optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], 1e-3)
@@ -66,7 +69,7 @@ def train(options):
         optimizer.step()
         optimizer.zero_grad()
         if rank == 0:
-            print(f"step {step} loss {loss.item():.3f}", flush=True)
+            logging.info("step %d loss %.3f", step, loss.item())
     dist.barrier()
     if rank == 0:
         print("training finished", flush=True)
