@@ -97,6 +97,7 @@ class Actor:
         self._capturing: dict[int, float] = {}
         self._abort: Abort | None = None
         self._hang: Note | None = None
+        self._alert: Note | None = None
         self.latest = 0
         self.verdict: Diagnosis | None = None
         self.has_answer = False
@@ -144,6 +145,7 @@ class Actor:
 
     def advance(self, now: float) -> None:
         """Do what is due by the clock."""
+        self._taps.disturbed = self._orders.awaits or self.is_capturing
         if (number := self._orders.take_ready(now)) is not None:
             self.examine(number, now)
         for number in [n for n in self._capturing if n in self._examined]:
@@ -157,6 +159,7 @@ class Actor:
 
     def end(self, event: OutputEnded, now: float) -> None:
         """Tell the judge that the command has ended; its note on that waits for the verdict."""
+        self._abort = None
         for action in self._judge.handle(event, now):
             if isinstance(action, Note) and action.kind is NoteKind.EXITED:
                 self.exit_note = action
@@ -181,7 +184,7 @@ class Actor:
             case Capture():
                 self._capturing[self._earlier + action.dump] = now
             case Notify():
-                self._hooks.notify(action.note)
+                self._alert = action.note
             case Abort():
                 self._abort = action
             case SetTimeouts():
@@ -194,7 +197,7 @@ class Actor:
             self._hang = note
             self._voice.tell(note)
         elif note.kind is NoteKind.RESUMED and self._hang is not None:
-            self._hang = None
+            self._hang = self._abort = self._alert = None  # nobody ends a job that goes on
             self._voice.tell(note)
 
     def _tell(self, number: int) -> None:
@@ -203,6 +206,9 @@ class Actor:
         if diagnosis is not None:
             self._voice.show(diagnosis)
             self._try("the verdict", partial(examining.keep, self._folder, number, diagnosis))
+        if self._alert is not None:
+            self._hooks.notify(self._alert, diagnosis)
+            self._alert = None
         if self._hang is not None:
             self._hooks.run(self._hang, self._folder.captures / str(number))
         bundle(self._folder, number, self._report)

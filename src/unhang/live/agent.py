@@ -85,7 +85,7 @@ class Agent:
             orders=Orders(folder, folder, request.host),
             ending=self._ending,
             taps=self._taps,
-            hooks=Hooks(request, self._desk.lose),
+            hooks=Hooks(request, self._desk),
             voice=voice,
             report=self._post,
         )

@@ -118,7 +118,7 @@ class AgentProcess:
             self._next_start = time.monotonic() + _FIRST_PAUSE_S * 2 ** (self._starts - 1)
             self.lost.append("the agent died and was started again: a gap in what it saw")
         else:
-            self.lost.append("the agent ended by itself too often: nobody judges the job any more")
+            self.lost.append(f"the agent died too often, nobody judges the job: see {self._log}")
 
     def _let_go(self, process: subprocess.Popen[bytes]) -> None:
         for pipe in (process.stdin, process.stdout):

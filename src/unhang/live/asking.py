@@ -21,6 +21,7 @@ from unhang.live.request import (
     RunRequest,
     Timeouts,
 )
+from unhang.notify import read_targets
 from unhang.reporters.style import Style
 
 _DURATION = re.compile(r"(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s?)?")
@@ -54,6 +55,7 @@ def ask(wishes: Wishes) -> RunRequest:
     """
     if not sys.platform.startswith("linux"):
         raise UsageError(f"unhang run needs Linux, and this is {sys.platform}")
+    read_targets(wishes.notify)  # now, and not when somebody must be told
     return RunRequest(
         command=wishes.words,
         root=choose_folder(wishes.out, wishes.words[0]),

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 from functools import partial
 
 from unhang.live.actions import Note
-from unhang.live.codec import encode
+from unhang.live.codec import document
 from unhang.live.events_log import append, event_of
 from unhang.live.folder import RunFolder
 from unhang.live.history import History
 from unhang.live.record import replace
 from unhang.live.scribe import Scribe
-from unhang.live.standing import Standing
+from unhang.live.standing import SCHEMA, Standing
 
 _SHARE = 0.01
 """Of one core that writing standings may take; a large job's are written less often."""
@@ -75,7 +74,7 @@ class Desk:
 
     def _write_view(self, standing: Standing) -> None:
         began = self._clock()
-        text = json.dumps(encode(standing), ensure_ascii=False, separators=(",", ":"))
+        text = document(SCHEMA, standing)
         replace(self._folder.standing, text)
         if self._history is None:
             self._history = History(self._folder.history)

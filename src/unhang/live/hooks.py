@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 import subprocess
 import threading
-from collections.abc import Callable
 from pathlib import Path
 
-from unhang.live.actions import Note
+from unhang.live.actions import Note, NoteKind
+from unhang.live.desk import Desk
+from unhang.live.record import now
 from unhang.live.request import COMMAND, RunRequest
+from unhang.model.diagnosis import Diagnosis
 from unhang.model.ids import format_ranks
-from unhang.reporters.catalogue import write
+from unhang.model.provenance import Message
+from unhang.notify import Alert, Delivery, read_targets, tell
+from unhang.reporters.catalogue import sentence, write
 
 
 class Hooks:
@@ -19,12 +23,16 @@ class Hooks:
 
     Args:
         request: says which.
-        lose: told what could not be done, as a sentence.
+        desk: where it is noted.
+
+    Raises:
+        UsageError: an address of `--notify` is none.
     """
 
-    def __init__(self, request: RunRequest, lose: Callable[[str], None]) -> None:
+    def __init__(self, request: RunRequest, desk: Desk) -> None:
         self._request = request
-        self._lose = lose
+        self._desk = desk
+        self._targets = read_targets(request.notify)
 
     def run(self, hang: Note, capture: Path) -> None:
         """Start the command of `--on-hang exec:`; its output goes to `exec.log` in the capture.
@@ -56,16 +64,32 @@ class Hooks:
                     start_new_session=True,
                 )
         except OSError as error:
-            self._lose(f"the command of --on-hang cannot be started: {error.strerror}")
+            self._desk.lose(f"the command of --on-hang cannot be started: {error.strerror}")
             return
         threading.Thread(target=process.wait, name="on-hang", daemon=True).start()
 
-    def notify(self, note: Note) -> None:
-        """Tell the people."""
-        for address in self._request.notify:
-            threading.Thread(
-                target=self._send, args=(address, note), name="notify", daemon=True
-            ).start()
+    def notify(self, note: Note, diagnosis: Diagnosis | None) -> None:
+        """Tell the people, with the cause where it is known."""
+        cause = None if diagnosis is None or diagnosis.cause is None else diagnosis.cause.value
+        language = self._request.style.language
+        summary = note.why if diagnosis is None or cause is None else diagnosis.summary
+        alert = Alert(
+            kind=note.kind.value,
+            at=now(),
+            run=self._request.root.name,
+            host=self._request.host,
+            summary=sentence(summary, language),
+            culprits=note.culprits,
+            phase=None if note.phase is None else note.phase.value,
+            since_s=note.since_s,
+            cause=cause,
+            folder=str(self._request.root),
+        )
+        tell(self._targets, alert, language=language, report=self._delivered)
 
-    def _send(self, address: str, note: Note) -> None:
-        raise NotImplementedError
+    def _delivered(self, delivery: Delivery) -> None:
+        if delivery.failure is not None:
+            self._desk.lose(f"{delivery.target} could not be told: {delivery.failure}")
+            return
+        why = Message(key="run.notified", values={"target": delivery.target})
+        self._desk.note(Note(kind=NoteKind.NOTIFIED, why=why))

@@ -33,7 +33,7 @@ class Scribe:
 
         Args:
             what: is written, in words: `the events`.
-            task: writes it; may raise `OSError`.
+            task: writes it; what it raises is lost with it.
         """
         try:
             self._queue.put_nowait((what, task))
@@ -61,3 +61,5 @@ class Scribe:
                 task()
             except OSError as error:
                 self._lose(f"{what} cannot be written: {error.strerror or error}")
+            except Exception as error:  # whatever it was, the next one is written
+                self._lose(f"{what} cannot be written: {type(error).__name__}: {error}")

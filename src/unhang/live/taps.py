@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from unhang.live import kernel
+from unhang.live.calm import Calm
 from unhang.live.reports import Beat, NodeReport, ProcessFacts, ProcessReport
 from unhang.live.wire import beat_from_json
 from unhang.probe import board
@@ -31,6 +32,7 @@ class _Known:
         started_ticks: of the process whose board it is; None until it was seen in `/proc`.
         changed_s: when its beats were seen to count on, by our clock.
         last: what was last known of it once it has ended; it does not change any more.
+        calm: what of it we cause ourselves is left out of what we report.
     """
 
     pid: int
@@ -40,6 +42,7 @@ class _Known:
     started_ticks: int | None = None
     beat: Beat | None = None
     last: ProcessFacts | None = None
+    calm: Calm = field(default_factory=Calm)
 
 
 class Taps:
@@ -49,6 +52,9 @@ class Taps:
         boards: folder of the boards.
         host: label of this host; a board of another one is judged by its beats alone.
         clock: monotonic seconds.
+
+    Attributes:
+        disturbed: we make the processes work ourselves, for dumps or a capture.
     """
 
     def __init__(
@@ -57,6 +63,7 @@ class Taps:
         self._boards = boards
         self._host = host
         self._clock = clock
+        self.disturbed = False
         self._known: dict[str, _Known] = {}
         self._handles: dict[int, str] = {}
         self._unreadable: dict[str, str] = {}
@@ -183,7 +190,7 @@ class Taps:
             return known.last
         facts = kernel.facts_of(known.pid, stat)
         known.last = None if facts.alive else facts
-        return facts
+        return known.calm.correct(facts, disturbed=self.disturbed)
 
     def _is_its(self, known: _Known, stat: kernel.Stat) -> bool:
         """Whether the process of that number is the one that wrote the board."""

@@ -6,9 +6,6 @@ SENTENCES: dict[str, str] = {
     "run.captured": "everything about the hang is in {path}",
     "run.aborted": "the job is ended so that its launcher can start it again: {why}",
     "run.abandoned": "`unhang run` was killed: the job is ended with it",
+    "run.notified": "{target} was told",
     "run.leftover": "processes {pids} outlived their launcher and are ended",
-    "run.lost": "{what}",
-    "run.exited": "the command ended with exit code {code}",
-    "run.exited_with_verdict": "the command ended with exit code {code}: {verdict}",
-    "run.command": "the command of --on-hang was started: {command}",
 }
