@@ -143,8 +143,6 @@ class Worker:
     beats: int = 0
     beaten_s: float = -10.0
     next_beat_s: float = 0.0
-    pause_s: float = 0.0
-    """Beats due are late by so much (a garbage collection, a busy machine)."""
 
     def place(self, stack: tuple[FramePlace, ...], now_s: float) -> None:
         if stack != self.stack:
@@ -248,11 +246,13 @@ class Job:
                 self._go_on(worker)
             else:
                 self._go_on_frozen(worker)
-        due = self.now_s >= worker.next_beat_s + worker.pause_s
-        if due and worker.alive and not worker.stopped and not worker.frozen:
-            worker.pause_s = 0.0
+        if self._beats(worker):
             worker.next_beat_s = self.now_s + 1.0 + self.dice.uniform(0, 0.03)
             self._beat(worker)
+
+    def _beats(self, worker: Worker) -> bool:
+        held = worker.stopped or worker.frozen or not worker.alive
+        return not held and self.now_s >= worker.next_beat_s
 
     def _go_on_frozen(self, worker: Worker) -> None:
         if self.now_s >= worker.until_s:

@@ -21,6 +21,7 @@ from unhang.model.events import (
     FingerprintMismatch,
     GlooFault,
     GroupStatus,
+    HoldUp,
     HostReport,
     InterfaceUsed,
     KernelEvent,
@@ -73,6 +74,7 @@ _SHOWN_BY: Mapping[Fact, tuple[type[Seen], ...]] = {
     Fact.VERSIONS: (VersionSeen,),
     Fact.BANDWIDTH: (BandwidthMeasured,),
     Fact.INSPECTOR: (CollectivesMeasured,),
+    Fact.LIVE: (HoldUp,),
 }
 
 

@@ -8,20 +8,16 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-import re
+import json
 import types
 import typing
 from collections.abc import Mapping
 from functools import cache
 from typing import Any, TypeVar
 
-from unhang.model.ids import NO_RANKS, Rank, Ranks, format_ranks
+from unhang.model.ids import format_ranks, parse_ranks
 
 T = TypeVar("T")
-
-_RANGES = re.compile(r"\d{1,7}(-\d{1,7})?(,\d{1,7}(-\d{1,7})?)*")
-_MOST_RANKS = 1 << 20
-"""A forged range must not fill the memory."""
 
 
 def encode(value: object) -> object:
@@ -43,6 +39,25 @@ def encode(value: object) -> object:
     return value
 
 
+def document(schema: str, record: object) -> str:
+    """JSON text of a record in which each element of a list has a line of its own.
+
+    Readers of lines, such as a parser, take it piece by piece; `json.loads` takes it as a whole.
+
+    Args:
+        schema: name and version, such as `unhang.standing/1`; it is the first key.
+        record: a dataclass.
+    """
+    fields = encode(record)
+    assert isinstance(fields, dict)
+    plain = {"schema": schema, **{k: v for k, v in fields.items() if not isinstance(v, list)}}
+    rows = [",".join(f"{_text(key)}:{_text(value)}" for key, value in plain.items())]
+    for key, items in fields.items():
+        if isinstance(items, list):
+            rows.append(f"{_text(key)}:[\n" + ",\n".join(_text(item) for item in items) + "\n]")
+    return "{" + ",\n".join(rows) + "}"
+
+
 def decode(kind: type[T], data: object) -> T:
     """The inverse of `encode` for one dataclass.
 
@@ -52,27 +67,8 @@ def decode(kind: type[T], data: object) -> T:
     return typing.cast(T, _decode(kind, data, kind.__name__))
 
 
-def parse_ranks(text: str) -> Ranks:
-    """The inverse of `format_ranks`.
-
-    Raises:
-        ValueError: the text is no list of ranges.
-
-    >>> sorted(parse_ranks("0-2,5"))
-    [0, 1, 2, 5]
-    """
-    if not text:
-        return NO_RANKS
-    if _RANGES.fullmatch(text) is None:
-        raise ValueError(f"{text[:40]!r} is no list of ranks such as '0-3,5'")
-    found: set[Rank] = set()
-    for part in text.split(","):
-        first, _, last = part.partition("-")
-        span = range(int(first), int(last or first) + 1)
-        if len(found) + len(span) > _MOST_RANKS:
-            raise ValueError(f"{text[:40]!r} has more than {_MOST_RANKS} ranks")
-        found.update(Rank(number) for number in span)
-    return frozenset(found)
+def _text(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _is_default(field: dataclasses.Field[Any], value: object) -> bool:

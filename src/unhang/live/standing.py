@@ -10,9 +10,28 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from unhang.live.actions import CallRef
+from unhang.model.events import Charge, Stage
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.phases import Phase
 from unhang.model.provenance import Message
+
+__all__ = [
+    "SCHEMA",
+    "Charge",
+    "Condition",
+    "Edge",
+    "GroupView",
+    "HostView",
+    "RankClass",
+    "RankView",
+    "Stage",
+    "Standing",
+    "Suspicion",
+]
+
+
+SCHEMA = "unhang.standing/1"
+"""Of `standing.json`."""
 
 
 class Condition(enum.Enum):
@@ -148,42 +167,6 @@ class Edge:
     since_s: float
 
 
-class Charge(enum.Enum):
-    """What is held against the culprits. The value is the name in JSON."""
-
-    GONE = "gone"
-    RAISED = "raised"
-    STOPPED = "stopped"
-    GIL_KEPT = "gil-kept"
-    """The process burns CPU, but its interpreter lock is never free."""
-    UNINTERRUPTIBLE = "uninterruptible"
-    """The kernel waits for a device, most often storage."""
-    SILENT = "silent"
-    """Its probe does not beat, and nothing tells why."""
-    ASLEEP = "asleep"
-    """No CPU, no bytes, no steps: it waits for something that is no rank of its group."""
-    LEFT = "left"
-    """It has ended its program while others still wait for it."""
-    MISMATCH = "mismatch"
-    """It waits in another call than the others of its group."""
-    CIRCLE = "circle"
-    """Ranks wait for each other in calls of several groups."""
-    TOGETHER = "together"
-    """All members wait in the same call, and it does not complete."""
-    NEVER_CAME = "never-came"
-    """A rank of the world has never been seen while others wait for it to begin."""
-    AT_WORK = "at-work"
-    """It works, and others wait: no hang."""
-
-
-class Stage(enum.Enum):
-    """How sure the monitor is. The value is the name in JSON."""
-
-    WATCHED = "watched"
-    SUSPECTED = "suspected"
-    CONFIRMED = "confirmed"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suspicion:
     """Who holds whom up, and how sure that is.
@@ -191,6 +174,8 @@ class Suspicion:
     Attributes:
         since_s: how long others have waited.
         still_s: how long the culprits have not moved; None = they move.
+        place: `function (file:line)` of the program's code where the first of them stands, or "".
+        told: how the first of them ended (an exception, a signal), or "".
         why: one sentence.
     """
 
@@ -202,6 +187,8 @@ class Suspicion:
     call: CallRef
     since_s: float
     still_s: float | None = None
+    place: str = ""
+    told: str = ""
     why: Message
 
 

@@ -46,6 +46,7 @@ class Fact(enum.Enum):
     VERSIONS = "versions of libraries"
     BANDWIDTH = "measured bandwidths"
     INSPECTOR = "logs of NCCL Inspector"
+    LIVE = "a record of the live judge"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -37,6 +37,7 @@ from unhang.parsers.python_stacks import PythonStacksParser
 from unhang.parsers.ras import RasParser
 from unhang.parsers.ras_json import RasJsonParser
 from unhang.parsers.ray_actors import RayActorsParser
+from unhang.parsers.run_record import RunRecordParser
 from unhang.parsers.settings_seen import SettingParser
 from unhang.parsers.slurm import SlurmParser
 from unhang.parsers.spawn import SpawnParser
@@ -84,6 +85,7 @@ PARSERS: tuple[type[Parser], ...] = (
     RasParser,
     RasJsonParser,
     RayActorsParser,
+    RunRecordParser,
     SettingParser,
     SlurmParser,
     SpawnParser,

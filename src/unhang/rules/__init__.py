@@ -36,6 +36,7 @@ from unhang.rules.desync.recorded_uneven import RULE as DSY103
 from unhang.rules.desync.same_place_again import RULE as DSY013
 from unhang.rules.desync.transport_sizes_differ import RULE as DSY007
 from unhang.rules.desync.waits_differ import RULE as DSY201
+from unhang.rules.desync.watched_circle import RULE as DSY301
 from unhang.rules.device.arithmetic_trap import RULE as DEV010
 from unhang.rules.device.build_does_not_fit import RULE as DEV009
 from unhang.rules.device.device_guessed import RULE as DEV006
@@ -67,6 +68,8 @@ from unhang.rules.locate.recorded_together import RULE as LOC104
 from unhang.rules.locate.storage_does_not_answer import RULE as LOC204
 from unhang.rules.locate.told_of_the_timeout import RULE as LOC004
 from unhang.rules.locate.watchdog_stuck import RULE as LOC005
+from unhang.rules.locate.watched_departure import RULE as LOC302
+from unhang.rules.locate.watched_standstill import RULE as LOC301
 from unhang.rules.network.bandwidth_fell import RULE as NET202
 from unhang.rules.network.bootstrap_interface import RULE as NET014
 from unhang.rules.network.bootstrap_members import RULE as NET012
@@ -90,6 +93,7 @@ from unhang.rules.slow.evaluation_under_way import RULE as SLO003
 from unhang.rules.slow.joins_late import RULE as SLO202
 from unhang.rules.slow.rank_at_work import RULE as SLO201
 from unhang.rules.slow.timeout_too_short import RULE as SLO005
+from unhang.rules.slow.watched_phase import RULE as SLO301
 
 RULES: tuple[Rule, ...] = (
     CFG001,
@@ -137,6 +141,7 @@ RULES: tuple[Rule, ...] = (
     DSY102,
     DSY103,
     DSY201,
+    DSY301,
     LOC001,
     LOC002,
     LOC003,
@@ -156,6 +161,8 @@ RULES: tuple[Rule, ...] = (
     LOC206,
     LOC207,
     LOC208,
+    LOC301,
+    LOC302,
     NET001,
     NET002,
     NET003,
@@ -179,5 +186,6 @@ RULES: tuple[Rule, ...] = (
     SLO005,
     SLO201,
     SLO202,
+    SLO301,
 )
 """Every rule, ordered by code."""

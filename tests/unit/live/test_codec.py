@@ -1,11 +1,9 @@
 import json
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from unhang.live.actions import CallRef
-from unhang.live.codec import decode, encode, parse_ranks
+from unhang.live.codec import decode, document, encode
 from unhang.live.standing import (
     Charge,
     Condition,
@@ -18,7 +16,7 @@ from unhang.live.standing import (
     Standing,
     Suspicion,
 )
-from unhang.model.ids import Rank, format_ranks
+from unhang.model.ids import Rank
 from unhang.model.phases import Phase
 from unhang.model.provenance import Message
 
@@ -82,11 +80,8 @@ def test_what_is_no_standing_is_refused_with_a_sentence(data: object, told: str)
         decode(Standing, data)
 
 
-@given(st.sets(st.integers(0, 5_000)))
-def test_ranks_survive_their_ranges(ranks: set[int]) -> None:
-    assert parse_ranks(format_ranks(ranks)) == frozenset(ranks)
-
-
-def test_a_forged_range_does_not_fill_the_memory() -> None:
-    with pytest.raises(ValueError, match="more than"):
-        parse_ranks("0-9999999")
+def test_its_lines_are_the_same_json() -> None:
+    text = document("unhang.standing/1", STANDING)
+    assert decode(Standing, json.loads(text)) == STANDING
+    assert text.startswith('{"schema":"unhang.standing/1",')
+    assert sum(line.startswith("{") for line in text.splitlines()) > 5

@@ -45,6 +45,7 @@ from unhang.model.events.course import (
     VersionSeen,
     WorldSeen,
 )
+from unhang.model.events.live import Charge, HoldUp, Stage
 from unhang.model.events.measures import CollectivesMeasured, Pace
 from unhang.model.events.process import (
     ClosingSignal,
@@ -112,12 +113,14 @@ Event: TypeAlias = (
     | CollectivesMeasured
     | DumpRead
     | DumpUnusable
+    | HoldUp
 )
 """Closed union of everything that a parser may say."""
 
 __all__ = [
     "BandwidthMeasured",
     "BarrierMissing",
+    "Charge",
     "ClosingSignal",
     "CollectiveTimeout",
     "CollectivesMeasured",
@@ -142,6 +145,7 @@ __all__ = [
     "GlooProblem",
     "GroupRef",
     "GroupStatus",
+    "HoldUp",
     "HostProblem",
     "HostReport",
     "InitStage",
@@ -168,6 +172,7 @@ __all__ = [
     "SettingSeen",
     "StackKind",
     "StackSeen",
+    "Stage",
     "StopKind",
     "StopSeen",
     "StoreFault",

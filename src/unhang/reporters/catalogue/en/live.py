@@ -68,6 +68,59 @@ SENTENCES: dict[str, str] = {
         "{ranks:ranks} {count:|is|are} at work (phase {phase}, {place}); {victims:ranks}"
         " {waiting:|waits|wait} in {op} for {waited:s}"
     ),
+    "event.HoldUp": "the live judge saw ranks that held others up ({charge}, {stage})",
+    "means.HoldUp": (
+        "It is the last view of `unhang run`: who waited for whom, for how long, and how those that"
+        " were waited for were."
+    ),
+    "LOC301.why": (
+        "The judge watched all processes while the job ran: {victims:ranks} {waiting:|waits|wait}"
+        " in {op} for {waited:s}, and every collective needs all its ranks."
+    ),
+    "LOC302.why": (
+        "The judge watched all processes while the job ran: {victims:ranks} {waiting:|waits|wait}"
+        " in {op} for {waited:s}, which cannot complete without {ranks:ranks}."
+    ),
+    "DSY301.mismatch": "{all:ranks} waited in different calls under number {seq} of their group",
+    "DSY301.circle": "{all:ranks} waited for each other in calls of different process groups",
+    "DSY301.why": (
+        "All of them had issued a call under the same number and waited, no rank was elsewhere, and"
+        " the calls are not the same."
+    ),
+    "DSY301.why_circle": (
+        "Each of the calls lacked ranks that waited in another one, and no rank was elsewhere."
+    ),
+    "SLO301.save": (
+        "{ranks:ranks} stood in saving a checkpoint for {still:s} ({place}), while {victims:ranks}"
+        " {waiting:|waits|wait}"
+    ),
+    "SLO301.load": (
+        "{ranks:ranks} stood in loading a model or a checkpoint for {still:s} ({place}), while"
+        " {victims:ranks} {waiting:|waits|wait}"
+    ),
+    "SLO301.data": (
+        "{ranks:ranks} stood in preparing data for {still:s} ({place}), while {victims:ranks}"
+        " {waiting:|waits|wait}"
+    ),
+    "SLO301.eval": (
+        "{ranks:ranks} stood in an evaluation for {still:s} ({place}), while {victims:ranks}"
+        " {waiting:|waits|wait}"
+    ),
+    "SLO301.generate": (
+        "{ranks:ranks} stood in generation for {still:s} ({place}), while {victims:ranks}"
+        " {waiting:|waits|wait}"
+    ),
+    "SLO301.logging": (
+        "{ranks:ranks} stood in logging for {still:s} ({place}), while {victims:ranks}"
+        " {waiting:|waits|wait}"
+    ),
+    "SLO301.compile": (
+        "{ranks:ranks} stood in compiling for {still:s} ({place}), while {victims:ranks}"
+        " {waiting:|waits|wait}"
+    ),
+    "SLO301.why": (
+        "No CPU time, no bytes and no step moved there for longer than is usual in that phase."
+    ),
     "live.at_work_code": (
         "{ranks:ranks} {count:|is|are} at work at {place}; {victims:ranks} {waiting:|waits|wait}"
         " in {op} for {waited:s}"

@@ -1,0 +1,123 @@
+"""From `standing.json`, the last view of the live judge, to what held others up.
+
+Reads, one element of a list on each line::
+
+    {"schema":"unhang.standing/1","at_s":1763712000.5,"up_s":61.0,"world_size":4,
+    "suspicions":[
+    {"culprits":"2","victims":"0-1,3","charge":"stopped","stage":"confirmed","phase":"train",
+     "call":{"group":"0","seq":21,"op":"all_reduce"},"since_s":4.0,"still_s":4.1,"place":"…"}
+    ]}
+
+(one suspicion is one line; it is broken here for the page). The sentences in the file are for
+people; only its numbers and words of fixed meaning are read.
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, TypeVar
+
+from unhang.model.events import Charge, Event, HoldUp, Stage, WorldSeen
+from unhang.model.ids import NO_RANKS, Ranks, parse_ranks
+from unhang.model.phases import Phase
+from unhang.model.provenance import TEXT_LIMIT, Provenance
+from unhang.model.time import Clock, Instant
+from unhang.parsers.base import LineParser, place
+from unhang.sources.line import Line
+
+_AT = re.compile(r'"at_s":(?P<at>\d{1,12}(?:\.\d{1,9})?)')
+_WORLD = re.compile(r'"world_size":(?P<size>\d{1,7})\b')
+_SCHEMA = '"schema":"unhang.standing/'
+_E = TypeVar("_E", bound=enum.Enum)
+
+
+class RunRecordParser(LineParser):
+    """Parser of the live judge's last view."""
+
+    NAME: ClassVar[str] = "run-record"
+    NEEDLES: ClassVar[tuple[str, ...]] = (_SCHEMA, '"charge":"')
+
+    def __init__(self) -> None:
+        self._at: Instant | None = None
+
+    def feed(self, line: Line) -> Iterator[Event]:
+        """Take the head or one suspicion; anything else that looks like one is left aside."""
+        if _SCHEMA in line.text:
+            yield from self._head(line)
+        elif self._at is not None and (data := _object(line.text)) is not None:
+            yield from self._suspicion(line, data)
+
+    def _head(self, line: Line) -> Iterator[Event]:
+        at, size = _AT.search(line.text), _WORLD.search(line.text)
+        if at is not None:
+            self._at = Instant(seconds=float(at["at"]), clock=Clock.UTC, resolution_s=0.01)
+        if size is not None:
+            yield WorldSeen(**place(line), world_size=int(size["size"]))
+
+    def _suspicion(self, line: Line, data: Mapping[str, Any]) -> Iterator[Event]:
+        charge, stage = _word(Charge, data.get("charge")), _word(Stage, data.get("stage"))
+        if charge is None or stage is None:
+            return
+        call = data.get("call")
+        call = call if isinstance(call, dict) else {}
+        where = place(line)
+        waited_s = _number(data.get("since_s")) or 0.0
+        began = None
+        if self._at is not None:
+            began = Instant(seconds=self._at.seconds - waited_s, clock=Clock.UTC, resolution_s=1.0)
+        yield HoldUp(
+            source=_source(where["source"], data),
+            origin=where["origin"],
+            at=began,
+            charge=charge,
+            stage=stage,
+            culprits=_ranks(data.get("culprits")),
+            victims=_ranks(data.get("victims")),
+            phase=_word(Phase, data.get("phase")),
+            group=_text(call.get("group")),
+            seq=call.get("seq") if isinstance(call.get("seq"), int) else None,
+            op=_text(call.get("op")),
+            waited_s=waited_s,
+            still_s=_number(data.get("still_s")),
+            place=_text(data.get("place")) or "",
+            told=_text(data.get("told")) or "",
+        )
+
+
+def _source(source: Provenance, data: Mapping[str, Any]) -> Provenance:
+    """The line without its sentence, which is for people."""
+    kept = {key: value for key, value in data.items() if key != "why"}
+    text = json.dumps(kept, ensure_ascii=False, separators=(",", ":"))[:TEXT_LIMIT]
+    return Provenance(artifact=source.artifact, line=source.line, text=text)
+
+
+def _object(text: str) -> Mapping[str, Any] | None:
+    try:
+        data = json.loads(text.strip().rstrip(","))
+    except (ValueError, RecursionError):
+        return None
+    return data if isinstance(data, dict) else None
+
+
+def _word(kind: type[_E], value: object) -> _E | None:
+    return next((member for member in kind if member.value == value), None)
+
+
+def _ranks(value: object) -> Ranks:
+    try:
+        return parse_ranks(value) if isinstance(value, str) else NO_RANKS
+    except ValueError:
+        return NO_RANKS
+
+
+def _number(value: object) -> float | None:
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return None
+    return float(value)
+
+
+def _text(value: object) -> str | None:
+    return value[:TEXT_LIMIT] if isinstance(value, str) else None

@@ -1,0 +1,60 @@
+"""The live judge saw ranks end while others waited for them.
+
+## What it finds
+In the record of a watched run: ranks whose process was gone, that an exception ended, or that had
+finished their program, while others still waited for them in a collective.
+
+## Why it hangs
+The collective can never complete; without a watchdog, or before it goes off, the others wait.
+
+## When it stays quiet
+For ranks that ended after the hang was confirmed, for they are its victims, and for jobs whose
+ranks leave one after another without waiting.
+
+## How to confirm
+The log of the rank, its exit code, and the kernel log of its host.
+
+## What to do
+Read the findings that tell how the rank ended. One that finished early had less work than the
+others: give all ranks the same number of steps.
+
+## References
+`unhang run --help`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unhang.model.events import Charge
+from unhang.model.finding import Finding
+from unhang.model.incident import Incident
+from unhang.model.rule import Fact, Rule, Status
+from unhang.rules.watched import hold_ups, message, strength
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one finding for each way in which ranks departed."""
+    for event in hold_ups(incident, Charge.GONE, Charge.RAISED, Charge.LEFT):
+        yield Finding(
+            rule=RULE.code,
+            cause=None,
+            strength=strength(event),
+            claim=message(f"live.{event.charge.value}", event),
+            why=message("LOC302.why", event),
+            culprits=event.culprits,
+            phase=event.phase,
+            at=event.at,
+            evidence=(event.source,),
+        )
+
+
+RULE = Rule(
+    code="LOC302",
+    name="rank-ended-under-watch",
+    cause=None,
+    since="0.2.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.LIVE}),
+    check=check,
+)

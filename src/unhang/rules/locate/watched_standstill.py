@@ -1,0 +1,67 @@
+"""The live judge saw ranks that did not move while others waited for them.
+
+## What it finds
+In the record of a watched run: ranks that were stopped, asleep, kept in the kernel, or whose
+interpreter lock was never free, and the ranks that waited for them.
+
+## Why it hangs
+A collective ends only when every rank has come. One that does not move will not come.
+
+## When it stays quiet
+For a rank that works, however slowly: its CPU time, bytes, steps or stack moved. For a suspicion
+that was dropped again. For ranks that only waited themselves.
+
+## How to confirm
+The stacks in the capture show the line at which the rank stood, several times.
+
+## What to do
+Look at the line of the program that is named, and at what it waits for.
+
+## References
+`unhang run --help`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unhang.model.events import Charge
+from unhang.model.finding import Finding
+from unhang.model.incident import Incident
+from unhang.model.rule import Fact, Rule, Status
+from unhang.rules.watched import hold_ups, message, strength
+
+_CHARGES = (
+    Charge.STOPPED,
+    Charge.ASLEEP,
+    Charge.GIL_KEPT,
+    Charge.UNINTERRUPTIBLE,
+    Charge.SILENT,
+)
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one finding for each kind of standstill."""
+    for event in hold_ups(incident, *_CHARGES):
+        yield Finding(
+            rule=RULE.code,
+            cause=None,
+            strength=strength(event),
+            claim=message(f"live.{event.charge.value.replace('-', '_')}", event),
+            why=message("LOC301.why", event),
+            culprits=event.culprits,
+            phase=event.phase,
+            at=event.at,
+            evidence=(event.source,),
+        )
+
+
+RULE = Rule(
+    code="LOC301",
+    name="rank-stood-still-under-watch",
+    cause=None,
+    since="0.2.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.LIVE}),
+    check=check,
+)

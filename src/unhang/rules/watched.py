@@ -1,0 +1,44 @@
+"""What the live judge held against ranks; shared by the rules on run records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unhang.model.events import Charge, HoldUp, Stage
+from unhang.model.finding import Strength
+from unhang.model.incident import Incident
+from unhang.model.provenance import Message
+
+_STRENGTH = {Stage.CONFIRMED: Strength.PROVES, Stage.SUSPECTED: Strength.SUPPORTS}
+
+
+def hold_ups(incident: Incident, *charges: Charge) -> Iterator[HoldUp]:
+    """Yield what was at least suspected, of some kinds; where a hang was confirmed, only that."""
+    told = [e for e in incident.all(HoldUp) if e.stage is not Stage.WATCHED]
+    sure = [e for e in told if e.stage is Stage.CONFIRMED]
+    yield from (event for event in sure or told if event.charge in charges)
+
+
+def strength(event: HoldUp) -> Strength:
+    """How far the judge's own certainty carries a statement on who holds others up."""
+    return _STRENGTH[event.stage]
+
+
+def message(key: str, event: HoldUp) -> Message:
+    """A sentence with everything that the event tells."""
+    return Message(
+        key=key,
+        values={
+            "ranks": event.culprits,
+            "count": len(event.culprits),
+            "victims": event.victims,
+            "waiting": len(event.victims),
+            "all": event.culprits | event.victims,
+            "op": event.op or "a collective",
+            "seq": event.seq,
+            "waited": event.waited_s,
+            "still": event.still_s,
+            "place": event.place or "?",
+            "told": f" ({event.told})" if event.told else "",
+        },
+    )
