@@ -101,7 +101,7 @@ class Docket:
     """All open cases.
 
     Attributes:
-        confirmed: the hang that stands, or None.
+        confirmed: the hang that stands, or None; it stands also when its ranks have ended.
     """
 
     pace: Pace
@@ -182,9 +182,9 @@ class Docket:
                 del self.cases[key]
             elif not case.is_over:
                 continue
-            if case.stage is Stage.CONFIRMED:
-                self.confirmed = None
             if _lives(case.claim, tracks):
+                if case.stage is Stage.CONFIRMED:
+                    self.confirmed = None
                 self._learn(case)
                 if case.stage is not Stage.WATCHED or case.told_s > 0:
                     told.append(replace(case))

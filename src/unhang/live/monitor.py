@@ -28,9 +28,9 @@ from unhang.live.policy import JUDGE_LIMIT_MS, Policy
 from unhang.live.reports import NodeReport
 from unhang.live.roster import Roster
 from unhang.live.sentences import reason, resumed
-from unhang.live.standing import Charge, Stage, Standing
+from unhang.live.standing import Charge, Stage, Standing, Suspicion
 from unhang.live.track import Track
-from unhang.live.view import view
+from unhang.live.view import suspicion, view
 from unhang.live.waits import Wait, find_waits
 from unhang.model.finding import Strength
 from unhang.model.ids import Rank
@@ -71,6 +71,7 @@ class Monitor:
         self._waits: tuple[Wait, ...] = ()
         self._claims: tuple[Claim, ...] = ()
         self._question: _Question | None = None
+        self._confirmed: Suspicion | None = None
         self._orders = 0
         self._judged_s = float("-inf")
         self._began_s: float | None = None
@@ -102,6 +103,7 @@ class Monitor:
             self._waits,
             self._docket,
             self._pace,
+            self._confirmed if self._docket.confirmed is not None else None,
             now_s=now,
             began_s=now if self._began_s is None else self._began_s,
         )
@@ -158,6 +160,7 @@ class Monitor:
             case Stage.SUSPECTED:
                 return [_note(NoteKind.STALL_SUSPECTED, claim, why)]
             case Stage.CONFIRMED:
+                self._confirmed = suspicion(claim, Stage.CONFIRMED, tracks)
                 return self._confirm(_note(NoteKind.HANG_CONFIRMED, claim, why))
 
     def _confirm(self, note: Note) -> list[Action]:

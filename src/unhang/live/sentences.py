@@ -19,6 +19,7 @@ def reason(claim: Claim, tracks: Mapping[Rank, Track]) -> Message:
         key += "_odd" if claim.culprits else ""
     elif claim.charge is Charge.AT_WORK and claim.phase is None:
         key += "_code"
+    told = ending_of(claim, tracks)
     values = {
         "ranks": claim.culprits,
         "count": len(claim.culprits),
@@ -30,8 +31,8 @@ def reason(claim: Claim, tracks: Mapping[Rank, Track]) -> Message:
         "waited": round(claim.waited_s, 1),
         "still": None if claim.still_s is None else round(claim.still_s, 1),
         "phase": None if claim.phase is None else claim.phase.value,
-        "place": _place(claim, tracks),
-        "told": _told(claim, tracks),
+        "place": place_of(claim, tracks) or "?",
+        "told": f" ({told})" if told else "",
         "ops": _ops(claim, tracks),
     }
     return Message(key=f"live.{key}", values=values)
@@ -106,16 +107,17 @@ def ending(track: Track) -> str:
     return ""
 
 
-def _told(claim: Claim, tracks: Mapping[Rank, Track]) -> str:
-    """How the first culprit ended, in brackets; "" where nothing tells."""
+def ending_of(claim: Claim, tracks: Mapping[Rank, Track]) -> str:
+    """How the first culprit ended; "" where nothing tells."""
     found = [text for r in sorted(claim.culprits) if r in tracks and (text := ending(tracks[r]))]
-    return f" ({found[0]})" if found else ""
+    return found[0] if found else ""
 
 
-def _place(claim: Claim, tracks: Mapping[Rank, Track]) -> str:
+def place_of(claim: Claim, tracks: Mapping[Rank, Track]) -> str:
+    """The program's own code where the first culprit stands; "" where nothing tells."""
     ranks = sorted(claim.culprits or claim.victims)
     places = [tracks[r].place.place for r in ranks if r in tracks and tracks[r].place.place]
-    return places[0] if places else "?"
+    return places[0] if places else ""
 
 
 def _ops(claim: Claim, tracks: Mapping[Rank, Track]) -> frozenset[str]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from unhang.live.claims import Claim
 from unhang.live.docket import Docket
 from unhang.live.pace import Habit, Pace
 from unhang.live.reports import GroupBeat
 from unhang.live.roster import Roster
-from unhang.live.sentences import ending, reason
+from unhang.live.sentences import ending, ending_of, place_of, reason
 from unhang.live.standing import (
     Condition,
     Edge,
@@ -34,11 +35,15 @@ def view(
     waits: Sequence[Wait],
     docket: Docket,
     pace: Pace,
+    confirmed: Suspicion | None,
     *,
     now_s: float,
     began_s: float,
 ) -> Standing:
-    """Return the whole view at the monitor's time `now_s`; its first report came at `began_s`."""
+    """Return the whole view at the monitor's time `now_s`; its first report came at `began_s`.
+
+    `confirmed` is the hang that stands, as it was when it was confirmed.
+    """
     ranks = tuple(_rank(r, roster.by_rank[r], roster, now_s) for r in sorted(roster.by_rank))
     hosts = sorted(roster.hosts.values(), key=lambda h: h.name)
     lost = [f"{h.name}: {text}" for h in hosts for text in h.lost]
@@ -54,7 +59,7 @@ def view(
         edges=tuple(
             Edge(waiters=w.waiters, on=w.lacking, call=w.call, since_s=w.waited_s) for w in waits
         ),
-        suspicions=_suspicions(docket, roster.by_rank),
+        suspicions=_suspicions(docket, confirmed, roster.by_rank),
         hosts=tuple(
             HostView(
                 host=h.name,
@@ -202,23 +207,32 @@ def _span(numbers: Iterable[int | None]) -> tuple[int, int] | None:
     return (min(known), max(known)) if known else None
 
 
-def _suspicions(docket: Docket, tracks: Mapping[Rank, Track]) -> tuple[Suspicion, ...]:
-    found = []
-    for case in docket.cases.values():
-        claim = case.claim
-        if case.stage is Stage.WATCHED and claim.waited_s < _WORTH_SHOWING_S:
-            continue
-        found.append(
-            Suspicion(
-                culprits=claim.culprits,
-                victims=claim.victims,
-                charge=claim.charge,
-                stage=case.stage,
-                phase=claim.phase,
-                call=claim.call,
-                since_s=claim.waited_s,
-                still_s=claim.still_s,
-                why=reason(claim, tracks),
-            )
-        )
+def _suspicions(
+    docket: Docket, kept: Suspicion | None, tracks: Mapping[Rank, Track]
+) -> tuple[Suspicion, ...]:
+    """Open cases, and the confirmed hang also when its ranks have ended since."""
+    found = [
+        suspicion(case.claim, case.stage, tracks)
+        for case in docket.cases.values()
+        if case.stage is not Stage.WATCHED or case.claim.waited_s >= _WORTH_SHOWING_S
+    ]
+    if kept is not None and not any(s.stage is Stage.CONFIRMED for s in found):
+        found.append(kept)
     return tuple(sorted(found, key=lambda s: (_GRAVITY[s.stage], -s.since_s)))
+
+
+def suspicion(claim: Claim, stage: Stage, tracks: Mapping[Rank, Track]) -> Suspicion:
+    """A claim as it is shown."""
+    return Suspicion(
+        culprits=claim.culprits,
+        victims=claim.victims,
+        charge=claim.charge,
+        stage=stage,
+        phase=claim.phase,
+        call=claim.call,
+        since_s=claim.waited_s,
+        still_s=claim.still_s,
+        place=place_of(claim, tracks),
+        told=ending_of(claim, tracks),
+        why=reason(claim, tracks),
+    )
