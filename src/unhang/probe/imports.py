@@ -7,10 +7,11 @@ ours stays in the module. A call back that fails is forgotten: the import succee
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # `typing` costs 10 ms, and this runs in every process
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Any
 
 _waiting: dict[str, Callable[[], None]] = {}
 

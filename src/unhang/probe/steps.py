@@ -1,7 +1,12 @@
-"""Counts optimizer steps, through the hook that torch calls after each."""
+"""Counts optimizer steps, through the hook that torch calls after each.
+
+A compiled `optimizer.step` traces through that hook: it must do nothing there, or it would break
+the graph and have it compiled anew at every step. Such steps are not counted.
+"""
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import Any
 
@@ -19,12 +24,17 @@ class Steps:
         register = getattr(optimizers, "register_optimizer_step_post_hook", None)
         if register is None or self.attached:
             return
-        register(self._on_step)
-        self.attached = True
+        torch = sys.modules["torch"]
 
-    def _on_step(self, *_: Any) -> None:
-        self.done += 1
-        self.wall_s = time.time()
+        def on_step(*_: Any) -> None:
+            # Asked for where the tracer knows it as a constant; it is loaded after us.
+            is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", bool)
+            if not is_compiling():
+                self.done += 1
+                self.wall_s = time.time()
+
+        register(on_step)
+        self.attached = True
 
 
 COUNT = Steps()
