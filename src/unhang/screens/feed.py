@@ -17,6 +17,9 @@ from unhang.live.standing import Standing
 _STALE_S = 10.0
 """An agent replaces its view every second; after this long without one it is no longer there."""
 
+_BESIDE_S, _FAR_S = 1.5, 60.0
+"""Samples lie a second apart; in the older half of a long run, further."""
+
 _MOST_LINE = 1 << 16
 """Characters of one event; a forged file must not fill the memory."""
 
@@ -109,6 +112,13 @@ class Feed:
             return list(history.read(self.folder.history, since_s, until_s))
         except ArtifactError:
             return []
+
+    def nearest(self, at_s: float) -> Standing | None:
+        """The standing of the history that lies nearest to an epoch."""
+        for reach_s in (_BESIDE_S, _FAR_S):
+            if past := self.past(at_s - reach_s, at_s + reach_s):
+                return min(past, key=lambda standing: abs(standing.at_s - at_s))
+        return None
 
     def course(self, most: int = 240) -> list[Standing]:
         """At most so many standings, spread evenly over the whole run."""

@@ -9,7 +9,7 @@ from unhang.live.standing import GroupView, RankClass, RankView, Standing, Suspi
 from unhang.model.ids import format_ranks
 from unhang.model.phases import Phase
 from unhang.model.provenance import Message
-from unhang.reporters.catalogue import sentence, write
+from unhang.reporters.catalogue import sentence, sentences, write
 from unhang.screens.feed import Feed, RunEvent
 from unhang.screens.heat import Heat
 
@@ -62,6 +62,11 @@ def labels(language: str) -> dict[str, str]:
     return {
         key.removeprefix("screen."): write(Message(key=key, values={}), language) for key in LABELS
     }
+
+
+def units(language: str) -> dict[str, str]:
+    """Words that durations are written with."""
+    return {key: text for key, text in sentences(language).items() if key.startswith("unit.")}
 
 
 def overview(feed: Feed, language: str) -> dict[str, object]:

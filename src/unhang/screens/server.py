@@ -40,8 +40,6 @@ _POLICY = (
 )
 _MOST_STREAMS = 32
 _PERIOD_S = 1.0
-_BEFORE_S = 1.5
-"""Samples of the history lie about a second apart."""
 
 
 class Server(ThreadingHTTPServer):
@@ -146,12 +144,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _standing(self, query: dict[str, str]) -> object:
         feed = self.server.feed
-        if "at" not in query:
-            standing = feed.standing()
-        else:
-            at = _number(query["at"])
-            past = feed.past(at - _BEFORE_S, at + _BEFORE_S)
-            standing = min(past, key=lambda s: abs(s.at_s - at)) if past else None
+        standing = feed.nearest(_number(query["at"])) if "at" in query else feed.standing()
         return None if standing is None else pages.view(standing, self._language(query))
 
     def _heat(self, _query: dict[str, str]) -> object:

@@ -1,0 +1,291 @@
+"""`unhang watch`: the views of a run on a terminal, as it happens or replayed.
+
+The screen shows what `pages` computes, like the web page; it draws and does nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from rich.text import Text
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.widgets import DataTable, Footer, RichLog, Static, TabbedContent, TabPane
+
+from unhang.live.standing import Standing
+from unhang.reporters.catalogue.wording import Wording
+from unhang.reporters.printable import one_line
+from unhang.screens import pages
+from unhang.screens.feed import EventTail, Feed
+from unhang.screens.heat import Cell, Heat, heat
+
+_STYLES = {
+    "working": "green",
+    "waiting": "yellow",
+    "frozen": "bold red",
+    "gone": "bold red",
+    "raising": "bold red",
+    "still": "red",
+    "stopped": "magenta",
+    "unseen": "magenta",
+    "leaving": "dim",
+    "left": "dim",
+}
+_MARKS = {"gone": "X", "frozen": "F", "raising": "E", "still": "!", "stopped": "S", "unseen": "?"}
+_SHADES = "·░▒▓█"
+
+_CLASSES = ("ranks", "condition", "phase", "place", "since")
+_GROUPS = ("group", "members", "issued", "completed", "waiting", "lacking", "since", "limit")
+_RANKS = (
+    "ranks",
+    "host",
+    "condition",
+    "phase",
+    "place",
+    "since",
+    "steps",
+    "cpu",
+    "memory",
+    "read",
+    "written",
+    "beat",
+)
+
+_PERIOD_S = 1.0
+_STEP = 1 / 40
+"""Of the whole run, that one press of a key moves."""
+
+
+class Watch(App[None]):
+    """The screen.
+
+    Args:
+        root: the run folder.
+        language: of all words.
+        replay: begin at the start of the history, and not at now.
+
+    Raises:
+        UsageError: it is no run folder.
+    """
+
+    CSS = """
+    #head { height: 1; background: $panel; padding: 0 1; }
+    #news { height: auto; max-height: 5; padding: 0 1; border-left: thick green; margin: 1 0; }
+    #news.suspected { border-left: thick yellow; }
+    #news.confirmed { border-left: thick red; }
+    DataTable { height: auto; max-height: 14; }
+    RichLog { height: 1fr; }
+    #heat, #edges, #lost { padding: 0 1; height: auto; }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("q", "quit", "quit"),
+        Binding("comma", "step(-1)", "earlier", key_display=","),
+        Binding("full_stop", "step(1)", "later", key_display="."),
+        Binding("n", "now", "now"),
+    ]
+
+    def __init__(self, root: Path, *, language: str = "en", replay: bool = False) -> None:
+        super().__init__()
+        self._feed = Feed(root)
+        self._events = EventTail(self._feed.folder.events)
+        self._language = language
+        self._words = pages.labels(language)
+        self._wording = Wording(pages.units(language))
+        self._at = 0.0 if replay else None
+        self.title = "unhang"
+
+    def compose(self) -> ComposeResult:
+        """Lay the parts out."""
+        words = self._words
+        yield Static(id="head")
+        yield Static(id="news")
+        with TabbedContent():
+            with TabPane(words["classes"], id="tab-classes"), Vertical():
+                yield DataTable(id="classes", cursor_type="none")
+                yield Static(id="edges")
+                yield Static(id="lost")
+            with TabPane(words["groups"], id="tab-groups"):
+                yield DataTable(id="groups", cursor_type="none")
+            with TabPane(words["heat"], id="tab-heat"):
+                yield Static(id="heat")
+            with TabPane(words["ranks"], id="tab-ranks"):
+                yield DataTable(id="ranks", cursor_type="row")
+            with TabPane(words["events"], id="tab-events"):
+                yield RichLog(id="events", wrap=True, max_lines=1_000)
+        yield Footer()
+
+    def on_mount(self) -> None:
+        """Name the columns, and begin."""
+        for name, columns in (("classes", _CLASSES), ("groups", _GROUPS), ("ranks", _RANKS)):
+            table = self.query_one(f"#{name}", DataTable)
+            table.add_columns(*(self._words[f"column.{column}"] for column in columns))
+        self.refresh_views()
+        self.set_interval(_PERIOD_S, self.refresh_views)
+
+    def action_step(self, direction: int) -> None:
+        """Go back or forth in the history."""
+        at = (1.0 if self._at is None else self._at) + direction * _STEP
+        self._at = None if at >= 1 else max(at, 0.0)
+        self.refresh_views()
+
+    def action_now(self) -> None:
+        """Follow the run again."""
+        self._at = None
+        self.refresh_views()
+
+    def refresh_views(self) -> None:
+        """Read what is new, and draw it."""
+        if not self.query("#heat"):  # the clock may strike once more while the screen is taken down
+            return
+        for event in self._events.fresh():
+            line = f"{event.at[:19]}  {event.kind} {event.ranks}  {event.why}"
+            self.query_one("#events", RichLog).write(Text(one_line(line)))
+        standing = self._standing()
+        self._draw_head(standing)
+        if standing is None:
+            self.query_one("#news", Static).update(self._words["nothing_yet"])
+            return
+        view = pages.view(standing, self._language)
+        self._draw_news(view)
+        self._draw_tables(view)
+        self.query_one("#heat", Static).update(self._heat())
+
+    def _standing(self) -> Standing | None:
+        if self._at is None:
+            return self._feed.standing()
+        span = self._feed.span()
+        if span is None:
+            return self._feed.standing()
+        at_s = span[0] + (span[1] - span[0]) * self._at
+        return self._feed.nearest(at_s)
+
+    def _draw_head(self, standing: Standing | None) -> None:
+        record, words = self._feed.record(), self._words
+        if self._at is not None:
+            state = (words["replay"], "cyan")
+        elif self._feed.is_live():
+            state = (words["live"], "green")
+        elif record.ended is not None:
+            state = (words["finished"], "dim")
+        else:
+            state = (words["gone_quiet"], "red")
+        up = "" if standing is None else f"  {self._seconds(standing.up_s)}"
+        command = one_line(" ".join(record.command))
+        self.query_one("#head", Static).update(
+            Text.assemble(("unhang ", "bold"), state, f"  {command}{up}")
+        )
+
+    def _draw_news(self, view: Mapping[str, Any]) -> None:
+        news = self.query_one("#news", Static)
+        news.set_classes("")
+        worst = view["suspicions"][0] if view["suspicions"] else None
+        if worst is None:
+            text = Text(self._words["calm" if view["ranks"] else "nothing_yet"])
+        else:
+            news.set_classes(worst["stage"])
+            text = Text.assemble((worst["title"], "bold"), "\n", one_line(worst["why"]))
+        verdict = self._feed.verdict()
+        if verdict is not None and isinstance(verdict.get("summary"), str):
+            text.append(f"\n{one_line(str(verdict['summary']))}")
+        news.update(text)
+
+    def _draw_tables(self, view: Mapping[str, Any]) -> None:
+        self._fill("classes", [self._class_row(item) for item in view["classes"]])
+        self._fill("groups", [self._group_row(item) for item in view["groups"]])
+        self._fill("ranks", [self._rank_row(item) for item in view["ranks"]])
+        edges = [
+            f"{e['waiters']} → {e['on']}   {e['call']} {e['group']}  {self._seconds(e['since_s'])}"
+            for e in view["edges"]
+        ]
+        self.query_one("#edges", Static).update(_titled(self._words["waits_for"], edges))
+        self.query_one("#lost", Static).update(_titled(self._words["lost"], view["lost"]))
+
+    def _fill(self, name: str, rows: Sequence[Sequence[Text]]) -> None:
+        table = self.query_one(f"#{name}", DataTable)
+        place = table.scroll_y
+        table.clear()
+        for row in rows:
+            table.add_row(*row)
+        table.scroll_y = place
+
+    def _class_row(self, item: Mapping[str, Any]) -> list[Text]:
+        return [
+            Text(item["ranks"]),
+            Text(item["doing"], _STYLES[item["condition"]]),
+            Text(item["phase"]),
+            Text(one_line(item["place"])),
+            self._duration(item["since_s"]),
+        ]
+
+    def _group_row(self, item: Mapping[str, Any]) -> list[Text]:
+        limit = self._duration(item["limit_s"])
+        return [
+            Text(one_line(item["name"])),
+            Text(item["members"]),
+            Text(item["issued"]),
+            Text(item["completed"]),
+            Text(item["waiting"], "yellow"),
+            Text(item["lacking"], "bold red"),
+            self._duration(item["since_s"]),
+            limit.append(" ⚖") if item["governed"] else limit,
+        ]
+
+    def _rank_row(self, item: Mapping[str, Any]) -> list[Text]:
+        return [
+            Text(str(item["rank"])),
+            Text(one_line(item["host"])),
+            Text(item["doing"], _STYLES[item["condition"]]),
+            Text(item["phase"]),
+            Text(one_line(item["place"])),
+            self._duration(item["since_s"]),
+            Text("" if item["steps"] is None else str(item["steps"])),
+            Text("" if item["cpu"] is None else f"{item['cpu']:.0%}"),
+            self._bytes(item["memory"]),
+            self._bytes(item["read"]),
+            self._bytes(item["written"]),
+            self._duration(item["beat"]),
+        ]
+
+    def _heat(self) -> Text:
+        """Half a screen of cells: darker waits longer, a letter is something graver."""
+        map_ = heat(self._feed.course(), rows=24, columns=max(self.size.width - 16, 20))
+        return _drawn(map_)
+
+    def _duration(self, seconds: float | None) -> Text:
+        return Text("" if seconds is None else self._seconds(seconds))
+
+    def _seconds(self, seconds: float) -> str:
+        return self._wording.format("{x:s}", x=seconds)
+
+    def _bytes(self, size: float | None) -> Text:
+        return Text("" if size is None else self._wording.format("{x:bytes}", x=size))
+
+
+def _titled(title: str, lines: Sequence[str]) -> Text:
+    """A title and its lines; nothing at all where there are none."""
+    if not lines:
+        return Text()
+    return Text.assemble(("\n" + title + "\n", "bold"), "\n".join(one_line(line) for line in lines))
+
+
+def _drawn(map_: Heat) -> Text:
+    text = Text()
+    for (first, last), cells in zip(map_.rows, map_.cells, strict=True):
+        text.append(f"{first if first == last else f'{first}-{last}':>11}  ", "dim")
+        for cell in cells:
+            text.append(*_glyph(cell))
+        text.append("\n")
+    return text
+
+
+def _glyph(cell: Cell) -> tuple[str, str]:
+    if cell.waiting is None:
+        return " ", ""
+    if cell.condition is not None and (mark := _MARKS.get(cell.condition.value)) is not None:
+        return mark, _STYLES[cell.condition.value]
+    shade = _SHADES[round(cell.waiting * (len(_SHADES) - 1))]
+    return shade, "yellow" if cell.waiting else "green"
