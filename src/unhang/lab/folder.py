@@ -77,6 +77,11 @@ class DrillFolder:
         rows = (_read(path) for path in self.kit.glob("ranks/*.json"))
         return {row["rank"]: row["pid"] for row in rows if row is not None}
 
+    def all_joined(self) -> bool:
+        """Whether all ranks that have begun have come to the making of the default group."""
+        ranks = self.ranks()
+        return bool(ranks) and all((self.kit / "joined" / str(rank)).exists() for rank in ranks)
+
     def acts(self) -> list[dict[str, Any]]:
         """Faults that have happened, the earliest first."""
         lines = [

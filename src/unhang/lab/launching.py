@@ -84,7 +84,6 @@ _TORCH = {
     "PYTHONUNBUFFERED": "1",
     "PET_TEE": "3",  # torchrun's defaults: what each rank prints comes with its number
     "TORCH_FR_BUFFER_SIZE": "2000",
-    "TORCH_NCCL_TRACE_BUFFER_SIZE": "2000",
 }
 
 

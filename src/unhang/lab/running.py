@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
 from importlib import metadata
 from pathlib import Path
 
@@ -31,6 +32,12 @@ WITHIN_S = 55.0
 
 _LEFT_BEHIND_S = 6.0
 """Seconds that the launcher gets to end the other ranks once one has died after the hang."""
+
+_ANSWER_S = 1.0
+"""Seconds that the ranks get to write stacks and dumps before they are ended."""
+
+_MOST_TAKEN = 4
+"""Times that stacks and dumps are taken."""
 
 _TICK_S = 0.1
 _STACK_SIGNAL = signal.SIGUSR2  # as faults.witness answers
@@ -63,7 +70,7 @@ def run_drill(
     folder.make()
     usual = LIMIT_S if live is None else LIVE_LIMIT_S
     limit = limit_s or drill.limit_s or usual
-    began = time.monotonic()
+    began = datetime.now(timezone.utc)
     with contextlib.ExitStack() as stack:
         stack.callback(_clean, folder)
         if drill.small_disk:
@@ -76,7 +83,7 @@ def run_drill(
             drill, folder, planned, within_s=within_s, watched=live is not None
         ).run()
         kernel.save(folder.logs / "kernel.log")
-        return _conclude(drill, folder, code, time.monotonic() - began)
+        return _conclude(drill, folder, code, began)
 
 
 @dataclass(slots=True)
@@ -88,8 +95,9 @@ class _Attendance:
     planned: tuple[Start, ...]
     within_s: float
     watched: bool
-    _acted: float | None = None
-    _asked: float | None = None
+    _acted: bool = False
+    _since: float = 0.0
+    _taken: int = 0
     _lost: float | None = None
     _launchers: list[Launcher] = field(default_factory=list)
 
@@ -114,6 +122,7 @@ class _Attendance:
                 time.sleep(_TICK_S)
             if not all(each.ended() for each in self._launchers):
                 self._take()
+                time.sleep(_ANSWER_S)
                 self._end_ranks()
         finally:
             end_processes(FOLDER_VARIABLE, str(self.folder.root))
@@ -125,25 +134,29 @@ class _Attendance:
         """One look at the job."""
         if self.drill.finishes:
             return
-        if self._acted is None:
-            self._acted = now if self.folder.acts() else None
-        elif self._asked is None:
-            if now - self._acted >= self.drill.settle_s:
-                self._take()
-                self._asked = now
-        elif self._lost is None:
-            gone = any(not is_alive(pid) for pid in self.folder.ranks().values())
-            self._lost = now if gone else None
-        elif now - self._lost >= _LEFT_BEHIND_S:
-            self._end_ranks()
+        if not self._acted:
+            self._acted = bool(self.folder.acts()) and self.folder.all_joined()
+            self._since = now
+        elif self._lost is not None:
+            if now - self._lost >= _LEFT_BEHIND_S:
+                self._end_ranks()
+        elif any(not is_alive(pid) for pid in self.folder.ranks().values()):
+            self._lost = now
+        elif self._taken < _MOST_TAKEN and now - self._since >= self.drill.settle_s:
+            self._take()
+            self._since = now
 
     def _take(self) -> None:
-        """Order dumps, and stacks of all threads: both show the same moment."""
+        """Order dumps, and stacks of all threads: both show the same moment.
+
+        It is done again and again until a rank gives up: the last time is nearest to the hang,
+        and two stacks tell whether a rank gets on.
+        """
+        self._taken += 1
         self.folder.order.touch()
         for pid in self.folder.ranks().values():
             if is_alive(pid):
                 send(pid, _STACK_SIGNAL)
-        time.sleep(1.0)
 
     def _end_ranks(self) -> None:
         """End ranks that their launcher's signal does not reach: stopped ones, and held locks."""
@@ -160,7 +173,7 @@ def _watched(start: Start, folder: DrillFolder, options: Sequence[str]) -> Start
     return replace(start, command=(*run, *start.command))
 
 
-def _conclude(drill: Drill, folder: DrillFolder, code: int, seconds: float) -> Truth:
+def _conclude(drill: Drill, folder: DrillFolder, code: int, began: datetime) -> Truth:
     """Write the truth, and drop files that tell nothing."""
     for path in folder.stacks.iterdir():
         if "most recent call first" not in path.read_text(encoding="utf-8", errors="replace"):
@@ -168,13 +181,16 @@ def _conclude(drill: Drill, folder: DrillFolder, code: int, seconds: float) -> T
     for path in folder.dumps.glob("*.part"):
         path.unlink()
     acts, ranks = folder.acts(), folder.ranks()
+    happened = acts[0]["at"] if acts else None
+    if not drill.faults and not drill.finishes:
+        happened = began.isoformat()  # it was there from the start
     remove_control_groups(list(ranks.values()))
     truth = truth_of(
         drill,
-        at=acts[0]["at"] if acts else None,
+        at=happened,
         world_size=max(drill.world, len(ranks)),
         exit_code=code,
-        seconds=seconds,
+        seconds=(datetime.now(timezone.utc) - began).total_seconds(),
     )
     truth = replace(truth, torch=_torch_version())
     truth.write(folder.root)

@@ -28,7 +28,9 @@ from unhang.parsers.base import LineParser, place
 from unhang.parsers.vocabulary.store_messages import FORMS
 from unhang.sources.line import Line
 
-_OWNER_OF_KEY = re.compile(r"//?(?:cuda//|rank_)(\d{1,9})$")
+_OWNER_OF_KEY = re.compile(r"//?(?:cuda//|cpu//\d{1,9}/|rank_)(\d{1,9})$")
+"""Who writes a key: rank 0 an id of NCCL, each rank its own address for Gloo (`//cpu//0/3`)."""
+
 _CLOCK = re.compile(r"(?:(\d{1,6}):)?(\d{1,2}):(\d{1,2})(?:\.\d*)?$")
 _AMOUNT = re.compile(r"(\d{1,12})\s*(m?s)$")
 

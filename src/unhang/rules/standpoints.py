@@ -36,6 +36,9 @@ _ELSEWHERE = frozenset(
     {Doing.WORKS, Doing.STORAGE, Doing.LOCKED, Doing.COLLECTS, Doing.CODE},
 )
 
+_IMPORTS = "<module>"
+"""Where a program stands that is being loaded, or that is not in functions."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scene:
@@ -106,7 +109,8 @@ def _is_elsewhere(stance: Stance) -> bool:
 def _may_wait(stance: Stance, crowd: frozenset[tuple[str, ...]]) -> bool:
     if stance.doing in {Doing.WAITS, Doing.STEPS, Doing.DEVICE}:
         return True
-    return stance.doing in {Doing.CODE, Doing.LOCKED} and _place(stance) in crowd
+    loading = stance.code.startswith(_IMPORTS)
+    return stance.doing in {Doing.CODE, Doing.LOCKED} and not loading and _place(stance) in crowd
 
 
 def _silent(incident: Incident) -> Ranks:

@@ -52,7 +52,7 @@ class _Entry:
 
 @cache
 def frame_meaning(file: str, function: str) -> FrameMeaning | None:
-    """What a library's frame shows, or None.
+    """What a library's frame shows, or None; a module that is being imported shows nothing.
 
     Args:
         file: its path; what stands before the package does not count.
@@ -61,6 +61,8 @@ def frame_meaning(file: str, function: str) -> FrameMeaning | None:
     >>> frame_meaning("/env/lib/python3.11/site-packages/torch/serialization.py", "save").phase
     <Phase.SAVE: 'save'>
     """
+    if function == "<module>":
+        return None
     return _find(_entries()[0], packaged(file), bare(function))
 
 

@@ -73,6 +73,12 @@ BARRIER = "in store based barrier on rank"
             P.KEY_TIMED_OUT,
             {"owner": 2, "key": "/default_pg/0//cuda//2", "timeout_ms": 300_000},
         ),
+        (
+            "torch.distributed.DistStoreError: wait timeout after 8000ms, keys: "
+            "/default_pg/0//cpu//0/3",
+            P.KEY_TIMED_OUT,
+            {"owner": 3, "timeout_ms": 8000},
+        ),
         ("RuntimeError: Socket Timeout", P.KEY_TIMED_OUT, {"key": None, "waiter": 6}),
         (
             "[3] is setting up NCCL communicator and retrieving ncclUniqueId from [0] via c10d "

@@ -60,6 +60,10 @@ def test_phases_of_libraries(file: str, function: str, phase: Phase) -> None:
     assert meaning.phase is phase
 
 
+def test_a_module_that_is_imported_does_no_work() -> None:
+    assert frame_meaning(SITE + "torch/_dynamo/symbolic_convert.py", "<module>") is None
+
+
 @pytest.mark.parametrize(
     ("file", "function"),
     [

@@ -20,7 +20,7 @@ DRILLS = (
         faults=(fault("kill", 1, step=5),),
         cause=Cause.RANK_CRASH,
         culprits=frozenset({1}),
-        accept=("located", "host_oom", "undetermined"),
+        accept=("external_stop", "located", "undetermined"),
     ),
     Drill(
         name="segfault",

@@ -33,7 +33,7 @@ DRILLS = (
     Drill(
         name="tokenise-first",
         summary="rank 1 tokenises for 15 s before the first step",
-        faults=(fault("work", 1, function="tokenize", options={"for_s": 15}),),
+        faults=(fault("work", 1, function="encode_documents", options={"for_s": 15}),),
         finishes=True,
         limit_s=_PATIENT_S,
         arguments=("--steps", "16"),

@@ -39,7 +39,7 @@ DRILLS = (
     Drill(
         name="slow-tokenise",
         summary="rank 1 tokenises for long before the first step",
-        faults=(fault("work", 1, function="tokenize"),),
+        faults=(fault("work", 1, function="encode_documents"),),
         cause=Cause.DATA_SLOW,
         culprits=frozenset({1}),
         phase=Phase.DATA,

@@ -47,6 +47,7 @@ class Director:
         """The default process group is about to be made; the seconds of faults count from now."""
         self.rank = rank
         self._witness.register(rank)
+        self._witness.join()
         if self._began is None:
             self._began = time.monotonic()
             for fault in self.declared(*AT_ONCE, moment="seconds"):

@@ -8,6 +8,7 @@ from types import FrameType
 from typing import Any
 
 from .director import Director
+from .program import is_program
 
 
 def install(director: Director, names: set[str]) -> None:
@@ -21,7 +22,8 @@ def install(director: Director, names: set[str]) -> None:
         if event != "call":
             return
         for name, pattern in tuple(wanted.items()):
-            if pattern.fullmatch(frame.f_code.co_name) is None:
+            code = frame.f_code
+            if pattern.fullmatch(code.co_name) is None or not is_program(code.co_filename):
                 continue
             director.passed("function", name)
             if not director.due("function", name):

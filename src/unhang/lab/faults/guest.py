@@ -12,9 +12,6 @@ from .steps import watch_steps
 from .witness import VARIABLE as FOLDER
 from .witness import Witness
 
-_HELPERS = ("--multiprocessing-fork", "compile_worker", "resource_tracker", "forkserver")
-"""Words in the command of processes that a rank starts for itself."""
-
 
 def begin() -> None:
     """Read the declaration and hook in."""
@@ -23,11 +20,9 @@ def begin() -> None:
     except FaultError as error:
         sys.stderr.write(f"unhang: {error}\n")
         return
-    if _is_agent():
-        return
     witness = Witness(os.environ.get(FOLDER))
     director = Director(faults, witness)
-    if director.rank is not None and not _is_helper():
+    if director.rank is not None and not witness.has_registered_ancestor(director.rank):
         witness.register(director.rank)
         environment.apply(director)
         director.reached("start", value=True)
@@ -44,23 +39,3 @@ def _install_what_is_asked(director: Director, faults: tuple[Fault, ...]) -> Non
     models.install(director)
     batches.install(director)
     slow_storage.install(director)
-
-
-def _is_agent() -> bool:
-    """The launcher's own process, which only starts the ranks."""
-    if "LOCAL_RANK" in os.environ:
-        return False
-    return any(word in _command() for word in ("torch.distributed.run", "torchrun"))
-
-
-def _is_helper() -> bool:
-    """A process that a rank started: it inherits the rank's environment."""
-    return any(word in _command() for word in _HELPERS)
-
-
-def _command() -> str:
-    try:
-        with open("/proc/self/cmdline", "rb") as file:
-            return file.read().replace(b"\0", b" ").decode("utf-8", "replace")
-    except OSError:
-        return " ".join(sys.argv)

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import functools
-import os
 import sys
-import sysconfig
 from collections.abc import Callable
 from types import FrameType, ModuleType
 from typing import Any
 
 from .director import Director
 from .imports import when_imported
-
-_LIBRARY = sysconfig.get_paths()["stdlib"]
-_HERE = os.path.dirname(os.path.abspath(__file__))
+from .program import is_program
 
 
 def watch_steps(director: Director) -> None:
@@ -40,7 +36,7 @@ def at_next_line(act: Callable[[], None]) -> None:
     The stack then shows the program's own function, as if the fault stood in its text.
     """
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and not _is_program(frame.f_code.co_filename):
+    while frame is not None and not is_program(frame.f_code.co_filename):
         frame = frame.f_back
     if frame is None:
         act()
@@ -56,9 +52,3 @@ def at_next_line(act: Callable[[], None]) -> None:
 
     frame.f_trace = trace
     sys.settrace(lambda *_: None)
-
-
-def _is_program(file: str) -> bool:
-    inside = "/torch/" in file or file.startswith((_HERE, "<"))
-    library = file.startswith(_LIBRARY) and "-packages" not in file
-    return not inside and not library

@@ -3,14 +3,16 @@
 In the drill's folder (`UNHANG_DRILL`)::
 
     kit/ranks/3.json     {"rank": 3, "pid": 4711}
+    kit/joined/3         it has come to the making of the default group
     kit/acts/3-4711.json one line for each fault, written just before it happens
-    kit/order            once it is there, every rank writes its dump
+    kit/order            each time that it is touched, every rank writes its dump
     dumps/trace_3        Flight Recorder, as torch pickles it
     stacks/stack_3.txt   all threads by faulthandler; needs no interpreter lock
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import datetime
 import faulthandler
@@ -20,7 +22,6 @@ import select
 import signal
 import sys
 import threading
-import time
 from types import FrameType, TracebackType
 from typing import TextIO
 
@@ -46,7 +47,7 @@ class Witness:
         if self._folder is None or self._rank == rank:
             return
         self._rank = rank
-        for name in ("kit/ranks", "kit/acts", "dumps", "stacks"):
+        for name in ("kit/ranks", "kit/joined", "kit/acts", "dumps", "stacks"):
             os.makedirs(self._path(name), exist_ok=True)
         self._stacks = open(self._path(f"stacks/stack_{rank}.txt"), "w")  # noqa: SIM115
         self._stacks.write(f"=== Rank {rank} (pid {os.getpid()}) ===\n")
@@ -54,6 +55,22 @@ class Witness:
         faulthandler.register(STACK_SIGNAL, file=self._stacks, all_threads=True)
         self._answer_signals_and_orders()
         self._write(f"kit/ranks/{rank}.json", {"rank": rank, "pid": os.getpid()})
+
+    def join(self) -> None:
+        """Say that this rank now makes the default group: its imports are over."""
+        if self._folder is not None:
+            self._write(f"kit/joined/{self._rank}", {})
+
+    def has_registered_ancestor(self, rank: int) -> bool:
+        """Whether this process was started by the rank: it has inherited its environment only."""
+        if self._folder is None:
+            return False
+        try:
+            with open(self._path(f"kit/ranks/{rank}.json")) as file:
+                registered = json.load(file)["pid"]
+        except (OSError, ValueError):
+            return False
+        return registered in _ancestors()
 
     def note(self, fault: Fault, rank: int | None) -> None:
         """Write down that a fault happens now."""
@@ -70,11 +87,16 @@ class Witness:
             file.flush()
             os.fsync(file.fileno())
 
-    def dump(self) -> None:
-        """Write the Flight Recorder of this rank; the first time counts, nearest to the hang."""
+    def dump(self, *, again: bool = False) -> None:
+        """Write the Flight Recorder of this rank.
+
+        Args:
+            again: an order replaces what was written before; an end does not, because the dump
+                that was taken while all waited tells more.
+        """
         c10d = sys.modules.get("torch._C._distributed_c10d")
         with self._lock:
-            if self._dumped or c10d is None or not hasattr(c10d, "_dump_fr_trace"):
+            if c10d is None or not hasattr(c10d, "_dump_fr_trace") or (self._dumped and not again):
                 return
             self._dumped = True
             trace = c10d._dump_fr_trace(True, True, False)
@@ -112,16 +134,24 @@ class Witness:
         sys.excepthook = report
 
     def _answer(self, ending: int) -> None:
-        order = self._path("kit/order")
+        answered = 0
         while True:
             ready, _, _ = select.select([ending], [], [], _POLL_S)
             if ready and signal.SIGTERM in os.read(ending, 64):
                 self._show_stacks()
                 self.dump()
                 _end_by_signal()
-            if os.path.exists(order):
-                self.dump()
-                time.sleep(_POLL_S)
+            ordered = self._ordered()
+            if ordered > answered:
+                answered = ordered
+                self.dump(again=True)
+
+    def _ordered(self) -> int:
+        """When the last order was given; 0 = never."""
+        try:
+            return os.stat(self._path("kit/order")).st_mtime_ns
+        except OSError:
+            return 0
 
     def _show_stacks(self) -> None:
         """All threads, unless the drill has asked for them before."""
@@ -140,6 +170,16 @@ class Witness:
 
     def _path(self, name: str) -> str:
         return os.path.join(str(self._folder), name)
+
+
+def _ancestors() -> list[int]:
+    """Process ids of parent, grandparent and so on."""
+    found = [os.getppid()]
+    with contextlib.suppress(OSError):
+        while found[-1] > 1:
+            with open(f"/proc/{found[-1]}/stat") as file:
+                found.append(int(file.read().rpartition(")")[2].split()[1]))
+    return found
 
 
 def _keep(number: int, frame: FrameType | None) -> None:

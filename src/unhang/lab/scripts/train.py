@@ -59,10 +59,15 @@ def loss_of(model: torch.nn.Module, tokens: torch.Tensor) -> torch.Tensor:
 def tokenize(count: int, rank: int) -> Corpus:
     """Make the rows; every rank makes all of them, as many scripts do."""
     print(f"[rank{rank}] Tokenizing {count} documents", flush=True)
-    maker = torch.Generator().manual_seed(0)
-    rows = torch.randint(0, VOCABULARY, (count, LENGTH), generator=maker)
+    rows = encode_documents(count)
     print(f"[rank{rank}] Tokenizing done", flush=True)
     return Corpus(rows)
+
+
+def encode_documents(count: int) -> torch.Tensor:
+    """Token numbers of documents, `(count, length)`."""
+    maker = torch.Generator().manual_seed(0)
+    return torch.randint(0, VOCABULARY, (count, LENGTH), generator=maker)
 
 
 def evaluate(model: torch.nn.Module, corpus: Corpus, rank: int) -> torch.Tensor:

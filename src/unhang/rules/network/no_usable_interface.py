@@ -31,6 +31,7 @@ from unhang.model.causes import Cause
 from unhang.model.events import GlooFault, GlooProblem, NcclReason
 from unhang.model.events.base import Seen
 from unhang.model.finding import Finding, Strength
+from unhang.model.ids import NO_RANKS, Ranks
 from unhang.model.incident import Incident
 from unhang.model.provenance import Message
 from unhang.model.rule import Fact, Rule, Status
@@ -52,11 +53,18 @@ def check(incident: Incident) -> Iterator[Finding]:
         strength=Strength.PROVES,
         claim=Message(key="NET001.claim", values={"text": _text(found[0])}),
         why=Message(key="NET001.why"),
+        culprits=_minority(incident, found),
         culprit_hosts=witnesses.minority_hosts(incident, found),
         explains=ECHOES_OF_A_BROKEN_SETUP,
         at=found[0].at,
         evidence=witnesses.evidence(found),
     )
+
+
+def _minority(incident: Incident, found: list[Seen]) -> Ranks:
+    """The ranks that complain, where most others are known and do not."""
+    told = frozenset(e.origin.rank for e in found if e.origin.rank is not None)
+    return told if 2 * len(told) < len(incident.roster) else NO_RANKS
 
 
 def _text(event: Seen) -> str:

@@ -69,6 +69,10 @@ class TestRankElsewhere:
         (finding,) = judge(LOC201, here, here, SAVE, here)
         assert finding.culprits == {2}
 
+    def test_who_is_still_being_loaded_waits_for_nobody(self) -> None:
+        loading = "    <module> (train.py:13)"
+        assert judge(LOC201, loading, loading, SAVE, loading) == []
+
     def test_processes_without_a_number_do_not_count(self) -> None:
         stacks = {f"rank{rank}.txt": stack(BARRIER) for rank in (0, 1)}
         (finding,) = judge_text(

@@ -49,6 +49,18 @@ class TestNoUsableInterface:
         (finding,) = judge_text(NO_USABLE_INTERFACE, text)
         assert finding.strength is Strength.PROVES
 
+    def test_one_rank_whose_interface_does_not_exist_is_named(self) -> None:
+        text = (
+            "RuntimeError: [enforce fail at /p/third_party/gloo/gloo/transport/tcp/device.cc:84] "
+            "ifa != nullptr. Unable to find address for: eth9"
+        )
+        others = [f"[rank{rank}]: epoch 0 step 12 loss 2.3" for rank in (0, 1, 3)]
+        (finding,) = judge_text(NO_USABLE_INTERFACE, *others, f"[rank2]: {text}")
+        assert finding.culprits == {2}
+        everybody = [f"[rank{rank}]: {text}" for rank in range(4)]
+        (finding,) = judge_text(NO_USABLE_INTERFACE, *everybody)
+        assert finding.culprits == set()
+
     def test_a_plugin_that_is_not_there_is_no_failure(self) -> None:
         lines = [
             warn("Failed to open libibverbs.so[.1]"),
