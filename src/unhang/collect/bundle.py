@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import tarfile
@@ -42,7 +43,8 @@ def write_bundle(path: Path, members: Sequence[Member]) -> int:
             size = file.tell()
         part.replace(path)
     except OSError as error:
-        part.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            part.unlink()
         raise UsageError(
             f"cannot write {path}: {(error.strerror or str(error)).lower()}; name a file in a"
             " folder of yours with room (--out FILE)"

@@ -7,9 +7,9 @@ import re
 
 from unhang.collect.spec import Scene
 
-_HOST_VARIABLES = (
-    *("HOSTNAME", "HOST", "MASTER_ADDR", "SLURMD_NODENAME", "SLURM_SUBMIT_HOST", "NODE_NAME"),
-    *("SLURM_LAUNCH_NODE_IPADDR", "PET_RDZV_ENDPOINT", "POD_NAME", "RAY_ADDRESS"),
+_HOST_VARIABLE = re.compile(
+    r"(?:^|_)(?:HOST|HOSTNAME|NODENAME|NODE_NAME|POD_NAME|CONTAINER_NAME|MASTER_ADDR|SUBMIT_HOST"
+    r"|RDZV_ENDPOINT|RAY_ADDRESS)$"
 )
 _HOST_LISTS = ("SLURM_JOB_NODELIST", "SLURM_NODELIST", "LSB_HOSTS", "PBS_NODEFILE")
 _USER_VARIABLES = ("USER", "LOGNAME", "SLURM_JOB_USER", "USERNAME", "SUDO_USER", "NB_USER")
@@ -26,8 +26,8 @@ def names_of(scene: Scene) -> tuple[frozenset[str], frozenset[str]]:
     users: set[str] = set()
     environments = [p.environment for p in scene.processes if p.environment is not None]
     for environment in (*environments, os.environ):
-        for name in _HOST_VARIABLES:
-            hosts.add(environment.get(name, "").partition(":")[0])
+        named = (v for n, v in environment.items() if _HOST_VARIABLE.search(n) is not None)
+        hosts.update(value.partition(":")[0] for value in named)
         for name in _HOST_LISTS:
             hosts.update(expand(environment.get(name, "")))
         users.update(environment.get(name, "") for name in _USER_VARIABLES)

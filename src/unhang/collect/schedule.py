@@ -58,7 +58,7 @@ def _asked(spec: Spec, scene: Scene) -> Iterator[Question]:
         case About.RANK:
             yield from (Question(spec, p.subject, p.folder, p) for p in scene.ranks)
         case About.PROCESS:
-            them = dict.fromkeys((*scene.ranks, *scene.launchers))
+            them = {p.pid: p for p in (*scene.ranks, *scene.launchers)}.values()
             yield from (Question(spec, p.subject, p.folder, p) for p in them)
 
 

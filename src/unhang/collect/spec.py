@@ -224,8 +224,9 @@ def failure(name: str, ran: Ran, desk: Desk) -> Stop:
     text = (ran.err or ran.out.decode(errors="replace")).strip()
     if not text and ran.code == 0:
         return absent("nothing", what=name)
-    last = text.splitlines()[-1] if text else f"exit code {ran.code}"
-    return refused("failed", program=name, text=last[:_TEXT_LIMIT])
+    lines = text.splitlines() or [f"exit code {ran.code}"]
+    telling = next((line for line in lines if "error" in line.lower()), lines[-1])
+    return refused("failed", program=name, text=telling.strip()[:_TEXT_LIMIT])
 
 
 def unreadable(answer: Answer) -> Stop:

@@ -13,12 +13,12 @@ import ipaddress
 import re
 from collections.abc import Callable, Iterable
 
-_SHORTEST = 3
+_SHORTEST = 2
 _KEPT_ROOTS = (
     *("/proc/", "/sys/", "/dev/", "/usr/", "/bin/", "/sbin/", "/lib/", "/lib64/", "/etc/"),
     *("/run/", "/pytorch/", "/path-"),
 )
-_PATH = re.compile(r"(?<![\w.~:/-])(?:/[\w.@+=~%-]{1,200}){2,40}/?")
+_PATH = re.compile(r"(?<![\w.~/-])(?:/[\w.@+=~%-]{1,200}){2,40}/?")
 _INNER = re.compile(r"/(?:lib/python3|lib64/python3|site-packages/|dist-packages/)")
 _IPV4 = re.compile(r"(?<![\d.])(?<!==)(?:\d{1,3}\.){3}\d{1,3}(?![\d.]*\d)")
 _IPV6 = re.compile(r"(?<![\w:.])(?=[\w:]*\d)[0-9a-fA-F]{0,4}(?::[0-9a-fA-F]{0,4}){2,7}(?![\w:])")
