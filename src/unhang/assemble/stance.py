@@ -115,8 +115,8 @@ def main_thread(stacks: Sequence[ThreadStack]) -> ThreadStack:
         hooks = (s for s in ranked[1:] if _is_hook_thread(s))
         return next((s for s in hooks if read_stack(s).doing is not Doing.CODE), main)
     if reading.doing is Doing.LOCKED and reading.phase is None:
-        busy = (s for s in ranked[1:] if _does_work(read_stack(s)) and not _is_helper(s))
-        return next(busy, main)
+        tasks = (s for s in ranked[1:] if not _is_helper(s) or _runs_task(s))
+        return next((s for s in tasks if _does_work(read_stack(s))), main)
     return main
 
 
@@ -293,6 +293,11 @@ def _rank_of_thread(stack: ThreadStack) -> tuple[int, int]:
 def _is_helper(stack: ThreadStack) -> bool:
     """A thread that some library began, or that only serves a queue."""
     return any(_HELPER.fullmatch(bare(f.function)) is not None for f in stack.frames[:3])
+
+
+def _runs_task(stack: ThreadStack) -> bool:
+    """A thread in which Ray runs a method of an actor that has coroutines: the actor's own work."""
+    return any(bare(f.function) == "actor_method_executor" for f in stack.frames)
 
 
 def _is_hook_thread(stack: ThreadStack) -> bool:

@@ -25,9 +25,17 @@ def command() -> None:
 def list_drills(*, form: str) -> None:
     """Show every drill: what it does, the right verdict, what it needs."""
     from unhang.lab.drills import DRILLS
+    from unhang.lab.situations.registry import SITUATIONS
+    from unhang.lab.situations.telling import situation_rows, tell_situations
     from unhang.lab.telling import tell_drills
 
-    click.echo(tell_drills(DRILLS, form))
+    text = tell_drills(DRILLS, form)
+    if form == "json":
+        document = {**json.loads(text), "situations": situation_rows(SITUATIONS.values())}
+        click.echo(json.dumps(document, indent=1))
+        return
+    click.echo(f"{text}\n\nSituations, with the frameworks themselves:\n")
+    click.echo(tell_situations(SITUATIONS.values()))
 
 
 @command.command(name="run", context_settings={"ignore_unknown_options": True})
@@ -61,10 +69,15 @@ def run_one(
     """
     from unhang.lab.drills import find_drill
     from unhang.lab.running import run_drill
+    from unhang.lab.situations.registry import SITUATIONS
+    from unhang.lab.situations.rehearsal import fail
     from unhang.lab.telling import tell_truth
 
-    drill = find_drill(name)
     folder = Path(out or f"drill-{name}")
+    if name in SITUATIONS:
+        click.echo(tell_truth(fail(SITUATIONS[name], folder, live=live), folder))
+        return
+    drill = find_drill(name)
     truth = run_drill(
         drill,
         folder,
@@ -74,6 +87,29 @@ def run_one(
         within_s=within,
     )
     click.echo(tell_truth(truth, folder))
+
+
+@command.command(name="rehearse")
+@click.argument("name")
+@click.option("--out", metavar="DIR", help="New folder for it all (default: rehearsal-NAME).")
+@click.option("--live", is_flag=True, help="Also run the job under `unhang run`.")
+@click.option("--page", metavar="DIR", help="Write NAME.md, a page with all that was seen.")
+def rehearse_one(*, name: str, out: str | None, live: bool, page: str | None) -> int:
+    """Go through a situation: the job fails, is judged, is mended, and finishes.
+
+    The framework's environment is built at the first run, and kept in the user's cache.
+    """
+    from unhang.lab.situations.page import write_page
+    from unhang.lab.situations.registry import find_situation
+    from unhang.lab.situations.rehearsal import rehearse
+
+    situation, folder = find_situation(name), Path(out or f"rehearsal-{name}")
+    found = rehearse(situation, folder, live=live, tell=click.echo)
+    if page is not None:
+        write_page(
+            situation, found, (folder / "logs" / "merged.log").read_text("utf-8"), Path(page)
+        )
+    return int(not found.succeeded)
 
 
 @command.command(name="judge")

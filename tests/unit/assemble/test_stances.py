@@ -163,3 +163,29 @@ def test_classes_of_ranks() -> None:
     assert (set(waiting.ranks), set(saving.ranks)) == (set(range(1, 8)), {0})
     assert waiting.parts_at == saving.parts_at == "train.py:main"
     assert incident.coverage.sources["stacks"] == 8
+
+
+def test_an_actor_with_coroutines_works_in_a_thread_of_ray() -> None:
+    serving = "\n".join(
+        ('Thread 1 (idle): "MainThread"', "    main_loop (ray/_private/worker.py:1069)")
+    )
+    helper = "\n".join(
+        (
+            'Thread 2 (idle): "Thread-3"',
+            "    select (selectors.py:468)",
+            "    _bootstrap (threading.py:1002)",
+        )
+    )
+    task = "\n".join(
+        (
+            'Thread 3 (active): "AsyncIO Thread: default"',
+            "    all_reduce (torch/distributed/distributed_c10d.py:3004)",
+            "    update_actor (verl/workers/engine_workers.py:640)",
+            "    actor_method_executor (ray/_private/function_manager.py:740)",
+            "    run_forever (asyncio/base_events.py:607)",
+            "    _bootstrap_inner (threading.py:1045)",
+            "    _bootstrap (threading.py:1002)",
+        )
+    )
+    stance = only(rank0="\n\n".join((serving, helper, task, "")))
+    assert (stance.doing, stance.op) == (Doing.WAITS, "all_reduce")

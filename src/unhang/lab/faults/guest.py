@@ -27,8 +27,9 @@ def begin() -> None:
         environment.apply(director)
         director.reached("start", value=True)
     groups.install(director)
-    collectives.install(director)
-    watch_steps(director)
+    if faults:  # else the program's own lines stand in dumps and stacks
+        collectives.install(director)
+        watch_steps(director)
     _install_what_is_asked(director, faults)
 
 

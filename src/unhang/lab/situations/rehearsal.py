@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from unhang.errors import UsageError
-from unhang.lab.judging import Judged, judge_drill
+from unhang.lab.judging import Judged, Mark, judge_drill
 from unhang.lab.situations.situation import Situation
 from unhang.lab.situations.workplace import Attempt, Workplace
 from unhang.lab.truth import Truth
@@ -80,6 +80,11 @@ class Rehearsal:
     live: Live | None
     patient: Live | None
 
+    @property
+    def succeeded(self) -> bool:
+        """Whether no verdict was wrong, and the remedy let the job finish."""
+        return self.after.finished and all(each.mark is not Mark.WRONG for each in self.judged)
+
     def write(self, folder: Path) -> None:
         """Write `rehearsal.json`."""
         rows = asdict(self)
@@ -88,23 +93,32 @@ class Rehearsal:
         (folder / "rehearsal.json").write_text(text + "\n", encoding="utf-8")
 
 
-def fail(situation: Situation, out: Path) -> tuple[Workplace, Attempt]:
+def fail(situation: Situation, out: Path, *, live: bool = False) -> Truth:
     """Run the job with its fault, and write the truth beside what it leaves.
+
+    Args:
+        situation: which one.
+        out: a new or empty folder.
+        live: run it under `unhang run`.
 
     Raises:
         UsageError: the folder is in use, or the job did not fail as it should.
     """
-    place = Workplace(situation, out)
+    return _fail(situation, Workplace(situation, out), live=live)[1]
+
+
+def _fail(situation: Situation, place: Workplace, *, live: bool) -> tuple[Attempt, Truth]:
     place.prepare()
-    attempt = place.run()
+    attempt = place.run(watched=() if live else None)
     place.tidy()
-    _truth(situation, attempt).write(place.folder.root)
+    truth = _truth(situation, attempt)
+    truth.write(place.folder.root)
     if attempt.exit_code == 0 or situation.fails_with not in attempt.printed:
         raise UsageError(
             f"{situation.name} was to fail with {situation.fails_with!r}, but ended with "
             f"{attempt.exit_code}; read {place.folder.logs}"
         )
-    return place, attempt
+    return attempt, truth
 
 
 def rehearse(situation: Situation, out: Path, *, live: bool, tell: Tell) -> Rehearsal:
@@ -119,7 +133,8 @@ def rehearse(situation: Situation, out: Path, *, live: bool, tell: Tell) -> Rehe
     Raises:
         UsageError: the folder is in use, or a step could not be carried out.
     """
-    place, attempt = fail(situation, out)
+    place = Workplace(situation, out)
+    attempt, _ = _fail(situation, place, live=False)
     tell(f"{situation.name}: failed after {attempt.seconds} s, as it should")
     judged = judge_drill(place.folder.root).judged
     for verdict in judged:
@@ -255,7 +270,7 @@ def _unhang(place: Workplace, *words: str) -> str:
     done = subprocess.run(
         [sys.executable, "-m", "unhang", *words],
         cwd=place.folder.root,
-        env={**os.environ, "COLUMNS": "100", "LC_ALL": "C.UTF-8"},
+        env={**os.environ, "COLUMNS": "400", "LC_ALL": "C.UTF-8"},
         capture_output=True,
         text=True,
         timeout=_COMMAND_LIMIT_S,

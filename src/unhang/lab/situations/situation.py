@@ -79,7 +79,7 @@ class Situation:
     finishes_with: str
     remedy: Remedy
     settle_s: float = 5.0
-    within_s: float = 150.0
+    within_s: float = 300.0
     real: str
     played: str
 

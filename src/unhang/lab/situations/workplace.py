@@ -84,18 +84,21 @@ class Workplace:
             UsageError: it failed, with its last line.
         """
         with self._variables(self.situation.patches if patched else None) as variables:
-            done = subprocess.run(
-                command,
-                cwd=self.job,
-                env=variables,
-                capture_output=True,
-                text=True,
-                timeout=_PREPARE_LIMIT_S,
-                check=False,
-            )
-        if done.returncode != 0:
-            last = (done.stderr.strip() or done.stdout.strip()).rpartition("\n")[2]
-            raise UsageError(f"`{' '.join(command)}` of {self.situation.name} failed: {last}")
+            printed = self.folder.root / "prepared.log"
+            with printed.open("wb") as words:
+                process = subprocess.Popen(
+                    command,
+                    cwd=self.job,
+                    env=variables,
+                    stdin=subprocess.DEVNULL,
+                    stdout=words,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                )
+                code = _end_of(process, _PREPARE_LIMIT_S)
+        if code != 0:
+            told = printed.read_text("utf-8", "replace").strip().rpartition("\n")[2]
+            raise UsageError(f"`{' '.join(command)}` of {self.situation.name} failed: {told}")
 
     def run(self, *, faults: bool = True, watched: Sequence[str] | None = None) -> Attempt:
         """Run the job to its end, and take dumps and stacks while it hangs.
@@ -188,6 +191,16 @@ class Workplace:
         if self.situation.overlay is not None:
             path.append(environment.overlay(self.situation.overlay))
         return [*path, self.job]
+
+
+def _end_of(process: subprocess.Popen[bytes], limit_s: float) -> int | None:
+    """Its exit code; None when it had to be killed, with all that it started."""
+    try:
+        return process.wait(limit_s)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        return None
 
 
 def _command(

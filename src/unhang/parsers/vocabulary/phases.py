@@ -109,11 +109,14 @@ def phase_of_label(label: str) -> Phase | None:
 
 
 def phase_of_frame(frame: str) -> Phase | None:
-    """Return what a rank does that stands in `file:function`, or None.
+    """Return what a rank does that stands in `file:function`, or None; an import shows nothing.
 
     >>> phase_of_frame("flashinfer/jit/core.py:build_and_load")
     <Phase.COMPILE: 'compile'>
+    >>> phase_of_frame("torch/_dynamo/symbolic_convert.py:<module>")
     """
+    if frame.endswith(":<module>"):
+        return None
     return next((phase for phase, words in _FRAMES if words.search(frame)), None)
 
 

@@ -22,12 +22,12 @@ FRAMEWORK = Framework(
         Cure.SAVE_OFTEN: _config({"eval_step": 1}),
         Cure.EVAL_SMALLER: _config({"eval_args": {"mode": "uni100"}, "eval_batch_size": 4096}),
         Cure.EVAL_RARELY: _config({"eval_step": 5}),
-        Cure.PREPARE_DATA: shell(
-            """
-# Once, with one process; every later run with the same configuration finds the saved files.
-printf 'save_dataset: True\\nsave_dataloaders: True\\n' >> config.yaml
-python run_recbole.py --model "$MODEL" --dataset "$DATASET" --config_files config.yaml --nproc 1
-"""
+        # One process fills the file; every later run with the same configuration finds it. The
+        # loaders are not kept (`save_dataloaders`): those of one process cannot serve several.
+        Cure.PREPARE_DATA: put(
+            Form.YAML,
+            "RecBole YAML (--config_files), then run it once with --nproc 1",
+            {"save_dataset": True},
         ),
         Cure.FASTER_DATA: _config({"worker": 4}),
         Cure.SMALLER_BATCH: _config({"train_batch_size": 1024, "eval_batch_size": 1024}),

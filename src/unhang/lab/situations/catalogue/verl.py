@@ -24,9 +24,9 @@ SITUATIONS = (
         finishes_with="Final validation metrics",
         remedy=Remedy(
             says="No key of verl 0.9.1 reaches the group; the plug-in passes a timeout on.",
-            edits=(("verl_cpu.py", "real(timeout_second, ", "real(timeout_second or 120, "),),
+            edits=(("verl_cpu.py", "real(timeout_second, ", "real(timeout_second or 600, "),),
         ),
-        within_s=170.0,
+        within_s=420.0,
         real="verl's `main_ppo` with its trainer (GRPO advantages), Ray, TransferQueue, the agent "
         "loop, worker groups, the FSDP2 engine and the PPO update, over gloo: real PPO steps.",
         played="The rollout engine (neither vLLM nor SGLang runs here): a plug-in of a hundred "

@@ -1,8 +1,17 @@
 """Train a RecBole model on data that RecBole ships, with one process for each GPU."""
 
 import argparse
+import socket
 
 from recbole.quick_start import run
+
+
+def free_port():
+    """A port that nobody holds at this moment."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
@@ -11,7 +20,7 @@ if __name__ == "__main__":
     parser.add_argument("--config_files", default="bpr.yaml")
     parser.add_argument("--nproc", type=int, default=2)
     parser.add_argument("--ip", default="127.0.0.1")
-    parser.add_argument("--port", default="5678")
+    parser.add_argument("--port", default=str(free_port()))
     parser.add_argument("--save", action="store_true", help="keep the best model, load it to test")
     options = parser.parse_args()
     result = run(
@@ -20,7 +29,7 @@ if __name__ == "__main__":
         config_file_list=options.config_files.split(),
         saved=options.save,
         nproc=options.nproc,
-        world_size=options.nproc,
+        world_size=options.nproc if options.nproc > 1 else -1,
         ip=options.ip,
         port=options.port,
     )

@@ -13,16 +13,17 @@ _THIRD = 3
 
 
 def apply(module, settings):
-    """Slow the function with which a worker of verl fetches a batch."""
-    real = module._meta_to_realdata
+    """Slow what verl calls to run the coroutine that fetches a batch."""
+    real = module._run_async_in_temp_loop
     fetched = 0
 
-    def _meta_to_realdata(meta):
+    def _run_async_in_temp_loop(coroutine, *args, **kwargs):
         nonlocal fetched
-        batch = real(meta)
-        fetched += 1
-        if this_rank() == settings["rank"] and fetched == _THIRD:
-            pass_slowly(pickle.dumps(batch), settings["seconds"])
-        return batch
+        result = real(coroutine, *args, **kwargs)
+        if coroutine.__name__ == "_async_meta_to_realdata" and this_rank() == settings["rank"]:
+            fetched += 1
+            if fetched == _THIRD:
+                pass_slowly(pickle.dumps(result), settings["seconds"])
+        return result
 
-    module._meta_to_realdata = _meta_to_realdata
+    module._run_async_in_temp_loop = _run_async_in_temp_loop

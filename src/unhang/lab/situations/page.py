@@ -1,0 +1,149 @@
+"""From a rehearsal to its page of documentation, with the real output and no path of a machine."""
+
+from __future__ import annotations
+
+import ast
+import re
+import textwrap
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from unhang.lab.situations.rehearsal import Ending, Live, Rehearsal
+from unhang.lab.situations.situation import Situation
+from unhang.lab.situations.workplace import SCRIPTS
+
+_WIDTH = 100
+_EXCERPT_LINES = 14
+_PATHS = (
+    (re.compile(r"[^\s\"'`]*/site-packages/"), "site-packages/"),
+    (re.compile(r"[^\s\"'`]*/overlays/[\w.]+/"), "site-packages/"),
+    (re.compile(r"[^\s\"'`]*/situations/scripts/site/"), ""),
+    (re.compile(r"[^\s\"'`]*/lib/python3\.\d+/"), "python/"),
+    (re.compile(r"[^\s\"'`]*/bin/(?=python|torchrun)"), ""),
+    (re.compile(r"/__w/pytorch/pytorch/"), ""),
+)
+_COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_TELLING = re.compile(
+    r"Error|Timed out|Saving|Writing|Loading|loading|Eval Epoch|step|loss|Training Progress"
+    r"|terminated with"
+)
+
+
+def write_page(situation: Situation, found: Rehearsal, printed: str, folder: Path) -> Path:
+    """Write `<name>.md`.
+
+    Args:
+        situation: what was rehearsed.
+        found: by the rehearsal.
+        printed: what the failed job printed.
+        folder: of the pages.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{situation.name}.md"
+    text = "\n".join(_sections(situation, found, printed))
+    path.write_text(text.rstrip("\n") + "\n", encoding="utf-8")
+    return path
+
+
+def patches_of(situation: Situation) -> Mapping[str, str]:
+    """What each patch and fault of a situation says of itself, by its module."""
+    told = {}
+    for name in (*situation.patches, *situation.fault):
+        source = (SCRIPTS / "site" / "situation_site" / f"{name}.py").read_text(encoding="utf-8")
+        told[name] = " ".join((ast.get_docstring(ast.parse(source)) or "").split())
+    return told
+
+
+def _sections(situation: Situation, found: Rehearsal, printed: str) -> Iterator[str]:
+    yield f"# {situation.name}\n"
+    yield f"{situation.summary}.\n"
+    yield f"`unhang drill rehearse {situation.name}` wrote this page.\n"
+    yield "## What is real\n"
+    yield f"{situation.real} Versions: {_versions(found)}.\n"
+    yield f"Played: {situation.played}\n"
+    yield "Put into the processes, outside of the framework's files:\n"
+    for name, says in patches_of(situation).items():
+        yield f"- `{name}`: {says}"
+    yield f"\n## It fails\n\nThe job ends {_ended(found.before)}.\n"
+    yield _block("\n".join(_excerpt(situation, printed)))
+    yield "\n## The verdict from the logs alone\n"
+    yield _block(found.shown["logs"])
+    yield "\n## The verdict with dumps and stacks\n"
+    yield _block(found.shown["everything"])
+    yield "\n## What `unhang lint` says of the job\n"
+    yield _block(found.shown["lint"])
+    yield from _remedy(situation, found)
+    if found.live is not None:
+        yield from _live(situation, found.live, found.patient)
+
+
+def _remedy(situation: Situation, found: Rehearsal) -> Iterator[str]:
+    remedy = situation.remedy
+    yield f"\n## The remedy\n\n{remedy.says}\n"
+    if "fix" in found.shown:
+        yield _block(found.shown["fix"])
+    for name, old, new in remedy.edits:
+        change = f"in `{name}`: `{old.strip()}` becomes `{new.strip()}`"
+        yield f"By hand {change}." if new else f"By hand in `{name}`: without `{old.strip()}`."
+    if remedy.first:
+        yield f"\nFirst, once: `{' '.join(remedy.first)}`."
+    again = "The fault is gone" if remedy.healed else "The same fault is there"
+    finished = "finishes" if found.after.finished else "does **not** finish"
+    yield f"\n{again}, and the job {finished}: {_ended(found.after)}."
+
+
+def _live(situation: Situation, live: Live, patient: Live | None) -> Iterator[str]:
+    yield "\n## Under `unhang run`\n"
+    ranks = ", ".join(map(str, live.culprits))
+    if live.named_after_s is None:
+        ended = _ended(live.ending)
+        yield f"With `--on-hang abort` no event named the late rank; the job ended {ended}."
+    else:
+        yield (
+            f"With `--on-hang abort` rank {ranks} is named {live.named_after_s} s after the fault "
+            f"(`{live.kind}`); the job ended {_ended(live.ending)}."
+        )
+    if patient is not None:
+        word = "finishes" if patient.ending.finished else "does not finish"
+        wanted = "legitimate work" if situation.legitimate else "a real hang"
+        yield (
+            f"\nWith `--timeouts judge`, unchanged, the job {word}: {_ended(patient.ending)} "
+            f"({wanted})."
+        )
+
+
+def _ended(ending: Ending) -> str:
+    code = "was ended" if ending.exit_code is None else f"exit code {ending.exit_code}"
+    return f"after {ending.seconds:.0f} s, {code}"
+
+
+def _versions(found: Rehearsal) -> str:
+    return ", ".join(f"{name} {version}" for name, version in found.versions.items())
+
+
+def _excerpt(situation: Situation, printed: str) -> list[str]:
+    """The lines that tell, with the words of the failure among the last."""
+    lines = [_COLOUR.sub("", part) for line in printed.splitlines() for part in line.split("\r")]
+    end = next((i for i, line in enumerate(lines) if situation.fails_with in line), len(lines) - 1)
+    telling = [line for line in lines[:end] if _TELLING.search(line)]
+    return [*telling[-_EXCERPT_LINES:], lines[end]]
+
+
+def _block(text: str) -> str:
+    """Text of a terminal in a fence, without paths of this machine, at a readable width."""
+    for pattern, short in _PATHS:
+        text = pattern.sub(short, _COLOUR.sub("", text))
+    lines = [part for line in text.rstrip().splitlines() for part in _wrapped(line)]
+    return "```text\n" + "\n".join(lines) + "\n```"
+
+
+def _wrapped(line: str) -> list[str]:
+    margin = " " * (len(line) - len(line.lstrip()) + 2)
+    return textwrap.wrap(
+        line,
+        _WIDTH,
+        subsequent_indent=margin,
+        drop_whitespace=True,
+        replace_whitespace=False,
+        break_on_hyphens=False,
+    ) or [""]
