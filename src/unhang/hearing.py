@@ -16,11 +16,14 @@ from unhang.model.events import (
     DumpRead,
     DumpUnusable,
     Event,
+    GpuProcess,
+    GpuState,
     HostReport,
     KernelEvent,
     RasReport,
     StackSeen,
     ThreadStack,
+    TopologySeen,
 )
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident
@@ -31,7 +34,7 @@ _KINDS: tuple[tuple[tuple[type[Event], ...], Source], ...] = (
     ((ThreadStack, StackSeen), Source.STACKS),
     ((RasReport,), Source.RAS),
     ((KernelEvent,), Source.KERNEL),
-    ((HostReport,), Source.HOSTS),
+    ((HostReport, GpuProcess, GpuState, TopologySeen), Source.HOSTS),
     ((BandwidthMeasured, CollectivesMeasured), Source.MEASUREMENTS),
 )
 _OWN = {

@@ -20,6 +20,8 @@ from unhang.model.events import (
     DumpUnusable,
     FingerprintMismatch,
     GlooFault,
+    GpuProcess,
+    GpuState,
     GroupStatus,
     HoldUp,
     HostReport,
@@ -37,6 +39,7 @@ from unhang.model.events import (
     StopSeen,
     StoreFault,
     ThreadStack,
+    TopologySeen,
     TransportUsed,
     VersionSeen,
     WatchdogStuck,
@@ -74,6 +77,7 @@ _SHOWN_BY: Mapping[Fact, tuple[type[Seen], ...]] = {
     Fact.VERSIONS: (VersionSeen,),
     Fact.BANDWIDTH: (BandwidthMeasured,),
     Fact.INSPECTOR: (CollectivesMeasured,),
+    Fact.GPU_TABLE: (GpuProcess, GpuState, TopologySeen),
     Fact.LIVE: (HoldUp,),
 }
 

@@ -46,6 +46,7 @@ class Fact(enum.Enum):
     VERSIONS = "versions of libraries"
     BANDWIDTH = "measured bandwidths"
     INSPECTOR = "logs of NCCL Inspector"
+    GPU_TABLE = "tables of nvidia-smi"
     LIVE = "a record of the live judge"
 
 

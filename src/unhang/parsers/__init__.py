@@ -16,6 +16,7 @@ from unhang.parsers.frameworks import FrameworkParser
 from unhang.parsers.gloo import GlooParser
 from unhang.parsers.gpu_names import GpuNamesParser
 from unhang.parsers.gpu_report import GpuReportParser
+from unhang.parsers.gpu_table import GpuTableParser
 from unhang.parsers.inspector import InspectorParser
 from unhang.parsers.json_stacks import JsonStacksParser
 from unhang.parsers.kernel_log import KernelLogParser
@@ -44,6 +45,7 @@ from unhang.parsers.spawn import SpawnParser
 from unhang.parsers.stacks_seen import StackParser
 from unhang.parsers.stops import StopsParser
 from unhang.parsers.store import StoreParser
+from unhang.parsers.topology import TopologyParser
 from unhang.parsers.torch_version import TorchVersionParser
 from unhang.parsers.traceback import TracebackParser
 from unhang.parsers.versions import VersionParser
@@ -64,6 +66,7 @@ PARSERS: tuple[type[Parser], ...] = (
     GlooParser,
     GpuNamesParser,
     GpuReportParser,
+    GpuTableParser,
     InspectorParser,
     JsonStacksParser,
     KernelLogParser,
@@ -92,6 +95,7 @@ PARSERS: tuple[type[Parser], ...] = (
     StackParser,
     StopsParser,
     StoreParser,
+    TopologyParser,
     TorchVersionParser,
     TracebackParser,
     VersionParser,

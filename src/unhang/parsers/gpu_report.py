@@ -34,7 +34,7 @@ _P = HostProblem
 _GPU = re.compile(r"^\s*GPU (?P<device>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.\d)\s*$")
 _LOST = re.compile(
     r"(?:device handle for GPU ?(?P<device>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.\d)"
-    r".{0,40})?GPU is lost"
+    r".{0,40}?)?(?:GPU is lost|(?<=: )Unknown Error)"
 )
 _VALUES: tuple[tuple[HostProblem, re.Pattern[str]], ...] = tuple(
     (problem, re.compile(rf"^\s*(?P<what>(?:{key}))\s*:\s*(?P<value>{value})\s*$"))
@@ -71,6 +71,7 @@ class GpuReportParser:
         "Page Blacklist",
         " Slowdown",
         "GPU is lost",
+        "determine the device handle",
     )
     AFTER: ClassVar[int] = 0
     SAMPLED: ClassVar[bool] = False

@@ -41,12 +41,15 @@ from unhang.rules.device.arithmetic_trap import RULE as DEV010
 from unhang.rules.device.build_does_not_fit import RULE as DEV009
 from unhang.rules.device.device_guessed import RULE as DEV006
 from unhang.rules.device.device_unusable import RULE as DEV007
+from unhang.rules.device.gpu_missing import RULE as DEV204
 from unhang.rules.device.gpu_reported_ill import RULE as DEV201
+from unhang.rules.device.gpu_shared import RULE as DEV202
 from unhang.rules.device.gpu_used_twice import RULE as DEV005
 from unhang.rules.device.hardware_error import RULE as DEV002
 from unhang.rules.device.kernel_fault import RULE as DEV003
 from unhang.rules.device.kernel_xid import RULE as DEV001
 from unhang.rules.device.known_bug import RULE as DEV011
+from unhang.rules.device.memory_held import RULE as DEV203
 from unhang.rules.device.out_of_memory import RULE as DEV004
 from unhang.rules.device.versions_differ import RULE as DEV008
 from unhang.rules.locate.dump_empty import RULE as LOC110
@@ -81,6 +84,7 @@ from unhang.rules.network.measured_bandwidth import RULE as NET009
 from unhang.rules.network.no_usable_interface import RULE as NET001
 from unhang.rules.network.peer_access import RULE as NET010
 from unhang.rules.network.peer_unreachable import RULE as NET002
+from unhang.rules.network.peers_far_apart import RULE as NET203
 from unhang.rules.network.port_event import RULE as NET006
 from unhang.rules.network.port_reported_down import RULE as NET201
 from unhang.rules.network.rdma_setup import RULE as NET007
@@ -124,6 +128,9 @@ RULES: tuple[Rule, ...] = (
     DEV010,
     DEV011,
     DEV201,
+    DEV202,
+    DEV203,
+    DEV204,
     DSY001,
     DSY002,
     DSY003,
@@ -179,6 +186,7 @@ RULES: tuple[Rule, ...] = (
     NET014,
     NET201,
     NET202,
+    NET203,
     SLO001,
     SLO002,
     SLO003,

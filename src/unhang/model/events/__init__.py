@@ -45,6 +45,7 @@ from unhang.model.events.course import (
     VersionSeen,
     WorldSeen,
 )
+from unhang.model.events.gpus import DeviceLink, GpuProcess, GpuState, TopologySeen
 from unhang.model.events.live import Charge, HoldUp, Stage
 from unhang.model.events.measures import CollectivesMeasured, Pace
 from unhang.model.events.process import (
@@ -111,6 +112,9 @@ Event: TypeAlias = (
     | RasReport
     | HostReport
     | CollectivesMeasured
+    | GpuProcess
+    | GpuState
+    | TopologySeen
     | DumpRead
     | DumpUnusable
     | HoldUp
@@ -128,6 +132,7 @@ __all__ = [
     "DesyncReported",
     "DeviceFault",
     "DeviceGuessed",
+    "DeviceLink",
     "DeviceProblem",
     "DumpFlaw",
     "DumpRead",
@@ -143,6 +148,8 @@ __all__ = [
     "FrameworkSeen",
     "GlooFault",
     "GlooProblem",
+    "GpuProcess",
+    "GpuState",
     "GroupRef",
     "GroupStatus",
     "HoldUp",
@@ -179,6 +186,7 @@ __all__ = [
     "StoreProblem",
     "Teardown",
     "ThreadStack",
+    "TopologySeen",
     "TransportUsed",
     "VersionSeen",
     "WatchdogAborted",

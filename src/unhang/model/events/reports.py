@@ -69,6 +69,8 @@ class HostProblem(enum.Enum):
     ECC_UNCORRECTED = "ecc-uncorrected"
     REMAPPING_FAILED = "remapping-failed"
     GPU_RESET_NEEDED = "gpu-reset-needed"
+    GPU_UNREADABLE = "gpu-unreadable"
+    """Most of what nvidia-smi asks it for cannot be read."""
     GPU_SLOWED = "gpu-slowed"
     """Throttled by the hardware, for heat or power."""
     PORT_DOWN = "port-down"

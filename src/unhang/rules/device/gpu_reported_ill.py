@@ -1,8 +1,9 @@
 """nvidia-smi reports a GPU as lost, with uncorrected memory errors, or slowed by its hardware.
 
 ## What it finds
-`nvidia-smi -q`: a GPU that is lost, uncorrected ECC errors since the driver was loaded, a failed
-row remapping, a reset that is asked for, slow-downs by heat or power.
+`nvidia-smi` and `nvidia-smi -q`: a GPU that is lost, or of which nothing can be read (`ERR!`),
+uncorrected ECC errors since the driver was loaded, a failed row remapping, a reset that is asked
+for, slow-downs by heat or power.
 
 ## Why it hangs
 A GPU that is lost or whose memory fails leaves its kernels unfinished; a slowed one makes all ranks
@@ -46,6 +47,7 @@ _ILL = (
     HostProblem.REMAPPING_FAILED,
     HostProblem.ECC_UNCORRECTED,
     HostProblem.GPU_RESET_NEEDED,
+    HostProblem.GPU_UNREADABLE,
     HostProblem.GPU_SLOWED,
 )
 """The gravest first."""

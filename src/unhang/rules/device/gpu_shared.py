@@ -1,0 +1,84 @@
+"""nvidia-smi lists two processes of the job on one GPU.
+
+## What it finds
+In the table of `nvidia-smi`: two processes with more than 1 GiB each on one GPU, while another GPU
+of that host has none.
+
+## Why it hangs
+NCCL needs a GPU for each rank. Two ranks on one GPU are refused by recent versions and wait for
+each other's kernels in older ones; the GPU's memory is shared as well.
+
+## When it stays quiet
+Processes with a bare context look at the GPU only. Where every GPU has two processes it is meant
+so: an engine for inference beside the trainer. Unless both are known as ranks of this job it is a
+hint.
+
+## How to confirm
+Print `os.environ["LOCAL_RANK"]`, `CUDA_VISIBLE_DEVICES` and `torch.cuda.current_device()` in every
+process.
+
+## What to do
+`torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))` before `init_process_group` or any CUDA call.
+
+## References
+`nvidia-smi(1)`; PyTorch documentation, `torchrun`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from unhang.model.causes import Cause
+from unhang.model.events import GpuProcess, GpuState
+from unhang.model.finding import Finding, Strength
+from unhang.model.ids import Ranks
+from unhang.model.incident import Incident
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+from unhang.rules import gpu_use, witnesses
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one finding for the first GPU that two processes share."""
+    by_gpu = gpu_use.processes(incident)
+    for (artifact, host, gpu), processes in by_gpu.items():
+        listed = {
+            s.index
+            for s in incident.all(GpuState)
+            if (s.source.artifact, s.origin.host) == (artifact, host)
+        }
+        unused = {index for index in listed if (artifact, host, index) not in by_gpu}
+        if len(processes) > 1 and unused:
+            yield _finding(incident, gpu, processes)
+            return
+
+
+def _finding(incident: Incident, gpu: int, processes: Sequence[GpuProcess]) -> Finding:
+    known = gpu_use.ranks_by_pid(incident)
+    ranks: Ranks = frozenset(known[p.pid] for p in processes if p.pid in known)
+    sure = len(ranks) > 1
+    return Finding(
+        rule=RULE.code,
+        cause=Cause.DEVICE_MAP,
+        strength=Strength.SUPPORTS if sure else Strength.HINTS,
+        claim=Message(
+            key="DEV202.claim" if sure else "DEV202.claim_unknown",
+            values={"ranks": ranks, "count": len(processes), "gpu": gpu},
+        ),
+        why=Message(key="DEV202.why"),
+        against=None if sure else Message(key="DEV202.against"),
+        culprits=ranks if sure else frozenset(),
+        culprit_hosts=witnesses.hosts(processes),
+        evidence=witnesses.evidence(processes),
+    )
+
+
+RULE = Rule(
+    code="DEV202",
+    name="gpu-shared-by-processes",
+    cause=Cause.DEVICE_MAP,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.GPU_TABLE}),
+    check=check,
+)

@@ -1,0 +1,81 @@
+"""A GPU ran out of memory, and nvidia-smi lists a process on it that is not of the job.
+
+## What it finds
+Beside a failed allocation: a process in the table of `nvidia-smi` that holds more than 1 GiB of a
+GPU and is none of the job's processes, often what an earlier run left behind.
+
+## Why it hangs
+The memory that it holds is missing; the rank that asks for it raises and leaves, and the others
+wait.
+
+## When it stays quiet
+Without a failed allocation; and where no process in the table is known to be of the job: in
+containers the pids are others, and all would look foreign.
+
+## How to confirm
+`ps -fp PID` on that host: who started it, and when?
+
+## What to do
+End it if it is yours (`kill PID`), or give the job GPUs of its own.
+
+## References
+`nvidia-smi(1)`; PyTorch documentation, "Understanding CUDA memory usage".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unhang.model.causes import Cause
+from unhang.model.events import GpuProcess
+from unhang.model.finding import Finding, Strength
+from unhang.model.incident import Incident
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+from unhang.rules import gpu_use, witnesses
+from unhang.rules.device.allocations import find_allocations
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one finding for the foreign process that holds most."""
+    failed = find_allocations(incident)
+    own = {pid for facts in incident.roster.values() for pid in facts.pids}
+    listed = [p for found in gpu_use.processes(incident).values() for p in found]
+    hosts = {p.origin.host for p in listed if p.pid in own}
+    foreign = [p for p in listed if p.pid not in own and p.origin.host in hosts]
+    most = max(foreign, key=_held, default=None)
+    if not failed or most is None or most.used_mib is None:
+        return
+    yield Finding(
+        rule=RULE.code,
+        cause=Cause.GPU_OOM,
+        strength=Strength.SUPPORTS,
+        claim=Message(
+            key="DEV203.claim",
+            values={
+                "pid": most.pid,
+                "name": most.name[-60:],
+                "held": most.used_mib << 20,
+                "gpu": most.gpu,
+            },
+        ),
+        why=Message(key="DEV203.why"),
+        culprit_hosts=witnesses.hosts([most]),
+        at=failed[0].at,
+        evidence=witnesses.evidence([most, failed[0]]),
+    )
+
+
+def _held(process: GpuProcess) -> int:
+    return process.used_mib or 0
+
+
+RULE = Rule(
+    code="DEV203",
+    name="memory-held-by-others",
+    cause=Cause.GPU_OOM,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.GPU_TABLE}),
+    check=check,
+)

@@ -1,0 +1,123 @@
+"""GPUs that NCCL connects directly lie behind different bridges or processors.
+
+## What it finds
+In NCCL's log a direct channel (`via P2P/…`) between two GPUs of a host whose link `nvidia-smi topo
+-m` calls SYS, NODE or PHB, beside a collective of which nobody finished the first one, or beside
+refused peer access or faults of the IOMMU.
+
+## Why it hangs
+Such transfers pass the host's bridges. Where the IOMMU or access control (ACS) redirects them they
+never arrive, and all GPUs wait at 100 %.
+
+## When it stays quiet
+Most such hosts work: the topology alone is no cause, and beside other evidence it is a hint that
+stands for it. Transfers over NVLink, and channels through host memory (`via SHM`), do not count.
+
+## How to confirm
+One run with `NCCL_P2P_DISABLE=1`; `p2pBandwidthLatencyTest` of the CUDA samples, which verifies
+data.
+
+## What to do
+Disable ACS and the IOMMU's translation for the GPUs (BIOS, `iommu=pt`); until then
+`NCCL_P2P_DISABLE=1`, or `NCCL_P2P_LEVEL=PXB`.
+
+## References
+NCCL user guide, "Troubleshooting: GPU-to-GPU communication"; `nvidia-smi topo -h`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from unhang.model.causes import Cause
+from unhang.model.events import (
+    CommunicatorStage,
+    DeviceFault,
+    DeviceProblem,
+    KernelEvent,
+    KernelProblem,
+    NcclReason,
+    TopologySeen,
+    TransportUsed,
+)
+from unhang.model.finding import Finding, Strength
+from unhang.model.incident import Incident
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+from unhang.rules import witnesses
+
+_FAR = frozenset({"SYS", "NODE", "PHB"})
+_DIRECT = "P2P"
+
+
+class _Pair(NamedTuple):
+    """Two GPUs that are connected directly over a long way."""
+
+    channel: TransportUsed
+    topology: TopologySeen
+    one: int
+    other: int
+    kind: str
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one hint for the first such pair, where something speaks of peer-to-peer trouble."""
+    pair = next(_far_pairs(incident), None)
+    if pair is None or not (_stuck_from_the_start(incident) or _refused(incident)):
+        return
+    yield Finding(
+        rule=RULE.code,
+        cause=Cause.P2P_FAULT,
+        strength=Strength.HINTS,
+        claim=Message(
+            key="NET203.claim", values={"one": pair.one, "other": pair.other, "kind": pair.kind}
+        ),
+        why=Message(key="NET203.why"),
+        against=Message(key="NET203.against"),
+        culprit_hosts=witnesses.hosts([pair.topology]),
+        evidence=witnesses.evidence([pair.topology, pair.channel]),
+    )
+
+
+def _far_pairs(incident: Incident) -> Iterator[_Pair]:
+    devices = {
+        stage.comm_rank: stage.device
+        for stage in incident.all(CommunicatorStage)
+        if stage.comm_rank is not None and stage.device is not None
+    }
+    direct = [t for t in incident.all(TransportUsed) if t.transport == _DIRECT]
+    for topology in incident.all(TopologySeen):
+        for channel in direct:
+            if channel.sender is None or channel.receiver is None:
+                continue
+            one, other = devices.get(channel.sender), devices.get(channel.receiver)
+            if one is None or other is None or one == other:
+                continue
+            kind = topology.between(one, other)
+            if kind in _FAR:
+                yield _Pair(channel, topology, one, other, kind)
+
+
+def _stuck_from_the_start(incident: Incident) -> bool:
+    """A collective timed out of which the group had finished none before."""
+    joins = [join for call in incident.calls for join in call.joins.values()]
+    return any(join.completed in {-1, 0} for join in joins)
+
+
+def _refused(incident: Incident) -> bool:
+    """Peer access was refused, or the IOMMU saw faults."""
+    faults = (k.problem is KernelProblem.IOMMU_FAULT for k in incident.all(KernelEvent))
+    peers = (d.problem is DeviceProblem.PEER for d in incident.all(DeviceFault))
+    return any(faults) or any(peers) or bool(witnesses.nccl(incident, NcclReason.PEER_ACCESS))
+
+
+RULE = Rule(
+    code="NET203",
+    name="peers-far-apart",
+    cause=Cause.P2P_FAULT,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.GPU_TABLE}),
+    check=check,
+)
