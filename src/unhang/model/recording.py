@@ -110,6 +110,12 @@ class GroupTrace:
     from_status: bool = False
     tail: tuple[LastCall, ...] = ()
 
+    @property
+    def is_open(self) -> bool:
+        """Whether anything in it is surely not done."""
+        traffic = (*self.sent.values(), *self.received.values())
+        return self.pending_at is not None or any(t.pending_at is not None for t in traffic)
+
     def kind_at(self, seq: int) -> int | None:
         """Index of the kind issued under `seq`; None where it is not in the buffer."""
         place = bisect_left(self.seqs, seq)
@@ -138,6 +144,7 @@ class Recording:
         back_end: `nccl`, `gloo`, … as the entries name it; "" without entries.
         has_states: this back end tells which calls have completed.
         has_frames: the entries hold stacks.
+        omits_pairs: the process sends and receives too, and its back end does not record that.
         last: the last call of all groups, or None.
         course: the last calls of all groups in their order, as indices into `moves`.
         moves: what the program did, the same for all ranks that do the same; one table for all
@@ -159,8 +166,14 @@ class Recording:
     back_end: str = ""
     has_states: bool = False
     has_frames: bool = False
+    omits_pairs: bool = False
     last: LastCall | None = None
     course: Sequence[int] = ()
     moves: Sequence[str] = ()
     taken_s: float | None = None
     pause_s: float | None = None
+
+    @property
+    def is_untyped(self) -> bool:
+        """Whether this version tells no element types."""
+        return self.version.startswith("1.")

@@ -33,6 +33,7 @@ class Suspect:
         behind: how many calls it lacks of the one that others wait in, or None.
         last: its last call, or None.
         idle_s: how much earlier its last call is than the last one of any rank, or None.
+        rested_s: how long before its dump its last call was, where the dump's time is known.
     """
 
     rank: Rank
@@ -40,6 +41,7 @@ class Suspect:
     behind: int | None = None
     last: LastCall | None = None
     idle_s: float | None = None
+    rested_s: float | None = None
     source: Provenance
 
 
@@ -92,7 +94,8 @@ class Difference:
     """Ranks of a group issued different calls under one number.
 
     Attributes:
-        camps: the largest first.
+        seq: None for a send and its receive, which have no common number.
+        camps: the largest first; of a send and its receive the sender's first.
         odd: ranks outside the one largest camp; empty where there is none.
         shift: the odd ranks' later calls are those that the others issued so many numbers later
             (positive: calls were left out; negative: there were more); 0 where neither fits.
@@ -102,7 +105,7 @@ class Difference:
 
     group: str
     description: str
-    seq: int
+    seq: int | None
     aspect: Aspect
     camps: tuple[Camp, ...]
     odd: Ranks

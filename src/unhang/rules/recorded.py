@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
-from unhang.model.finding import Strength
+from unhang.model.finding import Finding, Strength
 from unhang.model.ids import Ranks
 from unhang.model.incident import Incident
 from unhang.model.phases import Phase
@@ -67,6 +68,34 @@ def weigh(incident: Incident, ranks: Ranks, otherwise: Strength) -> tuple[Streng
         weaker = Strength.SUPPORTS if otherwise is Strength.PROVES else Strength.HINTS
         return weaker, Message(key="recorder.against_log", values={"ranks": failed})
     return otherwise, None
+
+
+def located(incident: Incident, code: str, role: Role, why: Message) -> Iterator[Finding]:
+    """Yield one finding for all ranks of a role that dumps support, but do not prove.
+
+    Args:
+        incident: what the dumps show.
+        code: of the rule; `CODE.claim` is said of the ranks.
+        role: how they hold the others up.
+        why: what shows it.
+    """
+    found = suspects(incident, role)
+    if not found or incident.recorded is None:
+        return
+    ranks = ranks_of(found)
+    wait = wait_for(incident.recorded, ranks)
+    strength, against = weigh(incident, ranks, Strength.SUPPORTS)
+    yield Finding(
+        rule=code,
+        cause=None,
+        strength=strength,
+        claim=Message(key=f"{code}.claim", values={"ranks": ranks}),
+        why=why,
+        against=against,
+        culprits=ranks,
+        call=None if wait is None else wait.call,
+        evidence=evidence(found, wait),
+    )
 
 
 def phase_of(found: tuple[Suspect, ...]) -> Phase | None:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from unhang.assemble.recorder.differences import Found, find_differences
+from unhang.assemble.recorder.lateness import rested_s
+from unhang.assemble.recorder.pair_differences import PairFound, find_pair_differences
 from unhang.assemble.recorder.stands import Place, Stands
 from unhang.assemble.recorder.suspects import find_suspects
 from unhang.assemble.recorder.teams import Recordings, Team, find_teams
@@ -19,8 +21,8 @@ from unhang.model.events.recorder import DumpRead
 from unhang.model.ids import NO_RANKS, Rank, Ranks, SeqId
 from unhang.model.incident import Call, Join
 from unhang.model.provenance import Provenance
-from unhang.model.recording import LastCall, Recording
-from unhang.model.standstill import Camp, Difference, Role, Standstill, Suspect, Wait
+from unhang.model.recording import CallKind, LastCall, Recording
+from unhang.model.standstill import Aspect, Camp, Difference, Role, Standstill, Suspect, Wait
 
 _SAME_MOMENT_S = 60.0
 
@@ -99,7 +101,13 @@ class _Judge:
             circle=verdict.circle,
             circle_odd=verdict.circle_odd,
             together=self._together(waiting),
-            differences=tuple(self._difference(found) for found in self.found),
+            differences=(
+                *(self._difference(found) for found in self.found),
+                *(
+                    self._pair_difference(found)
+                    for found in find_pair_differences(self.teams, self.recordings)
+                ),
+            ),
         )
 
     def _suspect(self, rank: Rank, role: Role, waits: tuple[Wait, ...]) -> Suspect:
@@ -114,6 +122,7 @@ class _Judge:
             behind=self._behind(rank) if role is Role.ABSENT else None,
             last=last,
             idle_s=idle,
+            rested_s=None if recording is None else rested_s(recording),
             source=self._source(rank, waits),
         )
 
@@ -210,15 +219,8 @@ class _Judge:
 
     def _difference(self, found: Found) -> Difference:
         team = self.teams[found.team]
-        camps = tuple(
-            Camp(
-                kind=kind,
-                ranks=ranks,
-                shown=self._shown(Place(found.team, found.seq), min(ranks)),
-                source=self.sources[min(ranks)].source,
-            )
-            for kind, ranks in found.camps
-        )
+        place = Place(found.team, found.seq)
+        camps = tuple(self._camp(kind, ranks, place) for kind, ranks in found.camps)
         everyone = NO_RANKS.union(*(camp.ranks for camp in camps))
         return Difference(
             group=team.name,
@@ -229,9 +231,31 @@ class _Judge:
             odd=found.odd,
             shift=found.shift,
             ended=found.ended,
-            call=self._call(
-                Place(found.team, found.seq), everyone, NO_RANKS, NO_RANKS, camps[0].shown
-            ),
+            call=self._call(place, everyone, NO_RANKS, NO_RANKS, camps[0].shown),
+        )
+
+    def _camp(self, kind: CallKind, ranks: Ranks, place: Place) -> Camp:
+        first = min(ranks)
+        shown = self._shown(place, first)
+        return Camp(kind=kind, ranks=ranks, shown=shown, source=self.sources[first].source)
+
+    def _pair_difference(self, found: PairFound) -> Difference:
+        team = self.teams[found.team]
+        place = Place(found.team, None, (found.sender, found.receiver, True))
+        sides = frozenset({found.sender}), frozenset({found.receiver})
+        camps = (
+            self._camp(found.sent, sides[0], place),
+            self._camp(found.expected, sides[1], place),
+        )
+        same_size = found.sent.inputs == found.expected.inputs
+        return Difference(
+            group=team.name,
+            description=team.description,
+            seq=None,
+            aspect=Aspect.TYPE if same_size else Aspect.SIZE,
+            camps=camps,
+            odd=found.odd,
+            call=self._call(place, sides[0] | sides[1], NO_RANKS, NO_RANKS, camps[0].shown),
         )
 
 

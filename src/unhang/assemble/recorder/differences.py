@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from unhang.assemble.recorder.teams import Recordings, Team
 from unhang.model.ids import NO_RANKS, Rank, Ranks
@@ -46,10 +46,25 @@ def find_differences(teams: list[Team], recordings: Recordings) -> list[Found]:
         traces = {r: t for r, t in team.traces.items() if len(t.seqs) > 0}
         if len(traces) < 2:
             continue
+        traces = _comparable(traces, recordings)
         seq = _first_difference(traces)
         if seq is not None:
             found.append(_describe(index, seq, traces, teams, recordings))
     return found
+
+
+def _comparable(traces: dict[Rank, GroupTrace], recordings: Recordings) -> dict[Rank, GroupTrace]:
+    """The same traces; without types where some of the dumps are too old to tell them."""
+    untyped = {rank for rank in traces if recordings[rank].is_untyped}
+    if len(untyped) in (0, len(traces)):
+        return traces
+    table = recordings[next(iter(traces))].kinds
+    first: dict[CallKind, int] = {}
+    same = [first.setdefault(replace(k, dtypes=()), i) for i, k in enumerate(table)]
+    return {
+        rank: replace(trace, kinds=array("i", [same[kind] for kind in trace.kinds]))
+        for rank, trace in traces.items()
+    }
 
 
 def _first_difference(traces: dict[Rank, GroupTrace]) -> int | None:
@@ -135,8 +150,17 @@ def _most(
                     counts[kind] = counts.get(kind, 0) + 1
     ranked = sorted(counts.items(), key=lambda item: -item[1])
     if not ranked or (len(ranked) > 1 and ranked[0][1] == ranked[1][1]):
-        return None
+        return _habitual(tied, teams[index], seq)
     return ranked[0][0]
+
+
+def _habitual(kinds: set[int], team: Team, seq: int) -> int | None:
+    """The one of some kinds that the members issued before, where they never issued the others."""
+    before: set[int] = set()
+    for trace in team.traces.values():
+        before.update(trace.kinds[: bisect_left(trace.seqs, seq)])
+    known = kinds & before
+    return known.pop() if len(known) == 1 else None
 
 
 def _shift(odd: GroupTrace, like: GroupTrace, seq: int) -> int:

@@ -17,8 +17,13 @@ _UNKNOWN_S = 60.0
 
 def is_overdue(recording: Recording) -> bool:
     """Whether the rank has rested longer than usual; also where nothing tells the time."""
-    if recording.taken_s is None or recording.last is None or recording.last.created_s is None:
-        return True
-    idle_s = recording.taken_s - recording.last.created_s
+    rested = rested_s(recording)
     usual_s = _UNKNOWN_S if recording.pause_s is None else _USUAL * recording.pause_s
-    return idle_s > max(_LEAST_S, usual_s)
+    return rested is None or rested > max(_LEAST_S, usual_s)
+
+
+def rested_s(recording: Recording) -> float | None:
+    """How long before its dump a rank issued its last call, in seconds; None: nothing tells."""
+    if recording.taken_s is None or recording.last is None or recording.last.created_s is None:
+        return None
+    return max(0.0, recording.taken_s - recording.last.created_s)

@@ -215,10 +215,7 @@ class Stands:
         return any(
             trace.members is None
             and id(trace) not in known
-            and (
-                trace.pending_at is not None
-                or (not recording.has_states and trace.last_at == last_at)
-            )
+            and (trace.is_open or (not recording.has_states and trace.last_at == last_at))
             for trace in recording.groups.values()
         )
 

@@ -103,7 +103,7 @@ def find_teams(recordings: Recordings, world: Ranks) -> list[Team]:
 
 def _is_shared(recording: Recording, trace: GroupTrace) -> bool:
     """Whether the name means one group on all ranks; before 2.1 it is a counter of the process."""
-    return trace.name == "0" or not recording.version.startswith("1.")
+    return trace.name == "0" or not recording.is_untyped
 
 
 def _adopt(

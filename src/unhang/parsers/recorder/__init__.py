@@ -30,6 +30,7 @@ from unhang.sources.pickles import Damaged, load_plain, salvage
 
 _MOST_BYTES = 1 << 30
 _PART = "reader"
+_SHOWN_FRAMES = 3
 
 
 class DumpReader:
@@ -153,7 +154,8 @@ def _shown(found: Recording) -> str:
     if found.last is None:
         return f"Flight Recorder dump {found.version} without calls"
     last = found.last
-    where = f" at {last.frames[0].file}:{last.frames[0].line}" if last.frames else ""
+    callers = " < ".join(f"{f.file}:{f.line} ({f.function})" for f in last.frames[:_SHOWN_FRAMES])
+    where = f" at {callers}" if callers else ""
     return f"last call: {last.op} #{last.seq} of group {last.group}{where}"
 
 

@@ -131,6 +131,7 @@ def canonical(entry: Entry, config: Mapping[str, Any]) -> Entry | None:
         "process_group": _group(entry, config),
         "pg_id": entry.get("pg_id"),
         "record_id": _first_int(entry, "record_id"),
+        "op_id": _first_int(entry, "op_id"),
         "collective_seq_id": seq,
         "p2p_seq_id": _first_int(entry, "p2p_seq_id", "seq_id") or 0,
         "is_p2p": is_p2p if isinstance(is_p2p, bool) else _POINT_TO_POINT.search(name) is not None,

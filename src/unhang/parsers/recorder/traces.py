@@ -78,6 +78,7 @@ def recording(document: Document, table: KindTable, rank: Rank | None, artifact:
         version=document.version or "1.0",
         back_end=back_end,
         has_states=has_states,
+        omits_pairs=not has_states and _omits_pairs(entries, groups.values()),
         has_frames=bool(entries) and bool(entries[-1].get("frames")),
         last=_last_call(entries, len(entries) - 1) if entries else None,
         course=course,
@@ -114,6 +115,13 @@ def _from_start(entries: Sequence[Entry], groups: Collection[GroupEntries]) -> b
         first, last = 0, len(entries) - 1
     begun = first == 0 or all(_first_number(group, entries) <= 1 for group in groups)
     return begun and last - first + 1 == len(entries)
+
+
+def _omits_pairs(entries: Sequence[Entry], groups: Iterable[GroupEntries]) -> bool:
+    """Whether operations were numbered that the dump does not hold."""
+    last = (entries[g.last_at] for g in groups if g.last_at is not None and not g.pair_places)
+    numbers = ((e.get("op_id"), e["collective_seq_id"]) for e in last)
+    return any(type(op_id) is int and op_id > seq for op_id, seq in numbers)
 
 
 def _holds_the_last(document: Document, entries: Sequence[Entry]) -> bool:

@@ -10,7 +10,7 @@ specification  value                       text
 `{x:s}`        seconds                     the same
 `{x:bytes}`    bytes                       `15.9 GiB`
 `{x:ops}`      an operation or a set       `ALLREDUCE`, `ALLGATHER and ALLREDUCE`
-`{x:|a|b}`     a count                     `a` for one, `b` for any other
+`{x:|a|b}`     a count, or a set of ranks  `a` for one, `b` for any other number of them
 =============  ==========================  ==========================================
 
 A set of ranks without a specification is printed as bare ranges, None as "unknown".
@@ -54,7 +54,8 @@ class Wording(string.Formatter):
                 return self._list(value)
             case _ if format_spec.startswith("|"):
                 one, _, more = format_spec[1:].partition("|")
-                return one if value == 1 else more
+                count = len(value) if isinstance(value, (frozenset, set)) else value
+                return one if count == 1 else more
             case "" if isinstance(value, (frozenset, set)):
                 return self._bare_set(value)
             case _:

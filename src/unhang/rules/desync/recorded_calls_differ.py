@@ -41,6 +41,10 @@ _KEYS = {
     Aspect.SIZE: "DSY101.claim_size",
     Aspect.TYPE: "DSY101.claim_type",
 }
+_PAIR_KEYS = {
+    Aspect.SIZE: "DSY101.claim_size_pair",
+    Aspect.TYPE: "DSY101.claim_type_pair",
+}
 
 
 def check(incident: Incident) -> Iterator[Finding]:
@@ -54,7 +58,7 @@ def check(incident: Incident) -> Iterator[Finding]:
             cause=Cause.DESYNC,
             strength=strength,
             claim=Message(
-                key=_KEYS[difference.aspect],
+                key=(_KEYS if difference.seq is not None else _PAIR_KEYS)[difference.aspect],
                 values={
                     "seq": difference.seq,
                     "group": recorded.group_name(difference.group, difference.description),
@@ -87,6 +91,8 @@ def _why(difference: Difference) -> Message:
         return Message(key=more, values={"ranks": difference.odd, "count": abs(difference.shift)})
     if not difference.odd:
         return Message(key="DSY101.why_tied")
+    if difference.seq is None:
+        return Message(key="DSY101.why_pair", values={"ranks": difference.odd})
     return Message(key="DSY101.why", values={"ranks": difference.odd})
 
 

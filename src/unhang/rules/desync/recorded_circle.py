@@ -9,8 +9,9 @@ Ranks that are members of several groups issued the calls of these groups in dif
 waits in one group for a rank that waits in the other.
 
 ## When it stays quiet
-When the waiting leads to a rank that waits for nobody: then that one holds the others up. It names
-ranks only where most others wait for the same few.
+When the waiting leads to a rank that waits for nobody: then that one holds the others up. Ranks
+without a dump are in no circle. It names ranks only where a few of them issued their last calls in
+an order that is usual for nobody, or came to the call with another count of calls than the rest.
 
 ## How to confirm
 Compare the order of the last calls of two of the ranks in their dumps.
@@ -50,7 +51,9 @@ def check(incident: Incident) -> Iterator[Finding]:
         claim=Message(
             key="DSY102.claim", values={"ranks": standstill.circle, "groups": sorted(groups)[:4]}
         ),
-        why=Message(key="DSY102.why"),
+        why=Message(key="DSY102.why_odd", values={"odd": standstill.circle_odd})
+        if standstill.circle_odd
+        else Message(key="DSY102.why"),
         against=against,
         culprits=standstill.circle_odd,
         explains=rivals.ECHOES,

@@ -67,7 +67,9 @@ def check(incident: Incident) -> Iterator[Finding]:
             rule=RULE.code,
             cause=Cause.UNEVEN_WORK,
             strength=Strength.SUPPORTS,
-            claim=Message(key="DSY103.claim_longer", values={"ranks": ranks, "seq": wait.seq}),
+            claim=Message(key="DSY103.claim_longer", values={"ranks": ranks, "seq": wait.seq})
+            if wait.seq is not None
+            else Message(key="DSY103.claim_longer_pair", values={"ranks": ranks}),
             why=Message(key="DSY103.why_longer", values={"others": wait.lacking}),
             culprits=ranks,
             explains=rivals.ECHOES,

@@ -29,11 +29,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from unhang.model.finding import Finding, Strength
+from unhang.model.ids import Rank, Ranks
 from unhang.model.incident import Incident
 from unhang.model.provenance import Message
 from unhang.model.rule import Fact, Rule, Status
-from unhang.model.standstill import Role
+from unhang.model.standstill import Role, Standstill, Suspect, Wait
 from unhang.rules import recorded
+
+_WHY = {
+    (True, False): "LOC101.why_place",
+    (True, True): "LOC101.why_place_live",
+    (False, False): "LOC101.why_last",
+    (False, True): "LOC101.why_last_live",
+}
 
 
 def check(incident: Incident) -> Iterator[Finding]:
@@ -45,7 +53,9 @@ def check(incident: Incident) -> Iterator[Finding]:
     wait = recorded.wait_for(incident.recorded, ranks)
     if wait is None:
         return
-    strength, against = recorded.weigh(incident, ranks, Strength.PROVES)
+    hidden = len(ranks) > 1 and any(_omits_pairs(incident.recorded, rank) for rank in ranks)
+    otherwise = Strength.SUPPORTS if hidden else Strength.PROVES
+    strength, against = recorded.weigh(incident, ranks, otherwise)
     values = {
         "ranks": ranks,
         "waiters": wait.waiters,
@@ -53,8 +63,6 @@ def check(incident: Incident) -> Iterator[Finding]:
         "seq": wait.seq,
         "group": recorded.group_name(wait.group, wait.description),
     }
-    last = found[0].last
-    here, there = recorded.place(last), recorded.place(wait.shown)
     yield Finding(
         rule=RULE.code,
         cause=None,
@@ -62,17 +70,40 @@ def check(incident: Incident) -> Iterator[Finding]:
         claim=Message(key="LOC101.claim", values=values)
         if wait.seq is not None
         else Message(key="LOC101.claim_pair", values=values),
-        why=Message(
-            key="LOC101.why_place",
-            values={"here": here, "there": there, "idle": found[0].idle_s, "rank": found[0].rank},
-        )
-        if here is not None and there is not None
-        else Message(key="LOC101.why", values={"waiting": incident.recorded.waiting}),
-        against=against,
+        why=_why(found[0], ranks, wait, incident.recorded),
+        against=against or (Message(key="recorder.unrecorded") if hidden else None),
         culprits=ranks,
         phase=recorded.phase_of(found),
         call=wait.call,
         evidence=recorded.evidence(found, wait),
+    )
+
+
+def _omits_pairs(standstill: Standstill, rank: Rank) -> bool:
+    recording = standstill.recordings.get(rank)
+    return recording is not None and recording.omits_pairs
+
+
+def _why(suspect: Suspect, ranks: Ranks, wait: Wait, standstill: Standstill) -> Message:
+    """Where one suspect was last seen, beside one that waits."""
+    last = suspect.last
+    if last is None or (suspect.idle_s is None and suspect.rested_s is None):
+        return Message(key="LOC101.why", values={"ranks": ranks, "waiting": standstill.waiting})
+    here, there = recorded.place(last), recorded.place(wait.shown)
+    placed, timed = here is not None and there is not None, suspect.rested_s is not None
+    return Message(
+        key=_WHY[placed, timed],
+        values={
+            "rank": suspect.rank,
+            "last_op": last.op,
+            "last_seq": last.seq,
+            "last_group": last.group,
+            "here": here,
+            "there": there,
+            "idle": suspect.idle_s,
+            "rested": suspect.rested_s,
+            "waiting": standstill.waiting,
+        },
     )
 
 

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.finding import Finding, Strength
+from unhang.model.finding import Finding
 from unhang.model.incident import Incident
 from unhang.model.provenance import Message
 from unhang.model.rule import Fact, Rule, Status
@@ -37,23 +37,7 @@ from unhang.rules import recorded
 
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for all ranks that left no dump."""
-    found = recorded.suspects(incident, Role.SILENT)
-    if not found or incident.recorded is None:
-        return
-    ranks = recorded.ranks_of(found)
-    wait = recorded.wait_for(incident.recorded, ranks)
-    strength, against = recorded.weigh(incident, ranks, Strength.SUPPORTS)
-    yield Finding(
-        rule=RULE.code,
-        cause=None,
-        strength=strength,
-        claim=Message(key="LOC102.claim", values={"ranks": ranks}),
-        why=Message(key="LOC102.why"),
-        against=against,
-        culprits=ranks,
-        call=None if wait is None else wait.call,
-        evidence=recorded.evidence(found, wait),
-    )
+    yield from recorded.located(incident, RULE.code, Role.SILENT, Message(key="LOC102.why"))
 
 
 RULE = Rule(

@@ -27,7 +27,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.finding import Finding, Strength
+from unhang.model.finding import Finding
+from unhang.model.ids import NO_RANKS
 from unhang.model.incident import Incident
 from unhang.model.provenance import Message
 from unhang.model.rule import Fact, Rule, Status
@@ -37,23 +38,9 @@ from unhang.rules import recorded
 
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for all ranks that do not get on."""
-    found = recorded.suspects(incident, Role.STALLED)
-    if not found or incident.recorded is None:
-        return
-    ranks = recorded.ranks_of(found)
-    wait = recorded.wait_for(incident.recorded, ranks)
-    strength, against = recorded.weigh(incident, ranks, Strength.SUPPORTS)
-    yield Finding(
-        rule=RULE.code,
-        cause=None,
-        strength=strength,
-        claim=Message(key="LOC103.claim", values={"ranks": ranks}),
-        why=Message(key="LOC103.why", values={"waiting": incident.recorded.waiting}),
-        against=against,
-        culprits=ranks,
-        call=None if wait is None else wait.call,
-        evidence=recorded.evidence(found, wait),
-    )
+    waiting = NO_RANKS if incident.recorded is None else incident.recorded.waiting
+    why = Message(key="LOC103.why", values={"waiting": waiting})
+    yield from recorded.located(incident, RULE.code, Role.STALLED, why)
 
 
 RULE = Rule(

@@ -8,9 +8,25 @@ SENTENCES: dict[str, str] = {
     "LOC101.claim_pair": (
         "{ranks:ranks} 没有发起 {waiters:ranks} 正在等待的 send 或 recv 的另一端。"
     ),
-    "LOC101.why": "在转储中，{waiting:ranks} 有指向那里的未完成调用；而这些 rank 没有。",
+    "LOC101.why": "在转储中，{waiting:ranks} 有指向那里的未完成调用；而 {ranks:ranks} 没有。",
+    "LOC101.why_last": (
+        "{rank:ranks} 最后的调用是组 {last_group} 的 {last_op:ops} 第 {last_seq} 号，"
+        "比所有 rank 的最后一次调用早 {idle:s}；{waiting:ranks} 在等待。"
+    ),
+    "LOC101.why_last_live": (
+        "{rank:ranks} 最后的调用是组 {last_group} 的 {last_op:ops} 第 {last_seq} 号，"
+        "在其转储之前 {rested:s}；{waiting:ranks} 在等待。"
+    ),
     "LOC101.why_place": (
-        "它最后的调用发自 {here}，比所有 rank 的最后一次调用早 {idle:s}；等待的 rank 停在 {there}。"
+        "{rank:ranks} 最后的调用是 {last_op:ops} 第 {last_seq} 号，发自 {here}，"
+        "比所有 rank 的最后一次调用早 {idle:s}；等待的 rank 停在 {there}。"
+    ),
+    "LOC101.why_place_live": (
+        "{rank:ranks} 最后的调用是 {last_op:ops} 第 {last_seq} 号，发自 {here}，"
+        "在其转储之前 {rested:s}；等待的 rank 停在 {there}。"
+    ),
+    "recorder.unrecorded": (
+        "这些 rank 之间还有 send 和 recv，而这个后端不记录它们：其中一个可能只是在等另一个。"
     ),
     "LOC102.claim": "{ranks:ranks} 没有留下可用的转储，而其他所有 rank 都在等它。",
     "LOC102.why": (
@@ -32,6 +48,17 @@ SENTENCES: dict[str, str] = {
         "在组 {group} 的第 {seq} 号下，{other:ranks} 发起的 {op} 类型为 {other_type:ops}，"
         "{most:ranks} 的为 {type:ops}。"
     ),
+    "DSY101.claim_size_pair": (
+        "{most:ranks} 在组 {group} 中向 {other:ranks} 发送 {size} 个元素，"
+        "而后者要接收 {other_size} 个。"
+    ),
+    "DSY101.claim_type_pair": (
+        "{most:ranks} 在组 {group} 中向 {other:ranks} 发送 {type:ops}，"
+        "而后者要接收 {other_type:ops}。"
+    ),
+    "DSY101.why_pair": (
+        "send 总是与对端的下一个 recv 配对，不管大小；{ranks:ranks} 发起的与这个组平时传递的不同。"
+    ),
     "DSY101.why": "集合通信只按编号配对；多数 rank 一致，{ranks:ranks} 走了另一条路。",
     "DSY101.why_tied": "集合通信只按编号配对；两种操作的 rank 一样多。",
     "DSY101.why_left_out": (
@@ -44,11 +71,18 @@ SENTENCES: dict[str, str] = {
     "DSY102.why": (
         "每个 rank 都在自己第一个未完成的调用里等一个被困在另一调用中的 rank；环路之外没有谁缺席。"
     ),
+    "DSY102.why_odd": (
+        "每个 rank 都在自己第一个未完成的调用里等一个被困在另一调用中的 rank。"
+        "在此之前不久，{odd:ranks} 发起调用的顺序与它自己和其他 rank 平时的不同。"
+    ),
     "DSY103.claim_shorter": "{ranks:ranks} 比其他 rank 更早离开循环。",
     "DSY103.why_shorter": (
         "它停在循环之后的 barrier，而 {others:ranks} 发起了每步开头都有的 {op}。"
     ),
     "DSY103.claim_longer": "{ranks:ranks} 在第 {seq} 号中等待，其他 rank 都没有发起它。",
+    "DSY103.claim_longer_pair": (
+        "{ranks:ranks} 在多出的一步的 send 或 recv 中等待，其他 rank 都没有开始这一步。"
+    ),
     "DSY103.why_longer": "{others:ranks} 都停在前一个调用之后，没有未完成的调用。",
     "event.DumpRead": "一份含 {entries} 个调用的 Flight Recorder 转储（{back_end}，格式 {version}）",
     "means.DumpRead": "把所有 rank 的转储放在一起，就能看出谁没有发起其他 rank 正在等的调用。",
