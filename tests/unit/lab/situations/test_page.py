@@ -1,0 +1,69 @@
+"""Pages show what was seen, and nothing of the machine it was seen on."""
+
+from pathlib import Path
+
+from unhang.lab.judging import Judged, Mark
+from unhang.lab.situations.page import write_page
+from unhang.lab.situations.registry import SITUATIONS
+from unhang.lab.situations.rehearsal import Ending, Live, Rehearsal
+
+PRINTED = """step 1 loss 6.2
+\x1b[36mWriting model shards:   0%|\x1b[0m
+[rank1]: RuntimeError: [/__w/pytorch/gloo/unbound_buffer.cc:129] Timed out waiting 10000ms for send
+"""
+
+
+def rehearsal(*, live: Live | None = None) -> Rehearsal:
+    verdict = Judged(
+        sources="logs",
+        mark=Mark.RIGHT,
+        said="checkpoint_slow",
+        culprits="0",
+        phase="save",
+        confidence=0.8,
+        fired=("SLO001",),
+    )
+    frame = 'File "/home/me/.cache/x/lib/python3.11/site-packages/trl/trainer.py", line 9'
+    shown = {"logs": "ROOT CAUSE", "everything": frame, "lint": "Nothing is wrong", "fix": "+++ b"}
+    return Rehearsal(
+        name="trl-slow-save",
+        versions={"trl": "1.16.0"},
+        before=Ending(finished=False, seconds=18.2, exit_code=1),
+        judged=(verdict,),
+        shown=shown,
+        after=Ending(finished=True, seconds=41.0, exit_code=0),
+        live=live,
+        patient=None if live is None else live,
+    )
+
+
+def page(tmp_path: Path, found: Rehearsal) -> str:
+    path = write_page(SITUATIONS["trl-slow-save"], found, PRINTED, tmp_path)
+    return path.read_text(encoding="utf-8")
+
+
+def test_a_page_without_paths_and_colours(tmp_path: Path) -> None:
+    text = page(tmp_path, rehearsal())
+    assert 'File "site-packages/trl/trainer.py"' in text
+    assert "/home/me" not in text
+    assert "\x1b" not in text
+    assert "Under `unhang run`" not in text
+
+
+def test_the_words_of_the_failure_and_what_came_before(tmp_path: Path) -> None:
+    text = page(tmp_path, rehearsal())
+    assert "Writing model shards:   0%|\n" in text
+    assert "Timed out waiting 10000ms" in text
+    assert "the job finishes: after 41 s, exit code 0" in text
+
+
+def test_what_the_watch_saw(tmp_path: Path) -> None:
+    ending = Ending(finished=True, seconds=50.0, exit_code=0)
+    live = Live(named_after_s=6.5, kind="hang_confirmed", culprits=(0,), ending=ending)
+    text = page(tmp_path, rehearsal(live=live))
+    assert "rank 0 is named 6.5 s after the fault" in text
+    assert "unchanged, the job finishes" in text
+
+
+def test_success_needs_right_verdicts_and_a_finished_job() -> None:
+    assert rehearsal().succeeded
