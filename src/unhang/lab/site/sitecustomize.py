@@ -28,8 +28,10 @@ def _begin_faults() -> None:
 
 
 def _next_sitecustomize() -> None:
-    elsewhere = [entry for entry in sys.path if os.path.abspath(entry or ".") != _HERE]
-    spec = importlib.machinery.PathFinder.find_spec("sitecustomize", elsewhere)
+    """Only what stands behind this folder: a guest before it has brought us here."""
+    places = [os.path.abspath(entry or ".") for entry in sys.path]
+    behind = sys.path[places.index(_HERE) + 1 :] if _HERE in places else []
+    spec = importlib.machinery.PathFinder.find_spec("sitecustomize", behind)
     if spec is None or spec.loader is None:
         return
     module = importlib.util.module_from_spec(spec)
