@@ -29,7 +29,7 @@ _ENDED_S = 1.0
 _LEFT_S = 2.0
 _STOPPED_S = 1.5
 _CIRCLE_S = 3.0
-_DIFFER_S = 2.5
+_DIFFER_S = 1.5
 _FIRST_CALL = 5.0
 """The first call of a group also connects its members, which takes its time."""
 
@@ -75,7 +75,7 @@ def find_claims(
         waits: the calls that some of them wait in.
         pace: what is usual in this job.
     """
-    waiters = NO_RANKS.union(*(wait.waiters for wait in waits)) if waits else NO_RANKS
+    waiters = NO_RANKS.union(*(wait.held_up for wait in waits))
     roots = _roots(waits, tracks, waiters)
     claims = [_against(rank, tracks[rank], waits, pace, tracks) for rank in sorted(roots)]
     stuck = [wait for wait in waits if not _reaches(wait, waits, roots)]
@@ -103,20 +103,20 @@ def _reaches(wait: Wait, waits: Sequence[Wait], roots: Ranks) -> bool:
         if this.unknown or this.lacking & roots:
             return True
         seen.add(id(this))
-        todo += [w for w in waits if id(w) not in seen and w.waiters & this.lacking]
+        todo += [w for w in waits if id(w) not in seen and w.held_up & this.lacking]
     return False
 
 
 def _victims(rank: Rank, waits: Sequence[Wait]) -> tuple[Ranks, list[Wait]]:
     """Who waits for a rank, and in which calls; the calls that it lacks itself come first."""
     found = [wait for wait in waits if rank in wait.lacking]
-    victims = NO_RANKS.union(*(wait.waiters for wait in found))
+    victims = NO_RANKS.union(*(wait.held_up for wait in found))
     for _ in waits:
         more = [w for w in waits if w not in found and w.lacking & victims]
         if not more:
             break
         found += more
-        victims = victims.union(*(wait.waiters for wait in more))
+        victims = victims.union(*(wait.held_up for wait in more))
     return victims - {rank}, found
 
 
@@ -201,8 +201,10 @@ def _slack(track: Track) -> float:
     place = track.place
     if place.outside:
         return 8.0  # an answer of a server, a child process
+    if track.beat.device == "cuda" and place.doing in {Doing.STEPS, Doing.DEVICE}:
+        return 20.0  # the GPU, of whose work nothing is seen
     if not place.known or place.doing in {Doing.STEPS, Doing.DEVICE}:
-        return 4.0  # the GPU
+        return 4.0
     return 1.0 if place.own else 2.0
 
 
@@ -254,7 +256,7 @@ def _together(wait: Wait, tracks: Mapping[Rank, Track], pace: Pace) -> Claim:
         else set()
     )
     differ = wait.counted and not wait.pairs and len(camps) == 2 and alike == {wait.call.seq}
-    moving = any(_moves(tracks[r]) for r in wait.waiters) or not _fresh(wait.waiters, tracks)
+    moving = any(_moves(tracks[r]) for r in wait.held_up) or not _fresh(wait.held_up, tracks)
     limit_s = pace.limit_s(Habit.TOGETHER, None)
     if (wait.call.seq is not None and wait.call.seq <= 1) or not wait.counted:
         limit_s *= _FIRST_CALL
@@ -265,9 +267,9 @@ def _together(wait: Wait, tracks: Mapping[Rank, Track], pace: Pace) -> Claim:
     return Claim(
         charge=Charge.MISMATCH if differ else Charge.TOGETHER,
         culprits=odd,
-        victims=wait.waiters - odd,
+        victims=wait.held_up - odd,
         call=wait.call,
-        phase=_phase(wait.waiters, tracks),
+        phase=_phase(wait.held_up, tracks),
         still_s=waited_s,
         waited_s=wait.waited_s,
         stage=Stage.WATCHED if wait.pairs else stage,
@@ -280,14 +282,14 @@ def _comes_back(wait: Wait, stuck: Sequence[Wait]) -> bool:
     reached, todo = set[Rank](), set(wait.lacking)
     while todo:
         reached |= todo
-        todo = {r for w in stuck if w.waiters & todo for r in w.lacking} - reached
-    return bool(reached & wait.waiters)
+        todo = {r for w in stuck if w.held_up & todo for r in w.lacking} - reached
+    return bool(reached & wait.held_up)
 
 
 def _circle(waits: Sequence[Wait], tracks: Mapping[Rank, Track]) -> Claim:
     """Ranks wait for each other: the few for whom the many wait are the odd ones."""
     largest = waits[0]
-    everybody = NO_RANKS.union(*(wait.waiters for wait in waits))
+    everybody = NO_RANKS.union(*(wait.held_up for wait in waits))
     few = largest.lacking & everybody
     odd = few if len(few) < len(largest.waiters) else NO_RANKS
     settled_s = min(wait.settled_s for wait in waits)

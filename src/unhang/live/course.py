@@ -6,7 +6,7 @@ named, and those that only followed are not.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from unhang.live.actions import Note, NoteKind
@@ -22,6 +22,8 @@ from unhang.live.sentences import (
     finished,
     governed,
     host_silent,
+    hung,
+    left_first,
     said_lost,
 )
 from unhang.live.track import ProcessKey, Track
@@ -69,6 +71,7 @@ class Course:
     lost: set[str] = field(default_factory=set)
     silent: set[str] = field(default_factory=set)
     failures: dict[Rank, float] = field(default_factory=dict)
+    departures: dict[Rank, float] = field(default_factory=dict)
 
     def hear(self, report: NodeReport, roster: Roster, now_s: float) -> list[Note]:
         """Notes about the ranks of the node that reported."""
@@ -84,28 +87,31 @@ class Course:
         notes += self._losses(report, mine.values(), roster, now_s)
         return notes
 
-    def end(
-        self, event: OutputEnded, roster: Roster, docket: Docket, now_s: float
-    ) -> Iterator[Note]:
+    def end(self, event: OutputEnded, roster: Roster, docket: Docket, now_s: float) -> Note:
         """The note on the end of the whole job."""
-        confirmed = docket.confirmed
-        if confirmed is not None:
-            culprits = confirmed.culprits
-        elif event.exit_code in {0, None}:
-            culprits = NO_RANKS
-        else:
-            for rank, track in roster.by_rank.items():
-                if track.failed:
-                    self.failures.setdefault(rank, now_s)
-            culprits = self._first(roster)
-        why = failed_first(culprits, event.exit_code) if culprits else finished(event.exit_code)
-        yield Note(
+        for rank, track in roster.by_rank.items():
+            if track.ended:
+                (self.failures if track.failed else self.departures).setdefault(rank, now_s)
+        culprits, why = self._ended(event, roster, docket)
+        return Note(
             kind=NoteKind.EXITED,
             ranks=frozenset(roster.by_rank) - culprits,
             culprits=culprits,
             phase=_phase(culprits, roster),
             why=why,
         )
+
+    def _ended(self, event: OutputEnded, roster: Roster, docket: Docket) -> tuple[Ranks, Message]:
+        code = event.exit_code
+        if docket.confirmed is not None:
+            return docket.confirmed.culprits, hung(docket.confirmed.culprits, code)
+        if code in {0, None}:
+            return NO_RANKS, finished(code)
+        first = self._first(roster)
+        if first:
+            return first, failed_first(first, code)
+        left = self._left_first()
+        return (left, left_first(left, code)) if left else (NO_RANKS, finished(code))
 
     def _phases(self, mine: Mapping[Rank, Track]) -> list[Note]:
         """Ranks that have shown another phase for two beats in a row."""
@@ -149,6 +155,8 @@ class Course:
             (failed if track.failed else well).add(rank)
         for rank in failed:
             self.failures.setdefault(rank, now_s)
+        for rank in well:
+            self.departures.setdefault(rank, now_s)
         notes = []
         for ranks, ill in ((well, False), (failed, True)):
             if ranks:
@@ -184,6 +192,13 @@ class Course:
         first_s = min(own.values())
         first = frozenset(rank for rank, at_s in own.items() if at_s == first_s)
         return first if len(first) < len(roster.by_rank) or len(first) == 1 else NO_RANKS
+
+    def _left_first(self) -> Ranks:
+        """Ranks that had ended, well for all that can be seen, before others failed by that."""
+        if not self.failures:
+            return NO_RANKS
+        first_s = min(self.failures.values())
+        return frozenset(rank for rank, at_s in self.departures.items() if at_s < first_s)
 
 
 def _second_hand(track: Track) -> bool:

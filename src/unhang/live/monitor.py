@@ -39,10 +39,11 @@ from unhang.model.provenance import Message
 _MANY = 64
 """From so many ranks on not every single report leads to a new judgement."""
 _PAUSE_S = 0.5
-_ASK_S = 1.5
+_ASK_S = 1.0
 """Ranks that wait among themselves for so long are asked for dumps."""
-_ASK_AGAIN = 4.0
-"""The same standstill is asked again after so many times the wait before."""
+_ASK_AGAIN_S = 10.0
+"""Least time between two orders; it doubles with each that decided nothing."""
+_RAREST = 9
 
 
 @dataclass(slots=True)
@@ -51,7 +52,6 @@ class _Question:
 
     number: int
     key: tuple[str | None, int | None]
-    waited_s: float
     answer: DumpsReady | None = None
 
 
@@ -73,6 +73,8 @@ class Monitor:
         self._question: _Question | None = None
         self._confirmed: Suspicion | None = None
         self._orders = 0
+        self._asked = 0
+        self._ask_from_s = float("-inf")
         self._judged_s = float("-inf")
         self._began_s: float | None = None
         self._begun = 0
@@ -119,6 +121,7 @@ class Monitor:
             self._begun = self._roster.begun
             self._docket.clear()
             self._question = None
+            self._asked, self._ask_from_s = 0, now
         actions += self._course.hear(report, self._roster, now)
         if self._is_due(now):
             actions += self._judge(now)
@@ -138,7 +141,7 @@ class Monitor:
         self._waits = find_waits(tracks, self._roster.world_size)
         claims = find_claims(tracks, self._waits, self._pace)
         self._claims = tuple(self._answered(claim) for claim in claims)
-        actions = self._ask()
+        actions = self._ask(now)
         for change in self._docket.look(self._claims, tracks, now):
             actions += self._tell(change, tracks)
         return actions
@@ -189,23 +192,15 @@ class Monitor:
         self._orders += 1
         return OrderDump(number=self._orders)
 
-    def _ask(self) -> list[Action]:
-        """Order dumps where they would decide, ever more rarely for the same standstill."""
-        if self._docket.confirmed is not None:
-            return []
+    def _ask(self, now: float) -> list[Action]:
+        """Order dumps where they would decide; ever more rarely while they decide nothing."""
         claim = next((c for c in self._claims if c.ask and (c.still_s or 0.0) >= _ASK_S), None)
-        if claim is None:
-            return []
-        asked = self._question
-        key = (claim.call.group, claim.call.seq)
-        if (
-            asked is not None
-            and asked.key == key
-            and claim.waited_s < _ASK_AGAIN * max(asked.waited_s, _ASK_S)
-        ):
+        if claim is None or self._docket.confirmed is not None or now < self._ask_from_s:
             return []
         order = self._order()
-        self._question = _Question(order.number, key, claim.waited_s)
+        self._question = _Question(order.number, (claim.call.group, claim.call.seq))
+        self._asked += 1
+        self._ask_from_s = now + _ASK_AGAIN_S * 2 ** min(self._asked - 1, _RAREST)
         return [order]
 
     def _learn(self, dumps: DumpsReady) -> None:
@@ -238,7 +233,7 @@ class Monitor:
 
     def _end(self, event: OutputEnded, now: float) -> list[Action]:
         self._over = True
-        return list(self._course.end(event, self._roster, self._docket, now))
+        return [self._course.end(event, self._roster, self._docket, now)]
 
 
 def _note(kind: NoteKind, claim: Claim, why: Message) -> Note:

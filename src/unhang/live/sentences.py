@@ -26,7 +26,7 @@ def reason(claim: Claim, tracks: Mapping[Rank, Track]) -> Message:
         "victims": claim.victims,
         "waiting": len(claim.victims),
         "all": claim.culprits | claim.victims,
-        "op": claim.call.op or claim.call.description or "a collective",
+        "op": claim.call.op or f"group {claim.call.description or claim.call.group}",
         "seq": claim.call.seq,
         "waited": round(claim.waited_s, 1),
         "still": None if claim.still_s is None else round(claim.still_s, 1),
@@ -75,6 +75,18 @@ def exited(ranks: Ranks, tracks: Sequence[Track], *, failed: bool) -> Message:
 def finished(exit_code: int | None) -> Message:
     """The launch command ended."""
     return Message(key="live.finished", values={"code": exit_code})
+
+
+def hung(ranks: Ranks, exit_code: int | None) -> Message:
+    """The launch command ended after a hang was confirmed."""
+    values = {"ranks": ranks, "count": len(ranks), "code": exit_code}
+    return Message(key="live.hung" if ranks else "live.hung_nobody", values=values)
+
+
+def left_first(ranks: Ranks, exit_code: int | None) -> Message:
+    """The launch command ended after ranks had left the others alone."""
+    values = {"ranks": ranks, "count": len(ranks), "code": exit_code}
+    return Message(key="live.left_first", values=values)
 
 
 def failed_first(ranks: Ranks, exit_code: int | None) -> Message:

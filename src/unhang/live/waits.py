@@ -4,7 +4,8 @@ A rank waits where its main thread is in a collective, or stands still with a ca
 open calls of a rank that works are in flight, no wait. The call of a group is the first that a
 waiting member has not completed. A member lacks it when it has issued fewer; where point-to-point
 operations have pulled the numbers apart, when it has no call of the group open and waits nowhere.
-Where no counters are at hand (before the first call, or with an old torch) the stacks alone tell.
+On a GPU a call is issued ahead of time, and waits only once the device has begun it. Where no
+counters are at hand (before the first call, or with an old torch) the stacks alone tell.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ class Wait:
 
     Attributes:
         waiters: members that have issued it and wait.
+        ahead: members that have completed it, and wait further on in the same group.
         lacking: members that have not issued it; those that wait elsewhere are among them.
         unknown: members of which nothing is known.
         waited_s: observed time, of the waiter that has waited for the longest.
@@ -44,6 +46,7 @@ class Wait:
 
     call: CallRef
     waiters: Ranks
+    ahead: Ranks = NO_RANKS
     lacking: Ranks = NO_RANKS
     unknown: Ranks = NO_RANKS
     waited_s: float = 0.0
@@ -51,6 +54,11 @@ class Wait:
     counted: bool = True
     pairs: bool = False
     ops: Mapping[str, Ranks] = field(default_factory=dict)
+
+    @property
+    def held_up(self) -> Ranks:
+        """All that wait in the group, here or further on."""
+        return self.waiters | self.ahead
 
 
 def find_waits(tracks: Mapping[Rank, Track], world_size: int | None) -> tuple[Wait, ...]:
@@ -72,7 +80,8 @@ def find_waits(tracks: Mapping[Rank, Track], world_size: int | None) -> tuple[Wa
         for group in opened:
             groups.setdefault((group.name, group.ranks), {})[rank] = group
         waiting.add(rank)
-    found = [_wait(key, held, tracks, waiting) for key, held in groups.items()]
+    counted = (_wait(key, held, tracks, waiting) for key, held in groups.items())
+    found = [wait for wait in counted if wait is not None]
     if by_stack:
         found.append(_wait_by_stack(by_stack, tracks, waiting, world_size))
     return tuple(sorted(found, key=lambda w: (-len(w.waiters), w.call.group or "")))
@@ -107,13 +116,17 @@ def _wait(
     held: Mapping[Rank, GroupBeat],
     tracks: Mapping[Rank, Track],
     waiting: set[Rank],
-) -> Wait:
+) -> Wait | None:
     name, ranks = key
     front = min(_number(group.completed) + 1 for group in held.values())
     waiters = frozenset(r for r, g in held.items() if _number(g.completed) + 1 == front)
+    if all(_computes(held[r], front) for r in waiters):
+        return None
+    computing = {r for r in waiters if _computes(held[r], front)}
+    waiters -= computing
     members = frozenset(ranks) if ranks is not None else _members(key, tracks)
-    lacking, idle, unknown = set[Rank](), set[Rank](), set[Rank]()
-    for member in members - waiters:
+    lacking, idle, unknown = computing, set[Rank](), set[Rank]()
+    for member in members - waiters - computing:
         track = tracks.get(member)
         if track is None:
             unknown.add(member)
@@ -136,12 +149,18 @@ def _wait(
             members=members,
         ),
         waiters=waiters,
+        ahead=frozenset(held) - waiters - lacking,
         lacking=frozenset(lacking),
         unknown=frozenset(unknown),
         **_durations(tracks[r] for r in waiters),
         pairs=any(tracks[r].place.pairs for r in waiters),
         ops=_ops(waiters, tracks),
     )
+
+
+def _computes(group: GroupBeat, front: int) -> bool:
+    """The GPU has not come to the call yet: what it waits in is the rank's own work."""
+    return group.started is not None and 0 <= group.started < front
 
 
 def _wait_by_stack(

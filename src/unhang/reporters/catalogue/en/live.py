@@ -10,6 +10,12 @@ SENTENCES: dict[str, str] = {
     "live.failed_first": (
         "The command has ended with exit code {code}; {ranks:ranks} failed first"
     ),
+    "live.left_first": (
+        "The command has ended with exit code {code}; {ranks:ranks} ended first, and the others"
+        " failed because of that"
+    ),
+    "live.hung": "The command has ended with exit code {code}, after the hang at {ranks:ranks}",
+    "live.hung_nobody": "The command has ended with exit code {code}, after a hang",
     "live.lost": "{text}",
     "live.host_silent": (
         "{host} with {ranks:ranks} is not heard any more; nothing is held against them"
