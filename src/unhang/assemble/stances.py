@@ -14,6 +14,7 @@ from unhang.assemble.stance import main_thread, own_code, place_of, read_stack, 
 from unhang.model.events import StackKind, ThreadStack
 from unhang.model.ids import Rank
 from unhang.model.stances import Doing, Stance, Standing
+from unhang.settings.frames import bare
 
 _Process = tuple[Rank | None, str | None, int | None, str]
 _GIL_WANTED = ("take_gil", "PyGILState_Ensure")
@@ -148,13 +149,18 @@ def _snapshots(stacks: Sequence[ThreadStack]) -> list[list[ThreadStack]]:
 
 
 def _moved(snapshots: Sequence[Sequence[ThreadStack]]) -> bool:
-    """Whether the process stood elsewhere before, in frames that are not merely its way there."""
-    paths = {
-        tuple((f.file, f.function, f.line) for f in main_thread(snapshot).frames)
-        for snapshot in snapshots
-        if any(s.kind is StackKind.PYTHON for s in snapshot)
-    }
-    return len(paths) > 1
+    """Whether the process stood at other code of Python's before.
+
+    Only stacks of one file count: those of another may be hours older, or another tool's.
+    """
+    mains = [main_thread(s) for s in snapshots if any(t.kind is StackKind.PYTHON for t in s)]
+    places = {_places(main) for main in mains if main.source.artifact == mains[-1].source.artifact}
+    return len(places) > 1
+
+
+def _places(stack: ThreadStack) -> tuple[tuple[str, int | None], ...]:
+    """The lines of Python's code; native frames are there only when they were asked for."""
+    return tuple((bare(f.function), f.line) for f in stack.frames if f.file.endswith(".py"))
 
 
 def _gil(stacks: Sequence[ThreadStack]) -> str | None:

@@ -67,6 +67,8 @@ def find_scene(incident: Incident) -> Scene | None:
     alarmed = any(isinstance(event, _ALARMS) for event in incident.events)
     if len(elsewhere) > len(waiters):
         return None
+    if not alarmed and any(s.moved for s in waiters):
+        return None  # who waits at one place and a moment later at another is in a job that runs
     surely = any(s.doing is Doing.WAITS or (s.idle and s.doing is Doing.STEPS) for s in waiters)
     if not waiters or not (surely or alarmed or len(waiters) > 1):
         return None

@@ -120,6 +120,12 @@ def test_the_last_snapshot_counts_and_tells_whether_it_moved() -> None:
     assert (stance.phase, stance.moved) == (Phase.SAVE, True)
 
 
+def test_native_frames_of_the_second_snapshot_are_no_movement() -> None:
+    plain = stack("    _save (torch/serialization.py:1259)", pid=1)
+    native = stack("    __write (libc.so.6)\n    _save (torch/serialization.py:1259)", pid=1)
+    assert only(rank0=plain + "\n" + native).moved is False
+
+
 def test_aborted_waits_count_and_aborted_work_does_not() -> None:
     def aborted(file: str, function: str) -> str:
         return (

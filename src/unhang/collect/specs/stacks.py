@@ -38,6 +38,8 @@ _GDB = (
 )
 _MOST_LOADERS = 8
 _PLAIN_S, _NATIVE_S = 4.0, 10.0
+_BETWEEN_S = 2.0
+"""Between two looks: who stands at the same line twice is stuck, or works there for long."""
 _SETTLE_S = 0.05
 
 
@@ -60,7 +62,7 @@ def gather(desk: Desk) -> Iterator[Piece]:
 
 
 def _py_spy(desk: Desk, process: Process) -> Iterator[Piece]:
-    """All of one rank in one file: with native frames where they can be had in time."""
+    """All of one rank in one file: two looks, the second one with native frames."""
     desk.program("py-spy")
     texts = []
     for loader in desk.scene.loaders_of(process)[:_MOST_LOADERS]:
@@ -71,8 +73,9 @@ def _py_spy(desk: Desk, process: Process) -> Iterator[Piece]:
     plain = _traced(desk, process, "py-spy", *words, limit_s=_PLAIN_S)
     if not _is_stack(plain):
         raise _failed("py-spy", plain, desk)
+    desk.pause(_BETWEEN_S)
     native = _traced(desk, process, "py-spy", *words, "--native", limit_s=_NATIVE_S)
-    texts.append(native.out if _is_stack(native) else plain.out)
+    texts.extend(ran.out for ran in (plain, native) if _is_stack(ran))
     yield Piece(name="stacks.txt", data=b"\n".join(texts))
 
 

@@ -11,7 +11,8 @@ others wait for; what it does there is for the cause rules to say.
 
 ## When it stays quiet
 A rank without a stack is never named. Where more ranks are elsewhere than wait, nobody waits for
-anybody. A place where more than half of the ranks stand is no "elsewhere".
+anybody. A place where more than half of the ranks stand is no "elsewhere". Where stacks were taken
+twice and a rank that seems to wait has moved in between, the job runs.
 
 ## How to confirm
 Take the stacks again half a minute later: a rank that is stuck stands at the same line, a rank that

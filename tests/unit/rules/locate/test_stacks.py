@@ -54,6 +54,17 @@ class TestRankElsewhere:
         log = ("[rank3]: loaded",)
         assert judge(LOC201, BARRIER, BARRIER, BARRIER, None, log=log) == []
 
+    def test_a_job_in_which_those_that_wait_have_moved_runs(self) -> None:
+        stood, moved = stack(BARRIER), stack(BACKWARD) + "\n" + stack(BARRIER)
+        twice = {"rank0": moved, "rank1": stood + "\n" + stood, "rank2": stack(SLEEP)}
+        files = {f"{name}.txt": text for name, text in twice.items()}
+        assert judge_text(LOC201, "", **files) == []
+        files["rank0.txt"] = stood + "\n" + stood
+        assert [set(f.culprits) for f in judge_text(LOC201, "", **files)] == [{2}]
+        files["rank0.txt"] = moved
+        alarm = (timed_out(0), timed_out(1))
+        assert [set(f.culprits) for f in judge_text(LOC201, *alarm, **files)] == [{2}]
+
     def test_a_silent_rank_weakens_the_claim(self) -> None:
         log = tuple(timed_out(rank) for rank in (0, 3))
         (finding,) = judge(LOC201, BARRIER, SAVE, BARRIER, None, log=log)
