@@ -84,7 +84,7 @@ def test_the_stream_tells_what_changes(tmp_path: Path) -> None:
         assert json.loads(now[6:])["suspicions"] == []
         run_folder(tmp_path, [hanging(AT_S + 9)])
         folder.events.write_text('{"kind": "hang_confirmed", "why": "w"}\n')
-        kinds = set()
+        kinds: set[str] = set()
         while kinds != {"standing", "note"}:  # whichever is seen first
             line = next(line for line in lines if line.startswith("data: "))
             news = json.loads(line[6:])
