@@ -5,10 +5,11 @@ What cannot be done is noted as lost, and the watching goes on.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from unhang.live import examining
 from unhang.live.actions import (
@@ -28,8 +29,9 @@ from unhang.live.examining import Examined
 from unhang.live.folder import RunFolder
 from unhang.live.hooks import Hooks
 from unhang.live.inputs import DumpsReady, Input, OutputEnded
+from unhang.live.judging import Judge
+from unhang.live.near import bring
 from unhang.live.orders import Orders
-from unhang.live.standing import Standing
 from unhang.live.taps import Taps
 from unhang.live.voice import Voice
 from unhang.model.diagnosis import Diagnosis
@@ -39,19 +41,10 @@ from unhang.reporters.catalogue import write
 _CAPTURE_WAIT_S = 60.0
 """An end of the job does not wait longer for its capture."""
 
+_START_S = 60.0
+"""A rank is attached at most so long after it began to write."""
+
 Report = Callable[[Examined | Bundled], None]
-
-
-class Judge(Protocol):
-    """What decides: the monitor, or what stands for it where another node judges."""
-
-    def handle(self, event: Input, now: float) -> tuple[Action, ...]:
-        """Take an input; say what to do."""
-        ...
-
-    def standing(self, now: float) -> Standing | None:
-        """The whole view at this moment; None where another node has it."""
-        ...
 
 
 class Actor:
@@ -59,6 +52,7 @@ class Actor:
 
     Args:
         folder: the run folder.
+        near: the folder of the probes.
         judge: what decides.
         desk: the books.
         orders: the way to the probes.
@@ -73,6 +67,7 @@ class Actor:
         self,
         *,
         folder: RunFolder,
+        near: RunFolder,
         judge: Judge,
         desk: Desk,
         orders: Orders,
@@ -83,6 +78,7 @@ class Actor:
         report: Report,
     ) -> None:
         self._folder = folder
+        self._near = near
         self._judge = judge
         self._desk = desk
         self._orders = orders
@@ -91,13 +87,13 @@ class Actor:
         self._hooks = hooks
         self._voice = voice
         self._report = report
-        # Dumps and captures of an agent that died before us keep their numbers.
-        self._earlier = folder.last_dump()
         self._examined: dict[int, Examined] = {}
         self._capturing: dict[int, float] = {}
         self._abort: Abort | None = None
         self._hang: Note | None = None
         self._alert: Note | None = None
+        self._awaited: int | None = None
+        self._since_s = 0.0
         self.latest = 0
         self.verdict: Diagnosis | None = None
         self.has_answer = False
@@ -106,7 +102,8 @@ class Actor:
     @property
     def is_busy(self) -> bool:
         """Whether something is under way that will not announce itself."""
-        return self._orders.awaits or self._ending.is_under_way
+        awaits = self._orders.awaits or self._awaited is not None
+        return awaits or self._ending.is_under_way
 
     @property
     def is_capturing(self) -> bool:
@@ -120,7 +117,12 @@ class Actor:
 
     def beat(self) -> None:
         """Show the probes that we are there."""
-        self._try("the agent's heartbeat", partial(self._orders.beat, judged=True))
+        beat = partial(self._orders.beat, judged=self._judge.is_there)
+        self._try("the agent's heartbeat", beat)
+
+    def bring(self) -> None:
+        """Copy what the probes have written into the run folder."""
+        self._try("the evidence", partial(bring, self._near, self._folder))
 
     def handle(self, event: Input, now: float) -> None:
         """Tell the judge, and do what it asks for."""
@@ -137,17 +139,22 @@ class Actor:
         self._examined[item.number] = item
         self.has_answer = True
         if item.diagnosis is None:
-            self._desk.lose(item.failure)
-            self.handle(DumpsReady(number=item.number - self._earlier), now)
+            if item.failure:
+                self._desk.lose(item.failure)
+            self.handle(DumpsReady(number=item.number), now)
             return
         self.verdict = item.diagnosis
-        self.handle(DumpsReady.of(item.number - self._earlier, item.diagnosis), now)
+        self.handle(DumpsReady.of(item.number, item.diagnosis), now)
 
     def advance(self, now: float) -> None:
         """Do what is due by the clock."""
         self._taps.disturbed = self._orders.awaits or self.is_capturing
         if (number := self._orders.take_ready(now)) is not None:
-            self.examine(number, now)
+            self.bring()
+            self._judge.deliver(number)
+            self._awaited = number
+        if self._awaited is not None and self._judge.has_evidence(self._awaited, now):
+            self._examine_awaited(self._awaited, now)
         for number in [n for n in self._capturing if n in self._examined]:
             self._tell(number)
         overdue = [n for n, since_s in self._capturing.items() if now - since_s > _CAPTURE_WAIT_S]
@@ -170,19 +177,28 @@ class Actor:
         """Diagnose the run folder with the dumps of that number, once the books are written."""
         self.has_answer = False
         self._show(now)
-        self._desk.when_written(partial(examining.examine, self._folder, number, self._report))
+        self._desk.when_written(
+            partial(examining.examine, self._folder, number, self._since_s, self._report)
+        )
+
+    def _examine_awaited(self, number: int, now: float) -> None:
+        self._awaited = None
+        if self._judge.decides:
+            self.examine(number, now)
+        else:
+            self.take(Examined(number, None), now)
 
     def _perform(self, action: Action, now: float) -> None:
         match action:
             case Note():
                 self._note(action)
             case OrderDump():
-                self.latest = self._earlier + action.number
+                self.latest = action.number
                 pids = self._taps.ranks
                 order = partial(self._orders.order_dump, self.latest, pids, now)
                 self._try("an order to the probes", order)
             case Capture():
-                self._capturing[self._earlier + action.dump] = now
+                self._capturing[action.dump] = now
             case Notify():
                 self._alert = action.note
             case Abort():
@@ -193,6 +209,8 @@ class Actor:
 
     def _note(self, note: Note) -> None:
         self._desk.note(note)
+        if note.kind is NoteKind.ATTACHED:
+            self._since_s = time.time() - _START_S
         if note.kind is NoteKind.HANG_CONFIRMED:
             self._hang = note
             self._voice.tell(note)

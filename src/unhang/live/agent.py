@@ -27,10 +27,9 @@ from unhang.live.examining import Examined, warm_up
 from unhang.live.folder import RunFolder
 from unhang.live.hooks import Hooks
 from unhang.live.inputs import OutputEnded
-from unhang.live.monitor import Monitor
+from unhang.live.meeting import find_judge
 from unhang.live.orders import Orders
-from unhang.live.policy import Policy
-from unhang.live.request import ABORT, RunRequest
+from unhang.live.request import RunRequest
 from unhang.live.taps import Taps
 from unhang.live.voice import Voice
 from unhang.model.provenance import Message
@@ -59,7 +58,7 @@ class Agent:
     """
 
     def __init__(self, request: RunRequest, job: int, *, again: bool) -> None:
-        folder = RunFolder(request.root)
+        folder, near = RunFolder(request.root), RunFolder(request.near)
         relay = os.getppid()
         self._host = request.host
         self._inbox: queue.Queue[Examined | Bundled] = queue.Queue()
@@ -70,19 +69,16 @@ class Agent:
         self._next_s = 0.0
         self._until_s = float("inf")
         self._desk = Desk(folder)
-        self._taps = Taps(folder.boards, request.host)
+        self._taps = Taps(near.boards, request.host)
         self._ending = Ending(partial(_tree, request, job, relay), lambda: self._taps.ranks)
-        policy = Policy(
-            timeouts=request.timeouts.mode,
-            limit_ms=request.timeouts.limit_ms,
-            abort=request.on_hang == ABORT,
-        )
+        self._judge = find_judge(request, folder, self._desk.lose)
         voice = Voice(request.style, _send)
         self._actor = Actor(
             folder=folder,
-            judge=Monitor(policy),
+            near=near,
+            judge=self._judge,
             desk=self._desk,
-            orders=Orders(folder, folder, request.host),
+            orders=Orders(near, folder, request.host),
             ending=self._ending,
             taps=self._taps,
             hooks=Hooks(request, self._desk),
@@ -91,6 +87,7 @@ class Agent:
         )
         self._closing = Closing(
             actor=self._actor,
+            judge=self._judge,
             desk=self._desk,
             ending=self._ending,
             taps=self._taps,
@@ -157,7 +154,7 @@ class Agent:
         self._until_s = now + _LAST_S
 
     def _look(self, now: float) -> None:
-        self._next_s = now + _INTERVAL_S
+        self._next_s = now + (_INTERVAL_S if self._judge.decides else self._judge.interval_s)
         self._actor.beat()
         report = self._taps.read(launcher_alive=self._launcher_alive, lost=self._desk.lost)
         self._actor.handle(report, now)
@@ -174,7 +171,7 @@ class Agent:
 
 def _tree(request: RunRequest, job: int, relay: int) -> list[int]:
     """All processes of the job: those with its mark, and the command's own."""
-    found = kernel.marked(environment.RUN, str(request.root))
+    found = kernel.marked(environment.RUN, str(request.near))
     stat = kernel.read_stat(job)
     is_it = stat is not None and stat.parent == relay and job not in found
     return [*found, job] if is_it else found

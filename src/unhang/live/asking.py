@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import socket
 import sys
 from dataclasses import dataclass
@@ -11,6 +12,10 @@ from datetime import datetime
 from pathlib import Path
 
 from unhang.errors import UsageError
+from unhang.live.folder import RunFolder
+from unhang.live.http_carrier import check_collector
+from unhang.live.near import choose_near
+from unhang.live.nodes import nodes_of
 from unhang.live.request import (
     ABORT,
     COMMAND,
@@ -55,18 +60,30 @@ def ask(wishes: Wishes) -> RunRequest:
     """
     if not sys.platform.startswith("linux"):
         raise UsageError(f"unhang run needs Linux, and this is {sys.platform}")
+    program = wishes.words[0]
+    if shutil.which(program) is None:
+        raise UsageError(
+            f"there is no command {program!r}; give the launch command after `--`, as you would"
+            " type it without unhang"
+        )
+    timeouts, on_hang = read_timeouts(wishes.timeouts), _read_on_hang(wishes.on_hang)
     read_targets(wishes.notify)  # now, and not when somebody must be told
+    nodes = nodes_of(wishes.words, os.environ, wishes.nodes, wishes.node_rank)
+    if wishes.collector is not None:
+        check_collector(wishes.collector, first=nodes.rank == 0)
+    root = claim_folder(wanted_folder(wishes.out, program, nodes.rank))
     return RunRequest(
         command=wishes.words,
-        root=choose_folder(wishes.out, wishes.words[0]),
+        root=root,
+        near=_near(root, program),
         host=host_label(),
-        timeouts=read_timeouts(wishes.timeouts),
-        on_hang=_read_on_hang(wishes.on_hang),
+        timeouts=timeouts,
+        on_hang=on_hang,
         notify=wishes.notify,
-        nodes=wishes.nodes,
-        node_rank=wishes.node_rank or 0,
+        nodes=nodes.count,
+        node_rank=nodes.rank,
         collector=wishes.collector,
-        shared=wishes.shared is not None,
+        shared=None if wishes.shared is None else Path(wishes.shared).absolute(),
         style=wishes.style,
     )
 
@@ -93,20 +110,28 @@ def read_timeouts(text: str) -> Timeouts:
     return Timeouts(FIXED, limit_ms)
 
 
-def choose_folder(out: str | None, program: str) -> Path:
-    """A run folder that no other run has: two runs never share one."""
+def wanted_folder(out: str | None, program: str, node_rank: int) -> Path:
+    """Where the run folder of this node should be."""
     if out is None:
         stamp = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S")
         name = _NAME.sub("-", Path(program).name).strip("-") or "job"
         wanted = Path(_RUNS) / f"{stamp}-{name}"
     else:
         wanted = Path(out)
-    number = 2
-    folder = wanted
-    while _is_taken(folder):
-        folder = wanted / f"run-{number}"
-        number += 1
-    return folder.absolute()
+    # All nodes are told the same, and their disk may be the same.
+    return wanted.absolute() / f"node-{node_rank}" if node_rank else wanted.absolute()
+
+
+def claim_folder(wanted: Path) -> Path:
+    """Make a run folder that no other run has: two runs never share one.
+
+    Raises:
+        UsageError: it cannot be made.
+    """
+    folder, number = wanted, 2
+    while not _claim(folder):
+        folder, number = wanted / f"run-{number}", number + 1
+    return folder
 
 
 def host_label() -> str:
@@ -123,5 +148,22 @@ def _read_on_hang(text: str) -> str:
     )
 
 
-def _is_taken(folder: Path) -> bool:
-    return (folder / "run.json").exists()
+def _claim(folder: Path) -> bool:
+    """Make the folder and its record; False when another run did."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with RunFolder(folder).record.open("x"):
+            return True
+    except FileExistsError:
+        return False
+    except OSError as error:
+        raise UsageError(
+            f"cannot make the run folder {folder}: {error.strerror}; name another one with --out"
+        ) from error
+
+
+def _near(root: Path, program: str) -> Path:
+    try:
+        return choose_near(root, program)
+    except OSError:  # no local disk: then the network has to do
+        return root

@@ -13,6 +13,7 @@ from unhang.live.acting import Actor
 from unhang.live.actions import Note, NoteKind
 from unhang.live.desk import Desk
 from unhang.live.ending import Ending
+from unhang.live.judging import Judge
 from unhang.live.taps import Taps
 from unhang.live.voice import Voice
 from unhang.model.diagnosis import Diagnosis, Outcome
@@ -24,6 +25,9 @@ ENDED_A_HANG = 86
 
 _VERDICT_WAIT_S = 60.0
 
+_THE_END = 0
+"""Number, which no dump has, under which nodes deliver what they have at the end."""
+
 
 class Closing:
     """The steps, each done once the one before is.
@@ -33,8 +37,17 @@ class Closing:
     """
 
     def __init__(
-        self, *, actor: Actor, desk: Desk, ending: Ending, taps: Taps, voice: Voice, relay: int
+        self,
+        *,
+        actor: Actor,
+        judge: Judge,
+        desk: Desk,
+        ending: Ending,
+        taps: Taps,
+        voice: Voice,
+        relay: int,
     ) -> None:
+        self._judge = judge
         self._actor = actor
         self._desk = desk
         self._ending = ending
@@ -45,6 +58,7 @@ class Closing:
         self._steps: list[Callable[[float], bool]] = []
         self._verdict_due_s = float("inf")
         self._ended: frozenset[int] = frozenset()
+        self._delivered = False
 
     @property
     def is_under_way(self) -> bool:
@@ -59,7 +73,7 @@ class Closing:
     def begin(self, exit_code: int) -> None:
         """The command has ended with this code, as a shell counts."""
         self._exit_code = exit_code
-        self._steps = [self._no_rank_lives, self._asked, self._judged, self._said]
+        self._steps = [self._no_rank_lives, self._gathered, self._asked, self._judged, self._said]
 
     def advance(self, now: float) -> None:
         """Do what can be done."""
@@ -83,9 +97,18 @@ class Closing:
         stat = kernel.read_stat(pid)
         return stat is not None and stat.parent in (1, self._relay)
 
+    def _gathered(self, now: float) -> bool:
+        """Evidence of this end is where the judge looks for it, on all nodes."""
+        if not self._delivered:
+            self._delivered = True
+            self._actor.bring()
+            if self._exit_code != 0:
+                self._judge.deliver(_THE_END)
+        return self._exit_code == 0 or self._judge.has_evidence(_THE_END, now)
+
     def _asked(self, now: float) -> bool:
         """A job that failed by itself, or that was stopped while it hung, gets its verdict."""
-        if self._exit_code != 0 and not self._ending.ended_a_hang:
+        if self._exit_code != 0 and self._judge.decides and not self._ending.ended_a_hang:
             self._actor.verdict = None
             self._actor.examine(self._actor.latest if self._actor.confirmed else 0, now)
             self._verdict_due_s = now + _VERDICT_WAIT_S
@@ -102,6 +125,7 @@ class Closing:
             self._voice.show(verdict)
         if self._actor.exit_note is not None:
             self._desk.note(self._actor.exit_note, exit_code=self._exit_code, **_facts_of(verdict))
+        self._judge.close()
         replaced = ENDED_A_HANG if self._ending.ended_a_hang else None
         outcome = None if verdict is None else verdict.outcome.value
         self._voice.finish(replaced, outcome, self._desk.lost)

@@ -10,6 +10,7 @@ newest two stay (`stdout.2.log`, and `stdout.log`, which grows).
 
 from __future__ import annotations
 
+import contextlib
 import os
 import queue
 import threading
@@ -26,8 +27,6 @@ _MOST_QUEUED = 256
 _PAUSE_S = 10.0
 """After an error of the disk; what comes meanwhile is not kept."""
 
-_END = ("", b"", 0.0)
-
 
 class Copies:
     """Copies of all streams of one host.
@@ -40,7 +39,9 @@ class Copies:
     def __init__(self, folder: Path, segment_bytes: int = SEGMENT_BYTES) -> None:
         self._folder = folder
         self._segment_bytes = segment_bytes
-        self._queue: queue.Queue[tuple[str, bytes, float]] = queue.Queue(_MOST_QUEUED)
+        self._queue: queue.Queue[tuple[str, bytes, float] | threading.Event | None] = queue.Queue(
+            _MOST_QUEUED
+        )
         self._files: dict[str, _Segments] = {}
         self._skipped: dict[str, int] = {}
         self._thread = threading.Thread(target=self._write_all, name="copies", daemon=True)
@@ -53,11 +54,18 @@ class Copies:
         except queue.Full:
             self._skipped[name] = self._skipped.get(name, 0) + len(data)
 
+    def flush(self, wait_s: float = 1.0) -> None:
+        """Wait until all that was added is in the files, but no longer than that."""
+        written = threading.Event()
+        with contextlib.suppress(queue.Full):
+            self._queue.put(written, timeout=wait_s)
+            written.wait(wait_s)
+
     def close(self, wait_s: float = 5.0) -> tuple[str, ...]:
         """Write what waits, for so long, and say what was lost."""
         deadline = time.monotonic() + wait_s
         try:
-            self._queue.put(_END, timeout=wait_s)
+            self._queue.put(None, timeout=wait_s)
         except queue.Full:
             return (*self._losses(), "the disk does not take the rest of the output's copies")
         self._thread.join(max(0.0, deadline - time.monotonic()))
@@ -66,7 +74,10 @@ class Copies:
         return self._losses()
 
     def _write_all(self) -> None:
-        while (piece := self._queue.get()) is not _END:
+        while (piece := self._queue.get()) is not None:
+            if isinstance(piece, threading.Event):
+                piece.set()
+                continue
             name, data, at_s = piece
             if name not in self._files:
                 self._files[name] = _Segments(self._folder, name, self._segment_bytes)

@@ -34,11 +34,20 @@ def warm_up() -> None:
     threading.Thread(target=_load, name="warm-up", daemon=True).start()
 
 
-def examine(folder: RunFolder, number: int, report: Callable[[Examined], None]) -> None:
-    """Diagnose what is there; `report` is called from another thread."""
+def examine(
+    folder: RunFolder, number: int, since_s: float, report: Callable[[Examined], None]
+) -> None:
+    """Diagnose what is there; `report` is called from another thread.
+
+    Args:
+        folder: the run folder.
+        number: of the dumps that tell of this moment; 0 = none do.
+        since_s: epoch at which this start of the job began: older stacks are of another one.
+        report: takes the result.
+    """
 
     def work() -> None:
-        report(_examine(folder, number))
+        report(_examine(folder, number, since_s))
 
     threading.Thread(target=work, name=f"examine-{number}", daemon=True).start()
 
@@ -56,20 +65,22 @@ def keep(folder: RunFolder, number: int, diagnosis: Diagnosis) -> None:
     write_json(place / "diagnosis.json", json.loads(render(diagnosis, "json", PLAIN)))
 
 
-def _examine(folder: RunFolder, number: int) -> Examined:
+def _examine(folder: RunFolder, number: int, since_s: float) -> Examined:
     from unhang.api import diagnose
 
-    paths = [str(path) for path in _evidence(folder, number)]
+    paths = [str(path) for path in _evidence(folder, number, since_s)]
     try:
         return Examined(number, diagnose(*paths))
     except Exception as error:  # whatever it was, the job is watched on
         return Examined(number, None, f"no verdict: {type(error).__name__}: {error}")
 
 
-def _evidence(folder: RunFolder, number: int) -> list[Path]:
-    """What tells of this moment: older dumps do not."""
-    places = [folder.root / "output", folder.dump(number), folder.stacks, folder.standing]
-    return [place for place in places if place.exists()]
+def _evidence(folder: RunFolder, number: int, since_s: float) -> list[Path]:
+    """What tells of this moment: older dumps and stacks do not."""
+    whole = [folder.root / "output", folder.dump(number), folder.standing]
+    files = [*folder.watchdog.glob("*"), *folder.stacks.glob("*")]
+    fresh = [path for path in files if path.stat().st_mtime >= since_s and path.stat().st_size > 0]
+    return [*(place for place in whole if place.exists()), *fresh]
 
 
 def _load() -> None:

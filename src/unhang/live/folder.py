@@ -71,6 +71,11 @@ class RunFolder:
         """Where the probes put what one order asked for."""
         return self.root / "dumps" / str(number)
 
+    @property
+    def watchdog(self) -> Path:
+        """Where the job's own watchdogs put their dumps."""
+        return self.root / "dumps" / "watchdog"
+
     def last_dump(self) -> int:
         """The highest number of an order that was served here; 0 = none."""
         numbers = (p.name for p in (self.root / "dumps").glob("*") if p.name.isdigit())

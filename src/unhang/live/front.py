@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 from collections.abc import Sequence
 
 from unhang.errors import UsageError
@@ -14,6 +13,7 @@ from unhang.live.channel import Channel
 from unhang.live.copies import Copies
 from unhang.live.folder import RunFolder
 from unhang.live.launch import adopt_orphans, launch
+from unhang.live.near import drop
 from unhang.live.record import begin, now, write_json
 from unhang.live.relay import Ending, Relay
 from unhang.live.request import RunRequest
@@ -73,16 +73,16 @@ def run(
 
 
 def _watch(request: RunRequest) -> int:
-    _refuse_unknown(request.command[0])
-    folder = RunFolder(request.root)
+    folder, near = RunFolder(request.root), RunFolder(request.near)
     record = begin(request)
     try:
         folder.make()
+        near.make()
         folder.output(request.host).mkdir(exist_ok=True)
         write_json(folder.record, record)
     except OSError as error:
         raise UsageError(
-            f"cannot make the run folder {request.root}: {error.strerror};"
+            f"cannot write the run folder {request.root}: {error.strerror};"
             " name another one with --out"
         ) from error
     ending, lost = _run(request, folder)
@@ -90,6 +90,7 @@ def _watch(request: RunRequest) -> int:
     record |= {"ended": now(), "exit_code": exit_code, "outcome": ending.outcome}
     with contextlib.suppress(OSError):  # a full disk: the job's exit code still counts
         write_json(folder.record, record | {"lost": [*ending.lost, *lost]})
+    drop(request.near, request.root)
     return exit_code
 
 
@@ -99,7 +100,7 @@ def _run(request: RunRequest, folder: RunFolder) -> tuple[Ending, tuple[str, ...
     signals = Signals()
     environment = os.environ | additions(
         os.environ,
-        run_folder=str(request.root),
+        run_folder=str(request.near),
         host=request.host,
         timeouts=str(request.timeouts),
     )
@@ -110,7 +111,15 @@ def _run(request: RunRequest, folder: RunFolder) -> tuple[Ending, tuple[str, ...
     agent.start()
     announcer = Announcer(channels)
     announcer.say(f"watching; the run folder is {request.root}")
-    ending = Relay(pid, channels, signals, agent, announcer.say).run()
+    relay = Relay(
+        pid=pid,
+        channels=channels,
+        copies=copies,
+        signals=signals,
+        agent=agent,
+        say=announcer.say,
+    )
+    ending = relay.run()
     return ending, copies.close()
 
 
@@ -126,11 +135,3 @@ class Announcer:
         start = "" if all(c.at_line_start for c in self._channels) else "\n"
         with contextlib.suppress(OSError):
             os.write(STDERR, f"{start}{shown}\n".encode(errors="replace"))
-
-
-def _refuse_unknown(program: str) -> None:
-    if shutil.which(program) is None:
-        raise UsageError(
-            f"there is no command {program!r}; give the launch command after `--`, as you would"
-            " type it without unhang"
-        )

@@ -20,6 +20,7 @@ from typing import Any
 
 from unhang.live.agent_process import AgentProcess
 from unhang.live.channel import Channel
+from unhang.live.copies import Copies
 from unhang.live.signals import Received, Signals
 
 _QUIET_S = 0.3
@@ -52,6 +53,7 @@ class Relay:
     Args:
         pid: of the command.
         channels: its output.
+        copies: of it.
         signals: what we are sent.
         agent: already started.
         say: shows a text of the agent's to the user.
@@ -59,19 +61,23 @@ class Relay:
 
     def __init__(
         self,
+        *,
         pid: int,
         channels: Sequence[Channel],
+        copies: Copies,
         signals: Signals,
         agent: AgentProcess,
         say: Callable[[str], None],
     ) -> None:
         self._pid = pid
         self._channels = channels
+        self._copies = copies
         self._signals = signals
         self._agent = agent
         self._say = say
         self._status: int | None = None
         self._done: dict[str, Any] | None = None
+        self._told = False
         self._give_up_at = float("inf")
         self._quiet_at = float("inf")
 
@@ -79,6 +85,8 @@ class Relay:
         """Carry everything until the command has ended and the agent has said its last word."""
         while not self._is_over():
             self._handle(self._wait())
+            if self._status is not None and not self._told and self._is_quiet():
+                self._tell_end(exit_code_of(self._status))
         for channel in self._channels:
             channel.drop()
         self._agent.close()
@@ -95,9 +103,19 @@ class Relay:
     def _is_over(self) -> bool:
         if self._status is None:
             return False
-        now = time.monotonic()
-        heard = self._done is not None or not self._agent_is_there() or now > self._give_up_at
-        return heard and (now > self._quiet_at or all(c.wanted is None for c in self._channels))
+        gone = not self._agent_is_there() or time.monotonic() > self._give_up_at
+        return self._told and (self._done is not None or gone) and self._is_quiet()
+
+    def _is_quiet(self) -> bool:
+        """No output is on its way any more."""
+        return time.monotonic() > self._quiet_at or all(c.wanted is None for c in self._channels)
+
+    def _tell_end(self, exit_code: int) -> None:
+        """The agent judges what is in the copies: all of it has to be there."""
+        self._copies.flush()
+        self._told = True
+        self._give_up_at = min(self._give_up_at, time.monotonic() + _VERDICT_WAIT_S)
+        self._agent.tell({"ended": exit_code})
 
     def _agent_is_there(self) -> bool:
         return self._agent.descriptor is not None or self._agent.next_start is not None
@@ -179,9 +197,7 @@ class Relay:
                 return
             if pid == self._pid:
                 self._status = status
-                self._give_up_at = time.monotonic() + _VERDICT_WAIT_S
                 self._postpone()
-                self._agent.tell({"ended": exit_code_of(status)})
             elif pid != self._agent.pid:
                 self._agent.tell({"exit": [pid, status]})
 

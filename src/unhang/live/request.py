@@ -40,17 +40,19 @@ class RunRequest:
     Attributes:
         command: the words of the launch command.
         root: the run folder.
+        near: folder on this host that the probes use; `root` itself wherever that will do.
         host: label of this node, unique in the run.
         on_hang: `report`, `abort`, or `exec:` and a shell command.
         notify: addresses that are told.
         nodes: how many there are; None = unknown.
         node_rank: index of this one.
         collector: address of the collector, or None.
-        shared: `root` is one folder for all nodes.
+        shared: folder through which the nodes talk instead, or None.
     """
 
     command: tuple[str, ...]
     root: Path
+    near: Path
     host: str
     timeouts: Timeouts = Timeouts()
     on_hang: str = REPORT
@@ -58,19 +60,22 @@ class RunRequest:
     nodes: int | None = None
     node_rank: int = 0
     collector: str | None = None
-    shared: bool = False
+    shared: Path | None = None
     style: Style = PLAIN
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
-        return dataclasses.asdict(self) | {"root": str(self.root)}
+        shared = None if self.shared is None else str(self.shared)
+        paths = {"root": str(self.root), "near": str(self.near), "shared": shared}
+        return dataclasses.asdict(self) | paths
 
     @classmethod
     def from_json(cls, data: Json) -> RunRequest:
         """The inverse; the data is our own."""
         fields: dict[str, Any] = dict(data)
         fields |= {name: tuple(fields[name]) for name in ("command", "notify")}
-        fields["root"] = Path(fields["root"])
+        fields |= {name: Path(fields[name]) for name in ("root", "near")}
+        fields["shared"] = None if fields["shared"] is None else Path(fields["shared"])
         fields["timeouts"] = Timeouts(**fields["timeouts"])
         fields["style"] = Style(**fields["style"])
         return cls(**fields)
