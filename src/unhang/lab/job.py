@@ -113,12 +113,15 @@ def marked_processes(variable: str, value: str) -> Iterator[int]:
 
 
 def end_processes(variable: str, value: str) -> None:
-    """Kill what a drill started and wait until it is gone."""
+    """Kill what a drill started and wait until it is gone.
+
+    A process that is just being started shows no environment, so nothing must be found twice.
+    """
     end = time.monotonic() + _GONE_S
-    while time.monotonic() < end:
+    quiet = 0
+    while time.monotonic() < end and quiet < 2:
         left = [pid for pid in marked_processes(variable, value) if is_alive(pid)]
-        if not left:
-            return
+        quiet = 0 if left else quiet + 1
         for pid in left:
             send(pid, signal.SIGKILL)
         time.sleep(0.05)

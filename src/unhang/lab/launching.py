@@ -69,6 +69,7 @@ def job_environment(drill: Drill, folder: DrillFolder, limit_s: float) -> dict[s
     return {
         **os.environ,
         **_TORCH,
+        "TORCHINDUCTOR_COMPILE_THREADS": "1",
         "TORCHINDUCTOR_CACHE_DIR": str(folder.work / "inductor"),
         "PET_LOG_DIR": str(folder.kit / "torchrun"),
         **drill.environment,

@@ -123,6 +123,9 @@ class _Attendance:
             if not all(each.ended() for each in self._launchers):
                 self._take()
                 time.sleep(_ANSWER_S)
+                for launcher in self._launchers:
+                    send(launcher.process.pid, signal.SIGTERM)
+                self._await_end()
                 self._end_ranks()
         finally:
             end_processes(FOLDER_VARIABLE, str(self.folder.root))
@@ -162,6 +165,10 @@ class _Attendance:
         """End ranks that their launcher's signal does not reach: stopped ones, and held locks."""
         for pid in self.folder.ranks().values():
             send(pid, signal.SIGKILL)
+        self._await_end()
+
+    def _await_end(self) -> None:
+        """Give the launchers some time to end."""
         end = time.monotonic() + _LEFT_BEHIND_S
         while time.monotonic() < end and not all(each.ended() for each in self._launchers):
             time.sleep(_TICK_S)

@@ -20,7 +20,7 @@ DRILLS = (
         faults=(fault("kill", 1, step=5),),
         cause=Cause.RANK_CRASH,
         culprits=frozenset({1}),
-        accept=("external_stop", "located", "undetermined"),
+        accept=("external_stop", "located"),
     ),
     Drill(
         name="segfault",
@@ -48,9 +48,8 @@ DRILLS = (
         name="exits-early",
         summary="rank 3 ends with exit code 0 and says nothing",
         faults=(fault("exit", 3, step=5),),
-        cause=Cause.RANK_CRASH,
         culprits=frozenset({3}),
-        accept=("located", "uneven_work", "undetermined"),
+        accept=("rank_crash", "uneven_work"),
     ),
 )
 """In the order of the list."""

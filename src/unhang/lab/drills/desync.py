@@ -57,6 +57,15 @@ DRILLS = (
         faults=(fault("unused_parameters", 3, step=5),),
         cause=Cause.MODEL_DIVERGENCE,
         culprits=frozenset({3}),
+        accept=("desync",),  # its next call meets the gradients of the others
+    ),
+    Drill(
+        name="unused-parameters",
+        summary="rank 1 does not use a part of the model; its next collective is the next step's",
+        faults=(fault("unused_parameters", 1, step=5),),
+        cause=Cause.MODEL_DIVERGENCE,
+        culprits=frozenset({1}),
+        arguments=("--groups", "0"),
     ),
     Drill(
         name="uneven-batches",

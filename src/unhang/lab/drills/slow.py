@@ -63,7 +63,7 @@ DRILLS = (
         phase=Phase.COMPILE,
         accept=("timeout_short",),
         world=2,
-        arguments=("--compile",),
+        arguments=("--compile-on", "1"),
         needs=frozenset({Need.COMPILER}),
     ),
     Drill(

@@ -68,7 +68,7 @@ class _Desk:
         director.calls += 1
         held, self._held = self._held, []
         director.reached("call", director.calls)
-        changes = [f for f in director.due("call", director.calls) if f.what in _CHANGES]
+        changes = [f for f in director.due("call", director.calls) if f.what in CHANGES]
         if changes and director.take(changes[0]):
             result = self._changed(changes[0], original, args, options)
         else:
@@ -86,7 +86,7 @@ class _Desk:
             return _Done() if options.get("async_op") else None
         if fault.what == "other_call":
             return _other(original, args)
-        change = _CHANGES[fault.what]
+        change = CHANGES[fault.what]
         return original(
             *(_map(change, value) for value in args),
             **{name: _map(change, value) for name, value in options.items()},
@@ -130,7 +130,7 @@ def _same(tensor: Any) -> Any:
     return tensor
 
 
-_CHANGES: dict[str, Callable[[Any], Any]] = {
+CHANGES: dict[str, Callable[[Any], Any]] = {
     "wrong_size": _larger,
     "wrong_dtype": _other_type,
     "skip_call": _same,

@@ -1,6 +1,6 @@
 """A small training job with all the phases of a large one; nothing in it knows of faults.
 
-Run it by torchrun. Phases: groups, tokenise, compile (`--compile`), train, evaluate, save.
+Run it by torchrun. Phases: groups, tokenise, compile (`--compile-on`), train, evaluate, save.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--eval-on", choices=("all", "rank0", "none"), default="all")
     parser.add_argument("--save-every", type=int, default=8, help="steps; at ends of epochs")
     parser.add_argument("--groups", type=int, default=1, help="groups that reduce each step's loss")
-    parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--compile-on", type=int, help="rank that compiles its model")
     parser.add_argument("--chatty", action="store_true", help="every rank prints its steps")
     parser.add_argument("--checkpoints", default="checkpoints")
     return parser.parse_args()
@@ -143,12 +143,13 @@ def main() -> None:
     torch.manual_seed(0)
     dist.init_process_group("gloo")
     rank, world = dist.get_rank(), dist.get_world_size()
-    groups = [None] + [dist.new_group(list(range(world))) for _ in range(args.groups - 1)]
+    more = [dist.new_group(list(range(world))) for _ in range(args.groups - 1)]
+    groups = [None, *more][: args.groups]
     print(f"[rank{rank}] world size {world}, torch {torch.__version__}", flush=True)
     corpus = tokenize(args.documents, rank)
     bare = Model(args.width)
     model: torch.nn.Module = DistributedDataParallel(bare)
-    if args.compile:
+    if args.compile_on == rank:
         model.compile()
     optimizer = torch.optim.AdamW(model.parameters(), 1e-3)
     sampler: DistributedSampler[torch.Tensor] = DistributedSampler(corpus, world, rank)

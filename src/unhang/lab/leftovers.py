@@ -1,0 +1,112 @@
+"""What a drill may have left behind on this machine."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from unhang.lab.job import marked_processes
+from unhang.lab.launching import FOLDER_VARIABLE
+
+_SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - looked at, not written
+_CONTROL_GROUPS = (Path("/sys/fs/cgroup/memory"), Path("/sys/fs/cgroup"))
+_LISTENING = "0A"
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What exists at one moment.
+
+    Attributes:
+        found: kinds of things (`port`, `namespace`, …) with the names of each.
+    """
+
+    found: frozenset[tuple[str, str]] = field(default_factory=frozenset)
+
+
+def look_around() -> Surroundings:
+    """Namespaces, mounts, control groups, files of shared memory and ports that exist now."""
+    return Surroundings(
+        frozenset(
+            (kind, name)
+            for kind, names in (
+                ("namespace", _namespaces()),
+                ("mount", _mounts()),
+                ("control group", _control_groups()),
+                ("shared memory", _shared_memory()),
+                ("port", _ports()),
+            )
+            for name in names
+        )
+    )
+
+
+def left_behind(folder: Path, before: Surroundings) -> list[str]:
+    """What there is more than before, and processes of the drill; nothing of other programs.
+
+    A port or a file of shared memory that a living process of somebody else uses is theirs.
+    """
+    more = look_around().found - before.found
+    used = _used_files()
+    found = [
+        f"{kind} {name}"
+        for kind, name in sorted(more)
+        if not (kind == "shared memory" and f"{_SHARED_MEMORY / name}" in used)
+        and not (kind == "port" and f"socket:[{name.partition(' ')[2]}]" in used)
+    ]
+    root = str(folder.resolve())
+    return [*(f"process {pid}" for pid in marked_processes(FOLDER_VARIABLE, root)), *found]
+
+
+def _namespaces() -> Iterable[str]:
+    return [line.split()[0] for line in _output("ip", "netns", "list") if "unhang" in line]
+
+
+def _mounts() -> Iterable[str]:
+    with contextlib.suppress(OSError):
+        lines = Path("/proc/mounts").read_text(encoding="utf-8").splitlines()
+        return [line.split()[1] for line in lines if line.startswith("unhang-drill")]
+    return []
+
+
+def _control_groups() -> Iterable[str]:
+    return [str(path) for root in _CONTROL_GROUPS for path in root.glob("unhang-drill-*")]
+
+
+def _shared_memory() -> Iterable[str]:
+    return [path.name for path in _SHARED_MEMORY.iterdir()] if _SHARED_MEMORY.is_dir() else []
+
+
+def _ports() -> Iterator[str]:
+    """Ports that somebody listens at, each with the inode of its socket."""
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        with contextlib.suppress(OSError):
+            for line in Path(table).read_text(encoding="utf-8").splitlines()[1:]:
+                words = line.split()
+                if words[3] == _LISTENING:
+                    yield f"{int(words[1].rpartition(':')[2], 16)} {words[9]}"
+
+
+def _used_files() -> frozenset[str]:
+    """What living processes have open or mapped."""
+    used: set[str] = set()
+    mapped = f"{_SHARED_MEMORY}/"
+    for process in Path("/proc").iterdir():
+        if not process.name.isdigit():
+            continue
+        with contextlib.suppress(OSError):
+            used.update(str(entry.readlink()) for entry in (process / "fd").iterdir())
+            maps = (process / "maps").read_text(encoding="utf-8", errors="replace")
+            used.update(line.split()[-1] for line in maps.splitlines() if mapped in line)
+    return frozenset(used)
+
+
+def _output(*command: str) -> list[str]:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError:
+        return []
+    return done.stdout.splitlines()

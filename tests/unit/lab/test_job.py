@@ -1,0 +1,113 @@
+"""Launchers of drills: what they print is sorted by rank, and nothing of theirs lives on."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from unhang.errors import UsageError
+from unhang.lab.drills import DRILLS, find_drill
+from unhang.lab.folder import DrillFolder
+from unhang.lab.job import Console, Launcher, end_processes, is_alive, marked_processes
+from unhang.lab.launching import job_environment
+from unhang.lab.leftovers import left_behind, look_around
+from unhang.lab.machine import require
+from unhang.lab.running import run_drill
+from unhang.lab.telling import tell_drills
+
+PRINTING = """
+print("[default1]:from rank 1")
+print("E1121 the launcher's own line")
+print("[default0]:[rank0] from rank 0")
+"""
+
+
+def wait_for(fact: Callable[[], bool]) -> bool:
+    """Whether it becomes true within seconds: a process just started shows no environment."""
+    end = time.monotonic() + 10
+    while time.monotonic() < end and not fact():
+        time.sleep(0.02)
+    return fact()
+
+
+def launch(logs: Path, code: str, *, nodes: int = 1, node: int = 0) -> int:
+    console = Console(logs, nodes=nodes, per_node=2)
+    command = [sys.executable, "-c", code]
+    launcher = Launcher(command, environment=os.environ, folder=logs, logs=console, node=node)
+    end = time.monotonic() + 20
+    while not launcher.ended() and time.monotonic() < end:
+        time.sleep(0.01)
+    exit_code = launcher.close()
+    console.close()
+    return exit_code
+
+
+def test_lines_are_sorted_by_the_rank_that_the_launcher_puts_before_them(tmp_path: Path) -> None:
+    assert launch(tmp_path, PRINTING) == 0
+    assert (tmp_path / "rank_1.log").read_text("utf-8") == "from rank 1\n"
+    assert (tmp_path / "rank_0.log").read_text("utf-8") == "[rank0] from rank 0\n"
+    assert len((tmp_path / "merged.log").read_text("utf-8").splitlines()) == 3
+
+
+def test_the_ranks_of_the_second_node_follow_those_of_the_first(tmp_path: Path) -> None:
+    launch(tmp_path, PRINTING, nodes=2, node=1)
+    assert (tmp_path / "rank_3.log").read_text("utf-8") == "from rank 1\n"
+    assert (tmp_path / "merged.log").read_text("utf-8").startswith("node-1: [default1]:")
+
+
+def test_the_exit_code_of_the_launcher_is_kept(tmp_path: Path) -> None:
+    assert launch(tmp_path, "raise SystemExit(3)") == 3
+
+
+def test_all_that_carries_the_mark_is_ended_and_nobody_else() -> None:
+    mark = f"drill-{os.getpid()}"
+    ours = subprocess.Popen(
+        ["sleep", "60"], env={**os.environ, "UNHANG_TEST": mark}, start_new_session=True
+    )
+    other = subprocess.Popen(["sleep", "60"], env={**os.environ, "UNHANG_TEST": mark + "-2"})
+    try:
+        assert wait_for(lambda: list(marked_processes("UNHANG_TEST", mark)) == [ours.pid])
+        end_processes("UNHANG_TEST", mark)
+        assert ours.wait(5) == -9
+        assert is_alive(other.pid)
+    finally:
+        for process in (ours, other):
+            process.kill()
+            process.wait()
+
+
+def test_a_folder_that_is_in_use_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
+    with pytest.raises(UsageError, match="is not empty"):
+        run_drill(find_drill("sleep"), tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_a_machine_without_root_refuses_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(UsageError, match="needs network namespaces, found none; run it as root"):
+        require(find_drill("cut-link"))
+    assert "needs network namespaces (not here)" in tell_drills(DRILLS, "terminal")
+
+
+def test_the_environment_adds_to_what_the_user_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", "/mine")
+    found = job_environment(find_drill("sleep"), DrillFolder(tmp_path), 8.0)
+    assert found["PYTHONPATH"].split(os.pathsep)[-1] == "/mine"
+    assert (Path(found["PYTHONPATH"].split(os.pathsep)[0]) / "sitecustomize.py").exists()
+
+
+def test_what_is_left_behind_is_seen(tmp_path: Path) -> None:
+    before = look_around()
+    assert left_behind(tmp_path, before) == []
+    with subprocess.Popen(
+        ["sleep", "60"], env={**os.environ, "UNHANG_DRILL": str(tmp_path.resolve())}
+    ) as process:
+        assert wait_for(lambda: left_behind(tmp_path, before) == [f"process {process.pid}"])
+        process.kill()
