@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import groups, kernel, stack, steps
 from .recorder import Progress, Recorder
+from .since import Since
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +34,7 @@ class Beats:
     def __init__(self, settings: Settings, limits: Limits) -> None:
         self._limits = limits
         self._recorder = Recorder()
-        self._standing = stack.Standing()
+        self._place = Since()
         self._described: dict[str, tuple[int, dict[str, Any]]] = {}
         self._progress: dict[str, tuple[Progress, float]] = {}
         self.dumped: int | None = None
@@ -63,7 +64,7 @@ class Beats:
             "wall": time.time(),
             "mono": now_s,
             "stack": places,
-            "stack_since": self._standing.see(places, now_s),
+            "stack_since": self._place.see(stack.own_place(places), now_s),
             "steps": steps.COUNT.done if steps.COUNT.attached else None,
             "step_wall": steps.COUNT.wall_s,
             **(self._try("usage", kernel.usage) or {}),

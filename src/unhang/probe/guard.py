@@ -13,10 +13,11 @@ import threading
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from . import stack
+from . import groups, stack
 from .beats import C10D, NATIVE
 from .deadman import InFlight, Switch
-from .recorder import Recorder
+from .recorder import STATUS, Recorder
+from .since import Since
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,7 +58,8 @@ class Guard:
         self.ended = False
         self._limits, self._lose, self._dump = limits, lose, dump
         self._tick_s = min(1.0, settings.interval_s)
-        self._recorder, self._flights, self._standing = Recorder(), InFlight(), stack.Standing()
+        self._recorder, self._flights = Recorder(), InFlight()
+        self._place, self._unrecorded = Since(), Since()
         self._held: dict[str, int] | None = None
 
     def start(self) -> None:
@@ -80,7 +82,9 @@ class Guard:
     def _look(self, now_s: float) -> Overdue | None:
         native = sys.modules.get(NATIVE)
         flying = self._flights.see(self._recorder.progress(native), now_s)
-        place_since_s = self._standing.see(stack.main_thread(), now_s)
+        places = stack.main_thread()
+        place_since_s = self._place.see(stack.own_place(places), now_s)
+        unrecorded_since_s = self._unrecorded.see(_unrecorded(native, places), now_s)
         gone = self.switch.tripped(now_s)
         if gone != self._limits.judge_gone:
             self._limits.judge_gone = gone
@@ -93,7 +97,11 @@ class Guard:
         if self._held is None:
             # What is issued from now on has the program's limit and is torch's to end.
             self._held = {name: completed for name, (completed, _) in flying.items()}
-        return self._late_to_meet(now_s) or self._late_operation(flying, place_since_s, now_s)
+        return (
+            self._late_to_meet(now_s)
+            or self._late_operation(flying, place_since_s, now_s)
+            or self._late_unrecorded(places, max(place_since_s, unrecorded_since_s), now_s)
+        )
 
     def _late_to_meet(self, now_s: float) -> Overdue | None:
         waiting = self._limits.waiting
@@ -117,6 +125,15 @@ class Guard:
                 return Overdue(f"collective {completed + 1} of group {name}", for_s, limit_s)
         return None
 
+    def _late_unrecorded(
+        self, places: list[stack.Place], since_s: float, now_s: float
+    ) -> Overdue | None:
+        asked_ms = max(self._limits.asked.values(), default=None)
+        if asked_ms is None or not _in_collective(places):
+            return None
+        for_s, limit_s = now_s - since_s, asked_ms / 1000
+        return Overdue(places[0].function, for_s, limit_s) if for_s > limit_s + _GRACE_S else None
+
     def _has_watchdog(self) -> bool:
         cuda = getattr(sys.modules.get("torch"), "cuda", None)
         return cuda is not None and bool(cuda.is_initialized())
@@ -134,3 +151,15 @@ class Guard:
             "Stacks and the Flight Recorder are in the run folder under dumps/deadman.\n".encode(),
         )
         os.abort()
+
+
+def _unrecorded(native: object, places: list[stack.Place]) -> object:
+    """What changes while gloo moves under a torch that records only NCCL's operations."""
+    if C10D not in sys.modules or hasattr(native, STATUS[1]) or not _in_collective(places):
+        return object()  # equal to nothing: it has not stood still
+    issued = [(n, groups.enqueued(group)) for group, n in groups.registered(sys.modules[C10D])]
+    return object() if any(count is None for _, count in issued) else issued
+
+
+def _in_collective(places: list[stack.Place]) -> bool:
+    return bool(places) and f"{os.sep}torch{os.sep}distributed{os.sep}" in places[0].file

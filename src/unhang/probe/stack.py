@@ -1,4 +1,4 @@
-"""Where the main thread is, and since when it is there."""
+"""Where the main thread is."""
 
 from __future__ import annotations
 
@@ -50,18 +50,3 @@ def own_place(stack: list[Place]) -> Place | None:
 
 def _is_of_program(file: str) -> bool:
     return not (file.startswith((_STDLIB, "<")) or any(part in file for part in _LIBRARIES))
-
-
-class Standing:
-    """Remembers since when the program is at the same place."""
-
-    def __init__(self) -> None:
-        self._place: Place | None = None
-        self.since_s = 0.0
-
-    def see(self, stack: list[Place], now_s: float) -> float:
-        """Return the monotonic time since which the innermost place of the program is the same."""
-        place = own_place(stack)
-        if place != self._place or not self.since_s:
-            self._place, self.since_s = place, now_s
-        return self.since_s
