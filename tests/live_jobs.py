@@ -200,6 +200,14 @@ class Job:
         name = "g" + "_".join(map(str, ranks))
         return self.groups.setdefault(name, Group(name, ranks, self.counted))
 
+    def wrote(self, rank: int, size: int) -> None:
+        """A process writes some bytes by the way."""
+        self.workers[rank].bytes_ += size
+
+    def fail(self, rank: int, name: str, text: str) -> None:
+        """A rank raises where it stands."""
+        self._raise(self.workers[rank], name, text)
+
     def restart_all(self, restart: int | None = None) -> None:
         """The launcher ends all processes and starts them again."""
         old = self.workers

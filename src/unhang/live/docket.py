@@ -20,6 +20,9 @@ from unhang.model.phases import Phase
 CaseKey = Rank | str
 """A culprit, or the group of a call that its members cannot complete among themselves."""
 
+Mark = tuple[int, int | None, str | None]
+"""How far a rank is: calls issued, steps done, place."""
+
 _ORDER = {Stage.WATCHED: 0, Stage.SUSPECTED: 1, Stage.CONFIRMED: 2}
 _LOOKS = 2
 _WORTH_LEARNING_S = 1.0
@@ -42,6 +45,7 @@ class Case:
         news_s: when the ranks of the last look were heard.
         still_s, frozen_s, late_s: the longest seen.
         told_s: of a working rank: how long others had waited when that was told last.
+        marks: how far its ranks were when it was shown last.
     """
 
     claim: Claim
@@ -55,6 +59,7 @@ class Case:
     frozen_s: float = 0.0
     late_s: float = 0.0
     told_s: float = 0.0
+    marks: Mapping[Rank, Mark] = field(default_factory=dict)
 
     def see(self, claim: Claim, news_s: float) -> None:
         """One more look; what is no news is no look of its own."""
@@ -76,11 +81,18 @@ class Case:
             return False
         return self.stage is not Stage.WATCHED or self.claim.waited_s < self.late_s / 2
 
+    def has_moved(self, tracks: Mapping[Rank, Track]) -> bool:
+        """Whether one of its ranks got on since the case was shown last."""
+        marks = self.marks.items()
+        moved = (rank in tracks and _mark(tracks[rank]) != mark for rank, mark in marks)
+        return not self.marks or any(moved)
+
     def renew(self) -> None:
         """A new episode of the same rank begins."""
         self.stage, self.worst = Stage.WATCHED, self.claim
         self.still_s = self.frozen_s = self.told_s = 0.0
         self.late_s = self.claim.waited_s
+        self.marks = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +133,8 @@ class Docket:
                 case = self.cases[key] = Case(claim=claim, worst=claim)
             ranks = claim.culprits or claim.victims
             case.see(claim, max((tracks[r].seen_s for r in ranks if r in tracks), default=now_s))
+            if claim.charge is not Charge.AT_WORK:
+                case.marks = _marks(claim, tracks)
         return [*self._risen(), *self._late(), *self._over(seen, tracks)]
 
     def clear(self) -> None:
@@ -179,10 +193,14 @@ class Docket:
                 case.misses += 1
                 if case.misses < _LOOKS:
                     continue
-                del self.cases[key]
             elif not case.is_over:
                 continue
-            if _lives(case.claim, tracks):
+            departed = _departed(case.worst, tracks)
+            if not departed and not case.has_moved(tracks):
+                continue  # those that waited may have given up, and only not ended yet
+            if key not in seen:
+                del self.cases[key]
+            if not departed:
                 if case.stage is Stage.CONFIRMED:
                     self.confirmed = None
                 self._learn(case)
@@ -220,10 +238,23 @@ def _key(claim: Claim) -> CaseKey:
     return min(claim.culprits)
 
 
-def _lives(claim: Claim, tracks: Mapping[Rank, Track]) -> bool:
-    """Whether the ranks of a case still live, so that it is over because they moved."""
-    ranks = claim.culprits or claim.victims
-    return all(rank in tracks and not tracks[rank].ended for rank in ranks)
+def _departed(claim: Claim, tracks: Mapping[Rank, Track]) -> bool:
+    """Whether a rank of a case ended or gave up, so that it is over without having moved on."""
+    ranks = claim.culprits | claim.victims
+    return any(rank not in tracks or tracks[rank].departs for rank in ranks)
+
+
+def _marks(claim: Claim, tracks: Mapping[Rank, Track]) -> dict[Rank, Mark]:
+    ranks = claim.culprits | claim.victims
+    return {rank: _mark(tracks[rank]) for rank in ranks if rank in tracks}
+
+
+def _mark(track: Track) -> Mark:
+    """Calls issued and steps done; where a group does not count, the place as well."""
+    groups = track.beat.groups.values()
+    issued = sum(group.enqueued or 0 for group in groups)
+    counted = any(group.enqueued is not None for group in groups)
+    return issued, track.beat.steps, None if counted else track.place.place
 
 
 def _alike(cases: Iterable[Case]) -> list[list[Case]]:

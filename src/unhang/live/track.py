@@ -11,6 +11,9 @@ from dataclasses import dataclass, field
 from unhang.live.reports import Beat, ProcessFacts, ProcessReport
 from unhang.live.standpoints import NOWHERE, Standpoint, standpoint
 from unhang.model.ids import Rank
+from unhang.model.phases import Phase
+
+_MOVE_DATA = frozenset({Phase.SAVE, Phase.LOAD, Phase.DATA, Phase.LOGGING})
 
 ProcessKey = tuple[str, int, float | None]
 """Host, process number, start of the process."""
@@ -22,8 +25,10 @@ _CPU_SHARE = 0.05
 """Of one core: the probe and idle helper threads stay below it."""
 _READ_PER_S = 64 * 1_024
 """The probe's own reading of `/proc` stays below it."""
-_WRITTEN_PER_S = 2 * 1_024
-"""The probe writes to mapped memory, which does not count."""
+_WRITTEN_PER_S = 32 * 1_024
+"""Logs, and stacks that somebody has dumped every few seconds, stay below it."""
+_TRICKLE_PER_S = 2 * 1_024
+"""A save or a download to slow storage is at work also when it crawls."""
 
 
 @dataclass(slots=True)
@@ -103,6 +108,11 @@ class Track:
         return self.facts.exit_code is None and self.beat.state != "exiting"
 
     @property
+    def departs(self) -> bool:
+        """It has ended, or is on its way out."""
+        return self.ended or self.beat.state != "running" or self.beat.exception is not None
+
+    @property
     def beats_late(self) -> bool:
         """Its probe has missed at least one beat for sure."""
         return self.still.beat_s > 2.4 * self.beat.interval_s
@@ -155,8 +165,7 @@ class Track:
         still.calls_s += step_s
         still.stopped_s = still.stopped_s + step_s if self.stopped else 0.0
         still.ended_s = still.ended_s + step_s if self.ended else 0.0
-        leaves = self.beat.state != "running" or self.beat.exception is not None
-        still.leaving_s = still.leaving_s + step_s if leaves else 0.0
+        still.leaving_s = still.leaving_s + step_s if self.departs else 0.0
 
     def _measure(self, before: ProcessFacts, passed_s: float) -> None:
         """Rates from the kernel's counters, which go on where a beat does not."""
@@ -168,7 +177,8 @@ class Track:
     def _busy(self) -> bool:
         if (self.cpu_share or 0.0) >= _CPU_SHARE or (self.read_rate or 0.0) >= _READ_PER_S:
             return True
-        return (self.write_rate or 0.0) >= _WRITTEN_PER_S
+        trickles = self.place.phase in _MOVE_DATA
+        return (self.write_rate or 0.0) >= (_TRICKLE_PER_S if trickles else _WRITTEN_PER_S)
 
     def _count_steps(self, before: Beat) -> None:
         done, wall = self.beat.steps, self.beat.step_wall_s

@@ -374,6 +374,15 @@ def test_a_rank_with_fewer_steps_that_has_left_is_named() -> None:
     assert (named(watched), charge(watched)) == ([3], "left")
 
 
+def test_a_rank_that_ends_quietly_is_named_when_the_others_fail_by_it() -> None:
+    job = Job(train([(AT, 1, ("exit",))]))
+    job.inject = [(1_007.5, lambda job: setattr(job, "peers_raise", True))]
+    watched = watch(job, 15)
+    watched.tell(OutputEnded(host="gn0", exit_code=1), job.now_s)
+    (_, last) = watched.notes(NoteKind.EXITED)[-1]
+    assert (last.culprits, last.why.key) == (frozenset({1}), "live.left_first")
+
+
 def test_a_job_that_fails_at_once_names_the_rank_that_failed_first() -> None:
     """Gloo tells the peers at once, so nobody waits; they fail in the same second."""
     job = Job(train([(AT, 2, ("die", 9))]), peers_raise=True)
@@ -383,6 +392,24 @@ def test_a_job_that_fails_at_once_names_the_rank_that_failed_first() -> None:
     (_, last) = watched.notes(NoteKind.EXITED)[-1]
     assert last.culprits == frozenset({2})
     assert not watched.confirmed
+
+
+def test_victims_that_give_up_do_not_clear_the_culprit() -> None:
+    """A limit of 30 s ends the waiting ranks, while the one they waited for sleeps on."""
+
+    def give_up(job: Job) -> None:
+        for rank in (0, 1, 3):
+            job.fail(rank, "RuntimeError", "Timed out waiting 30000ms for recv")
+
+    job = Job(train([(AT, 2, ("work", "code", 3_600.0, "idle"))]))
+    job.inject = [(1_035.0, give_up)]
+    watched = watch(job, 50)
+    assert named(watched) == [2]
+    assert not watched.notes(NoteKind.RESUMED)
+    watched.tell(OutputEnded(host="gn0", exit_code=1), job.now_s)
+    (_, last) = watched.notes(NoteKind.EXITED)[-1]
+    assert last.culprits == frozenset({2})
+    assert watched.monitor.standing(job.now_s).suspicions[0].stage is Stage.CONFIRMED
 
 
 def test_what_a_suspected_rank_does_again_is_told_and_learnt() -> None:
@@ -475,6 +502,15 @@ def test_a_helper_process_of_a_rank_is_not_taken_for_it() -> None:
         watched.tell(told, job.now_s)
     assert not watched.confirmed
     assert {r.pid for r in watched.monitor.standing(job.now_s).ranks} == {100, 101, 102, 103}
+
+
+def test_stacks_that_are_dumped_every_few_seconds_are_no_work() -> None:
+    """A sleeping rank writes 6 kB every 3 s, as a drill's own watcher makes it do."""
+    job = Job(train([(AT, 2, ("work", "code", 3_600.0, "idle"))]))
+    job.inject = [(1_000.0 + s, lambda job: job.wrote(2, 6_000)) for s in range(6, 30, 3)]
+    watched = watch(job, 25)
+    assert named(watched) == [2]
+    assert watched.confirmed[0][0] - job.fault_s <= 10.5
 
 
 def random_program(seed: int) -> Program:

@@ -1,0 +1,82 @@
+"""The live judge's last view."""
+
+from __future__ import annotations
+
+import pytest
+
+from feeding import feed, only
+from unhang.live.actions import CallRef
+from unhang.live.codec import document
+from unhang.live.standing import SCHEMA, Charge, Stage, Standing, Suspicion
+from unhang.model.events import HoldUp, WorldSeen
+from unhang.model.ids import Rank
+from unhang.model.phases import Phase
+from unhang.model.provenance import Message
+from unhang.model.time import Clock
+from unhang.parsers.run_record import RunRecordParser
+
+SUSPICION = Suspicion(
+    culprits=frozenset({Rank(2)}),
+    victims=frozenset({Rank(0), Rank(1), Rank(3)}),
+    charge=Charge.ASLEEP,
+    stage=Stage.CONFIRMED,
+    phase=Phase.SAVE,
+    call=CallRef(group="0", seq=21, op="all_reduce"),
+    since_s=8.5,
+    still_s=9.0,
+    place="save (train.py:40)",
+    why=Message(key="live.asleep", values={"ranks": frozenset({Rank(2)})}),
+)
+
+
+def lines_of(*suspicions: Suspicion) -> list[str]:
+    view = Standing(at_s=1_763_712_000.5, up_s=60.0, world_size=4, suspicions=suspicions)
+    return document(SCHEMA, view).splitlines()
+
+
+def test_what_the_judge_writes_is_read() -> None:
+    event = only(HoldUp, feed(RunRecordParser, *lines_of(SUSPICION)))
+    assert (event.charge, event.stage, event.phase) == (
+        Charge.ASLEEP,
+        Stage.CONFIRMED,
+        Phase.SAVE,
+    )
+    assert (event.culprits, event.victims) == (SUSPICION.culprits, SUSPICION.victims)
+    assert (event.group, event.seq, event.op) == ("0", 21, "all_reduce")
+    assert (event.waited_s, event.still_s, event.place) == (8.5, 9.0, "save (train.py:40)")
+    assert event.at is not None
+    assert (event.at.seconds, event.at.clock) == (1_763_711_992.0, Clock.UTC)
+
+
+def test_the_size_of_the_job_is_read() -> None:
+    event = only(WorldSeen, feed(RunRecordParser, lines_of()[0]))
+    assert event.world_size == 4
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"charge":"asleep"}',
+        '{"charge":"asleep","stage":"never heard of"}',
+        '{"charge":"of something","stage":"confirmed"}',
+        '{"charge":"asleep","stage":"confirmed"',
+        '["charge":"asleep"]',
+        '"charge":"' + "[" * 100_000,
+    ],
+)
+def test_what_is_no_suspicion_is_left_aside(line: str) -> None:
+    assert feed(RunRecordParser, lines_of()[0], line)[1:] == []
+
+
+def test_a_suspicion_outside_of_a_record_is_left_aside() -> None:
+    assert feed(RunRecordParser, *lines_of(SUSPICION)[1:]) == []
+
+
+def test_forged_values_read_as_unknown() -> None:
+    forged = (
+        '{"charge":"gone","stage":"suspected","culprits":"0-99999999","victims":7,"phase":9,'
+        '"call":[1],"since_s":"soon","still_s":true,"place":{}}'
+    )
+    event = only(HoldUp, feed(RunRecordParser, lines_of()[0], forged))
+    assert (event.culprits, event.victims, event.phase) == (frozenset(), frozenset(), None)
+    assert (event.group, event.waited_s, event.still_s, event.place) == (None, 0.0, None, "")

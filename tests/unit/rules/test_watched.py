@@ -1,0 +1,121 @@
+"""Rules on the record of a watched run: what makes them speak, and what leaves them quiet."""
+
+from __future__ import annotations
+
+import pytest
+
+from job_text import judge_text
+from unhang.live.actions import CallRef
+from unhang.live.codec import document
+from unhang.live.standing import SCHEMA, Charge, Stage, Standing, Suspicion
+from unhang.model.causes import Cause
+from unhang.model.finding import Finding, Strength
+from unhang.model.ids import Rank
+from unhang.model.phases import Phase
+from unhang.model.provenance import Message
+from unhang.model.rule import Rule
+from unhang.rules import RULES
+from unhang.rules.desync.watched_circle import RULE as DSY301
+from unhang.rules.locate.watched_departure import RULE as LOC302
+from unhang.rules.locate.watched_standstill import RULE as LOC301
+from unhang.rules.slow.watched_phase import RULE as SLO301
+
+WATCHING = (LOC301, LOC302, DSY301, SLO301)
+
+
+def suspicion(
+    charge: Charge,
+    *,
+    stage: Stage = Stage.CONFIRMED,
+    culprits: tuple[int, ...] = (2,),
+    phase: Phase | None = None,
+) -> Suspicion:
+    return Suspicion(
+        culprits=frozenset(Rank(r) for r in culprits),
+        victims=frozenset({Rank(0), Rank(1)}),
+        charge=charge,
+        stage=stage,
+        phase=phase,
+        call=CallRef(group="0", seq=21, op="all_reduce"),
+        since_s=8.5,
+        still_s=9.0,
+        why=Message(key="live.lost", values={"text": ""}),
+    )
+
+
+def judge(rule: Rule, *suspicions: Suspicion) -> list[Finding]:
+    view = Standing(at_s=1_763_712_000.5, up_s=60.0, world_size=3, suspicions=suspicions)
+    return judge_text(rule, "", **{"standing.json": document(SCHEMA, view)})
+
+
+@pytest.mark.parametrize(
+    ("charge", "rule"),
+    [
+        *((c, LOC301) for c in (Charge.STOPPED, Charge.ASLEEP, Charge.GIL_KEPT, Charge.SILENT)),
+        *((c, LOC302) for c in (Charge.GONE, Charge.RAISED, Charge.LEFT)),
+        *((c, DSY301) for c in (Charge.MISMATCH, Charge.CIRCLE)),
+    ],
+)
+def test_each_charge_has_its_rule(charge: Charge, rule: Rule) -> None:
+    (finding,) = judge(rule, suspicion(charge))
+    assert finding.culprits == frozenset({2})
+    others = [other for other in WATCHING if other is not rule]
+    assert [other.code for other in others if judge(other, suspicion(charge))] == []
+
+
+@pytest.mark.parametrize("rule", [LOC301, LOC302])
+def test_who_is_proved_by_a_confirmed_hang_and_supported_by_a_suspicion(rule: Rule) -> None:
+    charge = Charge.STOPPED if rule is LOC301 else Charge.GONE
+    stages = (Stage.CONFIRMED, Stage.SUSPECTED)
+    strengths = [judge(rule, suspicion(charge, stage=s))[0].strength for s in stages]
+    assert strengths == [Strength.PROVES, Strength.SUPPORTS]
+
+
+@pytest.mark.parametrize("rule", WATCHING)
+@pytest.mark.parametrize(
+    "charge", [Charge.AT_WORK, Charge.TOGETHER, Charge.NEVER_CAME, Charge.STOPPED]
+)
+def test_what_was_only_watched_accuses_nobody(rule: Rule, charge: Charge) -> None:
+    assert judge(rule, suspicion(charge, stage=Stage.WATCHED, phase=Phase.SAVE)) == []
+
+
+def test_a_confirmed_hang_silences_what_was_suspected_beside_it() -> None:
+    found = judge(
+        LOC301,
+        suspicion(Charge.STOPPED),
+        suspicion(Charge.ASLEEP, stage=Stage.SUSPECTED, culprits=(1,)),
+    )
+    assert [f.culprits for f in found] == [frozenset({2})]
+
+
+@pytest.mark.parametrize(
+    ("phase", "cause"),
+    [
+        (Phase.SAVE, Cause.CHECKPOINT_SLOW),
+        (Phase.DATA, Cause.DATA_SLOW),
+        (Phase.EVAL, Cause.EVAL_SLOW),
+        (Phase.COMPILE, Cause.COMPILE_SLOW),
+    ],
+)
+def test_a_phase_that_stood_is_a_cause(phase: Phase, cause: Cause) -> None:
+    (finding,) = judge(SLO301, suspicion(Charge.ASLEEP, phase=phase))
+    assert (finding.cause, finding.phase, finding.strength) == (cause, phase, Strength.SUPPORTS)
+
+
+@pytest.mark.parametrize("phase", [None, Phase.TRAIN, Phase.INIT])
+def test_a_standstill_in_no_work_of_its_own_is_no_cause(phase: Phase | None) -> None:
+    assert judge(SLO301, suspicion(Charge.ASLEEP, phase=phase)) == []
+
+
+def test_a_circle_and_a_difference_have_their_causes() -> None:
+    causes = [judge(DSY301, suspicion(c))[0].cause for c in (Charge.CIRCLE, Charge.MISMATCH)]
+    assert causes == [Cause.PG_DEADLOCK, Cause.DESYNC]
+
+
+def test_where_nobody_is_odd_nobody_is_named() -> None:
+    (finding,) = judge(DSY301, suspicion(Charge.MISMATCH, culprits=()))
+    assert (finding.culprits, finding.claim.key) == (frozenset(), "DSY301.mismatch")
+
+
+def test_the_rules_are_listed() -> None:
+    assert set(WATCHING) <= set(RULES)
