@@ -62,10 +62,11 @@ def run_one(
     limit: float | None,
     within: float,
     job: tuple[str, ...],
-) -> None:
+) -> int:
     """Run a drill, on the lab's training script or on COMMAND, and write the truth beside it.
 
     COMMAND is any launch command (`torchrun … train.py`); the faults are put into it unchanged.
+    The exit code is 1 when the fault never happened, because the job does not come to its moment.
     """
     from unhang.lab.drills import find_drill
     from unhang.lab.running import run_drill
@@ -76,7 +77,7 @@ def run_one(
     folder = Path(out or f"drill-{name}")
     if name in SITUATIONS:
         click.echo(tell_truth(fail(SITUATIONS[name], folder, live=live), folder))
-        return
+        return 0
     drill = find_drill(name)
     truth = run_drill(
         drill,
@@ -87,29 +88,37 @@ def run_one(
         within_s=within,
     )
     click.echo(tell_truth(truth, folder))
+    return int(truth.at is None and not truth.finishes)
 
 
 @command.command(name="rehearse")
 @click.argument("name")
 @click.option("--out", metavar="DIR", help="New folder for it all (default: rehearsal-NAME).")
 @click.option("--live", is_flag=True, help="Also run the job under `unhang run`.")
-@click.option("--page", metavar="DIR", help="Write NAME.md, a page with all that was seen.")
-def rehearse_one(*, name: str, out: str | None, live: bool, page: str | None) -> int:
+@click.option("--pages", metavar="DIR", help="Write NAME.md there, with all that was seen.")
+def rehearse_one(*, name: str, out: str | None, live: bool, pages: str | None) -> int:
     """Go through a situation: the job fails, is judged, is mended, and finishes.
 
-    The framework's environment is built at the first run, and kept in the user's cache.
+    NAME is one situation, or `all`. The framework's environment is built at the first run, and kept
+    in the user's cache.
     """
     from unhang.lab.situations.page import write_page
-    from unhang.lab.situations.registry import find_situation
+    from unhang.lab.situations.registry import SITUATIONS, find_situation
     from unhang.lab.situations.rehearsal import rehearse
+    from unhang.lab.situations.summary import write_summary
 
-    situation, folder = find_situation(name), Path(out or f"rehearsal-{name}")
-    found = rehearse(situation, folder, live=live, tell=click.echo)
-    if page is not None:
-        write_page(
-            situation, found, (folder / "logs" / "merged.log").read_text("utf-8"), Path(page)
-        )
-    return int(not found.succeeded)
+    folder = Path(out or f"rehearsal-{name}")
+    wanted = {name: folder} if name != "all" else {each: folder / each for each in SITUATIONS}
+    found = {
+        each: rehearse(find_situation(each), place, live=live, tell=click.echo)
+        for each, place in wanted.items()
+    }
+    if pages is not None:
+        for each, rehearsal in found.items():
+            write_page(find_situation(each), rehearsal, wanted[each], Path(pages))
+        if name == "all":
+            write_summary(found.values(), Path(pages))
+    return int(not all(rehearsal.succeeded for rehearsal in found.values()))
 
 
 @command.command(name="judge")

@@ -29,15 +29,16 @@ _TELLING = re.compile(
 )
 
 
-def write_page(situation: Situation, found: Rehearsal, printed: str, folder: Path) -> Path:
+def write_page(situation: Situation, found: Rehearsal, place: Path, folder: Path) -> Path:
     """Write `<name>.md`.
 
     Args:
         situation: what was rehearsed.
         found: by the rehearsal.
-        printed: what the failed job printed.
+        place: the folder of the rehearsal, in which the failed job's log lies.
         folder: of the pages.
     """
+    printed = (place / "logs" / "merged.log").read_text("utf-8", "replace")
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{situation.name}.md"
     text = "\n".join(_sections(situation, found, printed))

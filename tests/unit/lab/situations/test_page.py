@@ -6,6 +6,7 @@ from unhang.lab.judging import Judged, Mark
 from unhang.lab.situations.page import write_page
 from unhang.lab.situations.registry import SITUATIONS
 from unhang.lab.situations.rehearsal import Ending, Live, Rehearsal
+from unhang.lab.situations.summary import write_summary
 
 PRINTED = """step 1 loss 6.2
 \x1b[36mWriting model shards:   0%|\x1b[0m
@@ -38,7 +39,9 @@ def rehearsal(*, live: Live | None = None) -> Rehearsal:
 
 
 def page(tmp_path: Path, found: Rehearsal) -> str:
-    path = write_page(SITUATIONS["trl-slow-save"], found, PRINTED, tmp_path)
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "merged.log").write_text(PRINTED, encoding="utf-8")
+    path = write_page(SITUATIONS["trl-slow-save"], found, tmp_path, tmp_path / "pages")
     return path.read_text(encoding="utf-8")
 
 
@@ -63,6 +66,13 @@ def test_what_the_watch_saw(tmp_path: Path) -> None:
     text = page(tmp_path, rehearsal(live=live))
     assert "rank 0 is named 6.5 s after the fault" in text
     assert "unchanged, the job finishes" in text
+
+
+def test_the_table_has_a_row_for_each(tmp_path: Path) -> None:
+    text = write_summary([rehearsal()], tmp_path).read_text(encoding="utf-8")
+    (row,) = [line for line in text.splitlines() if "trl-slow-save" in line]
+    assert "right: checkpoint_slow of rank 0 (80%)" in row
+    assert "finishes, 41 s" in row
 
 
 def test_success_needs_right_verdicts_and_a_finished_job() -> None:

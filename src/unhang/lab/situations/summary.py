@@ -1,0 +1,83 @@
+"""From rehearsals to the table of all situations: what was real, seconds, right or wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from unhang.lab.judging import Judged
+from unhang.lab.situations.rehearsal import Ending, Live, Rehearsal
+
+_HEADINGS = (
+    "situation",
+    "versions",
+    "fails after",
+    "from the logs",
+    "with dumps and stacks",
+    "with the remedy",
+    "late rank named live",
+    "`--timeouts judge`",
+)
+
+
+def write_summary(rehearsals: Iterable[Rehearsal], folder: Path) -> Path:
+    """Write `index.md` beside the pages of the situations."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "index.md"
+    path.write_text("\n".join(_lines(tuple(rehearsals))) + "\n", encoding="utf-8")
+    return path
+
+
+def summary_rows(rehearsals: Iterable[Rehearsal]) -> list[tuple[str, ...]]:
+    """One row for each rehearsal, in the order of the headings."""
+    return [_row(each) for each in rehearsals]
+
+
+def _lines(rehearsals: Sequence[Rehearsal]) -> list[str]:
+    return [
+        "# Situations from the field, with the frameworks themselves",
+        "",
+        "`unhang drill rehearse all` wrote this page: each row is one run on CPUs, over gloo, and",
+        "every number is measured. The pages behind the names hold the real output, and say what",
+        "is patched and what is played.",
+        "",
+        _joined(_HEADINGS),
+        _joined(["---"] * len(_HEADINGS)),
+        *(_joined(row) for row in summary_rows(rehearsals)),
+    ]
+
+
+def _joined(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _row(found: Rehearsal) -> tuple[str, ...]:
+    logs, everything = found.judged[0], found.judged[-1]
+    return (
+        f"[{found.name}]({found.name}.md)",
+        ", ".join(f"{name} {version}" for name, version in found.versions.items()),
+        f"{found.before.seconds:.0f} s",
+        _verdict(logs),
+        _verdict(everything),
+        _ended(found.after),
+        _named(found.live),
+        "–" if found.patient is None else _ended(found.patient.ending),
+    )
+
+
+def _verdict(judged: Judged) -> str:
+    of = f" of rank {judged.culprits}" if judged.culprits else ""
+    return f"{judged.mark.value}: {judged.said}{of} ({judged.confidence:.0%})"
+
+
+def _ended(ending: Ending) -> str:
+    word = "finishes" if ending.finished else "does not finish"
+    return f"{word}, {ending.seconds:.0f} s"
+
+
+def _named(live: Live | None) -> str:
+    if live is None:
+        return "–"
+    if live.named_after_s is None:
+        return "no"
+    return f"after {live.named_after_s:.1f} s (`{live.kind}`)"
