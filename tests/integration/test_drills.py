@@ -13,12 +13,13 @@ from unhang.lab.judging import Mark, judge_drill
 from unhang.lab.leftovers import left_behind, look_around
 from unhang.lab.machine import missing
 from unhang.lab.running import run_drill
+from unhang.lab.surroundings import free_port
 from unhang.lab.truth import Truth
 
 pytest.importorskip("torch")
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(150)]
 
-FAST = ("sleep", "stopped", "exception", "wrong-size", "slow-save", "cut-link")
+FAST = ("sleep", "stopped", "wrong-size", "slow-save", "cut-link")
 MINE = """
     import os, torch, torch.distributed as dist
     dist.init_process_group("gloo")
@@ -62,8 +63,9 @@ def test_a_fault_in_a_script_of_the_users_own(tmp_path: Path) -> None:
     script = tmp_path / "mine.py"
     script.write_text(textwrap.dedent(MINE), encoding="utf-8")
     launcher = (sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "3")
-    truth = run("exception", tmp_path / "drill", *launcher, "--master-port", "0", str(script))
-    assert truth.world_size == 4
+    port = ("--master-port", str(free_port()))
+    truth = run("exception", tmp_path / "drill", *launcher, *port, str(script))
+    assert truth.world_size == 3
     (judged, *_) = judge_drill(tmp_path / "drill").judged
     assert (judged.said, judged.culprits) == ("rank_exception", "2")
 

@@ -13,6 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
+from unhang.errors import UsageError
+
 _PREFIX = re.compile(rb"^\[[A-Za-z_]*(?P<local>\d{1,3})\]:")
 """What torchrun prints before a line of a rank: `[default0]:`."""
 
@@ -36,15 +38,21 @@ class Launcher:
         node: int = 0,
     ) -> None:
         self.node = node
-        self.process = subprocess.Popen(
-            command,
-            cwd=folder,
-            env=dict(environment),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+        try:
+            self.process = subprocess.Popen(
+                command,
+                cwd=folder,
+                env=dict(environment),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise UsageError(
+                f"'{command[0]}' cannot be started ({error.strerror}); give a launch command after"
+                " `--` as you would type it"
+            ) from error
         assert self.process.stdout is not None
         self._reader = threading.Thread(
             target=logs.copy, args=(self.process.stdout, node), daemon=True

@@ -22,10 +22,15 @@ FOLDER_VARIABLE, LIMIT_VARIABLE = "UNHANG_DRILL", "UNHANG_DRILL_LIMIT"
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """One launcher of a job."""
+    """One launcher of a job.
+
+    Attributes:
+        folder: its working directory.
+    """
 
     command: tuple[str, ...]
     environment: Mapping[str, str]
+    folder: Path
 
 
 @contextlib.contextmanager
@@ -42,12 +47,12 @@ def starts(
     """
     environment = job_environment(drill, folder, limit_s)
     if command:
-        yield (Start(tuple(command), environment),)
+        yield (Start(tuple(command), environment, Path.cwd()),)
         return
     script = (str(_HERE / "scripts" / "train.py"), *drill.arguments)
     if drill.launch is Launch.TAKEN_PORT:
         with taken_port() as port:
-            yield (Start((*_torchrun(drill.world, port), *script), environment),)
+            yield (Start((*_torchrun(drill.world, port), *script), environment, folder.work),)
     elif drill.launch is Launch.TWO_NODES:
         with two_nodes() as nodes:
             yield tuple(
@@ -56,11 +61,12 @@ def starts(
                         *_torchrun(drill.world // 2, 29500, nodes[0].address, number), *script
                     ),
                     {**environment, "GLOO_SOCKET_IFNAME": "eth0"},
+                    folder.work,
                 )
                 for number, node in enumerate(nodes)
             )
     else:
-        yield (Start((*_torchrun(drill.world, free_port()), *script), environment),)
+        yield (Start((*_torchrun(drill.world, free_port()), *script), environment, folder.work),)
 
 
 def job_environment(drill: Drill, folder: DrillFolder, limit_s: float) -> dict[str, str]:

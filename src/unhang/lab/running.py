@@ -111,7 +111,7 @@ class _Attendance:
                 Launcher(
                     start.command,
                     environment=start.environment,
-                    folder=self.folder.work,
+                    folder=start.folder,
                     logs=console,
                     node=node,
                 )
@@ -195,7 +195,7 @@ def _conclude(drill: Drill, folder: DrillFolder, code: int, began: datetime) -> 
     truth = truth_of(
         drill,
         at=happened,
-        world_size=max(drill.world, len(ranks)),
+        world_size=len(ranks) or drill.world,
         exit_code=code,
         seconds=(datetime.now(timezone.utc) - began).total_seconds(),
     )

@@ -63,6 +63,12 @@ def test_the_exit_code_of_the_launcher_is_kept(tmp_path: Path) -> None:
     assert launch(tmp_path, "raise SystemExit(3)") == 3
 
 
+def test_a_launcher_that_does_not_exist_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="'no-such-launcher' cannot be started"):
+        run_drill(find_drill("sleep"), tmp_path / "drill", command=("no-such-launcher", "x.py"))
+    assert not (tmp_path / "drill" / "kit").exists()
+
+
 def test_all_that_carries_the_mark_is_ended_and_nobody_else() -> None:
     mark = f"drill-{os.getpid()}"
     ours = subprocess.Popen(
