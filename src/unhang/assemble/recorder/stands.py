@@ -178,8 +178,8 @@ class Stands:
             trace = self._trace(index, rank)
             calls.extend(self._open_pairs(index, rank, trace, done_at))
             if trace.pending_at is not None and not (trace.from_status and self.teams[index].mixed):
-                seq = (trace.completed or 0) + 1
-                calls.append(Open(Place(index, seq), trace.pending_at, sure=True))
+                place = Place(index, trace.pending_seq)
+                calls.append(Open(place, trace.pending_at, sure=True))
             elif trace.last_at is not None and not recording.has_states:
                 call = Open(Place(index, trace.seqs[-1]), trace.last_at, sure=False)
                 last = call if last is None or call.at > last.at else last

@@ -172,7 +172,8 @@ def _traces(
             entries,
             table,
             members.get(name),
-            None if whole else statuses.get(name),
+            statuses.get(name),
+            whole=whole,
             cut=document.cut,
             has_states=has_states,
         )
@@ -189,6 +190,7 @@ def _traces(
             enqueued=None if status is None else status.enqueued,
             completed=None if status is None else status.completed,
             pending_at=None if document.cut else _open_by(status, entries),
+            pending_seq=None if status is None else status.completed + 1,
             from_status=True,
         )
     return traces
@@ -201,20 +203,22 @@ def _trace(
     members: tuple[Rank, ...] | None,
     status: _Status | None,
     *,
+    whole: bool,
     cut: bool,
     has_states: bool,
 ) -> GroupTrace:
     seqs = packed(group.seqs)
-    if group.pair_places:
+    if group.pair_places or not has_states:
         status = None
     enqueued = group.last if group.seqs else None
-    completed = _completed(group)
-    pending_at = None if group.pending is None else group.pending[1]
-    from_status = status is not None and (cut or enqueued is None or status.enqueued > enqueued)
+    completed = _completed(group, status)
+    pending_seq, pending_at = (None, None) if group.pending is None else group.pending
+    beyond = status is not None and (cut or enqueued is None or status.enqueued > enqueued)
+    from_status = beyond and not whole
     if from_status and status is not None:
         enqueued = status.enqueued
-        if has_states and pending_at is None:
-            completed = status.completed
+        if pending_at is None:
+            completed, pending_seq = status.completed, status.completed + 1
             pending_at = None if cut else _open_by(status, entries)
     sent, received, own, whole = _traffic(group, entries, table, has_states=has_states)
     return GroupTrace(
@@ -226,6 +230,7 @@ def _trace(
         enqueued=enqueued,
         completed=completed,
         pending_at=pending_at,
+        pending_seq=pending_seq,
         pending_begun=_begun(group, entries) if has_states else None,
         done_at=group.done_at,
         last_at=group.last_at,
@@ -262,11 +267,17 @@ def _course(
     return table.course(moves), max(usual) / 1e9 if usual else None
 
 
-def _completed(group: GroupEntries) -> int | None:
-    """Numbers ascend on one stream: what stands before the first open call is done."""
+def _completed(group: GroupEntries, status: _Status | None) -> int | None:
+    """Numbers ascend on one stream: what stands before the first open call is done.
+
+    Where the buffer holds open calls only, others may have been overwritten; counters tell then.
+    """
     if group.pending is None:
         return group.last if group.seqs else None
-    return group.pending[0] - 1 if group.completed is None else group.completed
+    if group.completed is not None:
+        return group.completed
+    before = group.pending[0] - 1
+    return before if status is None else min(before, status.completed)
 
 
 def _open_by(status: _Status | None, entries: Sequence[Entry]) -> int | None:
