@@ -111,6 +111,7 @@ TRAPS: list[Trap] = [
     ("trainer.strategy.init_args.timeout", "7200", {}, E, "clock_number"),
     # The default anyway.
     ("ddp_timeout", "1800", {}, I, "ddp_timeout_default"),
+    ("ddp_timeout", "30", {}, W, "seconds_not_minutes"),
     ("NCCL_NVLS_ENABLE", "1", {}, I, "nvls_on"),
     ("NCCL_LAUNCH_MODE", "PARALLEL", {}, I, "same_as_default"),
     ("NCCL_IB_HCA", "mlx5", {}, I, "hca_all"),

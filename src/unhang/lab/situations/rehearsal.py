@@ -189,8 +189,15 @@ def _show(place: Workplace) -> dict[str, str]:
     return {
         "logs": _unhang(place, "diagnose", "--no-color", "logs"),
         "everything": _unhang(place, "diagnose", "--no-color", *everything),
-        "lint": _unhang(place, "lint", "--no-color", "job"),
+        "lint": _unhang(place, "lint", "--no-color", *_release(place.situation), "job"),
     }
+
+
+def _release(situation: Situation) -> tuple[str, ...]:
+    if situation.lint_as is None:
+        return ()
+    version = situation.environment.version(situation.lint_as)
+    return "--framework", f"{situation.lint_as}=={version}"
 
 
 def _mend(situation: Situation, place: Workplace, shown: dict[str, str]) -> Ending:

@@ -46,6 +46,7 @@ class Situation:
         packages: whose versions are worth telling.
         job: folder of `scripts` with its files; `prepare.py` in it makes models and data.
         command: starts the job.
+        lint_as: package whose release `unhang lint` is told, where its files do not show it.
         world: number of ranks.
         patches: what lets the framework run on a CPU.
         fault: what goes wrong.
@@ -67,6 +68,7 @@ class Situation:
     packages: tuple[str, ...]
     job: str
     command: tuple[str, ...] = ("sh", "train.sh")
+    lint_as: str | None = None
     world: int = 2
     patches: Patches = field(default_factory=dict)
     fault: Patches

@@ -10,6 +10,8 @@ from unhang.settings.verdicts.base import Check, Given, Verdict, say
 from unhang.settings.versions import covers
 
 _DAY_S = 86_400
+_MINUTE_S = 60
+"""No start-up, save or evaluation of a real job is sure to stay below it."""
 
 
 def check(given: Given) -> Iterator[Verdict]:
@@ -26,6 +28,16 @@ def _ddp_timeout(given: Given) -> Iterator[Verdict]:
     yield from _expired(given, seconds)
     if seconds >= _DAY_S:
         yield say(given, "CFG111", Severity.WARNING, "timeout_endless", seconds=seconds)
+    elif 0 < seconds < _MINUTE_S:
+        use = f"{given.name}={round(seconds * 60)}"
+        yield say(
+            given,
+            "CFG121",
+            Severity.WARNING,
+            "seconds_not_minutes",
+            seconds=seconds,
+            replacement=use,
+        )
     elif seconds == 1_800 and given.context.framework != "ms-swift":
         yield say(given, "CFG110", Severity.INFO, "ddp_timeout_default", futile=True)
     yield from _reaches(given)

@@ -14,6 +14,7 @@ SITUATIONS = (
         environment=VERL,
         packages=("verl", "ray", "transformers", "TransferQueue"),
         job="verl_ppo",
+        lint_as="verl",
         patches={"default_timeout": {"seconds": 12}},
         fault={"slow_batch": {"rank": 1, "seconds": 25}},
         cause=Cause.DATA_SLOW,

@@ -178,6 +178,10 @@ SENTENCES: dict[str, str] = {
         " minutes, and that is what ran out"
     ),
     "advice.minutes_not_seconds": "{name} is in minutes: {value} is {seconds:s}",
+    "advice.seconds_not_minutes": (
+        "{name} is in seconds: any save, evaluation or loading that keeps a rank for {seconds:s}"
+        " ends the job"
+    ),
     # Pages
     "advice.page_algo": (
         "real since NCCL 2.5, and no cure for timeouts; Tree alone makes FSDP and ZeRO fail in many"

@@ -126,6 +126,7 @@ SENTENCES: dict[str, str] = {
         "{name} 只管全局组：ZeRO 使用的是它的一个副本，保持 PyTorch 的 10 分钟，用尽的正是这个"
     ),
     "advice.minutes_not_seconds": "{name} 以分钟计：{value} 即 {seconds:s}",
+    "advice.seconds_not_minutes": "{name} 以秒计：任何让某个 rank 停留 {seconds:s} 的保存、评估或加载都会结束作业",
     # 手册页
     "advice.page_algo": (
         "NCCL 2.5 起真实存在，但治不了超时；只用 Tree 会使 FSDP 和 ZeRO 在许多版本中失败，"

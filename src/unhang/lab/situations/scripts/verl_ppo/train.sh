@@ -6,7 +6,7 @@ exec python -m verl.trainer.main_ppo \
   algorithm.adv_estimator=grpo \
   data.train_files=data/train.parquet data.val_files=data/val.parquet \
   data.train_batch_size=4 data.max_prompt_length=32 data.max_response_length=8 \
-  actor_rollout_ref.model.path=model \
+  actor_rollout_ref.model.path=model actor_rollout_ref.nccl_timeout=1200 \
   +actor_rollout_ref.model.override_config.attn_implementation=eager \
   actor_rollout_ref.model.use_remove_padding=False \
   actor_rollout_ref.actor.strategy=fsdp2 actor_rollout_ref.actor.ppo_mini_batch_size=4 \
