@@ -25,8 +25,8 @@ SENTENCES: dict[str, str] = {
     "SLO.why_mark": "The work began {lasted_s:s} before the first time-out and no line says that "
     "it ended; the timeout is {limit_s:s}.",
     "SLO.why_named": "The waiting ranks name {ranks:ranks} as the one they wait for.",
-    "SLO.why_missing": "It is the last thing that {ranks:ranks} is known to have begun, no line says "
-    "that it ended, and every other rank gave up waiting.",
+    "SLO.why_missing": "It is the last thing that {ranks:ranks} is known to have begun, no line "
+    "says that it ended, and every other rank gave up waiting.",
     "SLO.why_last": "It is the last thing printed before the first time-out, no line says that it "
     "ended, and the others wait where nobody works.",
     "SLO.why_stack": "A live stack shows the process in `{frame}`.",
