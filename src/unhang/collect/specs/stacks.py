@@ -38,8 +38,8 @@ _GDB = (
 )
 _MOST_LOADERS = 8
 _PLAIN_S, _NATIVE_S = 4.0, 10.0
-_BETWEEN_S = 2.0
-"""Between two looks: who stands at the same line twice is stuck, or works there for long."""
+_LOOKS, _BETWEEN_S = 3, 0.8
+"""Who stands at one line at every look is stuck, or works there for long."""
 _SETTLE_S = 0.05
 
 
@@ -62,20 +62,23 @@ def gather(desk: Desk) -> Iterator[Piece]:
 
 
 def _py_spy(desk: Desk, process: Process) -> Iterator[Piece]:
-    """All of one rank in one file: two looks, the second one with native frames."""
+    """All of one rank in one file: some quick looks, and one with native frames."""
     desk.program("py-spy")
     texts = []
     for loader in desk.scene.loaders_of(process)[:_MOST_LOADERS]:
         ran = _traced(desk, loader, "py-spy", "dump", "--pid", str(loader.pid), limit_s=_PLAIN_S)
         if _is_stack(ran):
             texts.append(ran.out)
-    words = ("dump", "--pid", str(process.pid))
-    plain = _traced(desk, process, "py-spy", *words, limit_s=_PLAIN_S)
-    if not _is_stack(plain):
-        raise _failed("py-spy", plain, desk)
-    desk.pause(_BETWEEN_S)
-    native = _traced(desk, process, "py-spy", *words, "--native", limit_s=_NATIVE_S)
-    texts.extend(ran.out for ran in (plain, native) if _is_stack(ran))
+    words = ("py-spy", "dump", "--pid", str(process.pid))
+    for _ in range(_LOOKS):
+        plain = _traced(desk, process, *words, limit_s=_PLAIN_S)
+        if not _is_stack(plain):
+            raise _failed("py-spy", plain, desk)
+        texts.append(plain.out)
+        desk.pause(_BETWEEN_S)
+    native = _traced(desk, process, *words, "--native", limit_s=_NATIVE_S)
+    if _is_stack(native):
+        texts.append(native.out)
     yield Piece(name="stacks.txt", data=b"\n".join(texts))
 
 
