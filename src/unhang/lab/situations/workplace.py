@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -27,6 +28,9 @@ _KIT_SITE = Path(__file__).parent.parent / "site"
 _STACK_SIGNAL = signal.SIGUSR2  # as the kit's guest answers
 _PREPARE_LIMIT_S = 120
 _TICK_S = 0.1
+_SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - names of dead processes alone are removed
+_OWNED = re.compile(r"(?:sem\.loky-|torch_)(?P<pid>\d+)[-_]")
+"""Names that joblib and torch give: their process is dead, and nobody else will remove them."""
 _INHERITED = ("LANG", "LC_ALL", "SSL_CERT_FILE", "XDG_CACHE_HOME", "TERM")
 
 
@@ -120,11 +124,16 @@ class Workplace:
         )
 
     def tidy(self) -> None:
-        """Remove what tells nothing: the kit's own files, and stacks that were never written."""
+        """Remove what tells nothing, and what killed processes could not remove themselves."""
         shutil.rmtree(self.folder.kit, ignore_errors=True)
         for path in self.folder.stacks.iterdir():
             if "most recent call first" not in path.read_text("utf-8", "replace"):
                 path.unlink()
+        for path in _SHARED_MEMORY.glob("*"):
+            owner = _OWNED.match(path.name)
+            if owner is not None and not is_alive(int(owner["pid"])):
+                with contextlib.suppress(OSError):
+                    path.unlink()
 
     def _attend(self, command: Sequence[str], variables: dict[str, str]) -> int | None:
         console = Console(self.folder.logs, nodes=1, per_node=self.situation.world)
