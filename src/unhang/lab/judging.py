@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import enum
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from unhang.lab.folder import DrillFolder
+from unhang.lab.heard import Confirmed, first_confirmed
 from unhang.lab.truth import Truth, read_truth
 from unhang.model.diagnosis import Diagnosis, Outcome
 from unhang.model.ids import format_ranks
@@ -46,15 +48,33 @@ class Judged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """All verdicts on one drill."""
+    """All verdicts on one drill.
+
+    Attributes:
+        live: the mark of what the live judge named, where the drill was watched, or None.
+        named: what it named, or None.
+        named_s: seconds from the fault until then, or None.
+    """
 
     truth: Truth
     judged: tuple[Judged, ...]
+    live: Mark | None = None
+    named: Confirmed | None = None
+    named_s: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The contract `unhang.drill/1`."""
         rows = [{**asdict(each), "mark": each.mark.value} for each in self.judged]
-        return {"schema": "unhang.drill/1", "truth": asdict(self.truth), "judged": rows}
+        live = None
+        if self.live is not None:
+            named = None if self.named is None else asdict(self.named)
+            live = {"mark": self.live.value, "named": named, "seconds": self.named_s}
+        return {
+            "schema": "unhang.drill/1",
+            "truth": asdict(self.truth),
+            "judged": rows,
+            "live": live,
+        }
 
 
 def judge_drill(folder: Path) -> Report:
@@ -68,7 +88,16 @@ def judge_drill(folder: Path) -> Report:
     judged = [_judge(truth, "logs", [at.logs])]
     if everything != [at.logs]:
         judged.append(_judge(truth, ", ".join(path.name for path in everything), everything))
-    return Report(truth=truth, judged=tuple(judged))
+    if not at.run.is_dir():
+        return Report(truth=truth, judged=tuple(judged))
+    named = first_confirmed(at.run)
+    return Report(
+        truth=truth,
+        judged=tuple(judged),
+        live=_mark_live(truth, named),
+        named=named,
+        named_s=None if named is None else _since_fault_s(truth, named),
+    )
 
 
 def mark_of(truth: Truth, verdict: Diagnosis) -> Mark:
@@ -80,6 +109,21 @@ def mark_of(truth: Truth, verdict: Diagnosis) -> Mark:
         return Mark.RIGHT if named == set(truth.culprits) or _names_nobody(said) else _partly(truth)
     honest = verdict.outcome in {Outcome.LOCATED, Outcome.UNDETERMINED}
     return Mark.UNDETERMINED if honest else Mark.WRONG
+
+
+def _mark_live(truth: Truth, named: Confirmed | None) -> Mark:
+    """A hang is named with its culprits, and a healthy job is left in peace."""
+    if named is None:
+        return Mark.RIGHT if truth.finishes else Mark.UNDETERMINED
+    exact = not truth.finishes and set(named.culprits) == set(truth.culprits)
+    return Mark.RIGHT if exact else Mark.WRONG
+
+
+def _since_fault_s(truth: Truth, named: Confirmed) -> float | None:
+    if truth.at is None:
+        return None
+    gap = datetime.fromisoformat(named.at) - datetime.fromisoformat(truth.at)
+    return round(gap.total_seconds(), 1)
 
 
 def _partly(truth: Truth) -> Mark:

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-import signal
 import sys
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime, timezone
 from importlib import metadata
 from pathlib import Path
 
+from unhang.lab.attendance import Attendance
 from unhang.lab.drill import Drill
 from unhang.lab.folder import DrillFolder
-from unhang.lab.job import Console, Launcher, end_processes, is_alive, send
-from unhang.lab.launching import FOLDER_VARIABLE, Start, starts
+from unhang.lab.launching import Start, starts
 from unhang.lab.machine import require
 from unhang.lab.surroundings import KernelLog, remove_control_groups, small_disk
 from unhang.lab.truth import Truth, truth_of
@@ -29,18 +27,6 @@ LIVE_LIMIT_S = 600.0
 
 WITHIN_S = 55.0
 """Seconds a drill may take before it is ended."""
-
-_LEFT_BEHIND_S = 6.0
-"""Seconds that the launcher gets to end the other ranks once one has died after the hang."""
-
-_ANSWER_S = 1.0
-"""Seconds that the ranks get to write stacks and dumps before they are ended."""
-
-_MOST_TAKEN = 4
-"""Times that stacks and dumps are taken."""
-
-_TICK_S = 0.1
-_STACK_SIGNAL = signal.SIGUSR2  # as faults.witness answers
 
 
 def run_drill(
@@ -79,99 +65,12 @@ def run_drill(
         planned = stack.enter_context(starts(drill, folder, command, limit))
         if live is not None:
             planned = tuple(_watched(start, folder, live) for start in planned)
-        code = _Attendance(
-            drill, folder, planned, within_s=within_s, watched=live is not None
-        ).run()
+        attendance = Attendance(drill, folder, planned, within_s=within_s, watched=live is not None)
+        code = attendance.run()
         kernel.save(folder.logs / "kernel.log")
-        return _conclude(drill, folder, code, began)
-
-
-@dataclass(slots=True)
-class _Attendance:
-    """Waits for the fault, takes the stacks and dumps of the hang, and sees the job end."""
-
-    drill: Drill
-    folder: DrillFolder
-    planned: tuple[Start, ...]
-    within_s: float
-    watched: bool
-    _acted: bool = False
-    _since: float = 0.0
-    _taken: int = 0
-    _lost: float | None = None
-    _launchers: list[Launcher] = field(default_factory=list)
-
-    def run(self) -> int:
-        """Run the job to its end; the exit code of the first launcher that failed, or 0."""
-        per_node = self.drill.world // len(self.planned)
-        console = Console(self.folder.logs, nodes=len(self.planned), per_node=per_node)
-        end = time.monotonic() + self.within_s
-        try:
-            self._launchers = [
-                Launcher(
-                    start.command,
-                    environment=start.environment,
-                    folder=start.folder,
-                    logs=console,
-                    node=node,
-                )
-                for node, start in enumerate(self.planned)
-            ]
-            while time.monotonic() < end and not all(each.ended() for each in self._launchers):
-                self._look(time.monotonic())
-                time.sleep(_TICK_S)
-            if not all(each.ended() for each in self._launchers):
-                self._take()
-                time.sleep(_ANSWER_S)
-                for launcher in self._launchers:
-                    send(launcher.process.pid, signal.SIGTERM)
-                self._await_end()
-                self._end_ranks()
-        finally:
-            end_processes(FOLDER_VARIABLE, str(self.folder.root))
-            codes = [each.close() for each in self._launchers]
-            console.close()
-        return next((code for code in codes if code != 0), 0)
-
-    def _look(self, now: float) -> None:
-        """One look at the job."""
-        if self.drill.finishes:
-            return
-        if not self._acted:
-            self._acted = bool(self.folder.acts()) and self.folder.all_joined()
-            self._since = now
-        elif self._lost is not None:
-            if now - self._lost >= _LEFT_BEHIND_S:
-                self._end_ranks()
-        elif any(not is_alive(pid) for pid in self.folder.ranks().values()):
-            self._lost = now
-        elif self._taken < _MOST_TAKEN and now - self._since >= self.drill.settle_s:
-            self._take()
-            self._since = now
-
-    def _take(self) -> None:
-        """Order dumps, and stacks of all threads: both show the same moment.
-
-        It is done again and again until a rank gives up: the last time is nearest to the hang,
-        and two stacks tell whether a rank gets on.
-        """
-        self._taken += 1
-        self.folder.order.touch()
-        for pid in self.folder.ranks().values():
-            if is_alive(pid):
-                send(pid, _STACK_SIGNAL)
-
-    def _end_ranks(self) -> None:
-        """End ranks that their launcher's signal does not reach: stopped ones, and held locks."""
-        for pid in self.folder.ranks().values():
-            send(pid, signal.SIGKILL)
-        self._await_end()
-
-    def _await_end(self) -> None:
-        """Give the launchers some time to end."""
-        end = time.monotonic() + _LEFT_BEHIND_S
-        while time.monotonic() < end and not all(each.ended() for each in self._launchers):
-            time.sleep(_TICK_S)
+        truth = _conclude(drill, folder, code, began, stopped=attendance.stopped)
+        truth.write(folder.root)
+        return truth
 
 
 def _watched(start: Start, folder: DrillFolder, options: Sequence[str]) -> Start:
@@ -180,8 +79,10 @@ def _watched(start: Start, folder: DrillFolder, options: Sequence[str]) -> Start
     return replace(start, command=(*run, *start.command))
 
 
-def _conclude(drill: Drill, folder: DrillFolder, code: int, began: datetime) -> Truth:
-    """Write the truth, and drop files that tell nothing."""
+def _conclude(
+    drill: Drill, folder: DrillFolder, code: int, began: datetime, *, stopped: bool
+) -> Truth:
+    """The truth; files that tell nothing are dropped."""
     for path in folder.stacks.iterdir():
         if "most recent call first" not in path.read_text(encoding="utf-8", errors="replace"):
             path.unlink()
@@ -198,10 +99,9 @@ def _conclude(drill: Drill, folder: DrillFolder, code: int, began: datetime) -> 
         world_size=len(ranks) or drill.world,
         exit_code=code,
         seconds=(datetime.now(timezone.utc) - began).total_seconds(),
+        stopped=stopped,
     )
-    truth = replace(truth, torch=_torch_version())
-    truth.write(folder.root)
-    return truth
+    return replace(truth, torch=_torch_version())
 
 
 def _clean(folder: DrillFolder) -> None:

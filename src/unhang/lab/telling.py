@@ -47,7 +47,17 @@ def tell_report(report: Report) -> str:
         f" ({', '.join(each.fired)})"
         for each in report.judged
     ]
+    if report.live is not None:
+        lines.append(f"  {report.live.value:<12} live: {_live(report)}")
     return "\n".join(lines)
+
+
+def _live(report: Report) -> str:
+    if report.named is None:
+        return "no hang named"
+    ranks = format_ranks(report.named.culprits)
+    after = "" if report.named_s is None else f" {report.named_s} s after the fault"
+    return f"hang{_of(ranks)}{after}: {report.named.why}"
 
 
 def _of(ranks: str) -> str:

@@ -53,10 +53,27 @@ class Truth:
 
 
 def truth_of(
-    drill: Drill, *, at: str | None, world_size: int, exit_code: int | None, seconds: float
+    drill: Drill,
+    *,
+    at: str | None,
+    world_size: int,
+    exit_code: int | None,
+    seconds: float,
+    stopped: bool = False,
 ) -> Truth:
-    """What is known before the job runs, and what it added."""
+    """What is known before the job runs, and what it added.
+
+    Args:
+        drill: what was run.
+        at: ISO time of the fault.
+        world_size: number of ranks.
+        exit_code: of the launcher.
+        seconds: the job took.
+        stopped: the drill ended the job, which may then be said too.
+    """
     accept = (drill.expected, *drill.accept)
+    if stopped:
+        accept = (*accept, Cause.EXTERNAL_STOP.value)
     return Truth(
         drill=drill.name,
         cause=None if drill.cause is None else drill.cause.value,

@@ -19,7 +19,7 @@ def install(director: Director, phases: set[str]) -> None:
         _wrap(director, "data", "torch.utils.data._utils.fetch", "_MapDatasetFetcher.fetch")
         _wrap(director, "data", "torch.utils.data._utils.fetch", "_IterableDatasetFetcher.fetch")
     if "compile" in phases:
-        _wrap(director, "compile", "torch._inductor.graph", "GraphLowering.run")
+        _wrap(director, "compile", "torch._inductor.compile_fx", "compile_fx")
     if "eval" in phases:
         when_imported("torch.nn.modules.module", functools.partial(_watch_eval, director=director))
 

@@ -1,0 +1,127 @@
+"""Attends to a job that fails: takes its stacks and dumps while it hangs, and sees it end."""
+
+from __future__ import annotations
+
+import signal
+import time
+from dataclasses import dataclass, field
+
+from unhang.lab.drill import Drill
+from unhang.lab.folder import DrillFolder
+from unhang.lab.heard import first_confirmed
+from unhang.lab.job import Console, Launcher, end_processes, is_alive, send
+from unhang.lab.launching import FOLDER_VARIABLE, Start
+
+_LEFT_BEHIND_S = 6.0
+"""Seconds that the launcher gets to end the other ranks once one has died after the hang."""
+
+_ANSWER_S = 1.0
+"""Seconds that the ranks get to write stacks and dumps before they are ended."""
+
+_AFTER_CONFIRMED_S = 12.0
+"""Seconds that a watched job goes on after its hang was named: the judge captures it meanwhile."""
+
+_MOST_TAKEN = 4
+"""Times that stacks and dumps are taken."""
+
+_TICK_S = 0.1
+_STACK_SIGNAL = signal.SIGUSR2  # as faults.witness answers
+
+
+@dataclass(slots=True)
+class Attendance:
+    """Waits for the fault, takes the stacks and dumps of the hang, and sees the job end.
+
+    Attributes:
+        watched: it runs under `unhang run`.
+        stopped: it did not end by itself in time.
+    """
+
+    drill: Drill
+    folder: DrillFolder
+    planned: tuple[Start, ...]
+    within_s: float
+    watched: bool
+    stopped: bool = False
+    _acted: bool = False
+    _since: float = 0.0
+    _confirmed: bool = False
+    _taken: int = 0
+    _lost: float | None = None
+    _launchers: list[Launcher] = field(default_factory=list)
+
+    def run(self) -> int:
+        """Run the job to its end; the exit code of the first launcher that failed, or 0."""
+        per_node = self.drill.world // len(self.planned)
+        console = Console(self.folder.logs, nodes=len(self.planned), per_node=per_node)
+        end = time.monotonic() + self.within_s
+        try:
+            self._launchers = [
+                Launcher(
+                    start.command,
+                    environment=start.environment,
+                    folder=start.folder,
+                    logs=console,
+                    node=node,
+                )
+                for node, start in enumerate(self.planned)
+            ]
+            while time.monotonic() < end and not all(each.ended() for each in self._launchers):
+                self._look(time.monotonic())
+                if self.watched and not self._confirmed and first_confirmed(self.folder.run):
+                    self._confirmed = True
+                    end = min(end, time.monotonic() + _AFTER_CONFIRMED_S)
+                time.sleep(_TICK_S)
+            if not all(each.ended() for each in self._launchers):
+                self._take()
+                time.sleep(_ANSWER_S)
+                self.stopped = True
+                for launcher in self._launchers:
+                    send(launcher.process.pid, signal.SIGTERM)
+                self._await_end()
+                self._end_ranks()
+        finally:
+            end_processes(FOLDER_VARIABLE, str(self.folder.root))
+            codes = [each.close() for each in self._launchers]
+            console.close()
+        return next((code for code in codes if code != 0), 0)
+
+    def _look(self, now: float) -> None:
+        """One look at the job."""
+        if self.drill.finishes:
+            return
+        if not self._acted:
+            self._acted = bool(self.folder.acts()) and self.folder.all_joined()
+            self._since = now
+        elif self._lost is not None:
+            if now - self._lost >= _LEFT_BEHIND_S:
+                self._end_ranks()
+        elif any(not is_alive(pid) for pid in self.folder.ranks().values()):
+            self._lost = now
+        elif self._taken < _MOST_TAKEN and now - self._since >= self.drill.settle_s:
+            self._take()
+            self._since = now
+
+    def _take(self) -> None:
+        """Order dumps, and stacks of all threads: both show the same moment.
+
+        It is done again and again until a rank gives up: the last time is nearest to the hang,
+        and two stacks tell whether a rank gets on.
+        """
+        self._taken += 1
+        self.folder.order.touch()
+        for pid in self.folder.ranks().values():
+            if is_alive(pid):
+                send(pid, _STACK_SIGNAL)
+
+    def _end_ranks(self) -> None:
+        """End ranks that their launcher's signal does not reach: stopped ones, and held locks."""
+        for pid in self.folder.ranks().values():
+            send(pid, signal.SIGKILL)
+        self._await_end()
+
+    def _await_end(self) -> None:
+        """Give the launchers some time to end."""
+        end = time.monotonic() + _LEFT_BEHIND_S
+        while time.monotonic() < end and not all(each.ended() for each in self._launchers):
+            time.sleep(_TICK_S)
