@@ -55,6 +55,7 @@ bench: $(DEV) ## measure against ripgrep (apt-get install ripgrep) and write doc
 	$(BIN)/python -m benchmarks --large-gib 10 --write docs/bench.md
 	$(BIN)/python -m benchmarks.flight_recorder
 	$(BIN)/python -m benchmarks.stacks
+	$(BIN)/python -m benchmarks.collector
 
 docs: $(DEV) ## write the generated pages and the verdict in the README
 	$(BIN)/python tools/docs.py

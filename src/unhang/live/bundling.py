@@ -36,9 +36,9 @@ def bundle(folder: RunFolder, number: int, report: Callable[[Bundled], None]) ->
 
 
 def _bundle(folder: RunFolder, number: int) -> Bundled:
-    from unhang.collect import capture
-
     try:
+        from unhang.collect import capture
+
         result = capture(
             run_folder=folder.root,
             dumps=[folder.dump(number)],

@@ -96,10 +96,11 @@ class Collector(Inbox):
     def _run(self) -> None:
         try:
             self._loop.run_forever()
-            for task in asyncio.all_tasks(self._loop):
-                task.cancel()
             self._server.close()
-            self._loop.run_until_complete(asyncio.sleep(0))
+            tasks = asyncio.all_tasks(self._loop)
+            for task in tasks:
+                task.cancel()
+            self._loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
         finally:
             self._loop.close()
 
@@ -110,6 +111,8 @@ class Collector(Inbox):
                 pass
         except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError):
             pass  # the other side has gone, or speaks something else
+        except asyncio.CancelledError:
+            return  # we stop
         finally:
             self._connections -= 1
             writer.close()

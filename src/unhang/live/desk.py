@@ -15,7 +15,7 @@ from unhang.live.record import replace
 from unhang.live.scribe import Scribe
 from unhang.live.standing import SCHEMA, Standing
 
-_SHARE = 0.01
+_SHARE = 0.02
 """Of one core that writing standings may take; a large job's are written less often."""
 
 _LEAST_PAUSE_S = 0.9

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -66,10 +67,10 @@ def keep(folder: RunFolder, number: int, diagnosis: Diagnosis) -> None:
 
 
 def _examine(folder: RunFolder, number: int, since_s: float) -> Examined:
-    from unhang.api import diagnose
-
-    paths = [str(path) for path in _evidence(folder, number, since_s)]
     try:
+        from unhang.api import diagnose
+
+        paths = [str(path) for path in _evidence(folder, number, since_s)]
         return Examined(number, diagnose(*paths))
     except Exception as error:  # whatever it was, the job is watched on
         return Examined(number, None, f"no verdict: {type(error).__name__}: {error}")
@@ -84,4 +85,5 @@ def _evidence(folder: RunFolder, number: int, since_s: float) -> list[Path]:
 
 
 def _load() -> None:
-    import unhang.api  # noqa: F401
+    with contextlib.suppress(Exception):  # it will be told when the rules are needed
+        import unhang.api  # noqa: F401

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 from unhang.live.reports import (
@@ -16,7 +18,7 @@ from unhang.live.reports import (
     ProcessReport,
     Raised,
 )
-from unhang.model.ids import Rank
+from unhang.model.ids import Rank, format_ranks, parse_ranks
 
 
 def beat_from_json(data: Json) -> Beat | None:
@@ -149,7 +151,7 @@ def _group(name: str, item: object) -> GroupBeat:
     return GroupBeat(
         name=name,
         desc=_text(data, "desc") or "",
-        ranks=tuple(Rank(r) for r in ranks if _is_int(r)) if isinstance(ranks, list) else None,
+        ranks=_members(ranks),
         backend=_text(data, "backend"),
         timeout_ms=_int(data, "timeout_ms"),
         user_timeout_ms=_int(data, "user_timeout_ms"),
@@ -164,8 +166,30 @@ def _group_to_json(group: GroupBeat) -> dict[str, Any]:
     data = dataclasses.asdict(group)
     del data["name"]
     data["since"] = data.pop("since_s")
-    data["ranks"] = None if group.ranks is None else list(group.ranks)
+    data["ranks"] = None if group.ranks is None else _ranks_to_json(group.ranks)
     return data
+
+
+def _ranks_to_json(ranks: tuple[Rank, ...]) -> list[Rank] | str:
+    """Ranges where they say the same: a group of thousands is told in every beat of its members."""
+    in_order = all(a < b for a, b in pairwise(ranks))
+    return format_ranks(ranks) if in_order else list(ranks)
+
+
+def _members(ranks: object) -> tuple[Rank, ...] | None:
+    if isinstance(ranks, str):
+        return _members_of_ranges(ranks)
+    if isinstance(ranks, list):
+        return tuple(Rank(r) for r in ranks if _is_int(r))
+    return None
+
+
+@lru_cache(maxsize=4096)
+def _members_of_ranges(text: str) -> tuple[Rank, ...] | None:
+    try:
+        return tuple(sorted(parse_ranks(text)))
+    except ValueError:
+        return None
 
 
 def _raised(data: Json) -> Raised:
