@@ -8,11 +8,10 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from unhang.lab.situations.rehearsal import Ending, Live, Rehearsal
+from unhang.lab.situations.rehearsal import WIDTH, Ending, Live, Rehearsal
 from unhang.lab.situations.situation import Situation
 from unhang.lab.situations.workplace import SCRIPTS
 
-_WIDTH = 100
 _EXCERPT_LINES = 14
 _PATHS = (
     (re.compile(r"[^\s\"'`]*/site-packages/"), "site-packages/"),
@@ -132,17 +131,30 @@ def _excerpt(situation: Situation, printed: str) -> list[str]:
 
 def _block(text: str) -> str:
     """Text of a terminal in a fence, without paths of this machine, at a readable width."""
+    text = "\n".join(_unbroken(_COLOUR.sub("", text).rstrip().splitlines()))
     for pattern, short in _PATHS:
-        text = pattern.sub(short, _COLOUR.sub("", text))
-    lines = [part for line in text.rstrip().splitlines() for part in _wrapped(line)]
+        text = pattern.sub(short, text)
+    lines = [part for line in text.splitlines() for part in _wrapped(line)]
     return "```text\n" + "\n".join(lines) + "\n```"
+
+
+def _unbroken(lines: list[str]) -> Iterator[str]:
+    """Lines in which no path is broken: a report breaks one where it fills the whole width."""
+    whole = ""
+    for i, line in enumerate(lines):
+        whole += line.lstrip() if whole else line
+        last = line.split()[-1:] or [""]
+        if len(line) >= WIDTH and "/" in last[0] and i + 1 < len(lines):
+            continue
+        yield whole
+        whole = ""
 
 
 def _wrapped(line: str) -> list[str]:
     margin = " " * (len(line) - len(line.lstrip()) + 2)
     return textwrap.wrap(
         line,
-        _WIDTH,
+        WIDTH,
         subsequent_indent=margin,
         drop_whitespace=True,
         replace_whitespace=False,

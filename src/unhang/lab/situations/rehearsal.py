@@ -22,6 +22,8 @@ from unhang.model.causes import Cause
 Tell = Callable[[str], None]
 
 _COMMAND_LIMIT_S = 120
+WIDTH = 100
+"""Columns of what the commands print."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -277,7 +279,7 @@ def _unhang(place: Workplace, *words: str) -> str:
     done = subprocess.run(
         [sys.executable, "-m", "unhang", *words],
         cwd=place.folder.root,
-        env={**os.environ, "COLUMNS": "400", "LC_ALL": "C.UTF-8"},
+        env={**os.environ, "COLUMNS": str(WIDTH), "LC_ALL": "C.UTF-8"},
         capture_output=True,
         text=True,
         timeout=_COMMAND_LIMIT_S,

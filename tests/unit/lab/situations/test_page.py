@@ -53,6 +53,15 @@ def test_a_page_without_paths_and_colours(tmp_path: Path) -> None:
     assert "Under `unhang run`" not in text
 
 
+def test_a_path_that_the_report_broke_is_whole(tmp_path: Path) -> None:
+    found = rehearsal()
+    first = "  stacks/stack_0.txt:9  /home/me/.cache/lib/python3.11/site-packages/torch/"
+    filled = first.ljust(100, "x")
+    found.shown["logs"] = f"{filled}\n{'y.py, line 4':>36}\nnext"
+    text = page(tmp_path, found)
+    assert f"site-packages/torch/{filled.removeprefix(first)}y.py, line 4\nnext" in text
+
+
 def test_the_words_of_the_failure_and_what_came_before(tmp_path: Path) -> None:
     text = page(tmp_path, rehearsal())
     assert "Writing model shards:   0%|\n" in text
