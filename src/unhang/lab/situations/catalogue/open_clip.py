@@ -33,8 +33,7 @@ SITUATIONS = (
         fails_with="Timed out waiting 6000ms",
         finishes_with="training finished",
         remedy=Remedy(
-            says="Evaluation leaves the training: `--val-frequency 0`.",
-            edits=(("train.sh", "--val-frequency 1", "--val-frequency 0"),),
+            says="`unhang fix` takes the evaluation out of the launch script.", fix="train.sh"
         ),
         settle_s=3.0,
         real=_REAL,
@@ -79,8 +78,8 @@ SITUATIONS = (
         fails_with="Timed out waiting 6000ms",
         finishes_with="training finished",
         remedy=Remedy(
-            says="Evaluation leaves the training: `--val-frequency 0`.",
-            edits=(("train-webdataset.sh", "--val-frequency 1", "--val-frequency 0"),),
+            says="`unhang fix` takes the evaluation out of the launch script.",
+            fix="train-webdataset.sh",
         ),
         settle_s=3.0,
         real=_REAL,
