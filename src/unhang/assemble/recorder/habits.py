@@ -7,8 +7,7 @@ calls, the one that left its habit shortly before is the odd one.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Sequence
 
 from unhang.assemble.recorder.stands import Place, Stands
 from unhang.assemble.recorder.teams import Recordings
@@ -21,13 +20,16 @@ _RECENT = 48
 _HABIT = 2
 """Times that something else must have followed before."""
 
-Step = tuple[int, int]
-"""One move and the next."""
+_BEFORE = (1, 2)
+"""Moves before one that may tell what follows: two tell it where a group is used twice a step."""
+
+Step = tuple[int, ...]
+"""Some moves, and the next."""
 
 
 def find_unusual(recordings: Recordings, candidates: Ranks) -> Ranks:
     """Those few of the candidates whose last calls came in an order that nobody else knows."""
-    steps = {id(r.course): frozenset(pairwise(r.course)) for r in recordings.values()}
+    steps = {id(r.course): frozenset(_steps(r.course)) for r in recordings.values()}
     known = Counter(step for r in recordings.values() for step in steps[id(r.course)])
     unusual: set[Rank] = set()
     breaks = {id(r.course): _breaks(r.course) for r in _of(recordings, candidates)}
@@ -44,12 +46,21 @@ def _of(recordings: Recordings, ranks: Ranks) -> Iterable[Recording]:
 
 def _breaks(course: Sequence[int]) -> frozenset[Step]:
     """Steps near the end that came once, from a move that something else used to follow."""
-    steps = list(pairwise(course))
-    counts = Counter(steps)
-    leaving = Counter(before for before, _ in steps)
+    counts = Counter(_steps(course))
+    leaving: Counter[Step] = Counter()
+    for step, times in counts.items():
+        leaving[step[:-1]] += times
     return frozenset(
-        step for step in steps[-_RECENT:] if counts[step] == 1 and leaving[step[0]] > _HABIT
+        step
+        for step in _steps(course[-_RECENT:])
+        if counts[step] == 1 and leaving[step[:-1]] > _HABIT
     )
+
+
+def _steps(course: Sequence[int]) -> Iterator[Step]:
+    """Every move with those before it."""
+    for before in _BEFORE:
+        yield from zip(*(course[i:] for i in range(before + 1)), strict=False)
 
 
 def find_out_of_count(stands: Stands, candidates: Ranks) -> Ranks:
