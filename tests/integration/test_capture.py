@@ -83,7 +83,7 @@ def job(tmp_path: Path, late: str, meeting: str = WAIT) -> Iterator[subprocess.P
         )
     try:
         _await(lambda: len(list(ready.iterdir())) == 3)
-        time.sleep(1.0)  # into the collective
+        time.sleep(3.0)  # into the collective
         yield started
     finally:
         _end(started)
