@@ -86,6 +86,13 @@ class Environment:
         """Whether it was built to its end."""
         return (self.folder / _READY).is_file()
 
+    @property
+    def build_s(self) -> float | None:
+        """Seconds that its building took, None before."""
+        if not self.is_ready:
+            return None
+        return float(json.loads((self.folder / _READY).read_text(encoding="utf-8"))["seconds"])
+
     def version(self, package: str) -> str:
         """The pinned version of one package, `?` when it is not pinned."""
         found = (pin.partition("==") for pin in self.pins)

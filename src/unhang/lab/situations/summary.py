@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from unhang.lab.judging import Judged
+from unhang.lab.situations.environments import ENVIRONMENTS, Environment
 from unhang.lab.situations.rehearsal import Ending, Live, Rehearsal
 
 _HEADINGS = (
@@ -44,7 +45,25 @@ def _lines(rehearsals: Sequence[Rehearsal]) -> list[str]:
         _joined(_HEADINGS),
         _joined(["---"] * len(_HEADINGS)),
         *(_joined(row) for row in summary_rows(rehearsals)),
+        "",
+        "## Environments",
+        "",
+        "Each set of pins has its own virtual environment, built at its first use and kept in",
+        "`~/.cache/unhang/drills` (`$XDG_CACHE_HOME`); other pins make another one.",
+        "",
+        _joined(("environment", "packages", "built in")),
+        _joined(["---"] * 3),
+        *(_joined(_environment(each)) for each in ENVIRONMENTS),
     ]
+
+
+def _environment(environment: Environment) -> tuple[str, ...]:
+    seconds = environment.build_s
+    return (
+        environment.name,
+        str(len(environment.pins)),
+        "–" if seconds is None else f"{seconds:.0f} s",
+    )
 
 
 def _joined(cells: Iterable[str]) -> str:

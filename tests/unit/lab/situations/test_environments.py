@@ -18,6 +18,7 @@ def test_what_is_built_is_not_built_again(tmp_path: Path, monkeypatch: pytest.Mo
     assert "torch==2.13.0" in pins
     assert overlay[-2:] == [str(OPEN_CLIP.overlay("2.32.0")), "open_clip_torch==2.32.0"]
     assert OPEN_CLIP.is_ready
+    assert OPEN_CLIP.build_s is not None
     assert build(OPEN_CLIP) == 0.0
     assert len(called) == 3
 
