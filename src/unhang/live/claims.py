@@ -25,9 +25,13 @@ _WAITED_S = 1.0
 """Nobody is held up by a rank that others have waited for less long."""
 _SUSPECT_S = 3.0
 _UNSEEN_S = 20.0
+_SPINNING_S = 20.0
 _ENDED_S = 1.0
 _LEFT_S = 2.0
 _STOPPED_S = 1.5
+_SIGTERM = 15
+_SENT_AWAY_S = 6.0
+"""A rank that was told to end is most often one of all of them."""
 _CIRCLE_S = 3.0
 _DIFFER_S = 1.5
 _FIRST_CALL = 5.0
@@ -77,6 +81,8 @@ def find_claims(
     """
     waiters = NO_RANKS.union(*(wait.held_up for wait in waits))
     roots = _roots(waits, tracks, waiters)
+    if _is_ending(tracks):
+        roots = frozenset(rank for rank in roots if not tracks[rank].departs)
     claims = [_against(rank, tracks[rank], waits, pace, tracks) for rank in sorted(roots)]
     stuck = [wait for wait in waits if not _reaches(wait, waits, roots)]
     if stuck:
@@ -86,6 +92,12 @@ def find_claims(
 
 
 _GRAVITY = {Stage.WATCHED: 0, Stage.SUSPECTED: 1, Stage.CONFIRMED: 2}
+
+
+def _is_ending(tracks: Mapping[Rank, Track]) -> bool:
+    """Whether the job comes to its end, well or not: then the last ones wait for nobody's fault."""
+    departing = sum(track.departs for track in tracks.values())
+    return 2 * departing > len(tracks)
 
 
 def _roots(waits: Iterable[Wait], tracks: Mapping[Rank, Track], waiters: Ranks) -> Ranks:
@@ -185,6 +197,9 @@ def _judge(track: Track, pace: Pace) -> _Verdict:
         limit_s = patience_s(track, pace)
         stage = _stage(still.whole_s, max(_SUSPECT_S, min(limit_s / 2, 6.0)), limit_s)
         return _Verdict(Charge.ASLEEP, still.whole_s, stage, place.phase)
+    if place.phase is None and place.own and still.line_s >= _SPINNING_S:
+        # Never more than a suspicion: a long native call of the program looks the same.
+        return _Verdict(Charge.SPINNING, still.line_s, Stage.SUSPECTED, None)
     return _Verdict(Charge.AT_WORK, None, Stage.WATCHED, place.phase)
 
 
@@ -215,6 +230,8 @@ def _departed(track: Track) -> _Verdict:
     charge = Charge.RAISED if raised else Charge.GONE if track.failed else Charge.LEFT
     if track.ended:
         limit_s = _LEFT_S if charge is Charge.LEFT else _ENDED_S
+        if track.facts.signal == _SIGTERM:
+            limit_s = _SENT_AWAY_S
         return _Verdict(charge, still.ended_s, _stage(still.ended_s, 0.0, limit_s), phase)
     return _Verdict(charge, still.leaving_s, _stage(still.leaving_s, 1.0, _LEFT_S), phase)
 

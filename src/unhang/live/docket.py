@@ -27,7 +27,7 @@ _ORDER = {Stage.WATCHED: 0, Stage.SUSPECTED: 1, Stage.CONFIRMED: 2}
 _LOOKS = 2
 _WORTH_LEARNING_S = 1.0
 _FROZEN = frozenset({Charge.GIL_KEPT, Charge.UNINTERRUPTIBLE, Charge.SILENT})
-_OWN_END = _FROZEN | {Charge.ASLEEP, Charge.AT_WORK}
+_OWN_END = _FROZEN | {Charge.ASLEEP, Charge.AT_WORK, Charge.SPINNING}
 """Charges whose episodes tell what is usual when they end by themselves."""
 
 

@@ -37,7 +37,8 @@ class Still:
 
     Attributes:
         whole_s: nothing of the process moves: CPU, bytes, steps, calls, stack.
-        place_s: its main thread stands at the same line.
+        place_s: its main thread stands at the same place of the program.
+        line_s: the same, and it did no step, issued no call, and moved no bytes.
         calls_s: its open calls are the same.
         beat_s: its probe has not beaten.
         stopped_s: it has been stopped by a signal or a debugger.
@@ -47,6 +48,7 @@ class Still:
 
     whole_s: float = 0.0
     place_s: float = 0.0
+    line_s: float = 0.0
     calls_s: float = 0.0
     beat_s: float = 0.0
     stopped_s: float = 0.0
@@ -149,6 +151,8 @@ class Track:
         self._stand(step_s, moved=self._busy() or calls or place or before.steps != self.beat.steps)
         if place:
             self.still.place_s = 0.0
+        if place or calls or before.steps != self.beat.steps:
+            self.still.line_s = 0.0
         if calls:
             # The calls changed between the two beats; the probe knows when.
             self.still.calls_s = min(_since(self.beat), step_s)
@@ -162,6 +166,7 @@ class Track:
         still = self.still
         still.whole_s = 0.0 if moved else still.whole_s + step_s
         still.place_s += step_s
+        still.line_s = 0.0 if self._moves_bytes() else still.line_s + step_s
         still.calls_s += step_s
         still.stopped_s = still.stopped_s + step_s if self.stopped else 0.0
         still.ended_s = still.ended_s + step_s if self.ended else 0.0
@@ -175,7 +180,10 @@ class Track:
         self.write_rate = _rate(before.write_bytes, facts.write_bytes, passed_s)
 
     def _busy(self) -> bool:
-        if (self.cpu_share or 0.0) >= _CPU_SHARE or (self.read_rate or 0.0) >= _READ_PER_S:
+        return (self.cpu_share or 0.0) >= _CPU_SHARE or self._moves_bytes()
+
+    def _moves_bytes(self) -> bool:
+        if (self.read_rate or 0.0) >= _READ_PER_S:
             return True
         trickles = self.place.phase in _MOVE_DATA
         return (self.write_rate or 0.0) >= (_TRICKLE_PER_S if trickles else _WRITTEN_PER_S)

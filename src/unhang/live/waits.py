@@ -72,8 +72,8 @@ def find_waits(tracks: Mapping[Rank, Track], world_size: int | None) -> tuple[Wa
     waiting: set[Rank] = set()
     by_stack: set[Rank] = set()
     for rank, track in tracks.items():
-        if track.ended or track.stopped or not is_waiting(track):
-            continue
+        if track.ended or track.stopped or track.beats_late or not is_waiting(track):
+            continue  # what a frozen rank told last is too old to say that it waits
         opened = open_calls(track)
         if not opened:
             by_stack.add(rank)
@@ -135,11 +135,9 @@ def _wait(
         issued = -1 if group is None or group.enqueued is None else group.enqueued
         if issued < front or track.ended:
             lacking.add(member)
-        elif member not in held and (member not in waiting or track.stopped or track.beats_late):
+        elif _holds_back(track, opened=member in held, waiting=member in waiting):
             idle.add(member)
-    if not lacking:
-        lacking = idle | {r for r in waiters if tracks[r].beats_late}
-        waiters -= lacking
+    lacking = lacking or idle
     return Wait(
         call=CallRef(
             group=name,
@@ -158,6 +156,15 @@ def _wait(
     )
 
 
+def _holds_back(track: Track, *, opened: bool, waiting: bool) -> bool:
+    """Whether a member that has issued the call may be what the others wait for all the same."""
+    if track.stopped or track.facts.state == "D":
+        return True
+    if track.beats_late:
+        return False  # it was in the call when it was heard last
+    return not opened and not waiting
+
+
 def _computes(group: GroupBeat, front: int) -> bool:
     """The GPU has not come to the call yet: what it waits in is the rank's own work."""
     return group.started is not None and 0 <= group.started < front
@@ -172,7 +179,7 @@ def _wait_by_stack(
     """Ranks whose stacks show a wait and whose counters show no call: start-up, new groups."""
     held = frozenset(waiters)
     world = frozenset(tracks) | {Rank(r) for r in range(world_size or 0)}
-    elsewhere = {r for r in tracks if r not in waiting}
+    elsewhere = {r for r, t in tracks.items() if r not in waiting and not _last_waited(t)}
     return Wait(
         call=CallRef(op=_common_op(tracks[r] for r in held), members=world),
         waiters=held,
@@ -184,6 +191,12 @@ def _wait_by_stack(
         pairs=any(tracks[r].place.pairs for r in held),
         ops=_ops(held, tracks),
     )
+
+
+def _last_waited(track: Track) -> bool:
+    """A frozen rank that was in a wait when it was heard last."""
+    held = track.stopped or track.facts.state == "D"
+    return track.beats_late and track.place.waits and not held
 
 
 def waited_s(track: Track) -> float:

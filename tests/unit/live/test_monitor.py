@@ -504,6 +504,46 @@ def test_a_helper_process_of_a_rank_is_not_taken_for_it() -> None:
     assert {r.pid for r in watched.monitor.standing(job.now_s).ranks} == {100, 101, 102, 103}
 
 
+def test_a_rank_that_freezes_right_after_a_beat_in_its_call_is_no_waiter() -> None:
+    """What it told last is too old to say that it still waits there."""
+
+    def program(worker: Worker) -> Generator[Act, None, None]:
+        world = worker.job.groups["0"]
+        for step in range(1_000):
+            yield ("work", "step", 0.01)
+            if step == AT and worker.rank == 3:
+                yield ("freeze", 3_600.0, False)
+            if worker.rank == 0:
+                yield ("work", "step", 0.6)  # so that the others are seen in their calls
+            yield ("backward", world)
+
+    for seed in range(8):
+        watched = watch(Job(program, seed=seed), 45)
+        assert (named(watched), charge(watched)) == ([3], "gil_kept")
+
+
+def test_ranks_that_their_launcher_ends_are_not_blamed_for_a_frozen_one() -> None:
+    """A kill of all reaches a frozen process last."""
+
+    def end(job: Job) -> None:
+        for worker in job.workers:
+            if worker.rank != 3:
+                worker.alive, worker.signal = False, 15
+
+    job = Job(train([(AT, 3, ("freeze", 3_600.0, False))]))
+    job.inject = [(1_009.0, end)]
+    assert not watch(job, 60).confirmed
+
+
+def test_a_loop_without_end_is_suspected_and_never_more() -> None:
+    job = Job(train([(AT, 1, ("work", "code", 3_600.0))]))
+    watched = watch(job, 600)
+    (suspected,) = watched.notes(NoteKind.STALL_SUSPECTED)
+    assert (sorted(suspected[1].culprits), suspected[1].why.key) == ([1], "live.spinning")
+    assert 20 <= suspected[0] - job.fault_s <= 25
+    assert not watched.confirmed
+
+
 def test_stacks_that_are_dumped_every_few_seconds_are_no_work() -> None:
     """A sleeping rank writes 6 kB every 3 s, as a drill's own watcher makes it do."""
     job = Job(train([(AT, 2, ("work", "code", 3_600.0, "idle"))]))

@@ -26,6 +26,8 @@ class Charge(enum.Enum):
     """Its probe does not beat, and nothing tells why."""
     ASLEEP = "asleep"
     """No CPU, no bytes, no steps: it waits for something that is no rank of its group."""
+    SPINNING = "spinning"
+    """It computes at one line of the program, without a step; whether for ever nobody can see."""
     MISMATCH = "mismatch"
     """It waits in another call than the others of its group."""
     CIRCLE = "circle"

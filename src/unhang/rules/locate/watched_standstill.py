@@ -1,8 +1,9 @@
 """The live judge saw ranks that did not move while others waited for them.
 
 ## What it finds
-In the record of a watched run: ranks that were stopped, asleep, kept in the kernel, or whose
-interpreter lock was never free, and the ranks that waited for them.
+In the record of a watched run: ranks that were stopped, asleep, kept in the kernel, whose
+interpreter lock was never free, or that computed at one line without a step, and the ranks that
+waited for them.
 
 ## Why it hangs
 A collective ends only when every rank has come. One that does not move will not come.
@@ -37,6 +38,7 @@ _CHARGES = (
     Charge.GIL_KEPT,
     Charge.UNINTERRUPTIBLE,
     Charge.SILENT,
+    Charge.SPINNING,
 )
 
 

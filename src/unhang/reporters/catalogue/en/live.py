@@ -53,6 +53,10 @@ SENTENCES: dict[str, str] = {
         "nothing of {ranks:ranks} moves for {still:s} (no CPU time, no bytes, no step) at {place},"
         " while {victims:ranks} {waiting:|waits|wait} in {op}"
     ),
+    "live.spinning": (
+        "{ranks:ranks} {count:|computes|compute} at {place} for {still:s} without a step, while"
+        " {victims:ranks} {waiting:|waits|wait} in {op}; an endless loop looks like that"
+    ),
     "live.mismatch": "{all:ranks} wait in different calls under one number: {ops:ops}",
     "live.mismatch_odd": (
         "{ranks:ranks} issued another call than {victims:ranks} (number {seq} of the group);"

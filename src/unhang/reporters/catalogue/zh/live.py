@@ -35,6 +35,10 @@ SENTENCES: dict[str, str] = {
         "{ranks:ranks} 在 {place} 已有 {still:s} 毫无动静（无 CPU 时间、无字节、无步数），"
         "而 {victims:ranks} 在 {op} 中等待"
     ),
+    "live.spinning": (
+        "{ranks:ranks} 在 {place} 处已计算 {still:s} 而没有前进一步，{victims:ranks} 在 {op} 中等待；"
+        "死循环就是这个样子"
+    ),
     "live.mismatch": "{all:ranks} 在同一序号下等待不同的调用：{ops:ops}",
     "live.mismatch_odd": (
         "{ranks:ranks} 发起的调用与 {victims:ranks} 不同（组内序号 {seq}）；谁都无法完成"
