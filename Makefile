@@ -6,7 +6,7 @@ CORE := $(VENV)/.core
 DEV := $(VENV)/.dev
 SCORE := PYTHONPATH=tools $(BIN)/python -m score
 
-.PHONY: help demo setup test check lint types contracts score gate bench docs clean
+.PHONY: help demo setup test check lint types contracts score gate bench drills docs clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-10s %s\n", $$1, $$2}'
@@ -56,6 +56,10 @@ bench: $(DEV) ## measure against ripgrep (apt-get install ripgrep) and write doc
 	$(BIN)/python -m benchmarks.flight_recorder
 	$(BIN)/python -m benchmarks.stacks
 	$(BIN)/python -m benchmarks.collector
+
+drills: $(DEV) ## fail real jobs on purpose, judge them, and write docs/drills.md (as root: all of them)
+	$(BIN)/python tools/drills.py --write docs/drills.md
+	$(BIN)/unhang drill rehearse all --live --out $(VENV)/rehearsals --pages docs/situations
 
 docs: $(DEV) ## write the generated pages and the verdict in the README
 	$(BIN)/python tools/docs.py

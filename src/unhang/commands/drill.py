@@ -48,10 +48,8 @@ def list_drills(*, form: str) -> None:
 @click.option(
     "--within",
     type=click.FloatRange(min=1),
-    default=55.0,
-    show_default=True,
     metavar="S",
-    help="End the job after S s.",
+    help="End the job after S s (default: 55, and 150 where it is to finish).",
 )
 @click.argument("job", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND…]")
 def run_one(
@@ -60,7 +58,7 @@ def run_one(
     out: str | None,
     live: bool,
     limit: float | None,
-    within: float,
+    within: float | None,
     job: tuple[str, ...],
 ) -> int:
     """Run a drill, on the lab's training script or on COMMAND, and write the truth beside it.

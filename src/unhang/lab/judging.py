@@ -35,6 +35,7 @@ class Judged:
         phase: that the verdict names, or None.
         confidence: of the verdict.
         fired: codes of the rules.
+        seconds: the diagnosis took.
     """
 
     sources: str
@@ -44,6 +45,7 @@ class Judged:
     phase: str | None
     confidence: float
     fired: tuple[str, ...]
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,6 +149,7 @@ def _judge(truth: Truth, sources: str, paths: list[Path]) -> Judged:
         phase=None if verdict.phase is None else verdict.phase.value,
         confidence=round(verdict.confidence, 2),
         fired=verdict.fired,
+        seconds=round(verdict.stats.seconds, 2),
     )
 
 

@@ -25,8 +25,8 @@ LIMIT_S = 8.0
 LIVE_LIMIT_S = 600.0
 """The same where the judge watches: the stopwatch of a real job."""
 
-WITHIN_S = 55.0
-"""Seconds a drill may take before it is ended."""
+WITHIN_S, HEALTHY_WITHIN_S = 55.0, 150.0
+"""Seconds a job that fails, and one that is to finish, may take before it is ended."""
 
 
 def run_drill(
@@ -36,7 +36,7 @@ def run_drill(
     command: Sequence[str] = (),
     live: Sequence[str] | None = None,
     limit_s: float | None = None,
-    within_s: float = WITHIN_S,
+    within_s: float | None = None,
 ) -> Truth:
     """Run a drill and leave its artifacts and the truth in a folder.
 
@@ -46,7 +46,7 @@ def run_drill(
         command: a launch command of the user's own; empty = the lab's training script.
         live: run it under `unhang run` with these further options; None = without.
         limit_s: seconds after which a collective gives up; None = what suits the drill.
-        within_s: seconds after which the job is ended, whatever it does.
+        within_s: seconds after which the job is ended, whatever it does; None = the usual ones.
 
     Raises:
         UsageError: the machine lacks what the drill needs, or the folder is in use.
@@ -56,6 +56,7 @@ def run_drill(
     folder.make()
     usual = LIMIT_S if live is None else LIVE_LIMIT_S
     limit = limit_s or drill.limit_s or usual
+    patience_s = within_s or (HEALTHY_WITHIN_S if drill.finishes else WITHIN_S)
     began = datetime.now(timezone.utc)
     with contextlib.ExitStack() as stack:
         stack.callback(_clean, folder)
@@ -65,7 +66,9 @@ def run_drill(
         planned = stack.enter_context(starts(drill, folder, command, limit))
         if live is not None:
             planned = tuple(_watched(start, folder, live) for start in planned)
-        attendance = Attendance(drill, folder, planned, within_s=within_s, watched=live is not None)
+        attendance = Attendance(
+            drill, folder, planned, within_s=patience_s, watched=live is not None
+        )
         code = attendance.run()
         kernel.save(folder.logs / "kernel.log")
         truth = _conclude(drill, folder, code, began, stopped=attendance.stopped)
