@@ -2,7 +2,8 @@
 
 A pickle is a program. The reader here knows no name that such a program could call, and its memory
 is bounded while it runs. What a damaged file holds before the damage is read by a small machine of
-its own, which knows only the opcodes of plain data.
+its own, which knows only the opcodes of plain data, and only texts and numbers as keys. A file
+whose keys might be tuples of tuples is read by that machine as well, slowly.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from contextlib import contextmanager
 from typing import IO, NoReturn, cast
 
 from unhang.errors import ArtifactError, UnsafeArtifact
+from unhang.sources import pickle_chains
 
 _MOST_BYTES = 2 << 30
 _MOST_MEMORY = 512 << 20
@@ -24,6 +26,10 @@ _BUFFER = 256 << 10
 
 class Damaged(ArtifactError):
     """The pickle ends too early or is no pickle."""
+
+
+class _OddKey(Damaged):
+    """A key whose hash may take for ever."""
 
 
 class _Refusing(pickle.Unpickler):
@@ -58,6 +64,12 @@ def load_plain(open_: Callable[[], IO[bytes]], size: int | None) -> object:
     """
     if size is not None and size > _MOST_BYTES:
         raise UnsafeArtifact(f"it is larger than {_MOST_BYTES >> 30} GiB; it was refused")
+    with io.BufferedReader(cast("io.RawIOBase", open_()), _BUFFER) as stream:
+        data = stream.read(_MOST_BYTES)
+    if pickle_chains.may_chain(data):
+        with _bounded(len(data)):
+            return _run(data).result()
+    del data
     # The unpickler reads fastest from a buffered file; from `BytesIO` it takes three times as long.
     with io.BufferedReader(cast("io.RawIOBase", open_()), _BUFFER) as stream:
         try:
@@ -99,17 +111,20 @@ def salvage(data: bytes) -> object:
     Raises:
         UnsafeArtifact: it carries code.
     """
+    return _run(data).close()
+
+
+def _run(data: bytes) -> _Machine:
+    """Let the machine run to the end, or to the damage."""
     machine = _Machine()
     try:
         for opcode, argument, _ in pickletools.genops(data):
-            if opcode.name == "STOP":
-                break
             machine.step(opcode.name, argument)
-    except ArtifactError:
+    except UnsafeArtifact:
         raise
-    except Exception:  # noqa: S110 (the damage: what came before it is kept)
-        pass
-    return machine.close()
+    except Exception as error:
+        machine.damage = error
+    return machine
 
 
 _MARK = object()
@@ -125,7 +140,8 @@ _ONE_BY_ONE = {"APPEND": 1, "SETITEM": 2}
 _PUT = frozenset({"BINPUT", "LONG_BINPUT", "PUT", "MEMOIZE"})
 _GET = frozenset({"BINGET", "LONG_BINGET", "GET"})
 _FOLD = frozenset({"SETITEMS", "APPENDS", "TUPLE"})
-_IGNORED = frozenset({"PROTO", "FRAME"})
+_IGNORED = frozenset({"PROTO", "FRAME", "STOP"})
+_PLAIN_KEYS = (str, int, float, bytes, type(None))
 _CODE = frozenset(
     {
         *("GLOBAL", "STACK_GLOBAL", "REDUCE", "BUILD", "INST", "OBJ", "NEWOBJ", "NEWOBJ_EX"),
@@ -140,6 +156,7 @@ class _Machine:
     def __init__(self) -> None:
         self._stack: list[object] = []
         self._memo: dict[object, object] = {}
+        self.damage: Exception | None = None
 
     def step(self, name: str, argument: object) -> None:
         """Run one opcode."""
@@ -191,12 +208,27 @@ class _Machine:
         else:
             _put(self._stack[-1], items)
 
+    def result(self) -> object:
+        """What an undamaged pickle holds.
+
+        Raises:
+            UnsafeArtifact: a key is no text and no number.
+            Damaged: it is no such pickle.
+        """
+        if isinstance(self.damage, _OddKey):
+            raise UnsafeArtifact(f"{self.damage}, which no recorder writes; it was refused")
+        if self.damage is not None:
+            raise Damaged(f"it is damaged ({type(self.damage).__name__}: {self.damage})")
+        if len(self._stack) != 1:
+            raise Damaged("it is damaged (it does not hold one thing)")
+        return self._stack[0]
+
     def close(self) -> object:
         """Close everything that was open at the cut, innermost first."""
         try:
             while any(item is _MARK for item in self._stack):
                 self._fold()
-        except (IndexError, TypeError):
+        except (IndexError, TypeError, _OddKey):
             return None
         return self._stack[0] if self._stack else None
 
@@ -206,4 +238,7 @@ def _put(container: object, items: list[object]) -> None:
     if isinstance(container, list):
         container.extend(items)
     elif isinstance(container, dict):
-        container.update(zip(items[::2], items[1::2], strict=False))
+        pairs = list(zip(items[::2], items[1::2], strict=False))
+        if not all(isinstance(key, _PLAIN_KEYS) for key, _ in pairs):
+            raise _OddKey("it has a dictionary with keys that are neither texts nor numbers")
+        container.update(pairs)
