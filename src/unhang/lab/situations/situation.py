@@ -20,7 +20,6 @@ class Remedy:
     Attributes:
         says: one sentence for people.
         fix: the file of the job into which `unhang fix` writes, or None where a person edits.
-        number: which fix of the verdict, from 1; None = the best that fits the file.
         edits: what a person changes: file, old text, new text.
         first: a command that runs once before the job, without the fault's slowness in its way.
         healed: the fault is gone: what was broken lay outside of the job, and has been repaired.
@@ -28,7 +27,6 @@ class Remedy:
 
     says: str
     fix: str | None = None
-    number: int | None = None
     edits: tuple[tuple[str, str, str], ...] = ()
     first: tuple[str, ...] = ()
     healed: bool = False
