@@ -61,9 +61,6 @@ drills: $(DEV) ## fail real jobs on purpose, judge them, and write docs/drills.m
 	$(BIN)/python tools/drills.py --write docs/drills.md
 	$(BIN)/unhang drill rehearse all --live --out $(VENV)/rehearsals --pages docs/situations
 
-situations: $(DEV) ## rehearse real frameworks on this machine (6 GiB of environments, an hour), write docs/situations
-	$(BIN)/unhang drill rehearse all --live --out $$(mktemp -d)/situations --pages docs/situations
-
 docs: $(DEV) ## write the generated pages and the verdict in the README
 	$(BIN)/python tools/docs.py
 
