@@ -59,6 +59,7 @@ bench: $(DEV) ## measure against ripgrep (apt-get install ripgrep) and write doc
 
 drills: $(DEV) ## fail real jobs on purpose, judge them, and write docs/drills.md (as root: all of them)
 	$(BIN)/python tools/drills.py --write docs/drills.md
+	rm -rf $(VENV)/rehearsals
 	$(BIN)/unhang drill rehearse all --live --out $(VENV)/rehearsals --pages docs/situations
 
 docs: $(DEV) ## write the generated pages and the verdict in the README

@@ -100,6 +100,7 @@ def rehearse_one(*, name: str, out: str | None, live: bool, pages: str | None) -
     NAME is one situation, or `all`. The framework's environment is built at the first run, and kept
     in the user's cache.
     """
+    from unhang.errors import UnhangError
     from unhang.lab.situations.page import write_page
     from unhang.lab.situations.registry import SITUATIONS, find_situation
     from unhang.lab.situations.rehearsal import rehearse
@@ -107,16 +108,20 @@ def rehearse_one(*, name: str, out: str | None, live: bool, pages: str | None) -
 
     folder = Path(out or f"rehearsal-{name}")
     wanted = {name: folder} if name != "all" else {each: folder / each for each in SITUATIONS}
-    found = {
-        each: rehearse(find_situation(each), place, live=live, tell=click.echo)
-        for each, place in wanted.items()
-    }
+    found = {}
+    for each, place in wanted.items():
+        try:
+            found[each] = rehearse(find_situation(each), place, live=live, tell=click.echo)
+        except UnhangError as error:
+            if name != "all":
+                raise
+            click.echo(f"{each}: {error}", err=True)
     if pages is not None:
         for each, rehearsal in found.items():
             write_page(find_situation(each), rehearsal, wanted[each], Path(pages))
         if name == "all":
             write_summary(found.values(), Path(pages))
-    return int(not all(rehearsal.succeeded for rehearsal in found.values()))
+    return int(not all(each in found and found[each].succeeded for each in wanted))
 
 
 @command.command(name="judge")
