@@ -97,7 +97,7 @@ def dump(rank: Rank, form: Form, stacks: Stacks, at: int | None = None) -> objec
         g.name: {"name": g.name, "desc": g.description, "ranks": str(list(g.ranks))} for g in groups
     }
     if form.back_end == "gloo":
-        everyone = str(list(max((g.ranks for g in groups), key=len))) if len(groups) == 1 else "[]"
+        everyone = str(list(groups[0].ranks)) if len(groups) == 1 else "[]"
         config = {"": {"name": "", "desc": "", "ranks": everyone}}
     tree: dict[str, Any] = {"version": form.version, "pg_config": config}
     if form.version not in ("1.4", "2.1"):

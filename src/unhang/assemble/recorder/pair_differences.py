@@ -53,7 +53,7 @@ def _pairs(team: Team) -> Iterator[tuple[Rank, Rank, Traffic, Traffic]]:
     """Both sides of the traffic between each two ranks."""
     for sender, trace in team.traces.items():
         for number, sent in trace.sent.items():
-            receiver = team.peer(sender, number)
+            receiver = team.peer(number)
             other = None if receiver is None else team.traces.get(receiver)
             if receiver is None or other is None:
                 continue

@@ -15,13 +15,9 @@ _SAME_NUMBERS = 0.9
 
 
 def traffic_with(team: Team, trace: GroupTrace, peer: Rank, *, sends: bool) -> Traffic | None:
-    """A rank's traffic with a peer, under whichever number its dump gives the peer."""
+    """A rank's traffic with a peer."""
     traffic = trace.sent if sends else trace.received
-    if not traffic:
-        return None
-    by_group = trace.own is not None and trace.own < len(team.members)
-    by_group = by_group and team.traces.get(team.members[trace.own or 0]) is trace
-    return traffic.get(team.members.index(peer) if by_group else int(peer))
+    return traffic.get(team.number(peer))
 
 
 def has_issued(

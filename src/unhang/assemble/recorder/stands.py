@@ -193,7 +193,7 @@ class Stands:
         team = self.teams[index]
         for sends, traffic in ((True, trace.sent), (False, trace.received)):
             for number, pairs in traffic.items():
-                peer = team.peer(rank, number)
+                peer = team.peer(number)
                 if peer is None or peer == rank:
                     continue
                 place = Place(index, None, (rank, peer, sends))

@@ -26,6 +26,7 @@ class Team:
         members: global ranks in the order of their ranks in the group.
         traces: what each member that has a dump did in it.
         mixed: point-to-point operations were seen in it, so its status counts them too.
+        is_global: their texts go by ranks in the job; else by ranks in the group.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Team:
     members: tuple[Rank, ...]
     traces: dict[Rank, GroupTrace] = field(default_factory=dict)
     mixed: bool = False
+    is_global: bool = False
 
     def enqueued(self, rank: Rank, recording: Recording) -> int | None:
         """The last collective that a member with a dump has issued; None where nothing tells."""
@@ -60,25 +62,34 @@ class Team:
             return None
         return trace.completed
 
-    def number(self, rank: Rank) -> int:
-        """The rank's own number in the texts of point-to-point operations."""
-        trace = self.traces.get(rank)
-        if trace is not None and trace.own is not None:
-            return trace.own
-        return self.members.index(rank)
+    def peer(self, number: int) -> Rank | None:
+        """The rank that a number in the text of a point-to-point operation means."""
+        if self.is_global:
+            return Rank(number) if Rank(number) in self.members else None
+        return self.members[number]
 
-    def peer(self, rank: Rank, number: int) -> Rank | None:
-        """The global rank that `rank` means by a number: a rank in the group, or a global one."""
-        trace = self.traces.get(rank)
-        own = None if trace is None else trace.own
-        if own is not None and own < len(self.members) and self.members[own] == rank:
-            return self.members[number] if number < len(self.members) else None
-        return Rank(number) if Rank(number) in self.members else None
+    def number(self, rank: Rank) -> int:
+        """How such texts call a member."""
+        return int(rank) if self.is_global else self.members.index(rank)
+
+    def note_pairs(self) -> None:
+        """Note whether there are such operations, and whether they go by ranks in the job."""
+        count = len(self.members)
+        for rank, trace in self.traces.items():
+            self.mixed = self.mixed or bool(trace.sent or trace.received)
+            numbers = (*trace.sent, *trace.received)
+            own = trace.own
+            foreign = own is not None and (own >= count or self.members[own] != rank)
+            self.is_global = self.is_global or foreign or any(n >= count for n in numbers)
+
+
+Teams = dict[tuple[str, tuple[Rank, ...]], Team]
+"""Process groups by name and members."""
 
 
 def find_teams(recordings: Recordings, world: Ranks) -> list[Team]:
     """Return the process groups of two and more ranks."""
-    teams: dict[tuple[str, tuple[Rank, ...]], Team] = {}
+    teams: Teams = {}
     unlisted: dict[str, dict[Rank, GroupTrace]] = {}
     for rank, recording in recordings.items():
         for name, trace in recording.groups.items():
@@ -86,19 +97,48 @@ def find_teams(recordings: Recordings, world: Ranks) -> list[Team]:
                 if _is_shared(recording, trace):
                     unlisted.setdefault(name, {})[rank] = trace
                 continue
-            key = (name, trace.members)
-            team = teams.get(key)
-            if team is None:
-                team = teams[key] = Team(name, trace.description, trace.members)
-            team.traces[rank] = trace
+            if not recording.is_untyped:
+                _team(teams, name, trace).traces[rank] = trace
+    for rank, recording in recordings.items():
+        if recording.is_untyped:
+            _match(rank, recording, teams)
     for name, traces in unlisted.items():
         _adopt(name, traces, teams, world, world - recordings.keys())
     for team in teams.values():
-        team.mixed = any(t.sent or t.received for t in team.traces.values())
+        team.note_pairs()
         team.description = team.description or next(
             (t.description for t in team.traces.values() if t.description), ""
         )
     return [team for team in teams.values() if len(team.members) > 1]
+
+
+def _team(teams: Teams, key: str, trace: GroupTrace) -> Team:
+    """The group of a name and these members; a new one where there is none."""
+    members = trace.members or ()
+    return teams.setdefault((key, members), Team(trace.name, trace.description, members))
+
+
+def _match(rank: Rank, recording: Recording, teams: Teams) -> None:
+    """Find the groups of a dump whose names are counters of its process.
+
+    Of groups of one kind with the same members all ranks made the first one first.
+    """
+    alike: dict[tuple[str, tuple[Rank, ...]], list[GroupTrace]] = {}
+    for trace in sorted(recording.groups.values(), key=_order):
+        if trace.members is not None and rank in trace.members:
+            alike.setdefault((trace.description, trace.members), []).append(trace)
+    for (description, members), traces in alike.items():
+        named = [t for t in teams.values() if (t.description, t.members) == (description, members)]
+        named.sort(key=_order)
+        for index, trace in enumerate(traces):
+            team = named[index] if index < len(named) else None
+            team = team or _team(teams, f"{description} {index}", trace)
+            team.traces[rank] = trace
+
+
+def _order(group: Team | GroupTrace) -> tuple[int, str]:
+    """Names that count groups in the order of their numbers."""
+    return (int(group.name) if group.name.isdecimal() else 0, group.name)
 
 
 def _is_shared(recording: Recording, trace: GroupTrace) -> bool:
@@ -109,7 +149,7 @@ def _is_shared(recording: Recording, trace: GroupTrace) -> bool:
 def _adopt(
     name: str,
     traces: dict[Rank, GroupTrace],
-    teams: dict[tuple[str, tuple[Rank, ...]], Team],
+    teams: Teams,
     world: Ranks,
     silent: Ranks,
 ) -> None:
