@@ -121,7 +121,7 @@ def _page(results: list[Result], *, live: bool) -> Iterable[str]:
         "culprits. *Undetermined*: nothing false, but not all. Where *nobody* is right, the job is",
         "well, or no rank is to blame. Faults are put in by `unhang.lab.faults`; the training",
         "script is `unhang/lab/scripts/train.py`. Situations with the frameworks themselves have",
-        "[pages of their own](situations/index.md).",
+        "pages of their own, in `situations/`.",
     )
 
 
