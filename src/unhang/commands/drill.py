@@ -112,7 +112,7 @@ def rehearse_one(*, name: str, out: str | None, live: bool, pages: str | None) -
     for each, place in wanted.items():
         try:
             found[each] = rehearse(find_situation(each), place, live=live, tell=click.echo)
-        except UnhangError as error:
+        except UnhangError as error:  # noqa: PERF203 - each takes minutes
             if name != "all":
                 raise
             click.echo(f"{each}: {error}", err=True)

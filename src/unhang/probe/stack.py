@@ -5,10 +5,15 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from types import FrameType
 from typing import NamedTuple
 
 DEEPEST = 40
 """Frames that are looked at."""
+
+_DEEPEST_TASK = 200
+_RAY_WORKER = os.path.join("ray", "_private", "worker.py")
+_RAY_TASK = "actor_method_executor"
 
 _OURS = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _STDLIB = os.path.dirname(os.__file__) + os.sep
@@ -24,17 +29,47 @@ class Place(NamedTuple):
 
 
 def main_thread() -> list[Place]:
-    """The stack of the main thread, innermost first; empty when it has ended."""
-    frame = sys._current_frames().get(threading.main_thread().ident or 0)
+    """The stack of the main thread, innermost first; empty when it has ended.
+
+    Ray's main thread only serves: methods of an actor that has coroutines run in a thread beside
+    it, which counts in its place.
+    """
+    frames = sys._current_frames()
+    # A frame that is held keeps its variables alive: none outlives this function.
+    try:
+        main = frames.get(threading.main_thread().ident or 0)
+        if main is not None and _serves(main):
+            main = next((frame for frame in frames.values() if _runs_task(frame)), main)
+        return _places(main)
+    finally:
+        main = None
+        frames.clear()
+
+
+def _places(frame: FrameType | None) -> list[Place]:
     places: list[Place] = []
-    # A frame that is held keeps its variables alive: none outlives this loop.
     while frame is not None and len(places) < DEEPEST:
         code = frame.f_code
         if not code.co_filename.startswith(_OURS):
             places.append(Place(code.co_filename, frame.f_lineno or 0, code.co_name))
         frame = frame.f_back
-    del frame
     return places
+
+
+def _serves(frame: FrameType) -> bool:
+    code = frame.f_code
+    return code.co_name == "main_loop" and code.co_filename.endswith(_RAY_WORKER)
+
+
+def _runs_task(frame: FrameType) -> bool:
+    outer: FrameType | None = frame
+    for _ in range(_DEEPEST_TASK):
+        if outer is None:
+            return False
+        if outer.f_code.co_name == _RAY_TASK:
+            return True
+        outer = outer.f_back
+    return False
 
 
 def own_place(stack: list[Place]) -> Place | None:
