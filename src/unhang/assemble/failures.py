@@ -7,7 +7,7 @@ earliest telling event says how it failed: later ones are its own echoes.
 from __future__ import annotations
 
 import signal
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Sequence, Set
 from dataclasses import replace
 from functools import cmp_to_key
 
@@ -43,6 +43,8 @@ _CRASH_SIGNALS = frozenset(
 _STOPPED = frozenset({ExceptionKind.INTERRUPTED, ExceptionKind.TERMINATED})
 _PEER = frozenset({ExceptionKind.COLLECTIVE, ExceptionKind.RENDEZVOUS})
 _JOB_PROGRAMS = ("python", "pt_", "pt2", "torch", "ray", "train", "deepspeed", "accelerate", "all_")
+_STRANGERS = frozenset({KernelProblem.SEGFAULT})
+"""Crashes of other programs stand in every kernel log."""
 _SECOND_HAND_NCCL = frozenset(
     {
         NcclReason.PEER_CLOSED,
@@ -64,17 +66,25 @@ def find_failures(run: Run) -> tuple[Failure, ...]:
         if _manner(event) is not None:
             groups.setdefault(_process_key(event, run.identity), []).append(event)
     _adopt_anonymous_exception(groups)
-    of_the_job = (told for told in groups.values() if not all(map(_foreign, told)))
+    strangers = _STRANGERS | ({KernelProblem.OOM_KILL} if _knows_all_pids(run) else set())
+    of_the_job = (t for t in groups.values() if not all(_foreign(event, strangers) for event in t))
     failures = [f for told in of_the_job if (f := _merge(told, run))]
     failures.sort(key=cmp_to_key(lambda a, b: run.timeline.compare(a.events[0], b.events[0])))
     return tuple(replace(f, order=place) for place, f in enumerate(failures))
 
 
-def _foreign(event: Event) -> bool:
-    """A crash in the kernel log of a program whose name says that it is none of the job's."""
-    if not isinstance(event, KernelEvent) or event.problem is not KernelProblem.SEGFAULT:
+def _foreign(event: Event, problems: Set[KernelProblem]) -> bool:
+    """An end in the kernel log of a program whose name says that it is none of the job's."""
+    if not isinstance(event, KernelEvent) or event.problem not in problems:
         return False
     return event.process is not None and not event.process.lower().startswith(_JOB_PROGRAMS)
+
+
+def _knows_all_pids(run: Run) -> bool:
+    """Whether no process of another name can be a rank: the pid of each rank was seen."""
+    origins = (event.origin for event in run.events)
+    ranks = {o.rank for o in origins if o.rank is not None and o.pid is not None}
+    return run.world.size is not None and len(ranks) >= run.world.size
 
 
 def _process_key(event: Event, identity: Identity) -> Hashable:

@@ -10,11 +10,12 @@ from unhang.model.provenance import Problem
 from unhang.parsers import PARSERS
 from unhang.parsers.base import Parser
 from unhang.sources.artifact import Artifact
+from unhang.sources.members import readers_of
 from unhang.sources.plan import Wanted
 from unhang.sources.select import select
 
 WANTED = tuple(Wanted(needles=p.NEEDLES, after=p.AFTER, sampled=p.SAMPLED) for p in PARSERS)
-
+_ALL = frozenset(range(len(PARSERS)))
 
 Read = tuple[list[Event], list[Problem]]
 """What one artifact told."""
@@ -30,9 +31,12 @@ def read_artifact(artifact: Artifact, progress: Callable[[int], None] | None = N
     events: list[Event] = []
     problems: list[Problem] = []
     parsers: dict[int, Parser] = {}
+    allowed = _allowed(artifact.name)
+    if not allowed:
+        return events, problems
     try:
         for line, readers in select(artifact, WANTED, progress=progress):
-            for index in sorted(readers):
+            for index in sorted(readers & allowed):
                 parser = parsers.get(index)
                 if parser is None:
                     parser = parsers[index] = PARSERS[index]()
@@ -44,3 +48,11 @@ def read_artifact(artifact: Artifact, progress: Callable[[int], None] | None = N
     # A parser with memory says an event when its last line is known: back to the place it is at.
     events.sort(key=lambda event: event.source.line or 0)
     return events, problems
+
+
+def _allowed(name: str) -> frozenset[int]:
+    """The parsers that may read an artifact."""
+    names = readers_of(name)
+    if names is None:
+        return _ALL
+    return frozenset(index for index, parser in enumerate(PARSERS) if parser.NAME in names)

@@ -9,6 +9,7 @@ from unhang.model.events import (
     KernelEvent,
     KernelProblem,
     PythonException,
+    WorldSeen,
 )
 from unhang.model.incident import Manner
 
@@ -122,3 +123,22 @@ def test_a_crash_of_another_program_in_the_kernel_log_is_none_of_the_job_s() -> 
 
     assert incident(crash("snapd")).failures == ()
     assert [f.manner for f in incident(crash("python3")).failures] == [Manner.CRASHED]
+
+
+def test_with_all_pids_known_a_kill_of_another_program_is_none_of_the_job_s() -> None:
+    def killed(process: str) -> KernelEvent:
+        return KernelEvent(
+            source=source(1, "dmesg.log"),
+            origin=by(),
+            problem=KernelProblem.OOM_KILL,
+            pid=4711,
+            process=process,
+        )
+
+    ranks = [
+        WorldSeen(source=source(1), origin=by(rank, pid=100 + rank), world_size=2)
+        for rank in range(2)
+    ]
+    assert incident(killed("mysqld"), *ranks).failures == ()
+    assert [f.manner for f in incident(killed("mysqld"), ranks[0]).failures] == [Manner.HOST_OOM]
+    assert [f.manner for f in incident(killed("python3"), *ranks).failures] == [Manner.HOST_OOM]
