@@ -7,10 +7,11 @@ import time
 from dataclasses import dataclass, field
 
 from unhang.lab.drill import Drill
+from unhang.lab.faults.declared import FOLDER_VARIABLE, STACK_SIGNAL
 from unhang.lab.folder import DrillFolder
 from unhang.lab.heard import first_confirmed
 from unhang.lab.job import Console, Launcher, end_processes, is_alive, send
-from unhang.lab.launching import FOLDER_VARIABLE, Start
+from unhang.lab.launching import Start
 
 _LEFT_BEHIND_S = 6.0
 """Seconds that the launcher gets to end the other ranks once one has died after the hang."""
@@ -25,7 +26,6 @@ _MOST_TAKEN = 4
 """Times that stacks and dumps are taken."""
 
 _TICK_S = 0.1
-_STACK_SIGNAL = signal.SIGUSR2  # as faults.witness answers
 
 
 @dataclass(slots=True)
@@ -58,7 +58,7 @@ class Attendance:
         try:
             self._launchers = [
                 Launcher(
-                    start.command,
+                    (*start.node, *start.command),
                     environment=start.environment,
                     folder=start.folder,
                     logs=console,
@@ -112,7 +112,7 @@ class Attendance:
         self.folder.order.touch()
         for pid in self.folder.ranks().values():
             if is_alive(pid):
-                send(pid, _STACK_SIGNAL)
+                send(pid, STACK_SIGNAL)
 
     def _end_ranks(self) -> None:
         """End ranks that their launcher's signal does not reach: stopped ones, and held locks."""

@@ -16,8 +16,6 @@ from unhang.lab.network import two_nodes
 from unhang.lab.surroundings import free_port, taken_port
 
 _HERE = Path(__file__).parent
-FOLDER_VARIABLE, LIMIT_VARIABLE = "UNHANG_DRILL", "UNHANG_DRILL_LIMIT"
-"""As `faults.witness` and `faults.groups` read them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +24,13 @@ class Start:
 
     Attributes:
         folder: its working directory.
+        node: what runs a command on its node; empty = this machine itself.
     """
 
     command: tuple[str, ...]
     environment: Mapping[str, str]
     folder: Path
+    node: tuple[str, ...] = ()
 
 
 @contextlib.contextmanager
@@ -57,11 +57,10 @@ def starts(
         with two_nodes() as nodes:
             yield tuple(
                 Start(
-                    node.inside(
-                        *_torchrun(drill.world // 2, 29500, nodes[0].address, number), *script
-                    ),
-                    {**environment, "GLOO_SOCKET_IFNAME": "eth0"},
+                    (*_torchrun(drill.world // 2, 29500, nodes[0].address, number), *script),
+                    {**environment, "GLOO_SOCKET_IFNAME": "eth0", "UNHANG_HOST": f"node-{number}"},
                     folder.work,
+                    node.inside(),
                 )
                 for number, node in enumerate(nodes)
             )
@@ -81,8 +80,8 @@ def job_environment(drill: Drill, folder: DrillFolder, limit_s: float) -> dict[s
         **drill.environment,
         "PYTHONPATH": path,
         declared.VARIABLE: declared.dump(drill.faults),
-        FOLDER_VARIABLE: str(folder.root),
-        LIMIT_VARIABLE: str(limit_s),
+        declared.FOLDER_VARIABLE: str(folder.root),
+        declared.LIMIT_VARIABLE: str(limit_s),
     }
 
 

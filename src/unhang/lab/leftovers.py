@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from unhang.lab.faults.declared import FOLDER_VARIABLE
 from unhang.lab.job import marked_processes
-from unhang.lab.launching import FOLDER_VARIABLE
 
 _SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - looked at, not written
 _CONTROL_GROUPS = (Path("/sys/fs/cgroup/memory"), Path("/sys/fs/cgroup"))

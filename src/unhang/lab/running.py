@@ -65,7 +65,10 @@ def run_drill(
         kernel = KernelLog()
         planned = stack.enter_context(starts(drill, folder, command, limit))
         if live is not None:
-            planned = tuple(_watched(start, folder, live) for start in planned)
+            planned = tuple(
+                _watched(start, folder, (*live, *_node_options(folder, len(planned), number)))
+                for number, start in enumerate(planned)
+            )
         attendance = Attendance(
             drill, folder, planned, within_s=patience_s, watched=live is not None
         )
@@ -80,6 +83,14 @@ def _watched(start: Start, folder: DrillFolder, options: Sequence[str]) -> Start
     """The same launcher under `unhang run`."""
     run = (sys.executable, "-m", "unhang", "run", "--out", str(folder.run), *options, "--")
     return replace(start, command=(*run, *start.command))
+
+
+def _node_options(folder: DrillFolder, nodes: int, number: int) -> tuple[str, ...]:
+    """What `unhang run` is told of the other nodes."""
+    if nodes == 1:
+        return ()
+    shared = ("--shared", str(folder.run / "shared"))
+    return ("--nodes", str(nodes), "--node-rank", str(number), *shared)
 
 
 def _conclude(

@@ -8,11 +8,21 @@ In `UNHANG_FAULT` stands JSON, one object or a list of them::
 from __future__ import annotations
 
 import json
+import signal
 from dataclasses import dataclass, field
 from typing import Any
 
 VARIABLE = "UNHANG_FAULT"
 """Environment variable that holds the faults of a job."""
+
+FOLDER_VARIABLE = "UNHANG_DRILL"
+"""Environment variable that holds the folder of a drill."""
+
+LIMIT_VARIABLE = "UNHANG_DRILL_LIMIT"
+"""Seconds after which a collective of a drill gives up, whatever the program asks for."""
+
+STACK_SIGNAL = signal.SIGUSR2
+"""What makes a rank of a drill write the stacks of all its threads."""
 
 MOMENTS = ("start", "call", "step", "seconds", "phase", "function")
 """What a fault can wait for.

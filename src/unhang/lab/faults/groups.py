@@ -8,11 +8,9 @@ import os
 from types import ModuleType
 from typing import Any
 
+from .declared import LIMIT_VARIABLE
 from .director import Director
 from .imports import when_imported
-
-LIMIT = "UNHANG_DRILL_LIMIT"
-"""Seconds after which a collective of a drill gives up, whatever the program asks for."""
 
 _DEFAULTS = ("default_pg_timeout", "default_pg_nccl_timeout")
 
@@ -25,7 +23,7 @@ def install(director: Director) -> None:
 
 
 def _change(module: ModuleType, *, director: Director) -> None:
-    limit = os.environ.get(LIMIT)
+    limit = os.environ.get(LIMIT_VARIABLE)
     longest = None if not limit else datetime.timedelta(seconds=float(limit))
     if longest is not None:
         for name in _DEFAULTS:

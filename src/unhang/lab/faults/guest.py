@@ -6,10 +6,9 @@ import os
 import sys
 
 from . import batches, collectives, environment, functions, groups, models, phases, slow_storage
-from .declared import VARIABLE, Fault, FaultError, load
+from .declared import FOLDER_VARIABLE, VARIABLE, Fault, FaultError, load
 from .director import Director
 from .steps import watch_steps
-from .witness import VARIABLE as FOLDER
 from .witness import Witness
 
 
@@ -20,7 +19,7 @@ def begin() -> None:
     except FaultError as error:
         sys.stderr.write(f"unhang: {error}\n")
         return
-    witness = Witness(os.environ.get(FOLDER))
+    witness = Witness(os.environ.get(FOLDER_VARIABLE))
     director = Director(faults, witness)
     if director.rank is not None and not witness.has_registered_ancestor(director.rank):
         witness.register(director.rank)

@@ -25,10 +25,8 @@ import threading
 from types import FrameType, TracebackType
 from typing import TextIO
 
-from .declared import Fault
+from .declared import STACK_SIGNAL, Fault
 
-VARIABLE = "UNHANG_DRILL"
-STACK_SIGNAL = signal.SIGUSR2
 _POLL_S = 0.2
 
 

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from unhang.errors import UsageError
+from unhang.lab.faults.declared import FOLDER_VARIABLE
 from unhang.lab.folder import DrillFolder
 from unhang.lab.job import Console, Launcher, end_processes, is_alive, send
-from unhang.lab.launching import FOLDER_VARIABLE
 from unhang.lab.situations.environments import Environment, build
 from unhang.lab.situations.situation import Patches, Situation
 
