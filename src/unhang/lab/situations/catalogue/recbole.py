@@ -16,7 +16,8 @@ _PATCHES: Patches = {
 }
 _REAL = (
     "RecBole's quick start, data set, trainer and BPR on the ml-100k that it ships; `mp.spawn`, "
-    "DDP over gloo."
+    "DDP over gloo. The folders of its logs are made beforehand: its processes race to make them, "
+    "and the second one ends with FileExistsError."
 )
 
 SITUATIONS = (

@@ -2,5 +2,5 @@
 
 import pathlib
 
-for folder in ("log", "log_tensorboard", "saved"):
-    pathlib.Path(folder).mkdir(exist_ok=True)
+for folder in ("log/BPR", "log_tensorboard", "saved"):
+    pathlib.Path(folder).mkdir(parents=True, exist_ok=True)
