@@ -18,9 +18,11 @@ from unhang.model.events import (
     Event,
     GpuProcess,
     GpuState,
+    HoldUp,
     HostReport,
     KernelEvent,
     RasReport,
+    StackRefused,
     StackSeen,
     ThreadStack,
     TopologySeen,
@@ -31,8 +33,9 @@ from unhang.model.statement import Bearing, Source, Statement
 
 _KINDS: tuple[tuple[tuple[type[Event], ...], Source], ...] = (
     ((DumpRead, DumpUnusable), Source.DUMPS),
-    ((ThreadStack, StackSeen), Source.STACKS),
+    ((ThreadStack, StackSeen, StackRefused), Source.STACKS),
     ((RasReport,), Source.RAS),
+    ((HoldUp,), Source.WATCH),
     ((KernelEvent,), Source.KERNEL),
     ((HostReport, GpuProcess, GpuState, TopologySeen), Source.HOSTS),
     ((BandwidthMeasured, CollectivesMeasured), Source.MEASUREMENTS),

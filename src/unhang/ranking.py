@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from unhang.model.causes import Cause
 from unhang.model.diagnosis import Candidate, Diagnosis, Outcome
-from unhang.model.events import Finished
+from unhang.model.events import Finished, HoldUp, Stage
 from unhang.model.finding import Finding, Strength
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.incident import Call, Incident, Manner, ranks_of
@@ -250,6 +250,8 @@ def _victims(incident: Incident, culprits: Ranks) -> Ranks:
         waiting |= incident.recorded.waiting
     ended = (f for f in incident.failures if f.manner in (Manner.WATCHDOG, Manner.PEER))
     stood = (s.rank for s in incident.stances if s.doing is Doing.WAITS)
+    held_up = (e.victims for e in incident.all(HoldUp) if e.stage is not Stage.WATCHED)
+    waiting = waiting.union(*held_up)
     return (waiting | ranks_of(ended) | {r for r in stood if r is not None}) - culprits
 
 

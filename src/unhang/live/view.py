@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from unhang.live.claims import Claim
 from unhang.live.docket import Docket
@@ -208,16 +209,19 @@ def _span(numbers: Iterable[int | None]) -> tuple[int, int] | None:
 
 
 def _suspicions(
-    docket: Docket, kept: Suspicion | None, tracks: Mapping[Rank, Track]
+    docket: Docket, confirmed: Suspicion | None, tracks: Mapping[Rank, Track]
 ) -> tuple[Suspicion, ...]:
-    """Open cases, and the confirmed hang also when its ranks have ended since."""
+    """Open cases; the confirmed hang as it was then, for what captures it may disturb it."""
     found = [
         suspicion(case.claim, case.stage, tracks)
         for case in docket.cases.values()
-        if case.stage is not Stage.WATCHED or case.claim.waited_s >= _WORTH_SHOWING_S
+        if case.stage is not Stage.CONFIRMED
+        and (case.stage is Stage.SUSPECTED or case.claim.waited_s >= _WORTH_SHOWING_S)
     ]
-    if kept is not None and not any(s.stage is Stage.CONFIRMED for s in found):
-        found.append(kept)
+    if confirmed is not None:
+        waited = (c.claim.waited_s for c in docket.cases.values() if c.stage is Stage.CONFIRMED)
+        since_s = max(waited, default=confirmed.since_s)
+        found.append(replace(confirmed, since_s=max(since_s, confirmed.since_s)))
     return tuple(sorted(found, key=lambda s: (_GRAVITY[s.stage], -s.since_s)))
 
 

@@ -19,6 +19,8 @@ class Source(enum.Enum):
     KERNEL = "kernel"
     HOSTS = "hosts"
     """nvidia-smi, ibstat and their like."""
+    WATCH = "watch"
+    """`unhang run`, which watched the processes while the job ran."""
     MEASUREMENTS = "measurements"
     """nccl-tests, NCCL Inspector."""
 

@@ -18,9 +18,11 @@ from unhang.errors import UsageError
 from unhang.model.provenance import NOBODY, Problem
 from unhang.sources.archives import Budget, expand
 from unhang.sources.artifact import Artifact
+from unhang.sources.debug_page import is_debug_page
 from unhang.sources.dump_kind import dump_form
 from unhang.sources.hints import origin_of
-from unhang.sources.kinds import is_data, is_source
+from unhang.sources.kinds import SNIFF, is_data, is_source
+from unhang.sources.run_folder import evidence, is_run_folder
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]+://")
 _GLOB = re.compile(r"[*?\[]")
@@ -101,7 +103,10 @@ class _Search:
             raise UsageError(f"{name}: no such file or folder")
 
     def _at(self, name: str) -> Iterator[Artifact | Problem]:
-        if Path(name).is_dir():
+        if is_run_folder(name):
+            for part in evidence(name):
+                yield from self._at(part)
+        elif Path(name).is_dir():
             yield from self._folder(name)
         else:
             yield from self._file(name, named=True)
@@ -137,7 +142,7 @@ class _Search:
             self._pass_over("pipes, sockets or devices, not files", name)
         elif not self._is_new(status):
             return
-        elif not named and (is_data(name) or is_source(name)):
+        elif not named and (is_data(name) or (is_source(name) and not _is_debug_page(name))):
             self._pass_over(NO_LOGS, name)
         elif not os.access(name, os.R_OK):
             self._pass_over("could not be opened (permission denied)", name)
@@ -189,6 +194,17 @@ def _placed(
             yield replace(item, path=name, size_bytes=size)
         else:
             yield item
+
+
+def _is_debug_page(name: str) -> bool:
+    """Whether an HTML file holds what ranks answered; all others are documents."""
+    if Path(name).suffix.lower() not in {".html", ".htm"}:
+        return False
+    try:
+        with open(name, "rb") as stream:  # noqa: PTH123 (thousands of files)
+            return is_debug_page(stream.read(SNIFF))
+    except OSError:
+        return False
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:

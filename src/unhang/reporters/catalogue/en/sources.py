@@ -26,6 +26,17 @@ SENTENCES: dict[str, str] = {
         " {ranks:ranks} had written fewer."
     ),
     "LOC208.why": "What hangs is never written: nothing has ended since.",
+    "LOC209.claim": (
+        "{ranks:ranks} {count:|does|do} not answer torch's debug server, while the others give"
+        " their stacks."
+    ),
+    "LOC209.why": "A thread of every process answers: this one is gone, or it cannot be reached.",
+    "LOC209.why_expired": (
+        "A thread of every process answers: this one never gets to it, as when another thread"
+        " keeps Python's interpreter lock."
+    ),
+    "event.StackRefused": "a process that was asked for its stacks gave none (status {status})",
+    "means.StackRefused": "The one rank that gives none is a suspect where all others wait.",
     "SLO202.claim": "{ranks:ranks} joined {op} {late:s} after all others, again and again.",
     "SLO202.claim_unknown": (
         "Rank {rank} of a communicator joined {op} {late:s} after all others, again and again."
@@ -50,6 +61,7 @@ SENTENCES: dict[str, str] = {
     "source.dumps": "Flight Recorder",
     "source.stacks": "stacks",
     "source.ras": "NCCL's RAS",
+    "source.watch": "the live judge",
     "source.kernel": "kernel log",
     "source.hosts": "host reports",
     "source.measurements": "measurements",
