@@ -13,6 +13,7 @@ from unhang.lab.situations.situation import Situation
 from unhang.lab.situations.workplace import SCRIPTS
 
 _EXCERPT_LINES = 14
+_LONGEST = 240
 _PATHS = (
     (re.compile(r"[^\s\"'`]*/site-packages/"), "site-packages/"),
     (re.compile(r"[^\s\"'`]*/overlays/[\w.]+/"), "site-packages/"),
@@ -125,8 +126,12 @@ def _excerpt(situation: Situation, printed: str) -> list[str]:
     """The lines that tell, with the words of the failure among the last."""
     lines = [_COLOUR.sub("", part) for line in printed.splitlines() for part in line.split("\r")]
     end = next((i for i, line in enumerate(lines) if situation.fails_with in line), len(lines) - 1)
-    telling = [line for line in lines[:end] if _TELLING.search(line)]
-    return [*telling[-_EXCERPT_LINES:], lines[end]]
+    telling = [t for t in lines[:end] if _TELLING.search(t) and "Warning" not in t]
+    return [_short(line) for line in (*telling[-_EXCERPT_LINES:], lines[end])]
+
+
+def _short(line: str) -> str:
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
 
 
 def _block(text: str) -> str:
