@@ -86,7 +86,8 @@ def _row(found: Rehearsal) -> tuple[str, ...]:
 
 def _verdict(judged: Judged) -> str:
     of = f" of rank {judged.culprits}" if judged.culprits else ""
-    return f"{judged.mark.value}: {judged.said}{of} ({judged.confidence:.0%})"
+    sure = f" ({judged.confidence:.0%})" if judged.confidence > 0 else ""
+    return f"{judged.mark.value}: {judged.said}{of}{sure}"
 
 
 def _ended(ending: Ending) -> str:
