@@ -24,6 +24,7 @@ _FRESH = 3
 _WAITED_S = 1.0
 """Nobody is held up by a rank that others have waited for less long."""
 _SUSPECT_S = 3.0
+_LONG_S = 5.0
 _UNSEEN_S = 20.0
 _SPINNING_S = 20.0
 _ENDED_S = 1.0
@@ -195,7 +196,9 @@ def _judge(track: Track, pace: Pace) -> _Verdict:
         )
     if still.whole_s >= _SUSPECT_S:
         limit_s = patience_s(track, pace)
-        stage = _stage(still.whole_s, max(_SUSPECT_S, min(limit_s / 2, 6.0)), limit_s)
+        usual_s = pace.usual_of_s(Habit.STILL, place.phase)
+        suspect_s = min(limit_s / 2, max(_LONG_S, 1.5 * usual_s))
+        stage = _stage(still.whole_s, max(_SUSPECT_S, suspect_s), limit_s)
         return _Verdict(Charge.ASLEEP, still.whole_s, stage, place.phase)
     if place.phase is None and place.own and still.line_s >= _SPINNING_S:
         # Never more than a suspicion: a long native call of the program looks the same.

@@ -82,6 +82,11 @@ class Pace:
         floor_s = bounds.least_s if len(seen) >= _ENOUGH else bounds.first_s
         return min(max(usual_s, floor_s), bounds.most_s)
 
+    def usual_of_s(self, habit: Habit, phase: Phase | None) -> float:
+        """What it mostly stays below; 0 before anything is known."""
+        seen = self.seen.get((habit, phase))
+        return _high(seen) if seen else 0.0
+
     def usual_s(self, habit: Habit) -> dict[str, float]:
         """What was learnt of one habit, by phase."""
         return {

@@ -6,6 +6,7 @@ slept, a network that was cut) adds little, so that what nobody saw never counts
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 from unhang.live.reports import Beat, ProcessFacts, ProcessReport
@@ -27,8 +28,12 @@ _READ_PER_S = 64 * 1_024
 """The probe's own reading of `/proc` stays below it."""
 _WRITTEN_PER_S = 32 * 1_024
 """Logs, and stacks that somebody has dumped every few seconds, stay below it."""
-_TRICKLE_PER_S = 2 * 1_024
+_TRICKLE_PER_S = 4 * 1_024
 """A save or a download to slow storage is at work also when it crawls."""
+_CREST = 4.0
+_SMOOTHED_S = 2.5
+"""Writing is judged by its mean over some seconds, in which no single burst counts for more than
+`_CREST` times the threshold: neither a burst every few seconds nor its echo is work."""
 
 
 @dataclass(slots=True)
@@ -65,6 +70,7 @@ class Track:
         seen_s: the monitor's time of the last report.
         longest_beat_s: the longest pause between beats that ended by itself.
         first_s: the monitor's time of the first report.
+        written_mean: bytes per second over the last few seconds.
     """
 
     key: ProcessKey
@@ -80,6 +86,7 @@ class Track:
     cpu_share: float | None = None
     read_rate: float | None = None
     write_rate: float | None = None
+    written_mean: float = 0.0
     longest_beat_s: float = 0.0
     step_s: float | None = None
 
@@ -178,15 +185,18 @@ class Track:
         self.cpu_share = _rate(before.cpu_s, facts.cpu_s, passed_s)
         self.read_rate = _rate(before.read_bytes, facts.read_bytes, passed_s)
         self.write_rate = _rate(before.write_bytes, facts.write_bytes, passed_s)
+        burst = min(self.write_rate or 0.0, _CREST * self._trickle())
+        kept = math.exp(-passed_s / _SMOOTHED_S)
+        self.written_mean = kept * self.written_mean + (1 - kept) * burst
 
     def _busy(self) -> bool:
         return (self.cpu_share or 0.0) >= _CPU_SHARE or self._moves_bytes()
 
     def _moves_bytes(self) -> bool:
-        if (self.read_rate or 0.0) >= _READ_PER_S:
-            return True
-        trickles = self.place.phase in _MOVE_DATA
-        return (self.write_rate or 0.0) >= (_TRICKLE_PER_S if trickles else _WRITTEN_PER_S)
+        return (self.read_rate or 0.0) >= _READ_PER_S or self.written_mean >= self._trickle()
+
+    def _trickle(self) -> float:
+        return _TRICKLE_PER_S if self.place.phase in _MOVE_DATA else _WRITTEN_PER_S
 
     def _count_steps(self, before: Beat) -> None:
         done, wall = self.beat.steps, self.beat.step_wall_s
