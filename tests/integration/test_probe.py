@@ -32,7 +32,7 @@ def script(folder: Path, text: str) -> Path:
 
 
 TRAIN = """
-import ctypes, datetime, sys, time
+import datetime, re, sys, time
 import sitecustomize
 assert sitecustomize.MINE == 7
 import torch
@@ -58,7 +58,7 @@ for item in DataLoader(Slow(range(6)), num_workers=1):
     pass
 dist.all_reduce(torch.ones(1), group=pair)
 if rank == 1:
-    ctypes.PyDLL(None).usleep(60_000_000)  # holds the GIL
+    re.match("(a+)+$", "a" * 40 + "b")  # holds the GIL for hours
 dist.all_reduce(torch.ones(1), group=pair)
 """
 

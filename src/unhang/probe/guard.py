@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .limits import Limits
 
 _GRACE_S = 2.0
+_FAREWELL_S = 3.0
 _DUMP_S = 10.0
 
 
@@ -55,7 +56,8 @@ class Guard:
         dump: Callable[[], None],
     ) -> None:
         self.switch = Switch(settings.deadman_s)
-        self.ended = False
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="unhang-deadman", daemon=True)
         self._limits, self._lose, self._dump = limits, lose, dump
         self._tick_s = min(1.0, settings.interval_s)
         self._recorder, self._flights = Recorder(), InFlight()
@@ -64,11 +66,15 @@ class Guard:
 
     def start(self) -> None:
         """Begin to look."""
-        threading.Thread(target=self._run, name="unhang-deadman", daemon=True).start()
+        self._thread.start()
+
+    def end(self) -> None:
+        """Look no more; no look is under way when this returns, unless torch does not answer."""
+        self._ended.set()
+        self._thread.join(_FAREWELL_S)
 
     def _run(self) -> None:
-        while not self.ended:
-            time.sleep(self._tick_s)
+        while not self._ended.wait(self._tick_s):
             if self._limits.mode != "judge":
                 continue
             try:
@@ -76,7 +82,7 @@ class Guard:
             except Exception as error:
                 self._lose("dead-man's switch", f"{type(error).__name__}: {error}")
                 continue
-            if overdue is not None and not self.ended:
+            if overdue is not None and not self._ended.is_set():
                 self._end_process(overdue)
 
     def _look(self, now_s: float) -> Overdue | None:

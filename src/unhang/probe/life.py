@@ -21,6 +21,10 @@ from .limits import Limits
 from .orders import Orders, Watched
 
 _PAUSE_S = 0.05
+_SHORTEST_S = 0.01
+_FAREWELL_S = 3.0
+_REST = 20
+"""A beat that costs much (a thousand groups) comes more rarely: at most a twentieth of a core."""
 
 
 class Probe:
@@ -39,20 +43,29 @@ class Probe:
         self._pid = os.getpid()
         run = settings.run
         self._board = board.Board(os.path.join(run, "boards", f"{self._owner}.board"))
-        self._freeze = Freeze(os.path.join(run, "stacks", f"{self._owner}.txt"))
         self._orders = Orders(os.path.join(run, "orders", f"{settings.host}.json"))
         self._agent = Watched(os.path.join(run, "agents", f"{settings.host}.json"))
         self._beats = Beats(settings, limits)
+        self._freeze = self._watch_for_freezes()
         self._guard = Guard(settings, limits, self._beats.lose, self._dump_at_the_end)
         self._pinning = threading.Lock()
-        self._ended = False
+        self._beating = threading.Thread(target=self._beat_on, name="unhang-probe", daemon=True)
+        self._serving: threading.Thread | None = None
+        self._ended = threading.Event()
         self._paused = False
 
     def start(self) -> None:
         """Begin to beat."""
         atexit.register(self._end)
-        threading.Thread(target=self._beat_on, name="unhang-probe", daemon=True).start()
+        self._beating.start()
         self._guard.start()
+
+    def _watch_for_freezes(self) -> Freeze | None:
+        try:
+            return Freeze(os.path.join(self._settings.run, "stacks", f"{self._owner}.txt"))
+        except OSError as error:
+            self._beats.lose("freeze", error)
+            return None
 
     def pause(self) -> None:
         """Wait a moment for a beat to end: a child inherits no lock of torch's in our name."""
@@ -69,19 +82,18 @@ class Probe:
         return os.getpid() == self._pid
 
     def _beat_on(self) -> None:
-        while not self._ended:
-            begun = time.monotonic()
+        while not self._ended.is_set():
+            begun, cpu = time.monotonic(), time.thread_time()
             try:
                 self._beat(begun)
             except Exception as error:
                 self._beats.lose("beat", f"{type(error).__name__}: {error}")
-            spent = time.monotonic() - begun
-            time.sleep(max(0.05, self._settings.interval_s - spent))
+            left = self._settings.interval_s - (time.monotonic() - begun)
+            self._ended.wait(max(left, (time.thread_time() - cpu) * _REST, _SHORTEST_S))
 
     def _beat(self, now_s: float) -> None:
-        self._freeze.beat(self._settings.interval_s)
-        if self._freeze.taken:
-            self._beats.lose("freeze", "the program uses faulthandler's timer itself")
+        if self._freeze is not None:
+            self._freeze.beat(self._settings.interval_s)
         heart = self._agent.read()
         self._guard.switch.saw(heart.get("beat"), judges=heart.get("judge") is True)
         self._obey()
@@ -101,9 +113,10 @@ class Probe:
             self._limits.limit_ms = timeouts[1] or self._settings.limit_ms
         order = self._orders.new_dump()
         if order is not None:
-            threading.Thread(
+            self._serving = threading.Thread(
                 target=self._serve, args=order, name="unhang-dump", daemon=True
-            ).start()
+            )
+            self._serving.start()
 
     def _serve(self, number: int, folder: str) -> None:
         self._dump(folder)
@@ -136,10 +149,16 @@ class Probe:
     def _end(self) -> None:
         if not self.is_of_this_process():
             return
-        self._ended = True
-        self._guard.ended = True
+        self._ended.set()
         try:
-            self._freeze.stop()
+            # The interpreter kills threads that come back to it after its end, and one that comes
+            # back from torch's C++ takes the process with it (std::terminate).
+            self._guard.end()
+            for thread in (self._beating, self._serving):
+                if thread is not None:
+                    thread.join(_FAREWELL_S)
+            if self._freeze is not None:
+                self._freeze.stop()
             self._pin(time.monotonic())
         except Exception:
             return  # the process ends; its last beat stands
