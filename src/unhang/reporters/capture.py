@@ -85,6 +85,8 @@ def _screen(result: CaptureResult, style: Style) -> Iterator[str]:
 def _seen(manifest: Manifest) -> Message:
     ranks = frozenset(p.rank for p in manifest.processes if p.rank is not None)
     values = {"ranks": ranks, "processes": len(manifest.processes), "host": manifest.host}
+    if not manifest.processes:
+        return Message(key="capture.seen_nobody", values=values)
     return Message(key="capture.seen" if ranks else "capture.seen_no_rank", values=values)
 
 

@@ -15,13 +15,14 @@ def test_everything_of_a_run_folder_but_old_dumps_and_data(tmp_path: Path) -> No
         "run.json": '{"schema": "unhang.run/1"}',
         "events.jsonl": '{"kind": "attached"}\n',
         "output/h/stdout.log": "2026-11-21T07:00:00.000000+00:00 step 1\n",
-        "stacks/h-11.txt": "",
+        "stacks/h-11.txt": "Timeout (0:00:05)!\n",
+        "stacks/h-12.txt": "",
         "dumps/1/trace_0.json": "old",
         "dumps/2/trace_0.json": '{"version": "2.10"}',
         "dumps/2/stack_0.txt": "Thread 0x1 (most recent call first):\n",
         "dumps/2/done_h-11": "",
         "captures/1.unhang.tar.zst": "bundle",
-        "history.sqlite": "SQLite format 3",
+        "history.sqlite-journal": "SQLite format 3",
     }.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
@@ -32,10 +33,11 @@ def test_everything_of_a_run_folder_but_old_dumps_and_data(tmp_path: Path) -> No
     told = take(run_folder.SPEC, desk(run_folder=tmp_path))
     assert sorted(told) == [
         "boards/h-11.json",
-        "dumps/stack_0.txt",
         "dumps/trace_0.json",
         "events.jsonl",
         "output/h/stdout.log",
+        "rank_0/probe-frozen.txt",
+        "rank_0/probe-stack.txt",
         "run.json",
     ]
     assert json.loads(told["boards/h-11.json"]) == {

@@ -21,40 +21,28 @@ def gather(desk: Desk) -> Iterator[Piece]:
     assert process is not None
     if desk.scene.run_folder is not None:
         raise absent("in_run_folder")
-    links = _links(desk, process)
+    own, others = _links(desk, process)
     taken: set[str] = set()
     for stream, name in _STREAMS.items():
-        target = links.get(stream, "")
+        target = own.get(stream, "")
         if not target.startswith("/") or target.startswith(("/dev/", "/proc/")):
             continue
-        if target in taken or _is_anothers(desk, process, target):
-            continue
-        taken.add(target)
-        yield from _ends(desk, f"/proc/{process.pid}/fd/{stream}", name)
+        if target not in taken | others:
+            taken.add(target)
+            yield from _ends(desk, f"/proc/{process.pid}/fd/{stream}", name)
     if not taken:
-        raise absent("no_log_file", target=links.get("1", "closed"))
+        raise absent("no_log_file", target=own.get("1", "closed"))
 
 
-def _links(desk: Desk, process: Process) -> dict[str, str]:
-    answer = next(desk.read(Request(f"/proc/{process.pid}/fd", "links", 3)))
-    if answer.error is not None:
-        raise unreadable(answer)
-    return answer.links
-
-
-def _is_anothers(desk: Desk, process: Process, target: str) -> bool:
-    """Whether a process that is asked before this one has the file open, too."""
-    for other in (*desk.scene.launchers, *desk.scene.ranks):
-        if other.pid == process.pid:
-            return False
-        if target in _links_or_none(desk, other).values():
-            return True
-    return False
-
-
-def _links_or_none(desk: Desk, process: Process) -> dict[str, str]:
-    answer = next(desk.read(Request(f"/proc/{process.pid}/fd", "links", 3)))
-    return {} if answer.error is not None else answer.links
+def _links(desk: Desk, process: Process) -> tuple[dict[str, str], set[str]]:
+    """What the process has open first, and what those have that are asked before it."""
+    pids = [p.pid for p in (*desk.scene.launchers, *desk.scene.ranks)]
+    before = pids[: pids.index(process.pid)]
+    asked = (Request(f"/proc/{pid}/fd", "links", 3) for pid in (process.pid, *before))
+    own, *others = desk.read(*asked)
+    if own.error is not None:
+        raise unreadable(own)
+    return own.links, {target for other in others for target in other.links.values()}
 
 
 def _ends(desk: Desk, path: str, name: str) -> Iterator[Piece]:

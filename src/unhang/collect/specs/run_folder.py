@@ -1,12 +1,14 @@
 """What `unhang run` and its probes left of this run: output, events, boards, stacks and dumps.
 
-Of the dumps only the newest order counts: older ones tell of earlier suspicions.
+Of the dumps only the newest order counts: older ones tell of earlier suspicions. Stacks are put
+into the folders of their ranks, whom the boards tell.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +18,8 @@ from unhang.collect.specs.output import joined
 from unhang.probe import board
 
 _LEFT_OUT = frozenset({"captures", "dumps", "boards", "run-2"})
-_DATA = (".sqlite", ".sqlite-wal", ".sqlite-shm", ".part", ".tmp")
+_DATA = re.compile(r"\.sqlite|\.part$|\.tmp$")
+_STACK = re.compile(r"stack_(?P<rank>\d{1,7})\.txt")
 _HEAD_BYTES = 256 << 10
 _MOST_FILES = 20_000
 _DUMP_BYTES = 64 << 20
@@ -29,9 +32,17 @@ def gather(desk: Desk) -> Iterator[Piece]:
         yield from _dumps(desk, folder)
     if root is None:
         return
-    yield from _boards(root)
+    ranks: dict[str, int] = {}
+    for name, pinned in _boards(root):
+        rank = pinned.beat.get("rank")
+        if isinstance(rank, int):
+            ranks[f"stacks/{name}.txt"] = rank
+        told = {"beats": pinned.beats, "monotonic_s": pinned.monotonic_s, "beat": pinned.beat}
+        yield Piece(name=f"boards/{name}.json", data=json.dumps(told).encode() + b"\n")
     for path in _files(root):
-        yield from _text(desk, path, str(path.relative_to(root)))
+        name = str(path.relative_to(root))
+        own = f"rank_{ranks[name]}/probe-frozen.txt" if name in ranks else name
+        yield from _text(desk, path, own)
 
 
 def _newest_dumps(root: Path | None) -> tuple[Path, ...]:
@@ -50,17 +61,20 @@ def _dumps(desk: Desk, folder: Path) -> Iterator[Piece]:
             raise unreadable(answer)
         if answer.data:
             form = Form.PICKLE if answer.data.startswith(b"\x80") else Form.TEXT
-            yield Piece(name=f"dumps/{path.name}", data=answer.data, form=form, cut=answer.cut)
+            stack = _STACK.fullmatch(path.name)
+            name = (
+                f"dumps/{path.name}" if stack is None else f"rank_{stack['rank']}/probe-stack.txt"
+            )
+            yield Piece(name=name, data=answer.data, form=form, cut=answer.cut)
 
 
-def _boards(root: Path) -> Iterator[Piece]:
-    """The last beat of each process, in JSON."""
+def _boards(root: Path) -> Iterator[tuple[str, board.Pinned]]:
+    """The last beat of each process, by `<host>-<pid>`."""
     folder = root / "boards"
     for path in sorted(folder.glob("*.board")) if folder.is_dir() else ():
         pinned = board.read(str(path))
         if pinned is not None:
-            told = {"beats": pinned.beats, "monotonic_s": pinned.monotonic_s, "beat": pinned.beat}
-            yield Piece(name=f"boards/{path.stem}.json", data=json.dumps(told).encode() + b"\n")
+            yield path.stem, pinned
 
 
 def _files(root: Path) -> Iterator[Path]:
@@ -74,7 +88,7 @@ def _files(root: Path) -> Iterator[Path]:
             count += 1
             if count > _MOST_FILES:
                 return
-            if not name.endswith(_DATA):
+            if _DATA.search(name) is None:
                 yield Path(folder) / name
 
 

@@ -7,6 +7,7 @@ SENTENCES = {
         "{processes} {processes:|process|processes} on {host}; none tells its rank (no RANK in its"
         " environment)"
     ),
+    "capture.seen_nobody": "no process of the job runs on {host}",
     "capture.redacted": "redacted: {kinds}",
     "capture.names_replaced": "names of hosts and users, addresses and paths were replaced",
     "capture.names_stay": (

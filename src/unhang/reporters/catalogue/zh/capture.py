@@ -4,6 +4,7 @@ SENTENCES: dict[str, str] = {
     "capture.done": "已写入 {path}：{files} 个文件，{size:bytes}，用时 {seconds:s}",
     "capture.seen": "{host} 上的 {ranks:ranks}（{processes} 个进程）",
     "capture.seen_no_rank": "{host} 上的 {processes} 个进程；没有一个说明自己的 rank（环境变量中没有 RANK）",
+    "capture.seen_nobody": "{host} 上没有该作业的进程在运行",
     "capture.redacted": "已脱敏：{kinds}",
     "capture.names_replaced": "主机名、用户名、地址和路径已替换为代号",
     "capture.names_stay": "其中含有主机名、用户名和路径；`--redact-hosts` 会将其替换",
