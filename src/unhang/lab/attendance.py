@@ -115,9 +115,15 @@ class Attendance:
                 send(pid, STACK_SIGNAL)
 
     def _end_ranks(self) -> None:
-        """End ranks that their launcher's signal does not reach: stopped ones, and held locks."""
-        for pid in self.folder.ranks().values():
-            send(pid, signal.SIGKILL)
+        """End ranks that their launcher does not reach: stopped ones, and held locks.
+
+        First as launchers do, by SIGTERM: a bare SIGKILL would look like a kill for memory.
+        """
+        for number in (signal.SIGTERM, signal.SIGCONT, signal.SIGKILL):
+            for pid in self.folder.ranks().values():
+                send(pid, number)
+            if number is signal.SIGCONT:
+                time.sleep(2 * _ANSWER_S)
         self._await_end()
 
     def _await_end(self) -> None:

@@ -43,6 +43,14 @@ DRILLS = (
         culprits=frozenset({2}),
     ),
     Drill(
+        name="swapped-calls",
+        summary="rank 2 reduces before it gathers, and the others the other way round",
+        faults=(fault("swap_calls", 2, call=9),),
+        cause=Cause.DESYNC,
+        culprits=frozenset({2}),
+        arguments=("--count-tokens",),
+    ),
+    Drill(
         name="opposite-order",
         summary="rank 1 uses two groups in the opposite order: each waits for the other",
         faults=(fault("swap_calls", 1, call=9),),

@@ -112,6 +112,9 @@ def train_epoch(
         optimizer.step()
         step += 1
         mean = loss.detach().clone()
+        if args.count_tokens:
+            counts = [torch.zeros(1, dtype=torch.int64) for _ in range(dist.get_world_size())]
+            dist.all_gather(counts, torch.tensor([batch.numel()]))
         for group in groups:
             dist.all_reduce(mean, group=group)
         time.sleep(args.step_s)
@@ -130,6 +133,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--eval-on", choices=("all", "rank0", "none"), default="all")
     parser.add_argument("--save-every", type=int, default=8, help="steps; at ends of epochs")
     parser.add_argument("--groups", type=int, default=1, help="groups that reduce each step's loss")
+    parser.add_argument("--count-tokens", action="store_true", help="gather them at each step")
     parser.add_argument("--compile-on", type=int, help="rank that compiles its model")
     parser.add_argument("--chatty", action="store_true", help="every rank prints its steps")
     parser.add_argument("--checkpoints", default="checkpoints")
