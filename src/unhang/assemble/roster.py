@@ -7,7 +7,14 @@ from collections.abc import Sequence
 from unhang.assemble.identity import Identity
 from unhang.assemble.timeline import Timeline
 from unhang.model.coverage import Coverage
-from unhang.model.events import DumpRead, DumpUnusable, Event, LinesDropped, ProcessEnded
+from unhang.model.events import (
+    DumpRead,
+    DumpUnusable,
+    Event,
+    LinesDropped,
+    ProcessEnded,
+    StackRefused,
+)
 from unhang.model.ids import NO_RANKS, Rank
 from unhang.model.incident import RankFacts, World
 from unhang.model.time import Instant
@@ -26,7 +33,7 @@ def find_roster(
 
 
 def _facts(rank: Rank, events: list[Event], timeline: Timeline) -> RankFacts:
-    own = [e for e in events if not isinstance(e, ProcessEnded | DumpUnusable)]
+    own = [e for e in events if not isinstance(e, ProcessEnded | DumpUnusable | StackRefused)]
     times: list[Instant] = [t for e in events if (t := timeline.time_of(e)) is not None]
     return RankFacts(
         rank=rank,

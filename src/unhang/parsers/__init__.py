@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from unhang.parsers.base import Parser
 from unhang.parsers.cuda import CudaParser
+from unhang.parsers.debug_server import DebugServerParser
 from unhang.parsers.desync_report import DesyncReportParser
 from unhang.parsers.device_guess import DeviceGuessParser
 from unhang.parsers.dropped_lines import DroppedLinesParser
@@ -54,6 +55,7 @@ from unhang.parsers.wrapper import WrapperParser
 
 PARSERS: tuple[type[Parser], ...] = (
     CudaParser,
+    DebugServerParser,
     DesyncReportParser,
     DeviceGuessParser,
     DroppedLinesParser,

@@ -53,6 +53,7 @@ from unhang.rules.device.memory_held import RULE as DEV203
 from unhang.rules.device.out_of_memory import RULE as DEV004
 from unhang.rules.device.versions_differ import RULE as DEV008
 from unhang.rules.locate.dump_empty import RULE as LOC110
+from unhang.rules.locate.gives_no_stack import RULE as LOC209
 from unhang.rules.locate.host_ran_ahead import RULE as LOC007
 from unhang.rules.locate.interpreter_lock_kept import RULE as LOC203
 from unhang.rules.locate.last_finished import RULE as LOC208
@@ -168,6 +169,7 @@ RULES: tuple[Rule, ...] = (
     LOC206,
     LOC207,
     LOC208,
+    LOC209,
     LOC301,
     LOC302,
     NET001,

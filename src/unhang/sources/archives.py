@@ -23,6 +23,7 @@ from typing import IO, cast
 from unhang.errors import ArtifactError, UnsafeArtifact
 from unhang.model.provenance import Origin, Problem
 from unhang.sources.artifact import Artifact, Opener
+from unhang.sources.debug_page import answers
 from unhang.sources.dump_kind import dump_form
 from unhang.sources.hints import origin_of
 from unhang.sources.kinds import COMPRESSED, SNIFF, Kind, is_data, is_source, kind_of
@@ -41,7 +42,7 @@ _BROKEN = (
 )
 
 
-_HOLDERS = {*COMPRESSED, Kind.TAR, Kind.ZIP}
+_HOLDERS = {*COMPRESSED, Kind.TAR, Kind.ZIP, Kind.PAGE}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +108,8 @@ def expand(
                 yield from _members(_tar(name, primed, budget), budget, depth)
             elif kind is Kind.ZIP:
                 yield from _members(_zip(name, open_, budget), budget, depth)
+            elif kind is Kind.PAGE:
+                yield from _members(_page(name, inner, budget), budget, depth)
             elif kind in COMPRESSED:
                 yield from expand(
                     name,
@@ -126,6 +129,20 @@ def expand(
     except (ArtifactError, *_BROKEN) as error:
         reason = str(error) if isinstance(error, ArtifactError) else _reason(error)
         yield Problem(artifact=name, component="reader", message=reason)
+
+
+def _page(name: str, open_: Opener, budget: Budget) -> Iterator[tuple[str, Opener]]:
+    """What each rank answered to torch's debug server."""
+    with open_() as stream:
+        for member, data in answers(stream):
+            budget.member()
+            budget.read(len(data))
+            yield f"{name}!{member}", partial(_stored, data)
+
+
+def _stored(data: bytes) -> IO[bytes]:
+    """A member that is at hand."""
+    return cast("IO[bytes]", io.BytesIO(data))
 
 
 def _reason(error: BaseException) -> str:

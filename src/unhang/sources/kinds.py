@@ -5,6 +5,8 @@ from __future__ import annotations
 import enum
 from pathlib import PurePosixPath
 
+from unhang.sources.debug_page import is_debug_page
+
 SNIFF = 4096
 """Bytes that `kind_of` wants to see."""
 
@@ -20,6 +22,7 @@ class Kind(enum.Enum):
     ZSTD = "zstd"
     TAR = "tar"
     ZIP = "zip"
+    PAGE = "page of torch's debug server"
     BINARY = "binary"
 
 
@@ -85,6 +88,8 @@ def kind_of(head: bytes, name: str = "") -> Kind:
         if head.startswith(magic):
             zipped_data = kind is Kind.ZIP and PurePosixPath(name).suffix.lower() in _ZIPPED_DATA
             return Kind.BINARY if zipped_data else kind
+    if is_debug_page(head):
+        return Kind.PAGE
     if head[257:262] == b"ustar":
         return Kind.TAR
     return Kind.BINARY if _is_binary(head) else Kind.TEXT

@@ -72,7 +72,7 @@ from unhang.model.events.reports import (
     RasProblem,
     RasReport,
 )
-from unhang.model.events.stacks import StackKind, ThreadStack
+from unhang.model.events.stacks import StackKind, StackRefused, ThreadStack
 
 Event: TypeAlias = (
     CollectiveTimeout
@@ -107,6 +107,7 @@ Event: TypeAlias = (
     | SettingSeen
     | WorldSeen
     | LinesDropped
+    | StackRefused
     | StackSeen
     | ThreadStack
     | RasReport
@@ -178,6 +179,7 @@ __all__ = [
     "Seen",
     "SettingSeen",
     "StackKind",
+    "StackRefused",
     "StackSeen",
     "Stage",
     "StopKind",

@@ -47,3 +47,14 @@ class ThreadStack(Seen):
     collecting: bool = False
     aborted: bool = False
     uninterruptible: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StackRefused(Seen):
+    """A process was asked for its stacks and gave none; its `origin` names the rank.
+
+    Attributes:
+        status: of HTTP; 408 where it did not answer in time.
+    """
+
+    status: int

@@ -1,0 +1,70 @@
+"""Few ranks do not answer torch's debug server, while the others give their stacks.
+
+## What it finds
+Ranks below which a dump of the debug server says `Error: 408` or another status, beside stacks of
+most other ranks.
+
+## Why it hangs
+A thread of each process answers. One that does not is gone, is stopped, or its interpreter lock is
+kept by a thread that never gives it back; the others wait for that rank in their collectives.
+
+## When it stays quiet
+Where half of the ranks or more give no answer it is the server or the network. While nobody gave up
+waiting, and the others do not wait in a collective, it is a hint.
+
+## How to confirm
+`py-spy dump --native -p PID` on that host needs no answer of the process; `/proc/PID/status` shows
+whether it is stopped.
+
+## What to do
+Look for the thread that keeps the lock, or for why the process is gone.
+
+## References
+PyTorch `torch/distributed/debug`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unhang.model.events import StackRefused
+from unhang.model.finding import Finding, Strength
+from unhang.model.incident import Incident
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+from unhang.model.stances import Doing
+from unhang.rules import witnesses
+
+_EXPIRED = 408
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one finding for all ranks that did not answer."""
+    refused = incident.all(StackRefused)
+    given = frozenset(s.rank for s in incident.stances if s.rank is not None)
+    culprits = frozenset(e.origin.rank for e in refused if e.origin.rank is not None) - given
+    if not culprits or len(culprits) >= len(given):
+        return
+    waiting = [s for s in incident.stances if s.doing is Doing.WAITS]
+    sure = len(incident.calls) > 0 or 2 * len(waiting) > len(incident.stances)
+    expired = all(e.status == _EXPIRED for e in refused)
+    yield Finding(
+        rule=RULE.code,
+        cause=None,
+        strength=Strength.SUPPORTS if sure else Strength.HINTS,
+        claim=Message(key="LOC209.claim", values={"ranks": culprits, "count": len(culprits)}),
+        why=Message(key="LOC209.why_expired" if expired else "LOC209.why"),
+        culprits=culprits,
+        evidence=witnesses.evidence(refused),
+    )
+
+
+RULE = Rule(
+    code="LOC209",
+    name="rank-gives-no-stack",
+    cause=None,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.STACKS}),
+    check=check,
+)
