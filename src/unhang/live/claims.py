@@ -221,6 +221,8 @@ def _slack(track: Track) -> float:
         return 8.0  # an answer of a server, a child process
     if track.beat.device == "cuda" and place.doing in {Doing.STEPS, Doing.DEVICE}:
         return 20.0  # the GPU, of whose work nothing is seen
+    if not track.beat.groups:
+        return 5.0  # start-up: files, downloads and imports of every kind
     if not place.known or place.doing in {Doing.STEPS, Doing.DEVICE}:
         return 4.0
     return 1.0 if place.own else 2.0

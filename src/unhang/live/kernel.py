@@ -67,6 +67,7 @@ def facts_of(pid: int, stat: Stat) -> ProcessFacts:
         alive=True,
         state=stat.state,
         cpu_s=stat.cpu_s,
+        main_cpu_s=_main_cpu_s(pid),
         read_bytes=read_bytes,
         write_bytes=write_bytes,
         wchan=_wchan(pid),
@@ -112,6 +113,14 @@ def _bytes_of(pid: int) -> tuple[int | None, int | None]:
         return None, None
     values = dict(line.split(": ", 1) for line in lines)
     return int(values["rchar"]), int(values["wchar"])
+
+
+def _main_cpu_s(pid: int) -> float | None:
+    """Nanoseconds count, where `stat` counts hundredths of a second."""
+    try:
+        return int(_read(f"/proc/{pid}/schedstat").split()[0]) / 1e9
+    except (OSError, IndexError, ValueError):  # gone, or a kernel without these counters
+        return None
 
 
 def _wchan(pid: int) -> str | None:

@@ -24,6 +24,9 @@ STEP_S = 2.5
 
 _CPU_SHARE = 0.05
 """Of one core: the probe and idle helper threads stay below it."""
+_MAIN_SHARE = 0.001
+"""Of one core: a main thread that sleeps, or looks ten times a second whether something has
+come, stays below it; one that does a little work between pauses does not."""
 _READ_PER_S = 64 * 1_024
 """The probe's own reading of `/proc` stays below it."""
 _WRITTEN_PER_S = 32 * 1_024
@@ -84,6 +87,7 @@ class Track:
     place: Standpoint = NOWHERE
     still: Still = field(default_factory=Still)
     cpu_share: float | None = None
+    main_share: float | None = None
     read_rate: float | None = None
     write_rate: float | None = None
     written_mean: float = 0.0
@@ -183,6 +187,7 @@ class Track:
         """Rates from the kernel's counters, which go on where a beat does not."""
         facts = self.facts
         self.cpu_share = _rate(before.cpu_s, facts.cpu_s, passed_s)
+        self.main_share = _rate(before.main_cpu_s, facts.main_cpu_s, passed_s)
         self.read_rate = _rate(before.read_bytes, facts.read_bytes, passed_s)
         self.write_rate = _rate(before.write_bytes, facts.write_bytes, passed_s)
         burst = min(self.write_rate or 0.0, _CREST * self._trickle())
@@ -190,7 +195,9 @@ class Track:
         self.written_mean = kept * self.written_mean + (1 - kept) * burst
 
     def _busy(self) -> bool:
-        return (self.cpu_share or 0.0) >= _CPU_SHARE or self._moves_bytes()
+        if (self.cpu_share or 0.0) >= _CPU_SHARE or self._moves_bytes():
+            return True
+        return (self.main_share or 0.0) >= _MAIN_SHARE and not self.place.may_wait
 
     def _moves_bytes(self) -> bool:
         return (self.read_rate or 0.0) >= _READ_PER_S or self.written_mean >= self._trickle()
