@@ -13,8 +13,9 @@ from unhang.model.provenance import NOBODY, Provenance
 from unhang.model.stances import Doing
 
 _STACK = Provenance(artifact="", line=None, text="")
-_PAIRS = ("send", "recv", "isend", "irecv", "batch_isend_irecv", "_communicate")
+_PAIRS = ("send", "recv", "batch_isend_irecv", "_communicate")
 _LEAVES = frozenset({"destroy_process_group", "_abort_process_group", "_shutdown_backend"})
+_TORCH = "torch/distributed/distributed_c10d.py"
 _OUTSIDE = ("socket.py", "ssl.py", "selectors.py", "client.py", "subprocess.py", "popen_fork.py")
 
 
@@ -68,15 +69,16 @@ def standpoint(stack: tuple[FramePlace, ...]) -> Standpoint:
     reading = read_stack(thread)
     innermost = _thread(frames[-1:])
     op = reading.op if reading.doing is Doing.WAITS else None
+    leaves = any(f.function in _LEAVES and f.file.endswith(_TORCH) for f in stack)
     return Standpoint(
         doing=reading.doing,
-        phase=Phase.TEARDOWN if op in _LEAVES else reading.phase,
+        phase=Phase.TEARDOWN if leaves else reading.phase,
         op=op,
         place=own_code(thread, reading) or own_code(thread, read_stack(innermost)),
         own=own_code(innermost, read_stack(innermost)) != "",
         outside=any(f.file.endswith(_OUTSIDE) for f in stack[:3]),
         pairs=op is not None and op.startswith(_PAIRS),
-        leaves=op in _LEAVES,
+        leaves=leaves,
     )
 
 
