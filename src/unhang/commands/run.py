@@ -36,7 +36,9 @@ from unhang.commands.output import LANGUAGES, locale_language
 @click.option("--nodes", type=click.IntRange(1), help="How many nodes run this command.")
 @click.option("--node-rank", type=click.IntRange(0), help="Index of this one, from 0.")
 @click.option("--collector", metavar="URL", help="Where node 0 listens and the others report to.")
-@click.option("--shared", metavar="DIR", help="Run folder that all nodes can write, instead.")
+@click.option(
+    "--shared", metavar="DIR", help="Folder that all nodes can write, instead of a collector."
+)
 @click.option("--no-color", is_flag=True, help="No colour (so does NO_COLOR=1).")
 @click.option("--lang", type=click.Choice(LANGUAGES), help="Language (default: from the locale).")
 def command(

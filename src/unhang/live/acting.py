@@ -5,7 +5,6 @@ What cannot be done is noted as lost, and the watching goes on.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -40,9 +39,6 @@ from unhang.reporters.catalogue import write
 
 _CAPTURE_WAIT_S = 60.0
 """An end of the job does not wait longer for its capture."""
-
-_START_S = 60.0
-"""A rank is attached at most so long after it began to write."""
 
 Report = Callable[[Examined | Bundled], None]
 
@@ -210,7 +206,7 @@ class Actor:
     def _note(self, note: Note) -> None:
         self._desk.note(note)
         if note.kind is NoteKind.ATTACHED:
-            self._since_s = time.time() - _START_S
+            self._since_s = self._taps.began_s
         if note.kind is NoteKind.HANG_CONFIRMED:
             self._hang = note
             self._voice.tell(note)

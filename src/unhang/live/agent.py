@@ -157,6 +157,8 @@ class Agent:
         self._next_s = now + (_INTERVAL_S if self._judge.decides else self._judge.interval_s)
         self._actor.beat()
         report = self._taps.read(launcher_alive=self._launcher_alive, lost=self._desk.lost)
+        for sentence in report.lost:
+            self._desk.lose(sentence)
         self._actor.handle(report, now)
 
     def _post(self, item: Examined | Bundled) -> None:

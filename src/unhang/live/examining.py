@@ -6,6 +6,7 @@ import contextlib
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from pathlib import Path
 
 from unhang.live.folder import RunFolder
@@ -13,6 +14,9 @@ from unhang.live.record import write_json
 from unhang.model.diagnosis import Diagnosis
 from unhang.reporters import render
 from unhang.reporters.style import PLAIN
+
+_OUTPUT_BYTES = 8 << 20
+"""Of each file, of its end, where only a part of it tells of this moment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +47,7 @@ def examine(
     Args:
         folder: the run folder.
         number: of the dumps that tell of this moment; 0 = none do.
-        since_s: epoch at which this start of the job began: older stacks are of another one.
+        since_s: epoch at which this start of the job began; 0 = there was none before.
         report: takes the result.
     """
 
@@ -77,11 +81,30 @@ def _examine(folder: RunFolder, number: int, since_s: float) -> Examined:
 
 
 def _evidence(folder: RunFolder, number: int, since_s: float) -> list[Path]:
-    """What tells of this moment: older dumps and stacks do not."""
-    whole = [folder.root / "output", folder.dump(number), folder.standing]
+    """What tells of this moment: dumps, stacks and output of earlier starts of the job do not.
+
+    At the end (0) the whole output is read: the rules know one start of a job from the next.
+    """
+    whole = [folder.dump(number), folder.standing]
+    if number and since_s:
+        _write_output_since(folder, number, since_s)
+    else:
+        whole.append(folder.output_root)
     files = [*folder.watchdog.glob("*"), *folder.stacks.glob("*")]
     fresh = [path for path in files if path.stat().st_mtime >= since_s and path.stat().st_size > 0]
     return [*(place for place in whole if place.exists()), *fresh]
+
+
+def _write_output_since(folder: RunFolder, number: int, since_s: float) -> None:
+    """Put what was printed since then beside the dumps."""
+    mark = datetime.fromtimestamp(since_s, timezone.utc).isoformat(timespec="microseconds").encode()
+    for path in sorted(folder.output_root.glob("*/*.log")):
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - _OUTPUT_BYTES))
+            lines = file.readlines()
+        part = folder.dump(number) / path.relative_to(folder.root)
+        part.parent.mkdir(parents=True, exist_ok=True)
+        part.write_bytes(b"".join(line for line in lines if line[: len(mark)] >= mark))
 
 
 def _load() -> None:

@@ -63,9 +63,14 @@ class RunFolder:
         """The heartbeat of the agent of a host."""
         return self.root / "agents" / f"{host}.json"
 
+    @property
+    def output_root(self) -> Path:
+        """Copies of what the job printed, a folder for each host."""
+        return self.root / "output"
+
     def output(self, host: str) -> Path:
         """Copies of what the job printed on a host."""
-        return self.root / "output" / host
+        return self.output_root / host
 
     def dump(self, number: int) -> Path:
         """Where the probes put what one order asked for."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from unhang.live import kernel
 from unhang.live.calm import Calm
+from unhang.live.family import Families
 from unhang.live.reports import Beat, NodeReport, ProcessFacts, ProcessReport
 from unhang.live.wire import beat_from_json
 from unhang.probe import board
@@ -65,6 +66,8 @@ class Taps:
         self._clock = clock
         self.disturbed = False
         self._known: dict[str, _Known] = {}
+        self._families = Families()
+        self._families_s: dict[int, float] = {}
         self._handles: dict[int, str] = {}
         self._unreadable: dict[str, str] = {}
 
@@ -82,9 +85,18 @@ class Taps:
             if known.last is None and known.beat is not None and known.beat.rank is not None
         )
 
+    @property
+    def began_s(self) -> float:
+        """Epoch at which the present start of the job began; 0 = there was none before it."""
+        ranks = [k for k in self._here() if k.beat is not None and k.beat.rank is not None]
+        living = [k.beat.process_started_s for k in ranks if k.last is None and k.beat is not None]
+        began_s = min((at_s for at_s in living if at_s is not None), default=0.0)
+        return began_s if any(k.last is not None for k in ranks) else 0.0
+
     def read(self, *, launcher_alive: bool, lost: tuple[str, ...] = ()) -> NodeReport:
         """Read everything once."""
         now = self._clock()
+        self._families_s = self._families.used_s(self.ranks)
         reports = tuple(self._reports(now))
         return NodeReport(
             host=self._host,
@@ -190,6 +202,7 @@ class Taps:
             return known.last
         facts = kernel.facts_of(known.pid, stat)
         known.last = None if facts.alive else facts
+        facts = replace(facts, family_cpu_s=self._families_s.get(known.pid))
         return known.calm.correct(facts, disturbed=self.disturbed)
 
     def _is_its(self, known: _Known, stat: kernel.Stat) -> bool:

@@ -108,6 +108,13 @@ class Uplink:
                 time.sleep(pause_s * random.uniform(0.5, 1.5))  # noqa: S311
                 pause_s = min(2 * pause_s, _MOST_PAUSE_S)
 
+    def _hear(self, told: Instructions) -> None:
+        now = time.monotonic()
+        gap_s = now - self._heard_s
+        if _JUDGED_S < gap_s < float("inf"):
+            self._lose(f"the judging node could not be reached for {gap_s:.0f} s")
+        self._heard_s, self._instructions = now, told
+
     def _take(self) -> tuple[NodeReport | None, int | None] | None:
         with self._wake:
             while self._report is None and not self._numbers:
@@ -128,10 +135,8 @@ class Uplink:
         if report is not None:
             told = self._carrier.exchange(report)
             before = self._instructions
-            if told is not None:
-                if before is None or told.beat != before.beat:
-                    self._heard_s = time.monotonic()
-                self._instructions = told
+            if told is not None and (before is None or told.beat != before.beat):
+                self._hear(told)
         if number is not None:
             for name, data in evidence_of(self._folder, self._host, number):
                 self._carrier.put(name, data)
