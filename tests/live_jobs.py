@@ -126,6 +126,8 @@ class Worker:
     until_s: float = 0.0
     waits_for: tuple[Group, int] | None = None
     cpu_s: float = 1.0
+    family_s: float = 0.0
+    helped: bool = False
     bytes_: int = 0
     steps: int = 0
     busy: bool = True
@@ -249,6 +251,7 @@ class Job:
             if worker.busy or worker.frozen:
                 worker.cpu_s += TICK_S * (0.9 if worker.busy else 0.0)
             worker.cpu_s += TICK_S * 0.003
+            worker.family_s += TICK_S * (3.0 if worker.helped else 0.0)
             worker.bytes_ += int(TICK_S * (worker.writes + 200))
             if not worker.frozen:
                 self._go_on(worker)
@@ -292,6 +295,7 @@ class Job:
         """Begin an act; each kind is a method `_begin_<kind>`."""
         kind, *rest = act
         worker.busy, worker.writes, worker.state = False, 0.0, "S"
+        worker.helped = False
         getattr(self, f"_begin_{kind}")(worker, *rest)
 
     def _begin_work(self, worker: Worker, place: str, seconds: float, *how: str) -> None:
@@ -300,6 +304,7 @@ class Job:
         worker.busy = "idle" not in how
         worker.state = "R" if worker.busy else "S"
         worker.writes = 5e7 if "writes" in how else 0.0
+        worker.helped = "helpers" in how
 
     def _begin_call(self, worker: Worker, group: Group, op: str) -> None:
         worker.place(waiting_in(op), self.now_s)
@@ -393,6 +398,7 @@ class Job:
                     alive=w.alive,
                     state=("T" if w.stopped else w.state) if w.alive else None,
                     cpu_s=w.cpu_s if w.alive else None,
+                    family_cpu_s=w.family_s if w.alive else None,
                     read_bytes=0 if w.alive else None,
                     write_bytes=w.bytes_ if w.alive else None,
                     exit_code=0 if w.exited else None,

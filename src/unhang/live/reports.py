@@ -117,6 +117,7 @@ class ProcessFacts:
         state: of its main thread: R, S, D, T (stopped), t (traced), Z; None = not readable.
         cpu_s: used by all its threads.
         main_cpu_s: used by its main thread alone, finely counted.
+        family_cpu_s: used by its living helper processes; falls when one of them ends.
         wchan: where in the kernel its main thread waits, or None.
         exit_code: None = unknown, which it is unless a parent told us.
         signal: that ended it, or None.
@@ -126,6 +127,7 @@ class ProcessFacts:
     state: str | None = None
     cpu_s: float | None = None
     main_cpu_s: float | None = None
+    family_cpu_s: float | None = None
     read_bytes: int | None = None
     write_bytes: int | None = None
     wchan: str | None = None

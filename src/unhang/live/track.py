@@ -44,7 +44,7 @@ class Still:
     """Observed seconds for which something has not changed; all begin at 0 with a change.
 
     Attributes:
-        whole_s: nothing of the process moves: CPU, bytes, steps, calls, stack.
+        whole_s: nothing of the process moves, nor of its helpers: CPU, bytes, steps, calls, stack.
         place_s: its main thread stands at the same place of the program.
         line_s: the same, and it did no step, issued no call, and moved no bytes.
         calls_s: its open calls are the same.
@@ -88,6 +88,7 @@ class Track:
     still: Still = field(default_factory=Still)
     cpu_share: float | None = None
     main_share: float | None = None
+    family_share: float | None = None
     read_rate: float | None = None
     write_rate: float | None = None
     written_mean: float = 0.0
@@ -188,6 +189,7 @@ class Track:
         facts = self.facts
         self.cpu_share = _rate(before.cpu_s, facts.cpu_s, passed_s)
         self.main_share = _rate(before.main_cpu_s, facts.main_cpu_s, passed_s)
+        self.family_share = _rate(before.family_cpu_s, facts.family_cpu_s, passed_s)
         self.read_rate = _rate(before.read_bytes, facts.read_bytes, passed_s)
         self.write_rate = _rate(before.write_bytes, facts.write_bytes, passed_s)
         burst = min(self.write_rate or 0.0, _CREST * self._trickle())
@@ -195,7 +197,8 @@ class Track:
         self.written_mean = kept * self.written_mean + (1 - kept) * burst
 
     def _busy(self) -> bool:
-        if (self.cpu_share or 0.0) >= _CPU_SHARE or self._moves_bytes():
+        shares = (self.cpu_share or 0.0, self.family_share or 0.0)
+        if max(shares) >= _CPU_SHARE or self._moves_bytes():
             return True
         return (self.main_share or 0.0) >= _MAIN_SHARE and not self.place.may_wait
 

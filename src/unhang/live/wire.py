@@ -137,6 +137,7 @@ def _process(item: object) -> ProcessReport | None:
             state=_text(facts, "state"),
             cpu_s=_float(facts, "cpu_s"),
             main_cpu_s=_float(facts, "main_cpu_s"),
+            family_cpu_s=_float(facts, "family_cpu_s"),
             read_bytes=_int(facts, "read_bytes"),
             write_bytes=_int(facts, "write_bytes"),
             wchan=_text(facts, "wchan"),

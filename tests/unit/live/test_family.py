@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from unhang.live import kernel
 from unhang.live.family import Families
 
 BURN = "import time\nend = time.monotonic() + 20\nwhile time.monotonic() < end: pass"
@@ -24,25 +25,45 @@ def parent() -> Iterator[subprocess.Popen[bytes]]:
     process.wait()
 
 
-def test_what_a_helper_uses_is_told_of_its_rank(parent: subprocess.Popen[bytes]) -> None:
-    families = Families(time.monotonic)
+def burnt_s(families: Families, *ranks: int) -> dict[int, float]:
+    """What is told once the helper has used some time."""
     deadline = time.monotonic() + 15
-    used_s = 0.0
-    while used_s < 0.2 and time.monotonic() < deadline:
-        families.next_s = 0.0
-        used_s = families.look([parent.pid])[parent.pid]
-    assert used_s >= 0.2
+    while time.monotonic() < deadline:
+        used_s = families.used_s(ranks)
+        if used_s[ranks[0]] >= 0.2:
+            return used_s
+        time.sleep(0.05)
+    raise AssertionError("the helper was not seen to use anything")
 
 
-def test_a_rank_is_no_helper_of_another(parent: subprocess.Popen[bytes]) -> None:
-    told = Families(time.monotonic).look([parent.pid, os.getpid()])
-    assert told[os.getpid()] < 0.2  # its only child of use is a rank by itself
+def test_what_a_helper_uses_is_told_of_its_rank(parent: subprocess.Popen[bytes]) -> None:
+    assert burnt_s(Families(), parent.pid)[parent.pid] >= 0.2
 
 
-def test_looking_is_paid_for_by_looking_less_often() -> None:
-    times = iter([0.0, 0.1, 5.0, 19.0, 20.5, 20.6])
-    families = Families(lambda: next(times))
-    first = families.look([os.getpid()])
-    assert families.look([1]) is first
-    assert families.look([1]) is first
-    assert families.look([1]) is not first
+def test_a_helper_belongs_to_the_nearest_rank(parent: subprocess.Popen[bytes]) -> None:
+    assert burnt_s(Families(), parent.pid, os.getpid())[os.getpid()] < 0.2
+
+
+def test_a_process_that_is_gone_is_forgotten(parent: subprocess.Popen[bytes]) -> None:
+    families = Families()
+    burnt_s(families, parent.pid)
+    os.killpg(parent.pid, 9)
+    parent.wait()
+    assert families.used_s([os.getpid()])
+    assert parent.pid not in families.owners
+
+
+def test_a_later_look_asks_only_for_what_is_new(monkeypatch: pytest.MonkeyPatch) -> None:
+    families = Families()
+    families.used_s([os.getpid()])
+    asked: list[int] = []
+
+    def read_stat(pid: int) -> kernel.Stat | None:
+        asked.append(pid)
+        return None
+
+    monkeypatch.setattr(kernel, "read_stat", read_stat)
+    with subprocess.Popen(["sleep", "0.2"]) as new:
+        families.used_s([os.getpid()])
+        assert new.pid in asked
+    assert 1 not in asked

@@ -218,6 +218,8 @@ HEALTHY_ACTS: dict[str, tuple[Act, ...]] = {
     "compilation": (("work", "compile", 120.0),),
     "compilation in helpers": (("work", "compile", 120.0, "idle"),),
     "slow code that computes": (("work", "code", 120.0),),
+    "helpers that work for a rank": (("work", "lock", 90.0, "idle", "helpers"),),
+    "a child process that copies": (("work", "code", 90.0, "idle", "helpers"),),
     "answer of a server": (("work", "server", 40.0, "idle"),),
     "collection of garbage": (("freeze", 4.0, True),),
     "native work that keeps the lock while it prepares data": (
