@@ -53,6 +53,8 @@ class Pseudonyms:
 
     def __init__(self, hosts: Iterable[str], users: Iterable[str], key: bytes) -> None:
         self._key = key
+        self._addresses: dict[str, str] = {}
+        self._marks: dict[tuple[str, str], bytes] = {}
         self._hosts = {
             part for host in hosts for part in (host, host.split(".")[0]) if _names(part)
         }
@@ -69,6 +71,11 @@ class Pseudonyms:
 
     def address(self, text: str) -> str:
         """An address of a range that nobody uses, for an address; or `text` where it is none."""
+        if text not in self._addresses:
+            self._addresses[text] = self._address(text)
+        return self._addresses[text]
+
+    def _address(self, text: str) -> str:
         try:
             found = ipaddress.ip_address(text)
         except ValueError:
@@ -119,7 +126,11 @@ class Pseudonyms:
         return f"{value % 10**number:0{number}d}"
 
     def _mark(self, kind: str, name: str) -> bytes:
-        return hmac.new(self._key, f"{kind}\0{name}".encode(), hashlib.sha256).digest()
+        found = self._marks.get((kind, name))
+        if found is None:
+            found = hmac.new(self._key, f"{kind}\0{name}".encode(), hashlib.sha256).digest()
+            self._marks[kind, name] = found
+        return found
 
 
 _RESERVED = ipaddress.IPv4Network("240.0.0.0/4")

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from urllib.parse import quote
 
+from unhang.collect.redaction.named import find_named
+
 _SHORTEST_VALUE = 6
 """A known secret shorter than this is not looked for in other texts: it would hit half of them."""
 
@@ -25,15 +27,7 @@ _HARMLESS_NAME = re.compile(r"^(?:OLD)?PWD$|^TOKENIZERS_|TOKENIZER|_TOKENS$|^SSH
 _HARMLESS_VALUE = re.compile(
     r"(?:true|false|yes|no|on|off|none|null|auto|default|\d{1,6}|\[redacted.*)?", re.IGNORECASE
 )
-_WORDS = (
-    r"(?:(?<!eos_)(?<!bos_)(?<!pad_)(?<!unk_)(?<!sep_)(?<!cls_)(?<!mask_)(?<!image_)token"
-    r"|secret|passw(?:or)?d|passphrase|api[_-]?key|access[_-]?key(?:[_-]?id)?|private[_-]?key"
-    r"|secret[_-]?key|account[_-]?key|signing[_-]?key|client[_-]?secret|credentials?|cookie"
-    r"|x-amz-signature|x-amz-credential)"
-)
-_VALUE = r"(?P<value>[^\s\"'`,;&<>(){}\[\]]{4,4000})"
 _ID = r"[A-Za-z0-9_-]{16,300}"
-_BROAD_NEEDLES = ("token", "secret", "passw", "key", "passphrase", "credential", "cookie", "x-amz-")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +95,6 @@ SHAPES: tuple[Shape, ...] = (
         "WandB key", "wandb", r"(?i)wandb[^\n]{0,80}?\b(?P<value>[0-9a-f]{40}|wandb_v\d_\w{20,})\b"
     ),
     _shape("password", "password", r"(?i)\blogin\s+\S{1,200}\s+password\s+(?P<value>\S{3,400})"),
-    _shape(
-        "named secret",
-        _BROAD_NEEDLES,
-        rf"(?i){_WORDS}[\"']?\s{{0,3}}(?:=>|=|:)\s{{0,3}}[\"'`]?{_VALUE}",
-    ),
-    _shape("named secret", _BROAD_NEEDLES, rf"(?i)--[\w.-]{{0,40}}?{_WORDS}\s+[\"']?(?!-){_VALUE}"),
     _shape("signed URL", "sig=", r"[?&]sig=(?P<value>[A-Za-z0-9%/+=_-]{16,400})"),
 )
 """Every shape; the widest come last."""
@@ -172,9 +160,26 @@ def replace_secrets(text: str, values: re.Pattern[str] | None, count: Callable[[
 
     if values is not None:
         text = values.sub(lambda match: hide("known secret", match), text)
+    text = _without_named(text, count)
     lower = text.lower()
     for shape in SHAPES:
         if any(needle in lower for needle in shape.needles):
             kind = shape.kind
             text = shape.pattern.sub(lambda match, kind=kind: hide(kind, match), text)  # type: ignore[misc]
     return text
+
+
+def _without_named(text: str, count: Callable[[str], None]) -> str:
+    """Replace what stands behind the name of a secret."""
+    lower = text.lower()
+    if len(lower) != len(text):  # a few letters have longer small ones
+        lower = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
+    parts: list[str] = []
+    done = 0
+    for begin, end in sorted(find_named(text, lower)):
+        if begin < done or is_harmless(text[begin:end]):
+            continue
+        count("named secret")
+        parts.extend((text[done:begin], "[redacted named secret]"))
+        done = end
+    return "".join((*parts, text[done:]))

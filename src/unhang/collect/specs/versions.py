@@ -1,14 +1,13 @@
 """Releases of torch, NCCL, CUDA, the driver and the frameworks that the ranks run with.
 
 Nothing of theirs is imported: names of installed distributions tell the releases, and the libraries
-that a process has mapped tell which NCCL it really runs.
+that a process has mapped tell which of them it really runs.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import PurePosixPath
 
 from unhang.collect.processes import Process
 from unhang.collect.reading import Request
@@ -24,7 +23,6 @@ _LIBRARY = re.compile(
 )
 _SITE = re.compile(r"(?P<site>/\S*?/(?:site|dist)-packages)/")
 _DISTRIBUTION = re.compile(r"(?P<name>[\w.]+)-(?P<version>[\w.+!]+)\.dist-info")
-_NCCL_TEXT = re.compile(rb"NCCL version (\d{1,2}\.\d{1,3}\.\d{1,3})\+cuda(\d{1,2}\.\d{1,2})")
 _WANTED = re.compile(
     r"torch|nvidia|nccl|cuda|triton|flash|xformers|transformer|accelerate|deepspeed|trl|peft"
     r"|datasets|lightning|megatron|nemo|verl|ray|vllm|sglang|axolotl|swift|llama|unsloth|webdataset"
@@ -34,7 +32,6 @@ _WANTED = re.compile(
 )
 _MOST_ENTRIES = 20_000
 _MAPS_BYTES = 16 << 20
-_NCCL_BYTES = 64 << 20
 
 
 def gather(desk: Desk) -> Iterator[Piece]:
@@ -67,8 +64,6 @@ def _of_process(desk: Desk, process: Process, maps: str, seen: set[str]) -> Iter
         yield from _installed(listed.names)
     for path in _fresh((match["path"] for match in _LIBRARY.finditer(maps)), seen):
         yield f"mapped: {path}"
-        if PurePosixPath(path).name.startswith("libnccl.so"):
-            yield from _nccl(desk, root + path)
 
 
 def _fresh(found: Iterator[str], seen: set[str]) -> list[str]:
@@ -82,15 +77,6 @@ def _installed(names: list[str]) -> Iterator[str]:
         match = _DISTRIBUTION.fullmatch(name)
         if match is not None and _WANTED.search(match["name"]) is not None:
             yield f"{match['name'].replace('_', '-')}=={match['version']}"
-
-
-def _nccl(desk: Desk, path: str) -> Iterator[str]:
-    """The library says its release in a text of its own."""
-    answer = next(desk.read(Request(path, limit=_NCCL_BYTES)))
-    match = _NCCL_TEXT.search(answer.data)
-    if match is not None:
-        release, cuda = (part.decode() for part in match.groups())
-        yield f"the mapped NCCL is {release} for CUDA {cuda}"
 
 
 SPEC = Spec(name="versions", about=About.HOST, gather=gather, limit_s=8.0, order=4)
