@@ -10,6 +10,7 @@ Reads::
     Current thread 0x00007f1b2c [python3] (most recent call first):            (faulthandler)
       Garbage-collecting
       File "/…/torch/serialization.py", line 944 in save
+    Stack (most recent call first):                      (faulthandler, the thread that was asked)
     Traceback for thread 4711 (python3) [Has the GIL] (most recent call last): (pystack)
         (Python) File "/…/train.py", line 8, in <module>
             main()
@@ -43,6 +44,7 @@ _FAULTHANDLER = re.compile(
     r"\b(?:(?P<current>Current) thread|Thread) (?P<tid>0x[0-9a-f]{1,16})"
     r"(?: \[(?P<name>[^\]]{0,60})\])? \(most recent call first\)"
 )
+_ONE_STACK = "Stack (most recent call first)"
 _PYSTACK = re.compile(
     r"\bTraceback for thread (?P<tid>\d{1,10})(?: \((?P<name>[^)]{0,80})\))?"
     r"(?P<marks>.{0,120})\(most recent call last\)"
@@ -91,6 +93,7 @@ class PythonStacksParser:
         " (active",
         " (idle",
         "hread 0x",
+        _ONE_STACK,
         "Traceback for thread",
         "Fatal Python error",
     )
@@ -109,7 +112,7 @@ class PythonStacksParser:
             self._fatal[line.origin] = fatal["what"].strip().startswith("Aborted")
             yield from self._close(line.origin)
             return
-        if "hread " in line.text and (begun := self._begin(line)) is not None:
+        if ("hread " in line.text or _ONE_STACK in line.text) and (begun := self._begin(line)) is not None:
             yield from self._close(line.origin)
             if self._fatal.get(line.origin) is not False:
                 self._open[line.origin] = begun
@@ -172,6 +175,8 @@ def _header(line: Line, owner: Origin) -> _Open | None:
     found = _FAULTHANDLER.search(line.text)
     if found is not None:
         return _named(_Open(owner=owner, at=line.at, header=line), found["tid"], None)
+    if _ONE_STACK in line.text:
+        return _Open(owner=owner, at=line.at, header=line)
     found = _PYSTACK.search(line.text)
     if found is not None:
         opened = _Open(owner=owner, at=line.at, header=line, outermost_first=True)

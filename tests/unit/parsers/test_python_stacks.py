@@ -59,6 +59,16 @@ def test_faulthandler_prints_the_innermost_frame_first() -> None:
     assert not helper.collecting
 
 
+def test_faulthandler_may_print_the_asked_thread_alone() -> None:
+    (stack,) = stacks(
+        "Stack (most recent call first):",
+        '  File "/usr/lib/python3.11/re/__init__.py", line 166 in match',
+        '  File "/home/ada/train.py", line 26 in <module>',
+    )
+    assert [f.function for f in stack.frames] == ["<module>", "match"]
+    assert (stack.tid, stack.main) == (None, None)
+
+
 def test_pystack_prints_the_outermost_frame_first() -> None:
     (stack,) = stacks(
         "Traceback for thread 4711 (python) [Has the GIL] (most recent call last):",
