@@ -112,7 +112,8 @@ class PythonStacksParser:
             self._fatal[line.origin] = fatal["what"].strip().startswith("Aborted")
             yield from self._close(line.origin)
             return
-        if ("hread " in line.text or _ONE_STACK in line.text) and (begun := self._begin(line)) is not None:
+        may_begin = "hread " in line.text or _ONE_STACK in line.text
+        if may_begin and (begun := self._begin(line)) is not None:
             yield from self._close(line.origin)
             if self._fatal.get(line.origin) is not False:
                 self._open[line.origin] = begun
