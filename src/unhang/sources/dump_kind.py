@@ -21,6 +21,8 @@ _KEYS = (
     *(b"pg_config", b"pg_status", b"profiling_name", b"collective_seq_id", b"record_id"),
     *(b"nccl_comm_state", b"comm_lib_version", b"nccl_version"),
 )
+_ANSWER_OF_RAS = b'"communicators_count"'
+"""NCCL's RAS tells its version under the same key."""
 _JSON_KEYS = tuple(b'"' + key + b'"' for key in _KEYS)
 _NAME = re.compile(r"(?:trace|dump|rank)[^/]*\d", re.IGNORECASE)
 _OWN_NAME = re.compile(r"(?:^|[^a-z])(?:trace|dump)_(?:rank_)?\d{1,6}(?!\d)", re.IGNORECASE)
@@ -40,6 +42,8 @@ def dump_form(head: bytes, name: str) -> DumpForm | None:
     if _PICKLE.match(head) is not None:
         named = _NAME.search(PurePosixPath(name).name) is not None
         return DumpForm.PICKLE if named or _holds(head, _KEYS) else None
+    if _ANSWER_OF_RAS in head:
+        return None
     if head.lstrip()[:1] in (b"{", b"[") and _holds(head, _JSON_KEYS):
         return DumpForm.JSON
     return None

@@ -66,8 +66,8 @@ SENTENCES: dict[str, str] = {
     "source.hosts": "host reports",
     "source.measurements": "measurements",
     "source.against": "{claim} But: {against}",
-    "bearing.proves": "{source}: prove it",
-    "bearing.supports": "{source}: for it",
-    "bearing.contradicts": "{source}: against it",
-    "bearing.adds": "{source}: besides",
+    "bearing.proves": "proof: {source}",
+    "bearing.supports": "for it: {source}",
+    "bearing.contradicts": "against it: {source}",
+    "bearing.adds": "besides: {source}",
 }
