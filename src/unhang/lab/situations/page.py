@@ -14,6 +14,8 @@ from unhang.lab.situations.workplace import SCRIPTS
 
 _EXCERPT_LINES = 14
 _LONGEST = 240
+_LONG_WORD = 40
+"""A word that fills a column of a report, and so may go on below."""
 _PATHS = (
     (re.compile(r"[^\s\"'`]*/site-packages/"), "site-packages/"),
     (re.compile(r"[^\s\"'`]*/overlays/[\w.]+/"), "site-packages/"),
@@ -21,12 +23,14 @@ _PATHS = (
     (re.compile(r"[^\s\"'`]*/lib/python3\.\d+/"), "python/"),
     (re.compile(r"[^\s\"'`]*/bin/(?=python|torchrun)"), ""),
     (re.compile(r"/__w/pytorch/pytorch/"), ""),
+    (re.compile(r"/[^\s\"'`]*/job/"), ""),
 )
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _TELLING = re.compile(
     r"Error|Timed out|Saving|Writing|Loading|loading|Eval Epoch|step|loss|Training Progress"
     r"|terminated with"
 )
+_NOISE = re.compile(r"Warning|ChainedAssignment|^\w+ = ")
 
 
 def write_page(situation: Situation, found: Rehearsal, place: Path, folder: Path) -> Path:
@@ -126,7 +130,7 @@ def _excerpt(situation: Situation, printed: str) -> list[str]:
     """The lines that tell, with the words of the failure among the last."""
     lines = [_COLOUR.sub("", part) for line in printed.splitlines() for part in line.split("\r")]
     end = next((i for i, line in enumerate(lines) if situation.fails_with in line), len(lines) - 1)
-    telling = [t for t in lines[:end] if _TELLING.search(t) and "Warning" not in t]
+    telling = [t for t in lines[:end] if _TELLING.search(t) and not _NOISE.search(t)]
     return [_short(line) for line in (*telling[-_EXCERPT_LINES:], lines[end])]
 
 
@@ -149,7 +153,7 @@ def _unbroken(lines: list[str]) -> Iterator[str]:
     for i, line in enumerate(lines):
         whole += line.lstrip() if whole else line
         last = line.split()[-1:] or [""]
-        if len(line) >= WIDTH and "/" in last[0] and i + 1 < len(lines):
+        if len(line) >= WIDTH and len(last[0]) >= _LONG_WORD and i + 1 < len(lines):
             continue
         yield whole
         whole = ""
