@@ -93,6 +93,10 @@ class HttpCarrier:
         """Say that everything about the dumps of that number was given."""
         self._post(f"/v1/delivered/{number}/{quote(host)}", b"")
 
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
     def _post(self, path: str, data: bytes) -> bytes:
         headers = {"Authorization": f"Bearer {self._token}", "Content-Encoding": "zstd"}
         body = zstandard.ZstdCompressor(level=_LEVEL).compress(data)

@@ -136,3 +136,6 @@ class FolderCarrier:
         coming.mkdir(parents=True, exist_ok=True)
         coming.replace(place / host)
         (place / host / _COMPLETE).touch()
+
+    def close(self) -> None:
+        """Nothing is held open."""

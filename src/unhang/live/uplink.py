@@ -35,6 +35,10 @@ class Carrier(Protocol):
         """Say that everything about the dumps of that number was given."""
         ...
 
+    def close(self) -> None:
+        """Let go of what it holds open."""
+        ...
+
 
 class Uplink:
     """The thread and what it carries.
@@ -92,6 +96,12 @@ class Uplink:
         self._thread.join(wait_s)
 
     def _work(self) -> None:
+        try:
+            self._carry_all()
+        finally:
+            self._carrier.close()
+
+    def _carry_all(self) -> None:
         pause_s = _FIRST_PAUSE_S
         while (item := self._take()) is not None:
             report, number = item

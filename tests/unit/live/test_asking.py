@@ -1,0 +1,151 @@
+"""From what the user typed to a request, or to a sentence why not."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from unhang.errors import UsageError
+from unhang.live.asking import Wishes, ask, claim_folder, host_label, read_timeouts, wanted_folder
+from unhang.live.http_carrier import TOKEN, address_of, check_collector
+from unhang.live.nodes import Nodes, nodes_of
+from unhang.live.request import RunRequest, Timeouts
+from unhang.reporters.style import Style
+
+
+def wishes(out: Path, **more: object) -> Wishes:
+    plain: dict[str, object] = {
+        "words": ("true",),
+        "out": str(out),
+        "timeouts": "keep",
+        "on_hang": "report",
+        "notify": (),
+        "nodes": None,
+        "node_rank": None,
+        "collector": None,
+        "shared": None,
+        "style": Style(),
+    }
+    return Wishes(**(plain | more))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("text", "limit_ms"),
+    [
+        ("2h", 7_200_000),
+        ("90m", 5_400_000),
+        ("1h30m", 5_400_000),
+        ("45s", 45_000),
+        ("600", 600_000),
+    ],
+)
+def test_durations(text: str, limit_ms: int) -> None:
+    assert read_timeouts(text) == Timeouts("fixed", limit_ms)
+
+
+def test_what_the_probes_are_told() -> None:
+    assert [str(read_timeouts(text)) for text in ("keep", "judge", "2h")] == [
+        "keep",
+        "judge",
+        "7200",
+    ]
+
+
+@pytest.mark.parametrize("text", ["", "0", "soon", "2h later", "-5", "h"])
+def test_what_is_no_duration_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="is no time limit"):
+        read_timeouts(text)
+
+
+@pytest.mark.parametrize(
+    ("more", "sentence"),
+    [
+        ({"words": ("no-such-launcher",)}, "there is no command"),
+        ({"on_hang": "explode"}, "--on-hang 'explode' is unknown"),
+        ({"on_hang": "exec:"}, "is unknown"),
+        ({"notify": ("nonsense",)}, "--notify"),
+        ({"nodes": 2, "node_rank": 2}, "node 2 of 2 nodes does not exist"),
+        ({"collector": "node0:80"}, "is no address"),
+    ],
+)
+def test_unusable_wishes_are_refused_before_anything_is_made(
+    more: dict[str, object], sentence: str, tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError, match=sentence):
+        ask(wishes(tmp_path / "run", **more))
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_folder_that_cannot_be_made_is_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match="name another one with --out"):
+        claim_folder(tmp_path / "file" / "run")
+
+
+def test_folders_are_claimed_once(tmp_path: Path) -> None:
+    claimed = [claim_folder(tmp_path / "run") for _ in range(3)]
+    assert [str(folder.relative_to(tmp_path)) for folder in claimed] == [
+        "run",
+        "run/run-2",
+        "run/run-3",
+    ]
+
+
+def test_nodes_with_one_disk_do_not_share_a_folder(tmp_path: Path) -> None:
+    assert wanted_folder(str(tmp_path), "torchrun", 0) == tmp_path
+    assert wanted_folder(str(tmp_path), "torchrun", 3) == tmp_path / "node-3"
+    assert wanted_folder(None, "/opt/bin/torch run", 0).name.endswith("-torch-run")
+
+
+def test_a_request_crosses_a_pipe(tmp_path: Path) -> None:
+    request = ask(wishes(tmp_path / "run", timeouts="2h", shared=str(tmp_path / "all"), nodes=2))
+    assert RunRequest.from_json(request.to_json()) == request
+
+
+def test_a_host_name_is_fit_for_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UNHANG_HOST", "../gpu 07")
+    assert "/" not in host_label()
+    assert " " not in host_label()
+
+
+@pytest.mark.parametrize(
+    ("words", "variables", "expected"),
+    [
+        ("torchrun --nnodes 4 --node-rank 2 train.py", {}, Nodes(4, 2)),
+        ("torchrun --nnodes=1:4 --node_rank=3 train.py", {}, Nodes(4, 3)),
+        ("accelerate launch --num_machines 2 --machine_rank 1 t.py", {}, Nodes(2, 1)),
+        ("torchrun train.py", {"SLURM_NNODES": "8", "SLURM_NODEID": "5"}, Nodes(8, 5)),
+        ("torchrun --nnodes 2 t.py", {"SLURM_NNODES": "8", "SLURM_NODEID": "1"}, Nodes(2, 1)),
+        ("torchrun --nnodes $N t.py", {}, Nodes(None, 0)),
+        ("python train.py", {}, Nodes(None, 0)),
+    ],
+)
+def test_nodes_are_read_from_the_words_then_from_slurm(
+    words: str, variables: dict[str, str], expected: Nodes
+) -> None:
+    assert nodes_of(words.split(), variables) == expected
+
+
+def test_what_the_user_says_of_the_nodes_goes_first() -> None:
+    assert nodes_of(["torchrun", "--nnodes", "4"], {}, count=2, rank=1) == Nodes(2, 1)
+
+
+def test_addresses_of_collectors() -> None:
+    assert address_of("http://node0:29777") == ("node0", 29777)
+    for wrong in ("https://node0:1", "node0", "http://node0", "http://node0:x", "http://a:1/b"):
+        with pytest.raises(UsageError, match="is no address"):
+            address_of(wrong)
+
+
+def test_a_collector_needs_a_secret_and_a_free_port(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(TOKEN, raising=False)
+    with pytest.raises(UsageError, match=f"export {TOKEN}="):
+        check_collector("http://127.0.0.1:29777", first=False)
+    monkeypatch.setenv(TOKEN, "secret")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"http://127.0.0.1:{taken.getsockname()[1]}"
+        check_collector(address, first=False)
+        with pytest.raises(UsageError, match="nobody can listen"):
+            check_collector(address, first=True)
