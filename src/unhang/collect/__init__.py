@@ -7,6 +7,7 @@ each gave, refused or did not have stands in the bundle's `manifest.json`.
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import signal as signals
 import socket
@@ -34,6 +35,8 @@ LIMIT_S = 20.0
 
 _KEY = "UNHANG_REDACT_KEY"
 _COMMAND_LIMIT = 300
+_HOST_VARIABLE = "UNHANG_HOST"
+_UNFIT = re.compile(r"[^\w.-]")
 
 
 def capture(
@@ -65,9 +68,10 @@ def capture(
     begun, until = time.monotonic(), time.monotonic() + limit_s
     at = datetime.now(timezone.utc)
     folder = None if run_folder is None else Path(run_folder)
+    processes = _processes(pids, folder)
     scene = Scene(
-        host=socket.gethostname(),
-        processes=_processes(pids, folder),
+        host=_host(processes),
+        processes=processes,
         run_folder=folder,
         dumps=tuple(Path(dump) for dump in dumps),
         signal=_signal(signal),
@@ -75,8 +79,8 @@ def capture(
     redactor = _redactor(scene, redact_hosts=redact_hosts)
     asked = questions(SPECS, scene)
     ask(asked, scene, until)
-    members, entries = file_pieces(asked, redactor)
-    host = scene.host if redactor.names is None else redactor.names.host(scene.host)
+    host = redactor.host(scene.host)
+    members, entries = file_pieces(asked, scene.host, redactor)
     manifest = Manifest(
         host=host,
         at=at.isoformat(timespec="milliseconds"),
@@ -89,7 +93,7 @@ def capture(
         unhang=__version__,
     )
     path = _path(out, host, at)
-    size = write_bundle(path, (Member(MANIFEST, _written(manifest)), *_placed(members, host)))
+    size = write_bundle(path, (Member(MANIFEST, _written(manifest)), *members))
     return CaptureResult(path=path, manifest=manifest, size_bytes=size)
 
 
@@ -102,6 +106,13 @@ def _processes(pids: Sequence[int], folder: Path | None) -> tuple[Process, ...]:
     if pids:
         found.update({p.pid: p for p in find_below(pids)})
     return tuple(p for p in found.values() if p.pid != os.getpid())
+
+
+def _host(processes: Sequence[Process]) -> str:
+    """The name of this node, as `unhang run` has it where it started the processes."""
+    told = (process.variable(_HOST_VARIABLE) for process in processes)
+    name = next((name for name in told if name), None) or socket.gethostname()
+    return _UNFIT.sub("-", name)
 
 
 def _signal(name: str | None) -> int | None:
@@ -131,11 +142,6 @@ def _listed(process: Process, redactor: Redactor) -> CapturedProcess:
         rank=process.rank if process.role is Role.RANK else None,
         command=redactor.text(" ".join(process.words))[:_COMMAND_LIMIT],
     )
-
-
-def _placed(members: Sequence[Member], host: str) -> Sequence[Member]:
-    """Below a folder that tells readers the host."""
-    return [Member(f"host={host}/{member.path}", member.data) for member in members]
 
 
 def _path(out: str | os.PathLike[str] | None, host: str, at: datetime) -> Path:

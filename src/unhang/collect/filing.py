@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from unhang.collect.bundle import Member
 from unhang.collect.redaction import Redactor
 from unhang.collect.schedule import Question
-from unhang.collect.spec import Form, Piece
+from unhang.collect.spec import About, Form, Piece
 from unhang.errors import ArtifactError
 from unhang.model.capture import CapturedFile, Entry, Fate
 from unhang.model.provenance import Message
@@ -17,12 +17,13 @@ MOST_BYTES = 512 << 20
 
 
 def file_pieces(
-    asked: Sequence[Question], redactor: Redactor, room: int = MOST_BYTES
+    asked: Sequence[Question], host: str, redactor: Redactor, room: int = MOST_BYTES
 ) -> tuple[list[Member], tuple[Entry, ...]]:
     """Redact what was gathered and list it.
 
     Args:
         asked: the answered questions, the most telling first.
+        host: this node.
         redactor: removes what may not leave the node.
         room: bytes for all members; what does not fit is left out and listed so.
     """
@@ -32,8 +33,7 @@ def file_pieces(
         files: list[CapturedFile] = []
         why = question.why
         for piece in question.pieces:
-            path = f"{question.folder}/{piece.name}" if question.folder else piece.name
-            path = redactor.text(path)
+            path = _path(question, piece, host, redactor)
             try:
                 data = _redacted(piece, redactor)
             except ArtifactError as error:
@@ -47,6 +47,15 @@ def file_pieces(
             files.append(CapturedFile(path=path, size_bytes=len(data), cut=piece.cut))
         entries.append(_entry(question, tuple(files), why))
     return members, tuple(entries)
+
+
+def _path(question: Question, piece: Piece, host: str, redactor: Redactor) -> str:
+    """Below a folder that tells readers the host; what is of no host in particular is the run's."""
+    told = piece.host or (None if question.spec.about is About.RUN else host)
+    if told is None:
+        return redactor.text(f"run/{piece.name}")
+    folder = f"host={redactor.host(told)}"
+    return "/".join(part for part in (folder, question.folder, redactor.text(piece.name)) if part)
 
 
 def _redacted(piece: Piece, redactor: Redactor) -> bytes:

@@ -46,12 +46,19 @@ class Form(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """A file for the bundle; `name` is below the folder of its subject."""
+    """A file for the bundle.
+
+    Attributes:
+        name: below the folder of its subject.
+        cut: its source held more.
+        host: who wrote it, where that is told; else this node, or for a run nobody in particular.
+    """
 
     name: str
     data: bytes
     form: Form = Form.TEXT
     cut: bool = False
+    host: str | None = None
 
 
 class About(enum.Enum):

@@ -70,11 +70,11 @@ def test_each_source_is_asked_about_everyone_it_is_for() -> None:
         ("a", "rank 3", "rank_3"),
     ]
     ask(asked, SCENE, time.monotonic() + 20)
-    members, entries = file_pieces(asked, Redactor())
+    members, entries = file_pieces(asked, "h", Redactor())
     assert {m.path: m.data for m in members} == {
-        "a.txt": b"host\n",
-        "rank_0/a.txt": b"10\n",
-        "rank_3/a.txt": b"13\n",
+        "host=h/a.txt": b"host\n",
+        "host=h/rank_0/a.txt": b"10\n",
+        "host=h/rank_3/a.txt": b"13\n",
     }
     assert {entry.fate for entry in entries} == {Fate.TAKEN}
 
@@ -92,7 +92,7 @@ def test_what_hangs_breaks_or_is_missing_is_said_and_costs_itself_only() -> None
     begun = time.monotonic()
     ask(asked, SCENE, begun + 1.0)
     assert time.monotonic() - begun < 10
-    members, entries = file_pieces(asked, Redactor())
+    members, entries = file_pieces(asked, "h", Redactor())
     RELEASE.set()
     assert {entry.source: entry.fate for entry in entries} == {
         "hangs": Fate.PARTLY,
@@ -102,7 +102,11 @@ def test_what_hangs_breaks_or_is_missing_is_said_and_costs_itself_only() -> None
         "gives_nothing": Fate.ABSENT,
         "gives": Fate.TAKEN,
     }
-    assert sorted(m.path for m in members) == ["a.txt", "before.txt", "before.txt"]
+    assert sorted(m.path for m in members) == [
+        "host=h/a.txt",
+        "host=h/before.txt",
+        "host=h/before.txt",
+    ]
     assert {e.source: e.why.key for e in entries if e.why is not None} == {
         "hangs": "capture.why.timed_out",
         "breaks": "capture.why.broke",
@@ -146,8 +150,8 @@ def test_a_bundle_has_an_end() -> None:
 
     asked = questions([spec("large", large)], SCENE)
     ask(asked, SCENE, time.monotonic() + 20)
-    members, (entry,) = file_pieces(asked, Redactor(), room=100)
-    assert [m.path for m in members] == ["one"]
+    members, (entry,) = file_pieces(asked, "h", Redactor(), room=100)
+    assert [m.path for m in members] == ["host=h/one"]
     assert entry.fate is Fate.PARTLY
     assert entry.why is not None
     assert entry.why.key == "capture.why.full"
@@ -161,6 +165,6 @@ def test_a_pickle_that_carries_code_is_left_out() -> None:
 
     asked = questions([spec("hostile", hostile)], SCENE)
     ask(asked, SCENE, time.monotonic() + 20)
-    members, (entry,) = file_pieces(asked, Redactor())
+    members, (entry,) = file_pieces(asked, "h", Redactor())
     assert members == []
     assert entry.fate is Fate.REFUSED

@@ -41,15 +41,14 @@ class Redactor:
         self._lock = threading.Lock()
 
     @property
-    def names(self) -> Pseudonyms | None:
-        """The pseudonyms, where names are replaced."""
-        return self._names
-
-    @property
     def counts(self) -> dict[str, int]:
         """How often each kind was replaced so far."""
         with self._lock:
             return dict(sorted(self._counts.items()))
+
+    def host(self, name: str) -> str:
+        """The name of a host, or its pseudonym."""
+        return name if self._names is None else self._names.host(name)
 
     def text(self, text: str) -> str:
         """Return a text without secrets."""
