@@ -6,7 +6,7 @@ CORE := $(VENV)/.core
 DEV := $(VENV)/.dev
 SCORE := PYTHONPATH=tools $(BIN)/python -m score
 
-.PHONY: help demo setup test check lint types contracts score gate bench drills docs clean
+.PHONY: help demo setup test check lint types contracts score gate bench drills proof docs clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-10s %s\n", $$1, $$2}'
@@ -61,6 +61,9 @@ drills: $(DEV) ## fail real jobs on purpose, judge them, and write docs/drills.m
 	$(BIN)/python tools/drills.py --write docs/drills.md
 	rm -rf $(VENV)/rehearsals
 	$(BIN)/unhang drill rehearse all --live --out $(VENV)/rehearsals --pages docs/situations
+
+proof: $(DEV) ## ten troubled jobs with and without the judge (half an hour), and write docs/proof.md
+	$(BIN)/python -m benchmarks.proof --write docs/proof.md
 
 docs: $(DEV) ## write the generated pages and the verdict in the README
 	$(BIN)/python tools/docs.py
