@@ -203,7 +203,7 @@ def test_ranks_that_outlive_their_launcher_are_ended(tmp_path: Path) -> None:
 def test_the_command_of_on_hang_is_told_about_the_hang(tmp_path: Path, script: Path) -> None:
     folder = tmp_path / "run"
     seen = tmp_path / "seen"
-    hook = f"exec:env > {seen}; kill $PPID_OF_NOBODY; echo done >> {seen}"
+    hook = f"exec:env > {seen}; grep SigBlk /proc/self/status >> {seen}; echo done >> {seen}"
     run = subprocess.Popen(
         [
             *(*UNHANG, "--out", str(folder), "--on-hang", hook),
@@ -217,6 +217,7 @@ def test_the_command_of_on_hang_is_told_about_the_hang(tmp_path: Path, script: P
     facts = dict(line.split("=", 1) for line in seen.read_text().splitlines() if "=" in line)
     assert facts["UNHANG_CULPRITS"] == "1"
     assert facts["UNHANG_RUN_FOLDER"] == str(folder)
+    assert "SigBlk:\t0000000000000000" in seen.read_text()
     assert "UNHANG_RUN" not in facts, "a command of the user's is not part of the job"
     run.terminate()
     assert run.wait(60) != 0

@@ -40,6 +40,9 @@ from unhang.reporters.catalogue import write
 _CAPTURE_WAIT_S = 60.0
 """An end of the job does not wait longer for its capture."""
 
+_KEPT = 3
+"""Verdicts that a capture may still ask for."""
+
 Report = Callable[[Examined | Bundled], None]
 
 
@@ -133,6 +136,8 @@ class Actor:
             self._bundled(item)
             return
         self._examined[item.number] = item
+        while len(self._examined) > _KEPT:
+            del self._examined[min(self._examined)]
         self.has_answer = True
         if item.diagnosis is None:
             if item.failure:

@@ -189,6 +189,8 @@ def main() -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1):
         # They are for the job: the relay ends us. No SIG_IGN, which our children would inherit.
         signal.signal(number, lambda *_: None)
+    # The relay keeps its signals back, and so did we until now: what we start must not.
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
     line = bytearray()
     while not line.endswith(b"\n"):
         byte = os.read(_RELAY, 1)

@@ -26,6 +26,8 @@ _LAUNCH_ELSEWHERE = frozenset(
 )
 """Launchers whose processes may run on hosts that see the run folder only."""
 
+_MOUNTS = Path("/proc/self/mountinfo")
+
 _SEEN_BY_ALL = ("boards", "stacks", "dumps/watchdog")
 
 
@@ -77,7 +79,7 @@ def drop(near: Path, root: Path) -> None:
 def _mounts() -> list[tuple[str, str]]:
     """Mount points and kinds, as proc_pid_mountinfo(5) has them; empty where it cannot be read."""
     try:
-        lines = Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines()
+        lines = _MOUNTS.read_text(encoding="utf-8").splitlines()
     except OSError:
         return []
     found = []
