@@ -139,8 +139,8 @@ def _report(outcomes: dict[tuple[str, int], Outcome], options: argparse.Namespac
     lines = [
         "# The proof: troubled jobs with and without the judge",
         "",
-        "Written by `make proof`. A job of two ranks (DDP on Gloo) saves every 25 steps; every fourth",
-        "save or so is slow and well, and lasts 1.5 times the limit; at random steps a rank hangs",
+        "Written by `make proof`. A job of two ranks (DDP on Gloo) saves every 25 steps; one save",
+        "in four is slow and well, and lasts 1.5 times the limit; at random steps a rank hangs",
         "for good (sleeps, is stopped, keeps the interpreter lock, waits for a lost lock).",
         "`plain` is `torchrun --max-restarts`; `judge` is the same under",
         "`unhang run --timeouts judge --on-hang abort`. A start resumes from the last checkpoint.",
