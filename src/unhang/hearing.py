@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from unhang.model.diagnosis import Diagnosis
+from unhang.model.diagnosis import Diagnosis, Outcome
 from unhang.model.events import (
     BandwidthMeasured,
     CollectivesMeasured,
@@ -59,9 +59,12 @@ def hear(
         findings: of all rules.
 
     Returns:
-        What proves or supports first, then what contradicts, then what only adds to the picture.
+        What proves or supports first, then what contradicts, then what only adds to the picture;
+        nothing of a job that ended well.
         Findings for other causes are left out: they are the verdict's candidates.
     """
+    if diagnosis.outcome is Outcome.HEALTHY:
+        return ()
     strongest: dict[tuple[Source, Bearing], Statement] = {}
     ordered = sorted(findings, key=lambda f: list(Strength).index(f.strength))
     for statement in _statements(incident, diagnosis, ordered):

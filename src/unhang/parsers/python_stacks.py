@@ -64,6 +64,8 @@ _ARGUMENTS = re.compile(r"@{1,2}\w.*|(?<=\w)[(<](?!locals>|module>|lambda>|\w*co
 _FATAL = re.compile(r"Fatal Python error: (?P<what>.{0,80})")
 _COLLECTING = "Garbage-collecting"
 _MOST_FRAMES = 400
+_SHORT = 300
+"""Characters of lines that are worth remembering."""
 
 
 @dataclass(slots=True)
@@ -196,9 +198,18 @@ def _named(opened: _Open, tid: str, name: str | None) -> _Open:
     return opened
 
 
-@lru_cache(maxsize=10_000)
 def _frame(text: str) -> Frame | None:
-    """The frame on a line; the stacks of all ranks together hold few different ones."""
+    """The frame on a line, or None."""
+    return _short_frame(text) if len(text) <= _SHORT else _find_frame(text)
+
+
+@lru_cache(maxsize=10_000)
+def _short_frame(text: str) -> Frame | None:
+    """The same for a short line; the stacks of all ranks together hold few different ones."""
+    return _find_frame(text)
+
+
+def _find_frame(text: str) -> Frame | None:
     for pattern in _FRAMES:
         match = pattern.search(text)
         if match is not None:

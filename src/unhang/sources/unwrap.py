@@ -19,6 +19,8 @@ MOST_LINES = 10
 """Lines that one message may take: 700 characters at 80 columns."""
 _MOST_CHARACTERS = 4_000
 _TAIL = 2_000
+_SHORT = 200
+"""Characters of lines that are worth remembering."""
 
 _SHAPES: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = tuple(
     (re.compile(begin), re.compile(end))
@@ -173,9 +175,18 @@ def _parts(held: list[Unit]) -> Iterator[str]:
         yield (text or "").rstrip()
 
 
-@lru_cache(maxsize=10_000)
 def may_be_cut(text: str) -> bool:
     """Whether a next line could belong to `text`: it is unfinished, or ends within a number."""
+    return _short_may_be_cut(text) if len(text) <= _SHORT else _may_be_cut(text)
+
+
+@lru_cache(maxsize=10_000)
+def _short_may_be_cut(text: str) -> bool:
+    """The same for a short line; in stacks they come again and again."""
+    return _may_be_cut(text)
+
+
+def _may_be_cut(text: str) -> bool:
     tail = text[-_TAIL:].rstrip()
     return unfinished(text) or (tail[-1:].isdigit() and _STATUS.search(tail[-40:]) is not None)
 

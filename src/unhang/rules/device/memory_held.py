@@ -24,7 +24,7 @@ End it if it is yours (`kill PID`), or give the job GPUs of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from unhang.model.causes import Cause
 from unhang.model.events import GpuProcess
@@ -33,7 +33,7 @@ from unhang.model.incident import Incident
 from unhang.model.provenance import Message
 from unhang.model.rule import Fact, Rule, Status
 from unhang.rules import gpu_use, witnesses
-from unhang.rules.device.allocations import find_allocations
+from unhang.rules.device.allocations import Allocation, find_allocations
 
 
 def check(incident: Incident) -> Iterator[Finding]:
@@ -41,7 +41,7 @@ def check(incident: Incident) -> Iterator[Finding]:
     failed = find_allocations(incident)
     own = {pid for facts in incident.roster.values() for pid in facts.pids}
     listed = [p for found in gpu_use.processes(incident).values() for p in found]
-    hosts = {p.origin.host for p in listed if p.pid in own}
+    hosts = {p.origin.host for p in listed if p.pid in own} & _hosts_of(incident, failed)
     foreign = [p for p in listed if p.pid not in own and p.origin.host in hosts]
     most = max(foreign, key=_held, default=None)
     if not failed or most is None or most.used_mib is None:
@@ -64,6 +64,15 @@ def check(incident: Incident) -> Iterator[Finding]:
         at=failed[0].at,
         evidence=witnesses.evidence([most, failed[0]]),
     )
+
+
+def _hosts_of(incident: Incident, failed: Sequence[Allocation]) -> set[str | None]:
+    """Hosts on which an allocation failed; None, and all that are known, where one is unknown."""
+    facts = [incident.roster.get(rank) for rank in witnesses.ranks(incident, failed)]
+    known = {f.host for f in facts if f is not None}
+    if known and None not in known:
+        return known | {None}
+    return {p.origin.host for p in incident.all(GpuProcess)}
 
 
 def _held(process: GpuProcess) -> int:

@@ -67,6 +67,12 @@ class TestHeldMemory:
         (finding,) = judge_text(DEV203, *pids(0, 1), *oom(0), **{"smi.txt": self.TABLE})
         assert (finding.cause, finding.claim.values["pid"]) == (Cause.GPU_OOM, 999)
 
+    def test_on_another_host_than_the_failure(self) -> None:
+        log = [*pids(0, 1), "[rank7]: node9:7:7 [0] NCCL INFO Bootstrap : Using eth0:10.0.0.9<0>"]
+        report = {"node1/smi.txt": self.TABLE}
+        assert judge_text(DEV203, *log, *oom(7), **report) == []
+        assert judge_text(DEV203, *log, *oom(0), **report) != []
+
     def test_without_a_failed_allocation(self) -> None:
         assert judge_text(DEV203, *pids(0, 1), **{"smi.txt": self.TABLE}) == []
 
