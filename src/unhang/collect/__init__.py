@@ -99,7 +99,9 @@ def capture(
 
 def _processes(pids: Sequence[int], folder: Path | None) -> tuple[Process, ...]:
     if not pids and folder is None:
-        raise UsageError("nothing to capture: give the pid of a launcher or rank, or a run folder")
+        raise UsageError(
+            "nothing to capture: give a launcher or rank (--pid PID), or a run folder (--run RUN)"
+        )
     if folder is not None and not folder.is_dir():
         raise UsageError(f"{folder}: there is no such folder; give the one of `unhang run --out`")
     found = {} if folder is None else {p.pid: p for p in find_run(folder)}

@@ -12,6 +12,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -97,7 +98,8 @@ def kill(process: subprocess.Popen[bytes]) -> None:
     """Kill a program and all that it started; one that the kernel holds is left behind."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
-    _reaped(process, _REAP_S)
+    if not _reaped(process, _REAP_S):
+        threading.Thread(target=process.wait, name="unhang-reaper", daemon=True).start()
 
 
 def _reaped(process: subprocess.Popen[bytes], limit_s: float) -> bool:

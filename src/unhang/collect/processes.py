@@ -108,6 +108,8 @@ def find_below(pids: Sequence[int], proc: Path = _PROC) -> tuple[Process, ...]:
         UsageError: one of them is not there, or this system has no `/proc`.
     """
     stats = _stats(proc)
+    if not stats:
+        raise UsageError(f"this system has no {proc}; a capture needs Linux, on the job's own host")
     for pid in pids:
         if pid not in stats:
             raise UsageError(

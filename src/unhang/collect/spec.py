@@ -183,6 +183,11 @@ class Desk:
         """Read files; none hangs us."""
         return read(requests, limit_s=self.left_s())
 
+    def one(self, request: Request) -> Answer:
+        """Read one file."""
+        (answer,) = self.read(request)
+        return answer
+
     def heads(self, paths: Sequence[str]) -> Iterator[Answer]:
         """Read files from their beginning."""
         return self.read(*(Request(path, limit=self.limit_bytes) for path in paths))

@@ -128,3 +128,8 @@ def test_the_processes_of_a_run_are_found_by_their_environment(
 def test_a_pid_that_is_not_there_is_refused() -> None:
     with pytest.raises(UsageError, match="there is no process 4194999"):
         find_below([4194999])
+
+
+def test_a_system_without_proc_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="a capture needs Linux"):
+        find_below([1], tmp_path / "none")

@@ -25,6 +25,12 @@ needs_py_spy = pytest.mark.skipif(not PY_SPY.exists(), reason="py-spy is not ins
 needs_gdb = pytest.mark.skipif(shutil.which("gdb") is None, reason="gdb is not installed")
 
 
+@pytest.fixture(autouse=True)
+def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What lies between two looks is of no matter here."""
+    monkeypatch.setattr(stacks, "_BETWEEN_S", 0.05)
+
+
 def functions(events: list[Event], kind: StackKind) -> set[str]:
     stacks_of_kind = [e for e in events if isinstance(e, ThreadStack) and e.kind is kind]
     return {frame.function for stack in stacks_of_kind for frame in stack.frames}

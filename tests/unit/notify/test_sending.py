@@ -52,7 +52,7 @@ def server() -> Iterator[Server]:
             """Stay quiet."""
 
     http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=http.serve_forever)
+    thread = threading.Thread(target=http.serve_forever, args=(0.02,))
     thread.start()
     told.url = f"http://127.0.0.1:{http.server_port}"
     yield told

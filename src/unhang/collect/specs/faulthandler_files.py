@@ -30,7 +30,7 @@ def gather(desk: Desk) -> Iterator[Piece]:
     if desk.scene.signal is not None:
         _ask(desk, process, desk.scene.signal)
     folder = f"/proc/{process.pid}/fd"
-    listed = next(desk.read(Request(folder, "links", _MOST_FILES)))
+    listed = desk.one(Request(folder, "links", _MOST_FILES))
     if listed.error is not None:
         raise unreadable(listed)
     targets = {target: fd for fd, target in listed.links.items() if _is_file(fd, target)}
@@ -51,7 +51,7 @@ def _is_file(fd: str, target: str) -> bool:
 
 
 def _ask(desk: Desk, process: Process, signal: int) -> None:
-    status = next(desk.read(Request(f"/proc/{process.pid}/status")))
+    status = desk.one(Request(f"/proc/{process.pid}/status"))
     match = _CAUGHT.search(status.text)
     if match is None or not int(match["mask"], 16) >> (signal - 1) & 1:
         raise refused("signal_not_caught", signal=signal, pid=process.pid)

@@ -33,7 +33,7 @@ def gather(desk: Desk) -> Iterator[Piece]:
     """Open files, and the mounts that they, the working folder and the arguments lie on."""
     process = desk.process
     assert process is not None
-    listed = next(desk.read(Request(f"/proc/{process.pid}/fd", "links", _MOST_FILES)))
+    listed = desk.one(Request(f"/proc/{process.pid}/fd", "links", _MOST_FILES))
     if listed.error is not None:
         raise unreadable(listed)
     links = listed.links
@@ -67,7 +67,7 @@ def _access(info: str) -> str:
 
 
 def _mounts(desk: Desk, process: Process, links: dict[str, str]) -> str:
-    answer = next(desk.read(Request(f"/proc/{process.pid}/mountinfo", limit=desk.limit_bytes)))
+    answer = desk.one(Request(f"/proc/{process.pid}/mountinfo", limit=desk.limit_bytes))
     mounts = dict(_mount(line) for line in answer.text.splitlines() if " - " in line)
     folders = _folders(desk, process, links)
     used = list(dict.fromkeys(m for f in folders if (m := _mount_of(f, mounts)) is not None))
@@ -94,7 +94,7 @@ def _plain(text: str) -> str:
 
 def _folders(desk: Desk, process: Process, links: dict[str, str]) -> list[str]:
     """Where the process works and writes: working folder, open files, paths it was given."""
-    answer = next(desk.read(Request(f"/proc/{process.pid}", "links", 200)))
+    answer = desk.one(Request(f"/proc/{process.pid}", "links", 200))
     working = answer.links.get("cwd", "/")
     given = [word.rpartition("=")[2] for word in process.words]
     paths = [working, *(p for p in given if p.startswith("/")), "/dev/shm", "/tmp"]  # noqa: S108

@@ -58,7 +58,7 @@ def _ask_all(desk: Desk, count: int) -> list[tuple[str, Stop | None]]:
 
 def _count(desk: Desk) -> int:
     """Devices that this container sees; NVML counts them from 0."""
-    listed = next(desk.read(Request("/dev", "list", 10_000)))
+    listed = desk.one(Request("/dev", "list", 10_000))
     return sum(_DEVICE.fullmatch(name) is not None for name in listed.names)
 
 

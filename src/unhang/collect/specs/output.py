@@ -46,14 +46,14 @@ def _links(desk: Desk, process: Process) -> tuple[dict[str, str], set[str]]:
 
 
 def _ends(desk: Desk, path: str, name: str) -> Iterator[Piece]:
-    answer = next(desk.read(Request(path, "tail", desk.limit_bytes)))
+    answer = desk.one(Request(path, "tail", desk.limit_bytes))
     if answer.error is not None:
         raise unreadable(answer)
     if not answer.cut:
         if answer.data:
             yield Piece(name=name, data=answer.data)
         return
-    head = next(desk.read(Request(path, "head", _HEAD_BYTES)))
+    head = desk.one(Request(path, "head", _HEAD_BYTES))
     yield Piece(name=name, data=joined(head, answer), cut=True)
 
 

@@ -34,7 +34,7 @@ def gather(desk: Desk) -> Iterator[Piece]:
 
 def _threads(desk: Desk, folder: str) -> str:
     """Read twice: a thread whose ticks grow works, one whose ticks stand waits."""
-    listed = next(desk.read(Request(f"{folder}/task", "list", _MOST_THREADS)))
+    listed = desk.one(Request(f"{folder}/task", "list", _MOST_THREADS))
     if listed.error is not None:
         raise unreadable(listed)
     tids = listed.names

@@ -80,7 +80,7 @@ def _await_newer(desk: Desk, path: str) -> None:
 
 
 def _state(desk: Desk, path: str) -> tuple[float, int]:
-    answer = next(desk.read(Request(path, limit=0)))
+    answer = desk.one(Request(path, limit=0))
     return answer.modified_s, answer.size_bytes
 
 

@@ -80,7 +80,7 @@ def _piece(desk: Desk, answer: Answer, root: Path | None, crew: _Crew) -> Piece:
     host, name = _place(path.relative_to(root), crew)
     data = answer.data
     if answer.cut:
-        head = next(desk.read(Request(str(path), "head", _HEAD_BYTES)))
+        head = desk.one(Request(str(path), "head", _HEAD_BYTES))
         data = joined(head, answer)
     return Piece(name=name, host=host, data=data, cut=answer.cut)
 

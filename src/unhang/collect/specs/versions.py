@@ -42,7 +42,7 @@ def gather(desk: Desk) -> Iterator[Piece]:
     missing: Stop | None = None
     seen: set[str] = set()
     for process in desk.scene.ranks:
-        maps = next(desk.read(Request(f"/proc/{process.pid}/maps", limit=_MAPS_BYTES)))
+        maps = desk.one(Request(f"/proc/{process.pid}/maps", limit=_MAPS_BYTES))
         if maps.error is not None:
             missing = unreadable(maps)
             continue
@@ -60,7 +60,7 @@ def _of_process(desk: Desk, process: Process, maps: str, seen: set[str]) -> Iter
     root = f"/proc/{process.pid}/root"
     for site in _fresh((match["site"] for match in _SITE.finditer(maps)), seen):
         yield f"installed in {site}:"
-        listed = next(desk.read(Request(root + site, "list", _MOST_ENTRIES)))
+        listed = desk.one(Request(root + site, "list", _MOST_ENTRIES))
         yield from _installed(listed.names)
     for path in _fresh((match["path"] for match in _LIBRARY.finditer(maps)), seen):
         yield f"mapped: {path}"
