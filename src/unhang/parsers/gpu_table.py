@@ -46,7 +46,7 @@ class GpuTableParser:
         "| NVIDIA-SMI ",
         "Volatile Uncorr",
         "| Processes:",
-        "GPU Memory",
+        "GPU Memory |",
     )
     AFTER: ClassVar[int] = 80
     SAMPLED: ClassVar[bool] = False
