@@ -24,7 +24,7 @@ _FRESH = 3
 _WAITED_S = 1.0
 """Nobody is held up by a rank that others have waited for less long."""
 _SUSPECT_S = 3.0
-_LONG_S = 5.0
+_LONG_S = 4.0
 _UNSEEN_S = 20.0
 _SPINNING_S = 20.0
 _ENDED_S = 1.0

@@ -114,11 +114,13 @@ class Docket:
 
     Attributes:
         confirmed: the hang that stands, or None; it stands also when its ranks have ended.
+        unresolved: what had been told of other cases when their ranks ended.
     """
 
     pace: Pace
     cases: dict[CaseKey, Case] = field(default_factory=dict)
     confirmed: Claim | None = None
+    unresolved: dict[CaseKey, tuple[Claim, Stage]] = field(default_factory=dict)
 
     def look(
         self, claims: Iterable[Claim], tracks: Mapping[Rank, Track], now_s: float
@@ -140,6 +142,7 @@ class Docket:
     def clear(self) -> None:
         """The job began anew."""
         self.cases.clear()
+        self.unresolved.clear()
         self.confirmed = None
 
     def _risen(self) -> list[Change]:
@@ -200,6 +203,8 @@ class Docket:
                 continue  # those that waited may have given up, and only not ended yet
             if key not in seen:
                 del self.cases[key]
+            if departed and (case.stage is Stage.SUSPECTED or case.told_s > 0):
+                self.unresolved[key] = replace(case.worst, waited_s=case.late_s), case.stage
             if not departed:
                 if case.stage is Stage.CONFIRMED:
                     self.confirmed = None

@@ -33,7 +33,7 @@ _WRITTEN_PER_S = 32 * 1_024
 """Logs, and stacks that somebody has dumped every few seconds, stay below it."""
 _TRICKLE_PER_S = 4 * 1_024
 """A save or a download to slow storage is at work also when it crawls."""
-_CREST = 4.0
+_CREST = 2.0
 _SMOOTHED_S = 2.5
 """Writing is judged by its mean over some seconds, in which no single burst counts for more than
 `_CREST` times the threshold: neither a burst every few seconds nor its echo is work."""

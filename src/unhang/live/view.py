@@ -218,6 +218,7 @@ def _suspicions(
         if case.stage is not Stage.CONFIRMED
         and (case.stage is Stage.SUSPECTED or case.claim.waited_s >= _WORTH_SHOWING_S)
     ]
+    found += [suspicion(claim, stage, tracks) for claim, stage in docket.unresolved.values()]
     if confirmed is not None:
         waited = (c.claim.waited_s for c in docket.cases.values() if c.stage is Stage.CONFIRMED)
         since_s = max(waited, default=confirmed.since_s)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
@@ -204,16 +204,21 @@ def _raised(data: Json) -> Raised:
 
 def _frames(item: object) -> tuple[FramePlace, ...]:
     rows = item if isinstance(item, list) else []
-    return tuple(FramePlace(*row) for row in rows if _is_frame(row))
+    try:
+        return _stack(tuple(tuple(row) for row in rows))
+    except TypeError:  # some row is no row, or holds one
+        return tuple(FramePlace(*row) for row in rows if isinstance(row, list) and _is_frame(row))
 
 
-def _is_frame(row: object) -> bool:
+@lru_cache(maxsize=4_096)
+def _stack(rows: tuple[tuple[object, ...], ...]) -> tuple[FramePlace, ...]:
+    """One object for each stack: most are seen again and again."""
+    return tuple(FramePlace(*row) for row in rows if _is_frame(row))  # type: ignore[arg-type]
+
+
+def _is_frame(row: Sequence[object]) -> bool:
     kinds = (str, int, str)
-    return (
-        isinstance(row, list)
-        and len(row) == len(kinds)
-        and all(isinstance(value, kind) for value, kind in zip(row, kinds, strict=True))
-    )
+    return len(row) == len(kinds) and all(map(isinstance, row, kinds))
 
 
 def _limits(data: Json) -> dict[str, int]:

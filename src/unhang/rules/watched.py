@@ -19,6 +19,11 @@ def hold_ups(incident: Incident, *charges: Charge) -> Iterator[HoldUp]:
     yield from (event for event in sure or told if event.charge in charges)
 
 
+def waited_for(incident: Incident) -> Iterator[HoldUp]:
+    """Yield ranks that worked while others waited so long that it was told."""
+    yield from (e for e in incident.all(HoldUp) if e.charge is Charge.AT_WORK)
+
+
 def strength(event: HoldUp) -> Strength:
     """How far the judge's own certainty carries a statement on who holds others up."""
     return _STRENGTH[event.stage]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from job_text import judge_text
+from job_text import judge_text, timed_out
 from unhang.live.actions import CallRef
 from unhang.live.codec import document
 from unhang.live.standing import SCHEMA, Charge, Stage, Standing, Suspicion
@@ -71,7 +71,7 @@ def test_who_is_proved_by_a_confirmed_hang_and_supported_by_a_suspicion(rule: Ru
     assert strengths == [Strength.PROVES, Strength.SUPPORTS]
 
 
-@pytest.mark.parametrize("rule", WATCHING)
+@pytest.mark.parametrize("rule", [LOC301, LOC302, DSY301])
 @pytest.mark.parametrize(
     "charge", [Charge.AT_WORK, Charge.TOGETHER, Charge.NEVER_CAME, Charge.STOPPED]
 )
@@ -105,6 +105,20 @@ def test_a_phase_that_stood_is_a_cause(phase: Phase, cause: Cause) -> None:
 @pytest.mark.parametrize("phase", [None, Phase.TRAIN, Phase.INIT])
 def test_a_standstill_in_no_work_of_its_own_is_no_cause(phase: Phase | None) -> None:
     assert judge(SLO301, suspicion(Charge.ASLEEP, phase=phase)) == []
+
+
+def test_work_that_outlasted_the_others_is_a_cause_once_they_gave_up() -> None:
+    view = Standing(
+        at_s=1_763_712_000.5,
+        up_s=60.0,
+        world_size=3,
+        suspicions=(suspicion(Charge.AT_WORK, stage=Stage.WATCHED, phase=Phase.SAVE),),
+    )
+    record = {"standing.json": document(SCHEMA, view)}
+    (quiet,) = judge_text(SLO301, "", **record)
+    (loud,) = judge_text(SLO301, timed_out(0), timed_out(1), **record)
+    assert (quiet.strength, loud.strength) == (Strength.HINTS, Strength.SUPPORTS)
+    assert (loud.cause, loud.culprits) == (Cause.CHECKPOINT_SLOW, frozenset({2}))
 
 
 def test_a_circle_and_a_difference_have_their_causes() -> None:

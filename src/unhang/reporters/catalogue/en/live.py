@@ -100,36 +100,68 @@ SENTENCES: dict[str, str] = {
     "DSY301.why_circle": (
         "Each of the calls lacked ranks that waited in another one, and no rank was elsewhere."
     ),
-    "SLO301.save": (
+    "SLO301.stood_save": (
         "{ranks:ranks} stood in saving a checkpoint for {still:s} ({place}), while {victims:ranks}"
         " {waiting:|waits|wait}"
     ),
-    "SLO301.load": (
+    "SLO301.stood_load": (
         "{ranks:ranks} stood in loading a model or a checkpoint for {still:s} ({place}), while"
         " {victims:ranks} {waiting:|waits|wait}"
     ),
-    "SLO301.data": (
+    "SLO301.stood_data": (
         "{ranks:ranks} stood in preparing data for {still:s} ({place}), while {victims:ranks}"
         " {waiting:|waits|wait}"
     ),
-    "SLO301.eval": (
+    "SLO301.stood_eval": (
         "{ranks:ranks} stood in an evaluation for {still:s} ({place}), while {victims:ranks}"
         " {waiting:|waits|wait}"
     ),
-    "SLO301.generate": (
+    "SLO301.stood_generate": (
         "{ranks:ranks} stood in generation for {still:s} ({place}), while {victims:ranks}"
         " {waiting:|waits|wait}"
     ),
-    "SLO301.logging": (
+    "SLO301.stood_logging": (
         "{ranks:ranks} stood in logging for {still:s} ({place}), while {victims:ranks}"
         " {waiting:|waits|wait}"
     ),
-    "SLO301.compile": (
+    "SLO301.stood_compile": (
         "{ranks:ranks} stood in compiling for {still:s} ({place}), while {victims:ranks}"
         " {waiting:|waits|wait}"
     ),
-    "SLO301.why": (
+    "SLO301.why_stood": (
         "No CPU time, no bytes and no step moved there for longer than is usual in that phase."
+    ),
+    "SLO301.worked_save": (
+        "{ranks:ranks} {count:|was|were} saving a checkpoint ({place}) while"
+        " {victims:ranks} waited for {waited:s}"
+    ),
+    "SLO301.worked_load": (
+        "{ranks:ranks} {count:|was|were} loading a model or a checkpoint ({place}) while"
+        " {victims:ranks} waited for {waited:s}"
+    ),
+    "SLO301.worked_data": (
+        "{ranks:ranks} {count:|was|were} preparing data ({place}) while"
+        " {victims:ranks} waited for {waited:s}"
+    ),
+    "SLO301.worked_eval": (
+        "{ranks:ranks} {count:|was|were} evaluating ({place}) while"
+        " {victims:ranks} waited for {waited:s}"
+    ),
+    "SLO301.worked_generate": (
+        "{ranks:ranks} {count:|was|were} generating ({place}) while"
+        " {victims:ranks} waited for {waited:s}"
+    ),
+    "SLO301.worked_logging": (
+        "{ranks:ranks} {count:|was|were} logging ({place}) while"
+        " {victims:ranks} waited for {waited:s}"
+    ),
+    "SLO301.worked_compile": (
+        "{ranks:ranks} {count:|was|were} compiling ({place}) while"
+        " {victims:ranks} waited for {waited:s}"
+    ),
+    "SLO301.why_worked": (
+        "Its CPU time, bytes or stack moved until the end: it was at work, and the others gave"
+        " up or were ended before it had done."
     ),
     "live.at_work_code": (
         "{ranks:ranks} {count:|is|are} at work at {place}; {victims:ranks} {waiting:|waits|wait}"
