@@ -69,6 +69,7 @@ from unhang.rules.locate.recorded_absent import RULE as LOC101
 from unhang.rules.locate.recorded_silent import RULE as LOC102
 from unhang.rules.locate.recorded_stalled import RULE as LOC103
 from unhang.rules.locate.recorded_together import RULE as LOC104
+from unhang.rules.locate.status_differs import RULE as LOC210
 from unhang.rules.locate.storage_does_not_answer import RULE as LOC204
 from unhang.rules.locate.told_of_the_timeout import RULE as LOC004
 from unhang.rules.locate.watchdog_stuck import RULE as LOC005
@@ -170,6 +171,7 @@ RULES: tuple[Rule, ...] = (
     LOC207,
     LOC208,
     LOC209,
+    LOC210,
     LOC301,
     LOC302,
     NET001,

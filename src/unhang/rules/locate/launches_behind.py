@@ -32,6 +32,7 @@ from unhang.model.ids import NO_RANKS, Ranks
 from unhang.model.incident import Incident
 from unhang.model.provenance import Message
 from unhang.model.rule import Fact, Rule, Status
+from unhang.rules import ras
 
 _MAY_DIFFER = frozenset({"SendRecv", "Send", "Recv", "Broadcast", "Reduce", "Scatter", "Gather"})
 
@@ -53,12 +54,12 @@ def _behind(incident: Incident, report: RasReport, reports: list[RasReport]) -> 
     if behind.count >= sum(g.count for g in others):
         return NO_RANKS
     wait_elsewhere = (
-        _global(incident, other, group)
+        ras.ranks_of(incident, other, group)
         for other in reports
         if other.comm != report.comm
         for group in sorted(other.groups, key=_launched)[1:]
     )
-    return _global(incident, report, behind).difference(*wait_elsewhere)
+    return ras.ranks_of(incident, report, behind).difference(*wait_elsewhere)
 
 
 def _finding(
@@ -100,18 +101,6 @@ def _repeated(report: RasReport, reports: list[RasReport]) -> bool:
         r for r in reports if (r.comm, r.op, r.groups) == (report.comm, report.op, report.groups)
     ]
     return len(alike) > 1
-
-
-def _global(incident: Incident, report: RasReport, group: RasGroup) -> Ranks:
-    """Global ranks of a group: by process, or as they are where the communicator is the world."""
-    if report.of_all:
-        return group.ranks
-    owners = frozenset(f.rank for f in incident.roster.values() if f.pids & group.pids)
-    if owners:
-        return owners
-    whole = report.size is not None and incident.world.size in {None, report.size}
-    largest = max((r.size or 0 for r in incident.all(RasReport)), default=0)
-    return group.ranks if whole and report.size == largest else NO_RANKS
 
 
 RULE = Rule(

@@ -27,10 +27,10 @@ from collections.abc import Iterator, Sequence
 
 from unhang.model.events import RasProblem, RasReport
 from unhang.model.finding import Finding, Strength
-from unhang.model.ids import NO_RANKS, Ranks
 from unhang.model.incident import Incident
 from unhang.model.provenance import Message
 from unhang.model.rule import Fact, Rule, Status
+from unhang.rules import ras
 
 
 def check(incident: Incident) -> Iterator[Finding]:
@@ -38,7 +38,9 @@ def check(incident: Incident) -> Iterator[Finding]:
     reports = [r for r in incident.all(RasReport) if r.problem is RasProblem.NO_ANSWER]
     if not reports or _most_are_missing(incident, reports):
         return
-    culprits = frozenset(rank for r in reports for rank in _ranks(incident, r))
+    culprits = frozenset(
+        rank for r in reports for g in r.groups for rank in ras.ranks_of(incident, r, g)
+    )
     yield Finding(
         rule=RULE.code,
         cause=None,
@@ -64,19 +66,6 @@ def _most_are_missing(incident: Incident, reports: Sequence[RasReport]) -> bool:
 
 def _count(report: RasReport) -> int:
     return sum(group.count for group in report.groups)
-
-
-def _ranks(incident: Incident, report: RasReport) -> Ranks:
-    """Global ranks: by process, or the communicator's where it spans the world."""
-    pids = frozenset(pid for group in report.groups for pid in group.pids)
-    owners = frozenset(f.rank for f in incident.roster.values() if f.pids & pids)
-    listed = frozenset(rank for group in report.groups for rank in group.ranks)
-    if report.of_all:
-        return listed
-    if owners:
-        return owners
-    whole = report.size is not None and incident.world.size in {None, report.size}
-    return listed if whole else NO_RANKS
 
 
 RULE = Rule(

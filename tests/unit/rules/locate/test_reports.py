@@ -8,6 +8,7 @@ from unhang.rules.device.gpu_reported_ill import RULE as DEV201
 from unhang.rules.locate.launches_behind import RULE as LOC205
 from unhang.rules.locate.launches_equal import RULE as LOC207
 from unhang.rules.locate.process_does_not_answer import RULE as LOC206
+from unhang.rules.locate.status_differs import RULE as LOC210
 from unhang.rules.network.port_reported_down import RULE as NET201
 
 TABLE = (
@@ -89,6 +90,35 @@ class TestLaunchesEqual:
 
     def test_nothing_waits(self) -> None:
         assert judge_text(LOC207, "", **{"ras.json": answer(self.WELL)}) == []
+
+
+class TestStatus:
+    def test_a_rank_that_has_left(self) -> None:
+        members = [*map(member, range(7)), member(7, finalize_called=True)]
+        text = answer(communicator(*members))
+        (finding,) = judge_text(LOC210, timed_out(0), **{"ras.json": text})
+        assert set(finding.culprits) == {7}
+        assert (finding.strength, finding.why.key) == (Strength.SUPPORTS, "LOC210.why_left")
+        (finding,) = judge_text(LOC210, "", **{"ras.json": text})
+        assert finding.strength is Strength.HINTS
+
+    def test_the_text_form(self) -> None:
+        text = (
+            "#0-0 (fa93daea854b060b) MISMATCH\n"
+            "  Communicator ranks have different status\n"
+            "  15 ranks have status RUNNING\n"
+            "  Rank 12 has status INIT -- GPU 4 managed by process 3230 on node n7\n\n"
+        )
+        (finding,) = judge_text(LOC210, timed_out(0), **{"ras.txt": TABLE + text})
+        assert set(finding.culprits) == {12}
+
+    def test_an_abort_is_what_a_watchdog_does_to_those_that_waited(self) -> None:
+        text = answer(communicator(*map(member, range(7)), member(7, abort_flag=True)))
+        assert judge_text(LOC210, timed_out(0), **{"ras.json": text}) == []
+
+    def test_where_most_have_left_the_job_ends(self) -> None:
+        text = answer(communicator(member(0), *(member(r, finalize_called=True) for r in (1, 2))))
+        assert judge_text(LOC210, timed_out(0), **{"ras.json": text}) == []
 
 
 class TestNoAnswer:

@@ -39,6 +39,16 @@ SENTENCES: dict[str, str] = {
         "RAS counts launches, not completions; the answer tells no time, so that it may be of"
         " another moment."
     ),
+    "LOC210.claim": (
+        "NCCL's RAS finds {ranks:ranks} in state {status}, while {others} {others:|rank is|ranks"
+        " are} running."
+    ),
+    "LOC210.claim_nobody": (
+        "NCCL's RAS finds {count} {count:|rank|ranks} in state {status}, while {others}"
+        " {others:|rank is|ranks are} running."
+    ),
+    "LOC210.why_left": "A rank that has left launches nothing more; those that run wait for it.",
+    "LOC210.why": "A rank that has not joined launches nothing; those that run wait for it.",
     "DEV201.claim": "nvidia-smi reports GPU {device}: {detail}",
     "DEV201.why": "A GPU in that state leaves kernels unfinished, or makes all ranks wait.",
     "DEV201.against": "The report tells no time, and nothing in the job speaks of that GPU.",

@@ -49,6 +49,14 @@ SENTENCES: dict[str, str] = {
     "bearing.supports": "支持：{source}",
     "bearing.contradicts": "反对：{source}",
     "bearing.adds": "补充：{source}",
+    "LOC210.claim": (
+        "NCCL 的 RAS 发现 {ranks:ranks} 处于 {status} 状态，而另外 {others} 个 rank 正在运行。"
+    ),
+    "LOC210.claim_nobody": (
+        "NCCL 的 RAS 发现 {count} 个 rank 处于 {status} 状态，而另外 {others} 个 rank 正在运行。"
+    ),
+    "LOC210.why_left": "已离开的 rank 不会再发起任何操作；正在运行的都在等它。",
+    "LOC210.why": "尚未加入的 rank 不会发起任何操作；正在运行的都在等它。",
     "LOC207.claim": "NCCL 的 RAS 在全部 {count} 个 rank 上数到的发起次数相同，而 {op} 仍在等待。",
     "LOC207.why": (
         "就 RAS 所见，没有 rank 漏掉调用：要么 GPU 或网络没有完成它，要么等待的组还没有通信器。"

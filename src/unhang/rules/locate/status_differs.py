@@ -1,0 +1,85 @@
+"""NCCL's RAS finds ranks of one communicator in different states.
+
+## What it finds
+"Communicator ranks have different status": few ranks that have left the communicator (`FINALIZE`),
+are still making it (`INIT`) or know nothing of it (`NOCOMM`), while the others are `RUNNING`.
+
+## Why it hangs
+Those that run wait in an operation that a rank which has left will never launch: it ended its loop
+earlier, or ended altogether. One that is still in the set-up has not begun.
+
+## When it stays quiet
+`ABORT` is what a watchdog does to a rank that waited, so nobody is named for it. Where those that
+run are the minority the job is starting or ending. One answer of a job that nobody has given up on
+is a hint: ranks do not start and end at one moment.
+
+## How to confirm
+Ask twice (`ncclras -v`); look at the stack of the rank that left.
+
+## What to do
+Look for a loop with fewer steps on that rank, or for an early return.
+
+## References
+NCCL user guide, "Troubleshooting: RAS".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unhang.model.events import CollectiveTimeout, DumpSignal, RasGroup, RasProblem, RasReport
+from unhang.model.finding import Finding, Strength
+from unhang.model.ids import NO_RANKS, Ranks
+from unhang.model.incident import Incident
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+from unhang.rules import ras
+
+_RUNS = "RUNNING"
+_ABORTED = "ABORT"
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one finding for the first communicator in which few are not running."""
+    for report in incident.all(RasReport):
+        if report.problem is not RasProblem.STATUS_DIFFERS:
+            continue
+        running = sum(g.count for g in report.groups if g.says == _RUNS)
+        apart = [g for g in report.groups if g.says not in {_RUNS, _ABORTED}]
+        if apart and 2 * sum(g.count for g in apart) < running:
+            yield _finding(incident, report, apart[0], running)
+            return
+
+
+def _finding(incident: Incident, report: RasReport, apart: RasGroup, running: int) -> Finding:
+    alarmed = any(isinstance(e, CollectiveTimeout | DumpSignal) for e in incident.events)
+    ranks: Ranks = ras.ranks_of(incident, report, apart) or NO_RANKS
+    return Finding(
+        rule=RULE.code,
+        cause=None,
+        strength=Strength.SUPPORTS if alarmed else Strength.HINTS,
+        claim=Message(
+            key="LOC210.claim" if ranks else "LOC210.claim_nobody",
+            values={
+                "ranks": ranks,
+                "count": apart.count,
+                "status": apart.says,
+                "others": running,
+            },
+        ),
+        why=Message(key="LOC210.why_left" if apart.says == "FINALIZE" else "LOC210.why"),
+        culprits=ranks,
+        at=report.at,
+        evidence=(report.source,),
+    )
+
+
+RULE = Rule(
+    code="LOC210",
+    name="communicator-states-differ",
+    cause=None,
+    since="0.1.0",
+    status=Status.STABLE,
+    needs=frozenset({Fact.RAS}),
+    check=check,
+)
