@@ -1,10 +1,14 @@
-"""From the entries of one dump to what the rank did in each group. The hot loop is here."""
+"""From the entries of one dump to what the rank did in each group. The hot loop is here.
+
+Each entry is touched once: they lie scattered in memory, and fetching them is what takes the time.
+"""
 
 from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from operator import itemgetter
@@ -13,11 +17,10 @@ from unhang.model.recording import Traffic
 from unhang.parsers.recorder.document import Entry
 from unhang.parsers.recorder.kinds import PAIR_NAME, KindTable
 
-_GROUP = itemgetter("process_group")
-_COURSE = itemgetter("process_group", "is_p2p", "collective_seq_id", "state", "retired")
-_KIND = itemgetter("profiling_name", "input_sizes", "output_sizes", "input_dtypes")
-_PASSED = itemgetter("profiling_name", "p2p_seq_id", "state", "retired")
-_CARRIED = itemgetter("input_sizes", "output_sizes", "input_dtypes")
+_FIELDS = itemgetter(
+    *("process_group", "is_p2p", "collective_seq_id", "state", "retired"),
+    *("profiling_name", "input_sizes", "output_sizes", "input_dtypes"),
+)
 _BATCH_END = ":coalesced"
 
 MALFORMED = (KeyError, TypeError, ValueError, OverflowError, AttributeError)
@@ -25,26 +28,52 @@ MALFORMED = (KeyError, TypeError, ValueError, OverflowError, AttributeError)
 
 
 @dataclass(slots=True)
-class Pairs:
-    """Point-to-point operations with one peer in one direction, as (place, number, open)."""
+class Passed:
+    """Point-to-point operations of one name: with one peer in one direction, or ends of batches.
 
-    seqs: array[int] = field(default_factory=lambda: array("q"))
+    Attributes:
+        states: whether each is done.
+        sizes, dtypes, kind: what the last one carried, for most carry the same.
+        is_end: these entries end batches.
+    """
+
+    places: list[int] = field(default_factory=list)
+    seqs: list[int] = field(default_factory=list)
     kinds: array[int] = field(default_factory=lambda: array("i"))
-    pending: int = 0
-    pending_at: int | None = None
-    last_at: int = 0
-    batched: bool = False
+    states: list[bool] = field(default_factory=list)
+    sizes: object = None
+    dtypes: object = None
+    kind: int = -1
+    is_end: bool = False
 
-    def traffic(self) -> Traffic:
-        """The same for the model."""
+    def note(self, place: int, seq: int, done: bool) -> None:
+        """One more operation that carries what the last one did."""
+        self.places.append(place)
+        self.seqs.append(seq)
+        self.kinds.append(self.kind)
+        self.states.append(done)
+
+    def traffic(self, ends: Mapping[int, bool], batches: AbstractSet[int]) -> Traffic:
+        """The same for the model.
+
+        Args:
+            ends: whether batches are done, by number, where that is known.
+            batches: numbers of the others; their operations stay scheduled for ever.
+        """
+        states = self.states
+        if ends:
+            states = [ends.get(n, s) for n, s in zip(self.seqs, states, strict=True)]
+        done = len(states) - states[::-1].index(True) if True in states else 0
+        batched = not batches.isdisjoint(self.seqs)
+        pending = 0 if batched else len(states) - done
         return Traffic(
-            count=len(self.seqs),
-            pending=0 if self.batched else self.pending,
-            pending_at=None if self.batched else self.pending_at,
-            last_at=self.last_at,
-            seqs=self.seqs,
+            count=len(states),
+            pending=pending,
+            pending_at=self.places[done] if pending > 0 else None,
+            last_at=self.places[-1],
+            seqs=array("q", self.seqs),
             kinds=self.kinds,
-            batched=self.batched,
+            batched=batched,
         )
 
 
@@ -53,15 +82,15 @@ class GroupEntries:
     """The calls of one group.
 
     Attributes:
+        pg_id: the process's own number of the group.
         pending: number and place of the first collective after the last completed one that had
             not completed.
-        pair_places: places of point-to-point entries.
+        passed: point-to-point operations by name.
     """
 
     name: str
     description: str
     pg_id: object
-    first_at: int
     seqs: list[int] = field(default_factory=list)
     kinds: list[int] = field(default_factory=list)
     last: int = -1
@@ -69,7 +98,7 @@ class GroupEntries:
     completed: int | None = None
     done_at: int | None = None
     pending: tuple[int, int] | None = None
-    pair_places: list[int] = field(default_factory=list)
+    passed: dict[str, Passed] = field(default_factory=dict)
 
 
 def read_entries(
@@ -85,27 +114,29 @@ def read_entries(
     Raises:
         KeyError, TypeError, ValueError, OverflowError: an entry is of another form.
     """
-    if set(map(type, chain.from_iterable(map(_GROUP, entries)))) - {str}:
-        raise TypeError("a group's name is no text")
     groups: dict[tuple[str, str], GroupEntries] = {}
     guesses: dict[int, int] = {}
     raws, kind_of_raw = table.raws, table.kind_of_raw
     before = -1
     for place, entry in enumerate(entries):
-        key, is_p2p, seq, state, retired = _COURSE(entry)
+        key, is_p2p, seq, state, retired, name, inputs, outputs, dtypes = _FIELDS(entry)
         group = groups.get(key)
         if group is None:
-            group = groups[key] = GroupEntries(
-                name=key[0], description=key[1], pg_id=entry.get("pg_id"), first_at=place
-            )
+            group = groups[key] = _new_group(key, entry)
+        done = state == "completed" or (retired and not has_states)
         if is_p2p:
-            group.pair_places.append(place)
+            passed = group.passed.get(name)
+            if passed is None:
+                passed = group.passed[name] = _new_passed(name)
+            if inputs != passed.sizes or dtypes != passed.dtypes:
+                passed.kind = table.carried(inputs or outputs, dtypes)
+                passed.sizes, passed.dtypes = inputs, dtypes
+            passed.note(place, entry["p2p_seq_id"], done)
             continue
-        raw = _KIND(entry)
+        raw = (name, inputs, outputs, dtypes)
         guess = guesses.get(before, -1)
         if guess < 0 or raws[guess] != raw:
-            guess = table.raw(raw)
-            guesses[before] = guess
+            guess = guesses[before] = table.raw(raw)
         before = guess
         kind = kind_of_raw[guess] if guess >= 0 else -1 - guess
         if seq == group.last:
@@ -115,7 +146,7 @@ def read_entries(
             group.kinds.append(kind)
             group.last = seq
         group.last_at = place
-        if state == "completed" or (retired and not has_states):
+        if done:
             group.completed = seq
             group.done_at = place
             group.pending = None
@@ -124,77 +155,53 @@ def read_entries(
     return {group.name: group for group in groups.values()}
 
 
+def _new_group(key: object, entry: Entry) -> GroupEntries:
+    if not isinstance(key, tuple) or len(key) != 2 or set(map(type, key)) != {str}:
+        raise TypeError("a group's name is no text")
+    return GroupEntries(*key, pg_id=entry.get("pg_id"))
+
+
+def _new_passed(name: object) -> Passed:
+    if type(name) is not str:
+        raise TypeError("a name is no text")
+    return Passed(is_end=name.endswith(_BATCH_END))
+
+
 def read_pairs(
-    entries: Sequence[Entry], places: Sequence[int], table: KindTable, *, has_states: bool
-) -> tuple[dict[tuple[str, int, int], Pairs], bool]:
+    passed: Mapping[str, Passed], *, has_states: bool
+) -> tuple[dict[tuple[str, int, int], Traffic], bool]:
     """Point-to-point traffic of a group by (direction, own rank in the group, peer).
 
     Returns:
         The traffic, and whether the first operation of the group is still in the buffer.
     """
-    found: dict[str, Pairs | None] = {}
-    numbers = array("q")
-    ends = _batch_ends(entries, places, has_states=has_states)
-    for place in places:
-        name, seq, state, retired = _PASSED(entries[place])
-        numbers.append(seq)
-        if type(name) is not str:
-            raise TypeError("a name is no text")
-        if name not in found:
-            found[name] = Pairs() if PAIR_NAME.search(name) is not None else None
-        pairs = found[name]
-        if pairs is None:
-            continue
-        pairs.seqs.append(seq)
-        pairs.kinds.append(table.carried(_CARRIED(entries[place])))
-        pairs.last_at = place
-        if ends.get(seq, state == "completed" or (retired and not has_states)):
-            pairs.pending, pairs.pending_at = 0, None
-        else:
-            pairs.pending += 1
-            if pairs.pending_at is None:
-                pairs.pending_at = place
-    batches = _batches(numbers) - ends.keys()
-    traffic: dict[tuple[str, int, int], Pairs] = {}
-    for name, pairs in found.items():
-        match = PAIR_NAME.search(name)
-        if match is not None and pairs is not None:
-            pairs.batched = not batches.isdisjoint(pairs.seqs)
-            traffic[match[1], int(match[2]), int(match[4])] = pairs
-    return traffic, not numbers or numbers[0] <= 1
-
-
-def _batches(numbers: Sequence[int]) -> set[int]:
-    """Numbers that several operations share: they were issued in one batch."""
-    return {number for number, count in Counter(numbers).items() if count > 1}
-
-
-def _batch_ends(
-    entries: Sequence[Entry], places: Sequence[int], *, has_states: bool
-) -> dict[int, bool]:
-    """Whether a batch is done, by its number, where the entry that ends it keeps its state.
-
-    The operations of a batch themselves stay scheduled for ever.
-    """
     ends: dict[int, bool] = {}
-    for place in places:
-        entry = entries[place]
-        name = entry["profiling_name"]
-        if type(name) is str and name.endswith(_BATCH_END):
-            ends[entry["p2p_seq_id"]] = entry["state"] == "completed" and has_states
-    return ends if any(ends.values()) else {}
+    for found in passed.values():
+        if found.is_end:
+            ends.update(zip(found.seqs, found.states, strict=True))
+    if not has_states or not any(ends.values()):
+        ends = {}
+    counts = Counter(chain.from_iterable(found.seqs for found in passed.values()))
+    batches = {number for number, count in counts.items() if count > 1} - ends.keys()
+    traffic: dict[tuple[str, int, int], Traffic] = {}
+    for name, found in passed.items():
+        match = PAIR_NAME.search(name)
+        if match is not None:
+            key = (match[1], int(match[2]), int(match[4]))
+            traffic[key] = found.traffic(ends, batches)
+    return traffic, min(counts, default=0) <= 1
 
 
-def packed(seqs: list[int]) -> Sequence[int]:
+def packed(seqs: Iterable[int]) -> Sequence[int]:
     """Numbers in the smallest form; those of a group follow each other.
 
     Raises:
         TypeError, OverflowError: they are no numbers.
         ValueError: they do not ascend.
     """
-    if not seqs:
-        return range(0)
     numbers = array("q", seqs)
+    if not numbers:
+        return range(0)
     span = range(numbers[0], numbers[-1] + 1)
     if len(span) == len(numbers):
         if array("q", span) != numbers:

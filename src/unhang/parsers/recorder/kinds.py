@@ -37,11 +37,11 @@ Raw = tuple[object, object, object, object]
 
 
 class KindTable:
-    """All kinds of calls of a run, and which raw descriptions mean them.
+    """All kinds of calls of a run, and which descriptions mean them.
 
     Descriptions are lists and cannot be looked up; making texts of them takes as long as reading
-    the file. Programs repeat themselves: after one call usually comes what came after it last
-    time, so the reader keeps a guess and compares.
+    the file. Programs repeat themselves: after one call usually comes what came after it last time,
+    so the reader keeps a guess, compares, and asks only for what is new.
     """
 
     def __init__(self) -> None:
@@ -81,15 +81,13 @@ class KindTable:
             self.kinds.append(kind)
         return index
 
-    def carried(self, raw: tuple[object, object, object]) -> int:
+    def carried(self, sizes: object, dtypes: object) -> int:
         """Index of what a point-to-point operation carries.
 
         Raises:
             TypeError: it is no description of a call.
         """
-        inputs, outputs, dtypes = raw
-        sizes = _frozen(inputs) or _frozen(outputs)
-        return self.intern(CallKind(PAIR, tuple(map(prod, sizes)), dtypes=_texts(dtypes)))
+        return self.intern(CallKind(PAIR, tuple(map(prod, _frozen(sizes))), dtypes=_texts(dtypes)))
 
     def move(self, group: object, name: object) -> int:
         """Index of what the program does with a call, whatever its sizes."""

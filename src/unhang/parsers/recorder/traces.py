@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import pairwise
 
 from unhang.model.events.process import Frame
 from unhang.model.ids import Rank
@@ -27,6 +26,13 @@ from unhang.parsers.recorder.entries import (
     read_entries,
     read_pairs,
 )
+from unhang.parsers.recorder.extent import (
+    holds_the_last,
+    is_from_start,
+    omits_pairs,
+    read_course,
+    usual_pause,
+)
 from unhang.parsers.recorder.kinds import KindTable, operation
 
 _INFORMATIVE = ("started", "completed")
@@ -37,9 +43,6 @@ _ISSUER = re.compile(
     r"|torch/(?:_ops|utils/_contextlib|_dynamo/.*|autograd/function)\.py$"
 )
 _MOST_FRAMES = 16
-_COURSE = 512
-_HABIT = 2
-_HISTORY = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,22 +53,43 @@ class _Status:
     completed: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A dump whose entries are of the newest form.
+
+    Attributes:
+        has_states: its back end tells which calls are done.
+    """
+
+    document: Document
+    table: KindTable
+    has_states: bool
+
+    @classmethod
+    def of(cls, document: Document, table: KindTable) -> _Read:
+        """See what the back end tells."""
+        has_states = _has_states(document.entries, _back_end(document.entries))
+        return cls(document, table, has_states)
+
+    @property
+    def entries(self) -> list[Entry]:
+        """All of them, in the order in which they were issued."""
+        return self.document.entries
+
+
 def recording(document: Document, table: KindTable, rank: Rank | None, artifact: str) -> Recording:
     """What one dump tells."""
-    entries = document.entries
-    back_end = _back_end(entries)
     try:
-        has_states = _has_states(entries, back_end)
-        groups = read_entries(entries, table, has_states=has_states)
-        traces = _traces(document, entries, groups, table, has_states=has_states)
-        course, pause_s = _course(document, entries, table)
+        read = _Read.of(document, table)
+        groups = read_entries(read.entries, table, has_states=read.has_states)
+        traces = _traces(read, groups)
     except MALFORMED:
-        entries = [c for e in entries if (c := canonical(e, document.config)) is not None]
-        entries = _ascending(with_batch_ends(entries))
-        has_states = _has_states(entries, back_end)
-        groups = read_entries(entries, table, has_states=has_states)
-        traces = _traces(document, entries, groups, table, has_states=has_states)
-        course, pause_s = _course(document, entries, table)
+        entries = [c for e in document.entries if (c := canonical(e, document.config)) is not None]
+        read = _Read.of(replace(document, entries=_ascending(with_batch_ends(entries))), table)
+        groups = read_entries(read.entries, table, has_states=read.has_states)
+        traces = _traces(read, groups)
+    entries = read.entries
+    course = read_course(entries, table)
     return Recording(
         rank=rank,
         artifact=artifact,
@@ -73,18 +97,18 @@ def recording(document: Document, table: KindTable, rank: Rank | None, artifact:
         world=_members(document.config.get("")),
         kinds=table.kinds,
         entries=len(entries),
-        from_start=not document.cut and _from_start(entries, groups.values()),
+        from_start=not document.cut and is_from_start(entries, groups.values()),
         cut=document.cut,
         version=document.version or "1.0",
-        back_end=back_end,
-        has_states=has_states,
-        omits_pairs=not has_states and _omits_pairs(entries, groups.values()),
+        back_end=_back_end(entries),
+        has_states=read.has_states,
+        omits_pairs=not read.has_states and omits_pairs(entries, groups.values()),
         has_frames=bool(entries) and bool(entries[-1].get("frames")),
         last=_last_call(entries, len(entries) - 1) if entries else None,
         course=course,
         moves=table.moves,
         taken_s=document.taken_s,
-        pause_s=pause_s,
+        pause_s=usual_pause(read.document, course),
     )
 
 
@@ -106,40 +130,6 @@ def _has_states(entries: Sequence[Entry], back_end: str) -> bool:
     return back_end not in _WITHOUT_STATES and not any(e.get("retired") is True for e in entries)
 
 
-def _from_start(entries: Sequence[Entry], groups: Collection[GroupEntries]) -> bool:
-    """Whether the first call of the process is still there; a dump of active ones has gaps."""
-    if not entries:
-        return False
-    first, last = entries[0].get("record_id"), entries[-1].get("record_id")
-    if type(first) is not int or type(last) is not int:
-        first, last = 0, len(entries) - 1
-    begun = first == 0 or all(_first_number(group, entries) <= 1 for group in groups)
-    return begun and last - first + 1 == len(entries)
-
-
-def _omits_pairs(entries: Sequence[Entry], groups: Iterable[GroupEntries]) -> bool:
-    """Whether operations were numbered that the dump does not hold."""
-    last = (entries[g.last_at] for g in groups if g.last_at is not None and not g.pair_places)
-    numbers = ((e.get("op_id"), e["collective_seq_id"]) for e in last)
-    return any(type(op_id) is int and op_id > seq for op_id, seq in numbers)
-
-
-def _holds_the_last(document: Document, entries: Sequence[Entry]) -> bool:
-    """Whether the last call of the process is in the dump; one of active calls may leave it out."""
-    if document.cut or not entries:
-        return False
-    first, last = entries[0].get("record_id"), entries[-1].get("record_id")
-    if type(first) is int and type(last) is int and last - first + 1 != len(entries):
-        return False
-    return any(e.get("retired") is True or e.get("state") == "completed" for e in entries)
-
-
-def _first_number(group: GroupEntries, entries: Sequence[Entry]) -> int:
-    if group.seqs:
-        return group.seqs[0]
-    return int(entries[group.pair_places[0]]["p2p_seq_id"])
-
-
 def _ascending(entries: Iterable[Entry]) -> list[Entry]:
     """Without the entries whose collective number is lower than one before in their group."""
     last: dict[object, int] = {}
@@ -154,29 +144,14 @@ def _ascending(entries: Iterable[Entry]) -> list[Entry]:
     return kept
 
 
-def _traces(
-    document: Document,
-    entries: Sequence[Entry],
-    groups: Mapping[str, GroupEntries],
-    table: KindTable,
-    *,
-    has_states: bool,
-) -> dict[str, GroupTrace]:
+def _traces(read: _Read, groups: Mapping[str, GroupEntries]) -> dict[str, GroupTrace]:
+    document = read.document
     members = {as_text(name): _members(of) for name, of in document.config.items()}
+    statuses = _statuses(read, groups, members)
     # Counters tell of calls that the buffer does not hold; of Gloo's they count others too.
-    whole = not has_states or _holds_the_last(document, entries)
-    statuses = _statuses(document, groups, members)
+    whole = not read.has_states or holds_the_last(document)
     traces = {
-        name: _trace(
-            group,
-            entries,
-            table,
-            members.get(name),
-            statuses.get(name),
-            whole=whole,
-            cut=document.cut,
-            has_states=has_states,
-        )
+        name: _trace(read, group, members.get(name), statuses.get(name), whole=whole)
         for name, group in groups.items()
     }
     for name, listed in members.items():
@@ -189,7 +164,7 @@ def _traces(
             members=listed,
             enqueued=None if status is None else status.enqueued,
             completed=None if status is None else status.completed,
-            pending_at=None if document.cut else _open_by(status, entries),
+            pending_at=_open_by(status, document),
             pending_seq=None if status is None else status.completed + 1,
             from_status=True,
         )
@@ -197,20 +172,17 @@ def _traces(
 
 
 def _trace(
+    read: _Read,
     group: GroupEntries,
-    entries: Sequence[Entry],
-    table: KindTable,
     members: tuple[Rank, ...] | None,
     status: _Status | None,
     *,
     whole: bool,
-    cut: bool,
-    has_states: bool,
 ) -> GroupTrace:
-    seqs = packed(group.seqs)
-    if group.pair_places or not has_states:
+    entries, cut = read.entries, read.document.cut
+    if group.passed or not read.has_states:
         status = None
-    enqueued = group.last if group.seqs else None
+    enqueued = group.seqs[-1] if group.seqs else None
     completed = _completed(group, status)
     pending_seq, pending_at = (None, None) if group.pending is None else group.pending
     beyond = status is not None and (cut or enqueued is None or status.enqueued > enqueued)
@@ -219,19 +191,19 @@ def _trace(
         enqueued = status.enqueued
         if pending_at is None:
             completed, pending_seq = status.completed, status.completed + 1
-            pending_at = None if cut else _open_by(status, entries)
-    sent, received, own, whole = _traffic(group, entries, table, has_states=has_states)
+            pending_at = _open_by(status, read.document)
+    sent, received, own, whole = _traffic(read, group)
     return GroupTrace(
         name=group.name,
         description=group.description,
         members=members,
-        seqs=seqs,
+        seqs=packed(group.seqs),
         kinds=array("i", group.kinds),
         enqueued=enqueued,
         completed=completed,
         pending_at=pending_at,
         pending_seq=pending_seq,
-        pending_begun=_begun(group, entries) if has_states else None,
+        pending_begun=_begun(group, entries) if read.has_states else None,
         done_at=group.done_at,
         last_at=group.last_at,
         sent=sent,
@@ -248,58 +220,42 @@ def _begun(group: GroupEntries, entries: Sequence[Entry]) -> bool | None:
     return None if group.pending is None else entries[group.pending[1]]["state"] == "started"
 
 
-def _course(
-    document: Document, entries: Sequence[Entry], table: KindTable
-) -> tuple[Sequence[int], float | None]:
-    """The last calls in their order, and the longest pause after a call like the last one, in s.
-
-    Of a place that the program has hardly been at before, the longest pause of all.
-    """
-    recent = entries[-_COURSE:]
-    moves = array("i", [table.move(e["process_group"], e["profiling_name"]) for e in recent])
-    times = [t for e in recent if type(t := e.get("time_created_ns")) is int]
-    pauses = [after - before for before, after in pairwise(times)]
-    known = len(times) == len(recent) and len(pauses) >= _HISTORY
-    if not known or not _holds_the_last(document, entries):
-        return table.course(moves), None
-    here = [pause for move, pause in zip(moves, pauses, strict=False) if move == moves[-1]]
-    usual = here if len(here) >= _HABIT else pauses
-    return table.course(moves), max(usual) / 1e9 if usual else None
-
-
 def _completed(group: GroupEntries, status: _Status | None) -> int | None:
     """Numbers ascend on one stream: what stands before the first open call is done.
 
     Where the buffer holds open calls only, others may have been overwritten; counters tell then.
     """
     if group.pending is None:
-        return group.last if group.seqs else None
+        return group.seqs[-1] if group.seqs else None
     if group.completed is not None:
         return group.completed
     before = group.pending[0] - 1
     return before if status is None else min(before, status.completed)
 
 
-def _open_by(status: _Status | None, entries: Sequence[Entry]) -> int | None:
-    """Counters that differ show an open call; it stands after all that the buffer still holds."""
-    if status is None or status.completed >= status.enqueued:
+def _open_by(status: _Status | None, document: Document) -> int | None:
+    """Counters that differ show an open call; it stands after all that the buffer still holds.
+
+    Where the dump is cut, it may as well stand before calls that were lost.
+    """
+    if status is None or document.cut or status.completed >= status.enqueued:
         return None
-    return len(entries)
+    return len(document.entries)
 
 
 def _traffic(
-    group: GroupEntries, entries: Sequence[Entry], table: KindTable, *, has_states: bool
+    read: _Read, group: GroupEntries
 ) -> tuple[dict[int, Traffic], dict[int, Traffic], int | None, bool]:
     """Sent and received by peer, the rank's own number, and whether it is the whole traffic."""
-    if not group.pair_places:
+    if not group.passed:
         return {}, {}, None, True
-    pairs, whole = read_pairs(entries, group.pair_places, table, has_states=has_states)
+    pairs, whole = read_pairs(group.passed, has_states=read.has_states)
     sent: dict[int, Traffic] = {}
     received: dict[int, Traffic] = {}
     own = None
     for (direction, number, peer), found in pairs.items():
         own = number
-        (sent if direction == "send" else received)[peer] = found.traffic()
+        (sent if direction == "send" else received)[peer] = found
     return sent, received, own, whole
 
 
@@ -369,7 +325,7 @@ def _description(value: object) -> str:
 
 
 def _statuses(
-    document: Document,
+    read: _Read,
     groups: Mapping[str, GroupEntries],
     members: Mapping[str, tuple[Rank, ...] | None],
 ) -> dict[str, _Status]:
@@ -378,9 +334,10 @@ def _statuses(
     Entries tell which number is which group. Where a group has none, the numbers and the names
     that count groups ascend together, if there are as many of them.
     """
-    if document.status is None:
+    status_of = read.document.status
+    if status_of is None:
         return {}
-    numbered = {number: of for of in document.status if (number := whole_number(of)) is not None}
+    numbered = {number: of for of in status_of if (number := whole_number(of)) is not None}
     names = {whole_number(g.pg_id): name for name, g in groups.items()}
     listed = {number: name for name in members if (number := whole_number(name)) is not None}
     if len(listed) == len(numbered) == len(members):
@@ -389,7 +346,7 @@ def _statuses(
             names.update(aligned.items())
     found: dict[str, _Status] = {}
     for number, key in numbered.items():
-        status, name = document.status[key], names.get(number)
+        status, name = status_of[key], names.get(number)
         if name is not None and isinstance(status, dict):
             enqueued = whole_number(status.get("last_enqueued_collective"))
             completed = whole_number(status.get("last_completed_collective"))
