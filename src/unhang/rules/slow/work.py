@@ -52,6 +52,7 @@ def find_work(incident: Incident, wait: Wait, phases: frozenset[Phase]) -> Work 
     wanted.sort(
         key=lambda w: (
             not w.phase.unfinished,
+            wait.missing is not None and w.phase.rank not in (None, wait.missing),
             not w.phase.exclusive,
             w.phase.rank is None,
             w.bar is None,

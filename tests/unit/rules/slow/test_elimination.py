@@ -53,6 +53,19 @@ def test_a_rank_whose_peer_closed_the_connection_did_not_stay_away() -> None:
     assert finding.culprits == {3}
 
 
+def test_the_work_of_a_rank_that_was_cut_off_is_passed_over() -> None:
+    events: tuple[Event, ...] = (
+        *(begun(Phase.DATA, rank, line=1 + rank) for rank in (0, 2, 3)),
+        begun(Phase.DATA, 1, line=9),
+        gave_up(2, 10),
+        gave_up(1, 11, GlooProblem.PEER_CLOSED),
+        gave_up(0, 12),
+        world(4),
+    )
+    (finding,) = findings(DATA, *events)
+    assert finding.culprits == {3}
+
+
 def test_two_ranks_gave_up_no_wait() -> None:
     events = (begun(Phase.DATA, 3, line=1), gave_up(0, 10), gave_up(1, 11), world(4))
     assert strength(DATA, *events) is Strength.HINTS
