@@ -8,7 +8,7 @@ groups), or all wait in one call (it differs between them, or the network does n
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from unhang.live.actions import CallRef
 from unhang.live.pace import Habit, Pace
@@ -27,6 +27,9 @@ _SUSPECT_S = 3.0
 _LONG_S = 4.0
 _UNSEEN_S = 20.0
 _SPINNING_S = 20.0
+_BESIDE_WORK_S = 30.0
+_START_UP = 5.0
+"""How much less a standstill means before the first call: files, downloads and imports."""
 _ENDED_S = 1.0
 _LEFT_S = 2.0
 _STOPPED_S = 1.5
@@ -84,7 +87,7 @@ def find_claims(
     roots = _roots(waits, tracks, waiters)
     if _is_ending(tracks):
         roots = frozenset(rank for rank in roots if not tracks[rank].departs)
-    claims = [_against(rank, tracks[rank], waits, pace, tracks) for rank in sorted(roots)]
+    claims = _doubted([_against(r, tracks[r], waits, pace, tracks) for r in sorted(roots)])
     stuck = [wait for wait in waits if not _reaches(wait, waits, roots)]
     if stuck:
         claims.extend(_among(stuck, tracks, pace))
@@ -93,6 +96,20 @@ def find_claims(
 
 
 _GRAVITY = {Stage.WATCHED: 0, Stage.SUSPECTED: 1, Stage.CONFIRMED: 2}
+
+
+def _doubted(claims: list[Claim]) -> list[Claim]:
+    """A rank that sleeps beside one that works may wait for that one, by a file or a socket."""
+    if not any(claim.charge is Charge.AT_WORK for claim in claims):
+        return claims
+    return [
+        replace(claim, stage=Stage.SUSPECTED)
+        if claim.charge is Charge.ASLEEP
+        and claim.stage is Stage.CONFIRMED
+        and (claim.still_s or 0.0) < _BESIDE_WORK_S
+        else claim
+        for claim in claims
+    ]
 
 
 def _is_ending(tracks: Mapping[Rank, Track]) -> bool:
@@ -186,6 +203,8 @@ def _judge(track: Track, pace: Pace) -> _Verdict:
         )
     if track.beats_late:
         limit_s = pace.limit_s(Habit.FROZEN, place.phase)
+        if not track.beat.groups and place.phase is None:
+            limit_s *= _START_UP
         return _Verdict(
             _frozen(track), still.beat_s, _stage(still.beat_s, limit_s / 2, limit_s), place.phase
         )
@@ -222,7 +241,7 @@ def _slack(track: Track) -> float:
     if track.beat.device == "cuda" and place.doing in {Doing.STEPS, Doing.DEVICE}:
         return 20.0  # the GPU, of whose work nothing is seen
     if not track.beat.groups:
-        return 5.0  # start-up: files, downloads and imports of every kind
+        return _START_UP
     if not place.known or place.doing in {Doing.STEPS, Doing.DEVICE}:
         return 4.0
     return 1.0 if place.own else 2.0
@@ -333,7 +352,9 @@ def _circle(waits: Sequence[Wait], tracks: Mapping[Rank, Track]) -> Claim:
 
 
 def _surely_waits(track: Track) -> bool:
-    return track.place.waits or (track.beat.device == "cpu" and not _moves(track))
+    if track.place.waits:
+        return True
+    return track.place.may_wait and track.beat.device == "cpu" and not _moves(track)
 
 
 def _moves(track: Track) -> bool:

@@ -16,6 +16,7 @@ from unhang.live.reports import NodeReport
 from unhang.live.roster import Roster
 from unhang.live.sentences import (
     attached,
+    contested,
     entered,
     exited,
     failed_first,
@@ -70,6 +71,7 @@ class Course:
     seen: dict[ProcessKey, _Seen] = field(default_factory=dict)
     lost: set[str] = field(default_factory=set)
     silent: set[str] = field(default_factory=set)
+    contested: bool = False
     failures: dict[Rank, float] = field(default_factory=dict)
     departures: dict[Rank, float] = field(default_factory=dict)
 
@@ -173,6 +175,9 @@ class Course:
         fresh = sorted(told - self.lost)[: max(0, _FEW_LOST - len(self.lost))]
         self.lost.update(fresh)
         notes = [_note(NoteKind.LOST, NO_RANKS, said_lost(text)) for text in fresh]
+        if roster.contested(now_s) and not self.contested:
+            self.contested = True
+            notes.append(_note(NoteKind.LOST, NO_RANKS, contested()))
         silent = {host.name for host in roster.hosts.values() if host.silent(now_s)}
         for name in sorted(silent - self.silent):
             ranks = frozenset(roster.seated_on(name))

@@ -135,7 +135,8 @@ class Monitor:
         """Look at everything once."""
         self._judged_s = now
         self._waits = ()
-        if self._over or not self._roster.launcher_alive:
+        roster = self._roster
+        if self._over or not roster.launcher_alive or roster.contested(now):
             return []
         tracks = self._seen(now)
         self._waits = find_waits(tracks, self._roster.world_size)

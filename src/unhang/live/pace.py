@@ -59,7 +59,8 @@ _WORK: Mapping[Phase, Bounds] = {
 """Phases in which a rank legitimately waits for a disk, a network, a compiler or a helper."""
 _FROZEN = Bounds(6.0, 120.0, 6.0)
 _LATE = Bounds(5.0, 3_600.0, 5.0)
-_TOGETHER = Bounds(30.0, 1_800.0, 60.0)
+_TOGETHER = Bounds(60.0, 1_800.0, 120.0)
+"""A large transfer over a slow network looks the same; dumps decide much sooner."""
 
 
 @dataclass(slots=True)

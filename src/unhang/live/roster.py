@@ -17,6 +17,9 @@ _GAP_S = 3.5
 """A longer pause between two reports is a gap."""
 _LATE_S = 3.0
 """A report that took so much longer than the quickest one is old news."""
+_RIVAL = 3
+"""Looks at a second process of a rank; one that is about to end has fewer."""
+_CONTESTED_S = 10.0
 _SILENT_S = 4.0
 """A host that was not heard for so long is unseen."""
 
@@ -85,6 +88,7 @@ class Roster:
     begun: int = 0
     retired: set[ProcessKey] = field(default_factory=set)
     _by_pid: dict[tuple[str, int], Track] = field(default_factory=dict)
+    _contested_s: float = float("-inf")
 
     def hear(self, report: NodeReport, now_s: float) -> bool:
         """Take a report; False where it is old and was left aside."""
@@ -101,6 +105,10 @@ class Roster:
     def unseen(self, track: Track, now_s: float) -> bool:
         """Its host was not heard for a while, so nothing is known of it now."""
         return self.hosts[track.beat.host].silent(now_s) or now_s - track.seen_s > _SILENT_S
+
+    def contested(self, now_s: float) -> bool:
+        """Numbers of ranks are used twice, so that nobody can tell who belongs to whom."""
+        return now_s - self._contested_s < _CONTESTED_S
 
     @property
     def launcher_alive(self) -> bool:
@@ -136,6 +144,7 @@ class Roster:
             track.hear(process, host.passed_s, now_s)
             track.looks += host.looks > 0
         self._seat(track)
+        self._note_rival(track, now_s)
         return key
 
     def _miss(self, host: Host, keys: Iterable[ProcessKey], now_s: float) -> None:
@@ -170,6 +179,14 @@ class Roster:
             self.world_size = track.beat.world_size
         if track.beat.restart is not None:
             self.restart = track.beat.restart
+
+    def _note_rival(self, track: Track, now_s: float) -> None:
+        """Two living processes say they are one rank: of two jobs, or of two sets of actors."""
+        holder = None if track.rank is None else self.by_rank.get(track.rank)
+        if holder is None or holder is track or holder.ended or track.ended or track.looks < _RIVAL:
+            return
+        if not _is_child(holder, track) and not self._is_helper(track):
+            self._contested_s = now_s
 
     def _is_earlier(self, track: Track, holder: Track | None) -> bool:
         """Whether a process belongs to an earlier start of the job than the present one."""

@@ -100,6 +100,11 @@ def said_lost(text: str) -> Message:
     return Message(key="live.lost", values={"text": text})
 
 
+def contested() -> Message:
+    """Ranks are used twice."""
+    return Message(key="live.contested")
+
+
 def host_silent(host: str, ranks: Ranks) -> Message:
     """A host is not heard."""
     return Message(key="live.host_silent", values={"host": host, "ranks": ranks})

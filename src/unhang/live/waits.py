@@ -96,8 +96,9 @@ def is_waiting(track: Track) -> bool:
         return False
     if track.place.doing in {Doing.STEPS, Doing.DEVICE}:
         return track.still.calls_s >= _SETTLED_S and track.still.place_s >= _SETTLED_S
-    # `work.wait()` in the program's own code looks like any other line of it.
-    return track.place.doing is Doing.CODE and track.still.whole_s >= _SETTLED_S
+    # `work.wait()` in the program's own code looks like any other line of it; the main thread may
+    # also wait for the thread that trains.
+    return track.place.doing in {Doing.CODE, Doing.LOCKED} and track.still.whole_s >= _SETTLED_S
 
 
 def open_calls(track: Track) -> list[GroupBeat]:

@@ -20,6 +20,10 @@ SENTENCES: dict[str, str] = {
     "live.host_silent": (
         "{host} with {ranks:ranks} is not heard any more; nothing is held against them"
     ),
+    "live.contested": (
+        "Two living processes say they are the same rank: nothing is judged while it cannot be told"
+        " which of them belong together"
+    ),
     "live.resumed": "{ranks:ranks} {count:|goes|go} on after {waited:s}",
     "live.gone": (
         "{ranks:ranks} {count:|is|are} gone{told}, and {victims:ranks} {waiting:|waits|wait} for"

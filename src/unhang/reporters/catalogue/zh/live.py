@@ -13,6 +13,7 @@ SENTENCES: dict[str, str] = {
     "live.hung_nobody": "命令在卡住之后结束，退出码 {code}",
     "live.lost": "{text}",
     "live.host_silent": "{host}（{ranks:ranks}）已没有消息；不据此指责它们",
+    "live.contested": "有两个存活的进程自称同一个 rank：在分不清谁与谁一组期间，不作判断",
     "live.resumed": "{ranks:ranks} 在 {waited:s} 后继续前进",
     "live.gone": "{ranks:ranks} 的进程已不在{told}，而 {victims:ranks} 在 {op} 中等它",
     "live.raised": "{ranks:ranks} 因异常而结束{told}，而 {victims:ranks} 在 {op} 中等它",
