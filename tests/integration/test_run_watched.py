@@ -173,6 +173,48 @@ def test_a_job_that_fails_by_itself_gets_its_verdict(script: Path, tmp_path: Pat
     assert "ValueError: bad data in shard 7" in run.stderr.partition("ROOT CAUSE")[2]
 
 
+SAVE = """
+import datetime, io, os, time
+import torch, torch.distributed as dist
+limit = datetime.timedelta(seconds=9)
+dist.init_process_group("gloo", timeout=limit)
+team = dist.new_group([0, 1], timeout=limit)
+rank = dist.get_rank()
+def save_checkpoint():
+    end = time.time() + 14
+    while time.time() < end:
+        torch.save(torch.ones(500, 500), io.BytesIO())
+for step in range(3):
+    if step == 2 and rank == 0:
+        save_checkpoint()
+    dist.all_reduce(torch.ones(10), group=team)
+print("finished", flush=True)
+dist.destroy_process_group()
+"""
+
+
+@pytest.mark.parametrize("timeouts", ["keep", "judge"])
+def test_a_save_that_outlasts_the_limit_of_a_sub_group(timeouts: str, tmp_path: Path) -> None:
+    folder, script = tmp_path / "run", tmp_path / "save.py"
+    script.write_text(SAVE)
+    run = subprocess.run(
+        [*UNHANG, "--out", str(folder), "--timeouts", timeouts, "--", *torchrun(script)],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert "hang_confirmed" not in kinds_of(folder)
+    if timeouts == "judge":
+        assert (run.returncode, run.stdout.count("finished")) == (0, 2)
+        assert "timeout_governed" in kinds_of(folder)
+    else:
+        assert run.returncode == 1
+        last = events_of(folder)[-1]
+        assert (last["cause"], last["culprits"]) == ("checkpoint_slow", [0])
+
+
 LAUNCHER = """
 import os, signal, subprocess, sys, time
 rank = {**os.environ, "RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1"}
