@@ -13,7 +13,6 @@ from unhang.errors import ArtifactError, UnhangError, UnsafeArtifact, UsageError
 
 if TYPE_CHECKING:
     from unhang.api import diagnose, explain, fix, lint
-    from unhang.live.front import run
     from unhang.collect import capture
     from unhang.live.front import run
     from unhang.model.diagnosis import Diagnosis

@@ -35,7 +35,6 @@ from unhang.live.taps import Taps
 from unhang.live.voice import Voice
 from unhang.model.diagnosis import Diagnosis
 from unhang.model.provenance import Message
-from unhang.reporters.catalogue import write
 
 _CAPTURE_WAIT_S = 60.0
 """An end of the job does not wait longer for its capture."""
@@ -246,8 +245,7 @@ class Actor:
     def _begin_end(self, abort: Abort, now: float) -> None:
         self._abort = None
         self._ending.begin(now)
-        why = Message(key="run.aborted", values={"why": write(abort.note.why)})
-        note = replace(abort.note, kind=NoteKind.ABORTED, why=why)
+        note = replace(abort.note, kind=NoteKind.ABORTED, why=Message(key="run.aborted"))
         self._desk.note(note)
         self._voice.tell(note)
 

@@ -77,6 +77,6 @@ def _news(done: Instructions, told: Instructions) -> list[Action]:
     if told.capture > done.capture:
         actions.append(Capture(dump=told.capture))
     if told.abort not in ("", done.abort):
-        why = Message(key="run.judged_elsewhere")
+        why = Message(key="run.aborted")
         actions.append(Abort(note=Note(kind=NoteKind.HANG_CONFIRMED, why=why)))
     return actions
