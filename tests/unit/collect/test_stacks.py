@@ -176,6 +176,17 @@ def test_a_process_that_a_tool_left_stopped_goes_on() -> None:
         assert await_state(process.pid, "SR") in "SR"
 
 
+@needs_py_spy
+def test_a_stopped_rank_is_read_and_stays_stopped() -> None:
+    with started(SLEEPER) as process:
+        os.kill(process.pid, signal.SIGSTOP)
+        assert await_state(process.pid, "T") == "T"
+        told = take(stacks.SPEC, desk(process))["stacks.txt"]
+        time.sleep(0.2)
+        assert b"save_alone" in told
+        assert state_of(process.pid) == "T"
+
+
 def test_a_process_that_was_stopped_before_stays_so() -> None:
     with started(SLEEPER) as process:
         os.kill(process.pid, signal.SIGSTOP)

@@ -12,7 +12,7 @@ def gather(desk: Desk) -> Iterator[Piece]:
     process = desk.process
     assert process is not None
     if process.environment is None:
-        raise refused("denied", path=f"/proc/{process.pid}/environ")
+        raise refused("no_environment", pid=process.pid)
     pairs = (f"{name}={value}\0" for name, value in process.environment.items())
     data = "".join(pairs).encode(errors="replace")
     yield Piece(name="environment.txt", data=data, form=Form.ENVIRONMENT)

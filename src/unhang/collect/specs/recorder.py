@@ -7,11 +7,11 @@ makes the rank dump, and nothing else.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from unhang.collect.processes import Process
-from unhang.collect.reading import Request
-from unhang.collect.spec import About, Desk, Form, Piece, Spec, absent
+from unhang.collect.reading import Answer, Request
+from unhang.collect.spec import About, Desk, Form, Piece, Spec, Stop, absent, unreadable
 
 _PREFIXES = ("TORCH_FR_DUMP_TEMP_FILE", "TORCH_NCCL_DEBUG_INFO_TEMP_FILE")
 _OLD_DEFAULT = "/tmp/nccl_trace_rank_"  # noqa: S108 (where torch before 2.9 writes)
@@ -32,13 +32,23 @@ def gather(desk: Desk) -> Iterator[Piece]:
     paths = [f"{root}{prefix}{process.rank}" for prefix in _prefixes(process)]
     if _ask(process):
         _await_newer(desk, paths[0])
-    answers = [a for a in desk.read(*(Request(p, limit=_DUMP_BYTES) for p in paths)) if a.data]
-    fresh = [a for a in answers if a.modified_s >= process.started_s]
+    answers = list(desk.read(*(Request(path, limit=_DUMP_BYTES) for path in paths)))
+    fresh = [a for a in answers if a.data and a.modified_s >= process.started_s]
     if not fresh:
-        raise absent("older", path=answers[0].request.path) if answers else absent("no_dump")
+        raise _missing(answers)
     newest = max(fresh, key=lambda answer: answer.modified_s)
     form = Form.PICKLE if newest.data.startswith(b"\x80") else Form.TEXT
     yield Piece(name=f"trace_{process.rank}", data=newest.data, form=form, cut=newest.cut)
+
+
+def _missing(answers: Sequence[Answer]) -> Stop:
+    """Why there is no dump of this start."""
+    for answer in answers:
+        if answer.data:
+            return absent("older", path=answer.request.path)
+        if not answer.gone and answer.error is not None:
+            return unreadable(answer)
+    return absent("no_dump")
 
 
 def _prefixes(process: Process) -> list[str]:

@@ -3,7 +3,8 @@
 A launcher is looked at only where it has no rank yet.
 
 Each of them stops the process for the blink that it reads. One that was killed at it may leave the
-process stopped: it is set going again, and only if it was going before.
+process stopped: it is set going again, and only if it was going before. A process that was stopped,
+or that waits in the kernel for good, is read by py-spy from its memory, without touching it.
 """
 
 from __future__ import annotations
@@ -41,14 +42,19 @@ _PLAIN_S, _NATIVE_S = 4.0, 10.0
 _LOOKS, _BETWEEN_S = 3, 0.8
 """Who stands at one line at every look is stuck, or works there for long."""
 _SETTLE_S = 0.05
+_UNTOUCHED = frozenset("DTt")
+"""States in which a process waits in the kernel for good, or was stopped by somebody."""
+_PROC = Path("/proc")
 
 
 def gather(desk: Desk) -> Iterator[Piece]:
     """Try the tools, the gentlest first."""
     process = desk.process
     assert process is not None
-    if process.state == "D":
-        raise refused("uninterruptible", pid=process.pid)
+    state = _state(process.pid, _PROC)
+    if state in _UNTOUCHED:
+        yield from _from_memory(desk, process, state)
+        return
     missing: list[Stop] = []
     for tool in (_py_spy, _pystack, _gdb):
         try:
@@ -59,6 +65,14 @@ def gather(desk: Desk) -> Iterator[Piece]:
             return
     # A refusal says more than that another tool is not installed.
     raise min(missing, key=lambda stop: stop.fate is Fate.ABSENT)
+
+
+def _from_memory(desk: Desk, process: Process, state: str) -> Iterator[Piece]:
+    """Without a tracer: it would wait for a process in state D, and set a stopped one going."""
+    ran = desk.run("py-spy", "dump", "--nonblocking", "--pid", str(process.pid), limit_s=_PLAIN_S)
+    if not _is_stack(ran):
+        raise refused("uninterruptible" if state == "D" else "stopped", pid=process.pid)
+    yield Piece(name="stacks.txt", data=ran.out)
 
 
 def _py_spy(desk: Desk, process: Process) -> Iterator[Piece]:
@@ -110,7 +124,7 @@ def _traced(
 
 
 @contextmanager
-def going_on(pid: int, proc: Path = Path("/proc")) -> Iterator[None]:
+def going_on(pid: int, proc: Path = _PROC) -> Iterator[None]:
     """Set a process going again that a tool left stopped; one that was stopped before stays so."""
     was_stopped = _is_stopped(pid, proc)
     try:
@@ -124,11 +138,16 @@ def going_on(pid: int, proc: Path = Path("/proc")) -> Iterator[None]:
 
 def _is_stopped(pid: int, proc: Path) -> bool:
     """Stopped as by SIGSTOP, by no tracer that is still at work."""
+    return _state(pid, proc) == "T"
+
+
+def _state(pid: int, proc: Path) -> str:
+    """Of the main thread, as `/proc` has it; "" for one that has ended."""
     try:
         stat = (proc / str(pid) / "stat").read_text(errors="replace")
-        return stat.rpartition(")")[2].split()[0] == "T"
+        return stat.rpartition(")")[2].split()[0]
     except (OSError, IndexError):
-        return False
+        return ""
 
 
 def _is_stack(ran: Ran) -> bool:

@@ -34,6 +34,9 @@ SENTENCES = {
     "capture.why.no_log_file": "it writes to no file of its own ({target})",
     "capture.why.in_run_folder": "its output is in the run folder",
     "capture.why.ended": "process {pid} has ended",
+    "capture.why.no_environment": (
+        "the environment of process {pid} cannot be read: it is another user's, or it hangs"
+    ),
     "capture.why.denied": "{path} may not be read by this user",
     "capture.why.unreadable": "{path}: {error}",
     "capture.why.read_hangs": "reading {path} does not end",
@@ -47,6 +50,9 @@ SENTENCES = {
     "capture.why.uninterruptible": (
         "process {pid} waits in the kernel where nothing can stop it (state D); its kernel stack"
         " tells where"
+    ),
+    "capture.why.stopped": (
+        "process {pid} was stopped by somebody (state T), and looking into it would set it going"
     ),
     "capture.why.signal_not_caught": (
         "process {pid} does not catch signal {signal} and would die of it; nothing was sent"

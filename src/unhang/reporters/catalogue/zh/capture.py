@@ -29,6 +29,7 @@ SENTENCES: dict[str, str] = {
     "capture.why.no_log_file": "它没有写入自己的文件（{target}）",
     "capture.why.in_run_folder": "它的输出在运行目录中",
     "capture.why.ended": "进程 {pid} 已结束",
+    "capture.why.no_environment": "无法读取进程 {pid} 的环境变量：它属于其他用户，或已卡住",
     "capture.why.denied": "当前用户无权读取 {path}",
     "capture.why.unreadable": "{path}：{error}",
     "capture.why.read_hangs": "读取 {path} 一直不返回",
@@ -42,6 +43,7 @@ SENTENCES: dict[str, str] = {
     "capture.why.uninterruptible": (
         "进程 {pid} 在内核中等待，无法被打断（状态 D）；它的内核栈说明停在哪里"
     ),
+    "capture.why.stopped": "进程 {pid} 已被人为停住（状态 T），查看它会使它继续运行",
     "capture.why.signal_not_caught": (
         "进程 {pid} 没有捕获信号 {signal}，会因此终止；没有发送任何信号"
     ),
