@@ -18,9 +18,8 @@ DRILLS = (
         name="killed",
         summary="rank 1 is killed by SIGKILL, and nothing says by whom",
         faults=(fault("kill", 1, step=5),),
-        cause=Cause.RANK_CRASH,
         culprits=frozenset({1}),
-        accept=("external_stop", "located"),
+        accept=("external_stop", "rank_crash"),
     ),
     Drill(
         name="segfault",

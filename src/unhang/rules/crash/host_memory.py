@@ -2,8 +2,8 @@
 
 ## What it finds
 An out-of-memory kill that the kernel, a cgroup, Slurm, Kubernetes or Ray reports; an allocation of
-host memory that failed; or, weaker, a rank that ended by SIGKILL (-9, 137) without anybody who says
-that he sent it.
+host memory that failed; or a rank that ended by SIGKILL (-9, 137) without anybody who says that he
+sent it: then it is told who is gone, and memory is only the first guess.
 
 ## Why it hangs
 SIGKILL leaves no traceback. The rank is simply gone, and the others wait in the next collective
@@ -29,6 +29,7 @@ Linux `oom_kill.c`; `signal(7)`: SIGKILL cannot be caught.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from unhang.model.causes import Cause
 from unhang.model.finding import Finding, Strength
@@ -51,7 +52,7 @@ def check(incident: Incident) -> Iterator[Finding]:
         return
     killed = [f for f in incident.failures if f.manner is Manner.KILLED]
     if killed:
-        yield _killed(incident, killed)
+        yield from _killed(incident, killed)
 
 
 def _reported(incident: Incident, failures: Sequence[Failure]) -> Finding:
@@ -77,8 +78,8 @@ def _reported(incident: Incident, failures: Sequence[Failure]) -> Finding:
     )
 
 
-def _killed(incident: Incident, failures: Sequence[Failure]) -> Finding:
-    """A bare SIGKILL: memory is the usual sender, not the only one."""
+def _killed(incident: Incident, failures: Sequence[Failure]) -> Iterator[Finding]:
+    """A bare SIGKILL: it is sure who is gone; memory is the usual sender, not the only one."""
     first, ranks = failures[0], ranks_of(failures)
     against = why_echo(incident, first)
     size = incident.world.size
@@ -86,10 +87,10 @@ def _killed(incident: Incident, failures: Sequence[Failure]) -> Finding:
         against = Message(key="CRA002.against_everybody")
     if against is None and any(f.manner is Manner.EXITED for f in incident.failures):
         against = Message(key="CRA002.against_others")
-    return Finding(
+    finding = Finding(
         rule=RULE.code,
         cause=Cause.HOST_OOM,
-        strength=Strength.SUPPORTS if against is None else Strength.HINTS,
+        strength=Strength.HINTS,
         claim=Message(
             key="CRA002.claim_killed" if ranks else "CRA002.claim_killed_nobody",
             values=_who(ranks),
@@ -97,11 +98,13 @@ def _killed(incident: Incident, failures: Sequence[Failure]) -> Finding:
         why=Message(key="CRA002.why_killed"),
         against=against or Message(key="CRA002.against_sender"),
         culprits=ranks,
-        explains=ECHOES_OF_A_LOST_RANK if against is None else NO_CAUSES,
         at=first.at,
         evidence=tuple(f.source for f in failures)[:4],
         collect=(kills.KERNEL_LOG,),
     )
+    if against is None:
+        yield replace(finding, cause=None, strength=Strength.SUPPORTS)
+    yield finding
 
 
 def _who(ranks: frozenset[int]) -> dict[str, object]:

@@ -38,10 +38,11 @@ def test_a_failed_allocation() -> None:
     assert (finding.strength, finding.culprits) == (Strength.PROVES, frozenset({2}))
 
 
-def test_a_bare_sigkill_supports_it_and_asks_for_the_kernel_log() -> None:
-    finding = only(gone(2, signal=9), gone(0, signal=15), gone(1, signal=15))
-    assert (finding.strength, finding.culprits) == (Strength.SUPPORTS, frozenset({2}))
-    assert finding.collect
+def test_a_bare_sigkill_tells_who_is_gone_and_asks_for_the_kernel_log() -> None:
+    who, why = findings(gone(2, signal=9), gone(0, signal=15), gone(1, signal=15))
+    assert (who.cause, who.strength, who.culprits) == (None, Strength.SUPPORTS, frozenset({2}))
+    assert (why.cause, why.strength) == (Cause.HOST_OOM, Strength.HINTS)
+    assert who.collect
 
 
 def test_sigkill_after_the_launcher_s_closing_signal_is_the_launcher_s() -> None:
