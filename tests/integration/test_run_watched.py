@@ -290,6 +290,33 @@ def test_boards_that_are_none_are_told_and_harm_nobody(tmp_path: Path) -> None:
     assert "x-4.board" in lost
 
 
+AS_ON_A_NETWORK = """
+import sys
+from pathlib import Path
+from unhang.live import asking
+asking.choose_near = lambda root, program: Path(sys.argv[2])  # played: no such disk is here
+from unhang.live.front import run
+sys.exit(run(sys.argv[3:], out=sys.argv[1]))
+"""
+
+
+def test_a_run_folder_on_a_network_disk_gets_what_the_probes_wrote(tmp_path: Path) -> None:
+    folder, local = tmp_path / "run", tmp_path / "local"
+    job = [sys.executable, "-c", WORK, "30"]
+    run = subprocess.run(
+        [sys.executable, "-c", AS_ON_A_NETWORK, str(folder), str(local), *job],
+        env=environment(RANK="0", LOCAL_RANK="0", WORLD_SIZE="1"),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (run.returncode, run.stdout.count("\n")) == (0, 30)
+    assert "attached" in kinds_of(folder)
+    assert len(list((folder / "boards").glob("*.board"))) == 1
+    assert not local.exists()
+
+
 class Nodes:
     """Two network namespaces with a cable between them."""
 

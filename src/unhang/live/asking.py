@@ -12,8 +12,8 @@ from datetime import datetime
 from pathlib import Path
 
 from unhang.errors import UsageError
+from unhang.live.addresses import check_collector
 from unhang.live.folder import RunFolder
-from unhang.live.http_carrier import check_collector
 from unhang.live.near import choose_near
 from unhang.live.nodes import nodes_of
 from unhang.live.request import (

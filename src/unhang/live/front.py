@@ -19,7 +19,9 @@ from unhang.live.relay import Ending, Relay
 from unhang.live.request import RunRequest
 from unhang.live.signals import Signals
 from unhang.live.streams import STDERR, open_streams
+from unhang.model.provenance import Message
 from unhang.probe.environment import additions
+from unhang.reporters.catalogue import write
 from unhang.reporters.style import PLAIN, Style
 
 
@@ -110,7 +112,8 @@ def _run(request: RunRequest, folder: RunFolder) -> tuple[Ending, tuple[str, ...
     agent = AgentProcess(request, pid, request.root / "agents" / f"{request.host}.log")
     agent.start()
     announcer = Announcer(channels)
-    announcer.say(f"watching; the run folder is {request.root}")
+    watching = Message(key="run.watching", values={"path": str(request.root)})
+    announcer.say(write(watching, request.style.language))
     relay = Relay(
         pid=pid,
         channels=channels,

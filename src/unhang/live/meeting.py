@@ -6,10 +6,11 @@ import os
 from collections.abc import Callable
 
 from unhang.errors import UsageError
+from unhang.live.addresses import TOKEN, address_of
 from unhang.live.collector import Collector
 from unhang.live.folder import RunFolder
 from unhang.live.following import Follower
-from unhang.live.http_carrier import TOKEN, HttpCarrier, address_of
+from unhang.live.http_carrier import HttpCarrier
 from unhang.live.judging import Hub, Judge
 from unhang.live.leading import Leader
 from unhang.live.monitor import Monitor

@@ -1,0 +1,58 @@
+"""Where the collector is, and the secret that its nodes share."""
+
+from __future__ import annotations
+
+import os
+import socket
+from urllib.parse import urlsplit
+
+from unhang.errors import UsageError
+
+TOKEN = "UNHANG_TOKEN"  # noqa: S105 (the name of a variable)
+"""Variable with the secret that all nodes of a run share."""
+
+
+def address_of(url: str) -> tuple[str, int]:
+    """Host and port of `http://HOST:PORT`.
+
+    Raises:
+        UsageError: it is no such address.
+    """
+    parts = urlsplit(url)
+    try:
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host, port = None, None
+    if parts.scheme != "http" or host is None or port is None or parts.path not in ("", "/"):
+        raise UsageError(
+            f"--collector {url!r} is no address; give http://HOST:PORT, where HOST is the first"
+            " node and PORT is free there"
+        )
+    return host, port
+
+
+def check_collector(url: str, *, first: bool) -> None:
+    """Refuse what could not work, before the job starts.
+
+    Args:
+        url: of the collector.
+        first: it is to run on this node.
+
+    Raises:
+        UsageError: the address is none, nobody can listen there, or there is no secret.
+    """
+    host, port = address_of(url)
+    if not os.environ.get(TOKEN):
+        raise UsageError(
+            f"--collector needs a secret that all nodes share; `export {TOKEN}=$(openssl rand -hex"
+            " 16)` once, and start all nodes with it"
+        )
+    if not first:
+        return
+    try:
+        socket.create_server((host, port)).close()
+    except OSError as error:
+        raise UsageError(
+            f"nobody can listen on {host}:{port} ({error.strerror}); give --collector the address"
+            " of the first node and a port that is free there"
+        ) from error
