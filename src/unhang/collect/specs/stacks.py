@@ -97,10 +97,11 @@ def _py_spy(desk: Desk, process: Process) -> Iterator[Piece]:
 
 
 def _pystack(desk: Desk, process: Process) -> Iterator[Piece]:
-    words = ("remote", "--native", "--no-block", str(process.pid))
-    ran = _traced(desk, process, "pystack", *words, limit_s=_NATIVE_S)
+    desk.program("pystack")
+    pid = str(process.pid)
+    ran = _traced(desk, process, "pystack", "remote", "--native", pid, limit_s=_NATIVE_S)
     if not _is_stack(ran):
-        ran = _traced(desk, process, "pystack", "remote", str(process.pid), limit_s=_NATIVE_S)
+        ran = _traced(desk, process, "pystack", "remote", pid, limit_s=_PLAIN_S)
     if not _is_stack(ran):
         raise _failed("pystack", ran, desk)
     yield Piece(name="stacks.txt", data=ran.out)
