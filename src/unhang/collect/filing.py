@@ -45,7 +45,7 @@ def file_pieces(
             room -= len(data)
             members.append(Member(path, data))
             files.append(CapturedFile(path=path, size_bytes=len(data), cut=piece.cut))
-        entries.append(_entry(question, tuple(files), why))
+        entries.append(_entry(question, tuple(files), _without_secrets(why, redactor)))
     return members, tuple(entries)
 
 
@@ -64,6 +64,14 @@ def _redacted(piece: Piece, redactor: Redactor) -> bytes:
     if piece.form is Form.ENVIRONMENT:
         return redactor.environment(piece.data)
     return redactor.data(piece.data)
+
+
+def _without_secrets(why: Message | None, redactor: Redactor) -> Message | None:
+    """A reason may quote a path, or what a program said."""
+    if why is None:
+        return None
+    values = {n: redactor.text(v) if isinstance(v, str) else v for n, v in why.values.items()}
+    return Message(key=why.key, values=values)
 
 
 def _entry(question: Question, files: tuple[CapturedFile, ...], why: Message | None) -> Entry:

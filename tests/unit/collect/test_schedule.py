@@ -168,3 +168,15 @@ def test_a_pickle_that_carries_code_is_left_out() -> None:
     members, (entry,) = file_pieces(asked, "h", Redactor())
     assert members == []
     assert entry.fate is Fate.REFUSED
+
+
+def test_a_reason_quotes_no_secret() -> None:
+    def quotes(desk: Desk) -> Iterator[Piece]:
+        yield from ()
+        raise refused("unreadable", path="/x/hf_aB3dE5gH7jK9mN1pQ3sT5vW7", error="broken")
+
+    asked = questions([spec("quotes", quotes)], SCENE)
+    ask(asked, SCENE, time.monotonic() + 20)
+    _, (entry,) = file_pieces(asked, "h", Redactor())
+    assert entry.why is not None
+    assert entry.why.values == {"path": "/x/[redacted Hugging Face token]", "error": "broken"}
