@@ -90,7 +90,7 @@ class Actor:
         self._abort: Abort | None = None
         self._hang: Note | None = None
         self._alert: Note | None = None
-        self._awaited: int | None = None
+        self._awaited: list[int] = []
         self._since_s = 0.0
         self.latest = 0
         self.verdict: Diagnosis | None = None
@@ -100,8 +100,7 @@ class Actor:
     @property
     def is_busy(self) -> bool:
         """Whether something is under way that will not announce itself."""
-        awaits = self._orders.awaits or self._awaited is not None
-        return awaits or self._ending.is_under_way
+        return self._orders.awaits or bool(self._awaited) or self._ending.is_under_way
 
     @property
     def is_capturing(self) -> bool:
@@ -149,12 +148,11 @@ class Actor:
     def advance(self, now: float) -> None:
         """Do what is due by the clock."""
         self._taps.disturbed = self._orders.awaits or self.is_capturing
-        if (number := self._orders.take_ready(now)) is not None:
-            self.bring()
-            self._judge.deliver(number)
-            self._awaited = number
-        if self._awaited is not None and self._judge.has_evidence(self._awaited, now):
-            self._examine_awaited(self._awaited, now)
+        if (ready := self._orders.take_ready(now)) is not None:
+            self._await_evidence(ready)
+        for number in [n for n in self._awaited if self._judge.has_evidence(n, now)]:
+            self._awaited.remove(number)
+            self._examine_awaited(number, now)
         for number in [n for n in self._capturing if n in self._examined]:
             self._tell(number)
         overdue = [n for n, since_s in self._capturing.items() if now - since_s > _CAPTURE_WAIT_S]
@@ -181,8 +179,13 @@ class Actor:
             partial(examining.examine, self._folder, number, self._since_s, self._report)
         )
 
+    def _await_evidence(self, number: int) -> None:
+        """This host's part of the dumps is there."""
+        self.bring()
+        self._judge.deliver(number)
+        self._awaited.append(number)
+
     def _examine_awaited(self, number: int, now: float) -> None:
-        self._awaited = None
         if self._judge.decides:
             self.examine(number, now)
         else:
@@ -193,10 +196,7 @@ class Actor:
             case Note():
                 self._note(action)
             case OrderDump():
-                self.latest = action.number
-                pids = self._taps.ranks
-                order = partial(self._orders.order_dump, self.latest, pids, now)
-                self._try("an order to the probes", order)
+                self._order_dump(action.number, now)
             case Capture():
                 self._capturing[action.dump] = now
             case Notify():
@@ -206,6 +206,13 @@ class Actor:
             case SetTimeouts():
                 wish = partial(self._orders.set_timeouts, action)
                 self._try("an order to the probes", wish)
+
+    def _order_dump(self, number: int, now: float) -> None:
+        if (before := self._orders.take_ready(float("inf"))) is not None:
+            self._await_evidence(before)  # no probe serves it any more: what is there must do
+        self.latest = number
+        order = partial(self._orders.order_dump, number, self._taps.ranks, now)
+        self._try("an order to the probes", order)
 
     def _note(self, note: Note) -> None:
         self._desk.note(note)

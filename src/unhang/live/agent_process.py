@@ -22,6 +22,8 @@ from unhang.live.request import RunRequest
 
 _MOST_STARTS = 6
 _FIRST_PAUSE_S = 0.5
+_LONG_S = 600.0
+"""An agent that has lived so long was no agent that cannot live."""
 _READ_BYTES = 1 << 16
 
 _MOST_FACTS = 256
@@ -43,6 +45,7 @@ class AgentProcess:
         self._log = log
         self._process: subprocess.Popen[bytes] | None = None
         self._starts = 0
+        self._started_s = 0.0
         self._next_start: float | None = None
         self._rest = b""
         self._facts: deque[dict[str, Any]] = deque(maxlen=_MOST_FACTS)
@@ -66,7 +69,9 @@ class AgentProcess:
 
     def start(self) -> None:
         """Start it; what it has to know of the job is told again."""
+        again = self._starts > 0
         self._starts += 1
+        self._started_s = time.monotonic()
         self._next_start = None
         self._rest = b""
         try:
@@ -84,7 +89,6 @@ class AgentProcess:
             return
         assert self._process.stdin is not None
         os.set_blocking(self._process.stdin.fileno(), False)
-        again = self._starts > 1
         self._send({"request": self._request.to_json(), "job": self._job, "again": again})
         for fact in self._facts:
             self._send(fact)
@@ -114,6 +118,8 @@ class AgentProcess:
     def _ended(self) -> None:
         assert self._process is not None
         self._let_go(self._process)
+        if time.monotonic() - self._started_s > _LONG_S:
+            self._starts = 1
         if self._starts < _MOST_STARTS:
             self._next_start = time.monotonic() + _FIRST_PAUSE_S * 2 ** (self._starts - 1)
             self.lost.append("the agent died and was started again: a gap in what it saw")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+import traceback
+from collections.abc import Callable
 from dataclasses import replace
 
 from unhang.live.actions import Abort, Action, Capture, OrderDump, SetTimeouts
@@ -27,15 +29,26 @@ class Leader:
         monitor: decides.
         hub: the way to the other nodes, or None where there are none.
         earlier: numbers of dumps up to this one are an earlier agent's, who died.
+        lose: told when the monitor fails, as a sentence.
+
+    Attributes:
+        is_there: the monitor did not fail just now.
     """
 
     decides = True
-    is_there = True
 
-    def __init__(self, monitor: Monitor, hub: Hub | None = None, earlier: int = 0) -> None:
+    def __init__(
+        self,
+        monitor: Monitor,
+        hub: Hub | None = None,
+        earlier: int = 0,
+        lose: Callable[[str], None] = lambda _: None,
+    ) -> None:
         self._monitor = monitor
         self._hub = hub
         self._earlier = earlier
+        self._lose = lose
+        self.is_there = True
         self._told = Instructions(beat=int(time.time()), dump=earlier, capture=earlier)
         self._ranks: dict[str, int] = {}
         self._heard_s: dict[str, float] = {}
@@ -51,18 +64,23 @@ class Leader:
         """Let the monitor hear this, and what the others have told."""
         if isinstance(event, DumpsReady):
             event = replace(event, number=event.number - self._earlier)
-        actions = list(self._monitor.handle(event, now))
+        self.is_there = True
+        actions = list(self._ask(event, now))
         for report in self._hub.reports() if self._hub is not None else ():
             self._meet(report, now)
-            actions += self._monitor.handle(report, now)
+            actions += self._ask(report, now)
         wanted = tuple(self._numbered(action) for action in actions)
         if self._hub is not None and isinstance(event, NodeReport | Tick | OutputEnded):
             self._publish(self._hub, wanted, now)
         return wanted
 
     def standing(self, now: float) -> Standing | None:
-        """The monitor's view."""
-        return self._monitor.standing(now)
+        """The monitor's view; None where it fails."""
+        try:
+            return self._monitor.standing(now)
+        except Exception as error:
+            self._fail(error)
+            return None
 
     def has_evidence(self, number: int, now: float) -> bool:
         """All nodes that live have delivered theirs, or we have waited long enough."""
@@ -78,6 +96,19 @@ class Leader:
         """Stop listening."""
         if self._hub is not None:
             self._hub.close()
+
+    def _ask(self, event: Input, now: float) -> tuple[Action, ...]:
+        """The monitor's wishes; none where it fails, and then nobody judges."""
+        try:
+            return self._monitor.handle(event, now)
+        except Exception as error:
+            self._fail(error)
+            return ()
+
+    def _fail(self, error: Exception) -> None:
+        self.is_there = False
+        traceback.print_exc()  # to the agent's log
+        self._lose(f"the judge failed ({type(error).__name__}: {error}); the job is not touched")
 
     def _meet(self, report: NodeReport, now: float) -> None:
         self._heard_s[report.host] = now

@@ -40,7 +40,7 @@ def find_judge(request: RunRequest, folder: RunFolder, lose: Callable[[str], Non
         abort=request.on_hang == ABORT,
     )
     # Dumps and captures of an agent that died before us keep their numbers.
-    return Leader(Monitor(policy), _hub(request, folder, lose), folder.last_dump())
+    return Leader(Monitor(policy), _hub(request, folder, lose), folder.last_dump(), lose)
 
 
 def _hub(request: RunRequest, folder: RunFolder, lose: Callable[[str], None]) -> Hub | None:

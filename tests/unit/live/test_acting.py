@@ -199,6 +199,19 @@ def test_ranks_are_not_believed_to_live_while_we_question_them(stage: Stage) -> 
     assert seen == [True, False, True]
 
 
+def test_an_order_that_a_newer_one_replaces_is_examined_with_what_is_there(
+    stage: Stage, asked: list[tuple[str, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Taps, "ranks", (1 << 30,))  # a rank that does not answer
+    stage.say(OrderDump(number=1))
+    stage.actor.advance(0.1)
+    stage.say(*CONFIRM[:1], OrderDump(number=2), Capture(dump=2), now=0.2)
+    stage.actor.advance(0.3)
+    stage.actor.advance(10.0)
+    stage.desk.close()
+    assert asked == [("examine", 1), ("examine", 2)]
+
+
 def test_limits_are_ordered(stage: Stage) -> None:
     stage.say(SetTimeouts(mode="judge", limit_ms=9))
     orders = json.loads(stage.folder.orders("here").read_text())

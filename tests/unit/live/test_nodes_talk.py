@@ -416,6 +416,21 @@ def test_a_leader_waits_for_the_evidence_of_living_nodes_but_not_for_ever() -> N
     assert Leader(Script()).has_evidence(1, 0.0), "alone"
 
 
+class Broken(Monitor):
+    """A monitor with a fault of its own."""
+
+    def handle(self, event: Input, now: float) -> tuple[Action, ...]:
+        raise KeyError("rank 7")
+
+
+def test_a_judge_that_fails_judges_no_more_and_says_so() -> None:
+    lost: list[str] = []
+    leader = Leader(Broken(), lose=lost.append)
+    assert leader.handle(report(), 1.0) == ()
+    assert not leader.is_there, "so that the probes put the program's limits back"
+    assert lost == ["the judge failed (KeyError: 'rank 7'); the job is not touched"]
+
+
 def test_thousands_of_ranks_report_less_often(folder: RunFolder) -> None:
     leader = Leader(Script(), Played())
     assert leader.interval_s == 1.0
