@@ -34,6 +34,7 @@ class Beats:
     def __init__(self, settings: Settings, limits: Limits) -> None:
         self._limits = limits
         self._recorder = Recorder()
+        self._kernel: kernel.Usage | None = None
         self._place = Since()
         self._described: dict[str, tuple[int, dict[str, Any]]] = {}
         self._progress: dict[str, tuple[Progress, float]] = {}
@@ -67,7 +68,7 @@ class Beats:
             "stack_since": self._place.see(stack.own_place(places), now_s),
             "steps": steps.COUNT.done if steps.COUNT.attached else None,
             "step_wall": steps.COUNT.wall_s,
-            **(self._try("usage", kernel.usage) or {}),
+            **(self._try("usage", self._usage) or {}),
             **(self._try("torch", self._torch) or {}),
             **(self._try("ranks", _ranks) or {}),
             "groups": self._try("process groups", lambda: self._groups(now_s)) or {},
@@ -84,6 +85,11 @@ class Beats:
         except Exception as error:
             self.lose(part, f"{type(error).__name__}: {error}")
             return None
+
+    def _usage(self) -> dict[str, Any]:
+        if self._kernel is None:
+            self._kernel = kernel.Usage()
+        return self._kernel.now()
 
     def _torch(self) -> dict[str, Any]:
         torch = sys.modules.get("torch")
@@ -119,7 +125,7 @@ class Beats:
             self._progress[name] = (at, since_s)
             told[name] = {
                 **self._description(c10d, group, name),
-                "timeout_ms": _limit(group),
+                "timeout_ms": self._limits.current.get(name),
                 "user_timeout_ms": self._limits.asked.get(name),
                 **at._asdict(),
                 "since": since_s,
@@ -151,11 +157,6 @@ def _ranks() -> dict[str, Any]:
     environ = os.environ
     rank, size = told or (_number(environ.get("RANK")), _number(environ.get("WORLD_SIZE")))
     return {"rank": rank, "local_rank": _number(environ.get("LOCAL_RANK")), "world_size": size}
-
-
-def _limit(group: Any) -> int | None:
-    limits = [groups.timeout_ms(backend) for backend in groups.backends(group)]
-    return min((limit for limit in limits if limit is not None), default=None)
 
 
 def _state() -> dict[str, Any]:

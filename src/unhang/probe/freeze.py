@@ -14,6 +14,7 @@ from __future__ import annotations
 import ctypes
 import faulthandler
 import os
+import time
 
 SIGNAL = 53
 """A real-time signal, SIGRTMIN + 19, which nothing is known to use."""
@@ -64,6 +65,7 @@ class Freeze:
         flags = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC
         self._file = os.open(path, flags, 0o644)
         faulthandler.register(SIGNAL, file=self._file, all_threads=False)
+        self._last_s = time.monotonic()
         self._timer = ctypes.c_void_p()
         # The number of the main thread is that of the process.
         event = _Event(signal=SIGNAL, how=_SIGEV_THREAD_ID, thread=os.getpid())
@@ -75,9 +77,12 @@ class Freeze:
 
     def beat(self, interval_s: float) -> None:
         """Begin to wait anew; what an earlier freeze left goes away."""
-        self._set(interval_s * PATIENCE_BEATS)
-        if os.fstat(self._file).st_size:
+        patience_s = interval_s * PATIENCE_BEATS
+        self._set(patience_s)
+        now_s = time.monotonic()
+        if now_s - self._last_s >= patience_s:
             os.ftruncate(self._file, 0)
+        self._last_s = now_s
 
     def stop(self) -> None:
         """Wait no longer."""
@@ -89,9 +94,10 @@ class Freeze:
         self._clock.timer_settime(self._timer, 0, ctypes.byref(times), None)
 
 
-def _clock_functions() -> ctypes.CDLL:
+def _clock_functions() -> ctypes.PyDLL:
     for library in (None, "librt.so.1"):  # before glibc 2.34 they were in a library of their own
-        functions = ctypes.CDLL(library)
+        # Not `CDLL`: it would give the GIL away for a call of less than a microsecond.
+        functions = ctypes.PyDLL(library)
         if hasattr(functions, "timer_create"):
             return functions
     raise OSError("no timers in this C library")

@@ -46,6 +46,8 @@ class Limits:
         """Limit that the program asked for, by group, in milliseconds."""
         self.governed: dict[str, int] = {}
         """Limit that we have set, by group."""
+        self.current: dict[str, int] = {}
+        """Limit that each group has now, as far as its back end tells."""
         self.waiting: Waiting | None = None
         self.unchangeable: set[str] = set()
         """Groups whose back end takes no other limit once it is made."""
@@ -75,7 +77,8 @@ class Limits:
             entry = getattr(world, "pg_map", {}).get(group)
             if entry is not None:
                 self._apply_to_store(entry[1], name)
-        for gone in set(self.governed) - present:
+        for gone in set(self.current) - present:
+            del self.current[gone]
             self.governed.pop(gone, None)
             self._store_asked.pop(gone, None)
 
@@ -86,12 +89,12 @@ class Limits:
         if now_ms != self.governed.get(name, self.asked.get(name)):
             self.asked[name] = now_ms  # the program has set it since
         wanted_ms = self.instead_of(self.asked[name])
-        if now_ms == wanted_ms:
-            return
-        if groups.set_timeout(backend, timedelta(milliseconds=wanted_ms)):
-            self.governed[name] = wanted_ms
-        else:
-            self.unchangeable.add(name)
+        if now_ms != wanted_ms:
+            if groups.set_timeout(backend, timedelta(milliseconds=wanted_ms)):
+                now_ms = self.governed[name] = wanted_ms
+            else:
+                self.unchangeable.add(name)
+        self.current[name] = now_ms
 
     def _apply_to_store(self, store: Any, name: str) -> None:
         now = getattr(store, "timeout", None)
@@ -101,7 +104,8 @@ class Limits:
         if self.governs and now < limit:
             self._store_asked[name] = now
             store.set_timeout(limit)
-        elif not self.governs and now >= limit:
+        elif not self.governs and name in self.governed and now >= limit:
+            # Without a note of ours it was torch that gave the store our limit, with the group's.
             asked_ms = self.asked.get(name)
             fallback = now if asked_ms is None else timedelta(milliseconds=asked_ms)
             store.set_timeout(self._store_asked.pop(name, fallback))
