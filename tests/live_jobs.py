@@ -62,6 +62,12 @@ PLACES: dict[str, tuple[FramePlace, ...]] = {
         MAIN,
     ),
     "code": (FramePlace("/home/u/train.py", 99, "helper"), MAIN),
+    "packing": (
+        FramePlace(C10D, 3_000, "_object_to_tensor"),
+        FramePlace(C10D, 3_400, "all_gather_object"),
+        FramePlace("/home/u/train.py", 55, "train_step"),
+        MAIN,
+    ),
     "lock": (
         FramePlace("/usr/lib/python3.11/threading.py", 1119, "join"),
         FramePlace("/home/u/train.py", 90, "collect"),

@@ -291,12 +291,7 @@ def _together(wait: Wait, tracks: Mapping[Rank, Track], pace: Pace) -> Claim:
     """All members wait in one call."""
     waited_s = wait.settled_s
     camps = sorted(wait.ops.values(), key=len)
-    alike = (
-        {tracks[r].beat.groups[wait.call.group].enqueued for r in wait.waiters}
-        if (wait.call.group is not None)
-        else set()
-    )
-    differ = wait.counted and not wait.pairs and len(camps) == 2 and alike == {wait.call.seq}
+    differ = len(camps) == 2 and not wait.pairs and _is_last_call(wait, tracks)
     moving = any(_moves(tracks[r]) for r in wait.held_up) or not _fresh(wait.held_up, tracks)
     limit_s = pace.limit_s(Habit.TOGETHER, None)
     if (wait.call.seq is not None and wait.call.seq <= 1) or not wait.counted:
@@ -315,6 +310,15 @@ def _together(wait: Wait, tracks: Mapping[Rank, Track], pace: Pace) -> Claim:
         waited_s=wait.waited_s,
         stage=Stage.WATCHED if wait.pairs else stage,
         ask=not moving,
+    )
+
+
+def _is_last_call(wait: Wait, tracks: Mapping[Rank, Track]) -> bool:
+    """Whether the waiters have issued nothing after the call, so that their stacks stand in it."""
+    if wait.call.group is None:
+        return False
+    return all(
+        tracks[r].beat.groups[wait.call.group].enqueued == wait.call.seq for r in wait.waiters
     )
 
 
@@ -352,9 +356,10 @@ def _circle(waits: Sequence[Wait], tracks: Mapping[Rank, Track]) -> Claim:
 
 
 def _surely_waits(track: Track) -> bool:
-    if track.place.waits:
-        return True
-    return track.place.may_wait and track.beat.device == "cpu" and not _moves(track)
+    """Whether a rank surely does nothing but wait; on a GPU only its own stack can say so."""
+    if track.beat.device == "cuda":
+        return track.place.waits
+    return track.place.may_wait and not _moves(track)
 
 
 def _moves(track: Track) -> bool:

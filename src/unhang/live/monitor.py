@@ -32,6 +32,7 @@ from unhang.live.standing import Charge, Stage, Standing, Suspicion
 from unhang.live.track import Track
 from unhang.live.view import suspicion, view
 from unhang.live.waits import Wait, find_waits
+from unhang.model.causes import Cause
 from unhang.model.finding import Strength
 from unhang.model.ids import Rank
 from unhang.model.provenance import Message
@@ -44,6 +45,9 @@ _ASK_S = 1.0
 _ASK_AGAIN_S = 10.0
 """Least time between two orders; it doubles with each that decided nothing."""
 _RAREST = 9
+_DIFFERENCES = frozenset(
+    {Cause.DESYNC, Cause.UNEVEN_WORK, Cause.MODEL_DIVERGENCE, Cause.PG_DEADLOCK}
+)
 
 
 @dataclass(slots=True)
@@ -215,10 +219,10 @@ class Monitor:
         if asked is None or asked.answer is None or not claim.ask:
             return claim
         answer = asked.answer
-        if asked.key != (claim.call.group, claim.call.seq) or answer.cause is None:
+        if asked.key != (claim.call.group, claim.call.seq):
             return claim
         everybody = claim.culprits | claim.victims
-        if answer.strength is not Strength.PROVES or not answer.culprits <= everybody:
+        if not _decides(answer) or not answer.culprits <= everybody:
             return claim
         return Claim(
             charge=Charge.CIRCLE if claim.charge is Charge.CIRCLE else Charge.MISMATCH,
@@ -235,6 +239,12 @@ class Monitor:
     def _end(self, event: OutputEnded, now: float) -> list[Action]:
         self._over = True
         return [self._course.end(event, self._roster, self._docket, now)]
+
+
+def _decides(answer: DumpsReady) -> bool:
+    """Whether dumps prove a difference between ranks; logs alone may tell of an earlier start."""
+    recorded = any(code.startswith("DSY1") for code in answer.fired)
+    return recorded and answer.cause in _DIFFERENCES and answer.strength is Strength.PROVES
 
 
 def _note(kind: NoteKind, claim: Claim, why: Message) -> Note:

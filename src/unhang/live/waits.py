@@ -90,10 +90,12 @@ def find_waits(tracks: Mapping[Rank, Track], world_size: int | None) -> tuple[Wa
 def is_waiting(track: Track) -> bool:
     """Whether a living rank waits for others, as far as its stack and its calls tell."""
     opened = open_calls(track)
-    if track.place.waits:
-        return bool(opened) or not track.place.leaves
     if not opened:
-        return False
+        # No call is issued yet: it meets others at a store, or still packs what it will send.
+        still = track.still.whole_s >= _SETTLED_S
+        return track.place.waits and still and not track.place.leaves
+    if track.place.waits:
+        return True
     if track.place.doing in {Doing.STEPS, Doing.DEVICE}:
         return track.still.calls_s >= _SETTLED_S and track.still.place_s >= _SETTLED_S
     # `work.wait()` in the program's own code looks like any other line of it; the main thread may

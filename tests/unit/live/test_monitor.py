@@ -184,6 +184,7 @@ def test_dumps_decide_where_all_wait_in_the_same_call() -> None:
         cause=Cause.DESYNC,
         strength=Strength.PROVES,
         culprits=frozenset({Rank(3)}),
+        fired=("DSY101",),
     )
     watched = watch(Job(together), 15, answer=answer)
     assert (named(watched), charge(watched)) == ([3], "mismatch_odd")
@@ -195,7 +196,15 @@ def test_dumps_decide_where_all_wait_in_the_same_call() -> None:
     [
         None,
         DumpsReady(number=0),
-        DumpsReady(number=0, cause=Cause.DESYNC, strength=Strength.HINTS),
+        DumpsReady(number=0, cause=Cause.DESYNC, strength=Strength.HINTS, fired=("DSY101",)),
+        # The logs speak of an earlier start of the job.
+        DumpsReady(
+            number=0,
+            cause=Cause.DESYNC,
+            strength=Strength.PROVES,
+            culprits=frozenset({Rank(1)}),
+            fired=("DSY001",),
+        ),
         DumpsReady(
             number=0,
             cause=Cause.RANK_CRASH,
@@ -564,6 +573,22 @@ def test_two_jobs_under_one_command_are_not_mixed_up() -> None:
         watched.tell(told, one.now_s)
     assert not watched.confirmed
     assert [n.why.key for _, n in watched.notes(NoteKind.LOST)] == ["live.contested"]
+
+
+def test_a_rank_that_packs_what_it_will_send_is_at_work() -> None:
+    """It is in `all_gather_object`, and has not issued a call yet."""
+
+    def program(worker: Worker) -> Generator[Act, None, None]:
+        world = worker.job.groups["0"]
+        for step in range(1_000):
+            yield ("work", "step", STEP_S)
+            if step == AT and worker.rank == 1:
+                yield ("work", "packing", 40.0)
+            yield ("call", world, "all_gather_object")
+
+    watched = watch(Job(program), 90)
+    assert not watched.confirmed
+    assert next(sorted(n.culprits) for _, n in watched.notes(NoteKind.WAITING)) == [1]
 
 
 def test_a_loop_without_end_is_suspected_and_never_more() -> None:
