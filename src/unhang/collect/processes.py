@@ -1,8 +1,9 @@
 """From a pid, or the folder of a run, to the processes of the job on this node and their ranks.
 
-A launcher's descendants are found by their parents. A rank is the outermost process that has RANK
+A launcher's descendants are found by their parents. A rank is the outermost Python that has RANK
 (or a scheduler's name for it) in its environment; those below it that inherited the same one are
-its loaders. Environments and command lines are read by a child: they may hang their reader.
+its loaders, and shells above it its launchers. Environments and command lines are read by a child:
+they may hang their reader.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ _LAUNCHERS = frozenset(
     {"torchrun", "accelerate", "accelerate-launch", "deepspeed", "srun", "mpirun", "ray", "unhang"}
 )
 _LAUNCHER_MODULES = ("torch.distributed.", "accelerate.", "deepspeed.launcher", "unhang")
+_NAMES_OF_PYTHON = ("python", "pt_main", "ray::")
 RUN_VARIABLE = "UNHANG_RUN"
 """Names the run folder in the environment of the processes that `unhang run` started."""
 
@@ -229,9 +231,26 @@ def with_roles(processes: Sequence[Process]) -> tuple[Process, ...]:
     """Tell ranks from launchers and loaders. Pure."""
     by_pid = {process.pid: process for process in processes}
     ranks = {p.pid: rank for p in processes if (rank := _rank(p)) is not None}
-    outermost = {pid for pid, rank in ranks.items() if ranks.get(by_pid[pid].parent) != rank}
+    outermost = {pid for pid in ranks if _is_outermost(by_pid[pid], by_pid, ranks)}
     above = {p for pid in outermost for p in _ancestors(by_pid[pid], by_pid)}
     return tuple(_with_role(p, by_pid, ranks, outermost, above) for p in processes)
+
+
+def _is_outermost(
+    process: Process, by_pid: Mapping[int, Process], ranks: Mapping[int, Rank]
+) -> bool:
+    """The first Python of its rank: shells and wrappers above it only started it."""
+    rank = ranks[process.pid]
+    same = [pid for pid in _ancestors(process, by_pid) if ranks.get(pid) == rank]
+    if any(_is_python(by_pid[pid]) for pid in same):
+        return False
+    return _is_python(process) or not same
+
+
+def _is_python(process: Process) -> bool:
+    """Told by the program, or by the name that torch or Ray gives its process."""
+    program = Path(process.words[0]).name if process.words else process.name
+    return program.startswith("python") or process.name.startswith(_NAMES_OF_PYTHON)
 
 
 def _with_role(

@@ -54,6 +54,26 @@ def test_a_launcher_that_has_inherited_a_rank_is_none() -> None:
     ) == {1: ("launcher", None), 2: ("launcher", None), 3: ("rank", 8), 4: ("rank", 9)}
 
 
+def test_a_shell_that_starts_a_rank_is_none() -> None:
+    assert roles(
+        process(1, 0, "/bin/bash run.sh", SLURM_PROCID="1"),
+        process(2, 1, "numactl -N 0 python train.py", SLURM_PROCID="1"),
+        process(3, 2, "/opt/conda/bin/python3.11 train.py", SLURM_PROCID="1"),
+        process(4, 3, "/opt/conda/bin/python3.11 train.py", SLURM_PROCID="1"),
+        process(5, 3, "nvcc x.cu", SLURM_PROCID="1"),
+    ) == {
+        1: ("launcher", None),
+        2: ("launcher", None),
+        3: ("rank", 1),
+        4: ("loader", 1),
+        5: ("loader", 1),
+    }
+
+
+def test_a_rank_that_is_no_python_is_one_all_the_same() -> None:
+    assert roles(process(1, 0, "./all_reduce_perf -g 1", RANK="2"))[1] == ("rank", 2)
+
+
 def test_modules_that_launch() -> None:
     assert roles(process(1, 0, "python -m torch.distributed.run train.py", RANK="0"))[1] == (
         "launcher",
