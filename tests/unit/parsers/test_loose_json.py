@@ -57,14 +57,6 @@ def test_a_line_in_pieces_is_one_line() -> None:
         assert found[-1].value == {"version": "2.29.1", "groups": None, "ras": {"time": 0.25}}
 
 
-def test_the_object_that_is_open() -> None:
-    reader = LooseJson()
-    list(reader.feed('{"a": 1, "groups": [{"name": "x", "ranks": [{"rank": 0'))
-    assert reader.open() == {"a": 1, "groups": None}
-    assert reader.open("groups") == {"name": "x", "ranks": None}
-    assert reader.open("groups", "ranks", "none") is None
-
-
 @pytest.mark.parametrize("text", ["}" * 50, "[" * 100_000, '{"a":' * 1000, '"' * 999, "{]}[" * 99])
 def test_junk_is_nothing(text: str) -> None:
     reader = LooseJson()

@@ -77,12 +77,11 @@ class LooseJson:
                 self._value(_scalar(token))
         self._rest = text[place:][-_LONGEST_REST:]
 
-    def open(self, *path: str) -> Object | None:
-        """The fields so far of the object that is open at a path, or None."""
-        for keys, fields in self._objects():
-            if keys == path:
-                return fields
-        return None
+    def close(self) -> Iterator[Closed]:
+        """Close everything that is open, innermost first."""
+        yield from self._read(self._rest, last=True)
+        while self._stack:
+            yield from self._end()
 
     def _objects(self) -> Iterator[Closed]:
         """The open objects, outermost first, each with the keys that lead to it."""
@@ -91,12 +90,6 @@ class LooseJson:
             if item.fields is not None:
                 keys = () if keys is None else (*keys, item.key)
                 yield Closed(keys, item.fields)
-
-    def close(self) -> Iterator[Closed]:
-        """Close everything that is open, innermost first."""
-        yield from self._read(self._rest, last=True)
-        while self._stack:
-            yield from self._end()
 
     def _mark(self, mark: str) -> Iterator[Closed]:
         if mark in "{[":
