@@ -25,6 +25,7 @@ from unhang.lab.judging import Judged, Mark, Report, judge_drill
 from unhang.lab.leftovers import left_behind, look_around
 from unhang.lab.machine import missing
 from unhang.lab.running import run_drill
+from unhang.lab.truth import FILE
 from unhang.model.ids import format_ranks
 
 _HEADINGS = ("drill", "what happens", "right verdict", "job, s")
@@ -47,16 +48,20 @@ class Result:
 @click.option("--only", multiple=True, metavar="NAME", help="Drills to run (default: all).")
 @click.option("--live/--no-live", default=True, help="Run each under `unhang run` as well.")
 @click.option("--keep", type=click.Path(path_type=Path), help="Folder that keeps the artifacts.")
-def main(write: Path | None, only: tuple[str, ...], live: bool, keep: Path | None) -> None:
+@click.option("--reuse", is_flag=True, help="Judge what the kept folder holds, run what it lacks.")
+def main(
+    write: Path | None, only: tuple[str, ...], live: bool, keep: Path | None, reuse: bool
+) -> None:
     """Run the drills, and write the page."""
     wanted = [drill for drill in DRILLS if not only or drill.name in only]
     root = keep or Path(tempfile.mkdtemp(prefix="unhang-drills-"))
     try:
-        results = [_run(drill, root, live=live) for drill in wanted]
+        results = [_run(drill, root, live=live, reuse=reuse) for drill in wanted]
     finally:
         if keep is None:
             shutil.rmtree(root, ignore_errors=True)
     if write is not None:
+        live = any(result.live is not None for result in results)
         write.write_text("\n".join(_page(results, live=live)) + "\n", encoding="utf-8")
     wrong = [r.drill.name for r in results if r.report is not None and not _is_sound(r)]
     if wrong:
@@ -64,24 +69,26 @@ def main(write: Path | None, only: tuple[str, ...], live: bool, keep: Path | Non
         sys.exit(1)
 
 
-def _run(drill: Drill, root: Path, *, live: bool) -> Result:
+def _run(drill: Drill, root: Path, *, live: bool, reuse: bool) -> Result:
     if missing(drill.needs):
         return Result(drill, None, None, ())
     before = look_around()
-    report = _rehearse(drill, root / drill.name)
-    watched = _rehearse(drill, root / f"{drill.name}-live", live=()) if live else None
-    left = (
-        *left_behind(root / drill.name, before),
-        *(left_behind(root / f"{drill.name}-live", before) if live else ()),
-    )
+    report = _rehearse(drill, root / drill.name, reuse=reuse)
+    place = root / f"{drill.name}-live"
+    kept = reuse and (place / FILE).exists()
+    watched = _rehearse(drill, place, live=(), reuse=reuse) if live or kept else None
+    left = (*left_behind(root / drill.name, before), *left_behind(place, before))
     result = Result(drill, report, watched, left)
-    click.echo(" ".join(_cell(text) for text in _row(result, live=live)))
+    click.echo(" ".join(_cell(text) for text in _row(result, live=True)))
     return result
 
 
-def _rehearse(drill: Drill, folder: Path, *, live: tuple[str, ...] | None = None) -> Report:
-    shutil.rmtree(folder, ignore_errors=True)
-    run_drill(drill, folder, live=live)
+def _rehearse(
+    drill: Drill, folder: Path, *, live: tuple[str, ...] | None = None, reuse: bool
+) -> Report:
+    if not (reuse and (folder / FILE).exists()):
+        shutil.rmtree(folder, ignore_errors=True)
+        run_drill(drill, folder, live=live)
     return judge_drill(folder)
 
 
