@@ -33,10 +33,10 @@ _WRITTEN_PER_S = 32 * 1_024
 """Logs, and stacks that somebody has dumped every few seconds, stay below it."""
 _TRICKLE_PER_S = 4 * 1_024
 """A save or a download to slow storage is at work also when it crawls."""
-_CREST = 2.0
+_CREST_PER_S = 2 * _TRICKLE_PER_S
 _SMOOTHED_S = 2.5
-"""Writing is judged by its mean over some seconds, in which no single burst counts for more than
-`_CREST` times the threshold: neither a burst every few seconds nor its echo is work."""
+"""A trickle is judged by its mean over some seconds, in which a burst counts for no more than its
+crest: neither a burst every few seconds nor its echo is work."""
 
 
 @dataclass(slots=True)
@@ -73,7 +73,7 @@ class Track:
         seen_s: the monitor's time of the last report.
         longest_beat_s: the longest pause between beats that ended by itself.
         first_s: the monitor's time of the first report.
-        written_mean: bytes per second over the last few seconds.
+        trickle: bytes per second that are written, over the last few seconds, without crests.
     """
 
     key: ProcessKey
@@ -91,7 +91,7 @@ class Track:
     family_share: float | None = None
     read_rate: float | None = None
     write_rate: float | None = None
-    written_mean: float = 0.0
+    trickle: float = 0.0
     longest_beat_s: float = 0.0
     step_s: float | None = None
 
@@ -192,9 +192,9 @@ class Track:
         self.family_share = _rate(before.family_cpu_s, facts.family_cpu_s, passed_s)
         self.read_rate = _rate(before.read_bytes, facts.read_bytes, passed_s)
         self.write_rate = _rate(before.write_bytes, facts.write_bytes, passed_s)
-        burst = min(self.write_rate or 0.0, _CREST * self._trickle())
+        burst = min(self.write_rate or 0.0, _CREST_PER_S)
         kept = math.exp(-passed_s / _SMOOTHED_S)
-        self.written_mean = kept * self.written_mean + (1 - kept) * burst
+        self.trickle = kept * self.trickle + (1 - kept) * burst
 
     def _busy(self) -> bool:
         shares = (self.cpu_share or 0.0, self.family_share or 0.0)
@@ -203,10 +203,9 @@ class Track:
         return (self.main_share or 0.0) >= _MAIN_SHARE and not self.place.may_wait
 
     def _moves_bytes(self) -> bool:
-        return (self.read_rate or 0.0) >= _READ_PER_S or self.written_mean >= self._trickle()
-
-    def _trickle(self) -> float:
-        return _TRICKLE_PER_S if self.place.phase in _MOVE_DATA else _WRITTEN_PER_S
+        if (self.read_rate or 0.0) >= _READ_PER_S or (self.write_rate or 0.0) >= _WRITTEN_PER_S:
+            return True
+        return self.place.phase in _MOVE_DATA and self.trickle >= _TRICKLE_PER_S
 
     def _count_steps(self, before: Beat) -> None:
         done, wall = self.beat.steps, self.beat.step_wall_s
