@@ -10,8 +10,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from unhang.collect.desk import Desk
 from unhang.collect.processes import Process, Role, find_below
-from unhang.collect.spec import Desk, Piece, Scene, Spec
+from unhang.collect.scene import Scene
+from unhang.collect.spec import Piece, Spec
 from unhang.engine.reading import read_artifact
 from unhang.model.events import Event
 from unhang.model.ids import Rank

@@ -22,8 +22,8 @@ from unhang.collect.filing import file_pieces
 from unhang.collect.hosts import names_of
 from unhang.collect.processes import Process, Role, find_below, find_run
 from unhang.collect.redaction import Pseudonyms, Redactor
+from unhang.collect.scene import Scene
 from unhang.collect.schedule import ask, questions
-from unhang.collect.spec import Scene
 from unhang.collect.specs import SPECS
 from unhang.errors import UsageError
 from unhang.model.capture import MANIFEST, SUFFIX, CapturedProcess, CaptureResult, Manifest

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 
-from unhang.collect.spec import Scene
+from unhang.collect.scene import Scene
 
 _HOST_VARIABLE = re.compile(
     r"(?:^|_)(?:HOST|HOSTNAME|NODENAME|NODE_NAME|POD_NAME|CONTAINER_NAME|MASTER_ADDR|SUBMIT_HOST"

@@ -12,8 +12,10 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from unhang.collect.desk import Desk, Stop
 from unhang.collect.processes import Process
-from unhang.collect.spec import About, Desk, Piece, Scene, Spec, Stop
+from unhang.collect.scene import Scene
+from unhang.collect.spec import About, Piece, Spec
 from unhang.model.capture import Fate
 from unhang.model.provenance import Message
 

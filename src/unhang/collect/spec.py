@@ -7,32 +7,10 @@ that the desk does has an end.
 from __future__ import annotations
 
 import enum
-import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
-from unhang.collect.bounded import Ran, find_program, run
-from unhang.collect.processes import Process, Role
-from unhang.collect.reading import Answer, Request, read
-from unhang.model.capture import Fate
-from unhang.model.provenance import Message
-
-_TEXT_LIMIT = 200
-
-
-class Stop(Exception):
-    """A source ends early; what it gave before is kept.
-
-    Args:
-        fate: what became of it.
-        why: the reason.
-    """
-
-    def __init__(self, fate: Fate, why: Message) -> None:
-        super().__init__(why.key)
-        self.fate = fate
-        self.why = why
+from unhang.collect.desk import Desk
 
 
 class Form(enum.Enum):
@@ -74,126 +52,6 @@ class About(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scene:
-    """What is known before anything is gathered.
-
-    Attributes:
-        host: this node's name.
-        processes: of the job, on this node.
-        run_folder: of `unhang run`, or None.
-        dumps: folders with dumps that the caller just asked the probes for.
-        signal: number of a signal that makes ranks print their stacks; the user says so.
-    """
-
-    host: str
-    processes: tuple[Process, ...] = ()
-    run_folder: Path | None = None
-    dumps: tuple[Path, ...] = ()
-    signal: int | None = None
-
-    @property
-    def ranks(self) -> tuple[Process, ...]:
-        """The ranks; where none is known, what else is there, and launchers only at last."""
-        ranks = tuple(p for p in self.processes if p.role is Role.RANK)
-        others = tuple(p for p in self.processes if p.role is Role.OTHER)
-        return ranks or others or self.launchers
-
-    @property
-    def launchers(self) -> tuple[Process, ...]:
-        """What started the ranks."""
-        return tuple(p for p in self.processes if p.role is Role.LAUNCHER)
-
-    def loaders_of(self, process: Process) -> tuple[Process, ...]:
-        """What runs below a rank."""
-        below = {process.pid}
-        found = []
-        for other in self.processes:
-            if other.role is Role.LOADER and other.parent in below:
-                below.add(other.pid)
-                found.append(other)
-        return tuple(found)
-
-    def variable(self, name: str) -> str | None:
-        """A variable of the job's environment, as the first process has it that has it."""
-        told = (p.variable(name) for p in (*self.ranks, *self.launchers))
-        return next((value for value in told if value is not None), None)
-
-
-@dataclass(slots=True, kw_only=True)
-class Desk:
-    """Where one source works: whom it is about, and how much time and room it has.
-
-    Attributes:
-        scene: the whole job on this node.
-        process: whom it is about; None for the host and for the run.
-        until: monotonic seconds.
-        limit_bytes: for each piece.
-    """
-
-    scene: Scene
-    process: Process | None
-    until: float
-    limit_bytes: int
-    begun: float = field(default_factory=time.monotonic)
-
-    def left_s(self, most: float | None = None) -> float:
-        """Seconds that are left, at most `most`."""
-        left = max(0.0, self.until - time.monotonic())
-        return left if most is None else min(left, most)
-
-    def pause(self, seconds: float) -> None:
-        """Wait between two readings of a counter."""
-        time.sleep(self.left_s(seconds))
-
-    def program(self, name: str) -> str:
-        """The path of a program.
-
-        Raises:
-            Stop: it is not installed.
-        """
-        path = find_program(name)
-        if path is None:
-            raise absent("not_installed", program=name)
-        return path
-
-    def run(self, name: str, *words: str, limit_s: float | None = None) -> Ran:
-        """Run a program.
-
-        Raises:
-            Stop: it is not installed, or cannot be started.
-        """
-        path = self.program(name)
-        try:
-            return run((path, *words), limit_s=self.left_s(limit_s), limit_bytes=self.limit_bytes)
-        except OSError as error:
-            raise refused("failed", program=name, text=error.strerror or str(error)) from error
-
-    def said(self, name: str, *words: str, limit_s: float | None = None) -> Ran:
-        """Run a program that prints what is asked for.
-
-        Raises:
-            Stop: it is not installed, does not end in time, or prints nothing.
-        """
-        ran = self.run(name, *words, limit_s=limit_s)
-        if not ran.out.strip():
-            raise failure(name, ran, self)
-        return ran
-
-    def read(self, *requests: Request) -> Iterator[Answer]:
-        """Read files; none hangs us."""
-        return read(requests, limit_s=self.left_s())
-
-    def one(self, request: Request) -> Answer:
-        """Read one file."""
-        (answer,) = self.read(request)
-        return answer
-
-    def heads(self, paths: Sequence[str]) -> Iterator[Answer]:
-        """Read files from their beginning."""
-        return self.read(*(Request(path, limit=self.limit_bytes) for path in paths))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Spec:
     """A source of evidence.
 
@@ -212,55 +70,3 @@ class Spec:
     limit_s: float = 5.0
     limit_bytes: int = 1 << 20
     order: int = 5
-
-
-def absent(reason: str, **values: object) -> Stop:
-    """This node does not have it."""
-    return Stop(Fate.ABSENT, Message(key=f"capture.why.{reason}", values=values))
-
-
-def refused(reason: str, **values: object) -> Stop:
-    """The system does not let us."""
-    return Stop(Fate.REFUSED, Message(key=f"capture.why.{reason}", values=values))
-
-
-def timed_out(limit_s: float) -> Stop:
-    """It did not end in time."""
-    return Stop(Fate.TIMED_OUT, Message(key="capture.why.timed_out", values={"limit": limit_s}))
-
-
-def failure(name: str, ran: Ran, desk: Desk) -> Stop:
-    """Why a program printed nothing of use."""
-    if ran.timed_out:
-        return timed_out(time.monotonic() - desk.begun)
-    text = (ran.err or ran.out.decode(errors="replace")).strip()
-    if not text and ran.code == 0:
-        return absent("nothing", what=name)
-    lines = text.splitlines() or [f"exit code {ran.code}"]
-    telling = next((line for line in lines if "error" in line.lower()), lines[-1])
-    return refused("failed", program=name, text=telling.strip()[:_TEXT_LIMIT])
-
-
-def unreadable(answer: Answer) -> Stop:
-    """Why a file could not be read."""
-    path = answer.request.path
-    if answer.stalled:
-        return Stop(Fate.TIMED_OUT, Message(key="capture.why.read_hangs", values={"path": path}))
-    if answer.denied:
-        return refused("denied", path=path)
-    if answer.gone:
-        return absent("no_file", path=path)
-    return refused("unreadable", path=path, error=answer.error)
-
-
-def sections(answers: Iterator[Answer]) -> tuple[bytes, Stop | None]:
-    """Join what was read, each below its path; and why the first of the rest is missing."""
-    parts: list[bytes] = []
-    missing: Stop | None = None
-    for answer in answers:
-        if answer.error is None and answer.data.strip():
-            text = answer.data if answer.data.endswith(b"\n") else answer.data + b"\n"
-            parts.append(f"==> {answer.request.path} <==\n".encode() + text)
-        elif answer.error is not None and not answer.gone and missing is None:
-            missing = unreadable(answer)
-    return b"\n".join(parts), missing

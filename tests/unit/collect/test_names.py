@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from unhang.collect.hosts import expand, names_of
 from unhang.collect.processes import Process, Role
 from unhang.collect.redaction import Pseudonyms, Redactor
-from unhang.collect.spec import Scene
+from unhang.collect.scene import Scene
 from unhang.sources.hints import origin_of
 
 KEY = b"a key of the test"

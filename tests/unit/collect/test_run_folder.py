@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from desks import desk, take
+from unhang.collect.desk import Stop
 from unhang.collect.redaction import Redactor
-from unhang.collect.spec import Stop
 from unhang.collect.specs import run_folder
 from unhang.probe.board import Board
 

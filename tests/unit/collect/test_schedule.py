@@ -4,11 +4,13 @@ import threading
 import time
 from collections.abc import Iterator
 
+from unhang.collect.desk import Desk, absent, refused
 from unhang.collect.filing import file_pieces
 from unhang.collect.processes import Process, Role
 from unhang.collect.redaction import Redactor
+from unhang.collect.scene import Scene
 from unhang.collect.schedule import ask, questions
-from unhang.collect.spec import About, Desk, Form, Piece, Scene, Spec, absent, refused
+from unhang.collect.spec import About, Form, Piece, Spec
 from unhang.model.capture import Fate
 from unhang.model.ids import Rank
 

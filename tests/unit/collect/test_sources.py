@@ -11,7 +11,8 @@ import pytest
 
 from desks import READY, desk, events_of, ours, started, take
 from unhang.collect import specs
-from unhang.collect.spec import About, Desk, Spec, Stop
+from unhang.collect.desk import Desk, Stop
+from unhang.collect.spec import About, Spec
 from unhang.collect.specs import (
     faulthandler_files,
     files,

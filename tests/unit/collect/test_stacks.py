@@ -12,8 +12,8 @@ import pytest
 
 from desks import READY, desk, events_of, ours, started, take
 from unhang.collect.bounded import Ran
+from unhang.collect.desk import Stop
 from unhang.collect.processes import Process, Role
-from unhang.collect.spec import Stop
 from unhang.collect.specs import stacks
 from unhang.model.capture import Fate
 from unhang.model.events import Event, StackKind, ThreadStack
@@ -73,7 +73,7 @@ def test_gdb_is_asked_where_there_is_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "unhang.collect.spec.find_program",
+        "unhang.collect.desk.find_program",
         lambda name: shutil.which("gdb") if name == "gdb" else None,
     )
     with started(SLEEPER) as process:
@@ -86,7 +86,7 @@ def test_gdb_is_asked_where_there_is_no_other(
 
 
 def test_without_any_tool_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("unhang.collect.spec.find_program", lambda _: None)
+    monkeypatch.setattr("unhang.collect.desk.find_program", lambda _: None)
     with pytest.raises(Stop) as stop:
         take(stacks.SPEC, desk(ours()))
     assert stop.value.fate is Fate.ABSENT

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from unhang.collect.spec import About, Desk, Piece, Spec
+from unhang.collect.desk import Desk
+from unhang.collect.spec import About, Piece, Spec
 
 _COMMANDS: tuple[tuple[str, tuple[str, ...], float], ...] = (
     ("gpu-topology", ("nvidia-smi", "topo", "-m"), 8.0),

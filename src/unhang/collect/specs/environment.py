@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.collect.spec import About, Desk, Form, Piece, Spec, refused
+from unhang.collect.desk import Desk, refused
+from unhang.collect.spec import About, Form, Piece, Spec
 
 
 def gather(desk: Desk) -> Iterator[Piece]:

@@ -10,9 +10,10 @@ import os
 import re
 from collections.abc import Iterator
 
+from unhang.collect.desk import Desk, absent, refused, unreadable
 from unhang.collect.processes import Process
 from unhang.collect.reading import Request
-from unhang.collect.spec import About, Desk, Piece, Spec, absent, refused, unreadable
+from unhang.collect.spec import About, Piece, Spec
 
 _BEGINS = re.compile(rb"(?:Timeout \(\d|Fatal Python error|(?:Current t|T)hread 0x[0-9a-f]{1,16} )")
 _MOST_FILES = 2_000

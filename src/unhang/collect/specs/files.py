@@ -10,9 +10,10 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
+from unhang.collect.desk import Desk, unreadable
 from unhang.collect.processes import Process
 from unhang.collect.reading import Request
-from unhang.collect.spec import About, Desk, Piece, Spec, unreadable
+from unhang.collect.spec import About, Piece, Spec
 
 _MOST_FILES = 4_000
 _MOST_SHOWN = 400

@@ -14,8 +14,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from unhang.collect.bounded import run
+from unhang.collect.desk import Desk, Stop, absent, refused, timed_out
 from unhang.collect.reading import Request
-from unhang.collect.spec import About, Desk, Piece, Spec, Stop, absent, refused, timed_out
+from unhang.collect.spec import About, Piece, Spec
 
 _CHILD = str(Path(__file__).with_name("gpus_child.py"))
 _DEVICE = re.compile(r"nvidia\d{1,4}")

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from datetime import datetime, timezone
 
 from unhang.collect.bounded import Ran
-from unhang.collect.spec import About, Desk, Piece, Scene, Spec, Stop, absent, failure, refused
+from unhang.collect.desk import Desk, Stop, absent, failure, refused
+from unhang.collect.scene import Scene
+from unhang.collect.spec import About, Piece, Spec
 
 _MARGIN_S = 60.0
 _ISO = re.compile(rb"^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)[.,]\d{1,9}([+-]\d\d):?(\d\d) ")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.collect.spec import About, Desk, Piece, Spec, sections
+from unhang.collect.desk import Desk, sections
+from unhang.collect.spec import About, Piece, Spec
 
 _HOST = (
     *("/proc/meminfo", "/proc/loadavg", "/proc/vmstat", "/proc/pressure/memory"),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.collect.spec import About, Desk, Piece, Spec, absent, sections
+from unhang.collect.desk import Desk, absent, sections
+from unhang.collect.spec import About, Piece, Spec
 
 _FILES = ("net/dev", "net/snmp", "net/netstat")
 _SOCKETS = ("net/tcp", "net/tcp6")

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from unhang.collect.desk import Desk, absent, unreadable
 from unhang.collect.processes import Process
 from unhang.collect.reading import Answer, Request
-from unhang.collect.spec import About, Desk, Piece, Spec, absent, unreadable
+from unhang.collect.spec import About, Piece, Spec
 
 _STREAMS = {"1": "stdout.log", "2": "stderr.log"}
 _HEAD_BYTES = 256 << 10

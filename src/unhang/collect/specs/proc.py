@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from unhang.collect.desk import Desk, sections, unreadable
 from unhang.collect.reading import Request
-from unhang.collect.spec import About, Desk, Piece, Spec, sections, unreadable
+from unhang.collect.spec import About, Piece, Spec
 
 _FILES = (
     *("status", "stack", "wchan", "syscall", "limits", "io", "sched", "schedstat", "statm"),

@@ -7,7 +7,8 @@ import time
 from collections.abc import Iterator
 
 from unhang.collect.bounded import find_program
-from unhang.collect.spec import About, Desk, Piece, Spec, absent, timed_out
+from unhang.collect.desk import Desk, absent, timed_out
+from unhang.collect.spec import About, Piece, Spec
 
 _ADDRESS = ("localhost", 28028)
 _VARIABLE = "NCCL_RAS_ADDR"

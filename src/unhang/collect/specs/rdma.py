@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from unhang.collect.desk import Desk, absent
 from unhang.collect.reading import Request
-from unhang.collect.spec import About, Desk, Piece, Spec, absent
+from unhang.collect.spec import About, Piece, Spec
 
 _ROOT = "/sys/class/infiniband"
 _GROUPS = ("counters", "hw_counters")

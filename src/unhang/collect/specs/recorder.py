@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 
+from unhang.collect.desk import Desk, Stop, absent, unreadable
 from unhang.collect.processes import Process
 from unhang.collect.reading import Answer, Request
-from unhang.collect.spec import About, Desk, Form, Piece, Spec, Stop, absent, unreadable
+from unhang.collect.spec import About, Form, Piece, Spec
 
 _PREFIXES = ("TORCH_FR_DUMP_TEMP_FILE", "TORCH_NCCL_DEBUG_INFO_TEMP_FILE")
 _OLD_DEFAULT = "/tmp/nccl_trace_rank_"  # noqa: S108 (where torch before 2.9 writes)

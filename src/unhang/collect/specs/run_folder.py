@@ -13,8 +13,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from unhang.collect.desk import Desk, Stop, refused, unreadable
 from unhang.collect.reading import Answer, Request
-from unhang.collect.spec import About, Desk, Form, Piece, Spec, Stop, refused, unreadable
+from unhang.collect.spec import About, Form, Piece, Spec
 from unhang.collect.specs.output import joined
 from unhang.probe import board
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.collect.spec import About, Desk, Piece, Spec, Stop, absent
+from unhang.collect.desk import Desk, Stop, absent
+from unhang.collect.spec import About, Piece, Spec
 
 _LIMIT_S = 5.0
 

@@ -18,17 +18,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from unhang.collect.bounded import Ran
+from unhang.collect.desk import Desk, Stop, absent, failure, refused
 from unhang.collect.processes import Process
-from unhang.collect.spec import (
-    About,
-    Desk,
-    Piece,
-    Spec,
-    Stop,
-    absent,
-    failure,
-    refused,
-)
+from unhang.collect.spec import About, Piece, Spec
 from unhang.model.capture import Fate
 
 _STACK = re.compile(rb"^(?:Thread |Traceback for thread |#0 )", re.MULTILINE)

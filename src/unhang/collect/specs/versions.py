@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from unhang.collect.desk import Desk, Stop, absent, unreadable
 from unhang.collect.processes import Process
 from unhang.collect.reading import Request
-from unhang.collect.spec import About, Desk, Piece, Spec, Stop, absent, unreadable
+from unhang.collect.spec import About, Piece, Spec
 
 _SYSTEM = (
     *("/proc/driver/nvidia/version", "/proc/sys/kernel/osrelease"),
