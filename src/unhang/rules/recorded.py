@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from unhang.model.events import DumpFlaw, DumpUnusable
 from unhang.model.finding import Finding, Strength
 from unhang.model.ids import Ranks
 from unhang.model.incident import Incident
@@ -32,12 +33,24 @@ _PHASES = (
 def suspects(incident: Incident, role: Role) -> tuple[Suspect, ...]:
     """Ranks that hold others up in one way; none where the calls themselves differ.
 
-    After calls that differ, who waits for whom is only their consequence.
+    After calls that differ, who waits for whom is only their consequence. A rank whose file was
+    refused is not silent: what it said is not known.
     """
     standstill = incident.recorded
     if standstill is None or standstill.differences:
         return ()
-    return tuple(s for s in standstill.suspects if s.role is role)
+    found = tuple(s for s in standstill.suspects if s.role is role)
+    return (
+        found if role is not Role.SILENT else tuple(s for s in found if not _refused(incident, s))
+    )
+
+
+def _refused(incident: Incident, suspect: Suspect) -> bool:
+    """Whether there is a file of that rank which was refused."""
+    return any(
+        e.origin.rank == suspect.rank and e.flaw is not DumpFlaw.EMPTY
+        for e in incident.all(DumpUnusable)
+    )
 
 
 def ranks_of(found: tuple[Suspect, ...]) -> Ranks:

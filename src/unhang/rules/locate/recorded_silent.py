@@ -10,7 +10,7 @@ writes no dump.
 
 ## When it stays quiet
 When a rank with a dump explains the wait, and when so many dumps are missing that they were
-probably not collected.
+probably not collected. A rank whose file was refused has left one.
 
 ## How to confirm
 Look for the process: its exit code, the kernel log of its host, its own log.

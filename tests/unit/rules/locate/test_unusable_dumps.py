@@ -72,6 +72,17 @@ def test_code_is_no_cause(tmp_path: Path) -> None:
     assert len(diagnosis.warnings) == 1
 
 
+def test_a_rank_whose_file_was_refused_is_not_silent(tmp_path: Path) -> None:
+    dumps(tmp_path)
+    (tmp_path / "nccl_trace_rank_0").unlink()
+    assert unhang.diagnose(str(tmp_path)).culprits == {0}
+    plant(tmp_path, "nccl_trace_rank_0")
+    diagnosis = unhang.diagnose(str(tmp_path))
+    assert diagnosis.culprits == frozenset()
+    assert diagnosis.outcome is Outcome.UNDETERMINED
+    assert len(diagnosis.warnings) == 1
+
+
 def test_a_job_that_ended_well_is_healthy_with_a_warning(tmp_path: Path) -> None:
     (tmp_path / "job.log").write_text("[rank0]: Training completed. Do not forget to share it\n")
     healthy = unhang.diagnose(str(tmp_path))
