@@ -3,6 +3,7 @@
 import ast
 import json
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -85,7 +86,12 @@ def stand_in(tmp_path: Path) -> Path:
 
 
 def run(
-    stand_in: Path, script: str, *declared: Fault, rank: int = 0, **more: str
+    stand_in: Path,
+    script: str,
+    *declared: Fault,
+    rank: int = 0,
+    python: str = sys.executable,
+    **more: str,
 ) -> subprocess.CompletedProcess[str]:
     """Run a script as one rank, with faults."""
     program = stand_in.parent / "train.py"
@@ -98,7 +104,7 @@ def run(
         **more,
     }
     return subprocess.run(
-        [sys.executable, str(program)],
+        [python, str(program)],
         env=environment,
         capture_output=True,
         text=True,
@@ -249,6 +255,15 @@ def test_the_guest_imports_the_standard_library_only() -> None:
             for name in names:
                 top = name.partition(".")[0]
                 assert top in {*sys.stdlib_module_names, "torch"}, f"{path}: {name}"
+
+
+def test_the_oldest_python_that_torch_still_knew_runs_it(stand_in: Path) -> None:
+    built = map(str, (Path.home() / ".pyenv" / "versions").glob("3.8.*/bin/python3.8"))
+    oldest = next(built, None) or shutil.which("python3.8")
+    if oldest is None:
+        pytest.skip("there is no Python 3.8 on this machine")
+    done = run(stand_in, STEPS, fault("skip_call", 0, call=2), python=oldest)
+    assert (calls(done.stdout), done.stderr) == ("acde", "")
 
 
 def test_every_drill_asks_for_kinds_that_exist() -> None:

@@ -24,9 +24,6 @@ _NAMES = (
     *("scatter", "send", "recv", "isend", "irecv"),
 )
 
-Issue = Callable[..., Any]
-Call = Callable[[], Any]
-
 
 class _Done:
     """Stands for a call that was not issued, where the program wants to wait for it."""
@@ -45,10 +42,10 @@ class _Desk:
 
     def __init__(self, director: Director) -> None:
         self._director = director
-        self._held: list[Call] = []
+        self._held: list[Callable[[], Any]] = []
         self._own = threading.local()
 
-    def wrap(self, original: Issue) -> Issue:
+    def wrap(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """The same function, counted, and changed when it is its turn."""
 
         @functools.wraps(original)
@@ -63,7 +60,9 @@ class _Desk:
 
         return issue
 
-    def _issue(self, original: Issue, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    def _issue(
+        self, original: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]
+    ) -> Any:
         director = self._director
         director.calls += 1
         held, self._held = self._held, []
@@ -78,7 +77,11 @@ class _Desk:
         return result
 
     def _changed(
-        self, fault: Fault, original: Issue, args: tuple[Any, ...], options: dict[str, Any]
+        self,
+        fault: Fault,
+        original: Callable[..., Any],
+        args: tuple[Any, ...],
+        options: dict[str, Any],
     ) -> Any:
         if fault.what == "swap_calls":
             self._held = [functools.partial(original, *args, **options)]
@@ -104,7 +107,7 @@ def _change(module: ModuleType, *, desk: _Desk) -> None:
             setattr(module, name, desk.wrap(getattr(module, name)))
 
 
-def _other(original: Issue, args: tuple[Any, ...]) -> Any:
+def _other(original: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     """Another operation in the place of this one, on the same tensor."""
     module: Any = sys.modules[_C10D]
     if args and original.__name__ != "broadcast":

@@ -5,15 +5,12 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from .acts import ACTS, AT_ONCE
 from .declared import Fault
 from .witness import Witness
-
-Issue = Callable[..., Any]
 
 
 class Director:

@@ -9,14 +9,12 @@ from collections.abc import Callable, Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
-Change = Callable[[ModuleType], None]
-
 
 class _Finder(importlib.abc.MetaPathFinder):
     """Finds nothing by itself: it lets the others find, and adds the changes to the loading."""
 
     def __init__(self) -> None:
-        self.changes: dict[str, list[Change]] = {}
+        self.changes: dict[str, list[Callable[[ModuleType], None]]] = {}
 
     def find_spec(
         self,
@@ -38,7 +36,7 @@ class _Finder(importlib.abc.MetaPathFinder):
 _FINDER = _Finder()
 
 
-def when_imported(name: str, change: Change) -> None:
+def when_imported(name: str, change: Callable[[ModuleType], None]) -> None:
     """Call `change(module)` when `name` has been imported, or now if it is."""
     module = sys.modules.get(name)
     if module is not None:
@@ -49,7 +47,9 @@ def when_imported(name: str, change: Change) -> None:
     _FINDER.changes.setdefault(name, []).append(change)
 
 
-def _change_after(loader: importlib.abc.Loader, changes: list[Change]) -> None:
+def _change_after(
+    loader: importlib.abc.Loader, changes: list[Callable[[ModuleType], None]]
+) -> None:
     execute = loader.exec_module
 
     def exec_module(module: ModuleType) -> None:

@@ -7,9 +7,7 @@ from collections.abc import Callable
 from ..declared import Fault
 from . import deaths, link, memory, stalls, storage, traffic
 
-Act = Callable[[Fault], None]
-
-ACTS: dict[str, Act] = {
+ACTS: dict[str, Callable[[Fault], None]] = {
     "sleep": stalls.sleep,
     "spin": stalls.spin,
     "work": stalls.work,
