@@ -133,12 +133,13 @@ class Closing:
 
 
 def _facts_of(verdict: Diagnosis | None) -> dict[str, object]:
-    """What the line on the end says of the verdict."""
+    """What the line on the end says of the verdict, which knows better where it knows anything."""
     if verdict is None:
         return {}
+    decided = verdict.outcome in (Outcome.CAUSE, Outcome.LOCATED)
     return {
         "outcome": verdict.outcome.value,
         "cause": None if verdict.cause is None else verdict.cause.value,
-        "culprits": sorted(verdict.culprits),
+        **({"culprits": sorted(verdict.culprits)} if decided else {}),
         "verdict": write(verdict.summary),
     }
