@@ -15,6 +15,7 @@ from unhang.model.phases import Phase
 from unhang.model.provenance import Message
 from unhang.model.rule import Rule
 from unhang.rules import RULES
+from unhang.rules.crash.job_stopped import RULE as CRA005
 from unhang.rules.desync.watched_circle import RULE as DSY301
 from unhang.rules.locate.watched_departure import RULE as LOC302
 from unhang.rules.locate.watched_standstill import RULE as LOC301
@@ -119,6 +120,22 @@ def test_work_that_outlasted_the_others_is_a_cause_once_they_gave_up() -> None:
     (loud,) = judge_text(SLO301, timed_out(0), timed_out(1), **record)
     assert (quiet.strength, loud.strength) == (Strength.HINTS, Strength.SUPPORTS)
     assert (loud.cause, loud.culprits) == (Cause.CHECKPOINT_SLOW, frozenset({2}))
+
+
+STOPPED_LOG = (
+    "W1121 01:50:00.000000 100 torch/distributed/elastic/agent/server/api.py:723] Received 15 death"
+    " signal, shutting down workers"
+)
+
+
+@pytest.mark.parametrize("stage", [Stage.SUSPECTED, Stage.CONFIRMED])
+def test_a_stop_after_a_standstill_is_not_what_went_wrong(stage: Stage) -> None:
+    view = Standing(at_s=1.0, up_s=1.0, suspicions=(suspicion(Charge.ASLEEP, stage=stage),))
+    record = {"standing.json": document(SCHEMA, view)}
+    (alone,) = judge_text(CRA005, STOPPED_LOG)
+    (after,) = judge_text(CRA005, STOPPED_LOG, **record)
+    assert alone.strength is not Strength.HINTS
+    assert after.strength is Strength.HINTS
 
 
 def test_a_circle_and_a_difference_have_their_causes() -> None:

@@ -10,12 +10,12 @@ gone, and report a time-out ten or thirty minutes later: they look guilty and ar
 that are torn down print exceptions of broken pipes and half-started workers.
 
 ## When it stays quiet
-When something had failed or timed out before the stop, when the live judge had confirmed a hang,
-or ranks had waited in one collective since long before it: then somebody ended a job that hung. It
-is a hint when the job had been silent for long, when it never showed any work before an interrupt
-or a time limit, when Ctrl-C found a rank waiting in a collective, and for a plain cancellation with
-nothing wrong at all, which says nothing about the job. SIGTERM that a launcher sends to the ranks
-after another one's failure is no stop.
+When something had failed or timed out before the stop, when the live judge had seen ranks wait for
+one that did not move, or ranks had waited in one collective since long before it: then somebody
+ended a job that hung. It is a hint when the job had been silent for long, when it never showed any
+work before an interrupt or a time limit, when Ctrl-C found a rank waiting in a collective, and for
+a plain cancellation with nothing wrong at all, which says nothing about the job. SIGTERM that a
+launcher sends to the ranks after another one's failure is no stop.
 
 ## How to confirm
 `sacct -j JOB -o JobID,State,ExitCode,End`; the shell's history; the times of the first failure and
@@ -93,7 +93,7 @@ def _against(
     incident: Incident, stop: StopSeen, orphans: Sequence[CollectiveTimeout]
 ) -> Message | None:
     """What makes the stop the end of a job that was in trouble anyway, or None."""
-    if any(e.stage is Stage.CONFIRMED for e in incident.all(HoldUp)):
+    if any(e.stage is not Stage.WATCHED for e in incident.all(HoldUp)):
         return Message(key="CRA005.against_hang")
     if order.trouble_before(incident, stop) is not None:
         return Message(key="CRA005.against_trouble")

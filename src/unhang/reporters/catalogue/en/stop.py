@@ -13,7 +13,7 @@ SENTENCES: dict[str, str] = {
         "The stop did not reach all processes. Those that it missed waited for the others and "
         "timed out: they are orphans, not the cause."
     ),
-    "CRA005.against_hang": "the live judge had confirmed a hang before somebody stopped the job",
+    "CRA005.against_hang": "ranks waited for one that did not move before somebody stopped the job",
     "CRA005.against_trouble": "the job had failed or timed out before somebody stopped it",
     "CRA005.against_stuck": "ranks had waited in one collective since long before the stop",
     "CRA005.against_no_work": "nothing shows that the job was working before it was stopped",

@@ -12,7 +12,7 @@ SENTENCES: dict[str, str] = {
     "CRA005.why_orphans": (
         "终止信号没有送达所有进程。漏掉的进程等待其他进程直至超时：它们是遗留进程，不是原因。"
     ),
-    "CRA005.against_hang": "在被人终止之前，实时监视已确认作业卡住",
+    "CRA005.against_hang": "在被人终止之前，已有 rank 在等待毫无动静的 rank",
     "CRA005.against_trouble": "在被人终止之前，作业已经失败或超时",
     "CRA005.against_stuck": "终止之前很久，各 rank 就在同一个集合通信中等待",
     "CRA005.against_no_work": "没有迹象表明终止之前作业在正常工作",
