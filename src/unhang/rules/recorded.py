@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from unhang.model.events import DumpFlaw, DumpUnusable
 from unhang.model.finding import Finding, Strength
-from unhang.model.ids import Ranks
+from unhang.model.ids import NO_RANKS, Ranks
 from unhang.model.incident import Incident
 from unhang.model.phases import Phase
 from unhang.model.provenance import Message, Provenance
@@ -39,18 +39,14 @@ def suspects(incident: Incident, role: Role) -> tuple[Suspect, ...]:
     standstill = incident.recorded
     if standstill is None or standstill.differences:
         return ()
-    found = tuple(s for s in standstill.suspects if s.role is role)
-    return (
-        found if role is not Role.SILENT else tuple(s for s in found if not _refused(incident, s))
-    )
+    refused = _refused(incident) if role is Role.SILENT else NO_RANKS
+    return tuple(s for s in standstill.suspects if s.role is role and s.rank not in refused)
 
 
-def _refused(incident: Incident, suspect: Suspect) -> bool:
-    """Whether there is a file of that rank which was refused."""
-    return any(
-        e.origin.rank == suspect.rank and e.flaw is not DumpFlaw.EMPTY
-        for e in incident.all(DumpUnusable)
-    )
+def _refused(incident: Incident) -> Ranks:
+    """Ranks that left a file which was refused."""
+    files = (e for e in incident.all(DumpUnusable) if e.flaw is not DumpFlaw.EMPTY)
+    return frozenset(e.origin.rank for e in files if e.origin.rank is not None)
 
 
 def ranks_of(found: tuple[Suspect, ...]) -> Ranks:
