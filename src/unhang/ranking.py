@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from unhang.model.causes import Cause
 from unhang.model.diagnosis import Candidate, Diagnosis, Outcome
-from unhang.model.events import Finished, HoldUp, Stage
+from unhang.model.events import Finished, HoldUp, ProcessEnded, Stage
 from unhang.model.finding import Finding, Strength
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.incident import Call, Incident, Manner, ranks_of
@@ -261,10 +261,11 @@ def _hosts(incident: Incident, culprits: Ranks) -> frozenset[str]:
 
 
 def _ended_well(incident: Incident) -> bool:
-    """Nothing ended early, no watchdog went off, and something says that the work was done."""
+    """Nothing ended early or with an error, no watchdog went off, and the work is told done."""
     ends = (f for f in incident.failures if f.own or f.manner is Manner.WATCHDOG)
     quiet = not incident.calls and all(order.survived(incident, end.events[0]) for end in ends)
-    return quiet and len(incident.all(Finished)) > 0
+    failed = any(e.exit_code not in (None, 0) and not e.worker for e in incident.all(ProcessEnded))
+    return quiet and not failed and len(incident.all(Finished)) > 0
 
 
 def _undetermined(incident: Incident) -> Message:

@@ -1,6 +1,6 @@
 """Ranking: strength first, echoes dropped, earlier before later, abstention below the threshold."""
 
-from builders import at, incident, source, timeout
+from builders import at, ended, incident, source, timeout
 from unhang.model.causes import Cause
 from unhang.model.diagnosis import Outcome
 from unhang.model.events import (
@@ -119,3 +119,16 @@ def test_the_best_finding_takes_its_culprits_from_one_just_as_strong() -> None:
     assert found.culprits == named
     found = rank(incident(), [strong, finding(Cause.DESYNC, Strength.SUPPORTS, culprits=named)])
     assert found.culprits == NO_RANKS
+
+
+def test_one_rank_is_done_and_the_launcher_sees_another_one_fail() -> None:
+    done = Finished(source=source(1), origin=Origin(), at=None, whole_job=False)
+    assert rank(incident(done, ended(1, exit_code=0, line=2)), []).outcome is Outcome.HEALTHY
+    failed = rank(incident(done, ended(0, exit_code=1, line=2)), [])
+    assert failed.outcome is not Outcome.HEALTHY
+
+
+def test_the_job_is_done_before_the_launcher_sees_a_process_fail() -> None:
+    done = Finished(source=source(1), origin=Origin(), at=None, whole_job=True)
+    assert incident(done).finished
+    assert not incident(done, ended(0, exit_code=1, line=2)).finished

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from unhang.model.events import Event, Finished, FrameworkSeen, Progress, VersionSeen
+from unhang.model.events import (
+    Event,
+    Finished,
+    FrameworkSeen,
+    ProcessEnded,
+    Progress,
+    VersionSeen,
+)
 
 # A wrapper shows as the layer below too: the outermost one is whose configuration the user edits.
 _OUTER_FIRST = (
@@ -34,17 +41,26 @@ _OUTER_FIRST = (
 
 
 def has_finished(events: Sequence[Event]) -> bool:
-    """Whether the whole job says that it ended well, and no work goes on after that."""
+    """Whether the whole job says that it ended well, and nothing after that says otherwise.
+
+    One rank's last word is none of the job's where work goes on, or where the launcher then sees
+    another process leave with an error.
+    """
     last = max(
         (i for i, e in enumerate(events) if isinstance(e, Finished) and e.whole_job), default=None
     )
     if last is None:
         return False
     artifact = events[last].source.artifact
+    later = (e for e in events[last + 1 :] if e.source.artifact == artifact)
     return not any(
-        isinstance(e, Progress) and e.source.artifact == artifact and _under_way(e)
-        for e in events[last + 1 :]
+        (isinstance(e, Progress) and _under_way(e)) or (isinstance(e, ProcessEnded) and _failed(e))
+        for e in later
     )
+
+
+def _failed(end: ProcessEnded) -> bool:
+    return end.exit_code not in (None, 0) and not end.worker
 
 
 def _under_way(bar: Progress) -> bool:

@@ -10,7 +10,7 @@ from unhang.model.finding import Finding, Strength
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.incident import Incident
 from unhang.model.phases import Phase
-from unhang.model.provenance import Message, Origin
+from unhang.model.provenance import Message
 from unhang.rules import order
 from unhang.rules.slow.waiting import Wait, find_wait
 from unhang.rules.slow.weighing import Fit, fit, is_missing, ranks_differ, weigh
@@ -67,7 +67,11 @@ def _from_stacks(
     """A stack taken while it hangs shows a rank at work; several are compared by SLO201."""
     if sum(s.rank is not None for s in incident.stances) > 1:
         return
-    stacks = [s for s in incident.all(StackSeen) if s.phase in phases and not s.waiting]
+    stacks = [
+        s
+        for s in incident.all(StackSeen)
+        if s.phase in phases and not s.waiting and not _gave_up(incident, s, wait)
+    ]
     if not stacks or (wait is None and phases != {Phase.COMPILE}):
         return
     failed = any(f.manner in order.DECISIVE for f in incident.failures)
@@ -77,7 +81,7 @@ def _from_stacks(
         against = Message(key="SLO.against_failure" if failed else "SLO.against_desync")
     elif wait is not None:
         strength = Strength.PROVES
-    culprits = frozenset(r for s in stacks if (r := _rank_of(incident, s.origin)) is not None)
+    culprits = frozenset(r for s in stacks if (r := _rank_of(incident, s)) is not None)
     yield Finding(
         rule=code,
         cause=cause,
@@ -94,11 +98,24 @@ def _from_stacks(
     )
 
 
-def _rank_of(incident: Incident, origin: Origin) -> Rank | None:
-    """The rank of a process, by its own word or by its pid."""
-    if origin.rank is not None or origin.pid is None:
+def _gave_up(incident: Incident, stack: StackSeen, wait: Wait | None) -> bool:
+    """Whether the rank that stands there is the one that gave up waiting itself."""
+    if wait is None:
+        return False
+    rank = _rank_of(incident, stack)
+    return rank is not None and rank in wait.ranks | {wait.alarm.origin.rank}
+
+
+def _rank_of(incident: Incident, stack: StackSeen) -> Rank | None:
+    """The rank of a process, by its own word, by its pid, or by the head of its file."""
+    origin = stack.origin
+    if origin.rank is not None:
         return origin.rank
-    return next((f.rank for f in incident.roster.values() if origin.pid in f.pids), None)
+    if origin.pid is not None:
+        return next((f.rank for f in incident.roster.values() if origin.pid in f.pids), None)
+    artifact = stack.source.artifact
+    ranks = {s.rank for s in incident.stances if s.source.artifact == artifact}
+    return ranks.pop() if len(ranks) == 1 else None
 
 
 def _culprits(work: Work, wait: Wait, strength: Strength) -> Ranks:

@@ -2,12 +2,20 @@
 
 from builders import by, ended, incident, source
 from phase_builders import begun, findings, strength
-from unhang.model.events import ClosingSignal, Event, GlooFault, GlooProblem, WorldSeen
+from unhang.model.events import (
+    ClosingSignal,
+    Event,
+    GlooFault,
+    GlooProblem,
+    StackSeen,
+    WorldSeen,
+)
 from unhang.model.finding import Strength
 from unhang.model.ids import Rank
 from unhang.model.phases import Phase
 from unhang.rules.slow.checkpoint_under_way import RULE as SAVE
 from unhang.rules.slow.data_under_way import RULE as DATA
+from unhang.rules.slow.evaluation_under_way import RULE as EVAL
 
 
 def gave_up(rank: int, line: int, problem: GlooProblem = GlooProblem.SEND_TIMED_OUT) -> GlooFault:
@@ -117,3 +125,14 @@ def test_the_peer_that_closed_the_connection_may_have_died() -> None:
         world(4),
     )
     assert strength(DATA, *events) is Strength.HINTS
+
+
+def test_the_rank_in_the_stack_is_the_one_that_gave_up() -> None:
+    def seen(rank: int) -> StackSeen:
+        frame = "open_clip_train/train.py:evaluate"
+        return StackSeen(
+            source=source(5), origin=by(rank), at=None, frame=frame, waiting=False, phase=Phase.EVAL
+        )
+
+    assert strength(EVAL, seen(0), gave_up(0, 2), world(2)) is None
+    assert strength(EVAL, seen(1), gave_up(0, 2), world(2)) is Strength.PROVES
