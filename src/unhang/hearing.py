@@ -60,8 +60,8 @@ def hear(
 
     Returns:
         What proves or supports first, then what contradicts, then what only adds to the picture;
-        nothing of a job that ended well.
-        Findings for other causes are left out: they are the verdict's candidates.
+        nothing of a job that ended well. Findings for other causes are left out: they are the
+        verdict's candidates.
     """
     if diagnosis.outcome is Outcome.HEALTHY:
         return ()
@@ -73,7 +73,7 @@ def hear(
     return tuple(
         sorted(
             strongest.values(),
-            key=lambda t: (_ORDER.index(t.bearing), sources.index(t.source)),
+            key=lambda s: (_ORDER.index(s.bearing), sources.index(s.source)),
         )
     )
 
@@ -108,13 +108,14 @@ def _statements(
 
 def _bearing(finding: Finding, diagnosis: Diagnosis) -> Bearing | None:
     """How a finding stands to the verdict; None for one of another cause."""
-    if finding.cause is not None:
-        return _OWN[finding.strength] if finding.cause is diagnosis.cause else None
-    if not finding.culprits or not diagnosis.culprits:
+    if finding.cause not in {None, diagnosis.cause}:
+        return None
+    both_name = len(finding.culprits) > 0 and len(diagnosis.culprits) > 0
+    if both_name and not finding.culprits & diagnosis.culprits:
+        return Bearing.CONTRADICTS
+    if finding.cause is None and not both_name:
         return Bearing.ADDS
-    if finding.culprits & diagnosis.culprits:
-        return _OWN[finding.strength]
-    return Bearing.CONTRADICTS
+    return _OWN[finding.strength]
 
 
 def _kind(event: Event) -> Source:

@@ -62,6 +62,12 @@ def test_a_source_that_names_another_rank_contradicts() -> None:
     ]
 
 
+def test_the_same_cause_of_another_rank_contradicts() -> None:
+    found = finding(RAS, 3, cause=Cause.DATA_SLOW, code="SLO002")
+    assert heard(found) == [(Source.RAS, Bearing.CONTRADICTS, "SLO002")]
+    assert heard(found, culprit=None) == [(Source.RAS, Bearing.SUPPORTS, "SLO002")]
+
+
 def test_a_source_that_names_nobody_adds() -> None:
     assert heard(finding(RAS)) == [(Source.RAS, Bearing.ADDS, "LOC001")]
     assert heard(finding(RAS, 1), culprit=None) == [(Source.RAS, Bearing.ADDS, "LOC001")]
