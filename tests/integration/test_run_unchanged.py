@@ -329,6 +329,8 @@ def test_when_we_are_killed_the_job_does_not_stay_behind(tmp_path: Path) -> None
     run.wait()
     run.stdout.close()
     wait_for(lambda: not marked(folder), 25)
+    wait_for(lambda: "ended" in record_of(folder))
+    assert "`unhang run` was killed" in str(record_of(folder)["lost"])
 
 
 def test_two_runs_never_share_a_folder(tmp_path: Path) -> None:

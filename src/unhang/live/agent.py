@@ -27,16 +27,17 @@ from unhang.live.examining import Examined, warm_up
 from unhang.live.folder import RunFolder
 from unhang.live.hooks import Hooks
 from unhang.live.inputs import OutputEnded
+from unhang.live.link import Link
 from unhang.live.meeting import find_judge
+from unhang.live.near import bring, drop
 from unhang.live.orders import Orders
+from unhang.live.record import now as timestamp
+from unhang.live.record import write_json
 from unhang.live.request import RunRequest
 from unhang.live.taps import Taps
 from unhang.live.voice import Voice
 from unhang.model.provenance import Message
 from unhang.probe import environment
-
-_RELAY = 0
-"""Descriptor on which the relay tells us things; the end of it is the end of the relay."""
 
 _INTERVAL_S = 1.0
 _SHORT_S = 0.1
@@ -54,25 +55,27 @@ class Agent:
     Args:
         request: what is asked of the run.
         job: number of the command's process.
+        link: the way to the relay.
         again: an earlier agent of this run has died.
     """
 
-    def __init__(self, request: RunRequest, job: int, *, again: bool) -> None:
-        folder, near = RunFolder(request.root), RunFolder(request.near)
+    def __init__(self, request: RunRequest, job: int, link: Link, *, again: bool) -> None:
+        self._folder, self._near = RunFolder(request.root), RunFolder(request.near)
+        folder, near = self._folder, self._near
         relay = os.getppid()
+        self._link = link
         self._host = request.host
         self._inbox: queue.Queue[Examined | Bundled] = queue.Queue()
         self._bell, self._bell_end = os.pipe()
         self._relay_lives = True
         self._launcher_alive = True
-        self._rest = b""
         self._next_s = 0.0
         self._until_s = float("inf")
         self._desk = Desk(folder)
         self._taps = Taps(near.boards, request.host)
         self._ending = Ending(partial(_tree, request, job, relay), lambda: self._taps.ranks)
         self._judge = find_judge(request, folder, self._desk.lose)
-        voice = Voice(request.style, _send)
+        voice = Voice(request.style, link.send)
         self._actor = Actor(
             folder=folder,
             near=near,
@@ -108,17 +111,23 @@ class Agent:
             self._closing.advance(now)
         self._taps.close()
         self._desk.close()
+        if not self._relay_lives:
+            self._sign_off()
 
     def _wait(self) -> None:
         poller = select.poll()
-        handles = [self._bell, *self._taps.handles, *([_RELAY] if self._relay_lives else [])]
+        handles = [
+            self._bell,
+            *self._taps.handles,
+            *([self._link.source] if self._relay_lives else []),
+        ]
         for handle in handles:
             poller.register(handle, select.POLLIN)
         rest_s = self._next_s - time.monotonic()
         if self._actor.is_busy or self._closing.is_under_way:
             rest_s = min(rest_s, _SHORT_S)
         for handle, _ in poller.poll(max(0.0, rest_s) * 1000):
-            if handle == _RELAY:
+            if handle == self._link.source:
                 self._listen()
             elif handle == self._bell:
                 self._open_inbox()
@@ -127,12 +136,11 @@ class Agent:
                 self._next_s = 0.0
 
     def _listen(self) -> None:
-        data = os.read(_RELAY, _READ_BYTES)
-        if not data:
+        messages = self._link.receive()
+        if messages is None:
             self._leave()
-        *lines, self._rest = (self._rest + data).split(b"\n")
-        for line in lines:
-            self._hear(json.loads(line))
+        for message in messages or ():
+            self._hear(message)
 
     def _hear(self, message: dict[str, Any]) -> None:
         if "exit" in message:
@@ -152,6 +160,16 @@ class Agent:
         self._desk.note(Note(kind=NoteKind.ABORTED, why=why))
         self._ending.end_all(now)
         self._until_s = now + _LAST_S
+
+    def _sign_off(self) -> None:
+        """Close the record in the place of the relay."""
+        lost = ["`unhang run` was killed: its output and exit code are not known to the end"]
+        with contextlib.suppress(OSError, ValueError):
+            record = json.loads(self._folder.record.read_bytes())
+            ending = {"ended": timestamp(), "exit_code": None, "outcome": None}
+            bring(self._near, self._folder)
+            write_json(self._folder.record, record | ending | {"lost": [*lost, *self._desk.lost]})
+        drop(self._near.root, self._folder.root)
 
     def _look(self, now: float) -> None:
         self._next_s = now + (_INTERVAL_S if self._judge.decides else self._judge.interval_s)
@@ -179,11 +197,6 @@ def _tree(request: RunRequest, job: int, relay: int) -> list[int]:
     return [*found, job] if is_it else found
 
 
-def _send(message: dict[str, Any]) -> None:
-    with contextlib.suppress(OSError):  # the relay is gone
-        os.write(1, json.dumps(message).encode() + b"\n")
-
-
 def main() -> None:
     """Run as the relay starts us."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1):
@@ -191,15 +204,13 @@ def main() -> None:
         signal.signal(number, lambda *_: None)
     # The relay keeps its signals back, and so did we until now: what we start must not.
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
-    line = bytearray()
-    while not line.endswith(b"\n"):
-        byte = os.read(_RELAY, 1)
-        if not byte:
-            return
-        line += byte
-    start = json.loads(line)
+    link = Link.take_over()
+    start = link.receive_first()
+    if start is None:
+        return
     warm_up()
-    Agent(RunRequest.from_json(start["request"]), start["job"], again=start["again"]).run()
+    request = RunRequest.from_json(start["request"])
+    Agent(request, start["job"], link, again=start["again"]).run()
 
 
 if __name__ == "__main__":
