@@ -7,7 +7,7 @@ earliest telling event says how it failed: later ones are its own echoes.
 from __future__ import annotations
 
 import signal
-from collections.abc import Hashable, Sequence, Set
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from functools import cmp_to_key
 
@@ -32,6 +32,7 @@ from unhang.model.events import (
     StoreFault,
     StoreProblem,
     Teardown,
+    ThreadStack,
     WatchdogAborted,
 )
 from unhang.model.incident import Failure, Manner
@@ -43,8 +44,6 @@ _CRASH_SIGNALS = frozenset(
 _STOPPED = frozenset({ExceptionKind.INTERRUPTED, ExceptionKind.TERMINATED})
 _PEER = frozenset({ExceptionKind.COLLECTIVE, ExceptionKind.RENDEZVOUS})
 _JOB_PROGRAMS = ("python", "pt_", "pt2", "torch", "ray", "train", "deepspeed", "accelerate", "all_")
-_STRANGERS = frozenset({KernelProblem.SEGFAULT})
-"""Crashes of other programs stand in every kernel log."""
 _SECOND_HAND_NCCL = frozenset(
     {
         NcclReason.PEER_CLOSED,
@@ -66,24 +65,40 @@ def find_failures(run: Run) -> tuple[Failure, ...]:
         if _manner(event) is not None:
             groups.setdefault(_process_key(event, run.identity), []).append(event)
     _adopt_anonymous_exception(groups)
-    strangers = _STRANGERS | ({KernelProblem.OOM_KILL} if _knows_all_pids(run) else set())
-    of_the_job = (t for t in groups.values() if not all(_foreign(event, strangers) for event in t))
+    alive = _all_live(run)
+    of_the_job = (
+        told
+        for told in groups.values()
+        if not all(_foreign(event, run.identity, all_live=alive) for event in told)
+    )
     failures = [f for told in of_the_job if (f := _merge(told, run))]
     failures.sort(key=cmp_to_key(lambda a, b: run.timeline.compare(a.events[0], b.events[0])))
     return tuple(replace(f, order=place) for place, f in enumerate(failures))
 
 
-def _foreign(event: Event, problems: Set[KernelProblem]) -> bool:
-    """An end in the kernel log of a program whose name says that it is none of the job's."""
-    if not isinstance(event, KernelEvent) or event.problem not in problems:
+def _foreign(event: Event, identity: Identity, *, all_live: bool) -> bool:
+    """An end in the kernel log of a process that is none of the job's.
+
+    Its name says so, or every rank is alive: what crashed then is another job's, or a helper whose
+    rank prints that it lost it. A helper that was killed for memory may leave its rank hanging.
+    """
+    if not isinstance(event, KernelEvent):
         return False
-    return event.process is not None and not event.process.lower().startswith(_JOB_PROGRAMS)
+    name = event.process
+    stranger = name is not None and not name.lower().startswith(_JOB_PROGRAMS)
+    match event.problem:
+        case KernelProblem.SEGFAULT:
+            return stranger or (all_live and identity.rank_of(event) is None)
+        case KernelProblem.OOM_KILL:
+            return stranger and all_live and identity.rank_of(event) is None
+        case _:
+            return False
 
 
-def _knows_all_pids(run: Run) -> bool:
-    """Whether no process of another name can be a rank: the pid of each rank was seen."""
-    origins = (event.origin for event in run.events)
-    ranks = {o.rank for o in origins if o.rank is not None and o.pid is not None}
+def _all_live(run: Run) -> bool:
+    """Whether each rank left a stack of its living process."""
+    stacks = (e for e in run.events if isinstance(e, ThreadStack) and not e.aborted)
+    ranks = {run.identity.rank_of(stack) for stack in stacks} - {None}
     return run.world.size is not None and len(ranks) >= run.world.size
 
 

@@ -6,9 +6,12 @@ from unhang.model.events import (
     DeviceFault,
     DeviceProblem,
     ExceptionKind,
+    Frame,
     KernelEvent,
     KernelProblem,
     PythonException,
+    StackKind,
+    ThreadStack,
     WorldSeen,
 )
 from unhang.model.incident import Manner
@@ -125,20 +128,31 @@ def test_a_crash_of_another_program_in_the_kernel_log_is_none_of_the_job_s() -> 
     assert [f.manner for f in incident(crash("python3")).failures] == [Manner.CRASHED]
 
 
-def test_with_all_pids_known_a_kill_of_another_program_is_none_of_the_job_s() -> None:
-    def killed(process: str) -> KernelEvent:
-        return KernelEvent(
-            source=source(1, "dmesg.log"),
-            origin=by(),
-            problem=KernelProblem.OOM_KILL,
-            pid=4711,
-            process=process,
+def test_while_all_ranks_live_an_end_in_the_kernel_log_is_hardly_the_job_s() -> None:
+    def ended_by_kernel(process: str, problem: KernelProblem, pid: int = 4711) -> KernelEvent:
+        log = source(1, "dmesg.log")
+        return KernelEvent(source=log, origin=by(), problem=problem, pid=pid, process=process)
+
+    def stands(rank: int, *, aborted: bool = False) -> ThreadStack:
+        frame = Frame(file="train.py", line=7, function="step")
+        return ThreadStack(
+            source=source(1),
+            origin=by(rank, pid=100 + rank),
+            kind=StackKind.PYTHON,
+            frames=(frame,),
+            main=True,
+            aborted=aborted,
         )
 
-    ranks = [
-        WorldSeen(source=source(1), origin=by(rank, pid=100 + rank), world_size=2)
-        for rank in range(2)
-    ]
-    assert incident(killed("mysqld"), *ranks).failures == ()
-    assert [f.manner for f in incident(killed("mysqld"), ranks[0]).failures] == [Manner.HOST_OOM]
-    assert [f.manner for f in incident(killed("python3"), *ranks).failures] == [Manner.HOST_OOM]
+    size = WorldSeen(source=source(1), origin=by(), world_size=2)
+    segfault, oom = KernelProblem.SEGFAULT, KernelProblem.OOM_KILL
+    both = (size, stands(0), stands(1))
+    assert incident(ended_by_kernel("mysqld", oom), *both).failures == ()
+    assert incident(ended_by_kernel("python3", segfault), *both).failures == ()
+    for told in (
+        (ended_by_kernel("mysqld", oom), size, stands(0)),
+        (ended_by_kernel("python3", segfault), size, stands(0), stands(1, aborted=True)),
+        (ended_by_kernel("python3", segfault, pid=101), *both),
+        (ended_by_kernel("python3", oom), *both),
+    ):
+        assert len(incident(*told).failures) == 1

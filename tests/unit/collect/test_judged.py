@@ -31,6 +31,7 @@ FOREIGN_KERNEL = """\
 2026-11-21T07:15:00,123456+00:00 Out of memory: Killed process 9999 (firefox) total-vm:10kB, \
 anon-rss:244000kB, file-rss:0kB, shmem-rss:0kB, UID:1000 pgtables:1kB oom_score_adj:0
 2026-11-21T07:16:00,123456+00:00 chrome[8888]: segfault at 7f00 ip 00007f sp 00007f error 6 in lib
+2026-11-21T07:16:10,123456+00:00 python3[8889]: segfault at 7f00 ip 00007f sp 00007f error 6 in lib
 2026-11-21T07:16:20,123456+00:00 INFO: task jbd2/vda-8:200 blocked for more than 122 seconds.
 2026-11-21T07:16:30,123456+00:00 mlx5_core 0000:5e:00.0 ib3: Link up
 """
