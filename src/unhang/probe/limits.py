@@ -165,7 +165,7 @@ class Limits:
         group = made[0] if isinstance(made, tuple) else made
         name = dict(groups.registered(call.c10d)).get(group)
         if name is not None:
-            self.asked[name] = asked_ms
+            self.asked[name], self.current[name] = asked_ms, given_ms
             self.governed.pop(name, None)
             if given_ms != asked_ms:
                 self.governed[name] = given_ms
@@ -180,7 +180,7 @@ class Limits:
         if name is None:
             return call.run()
         self.asked[name] = asked_ms
-        self.governed[name] = self.instead_of(asked_ms)
+        self.governed[name] = self.current[name] = self.instead_of(asked_ms)
         return call.run_with(self.governed[name])
 
     def _around_monitored_barrier(self, call: Call) -> Any:

@@ -1,0 +1,153 @@
+"""Measure what the probe costs a training process: step time, memory, CPU time.
+
+    python -m benchmarks.probe [--rounds N] [--seconds S]
+
+A beat a second is far below the noise between two runs of a training, and wall time on a machine
+with other work tells of that work. So CPU time is compared, ten beats a second come, and what is
+compared lies milliseconds apart: the main thread's CPU time of the two steps during which a beat
+came with the two before and the two after. A beat costs the training what its own threads use (the
+main thread waits for the GIL meanwhile, at worst all the time) and what the main thread needs more
+of (cold caches). The hook that counts the steps is measured by itself, and memory against runs
+without a probe.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from unhang.live.folder import RunFolder
+from unhang.probe import environment
+
+PER_SECOND = 10
+MOST_PERCENT, MOST_MIB, MOST_CORE_PERCENT = 0.1, 20, 0.5
+
+_JOB = """
+import json, sys, threading, time
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("gloo", init_method="file://" + sys.argv[2], rank=0, world_size=1)
+groups = [dist.new_group([0]) for _ in range(8)]
+torch.manual_seed(0)
+model = torch.nn.Sequential(*(torch.nn.Linear(512, 512) for _ in range(6)))
+optimizer = torch.optim.AdamW(model.parameters())
+data = torch.randn(64, 512)
+
+def step():
+    optimizer.zero_grad()
+    model(data).square().mean().backward()
+    for parameter in model.parameters():
+        dist.all_reduce(parameter.grad)
+    optimizer.step()
+
+def ours_s():
+    threads = [t.native_id for t in threading.enumerate() if t.name.startswith("unhang")]
+    files = [open(f"/proc/self/task/{number}/schedstat") for number in threads]
+    return sum(int(file.read().split()[0]) for file in files) / 1e9
+
+lives = getattr(sys.modules.get("_unhang_probe.life"), "_lives", None)
+board = lives[0]._board if lives else None
+times, beats = [], []
+end = time.monotonic() + float(sys.argv[1])
+own_s = ours_s()
+while time.monotonic() < end:
+    at = time.thread_time()
+    step()
+    times.append(time.thread_time() - at)
+    beats.append(board._beats if board else 0)
+
+own_s = ours_s() - own_s
+hook_s = 0.0
+hooks = sys.modules["torch.optim.optimizer"]._global_optimizer_post_hooks
+for hook in hooks.values():
+    begun = time.perf_counter()
+    for _ in range(100_000):
+        hook(optimizer, (), {})
+    hook_s += (time.perf_counter() - begun) / 100_000
+with open("/proc/self/smaps_rollup") as file:
+    private = sum(int(line.split()[1]) for line in file if line.startswith("Private"))
+print(json.dumps({
+    "times": times, "beats": beats, "mib": private / 1024, "hook_s": hook_s,
+    "cpu_s": own_s / max(1, beats[-1] - beats[0]),
+}))
+"""
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.probe", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=4)
+    parser.add_argument("--seconds", type=float, default=12.0)
+    options = parser.parse_args(arguments)
+    pairs = [
+        (_run(None, 4.0), _run(1 / PER_SECOND, options.seconds)) for _ in range(options.rounds)
+    ]
+    costs = [cost for _, run in pairs for cost in beat_costs(run["times"], run["beats"])]
+    step_s = statistics.median(t for _, run in pairs for t in run["times"])
+    more_s, half_s = statistics.fmean(costs), 1.96 * statistics.stdev(costs) / math.sqrt(len(costs))
+    hook_s = statistics.median(run["hook_s"] for _, run in pairs)
+    own_s = statistics.median(run["cpu_s"] for _, run in pairs)
+    percent = 100 * (own_s + more_s + half_s + hook_s / step_s)
+    mib = statistics.median(run["mib"] - none["mib"] for none, run in pairs)
+    print(f"a step takes {step_s * 1e3:.2f} ms of the main thread's CPU time (median)")
+    print(f"a beat takes {own_s * 1e3:.3f} ms of CPU time; the main thread needs")
+    print(
+        f"  {more_s * 1e3:.3f} ms more [{(more_s - half_s) * 1e3:.3f}, "
+        f"{(more_s + half_s) * 1e3:.3f}] (95 %, {len(costs)} beats)"
+    )
+    print(f"the hook after a step takes {hook_s * 1e6:.2f} us")
+    print(f"all, with one beat a second: at most {percent:.3f} % of step time ({MOST_PERCENT})")
+    print(f"memory {mib:.1f} MiB ({MOST_MIB}), CPU {own_s * 100:.3f} % of a core")
+    within = percent <= MOST_PERCENT and mib <= MOST_MIB and own_s * 100 <= MOST_CORE_PERCENT
+    print("within the targets" if within else "MISSED, or too noisy to show")
+    return int(not within)
+
+
+def beat_costs(times: Sequence[float], beats: Sequence[int]) -> list[float]:
+    """Seconds by which each beat made steps longer than their neighbours.
+
+    Args:
+        times: of the steps.
+        beats: how many there had been after each step.
+    """
+    costs = []
+    for at in range(3, len(times) - 2):
+        # The beat ended within this step and may have begun in the one before.
+        alone = beats[at] == beats[at + 2] == beats[at - 1] + 1 and beats[at - 1] == beats[at - 3]
+        if alone:
+            around = times[at - 3] + times[at - 2] + times[at + 1] + times[at + 2]
+            costs.append(times[at - 1] + times[at] - around / 2)
+    return costs
+
+
+def _run(interval_s: float | None, seconds: float) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as folder:
+        environ = {**os.environ, "OMP_NUM_THREADS": "1", "RANK": "0", "WORLD_SIZE": "1"}
+        if interval_s is not None:
+            run = RunFolder(Path(folder) / "run")
+            run.make()
+            environ["UNHANG_INTERVAL_S"] = str(interval_s)
+            environ.update(environment.additions(environ, run_folder=str(run.root)))
+        store = str(Path(folder) / "store")
+        done = subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", _JOB, str(seconds), store],
+            env=environ,
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+    numbers: dict[str, Any] = json.loads(done.stdout)
+    return numbers
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
