@@ -48,6 +48,13 @@ def run(command: Sequence[str]) -> Measured:
     return Measured(seconds=seconds, cpu_seconds=_cpu_of_children() - used, peak_mib=peaks[0])
 
 
+def peak_while(process: subprocess.Popen[bytes]) -> float:
+    """Wait for a process, and return the highest memory of its tree meanwhile, in MiB."""
+    peaks = [0.0]
+    _watch(process, peaks)
+    return peaks[0]
+
+
 def _cpu_of_children() -> float:
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime

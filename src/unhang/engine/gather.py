@@ -62,24 +62,27 @@ def gather(items: Iterable[Artifact | Problem], progress: Progress | None = None
     meter = _Meter(progress)
     reads: list[Read | None] = []
     later: list[int] = []
-    dumps = DumpReader()
+    dumps: list[int] = []
+    dump_reader = DumpReader()
     for item in items:
         if isinstance(item, Problem):
             gathered.problems.append(item)
             continue
         gathered.artifacts.append(item)
-        if item.dump is not None:
-            reads.append(dumps.read(item))
-            meter.add(item.size_bytes or 0)
-            continue
-        if item.path is None:  # a member of an archive, a pipe: now or never
-            reads.append(read_artifact(item, meter.add))
-        else:
-            later.append(len(reads))
+        if item.path is not None:
+            (later if item.dump is None else dumps).append(len(reads))
             reads.append(None)
             meter.total += item.size_bytes or 0
+        elif item.dump is not None:  # a member of an archive, a pipe: now or never
+            reads.append(dump_reader.read(item))
+            meter.add(item.size_bytes or 0)
+        else:
+            reads.append(read_artifact(item, meter.add))
     files = [gathered.artifacts[index] for index in later]
     for index, read in zip(later, _read_all(files, meter), strict=True):
+        reads[index] = read
+    files = [gathered.artifacts[index] for index in dumps]
+    for index, read in zip(dumps, _read_dumps(files, dump_reader, meter), strict=True):
         reads[index] = read
     for done in reads:
         assert done is not None
@@ -90,14 +93,31 @@ def gather(items: Iterable[Artifact | Problem], progress: Progress | None = None
 
 
 def _read_all(artifacts: Sequence[Artifact], meter: _Meter) -> Iterable[Read]:
-    total = sum(artifact.size_bytes or 0 for artifact in artifacts)
-    cores = _cores()
-    much = total >= PARALLEL_FROM or len(artifacts) >= PARALLEL_FILES
-    if cores > 1 and len(artifacts) > 1 and much:
+    processes = _processes(artifacts)
+    if processes > 1:
         from unhang.engine.pool import read_in_processes
 
-        return read_in_processes(artifacts, cores, meter.add)
+        return read_in_processes(artifacts, processes, meter.add)
     return [read_artifact(artifact, meter.add) for artifact in artifacts]
+
+
+def _read_dumps(artifacts: Sequence[Artifact], reader: DumpReader, meter: _Meter) -> Iterable[Read]:
+    processes = _processes(artifacts)
+    if processes > 1:
+        from unhang.engine.dump_pool import read_dumps_in_processes
+
+        yield from read_dumps_in_processes(artifacts, processes, reader, meter.add)
+        return
+    for artifact in artifacts:
+        yield reader.read(artifact)
+        meter.add(artifact.size_bytes or 0)
+
+
+def _processes(artifacts: Sequence[Artifact]) -> int:
+    """How many processes should read; 1 where starting others does not pay."""
+    total = sum(artifact.size_bytes or 0 for artifact in artifacts)
+    much = total >= PARALLEL_FROM or len(artifacts) >= PARALLEL_FILES
+    return _cores() if much and len(artifacts) > 1 else 1
 
 
 def _cores() -> int:

@@ -30,7 +30,7 @@ def read_in_processes(
 
     When a process is killed, what was not read yet becomes problems.
     """
-    context = _context()
+    context = fastest_context()
     counter: Synchronized[int] = context.Value(ctypes.c_longlong, 0)
     reads: dict[int, Read] = {}
     executor = ProcessPoolExecutor(
@@ -39,7 +39,7 @@ def read_in_processes(
     with executor:
         pending = {
             executor.submit(_read_batch, [artifacts[index] for index in batch]): batch
-            for batch in _batches(artifacts)
+            for batch in batches(artifacts)
         }
         told = 0
         while pending:
@@ -59,14 +59,16 @@ def _result(
     try:
         return future.result()
     except BrokenProcessPool:
-        message = "the process that read it was ended from outside, perhaps for lack of memory"
-        return [
-            ([], [Problem(artifact=artifacts[i].name, component="reader", message=message)])
-            for i in batch
-        ]
+        return [unread(artifacts[index]) for index in batch]
 
 
-def _batches(artifacts: Sequence[Artifact]) -> Iterator[list[int]]:
+def unread(artifact: Artifact) -> Read:
+    """What is told of a file whose reader was killed."""
+    message = "the process that read it was ended from outside, perhaps for lack of memory"
+    return [], [Problem(artifact=artifact.name, component="reader", message=message)]
+
+
+def batches(artifacts: Sequence[Artifact]) -> Iterator[list[int]]:
     """Indexes, the largest file first; small files together."""
     batch: list[int] = []
     size = 0
@@ -80,7 +82,7 @@ def _batches(artifacts: Sequence[Artifact]) -> Iterator[list[int]]:
         yield batch
 
 
-def _context() -> BaseContext:
+def fastest_context() -> BaseContext:
     """Forking is fastest, and safe as long as there are no threads."""
     forks = sys.platform == "linux" and threading.active_count() == 1
     return multiprocessing.get_context("fork" if forks else "spawn")

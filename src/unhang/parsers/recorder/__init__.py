@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
@@ -22,6 +22,7 @@ from unhang.parsers.recorder import unusable
 from unhang.parsers.recorder.document import Document, document, load_json
 from unhang.parsers.recorder.entries import MALFORMED
 from unhang.parsers.recorder.kinds import KindTable
+from unhang.parsers.recorder.merging import Merger, Tables
 from unhang.parsers.recorder.names import rank_of
 from unhang.parsers.recorder.traces import recording
 from unhang.sources.artifact import Artifact
@@ -64,6 +65,29 @@ class DumpReader:
             if enabled:
                 gc.enable()
         return events, problems
+
+    @property
+    def tables(self) -> Tables:
+        """What the indices in its recordings mean, for `adopt` of a reader in another process."""
+        return Tables(self._table.kinds, self._table.moves)
+
+    def adopt(
+        self, reads: Sequence[tuple[list[Event], list[Problem]]], foreign: Tables
+    ) -> list[tuple[list[Event], list[Problem]]]:
+        """What another reader read, with the indices of this one."""
+        merger = Merger(self._table, foreign)
+        return [
+            (
+                [
+                    replace(event, recording=merger.recording(event.recording))
+                    if isinstance(event, DumpRead)
+                    else event
+                    for event in events
+                ],
+                problems,
+            )
+            for events, problems in reads
+        ]
 
     def _read(self, artifact: Artifact) -> Iterator[Event | Problem]:
         if artifact.dump is DumpForm.EMPTY:

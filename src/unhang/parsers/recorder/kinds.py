@@ -94,13 +94,17 @@ class KindTable:
         key = (group, name)
         known = self._move_of.get(key)
         if known is None:
-            text = _move(group, _text(name))
-            known = self._move_index.setdefault(text, len(self.moves))
-            if known == len(self.moves):
-                self.moves.append(text)
+            known = self.intern_move(_move(group, _text(name)))
             if len(self._move_of) < _MOST_REMEMBERED:
                 self._move_of[key] = known
         return known
+
+    def intern_move(self, text: str) -> int:
+        """Index of a move."""
+        index = self._move_index.setdefault(text, len(self.moves))
+        if index == len(self.moves):
+            self.moves.append(text)
+        return index
 
     def course(self, moves: array[int]) -> array[int]:
         """One object for equal courses: most ranks of a job do the same."""
