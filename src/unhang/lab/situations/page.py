@@ -22,6 +22,7 @@ _PATHS = (
     (re.compile(r"[^\s\"'`]*/situations/scripts/site/"), ""),
     (re.compile(r"[^\s\"'`]*/lib/python3\.\d+/"), "python/"),
     (re.compile(r"[^\s\"'`]*/bin/(?=python|torchrun)"), ""),
+    (re.compile(r"/[^\s\"'`]*/unhang/drills/[^\s\"'`]*…"), "site-packages/…"),
     (re.compile(r"/__w/pytorch/pytorch/"), ""),
     (re.compile(r"/[^\s\"'`]*/job/"), ""),
 )
@@ -93,8 +94,7 @@ def _remedy(situation: Situation, found: Rehearsal) -> Iterator[str]:
     if remedy.first:
         yield f"\nFirst, once: `{' '.join(remedy.first)}`."
     again = "The fault is gone" if remedy.healed else "The same fault is there"
-    finished = "finishes" if found.after.finished else "does **not** finish"
-    yield f"\n{again}, and the job {finished}: {_ended(found.after)}."
+    yield f"\n{again}, and the job {found.after.word}: {_ended(found.after)}."
 
 
 def _live(situation: Situation, live: Live, patient: Live | None) -> Iterator[str]:
@@ -109,7 +109,7 @@ def _live(situation: Situation, live: Live, patient: Live | None) -> Iterator[st
             f"(`{live.kind}`); the job ended {_ended(live.ending)}."
         )
     if patient is not None:
-        word = "finishes" if patient.ending.finished else "does not finish"
+        word = patient.ending.word
         wanted = "legitimate work" if situation.legitimate else "a real hang"
         yield (
             f"\nWith `--timeouts judge`, unchanged, the job {word}: {_ended(patient.ending)} "

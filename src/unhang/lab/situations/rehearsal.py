@@ -22,6 +22,8 @@ from unhang.model.causes import Cause
 Tell = Callable[[str], None]
 
 _COMMAND_LIMIT_S = 120
+_HANG = 86
+"""Exit code of `unhang run` that ended a hang."""
 WIDTH = 100
 """Columns of what the commands print."""
 
@@ -39,6 +41,13 @@ class Ending:
     finished: bool
     seconds: float
     exit_code: int | None
+
+    @property
+    def word(self) -> str:
+        """`finishes`, or how it ends in its place."""
+        if self.finished:
+            return "finishes"
+        return "is ended as a hang" if self.exit_code == _HANG else "fails"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

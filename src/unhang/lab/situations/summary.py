@@ -91,8 +91,7 @@ def _verdict(judged: Judged) -> str:
 
 
 def _ended(ending: Ending) -> str:
-    word = "finishes" if ending.finished else "does not finish"
-    return f"{word}, {ending.seconds:.0f} s"
+    return f"{ending.word}, {ending.seconds:.0f} s"
 
 
 def _named(live: Live | None) -> str:
