@@ -7,6 +7,9 @@ import os
 from typing import Any
 
 
+_MODES = ("keep", "judge", "fixed")
+
+
 class Watched:
     """A JSON file that others replace; it is read when it was replaced.
 
@@ -59,7 +62,7 @@ class Orders:
     def timeouts(self) -> tuple[str, int | None] | None:
         """Mode and limit in milliseconds that the agent orders, or None."""
         wanted = self._file.read().get("timeouts")
-        if not isinstance(wanted, dict) or wanted.get("mode") not in {"keep", "judge", "fixed"}:
+        if not isinstance(wanted, dict) or wanted.get("mode") not in _MODES:
             return None
         limit_ms = _number(wanted.get("limit_ms"), 0)
         return wanted["mode"], limit_ms if limit_ms > 0 else None

@@ -46,7 +46,7 @@ class Recorder:
 
     def __init__(self) -> None:
         self._names: dict[str, dict[str, str]] = {name: {} for name in STATUS}
-        self._not_before_s = 0.0
+        self._not_before_s = dict.fromkeys(STATUS, 0.0)
 
     def progress(self, native: Any) -> dict[str, Progress]:
         """Progress by name of the group; a group whose name is not known yet is left out."""
@@ -58,18 +58,18 @@ class Recorder:
             status = json.loads(ask(False, False)).get("pg_status", {})
             names = self._names[function]
             if any(number not in names for number in status):
-                self._learn(ask, names)
+                self._learn(function, ask)
             seen.update((names[n], _progress(s)) for n, s in status.items() if n in names)
         return seen
 
-    def _learn(self, ask: Callable[[bool, bool], bytes], names: dict[str, str]) -> None:
+    def _learn(self, function: str, ask: Callable[[bool, bool], bytes]) -> None:
         begun = time.monotonic()
-        if begun < self._not_before_s:
+        if begun < self._not_before_s[function]:
             return
         for number, name in _ENTRY.findall(ask(True, False)):
-            names[number.decode()] = name.decode("utf-8", "replace")
+            self._names[function][number.decode()] = name.decode("utf-8", "replace")
         spent = time.monotonic() - begun
-        self._not_before_s = begun + spent * _RARELY
+        self._not_before_s[function] = begun + spent * _RARELY
 
 
 def _progress(status: dict[str, Any]) -> Progress:

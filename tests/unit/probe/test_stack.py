@@ -1,56 +1,28 @@
-"""Where a process is: the main thread, or the thread in which Ray runs a method of an actor."""
+"""The innermost place of the program itself."""
 
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from __future__ import annotations
 
-import pytest
+import os
 
-from unhang.probe import stack
+from unhang.probe.stack import Place, main_thread, own_place
 
-
-@contextmanager
-def running(function: Callable[[threading.Event, threading.Event], None]) -> Iterator[None]:
-    """Another thread that stands in a function until the end."""
-    there, over = threading.Event(), threading.Event()
-    thread = threading.Thread(target=function, args=(there, over))
-    thread.start()
-    there.wait(5)
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join(5)
+TORCH = Place("/env/lib/python3.11/site-packages/torch/distributed/distributed_c10d.py", 3, "wait")
+TRL = Place("/env/lib/python3.11/site-packages/trl/trainer.py", 9, "train")
+TRAIN = Place("/home/ada/train.py", 26, "main")
+STDLIB = Place(os.__file__, 5, "walk")
 
 
-def actor_method_executor(there: threading.Event, over: threading.Event) -> None:
-    """Named as Ray's."""
-    update_actor(there, over)
+def test_the_programs_own_file_counts_before_libraries() -> None:
+    assert own_place([STDLIB, TORCH, TRL, TRAIN]) == TRAIN
 
 
-def update_actor(there: threading.Event, over: threading.Event) -> None:
-    there.set()
-    over.wait(5)
+def test_then_a_library_that_is_not_torch() -> None:
+    assert own_place([STDLIB, TORCH, TRL]) == TRL
+    assert own_place([TORCH]) == TORCH
+    assert own_place([]) is None
 
 
-def test_the_main_thread_counts() -> None:
-    with running(actor_method_executor):
-        functions = [place.function for place in stack.main_thread()]
-    assert "test_the_main_thread_counts" in functions
-    assert "update_actor" not in functions
-
-
-def test_where_ray_only_serves_the_thread_of_the_task_counts(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(stack, "_serves", lambda _: True)
-    with running(actor_method_executor):
-        functions = [place.function for place in stack.main_thread()]
-    assert "update_actor" in functions
-
-
-def test_where_no_task_runs_ray_serves(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stack, "_serves", lambda _: True)
-    with running(update_actor):
-        functions = [place.function for place in stack.main_thread()]
-    assert "update_actor" not in functions
+def test_the_main_thread_is_seen_from_within() -> None:
+    functions = [place.function for place in main_thread()]
+    assert functions[0] == "test_the_main_thread_is_seen_from_within"
+    assert len(functions) <= 40

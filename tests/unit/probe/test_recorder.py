@@ -1,0 +1,90 @@
+"""The status of the Flight Recorder under the names and in the forms of several versions of torch.
+
+The recorders here are made up: they stand for NCCL's, which needs a GPU, and for old forms.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from unhang.probe.recorder import Progress, Recorder
+
+
+class MadeUpRecorder:
+    """Answers as a `_dump_…_json` function does; counts how often entries were asked for."""
+
+    def __init__(self, status: dict[str, Any], entries: list[dict[str, Any]]) -> None:
+        self.status, self.entries, self.dumps = status, entries, 0
+
+    def __call__(self, include_entries: bool, only_active: bool) -> bytes:
+        self.dumps += include_entries
+        entries = {"entries": self.entries} if include_entries else {}
+        return json.dumps({**entries, "pg_status": self.status}, sort_keys=True).encode()
+
+
+class OldTorch:
+    """torch 2.5 to 2.7 with NCCL: one recorder."""
+
+    def __init__(self, recorder: MadeUpRecorder) -> None:
+        self._dump_nccl_trace_json = recorder
+
+
+class NewTorch(OldTorch):
+    """torch 2.8 and later with NCCL: a second recorder, with numbers of its own."""
+
+    def __init__(self, nccl: MadeUpRecorder, general: MadeUpRecorder) -> None:
+        super().__init__(nccl)
+        self._dump_fr_trace_json = general
+
+
+def at(enqueued: object, started: object, completed: object) -> dict[str, object]:
+    return {
+        "last_enqueued_collective": enqueued,
+        "last_started_collective": started,
+        "last_completed_collective": completed,
+    }
+
+
+def entry(number: int, name: str) -> dict[str, Any]:
+    return {"pg_id": number, "process_group": [name, "desc"], "record_id": 0}
+
+
+def test_numbers_of_groups_become_names() -> None:
+    recorder = MadeUpRecorder(
+        {"0": at("7", "6", "5"), "3": at(2, -1, -1)}, [entry(0, "0"), entry(3, "12")]
+    )
+    assert Recorder().progress(OldTorch(recorder)) == {
+        "0": Progress(7, 6, 5),
+        "12": Progress(2, None, 0),
+    }
+
+
+def test_the_two_recorders_count_their_groups_each() -> None:
+    torch = NewTorch(
+        MadeUpRecorder({"0": at(4, 4, 3)}, [entry(0, "nccl")]),
+        MadeUpRecorder({"0": at(9, -1, 9)}, [entry(0, "gloo")]),
+    )
+    assert Recorder().progress(torch) == {
+        "nccl": Progress(4, 4, 3),
+        "gloo": Progress(9, None, 9),
+    }
+
+
+def test_a_torch_without_a_recorder_says_nothing() -> None:
+    assert Recorder().progress(object()) == {}
+    assert Recorder().progress(None) == {}
+
+
+def test_entries_are_read_once_for_known_groups_and_rarely_for_others() -> None:
+    recorder = MadeUpRecorder({"0": at(1, 1, 1), "1": at(1, 1, 0)}, [entry(0, "0")])
+    ours = Recorder()
+    for _ in range(50):
+        assert set(ours.progress(OldTorch(recorder))) == {"0"}
+    assert recorder.dumps < 10
+
+
+def test_what_is_in_flight() -> None:
+    assert Progress(2, None, 1).in_flight
+    assert not Progress(2, None, 2).in_flight
+    assert not Progress(2, None, None).in_flight
