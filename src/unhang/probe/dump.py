@@ -25,18 +25,26 @@ def dump(folder: str, *, label: str, owner: str) -> list[str]:
     with open(os.path.join(folder, f"stack_{label}.txt"), "wb") as file:
         faulthandler.dump_traceback(file, all_threads=True)
     native = sys.modules.get("torch._C._distributed_c10d")
-    for number, function in enumerate(f for f in recorder.DUMPS if hasattr(native, f)):
+    function = _recorder_in_use(native)
+    if function is not None:
         try:
-            _write(os.path.join(folder, _name(number, label)), _trace(native, function))
+            _write(os.path.join(folder, f"trace_{label}.pickle"), _trace(native, function))
         except Exception as error:
             lost.append(f"the Flight Recorder could not be dumped: {error}")
     _write(os.path.join(folder, f"done_{owner}"), json.dumps(lost).encode())
     return lost
 
 
-def _name(number: int, label: str) -> str:
-    # A torch with CUDA has a second recorder, for what does not run over NCCL.
-    return f"trace_{label}.pickle" if number == 0 else f"trace_host_{label}.pickle"
+def _recorder_in_use(native: Any) -> str | None:
+    """NCCL's recorder once the process uses CUDA, else the general one.
+
+    Both number the calls of a group by themselves. Two dumps of one rank, or NCCL's of one rank
+    beside gloo's of another, would look like ranks that issue different calls.
+    """
+    nccl, general = (name if hasattr(native, name) else None for name in recorder.DUMPS)
+    cuda = getattr(sys.modules.get("torch"), "cuda", None)
+    uses_cuda = cuda is not None and bool(cuda.is_initialized())
+    return nccl if nccl is not None and (uses_cuda or general is None) else general
 
 
 def _trace(native: Any, function: str) -> bytes:

@@ -72,7 +72,7 @@ class Probe:
 
     def pause(self) -> None:
         """Wait a moment for a beat to end: a child inherits no lock of torch's in our name."""
-        self._paused = self._pinning.acquire(timeout=_PAUSE_S)
+        self._paused = self.is_of_this_process() and self._pinning.acquire(timeout=_PAUSE_S)
 
     def go_on(self) -> None:
         """The fork is done."""
@@ -186,14 +186,17 @@ def begin() -> None:
     if _lives and _lives[0].is_of_this_process():
         return
     try:
-        settings = environment.settings(os.environ)
-        probe = Probe(settings, _limits())
-    except (OSError, KeyError):
-        return  # no run folder to write in: there is nobody to tell
+        probe = Probe(environment.settings(os.environ), _limits())
+        probe.start()
+    except (OSError, RuntimeError):
+        # No run folder to write in, or no more threads. Nobody would see that the judge is gone:
+        # the program keeps its own limits.
+        if _limits().mode == "judge":
+            _limits().mode = "keep"
+        return
     if not _lives:
         os.register_at_fork(before=_before_fork, after_in_parent=_after_fork)
     _lives[:] = [probe]
-    probe.start()
 
 
 def watch_process_groups(c10d: Any) -> None:

@@ -6,7 +6,6 @@ import json
 import os
 from typing import Any
 
-
 _MODES = ("keep", "judge", "fixed")
 
 
