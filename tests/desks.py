@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 from unhang.collect.desk import Desk
@@ -63,6 +64,10 @@ def ours(**environment: str) -> Process:
     )
 
 
+READY = "import os, pathlib, time; pathlib.Path(os.environ['READY']).touch()\n"
+"""Begins a program that `started` waits for, or ends its first part."""
+
+
 @contextmanager
 def started(
     program: str, *, stdout: int = subprocess.DEVNULL, **environment: str
@@ -89,8 +94,16 @@ def started(
         ready.unlink(missing_ok=True)
 
 
-READY = "import os, pathlib, time; pathlib.Path(os.environ['READY']).touch()\n"
-"""Begins a program that `started` waits for, or ends its first part."""
+@cache
+def may_trace() -> bool:
+    """Whether py-spy is installed and this system lets it look into our processes."""
+    py_spy = Path(sys.executable).parent / "py-spy"
+    if not py_spy.exists():
+        return False
+    with started(f"{READY}time.sleep(60)") as process:
+        words = [str(py_spy), "dump", "--pid", str(process.pid)]
+        done = subprocess.run(words, capture_output=True, timeout=60, check=False)
+    return done.returncode == 0
 
 
 def events_of(path: Path, name: str | None = None) -> list[Event]:

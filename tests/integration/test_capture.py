@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import unhang
+from desks import may_trace
 from unhang.collect import capture
 from unhang.model.capture import Fate
 from unhang.model.diagnosis import Diagnosis, Outcome
@@ -23,7 +24,7 @@ pytestmark = [
     pytest.mark.integration,
     pytest.mark.timeout(240),
     pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed"),
-    pytest.mark.skipif(not (BIN / "py-spy").exists(), reason="py-spy is not installed"),
+    pytest.mark.skipif(not may_trace(), reason="py-spy is not there, or not let"),
 ]
 
 JOB = """

@@ -58,9 +58,16 @@ def test_proc_tells_the_state_and_which_threads_work(tmp_path: Path) -> None:
     assert int(row.split()[-1]) > 5  # of about 100 ticks
 
 
+def _kernel_stack_of_ours() -> bool:
+    try:
+        return bool(Path("/proc/self/stack").read_bytes())
+    except OSError:
+        return False
+
+
 def test_the_kernel_stack_of_a_rank_is_read_as_its_own(tmp_path: Path) -> None:
-    if os.geteuid() != 0:
-        pytest.skip("only root may read kernel stacks")
+    if not _kernel_stack_of_ours():
+        pytest.skip("this user may not read kernel stacks")
     with started(f"{READY}time.sleep(60)") as process:
         path = tmp_path / "proc.txt"
         path.write_bytes(take(proc.SPEC, desk(process))["proc.txt"])

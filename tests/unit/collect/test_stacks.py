@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from desks import READY, desk, events_of, ours, started, take
+from desks import READY, desk, events_of, may_trace, ours, started, take
 from unhang.collect.bounded import Ran
 from unhang.collect.desk import Stop
 from unhang.collect.processes import Process, Role
@@ -21,8 +21,10 @@ from unhang.model.events import Event, StackKind, ThreadStack
 SLEEPER = f"{READY}def save_alone():\n    time.sleep(60)\nsave_alone()"
 PY_SPY = Path(sys.executable).parent / "py-spy"
 
-needs_py_spy = pytest.mark.skipif(not PY_SPY.exists(), reason="py-spy is not installed")
-needs_gdb = pytest.mark.skipif(shutil.which("gdb") is None, reason="gdb is not installed")
+needs_py_spy = pytest.mark.skipif(not may_trace(), reason="py-spy is not there, or not let")
+needs_gdb = pytest.mark.skipif(
+    not may_trace() or shutil.which("gdb") is None, reason="gdb is not there, or not let"
+)
 
 
 @pytest.fixture(autouse=True)
