@@ -172,9 +172,10 @@ def _named(report: Report | None) -> tuple[str, str]:
     if report is None or report.live is None:
         return "", ""
     if report.named is None:
-        return f"{report.live.value}: no hang", ""
+        return f"{report.live.value}: nothing", ""
     after = "" if report.named_s is None else str(report.named_s)
-    return f"{report.live.value}{_of(report.named.culprits)}", after
+    kind = "hang" if report.named.hang else "end"
+    return f"{report.live.value}: {kind}{_of(report.named.culprits)}", after
 
 
 def _said(judged: Judged) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from unhang.lab.drill import Drill
 from unhang.lab.faults.declared import FOLDER_VARIABLE, STACK_SIGNAL
 from unhang.lab.folder import DrillFolder
-from unhang.lab.heard import first_confirmed
+from unhang.lab.heard import hang_named
 from unhang.lab.job import Console, Launcher, end_processes, is_alive, send
 from unhang.lab.launching import Start
 
@@ -68,7 +68,7 @@ class Attendance:
             ]
             while time.monotonic() < end and not all(each.ended() for each in self._launchers):
                 self._look(time.monotonic())
-                if self.watched and not self._confirmed and first_confirmed(self.folder.run):
+                if self.watched and not self._confirmed and hang_named(self.folder.run):
                     self._confirmed = True
                     end = min(end, time.monotonic() + _AFTER_CONFIRMED_S)
                 time.sleep(_TICK_S)

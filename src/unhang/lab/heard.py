@@ -12,33 +12,45 @@ from unhang.live.folder import RunFolder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Confirmed:
-    """A hang that the live judge named.
+class Word:
+    """What the live judge said of a job.
 
     Attributes:
+        hang: it named a hang; else the job had ended before there was one.
         at: ISO time.
         culprits: global ranks.
         phase: they were in, or None.
         why: its sentence.
     """
 
+    hang: bool
     at: str
     culprits: tuple[int, ...]
     phase: str | None
     why: str
 
 
-def first_confirmed(run: Path) -> Confirmed | None:
+def hang_named(run: Path) -> Word | None:
     """The first hang that was confirmed, or None."""
-    for row in _events(run):
-        if row.get("kind") == "hang_confirmed":
-            return Confirmed(
-                at=str(row["at"]),
-                culprits=tuple(row.get("culprits", ())),
-                phase=row.get("phase"),
-                why=str(row.get("why", "")),
-            )
-    return None
+    rows = (row for row in _events(run) if row.get("kind") == "hang_confirmed")
+    return next((_word(row, "why") for row in rows), None)
+
+
+def last_word(run: Path) -> Word | None:
+    """The verdict on a job that ended by itself, or None."""
+    rows = [row for row in _events(run) if row.get("kind") == "exited" and "outcome" in row]
+    failed = bool(rows) and rows[-1]["outcome"] != "healthy"
+    return _word(rows[-1], "verdict") if failed else None
+
+
+def _word(row: dict[str, Any], sentence: str) -> Word:
+    return Word(
+        hang=row.get("kind") == "hang_confirmed",
+        at=str(row["at"]),
+        culprits=tuple(row.get("culprits", ())),
+        phase=row.get("phase"),
+        why=str(row.get(sentence, "")),
+    )
 
 
 def _events(run: Path) -> Iterator[dict[str, Any]]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from unhang.lab.folder import DrillFolder
-from unhang.lab.heard import Confirmed, first_confirmed
+from unhang.lab.heard import Word, hang_named, last_word
 from unhang.lab.truth import Truth, read_truth
 from unhang.model.diagnosis import Diagnosis, Outcome
 from unhang.model.ids import format_ranks
@@ -61,7 +61,7 @@ class Report:
     truth: Truth
     judged: tuple[Judged, ...]
     live: Mark | None = None
-    named: Confirmed | None = None
+    named: Word | None = None
     named_s: float | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -92,7 +92,7 @@ def judge_drill(folder: Path) -> Report:
         judged.append(_judge(truth, ", ".join(path.name for path in everything), everything))
     if not at.run.is_dir():
         return Report(truth=truth, judged=tuple(judged))
-    named = first_confirmed(at.run)
+    named = hang_named(at.run) or last_word(at.run)
     return Report(
         truth=truth,
         judged=tuple(judged),
@@ -113,15 +113,16 @@ def mark_of(truth: Truth, verdict: Diagnosis) -> Mark:
     return Mark.UNDETERMINED if honest else Mark.WRONG
 
 
-def _mark_live(truth: Truth, named: Confirmed | None) -> Mark:
-    """A hang is named with its culprits, and a healthy job is left in peace."""
+def _mark_live(truth: Truth, named: Word | None) -> Mark:
+    """A hang, or an end, is told with its culprits, and a healthy job is left in peace."""
     if named is None:
         return Mark.RIGHT if truth.finishes else Mark.UNDETERMINED
-    exact = not truth.finishes and set(named.culprits) == set(truth.culprits)
-    return Mark.RIGHT if exact else Mark.WRONG
+    if not truth.finishes and set(named.culprits) == set(truth.culprits):
+        return Mark.RIGHT
+    return Mark.WRONG if named.hang or named.culprits else Mark.UNDETERMINED
 
 
-def _since_fault_s(truth: Truth, named: Confirmed) -> float | None:
+def _since_fault_s(truth: Truth, named: Word) -> float | None:
     if truth.at is None:
         return None
     gap = datetime.fromisoformat(named.at) - datetime.fromisoformat(truth.at)

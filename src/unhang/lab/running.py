@@ -73,7 +73,7 @@ def run_drill(
             drill, folder, planned, within_s=patience_s, watched=live is not None
         )
         code = attendance.run()
-        kernel.save(folder.logs / "kernel.log")
+        kernel.save(folder.logs / "kernel.log", folder.ranks().values())
         truth = _conclude(drill, folder, code, began, stopped=attendance.stopped)
         truth.write(folder.root)
         return truth
@@ -106,7 +106,7 @@ def _conclude(
     happened = acts[0]["at"] if acts else None
     if not drill.faults and not drill.finishes:
         happened = began.isoformat()  # it was there from the start
-    remove_control_groups(list(ranks.values()))
+    remove_control_groups(ranks.values())
     truth = truth_of(
         drill,
         at=happened,

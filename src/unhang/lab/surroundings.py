@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import socket
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from unhang.lab.machine import is_root
@@ -43,7 +44,7 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def remove_control_groups(pids: Iterator[int] | list[int]) -> None:
+def remove_control_groups(pids: Iterable[int]) -> None:
     """Remove the memory groups that faults made for processes that are gone."""
     for pid in pids:
         for root in _GROUPS:
@@ -57,11 +58,11 @@ class KernelLog:
     def __init__(self) -> None:
         self._before = len(_kernel_lines())
 
-    def save(self, path: Path) -> None:
-        """Write the new lines, if there are any."""
-        lines = _kernel_lines()[self._before :]
-        if lines:
-            path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    def save(self, path: Path, pids: Iterable[int]) -> None:
+        """Write the new lines if they tell of one of these processes; others run here too."""
+        text = "\n".join(_kernel_lines()[self._before :])
+        if any(re.search(rf"\b{pid}\b", text) for pid in pids):
+            path.write_text(text + "\n", encoding="utf-8")
 
 
 def _kernel_lines() -> list[str]:

@@ -54,10 +54,11 @@ def tell_report(report: Report) -> str:
 
 def _live(report: Report) -> str:
     if report.named is None:
-        return "no hang named"
+        return "nothing named"
     ranks = format_ranks(report.named.culprits)
     after = "" if report.named_s is None else f" {report.named_s} s after the fault"
-    return f"hang{_of(ranks)}{after}: {report.named.why}"
+    kind = "hang" if report.named.hang else "end"
+    return f"{kind}{_of(ranks)}{after}: {report.named.why}"
 
 
 def _of(ranks: str) -> str:

@@ -1,6 +1,7 @@
 """Verdicts beside the truth: right, undetermined, wrong."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -105,3 +106,42 @@ def test_what_is_left_of_a_drill_is_judged_by_its_logs(tmp_path: Path) -> None:
     assert (judged.mark, judged.said, judged.culprits) == (Mark.RIGHT, "rank_exception", "2")
     assert json.dumps(report.to_json())
     assert "right" in tell_report(report)
+
+
+CONFIRMED = (
+    '{"at": "2026-11-21T08:00:07+00:00", "kind": "hang_confirmed", "culprits": [2], "why": "w"}'
+)
+ENDED = (
+    '{"at": "2026-11-21T08:00:03+00:00", "kind": "exited", "culprits": [2], "outcome": "cause",'
+    ' "verdict": "v"}'
+)
+WELL = '{"at": "2026-11-21T08:00:30+00:00", "kind": "exited", "outcome": "healthy"}'
+
+
+@pytest.mark.parametrize(
+    ("drill", "lines", "mark", "seconds"),
+    [
+        ("sleep", (CONFIRMED, ENDED), Mark.RIGHT, 7.0),
+        ("sleep", (CONFIRMED.replace("[2]", "[1]"),), Mark.WRONG, 7.0),
+        ("sleep", (CONFIRMED.replace("[2]", "[]"),), Mark.WRONG, 7.0),
+        ("sleep", (), Mark.UNDETERMINED, None),
+        ("exception", (ENDED,), Mark.RIGHT, 3.0),
+        ("exception", (ENDED.replace("[2]", "[]"),), Mark.UNDETERMINED, 3.0),
+        ("exception", (ENDED.replace("[2]", "[0]"),), Mark.WRONG, 3.0),
+        ("healthy", (WELL,), Mark.RIGHT, None),
+        ("healthy", (CONFIRMED, WELL), Mark.WRONG, 7.0),
+    ],
+)
+def test_the_live_judge_is_marked_too(
+    tmp_path: Path, drill: str, lines: tuple[str, ...], mark: Mark, seconds: float | None
+) -> None:
+    replace(truth(drill), at="2026-11-21T08:00:00+00:00").write(tmp_path)
+    for name in ("logs", "run"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "logs" / "merged.log").write_text("[default0]:step 1\n", encoding="utf-8")
+    text = "".join(f"{line}\n" for line in lines) + '{"at": "half a li'
+    (tmp_path / "run" / "events.jsonl").write_text(text, encoding="utf-8")
+    report = judge_drill(tmp_path)
+    assert (report.live, report.named_s) == (mark, seconds)
+    assert "live: " in tell_report(report)
+    assert json.loads(json.dumps(report.to_json()))["live"]["mark"] == mark.value
