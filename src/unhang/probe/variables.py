@@ -50,6 +50,6 @@ def set_for(version: str, environ: MutableMapping[str, str]) -> None:
     """Set them in this process."""
     run = environ["UNHANG_RUN"]
     wanted = missing(version, run, environ)
-    if wanted:
+    if os.path.isdir(run):
         os.makedirs(os.path.join(run, "dumps", "watchdog"), exist_ok=True)
         environ.update(wanted)
