@@ -25,6 +25,8 @@ from unhang.model.recording import CallKind, LastCall, Recording
 from unhang.model.standstill import Aspect, Camp, Difference, Role, Standstill, Suspect, Wait
 
 _SAME_MOMENT_S = 60.0
+_SAME_ORDER_S = 0.5
+"""Between the two forms of a dump that were ordered as one."""
 
 
 def find_standstill(dumps: Iterable[DumpRead], world_size: int | None) -> Standstill | None:
@@ -45,13 +47,15 @@ def _is_better(dump: DumpRead, other: DumpRead) -> bool:
 
 
 def _worth(recording: Recording, other: Recording) -> tuple[bool, bool, bool, int]:
-    mine, theirs = _taken(recording), _taken(other)
-    later = mine is not None and theirs is not None and mine > theirs + _SAME_MOMENT_S
-    return later, recording.has_frames, not recording.cut, recording.entries
+    return _is_later(recording, other), recording.has_frames, not recording.cut, recording.entries
 
 
-def _taken(recording: Recording) -> float | None:
-    return _time(recording) if recording.taken_s is None else recording.taken_s
+def _is_later(recording: Recording, other: Recording) -> bool:
+    """Whether a dump is not merely another form of one that was taken at about the same time."""
+    if recording.taken_s is not None and other.taken_s is not None:
+        return recording.taken_s > other.taken_s + _SAME_ORDER_S
+    mine, theirs = _time(recording), _time(other)
+    return mine is not None and theirs is not None and mine > theirs + _SAME_MOMENT_S
 
 
 def _time(recording: Recording) -> float | None:
