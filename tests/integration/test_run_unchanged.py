@@ -380,3 +380,20 @@ def agents_of(relay: int) -> list[int]:
         for child in children
         if b"unhang.live.agent" in Path(f"/proc/{child}/cmdline").read_bytes()
     ]
+
+
+def test_modules_in_the_working_folder_are_not_ours(tmp_path: Path) -> None:
+    for name in ("queue", "select", "json", "signal"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('a module of the user')")
+    unhang = Path(sys.executable).with_name("unhang")
+    run = piped([str(unhang), "run", "--out", "run", "--", "sleep", "1"], cwd=tmp_path)
+    assert run.returncode == 0, run.stderr
+    record = record_of(tmp_path / "run")
+    assert record["lost"] == []
+    assert list((tmp_path / "run" / "agents").glob("*.json")), "the agent came up"
+
+
+def test_ranks_that_a_script_leaves_in_the_background_are_waited_for(tmp_path: Path) -> None:
+    late = f"RANK=0 WORLD_SIZE=1 {sys.executable} -c 'import time; time.sleep(5); print(7)' &"
+    run = piped(watched(tmp_path / "run", ["bash", "-c", f"{late} sleep 2"]))
+    assert (run.returncode, run.stdout) == (0, b"7\n")

@@ -16,9 +16,12 @@ import sys
 import time
 from collections import deque
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from unhang.live.request import RunRequest
+
+_PROGRAM = "import sys; sys.path[:] = sys.argv[1:]; from unhang.live.agent import main; main()"
+"""Not `-m`, which looks for modules in the working folder first: users have a `queue.py` there."""
 
 _MOST_STARTS = 6
 _FIRST_PAUSE_S = 0.5
@@ -75,9 +78,9 @@ class AgentProcess:
         self._next_start = None
         self._rest = b""
         try:
-            with self._log.open("ab") as log:
-                self._process = subprocess.Popen(
-                    [sys.executable, "-m", "unhang.live.agent"],
+            with self._open_log() as log:
+                self._process = subprocess.Popen(  # noqa: S603 (our own program)
+                    [sys.executable, "-c", _PROGRAM, *sys.path],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=log,
@@ -114,6 +117,12 @@ class AgentProcess:
         self._next_start = None
         if self._process is not None:
             self._let_go(self._process)
+
+    def _open_log(self) -> BinaryIO:
+        try:
+            return self._log.open("ab")
+        except OSError:  # a full disk
+            return Path(os.devnull).open("ab")
 
     def _ended(self) -> None:
         assert self._process is not None

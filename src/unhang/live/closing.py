@@ -1,7 +1,7 @@
 """What is left to do when the command has ended: its leftovers, the verdict, the last word.
 
-A launcher that dies leaves its ranks behind, on the GPUs: those are ended. Ranks whose launcher
-lives (a script that starts jobs in the background and returns) are waited for.
+A launcher that fails leaves its ranks behind, on the GPUs: those are ended. Ranks that live on
+after a good end (of a script that starts them in the background) are waited for.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Closing:
     def _no_rank_lives(self, now: float) -> bool:
         living = self._taps.ranks
         orphans = frozenset(pid for pid in living if self._is_orphan(pid)) - self._ended
-        if orphans:
+        if orphans and self._exit_code != 0:
             self._ended |= orphans
             pids = ", ".join(map(str, sorted(orphans)))
             why = Message(key="run.leftover", values={"pids": pids})

@@ -36,6 +36,10 @@ _IDLE_S = 120.0
 
 _MOST_CONNECTIONS = 4096
 
+_GONE = (OSError, asyncio.TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError)
+"""The other side has left, sleeps, or speaks something else. (Before Python 3.11 a time-out of
+asyncio is no `OSError`.)"""
+
 _REQUEST = re.compile(rb"POST (\S{1,400}) HTTP/1\.[01]")
 _DELIVERED = re.compile(r"/v1/delivered/(\d{1,9})/([\w.-]{1,100})")
 _FILES = "/v1/files/"
@@ -112,8 +116,8 @@ class Collector(Inbox):
         try:
             while self._connections <= _MOST_CONNECTIONS and await self._answer(reader, writer):
                 pass
-        except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError):
-            pass  # the other side has gone, or speaks something else
+        except _GONE:
+            pass
         except asyncio.CancelledError:
             return  # we stop
         finally:

@@ -157,6 +157,7 @@ class Relay:
             self._say(text)
         if isinstance(done := message.get("done"), dict):
             self._done = done
+            self._agent.close()
 
     def _receive(self, received: Received) -> None:
         if received.number == signal.SIGCHLD:

@@ -83,11 +83,6 @@ def open_streams() -> Streams:
     return Streams((out, error), out_end, error_end)
 
 
-def at_a_terminal() -> bool:
-    """Whether any of our three standard streams is a terminal."""
-    return any(os.isatty(descriptor) for descriptor in (0, STDOUT, STDERR))
-
-
 def is_plain_file(descriptor: int) -> bool:
     """Whether writing to it never waits for a reader."""
     return stat.S_ISREG(os.fstat(descriptor).st_mode)
