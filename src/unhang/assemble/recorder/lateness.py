@@ -11,7 +11,7 @@ from unhang.model.recording import Recording
 
 _USUAL = 3.0
 _LEAST_S = 0.01
-_UNKNOWN_S = 60.0
+_UNKNOWN_S = 10.0
 """For a rank whose few calls do not show what is usual."""
 
 
