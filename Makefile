@@ -53,7 +53,7 @@ gate: $(DEV) ## every labelled job of this project is judged right
 
 bench: $(DEV) ## measure against ripgrep (apt-get install ripgrep) and write docs/bench.md
 	$(BIN)/python -m benchmarks --large-gib 10 --write docs/bench.md
-	$(BIN)/python -m benchmarks.flight_recorder
+	$(BIN)/python -m benchmarks.flight_recorder --write docs/bench-dumps.md
 	$(BIN)/python -m benchmarks.probe
 	$(BIN)/python -m benchmarks.stacks
 	$(BIN)/python -m benchmarks.collector
