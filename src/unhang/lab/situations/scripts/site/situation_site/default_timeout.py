@@ -1,4 +1,7 @@
-"""torch's default collective timeout is lowered, for a framework that has no setting for it."""
+"""torch's default collective timeout is lowered, for a framework that has no setting for it.
+
+The default group is made with the usual timeout, so that slow starts are none of the drill's.
+"""
 
 import datetime
 
@@ -6,6 +9,13 @@ AFTER = "torch.distributed.distributed_c10d"
 
 
 def apply(module, settings):
-    """Groups that are made without a timeout get `seconds`."""
+    """Give groups that are made without a timeout `seconds`, the default one once it is made."""
     limit = datetime.timedelta(seconds=settings["seconds"])
-    module.default_pg_timeout = module.default_pg_nccl_timeout = limit
+    real = module.init_process_group
+
+    def init_process_group(*args, **kwargs):
+        real(*args, **kwargs)
+        module._set_pg_timeout(limit)
+        module.default_pg_timeout = module.default_pg_nccl_timeout = limit
+
+    module.init_process_group = init_process_group
