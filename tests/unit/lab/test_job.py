@@ -1,6 +1,7 @@
 """Launchers of drills: what they print is sorted by rank, and nothing of theirs lives on."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -117,3 +118,26 @@ def test_what_is_left_behind_is_seen(tmp_path: Path) -> None:
     ) as process:
         assert wait_for(lambda: left_behind(tmp_path, before) == [f"process {process.pid}"])
         process.kill()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_who_ends_a_drill_leaves_no_job_behind(tmp_path: Path, number: signal.Signals) -> None:
+    folder = tmp_path / "drill"
+    code = "import time; print('begun', flush=True); time.sleep(60)"
+    command = ("-m", "unhang", "drill", "run", "sleep", "--out", str(folder), "--")
+    drill = subprocess.Popen(
+        [sys.executable, *command, sys.executable, "-c", code],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        log = folder / "logs" / "merged.log"
+        assert wait_for(lambda: log.exists() and "begun" in log.read_text("utf-8"))
+        before = look_around()
+        drill.send_signal(number)
+        assert drill.wait(20) != 0
+    finally:
+        drill.kill()
+        drill.wait()
+    assert left_behind(folder, before) == []
+    assert not (folder / "kit").exists()
