@@ -32,6 +32,8 @@ _START_UP = 5.0
 """How much less a standstill means before the first call: files, downloads and imports."""
 _ENDED_S = 1.0
 _LEFT_S = 2.0
+_LEAVING_S = 6.0
+"""Python takes its time to end; its launcher, which waits for that, may do the rest."""
 _STOPPED_S = 1.5
 _SIGTERM = 15
 _SENT_AWAY_S = 6.0
@@ -257,7 +259,7 @@ def _departed(track: Track) -> _Verdict:
         if track.facts.signal == _SIGTERM:
             limit_s = _SENT_AWAY_S
         return _Verdict(charge, still.ended_s, _stage(still.ended_s, 0.0, limit_s), phase)
-    return _Verdict(charge, still.leaving_s, _stage(still.leaving_s, 1.0, _LEFT_S), phase)
+    return _Verdict(charge, still.leaving_s, _stage(still.leaving_s, 1.0, _LEAVING_S), phase)
 
 
 def _frozen(track: Track) -> Charge:

@@ -81,6 +81,13 @@ class Case:
             return False
         return self.stage is not Stage.WATCHED or self.claim.waited_s < self.late_s / 2
 
+    @property
+    def whole(self) -> Claim:
+        """What was told of it, with how long it lasted until now."""
+        lasted_s = max(self.still_s, self.frozen_s, self.worst.still_s or 0.0)
+        still_s = None if self.worst.still_s is None else lasted_s
+        return replace(self.worst, waited_s=self.late_s, still_s=still_s)
+
     def has_moved(self, tracks: Mapping[Rank, Track]) -> bool:
         """Whether one of its ranks got on since the case was shown last."""
         marks = self.marks.items()
@@ -204,7 +211,7 @@ class Docket:
             if key not in seen:
                 del self.cases[key]
             if departed and (case.stage is Stage.SUSPECTED or case.told_s > 0):
-                self.unresolved[key] = replace(case.worst, waited_s=case.late_s), case.stage
+                self.unresolved[key] = case.whole, case.stage
             if not departed:
                 if case.stage is Stage.CONFIRMED:
                     self.confirmed = None
@@ -213,13 +220,7 @@ class Docket:
                     told.append(replace(case))
             case.renew()
         return [
-            Change(
-                claim=replace(
-                    _merged([case.worst for case in cases]),
-                    waited_s=max(case.late_s for case in cases),
-                ),
-                stage=None,
-            )
+            Change(claim=_merged([case.whole for case in cases]), stage=None)
             for cases in _alike(told)
         ]
 
