@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import unhang
-from unhang.reporters.catalogue import LANGUAGES, sentences
+from unhang.reporters.catalogue import LANGUAGES, own_sentences, sentences
 from unhang.reporters.catalogue.wording import Wording
 
 SOURCE = Path(unhang.__file__).parent
@@ -143,3 +143,8 @@ def test_a_translation_uses_the_values_of_the_english_sentence(language: str) ->
     english = sentences("en")
     for key, template in sentences(language).items():
         assert names(template) <= names(english[key]), key
+
+
+@pytest.mark.parametrize("language", [language for language in LANGUAGES if language != "en"])
+def test_a_language_says_everything(language: str) -> None:
+    assert set(own_sentences("en")) - set(own_sentences(language)) == set()

@@ -55,12 +55,12 @@ def sentence(message: Message, language: str = "en") -> str:
 @cache
 def sentences(language: str) -> Mapping[str, str]:
     """All sentences of a language by key; English where it has none."""
-    own = _modules(language)
+    own = own_sentences(language)
     return own if language == "en" else {**sentences("en"), **own}
 
 
-def _modules(language: str) -> dict[str, str]:
-    """The union of the `SENTENCES` of a language's modules; empty when there are none."""
+def own_sentences(language: str) -> dict[str, str]:
+    """The union of the `SENTENCES` of a language's own modules; empty when there are none."""
     try:
         package = importlib.import_module(f"{__name__}.{language}")
     except ModuleNotFoundError:

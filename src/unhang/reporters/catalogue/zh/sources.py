@@ -38,6 +38,7 @@ SENTENCES: dict[str, str] = {
     "means.DumpUnusable": "它对作业没有说明任何事；其他转储已读取。",
     "label.sources": "各个来源怎么说",
     "source.logs": "日志",
+    "source.watch": "实时判官",
     "source.dumps": "Flight Recorder",
     "source.stacks": "调用栈",
     "source.ras": "NCCL 的 RAS",
