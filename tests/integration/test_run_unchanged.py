@@ -397,3 +397,31 @@ def test_ranks_that_a_script_leaves_in_the_background_are_waited_for(tmp_path: P
     late = f"RANK=0 WORLD_SIZE=1 {sys.executable} -c 'import time; time.sleep(5); print(7)' &"
     run = piped(watched(tmp_path / "run", ["bash", "-c", f"{late} sleep 2"]))
     assert (run.returncode, run.stdout) == (0, b"7\n")
+
+
+def test_a_reader_that_is_slow_at_the_end_gets_everything(tmp_path: Path) -> None:
+    code = "import sys; sys.stdout.write('x' * 120_000)"
+    run = subprocess.Popen(
+        watched(tmp_path / "run", python(code)), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
+    events = tmp_path / "run" / "events.jsonl"
+    wait_for(lambda: events.exists() and "ended" in events.read_text(), 20)
+    time.sleep(1)
+    before = cpu_s(run.pid)
+    time.sleep(1)
+    assert cpu_s(run.pid) - before < 0.1, "it sleeps while it waits"
+    assert run.stdout is not None
+    assert len(run.stdout.read()) == 120_000
+    run.stdout.close()
+    assert run.wait(20) == 0
+
+
+def test_closed_streams_are_no_trouble(tmp_path: Path) -> None:
+    line = " ".join(watched(tmp_path / "run", ["true"]))
+    for closed in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):
+        assert piped(["bash", "-c", f"{line} {closed}"]).returncode == 0
+
+
+def cpu_s(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

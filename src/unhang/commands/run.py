@@ -67,7 +67,6 @@ def command(
     """
     import os
     import shutil
-    import sys
 
     from unhang.live.front import run
     from unhang.reporters.style import Style
@@ -85,6 +84,6 @@ def command(
         style=Style(
             language=lang or locale_language(),
             width=shutil.get_terminal_size((100, 24)).columns,
-            color=not no_color and sys.stderr.isatty() and not os.environ.get("NO_COLOR"),
+            color=not no_color and os.isatty(2) and not os.environ.get("NO_COLOR"),
         ),
     )

@@ -38,6 +38,11 @@ class Channel:
             return self.stream.sink, select.POLLOUT
         return (self.stream.source, select.POLLIN) if self.is_open else None
 
+    @property
+    def is_full(self) -> bool:
+        """Our reader does not take what we have for it."""
+        return bool(self._pending)
+
     def move(self) -> None:
         """Read or write once; what was waited for is there."""
         if self._pending:

@@ -18,7 +18,7 @@ from unhang.live.record import begin, now, write_json
 from unhang.live.relay import Ending, Relay
 from unhang.live.request import RunRequest
 from unhang.live.signals import Signals
-from unhang.live.streams import STDERR, open_streams
+from unhang.live.streams import STDERR, fill_gaps, open_streams
 from unhang.model.provenance import Message
 from unhang.probe.environment import additions
 from unhang.reporters.catalogue import write
@@ -97,6 +97,7 @@ def _watch(request: RunRequest) -> int:
 
 
 def _run(request: RunRequest, folder: RunFolder) -> tuple[Ending, tuple[str, ...]]:
+    fill_gaps()
     streams = open_streams()
     adopt_orphans()
     signals = Signals()

@@ -101,13 +101,15 @@ class Relay:
         )
 
     def _is_over(self) -> bool:
-        if self._status is None:
+        if not self._told:
             return False
-        gone = not self._agent_is_there() or time.monotonic() > self._give_up_at
-        return self._told and (self._done is not None or gone) and self._is_quiet()
+        if time.monotonic() > self._give_up_at:
+            return True
+        heard = self._done is not None or not self._agent_is_there()
+        return heard and self._is_quiet() and not any(c.is_full for c in self._channels)
 
     def _is_quiet(self) -> bool:
-        """No output is on its way any more."""
+        """Nothing of the output has moved for a while, or all of it is closed."""
         return time.monotonic() > self._quiet_at or all(c.wanted is None for c in self._channels)
 
     def _tell_end(self, exit_code: int) -> None:
@@ -129,10 +131,11 @@ class Relay:
                 poller.register(*wanted)
         if self._agent.descriptor is not None:
             poller.register(self._agent.descriptor, select.POLLIN)
-        times = [self._give_up_at, self._quiet_at, self._agent.next_start or float("inf")]
-        rest = min(times) - time.monotonic()
-        limit = None if rest == float("inf") else max(0.0, rest * 1000) + 1
-        return {descriptor for descriptor, _ in poller.poll(limit)}
+        now = time.monotonic()
+        times = (self._give_up_at, self._quiet_at, self._agent.next_start or float("inf"))
+        next_s = min((at_s for at_s in times if at_s > now), default=float("inf"))
+        limit_ms = None if next_s == float("inf") else (next_s - now) * 1000 + 1
+        return {descriptor for descriptor, _ in poller.poll(limit_ms)}
 
     def _handle(self, ready: set[int]) -> None:
         for channel in self._channels:

@@ -70,6 +70,16 @@ class Streams:
             os.close(descriptor)
 
 
+def fill_gaps() -> None:
+    """Give us the standard streams that whoever started us has closed, leading nowhere.
+
+    Without this the next file that is opened would take their numbers.
+    """
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= STDERR:
+        pass  # it took the lowest free number, which was a gap
+    os.close(descriptor)
+
+
 def open_streams() -> Streams:
     """Open a stream for each of our own two.
 
