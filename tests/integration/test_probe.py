@@ -249,6 +249,33 @@ def test_spawned_and_forked_ranks_have_boards(run: Run, tmp_path: Path, method: 
     assert len(list(run.folder.boards.iterdir())) == 2
 
 
+CHURN = """
+import time
+
+def deep(levels):
+    return levels and deep(levels - 1)
+
+end = time.monotonic() + 6
+while time.monotonic() < end:
+    deep(80)
+print("FINISHED")
+"""
+
+
+def test_being_stopped_again_and_again_does_no_harm(run: Run, tmp_path: Path) -> None:
+    # The timer for freezes runs out during each stop, and fires while Python code runs on.
+    environ = {"RANK": "0", "UNHANG_INTERVAL_S": "0.02"}
+    with job(run, str(script(tmp_path, CHURN)), environ=environ) as process:
+        until(lambda: run.beats() or None, within_s=10)
+        while process.poll() is None:
+            process.send_signal(signal.SIGSTOP)
+            time.sleep(0.1)
+            process.send_signal(signal.SIGCONT)
+            time.sleep(0.1)
+        output, _ = process.communicate(timeout=10)
+    assert (process.returncode, output.split()) == (0, ["FINISHED"])
+
+
 CHILD = "import sys; print('_unhang_probe' in sys.modules)"
 
 
