@@ -11,33 +11,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from unhang.live.actions import CallRef
+from unhang.live.conditions import judge, stage_at
 from unhang.live.pace import Habit, Pace
 from unhang.live.standing import Charge, Stage
 from unhang.live.track import Track
 from unhang.live.waits import Wait
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.phases import Phase
-from unhang.model.stances import Doing
 
 _FRESH = 3
 """Reports in a row, before anything is held against anybody."""
 _WAITED_S = 1.0
 """Nobody is held up by a rank that others have waited for less long."""
-_SUSPECT_S = 3.0
-_LONG_S = 4.0
 _UNSEEN_S = 20.0
-_SPINNING_S = 20.0
 _BESIDE_WORK_S = 30.0
-_START_UP = 5.0
-"""How much less a standstill means before the first call: files, downloads and imports."""
-_ENDED_S = 1.0
-_LEFT_S = 2.0
-_LEAVING_S = 6.0
-"""Python takes its time to end; its launcher, which waits for that, may do the rest."""
-_STOPPED_S = 1.5
-_SIGTERM = 15
-_SENT_AWAY_S = 6.0
-"""A rank that was told to end is most often one of all of them."""
 _CIRCLE_S = 3.0
 _DIFFER_S = 1.5
 _FIRST_CALL = 5.0
@@ -65,14 +52,6 @@ class Claim:
     waited_s: float
     stage: Stage
     ask: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class _Verdict:
-    charge: Charge
-    still_s: float | None
-    stage: Stage
-    phase: Phase | None
 
 
 def find_claims(
@@ -161,7 +140,7 @@ def _against(
 ) -> Claim:
     victims, found = _victims(rank, waits)
     waited_s = max(wait.waited_s for wait in found)
-    verdict = _judge(track, pace)
+    verdict = judge(track, pace)
     stage = verdict.stage
     if verdict.charge is Charge.STOPPED and _all_stopped(tracks, victims):
         stage = Stage.WATCHED
@@ -194,87 +173,6 @@ def _against_unknown(wait: Wait) -> Claim:
     )
 
 
-def _judge(track: Track, pace: Pace) -> _Verdict:
-    """The condition of a rank that others wait for."""
-    still, place = track.still, track.place
-    if track.ended or still.leaving_s > 0:
-        return _departed(track)
-    if track.stopped:
-        return _Verdict(
-            Charge.STOPPED, still.stopped_s, _stage(still.stopped_s, 0.0, _STOPPED_S), place.phase
-        )
-    if track.beats_late:
-        limit_s = pace.limit_s(Habit.FROZEN, place.phase)
-        if not track.beat.groups and place.phase is None:
-            limit_s *= _START_UP
-        return _Verdict(
-            _frozen(track), still.beat_s, _stage(still.beat_s, limit_s / 2, limit_s), place.phase
-        )
-    if place.leaves:
-        limit_s = pace.limit_s(Habit.STILL, Phase.TEARDOWN)
-        return _Verdict(
-            Charge.LEFT, still.place_s, _stage(still.place_s, _SUSPECT_S, limit_s), Phase.TEARDOWN
-        )
-    if still.whole_s >= _SUSPECT_S:
-        limit_s = patience_s(track, pace)
-        usual_s = pace.usual_of_s(Habit.STILL, place.phase)
-        suspect_s = min(limit_s / 2, max(_LONG_S, 1.5 * usual_s))
-        stage = _stage(still.whole_s, max(_SUSPECT_S, suspect_s), limit_s)
-        return _Verdict(Charge.ASLEEP, still.whole_s, stage, place.phase)
-    if place.phase is None and place.own and still.line_s >= _SPINNING_S:
-        # Never more than a suspicion: a long native call of the program looks the same.
-        return _Verdict(Charge.SPINNING, still.line_s, Stage.SUSPECTED, None)
-    return _Verdict(Charge.AT_WORK, None, Stage.WATCHED, place.phase)
-
-
-def patience_s(track: Track, pace: Pace) -> float:
-    """How long a rank may stand still where it stands before that is a hang."""
-    limit_s = pace.limit_s(Habit.STILL, track.place.phase)
-    if track.place.phase is not None:
-        return limit_s
-    return limit_s * _slack(track)
-
-
-def _slack(track: Track) -> float:
-    """How much less a standstill means where something else may be at work for the rank."""
-    place = track.place
-    if place.outside:
-        return 8.0  # an answer of a server, a child process
-    if track.beat.device == "cuda" and place.doing in {Doing.STEPS, Doing.DEVICE}:
-        return 20.0  # the GPU, of whose work nothing is seen
-    if not track.beat.groups:
-        return _START_UP
-    if not place.known or place.doing in {Doing.STEPS, Doing.DEVICE}:
-        return 4.0
-    return 1.0 if place.own else 2.0
-
-
-def _departed(track: Track) -> _Verdict:
-    """A rank that ended, or is about to."""
-    still, phase = track.still, track.place.phase
-    raised = track.beat.exception is not None or track.beat.state == "raising"
-    charge = Charge.RAISED if raised else Charge.GONE if track.failed else Charge.LEFT
-    if track.ended:
-        limit_s = _LEFT_S if charge is Charge.LEFT else _ENDED_S
-        if track.facts.signal == _SIGTERM:
-            limit_s = _SENT_AWAY_S
-        return _Verdict(charge, still.ended_s, _stage(still.ended_s, 0.0, limit_s), phase)
-    return _Verdict(charge, still.leaving_s, _stage(still.leaving_s, 1.0, _LEAVING_S), phase)
-
-
-def _frozen(track: Track) -> Charge:
-    if track.facts.state == "D":
-        return Charge.UNINTERRUPTIBLE
-    known = track.facts.state is not None or track.cpu_share is not None
-    return Charge.GIL_KEPT if known else Charge.SILENT
-
-
-def _stage(lasted_s: float, suspect_s: float, confirm_s: float) -> Stage:
-    if lasted_s >= confirm_s:
-        return Stage.CONFIRMED
-    return Stage.SUSPECTED if lasted_s >= suspect_s else Stage.WATCHED
-
-
 def _all_stopped(tracks: Mapping[Rank, Track], victims: Ranks) -> bool:
     """Whether somebody stopped the whole job, or has just let it go on."""
     return not any(not tracks[r].stopped and tracks[r].looks > 2 for r in victims if r in tracks)
@@ -301,7 +199,7 @@ def _together(wait: Wait, tracks: Mapping[Rank, Track], pace: Pace) -> Claim:
     if differ:
         limit_s = _DIFFER_S
     odd = camps[0] if differ and len(camps[0]) < len(camps[1]) else NO_RANKS
-    stage = Stage.WATCHED if moving else _stage(waited_s, max(_DIFFER_S, limit_s / 2), limit_s)
+    stage = Stage.WATCHED if moving else stage_at(waited_s, max(_DIFFER_S, limit_s / 2), limit_s)
     return Claim(
         charge=Charge.MISMATCH if differ else Charge.TOGETHER,
         culprits=odd,
@@ -350,7 +248,7 @@ def _circle(waits: Sequence[Wait], tracks: Mapping[Rank, Track]) -> Claim:
         phase=_phase(odd or everybody, tracks),
         still_s=settled_s,
         waited_s=largest.waited_s,
-        stage=_stage(settled_s, limit_s / 2, limit_s)
+        stage=stage_at(settled_s, limit_s / 2, limit_s)
         if _fresh(everybody, tracks)
         else Stage.WATCHED,
         ask=True,
