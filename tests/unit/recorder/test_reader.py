@@ -162,3 +162,38 @@ def test_what_may_differ_between_ranks() -> None:
     root = kind("nccl:gather", ((8,),), ((8,), (8,))), kind("nccl:gather", ((8,),), ())
     assert root[0] == root[1]
     assert kind("nccl:broadcast", ((8,),), ()) != kind("nccl:broadcast", ((9,),), ())
+
+
+_ODD_VALUES: tuple[Any, ...] = (
+    *(None, -1, 0, 10**20, "", "x", [], {}, [1], ("0", "default_pg"), True, 1.5, [[3]]),
+    *("nccl:send 0->99", "nccl:recv 5<-1", "nccl:coalesced", "completed"),
+)
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_arbitrary_values_never_raise(tmp_path: Path, seed: int) -> None:
+    random_ = random.Random(seed)
+    job = training(world=8, tp=2, pp=2, steps=3)
+    job.run(random_)
+    write(job, tmp_path, [Form(version=random_.choice(["1.0", "1.4", "2.10"]))])
+    for file in tmp_path.iterdir():
+        tree = pickle.loads(file.read_bytes())
+        entries = tree if isinstance(tree, list) else tree["entries"]
+        for _ in range(random_.randint(1, 8)):
+            entry = random_.choice(entries)
+            entry[random_.choice(sorted(entry))] = random_.choice(_ODD_VALUES)
+        if isinstance(tree, dict) and random_.random() < 0.5:
+            tree[random_.choice(sorted(tree.keys() - {"entries"}))] = random_.choice(_ODD_VALUES)
+        file.write_bytes(pickle.dumps(tree, protocol=2))
+    unhang.diagnose(str(tmp_path))
+
+
+def test_a_number_below_zero_is_no_call_before(tmp_path: Path) -> None:
+    job = training(world=4, tp=1, steps=3)
+    job.run(random.Random(0))
+    write(job, tmp_path, [Form()])
+    file = tmp_path / "nccl_trace_rank_1"
+    tree = pickle.loads(file.read_bytes())
+    tree["entries"][0]["collective_seq_id"] = -1
+    file.write_bytes(pickle.dumps(tree, protocol=2))
+    assert len(standstill_of(tmp_path).recordings) == 4

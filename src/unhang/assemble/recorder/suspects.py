@@ -110,7 +110,7 @@ class _Finder:
             return 0.0
         before = sum(not has and rank not in self._waiting.waits_for for rank, has in came)
         if len(like) > 1 and before > _MANY * len(past):
-            return before / len(past)
+            return before / max(1, len(past))
         resting = [
             r
             for r in self._recordings.values()

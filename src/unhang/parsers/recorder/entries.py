@@ -23,7 +23,7 @@ _FIELDS = itemgetter(
 )
 _BATCH_END = ":coalesced"
 
-MALFORMED = (KeyError, TypeError, ValueError, OverflowError, AttributeError)
+MALFORMED = (KeyError, IndexError, TypeError, ValueError, OverflowError, AttributeError)
 """What reading raises where entries are not of the newest form."""
 
 
@@ -93,7 +93,7 @@ class GroupEntries:
     pg_id: object
     seqs: list[int] = field(default_factory=list)
     kinds: list[int] = field(default_factory=list)
-    last: int = -1
+    last: int | None = None
     last_at: int | None = None
     completed: int | None = None
     done_at: int | None = None
