@@ -68,7 +68,8 @@ def find_claims(
     roots = _roots(waits, tracks, waiters)
     if _is_ending(tracks):
         roots = frozenset(rank for rank in roots if not tracks[rank].departs)
-    claims = _doubted([_against(r, tracks[r], waits, pace, tracks) for r in sorted(roots)])
+    chains = _Chains(waits)
+    claims = _doubted([_against(rank, chains, pace, tracks) for rank in sorted(roots)])
     stuck = [wait for wait in waits if not _reaches(wait, waits, roots)]
     if stuck:
         claims.extend(_among(stuck, tracks, pace))
@@ -118,29 +119,44 @@ def _reaches(wait: Wait, waits: Sequence[Wait], roots: Ranks) -> bool:
     return False
 
 
-def _victims(rank: Rank, waits: Sequence[Wait]) -> tuple[Ranks, list[Wait]]:
-    """Who waits for a rank, and in which calls; the calls that it lacks itself come first."""
-    found = [wait for wait in waits if rank in wait.lacking]
-    victims = NO_RANKS.union(*(wait.held_up for wait in found))
-    for _ in waits:
-        more = [w for w in waits if w not in found and w.lacking & victims]
-        if not more:
-            break
-        found += more
-        victims = victims.union(*(wait.held_up for wait in more))
-    return victims - {rank}, found
+class _Chains:
+    """Who waits for a rank, directly or through others."""
+
+    def __init__(self, waits: Sequence[Wait]) -> None:
+        self._waits = waits
+        self._lacking_in: dict[Rank, list[int]] = {}
+        self._victims: dict[tuple[int, ...], Ranks] = {}
+        for index, wait in enumerate(waits):
+            for rank in wait.lacking:
+                self._lacking_in.setdefault(rank, []).append(index)
+
+    def direct(self, rank: Rank) -> list[Wait]:
+        """The calls that a rank lacks, those of most waiters first."""
+        return [self._waits[index] for index in self._lacking_in[rank]]
+
+    def victims(self, rank: Rank) -> Ranks:
+        """All that are held up by a rank; many late ranks hold up the same."""
+        first = tuple(self._lacking_in[rank])
+        if first not in self._victims:
+            self._victims[first] = self._above(first)
+        return self._victims[first] - {rank}
+
+    def _above(self, first: Iterable[int]) -> Ranks:
+        reached, todo = set(first), list(first)
+        victims: set[Rank] = set()
+        while todo:
+            new = self._waits[todo.pop()].held_up - victims
+            victims |= new
+            more = {index for rank in new for index in self._lacking_in.get(rank, ())} - reached
+            reached |= more
+            todo += more
+        return frozenset(victims)
 
 
-def _against(
-    rank: Rank,
-    track: Track,
-    waits: Sequence[Wait],
-    pace: Pace,
-    tracks: Mapping[Rank, Track],
-) -> Claim:
-    victims, found = _victims(rank, waits)
+def _against(rank: Rank, chains: _Chains, pace: Pace, tracks: Mapping[Rank, Track]) -> Claim:
+    found, victims = chains.direct(rank), chains.victims(rank)
     waited_s = max(wait.waited_s for wait in found)
-    verdict = judge(track, pace)
+    verdict = judge(tracks[rank], pace)
     stage = verdict.stage
     if verdict.charge is Charge.STOPPED and _all_stopped(tracks, victims):
         stage = Stage.WATCHED
