@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from unhang.live.front import run
     from unhang.model.diagnosis import Diagnosis
     from unhang.model.finding import Finding
+    from unhang.screens import serve, watch
 
 __version__ = "0.1.0"
 
@@ -34,6 +35,8 @@ __all__ = [
     "fix",
     "lint",
     "run",
+    "serve",
+    "watch",
 ]
 
 _LAZY = {
@@ -43,6 +46,8 @@ _LAZY = {
     "fix": "unhang.api",
     "lint": "unhang.api",
     "run": "unhang.live.front",
+    "serve": "unhang.screens",
+    "watch": "unhang.screens",
     "Diagnosis": "unhang.model.diagnosis",
     "Finding": "unhang.model.finding",
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import click
 
@@ -22,15 +21,16 @@ from unhang.commands.output import LANGUAGES, locale_language
 )
 @click.option("--lang", type=click.Choice(LANGUAGES), help="Language (default: from the locale).")
 def command(*, run: str, host: str, port: int, token: str | None, lang: str | None) -> int:
-    """Show a run in the browser, as it happens or later; RUN is the folder of `unhang run`.
+    """Show a run as a web page, with metrics for Prometheus.
 
-    The page listens on this machine only, unless --host says otherwise; then it needs a token.
-    /metrics is for Prometheus, /api for programs. Ctrl-C ends it; the run goes on.
+    RUN is the folder of `unhang run`, while the job runs or later. The page listens on this machine
+    only, unless --host says otherwise; then it needs a token. /metrics is for Prometheus, /api for
+    programs. Ctrl-C ends it; the run goes on.
     """
-    from unhang.screens.server import Server
+    from unhang.screens import serve
 
-    server = Server(
-        Path(run),
+    server = serve(
+        run,
         host=host,
         port=port,
         token=token or os.environ.get("UNHANG_TOKEN"),
