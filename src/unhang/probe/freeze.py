@@ -4,9 +4,10 @@ A timer of the kernel is set back at each beat; when it runs out, it sends a sig
 thread, whose handler is faulthandler's: it needs no GIL, and the thread writes its own stack.
 
 `faulthandler.dump_traceback_later` would do without a signal, and for all threads, but from a
-thread of its own: it walks frames that the others are changing unless they do stand still. Late
-beats on a busy machine and processes that go on after SIGSTOP are no freezes, and there it ended
-one training in ten with a segmentation fault (Python 3.11, measured with a hundred beats a second).
+thread of its own: it walks frames that the others are changing unless they do stand still. A beat
+that is late on a busy machine is no freeze, nor is a process that goes on after SIGSTOP. With a
+hundred beats a second, two of fourteen short trainings ended in a segmentation fault in that thread
+(Python 3.11); of thirty with the signal, none.
 """
 
 from __future__ import annotations
