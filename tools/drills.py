@@ -125,10 +125,13 @@ def _page(results: list[Result], *, live: bool) -> Iterable[str]:
     yield from (
         "",
         "*Right*: the cause (or, where the list of causes has none, who and where) and exactly the",
-        "culprits. *Undetermined*: nothing false, but not all. Where *nobody* is right, the job is",
-        "well, or no rank is to blame. Faults are put in by `unhang.lab.faults`; the training",
-        "script is `unhang/lab/scripts/train.py`. Situations with the frameworks themselves have",
-        "pages of their own, in `situations/`.",
+        "culprits. *Undetermined*: nothing false, but not all. Links that fail count as right when",
+        "the verdict abstains: nothing in logs, dumps and stacks over gloo shows a link. Live,",
+        "*hang* was named while the job hung, *end* is the verdict on a job that had ended before;",
+        "nothing is named where the late rank is at work, which is no fault; empty: not run live.",
+        "Faults are put in by `unhang.lab.faults`; the training script is",
+        "`unhang/lab/scripts/train.py`. Situations with the frameworks themselves have pages of",
+        "their own, in `situations/`.",
     )
 
 
@@ -137,7 +140,8 @@ def _facts() -> str:
     day = datetime.now(timezone.utc).date().isoformat()
     return (
         f"Measured on {day} on {cores} cores, Linux {platform.release()}, Python"
-        f" {platform.python_version()}, torch {metadata.version('torch')}"
+        f" {platform.python_version()}, torch {metadata.version('torch')}, at a load of"
+        f" {os.getloadavg()[2]:.0f}"
     )
 
 

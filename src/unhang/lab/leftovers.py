@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import subprocess
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +15,7 @@ from unhang.lab.job import marked_processes
 _SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - looked at, not written
 _CONTROL_GROUPS = (Path("/sys/fs/cgroup/memory"), Path("/sys/fs/cgroup"))
 _LISTENING = "0A"
+_SECOND_LOOK_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,18 +49,27 @@ def look_around() -> Surroundings:
 def left_behind(folder: Path, before: Surroundings) -> list[str]:
     """What there is more than before, and processes of the drill; nothing of other programs.
 
-    A port or a file of shared memory that a living process of somebody else uses is theirs.
+    A port or a file of shared memory that a living process of somebody else uses is theirs, and
+    what is gone at a second look is somebody's who was just at it.
     """
+    found = _more(before)
+    if found:
+        time.sleep(_SECOND_LOOK_S)
+        found &= _more(before)
+    root = str(folder.resolve())
+    processes = [f"process {pid}" for pid in marked_processes(FOLDER_VARIABLE, root)]
+    return [*processes, *sorted(f"{kind} {name}" for kind, name in found)]
+
+
+def _more(before: Surroundings) -> frozenset[tuple[str, str]]:
     more = look_around().found - before.found
     used = _used_files()
-    found = [
-        f"{kind} {name}"
-        for kind, name in sorted(more)
+    return frozenset(
+        (kind, name)
+        for kind, name in more
         if not (kind == "shared memory" and f"{_SHARED_MEMORY / name}" in used)
         and not (kind == "port" and f"socket:[{name.partition(' ')[2]}]" in used)
-    ]
-    root = str(folder.resolve())
-    return [*(f"process {pid}" for pid in marked_processes(FOLDER_VARIABLE, root)), *found]
+    )
 
 
 def _namespaces() -> Iterable[str]:
