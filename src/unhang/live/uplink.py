@@ -16,6 +16,8 @@ from unhang.live.reports import NodeReport
 _FIRST_PAUSE_S, _MOST_PAUSE_S = 0.5, 15.0
 _JUDGED_S = 10.0
 """So long after its last new sign the judge counts as there."""
+_MOST_REFUSALS = 20
+"""Times that the evidence of one moment is offered."""
 _TROUBLE_S = 20.0
 """Nodes of a job do not start in the same moment; after that, silence is noted."""
 
@@ -60,6 +62,7 @@ class Uplink:
         self._wake = threading.Condition()
         self._report: NodeReport | None = None
         self._numbers: list[int] = []
+        self._refusals = 0
         self._instructions: Instructions | None = None
         self._heard_s = float("-inf")
         self._began_s = time.monotonic()
@@ -108,10 +111,10 @@ class Uplink:
             try:
                 self._carry(report, number)
                 pause_s = _FIRST_PAUSE_S
-            except OSError as error:
+            except (OSError, ValueError) as error:  # ValueError: an answer that is none of ours
                 self._put_back(report, number)
                 if time.monotonic() - max(self._heard_s, self._began_s) > _TROUBLE_S:
-                    self._lose(f"the judging node cannot be reached: {error.strerror or error}")
+                    self._lose(f"the judging node cannot be reached: {error}")
                 if self._closing:
                     return
                 # Not all nodes of a job in the same moment.
@@ -138,8 +141,14 @@ class Uplink:
         with self._wake:
             if self._report is None:
                 self._report = report
-            if number is not None:
+            if number is None:
+                return
+            self._refusals += 1
+            if self._refusals < _MOST_REFUSALS:
                 self._numbers.insert(0, number)
+            else:
+                self._refusals = 0
+                self._lose(f"the evidence of dump {number} could not be delivered")
 
     def _carry(self, report: NodeReport | None, number: int | None) -> None:
         if report is not None:
@@ -151,3 +160,4 @@ class Uplink:
             for name, data in evidence_of(self._folder, self._host, number):
                 self._carrier.put(name, data)
             self._carrier.mark(number, self._host)
+            self._refusals = 0
