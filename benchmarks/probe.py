@@ -39,9 +39,9 @@ import torch.distributed as dist
 dist.init_process_group("gloo", init_method="file://" + sys.argv[2], rank=0, world_size=1)
 groups = [dist.new_group([0]) for _ in range(8)]
 torch.manual_seed(0)
-model = torch.nn.Sequential(*(torch.nn.Linear(512, 512) for _ in range(6)))
+model = torch.nn.Sequential(*(torch.nn.Linear(384, 384) for _ in range(6)))
 optimizer = torch.optim.AdamW(model.parameters())
-data = torch.randn(64, 512)
+data = torch.randn(64, 384)
 
 def step():
     optimizer.zero_grad()

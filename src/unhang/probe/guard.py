@@ -124,7 +124,7 @@ class Guard:
             if asked_ms is None or (self._held or {}).get(name) != completed:
                 continue
             # An operation that failed need not count as completed. gloo raises in the main thread,
-            # which the program may survive: it is at another place then. After NCCL's nobody goes on.
+            # which the program may survive: it is at another place then. NCCL's nobody survives.
             begun_s = since_s if self._has_watchdog() else max(since_s, place_since_s)
             for_s, limit_s = now_s - begun_s, asked_ms / 1000
             if for_s > limit_s + _GRACE_S:
