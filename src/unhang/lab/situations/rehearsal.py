@@ -120,7 +120,7 @@ def fail(situation: Situation, out: Path, *, live: bool = False) -> Truth:
 
 def _fail(situation: Situation, place: Workplace, *, live: bool) -> tuple[Attempt, Truth]:
     place.prepare()
-    attempt = place.run(watched=() if live else None)
+    attempt = place.run(evidence=not live, watched=() if live else None)
     place.tidy()
     truth = _truth(situation, attempt)
     truth.write(place.folder.root)

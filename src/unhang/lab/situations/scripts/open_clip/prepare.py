@@ -1,4 +1,4 @@
-"""Make coloured squares with captions here: train.csv, val.csv and four shards of a WebDataset."""
+"""Make coloured squares with captions here, as CSV files and as the shards of a WebDataset."""
 
 import io
 import pathlib
@@ -25,11 +25,18 @@ for name, count in (("train.csv", TRAIN), ("val.csv", VALIDATION), ("val-small.c
     text = "filepath\ttitle\n" + "".join(f"{path}\t{title}\n" for path, title in rows)
     pathlib.Path(name).write_text(text)
 
-for shard in range(4):
-    with tarfile.open(f"train-{shard}.tar", "w") as tar:
-        for i in range(shard, TRAIN, 4):
-            path, title = pairs[i]
+
+def write_shard(name, numbers):
+    """One shard of a WebDataset: an image and its caption for each number."""
+    with tarfile.open(name, "w") as tar:
+        for i in numbers:
+            path, title = pairs[i % TRAIN]
             for suffix, data in (("jpg", pathlib.Path(path).read_bytes()), ("txt", title.encode())):
                 entry = tarfile.TarInfo(f"{i:05d}.{suffix}")
                 entry.size = len(data)
                 tar.addfile(entry, io.BytesIO(data))
+
+
+for shard in range(4):
+    write_shard(f"train-{shard}.tar", range(shard, TRAIN, 4))
+write_shard("val.tar", range(VALIDATION))
