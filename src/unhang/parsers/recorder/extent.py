@@ -12,7 +12,7 @@ from unhang.parsers.recorder.entries import GroupEntries
 from unhang.parsers.recorder.kinds import KindTable
 
 _MOVE = itemgetter("process_group", "profiling_name")
-_COURSE = 512
+_COURSE = 256
 _HABIT = 2
 _HISTORY = 8
 
