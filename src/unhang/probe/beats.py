@@ -9,7 +9,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from . import groups, kernel, stack, steps
-from .recorder import Progress, Recorder
+from .recorder import STATUS, Progress, Recorder
 from .since import Since
 
 if TYPE_CHECKING:
@@ -117,10 +117,12 @@ class Beats:
             return {}
         registered = groups.registered(c10d)
         progress = self._try("Flight Recorder", self._ask_recorder) or {}
+        # Then a group without a record has issued nothing, and its own count, which is dear, is 0.
+        all_recorded = hasattr(sys.modules.get(NATIVE), STATUS[1])
         told = {}
         for group, name in registered:
-            at = progress.get(name) or _own_count(group)
             before, since_s = self._progress.get(name, (None, now_s))
+            at = progress.get(name) or (before if all_recorded else None) or _own_count(group)
             since_s = since_s if before == at else now_s
             self._progress[name] = (at, since_s)
             told[name] = {
