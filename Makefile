@@ -54,9 +54,9 @@ gate: $(DEV) ## every labelled job of this project is judged right
 bench: $(DEV) ## measure against ripgrep (apt-get install ripgrep) and write docs/bench.md
 	$(BIN)/python -m benchmarks --large-gib 10 --write docs/bench.md
 	$(BIN)/python -m benchmarks.flight_recorder --write docs/bench-dumps.md
-	$(BIN)/python -m benchmarks.probe
 	$(BIN)/python -m benchmarks.stacks
 	$(BIN)/python -m benchmarks.collector
+	$(BIN)/python -m benchmarks.probe
 
 drills: $(DEV) ## fail real jobs on purpose, judge them, and write docs/drills.md (as root: all of them)
 	$(BIN)/python tools/drills.py --write docs/drills.md

@@ -6,8 +6,10 @@ observed before it is suspected, and before it is a hang.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
+from unhang.live.echoes import raised_second_hand
 from unhang.live.pace import Habit, Pace
 from unhang.live.standing import Charge, Stage
 from unhang.live.track import Track
@@ -82,6 +84,9 @@ def _departed(track: Track) -> Verdict:
     """A rank that ended, or is about to."""
     raised = track.beat.exception is not None or track.beat.state == "raising"
     charge = Charge.RAISED if raised else Charge.GONE if track.failed else Charge.LEFT
+    if raised_second_hand(track):
+        # A link, or another rank, broke its collective: the others may wait for the same reason.
+        return _lasting(track, charge, track.still.leaving_s, _LEAVING_S[0], math.inf)
     if not track.ended:
         return _lasting(track, charge, track.still.leaving_s, *_LEAVING_S)
     limit_s = _FINISHED_S if charge is Charge.LEFT else _ENDED_S

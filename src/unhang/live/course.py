@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from unhang.live.actions import Note, NoteKind
 from unhang.live.docket import Docket
+from unhang.live.echoes import second_hand
 from unhang.live.inputs import OutputEnded
 from unhang.live.reports import NodeReport
 from unhang.live.roster import Roster
@@ -28,21 +29,10 @@ from unhang.live.sentences import (
     said_lost,
 )
 from unhang.live.track import ProcessKey, Track
-from unhang.model.events import ExceptionKind, Frame
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.phases import Phase
 from unhang.model.provenance import Message
-from unhang.parsers.vocabulary.exceptions import classify_exception
 
-_SIGTERM = 15
-_SECOND_HAND = frozenset(
-    {
-        ExceptionKind.COLLECTIVE,
-        ExceptionKind.TERMINATED,
-        ExceptionKind.INTERRUPTED,
-        ExceptionKind.CHILD,
-    }
-)
 _SETTLED_LOOKS = 2
 _FEW_LOST = 200
 """So many different sentences about losses are told; then it is enough."""
@@ -190,7 +180,7 @@ class Course:
         own = {
             rank: at_s
             for rank, at_s in self.failures.items()
-            if (track := roster.by_rank.get(rank)) is not None and not _second_hand(track)
+            if (track := roster.by_rank.get(rank)) is not None and not second_hand(track)
         }
         if not own:
             return NO_RANKS
@@ -204,16 +194,6 @@ class Course:
             return NO_RANKS
         first_s = min(self.failures.values())
         return frozenset(rank for rank, at_s in self.departures.items() if at_s < first_s)
-
-
-def _second_hand(track: Track) -> bool:
-    """Whether a rank failed because another one did: its collective, or its launcher, says so."""
-    raised = track.beat.exception
-    if raised is None:
-        return track.facts.signal == _SIGTERM
-    frames = [Frame(file=f.file, line=f.line, function=f.function) for f in reversed(raised.stack)]
-    name = raised.type.rpartition(".")[2]
-    return classify_exception(name, raised.message, frames) in _SECOND_HAND
 
 
 def _shown(track: Track) -> Phase | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from unhang.model.rule import Rule
 from unhang.rules.config.clients_missing import RULE as CFG003
-from unhang.rules.config.dump_carries_code import RULE as CFG101
+from unhang.rules.config.dump_carries_code import RULE as CFG201
 from unhang.rules.config.group_not_initialised import RULE as CFG005
 from unhang.rules.config.owner_late import RULE as CFG004
 from unhang.rules.config.port_in_use import RULE as CFG001
@@ -108,7 +108,7 @@ RULES: tuple[Rule, ...] = (
     CFG004,
     CFG005,
     CFG006,
-    CFG101,
+    CFG201,
     CRA001,
     CRA002,
     CRA003,

@@ -16,6 +16,7 @@ from unhang.linting.readers.process import read_environment, read_process
 from unhang.model.lint import LintReport, Severity
 from unhang.reporters.catalogue import sentences
 from unhang.reporters.lint import FORMS, render_lint
+from unhang.rules import RULES
 from unhang.settings.binary import NcclBinary
 
 SCRIPTS = sorted((Path(__file__).parent / "scripts").iterdir())
@@ -454,3 +455,10 @@ def test_environments_of_all_ranks_of_a_bundle(tmp_path: Path) -> None:
         (tmp_path / f"environ.{number}").write_bytes(f"RANK={number}\0NCCL_ALGO={algo}\0".encode())
     report = lint_settings([str(tmp_path)])
     assert [(f.code, str(f.where)) for f in report.findings] == [("CFG118", "rank 2")]
+
+
+def test_no_rule_of_the_diagnosis_has_the_code_of_a_finding_of_lint() -> None:
+    texts = sentences("en")
+    linted = {key.split(".")[1] for key in texts if key.startswith("lint.") and key[5:8].isupper()}
+    assert linted
+    assert linted.isdisjoint(rule.code for rule in RULES)

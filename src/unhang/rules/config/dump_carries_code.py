@@ -43,9 +43,9 @@ def check(incident: Incident) -> Iterator[Finding]:
     code = [e for e in refused if e.flaw is DumpFlaw.CODE]
     unsafe = [e for e in refused if e.flaw is DumpFlaw.UNSAFE]
     if code:
-        yield _warning("CFG101.claim", "CFG101.why", code)
+        yield _warning("CFG201.claim", "CFG201.why", code)
     if unsafe:
-        yield _warning("CFG101.claim_unsafe", "CFG101.why_unsafe", unsafe)
+        yield _warning("CFG201.claim_unsafe", "CFG201.why_unsafe", unsafe)
 
 
 def _warning(claim: str, why: str, found: Sequence[DumpUnusable]) -> Finding:
@@ -70,7 +70,7 @@ def _warning(claim: str, why: str, found: Sequence[DumpUnusable]) -> Finding:
 
 
 RULE = Rule(
-    code="CFG101",
+    code="CFG201",
     name="dump-carries-code",
     cause=None,
     since="0.1.0",

@@ -1,4 +1,4 @@
-"""CFG101, LOC110: dumps that carry code, and dumps without a byte."""
+"""CFG201, LOC110: dumps that carry code, and dumps without a byte."""
 
 import json
 import os
@@ -46,7 +46,7 @@ def test_a_dump_with_code_is_a_warning_beside_the_verdict(tmp_path: Path, protoc
     assert not marker.exists()
     assert diagnosis.culprits == {2}
     (warning,) = diagnosis.warnings
-    assert warning.rule == "CFG101"
+    assert warning.rule == "CFG201"
     for page in (terminal.render(diagnosis), markdown.render(diagnosis).replace("\\", "")):
         above_all_else = "".join(page.split("Why")[0].split())
         assert "nccl_trace_rank_0" in above_all_else

@@ -1,15 +1,15 @@
 """Sentences about what each kind of source says, and about files that were refused."""
 
 SENTENCES: dict[str, str] = {
-    "CFG101.claim": (
+    "CFG201.claim": (
         "WARNING: {count:|a file carries|files carry} code and {count:|was|were} refused; nothing"
         " in {count:|it|them} was run: {files} ({detail})."
     ),
-    "CFG101.why": (
+    "CFG201.why": (
         "No recorder writes that: find out who wrote it, and do not load it with anything else."
     ),
-    "CFG101.claim_unsafe": "WARNING: {files} {count:|was|were} refused: {detail}.",
-    "CFG101.why_unsafe": "No recorder writes such a file: find out where it came from.",
+    "CFG201.claim_unsafe": "WARNING: {files} {count:|was|were} refused: {detail}.",
+    "CFG201.why_unsafe": "No recorder writes such a file: find out where it came from.",
     "LOC110.claim": "{count} {count:|dump|dumps} of {ranks:ranks} {count:|is|are} empty (0 bytes).",
     "LOC110.claim_waited": (
         "The {count:|dump|dumps} of {ranks:ranks} {count:|is|are} empty (0 bytes), and all others"

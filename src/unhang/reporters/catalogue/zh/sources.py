@@ -1,12 +1,12 @@
 """Sentences about what each kind of source says, and about files that were refused."""
 
 SENTENCES: dict[str, str] = {
-    "CFG101.claim": (
+    "CFG201.claim": (
         "警告：{count} 个文件带有代码，已被拒绝，其中的内容没有运行：{files}（{detail}）。"
     ),
-    "CFG101.why": "没有任何记录器会写出这种内容：查清是谁写的，不要用其他工具加载它。",
-    "CFG101.claim_unsafe": "警告：已拒绝 {files}：{detail}。",
-    "CFG101.why_unsafe": "没有任何记录器会写出这种文件：查清它从哪里来。",
+    "CFG201.why": "没有任何记录器会写出这种内容：查清是谁写的，不要用其他工具加载它。",
+    "CFG201.claim_unsafe": "警告：已拒绝 {files}：{detail}。",
+    "CFG201.why_unsafe": "没有任何记录器会写出这种文件：查清它从哪里来。",
     "LOC110.claim": "{ranks:ranks} 的 {count} 份转储是空的（0 字节）。",
     "LOC110.claim_waited": "{ranks:ranks} 的转储是空的（0 字节），而其他所有 rank 都在等它。",
     "LOC110.why": "留下空文件的进程在写入时被终止，或卡在写入之前。",
