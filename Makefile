@@ -6,10 +6,10 @@ CORE := $(VENV)/.core
 DEV := $(VENV)/.dev
 SCORE := PYTHONPATH=tools $(BIN)/python -m score
 
-.PHONY: help demo setup test check lint types contracts score gate bench drills proof docs clean
+.PHONY: help demo setup test check lint types contracts score gate bench drills drill-live proof docs clean
 
 help: ## list the targets
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-10s %s\n", $$1, $$2}'
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -62,6 +62,9 @@ drills: $(DEV) ## fail real jobs on purpose, judge them, and write docs/drills.m
 	$(BIN)/python tools/drills.py --write docs/drills.md
 	rm -rf $(VENV)/rehearsals
 	$(BIN)/unhang drill rehearse all --live --out $(VENV)/rehearsals --pages docs/situations
+
+drill-live: $(DEV) ## the same, and each drill under `unhang run` as well (an hour)
+	$(BIN)/python tools/drills.py --live --write docs/drills.md
 
 proof: $(DEV) ## ten troubled jobs with and without the judge (half an hour), and write docs/proof.md
 	$(BIN)/python -m benchmarks.proof --write docs/proof.md
