@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from unhang.commands.output import write_text
+
 
 @click.group(name="drill")
 def command() -> None:
@@ -32,10 +34,10 @@ def list_drills(*, form: str) -> None:
     text = tell_drills(DRILLS, form)
     if form == "json":
         document = {**json.loads(text), "situations": situation_rows(SITUATIONS.values())}
-        click.echo(json.dumps(document, indent=1))
+        write_text(json.dumps(document, indent=1) + "\n")
         return
-    click.echo(f"{text}\n\nSituations, with the frameworks themselves:\n")
-    click.echo(tell_situations(SITUATIONS.values()))
+    situations = tell_situations(SITUATIONS.values())
+    write_text(f"{text}\n\nSituations, with the frameworks themselves:\n\n{situations}\n")
 
 
 @command.command(name="run", context_settings={"ignore_unknown_options": True})

@@ -64,7 +64,7 @@ def write_result(
         )
     )
     if output is None:
-        _print(text + "\n")
+        write_text(text + "\n")
         return
     try:
         Path(output).write_text(text + "\n", encoding="utf-8")
@@ -95,7 +95,7 @@ def _width() -> int:
     return shutil.get_terminal_size((100, 24)).columns
 
 
-def _print(text: str) -> None:
+def write_text(text: str) -> None:
     """Write to standard output; a reader that has seen enough (`| head`) is no error."""
     stream = sys.stdout
     try:

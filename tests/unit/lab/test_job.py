@@ -135,7 +135,7 @@ def test_who_ends_a_drill_leaves_no_job_behind(tmp_path: Path, number: signal.Si
         assert wait_for(lambda: log.exists() and "begun" in log.read_text("utf-8"))
         before = look_around()
         drill.send_signal(number)
-        assert drill.wait(20) != 0
+        assert drill.wait(60) != 0
     finally:
         drill.kill()
         drill.wait()
