@@ -188,6 +188,8 @@ class Terminal:
     def __init__(self, command: Command, rows: int = 40, columns: int = 117) -> None:
         self.pid, self.handle = pty.fork()
         if self.pid == 0:
+            for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+                signal.signal(number, signal.SIG_DFL)  # whatever the caller ignores
             os.execvp(command[0], list(command))
         self.resize(rows, columns)
         self.seen = b""
