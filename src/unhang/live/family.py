@@ -6,7 +6,6 @@ of a process is asked once, when the process is new: hosts have thousands of oth
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -32,7 +31,7 @@ class Families:
         used_s = dict.fromkeys(ranks, 0.0)
         for rank in used_s:
             self.owners[rank] = rank
-        stats = self._meet(frozenset(_all_pids()))
+        stats = self._meet(frozenset(kernel.all_pids()))
         for pid, owner in self.owners.items():
             if owner is not None and owner != pid and owner in used_s:
                 stat = stats.get(pid) or kernel.read_stat(pid)
@@ -53,7 +52,3 @@ class Families:
                 above = stats[above].parent
             self.owners.update(dict.fromkeys(path, self.owners.get(above)))
         return stats
-
-
-def _all_pids() -> list[int]:
-    return [int(entry.name) for entry in os.scandir("/proc") if entry.name.isdigit()]

@@ -18,7 +18,7 @@ import json
 import sqlite3
 import zlib
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from unhang.errors import ArtifactError
@@ -149,14 +149,9 @@ def read(
     low = float("-inf") if since_s is None else since_s
     high = float("inf") if until_s is None else until_s
     query = "SELECT standing FROM samples WHERE at BETWEEN ? AND ? ORDER BY at"
-    try:
-        with closing(_open(path)) as file:
-            for (data,) in file.execute(query, (low, high)):
-                yield _unpack(data)
-    except (sqlite3.Error, ValueError, zlib.error) as error:
-        raise ArtifactError(
-            f"cannot read {path}: {error}; expected the history of a run of `unhang run`"
-        ) from error
+    with _reading(path) as file:
+        for (data,) in file.execute(query, (low, high)):
+            yield _unpack(data)
 
 
 def spread(path: Path, most: int) -> Iterator[Standing]:
@@ -170,14 +165,9 @@ def spread(path: Path, most: int) -> Iterator[Standing]:
         " count(*) OVER () AS size FROM samples)"
         " WHERE number = size OR number % max(1, size / ?) = 0 ORDER BY at LIMIT ?"
     )
-    try:
-        with closing(_open(path)) as file:
-            for (data,) in file.execute(query, (max(1, most // 2), most)):
-                yield _unpack(data)
-    except (sqlite3.Error, ValueError, zlib.error) as error:
-        raise ArtifactError(
-            f"cannot read {path}: {error}; expected the history of a run of `unhang run`"
-        ) from error
+    with _reading(path) as file:
+        for (data,) in file.execute(query, (max(1, most // 2), most)):
+            yield _unpack(data)
 
 
 def span(path: Path) -> tuple[float, float] | None:
@@ -186,18 +176,22 @@ def span(path: Path) -> tuple[float, float] | None:
     Raises:
         ArtifactError: the file cannot be read, or is no such history.
     """
-    try:
-        with closing(_open(path)) as file:
-            first, last = file.execute("SELECT min(at), max(at) FROM samples").fetchone()
-    except sqlite3.Error as error:
-        raise ArtifactError(
-            f"cannot read {path}: {error}; expected the history of a run of `unhang run`"
-        ) from error
+    with _reading(path) as file:
+        first, last = file.execute("SELECT min(at), max(at) FROM samples").fetchone()
     return None if first is None else (first, last)
 
 
-def _open(path: Path) -> sqlite3.Connection:
-    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=2)
+@contextmanager
+def _reading(path: Path) -> Iterator[sqlite3.Connection]:
+    """The file, open; whatever is wrong with it is said in one sentence."""
+    try:
+        address = f"{path.absolute().as_uri()}?mode=ro"
+        with closing(sqlite3.connect(address, uri=True, timeout=2)) as file:
+            yield file
+    except (sqlite3.Error, ValueError, zlib.error) as error:
+        raise ArtifactError(
+            f"cannot read {path}: {error}; expected the history of a run of `unhang run`"
+        ) from error
 
 
 def _unpack(data: object) -> Standing:

@@ -92,10 +92,11 @@ def started_s(stat: Stat) -> float:
 def marked(variable: str, value: str) -> list[int]:
     """All processes of ours that began with this in their environment."""
     mark = f"{variable}={value}".encode()
-    return [pid for pid in _all_pids() if mark in _environment(pid)]
+    return [pid for pid in all_pids() if mark in _environment(pid)]
 
 
-def _all_pids() -> list[int]:
+def all_pids() -> list[int]:
+    """Every process that this one can see."""
     return [int(entry.name) for entry in os.scandir("/proc") if entry.name.isdigit()]
 
 

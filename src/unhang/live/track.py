@@ -131,11 +131,6 @@ class Track:
         """Its probe has missed at least one beat for sure."""
         return self.still.beat_s > 2.4 * self.beat.interval_s
 
-    @property
-    def moved_bytes(self) -> int:
-        """Read and written so far."""
-        return (self.beat.read_bytes or 0) + (self.beat.write_bytes or 0)
-
     def hear(self, report: ProcessReport, passed_s: float, now_s: float) -> None:
         """Take the next report of the process.
 

@@ -7,6 +7,7 @@ import ipaddress
 import secrets
 from collections.abc import Mapping
 from http.cookies import CookieError, SimpleCookie
+from urllib.parse import urlsplit
 
 from unhang.errors import UsageError
 
@@ -40,12 +41,11 @@ class Access:
         """
         if not self._loopback or self.token is not None:
             return True
-        name = (
-            (header or "").rsplit("]", 1)[0].lstrip("[")
-            if (header or "").startswith("[")
-            else (header or "").rsplit(":", 1)[0]
-        )
-        return name.lower() in _LOCAL_NAMES or is_loopback(name)
+        try:
+            name = urlsplit(f"//{header or ''}").hostname
+        except ValueError:
+            return False
+        return name is not None and is_loopback(name)
 
     def admits(self, shown: str | None) -> bool:
         """Whether a token that a request shows is the right one, or none is needed."""

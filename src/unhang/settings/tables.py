@@ -225,13 +225,6 @@ def variables(library: Library) -> Mapping[str, Setting]:
 
 
 @cache
-def release_dates() -> Mapping[str, str]:
-    """Release dates of NCCL."""
-    dates: dict[str, str] = _read("nccl.json")["releases"]
-    return dates
-
-
-@cache
 def other_names() -> Mapping[str, OtherName]:
     """Names in circulation that neither NCCL nor PyTorch reads."""
     rows = _read("names.json")["names"]
