@@ -23,13 +23,11 @@ from pathlib import Path
 
 import zstandard
 
-from unhang.live.collector import Collector
-from unhang.live.desk import Desk
-from unhang.live.folder import RunFolder
-from unhang.live.inputs import Tick
-from unhang.live.leading import Leader
-from unhang.live.monitor import Monitor
-from unhang.live.reports import (
+from unhang.live.books.desk import Desk
+from unhang.live.books.folder import RunFolder
+from unhang.live.judge.monitor import Monitor
+from unhang.live.messages.inputs import Tick
+from unhang.live.messages.reports import (
     Beat,
     FramePlace,
     GroupBeat,
@@ -37,7 +35,9 @@ from unhang.live.reports import (
     ProcessFacts,
     ProcessReport,
 )
-from unhang.live.wire import node_to_json
+from unhang.live.messages.wire import node_to_json
+from unhang.live.nodes.collector import Collector
+from unhang.live.nodes.leading import Leader
 from unhang.model.ids import Rank
 
 RANKS_PER_NODE = 8

@@ -11,8 +11,8 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from unhang.live.monitor import Monitor
-from unhang.live.reports import (
+from unhang.live.judge.monitor import Monitor
+from unhang.live.messages.reports import (
     Beat,
     FramePlace,
     GroupBeat,
@@ -20,7 +20,7 @@ from unhang.live.reports import (
     ProcessFacts,
     ProcessReport,
 )
-from unhang.live.wire import node_from_json, node_to_json
+from unhang.live.messages.wire import node_from_json, node_to_json
 from unhang.model.ids import Rank
 
 _PER_HOST = 8

@@ -11,11 +11,11 @@ import random
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from unhang.live.actions import Action, Note, NoteKind, OrderDump
-from unhang.live.inputs import DumpsReady, Input, OutputEnded
-from unhang.live.monitor import Monitor
-from unhang.live.policy import Policy
-from unhang.live.reports import (
+from unhang.live.judge.monitor import Monitor
+from unhang.live.messages.actions import Action, Note, NoteKind, OrderDump
+from unhang.live.messages.inputs import DumpsReady, Input, OutputEnded
+from unhang.live.messages.policy import Policy
+from unhang.live.messages.reports import (
     Beat,
     FramePlace,
     GroupBeat,

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from unhang.live.actions import CallRef
-from unhang.live.codec import encode
-from unhang.live.folder import RunFolder
-from unhang.live.history import History
-from unhang.live.standing import (
+from unhang.live.books.folder import RunFolder
+from unhang.live.books.history import History
+from unhang.live.messages.actions import CallRef
+from unhang.live.messages.codec import encode
+from unhang.live.messages.standing import (
     Charge,
     Condition,
     Edge,

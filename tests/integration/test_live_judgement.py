@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from unhang.api import diagnose
-from unhang.live.codec import decode
-from unhang.live.standing import Charge, Stage, Standing
+from unhang.live.messages.codec import decode
+from unhang.live.messages.standing import Charge, Stage, Standing
 from unhang.model.causes import Cause
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(150)]

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from integration.probed_jobs import HOST, Run, job, torchrun, until
-from unhang.live.reports import Beat
+from unhang.live.messages.reports import Beat
 from unhang.probe import environment
 
 pytestmark = pytest.mark.integration

@@ -384,7 +384,7 @@ def agents_of(relay: int) -> list[int]:
     return [
         int(child)
         for child in children
-        if b"unhang.live.agent" in Path(f"/proc/{child}/cmdline").read_bytes()
+        if b"unhang.live.agent.agent" in Path(f"/proc/{child}/cmdline").read_bytes()
     ]
 
 

@@ -409,6 +409,6 @@ def agent_of(folder: Path) -> int:
     (agent,) = [
         int(child)
         for child in children
-        if b"unhang.live.agent" in Path(f"/proc/{child}/cmdline").read_bytes()
+        if b"unhang.live.agent.agent" in Path(f"/proc/{child}/cmdline").read_bytes()
     ]
     return agent

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from unhang.live.folder import RunFolder
+from unhang.live.books.folder import RunFolder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

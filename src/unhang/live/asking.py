@@ -12,11 +12,9 @@ from datetime import datetime
 from pathlib import Path
 
 from unhang.errors import UsageError
-from unhang.live.addresses import check_collector
-from unhang.live.folder import RunFolder
-from unhang.live.near import choose_near
-from unhang.live.nodes import nodes_of
-from unhang.live.request import (
+from unhang.live.books.folder import RunFolder
+from unhang.live.books.near import choose_near
+from unhang.live.messages.request import (
     ABORT,
     COMMAND,
     FIXED,
@@ -26,6 +24,8 @@ from unhang.live.request import (
     RunRequest,
     Timeouts,
 )
+from unhang.live.nodes.addresses import check_collector
+from unhang.live.nodes.place import nodes_of
 from unhang.notify import read_targets
 from unhang.reporters.style import Style
 

@@ -7,18 +7,18 @@ import os
 from collections.abc import Sequence
 
 from unhang.errors import UsageError
-from unhang.live.agent_process import AgentProcess
 from unhang.live.asking import Wishes, ask
-from unhang.live.channel import Channel
-from unhang.live.copies import Copies
-from unhang.live.folder import RunFolder
-from unhang.live.launch import adopt_orphans, launch
-from unhang.live.near import drop
-from unhang.live.record import begin, now, write_json
-from unhang.live.relay import Ending, Relay
-from unhang.live.request import RunRequest
-from unhang.live.signals import Signals
-from unhang.live.streams import STDERR, fill_gaps, open_streams
+from unhang.live.books.folder import RunFolder
+from unhang.live.books.near import drop
+from unhang.live.books.record import begin, now, write_json
+from unhang.live.messages.request import RunRequest
+from unhang.live.relay.agent_process import AgentProcess
+from unhang.live.relay.channel import Channel
+from unhang.live.relay.copies import Copies
+from unhang.live.relay.launch import adopt_orphans, launch
+from unhang.live.relay.relay import Ending, Relay
+from unhang.live.relay.signals import Signals
+from unhang.live.relay.streams import STDERR, fill_gaps, open_streams
 from unhang.model.provenance import Message
 from unhang.probe.environment import additions
 from unhang.reporters.catalogue import write

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from unhang.live.standing import Condition, RankView, Standing
+from unhang.live.messages.standing import Condition, RankView, Standing
 
 _GRAVITY = (
     Condition.GONE,

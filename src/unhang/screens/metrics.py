@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from unhang import __version__
 from unhang.errors import UsageError
-from unhang.live.standing import GroupView, RankView, Stage, Standing
+from unhang.live.messages.standing import GroupView, RankView, Stage, Standing
 from unhang.screens.feed import Feed, RunRecord
 
 if TYPE_CHECKING:

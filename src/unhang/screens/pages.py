@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 
-from unhang.live.standing import GroupView, RankClass, RankView, Standing, Suspicion
+from unhang.live.messages.standing import GroupView, RankClass, RankView, Standing, Suspicion
 from unhang.model.ids import format_ranks
 from unhang.model.phases import Phase
 from unhang.model.provenance import Message

@@ -15,7 +15,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.widgets import DataTable, Footer, RichLog, Static, TabbedContent, TabPane
 
-from unhang.live.standing import Standing
+from unhang.live.messages.standing import Standing
 from unhang.reporters.catalogue.wording import Wording
 from unhang.reporters.printable import one_line
 from unhang.screens import pages

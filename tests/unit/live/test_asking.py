@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from unhang.errors import UsageError
-from unhang.live.addresses import TOKEN, address_of, check_collector
 from unhang.live.asking import Wishes, ask, claim_folder, host_label, read_timeouts, wanted_folder
-from unhang.live.nodes import Nodes, nodes_of
-from unhang.live.request import RunRequest, Timeouts
+from unhang.live.messages.request import RunRequest, Timeouts
+from unhang.live.nodes.addresses import TOKEN, address_of, check_collector
+from unhang.live.nodes.place import Nodes, nodes_of
 from unhang.reporters.style import Style
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from feeding import feed, only
-from unhang.live.actions import CallRef
-from unhang.live.codec import document
-from unhang.live.standing import SCHEMA, Charge, Stage, Standing, Suspicion
+from unhang.live.messages.actions import CallRef
+from unhang.live.messages.codec import document
+from unhang.live.messages.standing import SCHEMA, Charge, Stage, Standing, Suspicion
 from unhang.model.events import HoldUp, WorldSeen
 from unhang.model.ids import Rank
 from unhang.model.phases import Phase

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from unhang.live.wire import beat_from_json
+from unhang.live.messages.wire import beat_from_json
 from unhang.probe.board import Board, read
 from unhang.probe.fitting import smaller
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from job_text import judge_text, timed_out
-from unhang.live.actions import CallRef
-from unhang.live.codec import document
-from unhang.live.standing import SCHEMA, Charge, Stage, Standing, Suspicion
+from unhang.live.messages.actions import CallRef
+from unhang.live.messages.codec import document
+from unhang.live.messages.standing import SCHEMA, Charge, Stage, Standing, Suspicion
 from unhang.model.causes import Cause
 from unhang.model.finding import Finding, Strength
 from unhang.model.ids import Rank

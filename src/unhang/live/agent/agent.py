@@ -1,0 +1,217 @@
+"""The agent of a host: reads the probes, feeds the judge, does what the judge asks for.
+
+It runs beside the relay, in a process of its own, which the relay starts again should it die. All
+that it knows comes from boards, `/proc` and the relay; nothing of the job waits for it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import select
+import signal
+import time
+from functools import partial
+from typing import Any
+
+from unhang.live.agent import kernel
+from unhang.live.agent.acting import Actor
+from unhang.live.agent.bundling import Bundled
+from unhang.live.agent.closing import Closing
+from unhang.live.agent.ending import Ending
+from unhang.live.agent.examining import Examined, warm_up
+from unhang.live.agent.hooks import Hooks
+from unhang.live.agent.link import Link
+from unhang.live.agent.orders import Orders
+from unhang.live.agent.taps import Taps
+from unhang.live.agent.voice import Voice
+from unhang.live.books.desk import Desk
+from unhang.live.books.folder import RunFolder
+from unhang.live.books.near import bring, drop
+from unhang.live.books.record import now as timestamp
+from unhang.live.books.record import write_json
+from unhang.live.messages.actions import Note, NoteKind
+from unhang.live.messages.inputs import OutputEnded
+from unhang.live.messages.request import RunRequest
+from unhang.live.nodes.meeting import find_judge
+from unhang.model.provenance import Message
+from unhang.probe import environment
+
+_INTERVAL_S = 1.0
+_SHORT_S = 0.1
+"""Between two looks while something is under way that does not announce itself."""
+
+_READ_BYTES = 1 << 16
+
+_LAST_S = 12.0
+"""For ending a job that the relay has left behind."""
+
+
+class Agent:
+    """The loop.
+
+    Args:
+        request: what is asked of the run.
+        job: number of the command's process.
+        link: the way to the relay.
+        again: an earlier agent of this run has died.
+    """
+
+    def __init__(self, request: RunRequest, job: int, link: Link, *, again: bool) -> None:
+        self._folder, self._near = RunFolder(request.root), RunFolder(request.near)
+        folder, near = self._folder, self._near
+        relay = os.getppid()
+        self._link = link
+        self._host = request.host
+        self._inbox: queue.Queue[Examined | Bundled] = queue.Queue()
+        self._bell, self._bell_end = os.pipe()
+        self._relay_lives = True
+        self._launcher_alive = True
+        self._next_s = 0.0
+        self._until_s = float("inf")
+        self._desk = Desk(folder)
+        self._taps = Taps(near.boards, request.host)
+        self._ending = Ending(partial(_tree, request, job, relay), lambda: self._taps.ranks)
+        self._judge = find_judge(request, folder, self._desk.lose)
+        voice = Voice(request.style, link.send)
+        self._actor = Actor(
+            folder=folder,
+            near=near,
+            judge=self._judge,
+            desk=self._desk,
+            orders=Orders(near, folder, request.host),
+            ending=self._ending,
+            taps=self._taps,
+            hooks=Hooks(request, self._desk),
+            voice=voice,
+            report=self._post,
+        )
+        self._closing = Closing(
+            actor=self._actor,
+            judge=self._judge,
+            desk=self._desk,
+            ending=self._ending,
+            taps=self._taps,
+            voice=voice,
+            relay=relay,
+        )
+        if again:
+            self._desk.lose("the agent died and was started again: a gap in what it saw")
+
+    def run(self) -> None:
+        """Watch until the command has ended and everything is said."""
+        while not self._closing.is_over and time.monotonic() < self._until_s:
+            self._wait()
+            now = time.monotonic()
+            if now >= self._next_s:
+                self._look(now)
+            self._actor.advance(now)
+            self._closing.advance(now)
+        self._taps.close()
+        self._desk.close()
+        if not self._relay_lives:
+            self._sign_off()
+
+    def _wait(self) -> None:
+        poller = select.poll()
+        handles = [
+            self._bell,
+            *self._taps.handles,
+            *([self._link.source] if self._relay_lives else []),
+        ]
+        for handle in handles:
+            poller.register(handle, select.POLLIN)
+        rest_s = self._next_s - time.monotonic()
+        if self._actor.is_busy or self._closing.is_under_way:
+            rest_s = min(rest_s, _SHORT_S)
+        for handle, _ in poller.poll(max(0.0, rest_s) * 1000):
+            if handle == self._link.source:
+                self._listen()
+            elif handle == self._bell:
+                self._open_inbox()
+            else:
+                self._taps.look_at_ended(handle)
+                self._next_s = 0.0
+
+    def _listen(self) -> None:
+        messages = self._link.receive()
+        if messages is None:
+            self._leave()
+        for message in messages or ():
+            self._hear(message)
+
+    def _hear(self, message: dict[str, Any]) -> None:
+        if "exit" in message:
+            self._taps.learn_exit(*message["exit"])
+        if "ended" in message:
+            now = time.monotonic()
+            self._launcher_alive = False
+            self._look(now)
+            self._actor.end(OutputEnded(host=self._host, exit_code=message["ended"]), now)
+            self._closing.begin(message["ended"])
+
+    def _leave(self) -> None:
+        """The relay was killed: so is the job, for nobody would carry its output or end it."""
+        self._relay_lives = False
+        now = time.monotonic()
+        why = Message(key="run.abandoned")
+        self._desk.note(Note(kind=NoteKind.ABORTED, why=why))
+        self._ending.end_all(now)
+        self._until_s = now + _LAST_S
+
+    def _sign_off(self) -> None:
+        """Close the record in the place of the relay."""
+        lost = ["`unhang run` was killed: its output and exit code are not known to the end"]
+        with contextlib.suppress(OSError, ValueError):
+            record = json.loads(self._folder.record.read_bytes())
+            ending = {"ended": timestamp(), "exit_code": None, "outcome": None}
+            bring(self._near, self._folder)
+            write_json(self._folder.record, record | ending | {"lost": [*lost, *self._desk.lost]})
+        drop(self._near.root, self._folder.root)
+
+    def _look(self, now: float) -> None:
+        self._next_s = now + (_INTERVAL_S if self._judge.decides else self._judge.interval_s)
+        self._actor.beat()
+        report = self._taps.read(launcher_alive=self._launcher_alive, lost=self._desk.lost)
+        for sentence in report.lost:
+            self._desk.lose(sentence)
+        self._actor.handle(report, now)
+
+    def _post(self, item: Examined | Bundled) -> None:
+        self._inbox.put(item)
+        os.write(self._bell_end, b"!")
+
+    def _open_inbox(self) -> None:
+        os.read(self._bell, _READ_BYTES)
+        while not self._inbox.empty():
+            self._actor.take(self._inbox.get(), time.monotonic())
+
+
+def _tree(request: RunRequest, job: int, relay: int) -> list[int]:
+    """All processes of the job: those with its mark, and the command's own."""
+    found = kernel.marked(environment.RUN, str(request.near))
+    stat = kernel.read_stat(job)
+    is_it = stat is not None and stat.parent == relay and job not in found
+    return [*found, job] if is_it else found
+
+
+def main() -> None:
+    """Run as the relay starts us."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1):
+        # They are for the job: the relay ends us. No SIG_IGN, which our children would inherit.
+        signal.signal(number, lambda *_: None)
+    # The relay keeps its signals back, and so did we until now: what we start must not.
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    link = Link.take_over()
+    start = link.receive_first()
+    if start is None:
+        return
+    warm_up()
+    request = RunRequest.from_json(start["request"])
+    Agent(request, start["job"], link, again=start["again"]).run()
+
+
+if __name__ == "__main__":
+    main()

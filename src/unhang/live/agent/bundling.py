@@ -1,0 +1,49 @@
+"""Puts everything about a hang into one bundle, in a thread, while the agent goes on watching."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from unhang.live.books.folder import RunFolder
+from unhang.model.capture import SUFFIX
+
+
+@dataclass(frozen=True, slots=True)
+class Bundled:
+    """What came of it.
+
+    Attributes:
+        number: of the dumps that belong in it.
+        path: the bundle, or None where there is none.
+        failure: why there is none, as a sentence.
+    """
+
+    number: int
+    path: Path | None
+    failure: str = ""
+
+
+def bundle(folder: RunFolder, number: int, report: Callable[[Bundled], None]) -> None:
+    """Capture this host's part of the run; `report` is called from another thread."""
+
+    def work() -> None:
+        report(_bundle(folder, number))
+
+    threading.Thread(target=work, name=f"bundle-{number}", daemon=True).start()
+
+
+def _bundle(folder: RunFolder, number: int) -> Bundled:
+    try:
+        from unhang.collect import capture
+
+        result = capture(
+            run_folder=folder.root,
+            dumps=[folder.dump(number)],
+            out=folder.captures / f"{number}{SUFFIX}",
+        )
+    except Exception as error:  # whatever it was, the job is watched on
+        return Bundled(number, None, f"no bundle: {type(error).__name__}: {error}")
+    return Bundled(number, result.path)

@@ -1,0 +1,145 @@
+"""What is left to do when the command has ended: its leftovers, the verdict, the last word.
+
+A launcher that fails leaves its ranks behind, on the GPUs: those are ended. Ranks that live on
+after a good end (of a script that starts them in the background) are waited for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from unhang.live.agent import kernel
+from unhang.live.agent.acting import Actor
+from unhang.live.agent.ending import Ending
+from unhang.live.agent.taps import Taps
+from unhang.live.agent.voice import Voice
+from unhang.live.books.desk import Desk
+from unhang.live.messages.actions import Note, NoteKind
+from unhang.live.nodes.judging import Judge
+from unhang.model.diagnosis import Diagnosis, Outcome
+from unhang.model.provenance import Message
+from unhang.reporters.catalogue import write
+
+ENDED_A_HANG = 86
+"""Exit code of a run whose confirmed hang was ended, and that nothing started again."""
+
+_VERDICT_WAIT_S = 60.0
+
+_THE_END = 0
+"""Number, which no dump has, under which nodes deliver what they have at the end."""
+
+
+class Closing:
+    """The steps, each done once the one before is.
+
+    Args:
+        relay: number of the relay's process, which adopts what its launcher left behind.
+    """
+
+    def __init__(
+        self,
+        *,
+        actor: Actor,
+        judge: Judge,
+        desk: Desk,
+        ending: Ending,
+        taps: Taps,
+        voice: Voice,
+        relay: int,
+    ) -> None:
+        self._judge = judge
+        self._actor = actor
+        self._desk = desk
+        self._ending = ending
+        self._taps = taps
+        self._voice = voice
+        self._relay = relay
+        self._exit_code: int | None = None
+        self._steps: list[Callable[[float], bool]] = []
+        self._verdict_due_s = float("inf")
+        self._ended: frozenset[int] = frozenset()
+        self._delivered = False
+
+    @property
+    def is_under_way(self) -> bool:
+        """The command has ended, and there is still something to do."""
+        return bool(self._steps)
+
+    @property
+    def is_over(self) -> bool:
+        """Everything is said."""
+        return self._exit_code is not None and not self._steps
+
+    def begin(self, exit_code: int) -> None:
+        """The command has ended with this code, as a shell counts."""
+        self._exit_code = exit_code
+        self._steps = [self._no_rank_lives, self._gathered, self._asked, self._judged, self._said]
+
+    def advance(self, now: float) -> None:
+        """Do what can be done."""
+        while self._steps and self._steps[0](now):
+            self._steps.pop(0)
+
+    def _no_rank_lives(self, now: float) -> bool:
+        living = self._taps.ranks
+        orphans = frozenset(pid for pid in living if self._is_orphan(pid)) - self._ended
+        if orphans and self._exit_code != 0:
+            self._ended |= orphans
+            pids = ", ".join(map(str, sorted(orphans)))
+            why = Message(key="run.leftover", values={"pids": pids})
+            note = Note(kind=NoteKind.ABORTED, why=why)
+            self._desk.note(note)
+            self._voice.tell(note)
+            self._ending.end(orphans, now)
+        return not living
+
+    def _is_orphan(self, pid: int) -> bool:
+        stat = kernel.read_stat(pid)
+        return stat is not None and stat.parent in (1, self._relay)
+
+    def _gathered(self, now: float) -> bool:
+        """Evidence of this end is where the judge looks for it, on all nodes."""
+        if not self._delivered:
+            self._delivered = True
+            self._actor.bring()
+            if self._exit_code != 0:
+                self._judge.deliver(_THE_END)
+        return self._exit_code == 0 or self._judge.has_evidence(_THE_END, now)
+
+    def _asked(self, now: float) -> bool:
+        """A job that failed by itself, or that was stopped while it hung, gets its verdict."""
+        if self._exit_code != 0 and self._judge.decides and not self._ending.ended_a_hang:
+            self._actor.verdict = None
+            self._actor.examine(self._actor.latest if self._actor.confirmed else 0, now)
+            self._verdict_due_s = now + _VERDICT_WAIT_S
+        return True
+
+    def _judged(self, now: float) -> bool:
+        awaited = self._verdict_due_s < float("inf") and not self._actor.has_answer
+        return now > self._verdict_due_s or not (awaited or self._actor.is_capturing)
+
+    def _said(self, _: float) -> bool:
+        verdict = None if self._exit_code == 0 else self._actor.verdict
+        shown = verdict is not None and verdict.outcome in (Outcome.CAUSE, Outcome.LOCATED)
+        if verdict is not None and shown and not self._ending.ended_a_hang:
+            self._voice.show(verdict)
+        if self._actor.exit_note is not None:
+            self._desk.note(self._actor.exit_note, exit_code=self._exit_code, **_facts_of(verdict))
+        self._judge.close()
+        replaced = ENDED_A_HANG if self._ending.ended_a_hang else None
+        outcome = None if verdict is None else verdict.outcome.value
+        self._voice.finish(replaced, outcome, self._desk.lost)
+        return True
+
+
+def _facts_of(verdict: Diagnosis | None) -> dict[str, object]:
+    """What the line on the end says of the verdict, which knows better where it knows anything."""
+    if verdict is None:
+        return {}
+    decided = verdict.outcome in (Outcome.CAUSE, Outcome.LOCATED)
+    return {
+        "outcome": verdict.outcome.value,
+        "cause": None if verdict.cause is None else verdict.cause.value,
+        **({"culprits": sorted(verdict.culprits)} if decided else {}),
+        "verdict": write(verdict.summary),
+    }

@@ -1,0 +1,95 @@
+"""What the user asked for when a hang is confirmed: a command of theirs, a message to people."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import threading
+from pathlib import Path
+
+from unhang.live.books.desk import Desk
+from unhang.live.books.record import now
+from unhang.live.messages.actions import Note, NoteKind
+from unhang.live.messages.request import COMMAND, RunRequest
+from unhang.model.diagnosis import Diagnosis
+from unhang.model.ids import format_ranks
+from unhang.model.provenance import Message
+from unhang.notify import Alert, Delivery, read_targets, tell
+from unhang.reporters.catalogue import sentence, write
+
+
+class Hooks:
+    """Both, never waited for.
+
+    Args:
+        request: says which.
+        desk: where it is noted.
+
+    Raises:
+        UsageError: an address of `--notify` is none.
+    """
+
+    def __init__(self, request: RunRequest, desk: Desk) -> None:
+        self._request = request
+        self._desk = desk
+        self._targets = read_targets(request.notify)
+
+    def run(self, hang: Note, capture: Path) -> None:
+        """Start the command of `--on-hang exec:`; its output goes to `exec.log` in the capture.
+
+        It finds in its environment: UNHANG_RUN_FOLDER, UNHANG_CAPTURE (a folder with
+        `diagnosis.json`), UNHANG_CULPRITS (`1,3-5`), UNHANG_PHASE, UNHANG_WHY, UNHANG_SINCE_S.
+        """
+        if not self._request.on_hang.startswith(COMMAND):
+            return
+        command = self._request.on_hang.removeprefix(COMMAND)
+        facts = {
+            "UNHANG_RUN_FOLDER": str(self._request.root),
+            "UNHANG_CAPTURE": str(capture),
+            "UNHANG_CULPRITS": format_ranks(hang.culprits),
+            "UNHANG_PHASE": "" if hang.phase is None else hang.phase.value,
+            "UNHANG_WHY": write(hang.why),
+            "UNHANG_SINCE_S": "" if hang.since_s is None else f"{hang.since_s:.1f}",
+        }
+        try:
+            capture.mkdir(parents=True, exist_ok=True)
+            with (capture / "exec.log").open("ab") as log:
+                process = subprocess.Popen(  # noqa: S602 (the user's own shell command)
+                    command,
+                    shell=True,
+                    env=os.environ | facts,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    start_new_session=True,
+                )
+        except OSError as error:
+            self._desk.lose(f"the command of --on-hang cannot be started: {error.strerror}")
+            return
+        threading.Thread(target=process.wait, name="on-hang", daemon=True).start()
+
+    def notify(self, note: Note, diagnosis: Diagnosis | None) -> None:
+        """Tell the people, with the cause where it is known."""
+        cause = None if diagnosis is None or diagnosis.cause is None else diagnosis.cause.value
+        language = self._request.style.language
+        summary = note.why if diagnosis is None or cause is None else diagnosis.summary
+        alert = Alert(
+            kind=note.kind.value,
+            at=now(),
+            run=self._request.root.name,
+            host=self._request.host,
+            summary=sentence(summary, language),
+            culprits=note.culprits,
+            phase=None if note.phase is None else note.phase.value,
+            since_s=note.since_s,
+            cause=cause,
+            folder=str(self._request.root),
+        )
+        tell(self._targets, alert, language=language, report=self._delivered)
+
+    def _delivered(self, delivery: Delivery) -> None:
+        if delivery.failure is not None:
+            self._desk.lose(f"{delivery.target} could not be told: {delivery.failure}")
+            return
+        why = Message(key="run.notified", values={"target": delivery.target})
+        self._desk.note(Note(kind=NoteKind.NOTIFIED, why=why))

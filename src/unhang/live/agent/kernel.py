@@ -1,0 +1,146 @@
+"""What `/proc` says of one process: state, CPU time, bytes, exit status; Linux only.
+
+Fields of `/proc/<pid>/stat` are those of proc(5), counted after the name of the command, which may
+hold blanks and brackets itself.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from unhang.live.messages.reports import ProcessFacts
+
+_STATE, _PARENT, _USER_TICKS, _SYSTEM_TICKS, _STARTED, _EXIT = 0, 1, 11, 12, 19, 49
+"""Indexes of the fields 3, 4, 14, 15, 22 and 52."""
+
+_NOT_SLEEPING = ("0", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Stat:
+    """One reading of `/proc/<pid>/stat`.
+
+    Attributes:
+        started_ticks: since boot; with the number it names a process for good.
+        wait_status: as `waitpid` gives it; for a zombie that we may look into, else 0.
+    """
+
+    state: str
+    parent: int
+    cpu_s: float
+    started_ticks: int
+    wait_status: int
+
+
+def read_stat(pid: int) -> Stat | None:
+    """Read it; None when there is no such process."""
+    try:
+        text = _read(f"/proc/{pid}/stat")
+    except OSError:
+        return None
+    fields = text[text.rfind(")") + 2 :].split()
+    ticks = int(fields[_USER_TICKS]) + int(fields[_SYSTEM_TICKS])
+    return Stat(
+        state=fields[_STATE],
+        parent=int(fields[_PARENT]),
+        cpu_s=ticks / _ticks_per_s(),
+        started_ticks=int(fields[_STARTED]),
+        wait_status=int(fields[_EXIT]) if len(fields) > _EXIT else 0,
+    )
+
+
+def facts_of(pid: int, stat: Stat) -> ProcessFacts:
+    """Everything about a process that was there a moment ago."""
+    read_bytes, write_bytes = _bytes_of(pid)
+    if stat.state in "ZX":
+        # The kernel shows the status only to who may look into the process; so it does the bytes.
+        status = stat.wait_status if read_bytes is not None else None
+        code, number = (None, None) if status is None else split_status(status)
+        return ProcessFacts(
+            alive=False, state=stat.state, cpu_s=stat.cpu_s, exit_code=code, signal=number
+        )
+    return ProcessFacts(
+        alive=True,
+        state=stat.state,
+        cpu_s=stat.cpu_s,
+        main_cpu_s=_main_cpu_s(pid),
+        read_bytes=read_bytes,
+        write_bytes=write_bytes,
+        wchan=_wchan(pid),
+    )
+
+
+def split_status(status: int) -> tuple[int | None, int | None]:
+    """Exit code and signal of a wait status; one of them is None.
+
+    >>> split_status(3 << 8), split_status(9)
+    ((3, None), (None, 9))
+    """
+    code = os.waitstatus_to_exitcode(status)
+    return (code, None) if code >= 0 else (None, -code)
+
+
+def started_s(stat: Stat) -> float:
+    """When it began, by `time.monotonic()` of this host."""
+    return stat.started_ticks / _ticks_per_s() - _suspended_s()
+
+
+def marked(variable: str, value: str) -> list[int]:
+    """All processes of ours that began with this in their environment."""
+    mark = f"{variable}={value}".encode()
+    return [pid for pid in all_pids() if mark in _environment(pid)]
+
+
+def all_pids() -> list[int]:
+    """Every process that this one can see."""
+    return [int(entry.name) for entry in os.scandir("/proc") if entry.name.isdigit()]
+
+
+def _environment(pid: int) -> list[bytes]:
+    try:
+        return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:  # another user's, or it has gone
+        return []
+
+
+def _bytes_of(pid: int) -> tuple[int | None, int | None]:
+    try:
+        lines = _read(f"/proc/{pid}/io").splitlines()
+    except OSError:  # another user's, or it has gone
+        return None, None
+    values = dict(line.split(": ", 1) for line in lines)
+    return int(values["rchar"]), int(values["wchar"])
+
+
+def _main_cpu_s(pid: int) -> float | None:
+    """Nanoseconds count, where `stat` counts hundredths of a second."""
+    try:
+        return int(_read(f"/proc/{pid}/schedstat").split()[0]) / 1e9
+    except (OSError, IndexError, ValueError):  # gone, or a kernel without these counters
+        return None
+
+
+def _wchan(pid: int) -> str | None:
+    try:
+        name = _read(f"/proc/{pid}/wchan")
+    except OSError:
+        return None
+    return None if name in _NOT_SLEEPING else name
+
+
+def _suspended_s() -> float:
+    """For how long the host slept: boot time counts that, the monotonic clock does not."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME) - time.monotonic()
+
+
+@cache
+def _ticks_per_s() -> int:
+    return os.sysconf("SC_CLK_TCK")
+
+
+def _read(path: str) -> str:
+    return Path(path).read_text(encoding="utf-8", errors="replace")

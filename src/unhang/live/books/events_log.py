@@ -1,0 +1,53 @@
+"""One line of JSON for each thing that happened in a run (`events.jsonl`)."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from unhang.live.books.record import now
+from unhang.live.messages.actions import CallRef, Note
+from unhang.model.ids import format_ranks
+from unhang.reporters.catalogue import write
+
+
+def event_of(note: Note) -> dict[str, Any]:
+    """A note as a line of `events.jsonl`, dated now; what is unknown is left out."""
+    event: dict[str, Any] = {"at": now(), "kind": note.kind.value}
+    if note.ranks:
+        event["ranks"] = format_ranks(note.ranks)
+    if note.culprits:
+        event["culprits"] = sorted(note.culprits)
+    if note.phase is not None:
+        event["phase"] = note.phase.value
+    if note.call is not None:
+        event["call"] = _call(note.call)
+    if note.since_s is not None:
+        event["since_s"] = round(note.since_s, 3)
+    return event | {"why": write(note.why)}
+
+
+def append(path: Path, event: dict[str, Any]) -> None:
+    """Add a line; lines of several writers do not mix.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    line = json.dumps(event, ensure_ascii=False).encode() + b"\n"
+    handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        os.write(handle, line)
+    finally:
+        os.close(handle)
+
+
+def _call(call: CallRef) -> dict[str, Any]:
+    fields = {
+        "op": call.op,
+        "seq": call.seq,
+        "group": call.description or call.group,
+        "group_ranks": format_ranks(call.members) or None,
+    }
+    return {name: value for name, value in fields.items() if value is not None}

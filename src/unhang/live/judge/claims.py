@@ -1,0 +1,288 @@
+"""From who waits for whom to what is held against the ranks that everybody waits for in the end.
+
+A rank that others wait for and that waits for nobody is judged by its own condition: gone, stopped,
+frozen, asleep, or at work. Where no such rank exists, the ranks wait for each other (a circle of
+groups), or all wait in one call (it differs between them, or the network does not carry it).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from unhang.live.judge.conditions import judge, stage_at
+from unhang.live.judge.pace import Habit, Pace
+from unhang.live.judge.track import Track
+from unhang.live.judge.waits import Wait
+from unhang.live.messages.actions import CallRef
+from unhang.live.messages.standing import Charge, Stage
+from unhang.model.ids import NO_RANKS, Rank, Ranks
+from unhang.model.phases import Phase
+
+_FRESH = 3
+"""Reports in a row, before anything is held against anybody."""
+_WAITED_S = 1.0
+"""Nobody is held up by a rank that others have waited for less long."""
+_UNSEEN_S = 20.0
+_BESIDE_WORK_S = 30.0
+_CIRCLE_S = 3.0
+_DIFFER_S = 1.5
+_FIRST_CALL = 5.0
+"""The first call of a group also connects its members, which takes its time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """What is held against some ranks at one moment.
+
+    Attributes:
+        victims: ranks that wait for them, directly or through others.
+        still_s: how long the fact has been observed, or None where the culprits move.
+        waited_s: how long the first victim has waited.
+        stage: how far the observed times carry it.
+        ask: the dumps of all ranks would decide.
+    """
+
+    charge: Charge
+    culprits: Ranks
+    victims: Ranks
+    call: CallRef
+    phase: Phase | None = None
+    still_s: float | None = None
+    waited_s: float
+    stage: Stage
+    ask: bool = False
+
+
+def find_claims(
+    tracks: Mapping[Rank, Track], waits: Sequence[Wait], pace: Pace
+) -> tuple[Claim, ...]:
+    """Return all claims of one moment, the gravest first.
+
+    Args:
+        tracks: the present process of each rank whose host is heard.
+        waits: the calls that some of them wait in.
+        pace: what is usual in this job.
+    """
+    waiters = NO_RANKS.union(*(wait.held_up for wait in waits))
+    roots = _roots(waits, tracks, waiters)
+    if _is_ending(tracks):
+        roots = frozenset(rank for rank in roots if not tracks[rank].departs)
+    chains = _Chains(waits)
+    claims = _doubted([_against(rank, chains, pace, tracks) for rank in sorted(roots)])
+    stuck = [wait for wait in waits if not _reaches(wait, waits, roots)]
+    if stuck:
+        claims.extend(_among(stuck, tracks, pace))
+    claims.extend(_against_unknown(wait) for wait in waits if wait.unknown and not wait.lacking)
+    return tuple(sorted(claims, key=lambda c: -_GRAVITY[c.stage]))
+
+
+_GRAVITY = {Stage.WATCHED: 0, Stage.SUSPECTED: 1, Stage.CONFIRMED: 2}
+
+
+def _doubted(claims: list[Claim]) -> list[Claim]:
+    """A rank that sleeps beside one that works may wait for that one, by a file or a socket."""
+    if not any(claim.charge is Charge.AT_WORK for claim in claims):
+        return claims
+    return [
+        replace(claim, stage=Stage.SUSPECTED)
+        if claim.charge is Charge.ASLEEP
+        and claim.stage is Stage.CONFIRMED
+        and (claim.still_s or 0.0) < _BESIDE_WORK_S
+        else claim
+        for claim in claims
+    ]
+
+
+def _is_ending(tracks: Mapping[Rank, Track]) -> bool:
+    """Whether the job comes to its end, well or not: then the last ones wait for nobody's fault."""
+    departing = sum(track.departs for track in tracks.values())
+    return 2 * departing > len(tracks)
+
+
+def _roots(waits: Iterable[Wait], tracks: Mapping[Rank, Track], waiters: Ranks) -> Ranks:
+    """Ranks that others wait for and that wait for nobody."""
+    lacking = NO_RANKS.union(*(wait.lacking for wait in waits))
+    return frozenset(r for r in lacking if r not in waiters or tracks[r].ended)
+
+
+def _reaches(wait: Wait, waits: Sequence[Wait], roots: Ranks) -> bool:
+    """Whether somebody outside of all waits is to blame for a wait, or may be."""
+    seen: set[int] = set()
+    todo = [wait]
+    while todo:
+        this = todo.pop()
+        if this.unknown or this.lacking & roots:
+            return True
+        seen.add(id(this))
+        todo += [w for w in waits if id(w) not in seen and w.held_up & this.lacking]
+    return False
+
+
+class _Chains:
+    """Who waits for a rank, directly or through others."""
+
+    def __init__(self, waits: Sequence[Wait]) -> None:
+        self._waits = waits
+        self._lacking_in: dict[Rank, list[int]] = {}
+        self._victims: dict[tuple[int, ...], Ranks] = {}
+        for index, wait in enumerate(waits):
+            for rank in wait.lacking:
+                self._lacking_in.setdefault(rank, []).append(index)
+
+    def direct(self, rank: Rank) -> list[Wait]:
+        """The calls that a rank lacks, those of most waiters first."""
+        return [self._waits[index] for index in self._lacking_in[rank]]
+
+    def victims(self, rank: Rank) -> Ranks:
+        """All that are held up by a rank; many late ranks hold up the same."""
+        first = tuple(self._lacking_in[rank])
+        if first not in self._victims:
+            self._victims[first] = self._above(first)
+        return self._victims[first] - {rank}
+
+    def _above(self, first: Iterable[int]) -> Ranks:
+        reached, todo = set(first), list(first)
+        victims: set[Rank] = set()
+        while todo:
+            new = self._waits[todo.pop()].held_up - victims
+            victims |= new
+            more = {index for rank in new for index in self._lacking_in.get(rank, ())} - reached
+            reached |= more
+            todo += more
+        return frozenset(victims)
+
+
+def _against(rank: Rank, chains: _Chains, pace: Pace, tracks: Mapping[Rank, Track]) -> Claim:
+    found, victims = chains.direct(rank), chains.victims(rank)
+    waited_s = max(wait.waited_s for wait in found)
+    verdict = judge(tracks[rank], pace)
+    stage = verdict.stage
+    if verdict.charge is Charge.STOPPED and _all_stopped(tracks, victims):
+        stage = Stage.WATCHED
+    return Claim(
+        charge=verdict.charge,
+        culprits=frozenset({rank}),
+        victims=victims,
+        call=found[0].call,
+        phase=verdict.phase,
+        still_s=verdict.still_s,
+        waited_s=waited_s,
+        stage=stage if waited_s >= _WAITED_S and _fresh((rank,), tracks) else Stage.WATCHED,
+    )
+
+
+def _fresh(ranks: Iterable[Rank], tracks: Mapping[Rank, Track]) -> bool:
+    """Whether the reports of some ranks came without a gap for a while."""
+    return all(tracks[rank].looks >= _FRESH for rank in ranks if rank in tracks)
+
+
+def _against_unknown(wait: Wait) -> Claim:
+    """Ranks that nobody has seen, or whose host is silent: never more than a suspicion."""
+    return Claim(
+        charge=Charge.NEVER_CAME,
+        culprits=wait.unknown,
+        victims=wait.waiters,
+        call=wait.call,
+        waited_s=wait.waited_s,
+        stage=Stage.SUSPECTED if wait.waited_s >= _UNSEEN_S else Stage.WATCHED,
+    )
+
+
+def _all_stopped(tracks: Mapping[Rank, Track], victims: Ranks) -> bool:
+    """Whether somebody stopped the whole job, or has just let it go on."""
+    return not any(not tracks[r].stopped and tracks[r].looks > 2 for r in victims if r in tracks)
+
+
+def _among(stuck: Sequence[Wait], tracks: Mapping[Rank, Track], pace: Pace) -> list[Claim]:
+    """Claims where nobody outside of the waits can be to blame."""
+    together = [wait for wait in stuck if not wait.lacking]
+    if together:
+        return [_together(wait, tracks, pace) for wait in together]
+    circle = [wait for wait in stuck if _comes_back(wait, stuck)]
+    return [_circle(circle, tracks)] if circle else []
+
+
+def _together(wait: Wait, tracks: Mapping[Rank, Track], pace: Pace) -> Claim:
+    """All members wait in one call."""
+    waited_s = wait.settled_s
+    camps = sorted(wait.ops.values(), key=len)
+    differ = len(camps) == 2 and not wait.pairs and _is_last_call(wait, tracks)
+    moving = any(_moves(tracks[r]) for r in wait.held_up) or not _fresh(wait.held_up, tracks)
+    limit_s = pace.limit_s(Habit.TOGETHER, None)
+    if (wait.call.seq is not None and wait.call.seq <= 1) or not wait.counted:
+        limit_s *= _FIRST_CALL
+    if differ:
+        limit_s = _DIFFER_S
+    odd = camps[0] if differ and len(camps[0]) < len(camps[1]) else NO_RANKS
+    stage = Stage.WATCHED if moving else stage_at(waited_s, max(_DIFFER_S, limit_s / 2), limit_s)
+    return Claim(
+        charge=Charge.MISMATCH if differ else Charge.TOGETHER,
+        culprits=odd,
+        victims=wait.held_up - odd,
+        call=wait.call,
+        phase=_phase(wait.held_up, tracks),
+        still_s=waited_s,
+        waited_s=wait.waited_s,
+        stage=Stage.WATCHED if wait.pairs else stage,
+        ask=not moving,
+    )
+
+
+def _is_last_call(wait: Wait, tracks: Mapping[Rank, Track]) -> bool:
+    """Whether the waiters have issued nothing after the call, so that their stacks stand in it."""
+    if wait.call.group is None:
+        return False
+    return all(
+        tracks[r].beat.groups[wait.call.group].enqueued == wait.call.seq for r in wait.waiters
+    )
+
+
+def _comes_back(wait: Wait, stuck: Sequence[Wait]) -> bool:
+    """Whether the ranks that a wait lacks wait, in the end, for its own waiters."""
+    reached, todo = set[Rank](), set(wait.lacking)
+    while todo:
+        reached |= todo
+        todo = {r for w in stuck if w.held_up & todo for r in w.lacking} - reached
+    return bool(reached & wait.held_up)
+
+
+def _circle(waits: Sequence[Wait], tracks: Mapping[Rank, Track]) -> Claim:
+    """Ranks wait for each other: the few for whom the many wait are the odd ones."""
+    largest = waits[0]
+    everybody = NO_RANKS.union(*(wait.held_up for wait in waits))
+    few = largest.lacking & everybody
+    odd = few if len(few) < len(largest.waiters) else NO_RANKS
+    settled_s = min(wait.settled_s for wait in waits)
+    sure = all(_surely_waits(tracks[r]) for r in everybody)
+    limit_s = _CIRCLE_S if sure and not any(w.pairs for w in waits) else 4 * _CIRCLE_S
+    return Claim(
+        charge=Charge.CIRCLE,
+        culprits=odd,
+        victims=everybody - odd,
+        call=largest.call,
+        phase=_phase(odd or everybody, tracks),
+        still_s=settled_s,
+        waited_s=largest.waited_s,
+        stage=stage_at(settled_s, limit_s / 2, limit_s)
+        if _fresh(everybody, tracks)
+        else Stage.WATCHED,
+        ask=True,
+    )
+
+
+def _surely_waits(track: Track) -> bool:
+    """Whether a rank surely does nothing but wait; on a GPU only its own stack can say so."""
+    if track.beat.device == "cuda":
+        return track.place.waits
+    return track.place.may_wait and not _moves(track)
+
+
+def _moves(track: Track) -> bool:
+    """Whether something of a waiting rank moves; on a GPU the transport spins while it waits."""
+    return track.beat.device != "cuda" and track.still.whole_s < 1.0
+
+
+def _phase(ranks: Iterable[Rank], tracks: Mapping[Rank, Track]) -> Phase | None:
+    phases = {tracks[rank].place.phase for rank in ranks if rank in tracks}
+    return phases.pop() if len(phases) == 1 else None

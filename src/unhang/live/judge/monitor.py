@@ -1,0 +1,259 @@
+"""The judge while the job lives: a pure state machine from reports to actions.
+
+`handle(event, now)` opens no file and reads no clock: a recorded stream of inputs, replayed, gives
+the same actions. Inside, one thing after the other: reports → processes (`roster`, `track`) → who
+waits for whom (`waits`) → what is held against whom (`claims`) → cases over time (`docket`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from unhang.live.judge.claims import Claim, find_claims
+from unhang.live.judge.course import Course
+from unhang.live.judge.docket import Change, Docket
+from unhang.live.judge.pace import Pace
+from unhang.live.judge.roster import Roster
+from unhang.live.judge.sentences import reason, resumed
+from unhang.live.judge.track import Track
+from unhang.live.judge.view import suspicion, view
+from unhang.live.judge.waits import Wait, find_waits
+from unhang.live.messages.actions import (
+    Abort,
+    Action,
+    Capture,
+    Note,
+    NoteKind,
+    Notify,
+    OrderDump,
+    SetTimeouts,
+)
+from unhang.live.messages.inputs import DumpsReady, Input, OutputEnded, Tick
+from unhang.live.messages.policy import JUDGE_LIMIT_MS, Policy
+from unhang.live.messages.reports import NodeReport
+from unhang.live.messages.standing import Charge, Stage, Standing, Suspicion
+from unhang.model.causes import Cause
+from unhang.model.finding import Strength
+from unhang.model.ids import Rank
+from unhang.model.provenance import Message
+
+_MANY = 64
+"""From so many ranks on not every single report leads to a new judgement."""
+_PAUSE_S = 0.5
+_ASK_S = 1.0
+"""Ranks that wait among themselves for so long are asked for dumps."""
+_ASK_AGAIN_S = 10.0
+"""Least time between two orders; it doubles with each that decided nothing."""
+_RAREST = 9
+_DIFFERENCES = frozenset(
+    {Cause.DESYNC, Cause.UNEVEN_WORK, Cause.MODEL_DIVERGENCE, Cause.PG_DEADLOCK}
+)
+
+
+@dataclass(slots=True)
+class _Question:
+    """An order of dumps that is to decide a claim."""
+
+    number: int
+    key: tuple[str | None, int | None]
+    answer: DumpsReady | None = None
+
+
+class Monitor:
+    """The judge of one run.
+
+    Args:
+        policy: what the user wants.
+    """
+
+    def __init__(self, policy: Policy | None = None) -> None:
+        self._policy = policy or Policy()
+        self._roster = Roster()
+        self._pace = Pace()
+        self._docket = Docket(self._pace)
+        self._course = Course()
+        self._waits: tuple[Wait, ...] = ()
+        self._claims: tuple[Claim, ...] = ()
+        self._question: _Question | None = None
+        self._confirmed: Suspicion | None = None
+        self._orders = 0
+        self._asked = 0
+        self._ask_from_s = float("-inf")
+        self._judged_s = float("-inf")
+        self._began_s: float | None = None
+        self._begun = 0
+        self._over = False
+
+    def handle(self, event: Input, now: float) -> tuple[Action, ...]:
+        """Take one input and say what is to be done.
+
+        Args:
+            event: what happened.
+            now: monotonic time of the host that the monitor runs on, in seconds.
+        """
+        match event:
+            case NodeReport():
+                return tuple(self._hear(event, now))
+            case DumpsReady():
+                self._learn(event)
+                return tuple(self._judge(now))
+            case OutputEnded():
+                return tuple(self._end(event, now))
+            case Tick():
+                return tuple(self._judge(now)) if self._is_due(now) else ()
+
+    def standing(self, now: float) -> Standing:
+        """The whole view at this moment."""
+        return view(
+            self._roster,
+            self._waits,
+            self._docket,
+            self._pace,
+            self._confirmed if self._docket.confirmed is not None else None,
+            now_s=now,
+            began_s=now if self._began_s is None else self._began_s,
+        )
+
+    def _hear(self, report: NodeReport, now: float) -> list[Action]:
+        actions: list[Action] = []
+        if self._began_s is None:
+            self._began_s = now
+            actions += self._govern(confirmed=False)
+        if not self._roster.hear(report, now):
+            return actions
+        if self._roster.begun != self._begun:
+            self._begun = self._roster.begun
+            self._docket.clear()
+            self._question = None
+            self._asked, self._ask_from_s = 0, now
+        actions += self._course.hear(report, self._roster, now)
+        if self._is_due(now):
+            actions += self._judge(now)
+        return actions
+
+    def _is_due(self, now: float) -> bool:
+        pause_s = _PAUSE_S if len(self._roster.by_rank) > _MANY else 0.0
+        return now - self._judged_s >= pause_s
+
+    def _judge(self, now: float) -> list[Action]:
+        """Look at everything once."""
+        self._judged_s = now
+        self._waits = ()
+        roster = self._roster
+        if self._over or not roster.launcher_alive or roster.contested(now):
+            return []
+        tracks = self._seen(now)
+        self._waits = find_waits(tracks, self._roster.world_size)
+        claims = find_claims(tracks, self._waits, self._pace)
+        self._claims = tuple(self._answered(claim) for claim in claims)
+        actions = self._ask(now)
+        for change in self._docket.look(self._claims, tracks, now):
+            actions += self._tell(change, tracks)
+        return actions
+
+    def _seen(self, now: float) -> dict[Rank, Track]:
+        """The ranks whose hosts are heard; of the others nothing is known."""
+        roster = self._roster
+        return {r: t for r, t in roster.by_rank.items() if not roster.unseen(t, now)}
+
+    def _tell(self, change: Change, tracks: dict[Rank, Track]) -> list[Action]:
+        claim = change.claim
+        if change.stage is None:
+            governed = self._govern(confirmed=False) if claim.stage is Stage.CONFIRMED else []
+            return [_note(NoteKind.RESUMED, claim, resumed(claim)), *governed]
+        why = reason(claim, tracks)
+        match change.stage:
+            case Stage.WATCHED:
+                return [_note(NoteKind.WAITING, claim, why)]
+            case Stage.SUSPECTED:
+                return [_note(NoteKind.STALL_SUSPECTED, claim, why)]
+            case Stage.CONFIRMED:
+                self._confirmed = suspicion(claim, Stage.CONFIRMED, tracks)
+                return self._confirm(_note(NoteKind.HANG_CONFIRMED, claim, why))
+
+    def _confirm(self, note: Note) -> list[Action]:
+        """A hang is certain: everything is captured, people are told, the user's wish is done."""
+        order = self._order()
+        actions: list[Action] = [note, order, Capture(dump=order.number), Notify(note=note)]
+        if self._policy.abort:
+            actions.append(Abort(note=note))
+        else:
+            # Nobody ends the job but its own watchdogs: they get their limits back.
+            actions += self._govern(confirmed=True)
+        return actions
+
+    def _govern(self, *, confirmed: bool) -> list[Action]:
+        match self._policy.timeouts:
+            case "judge" if confirmed:
+                return [SetTimeouts(mode="keep")]
+            case "judge":
+                return [SetTimeouts(mode="judge", limit_ms=JUDGE_LIMIT_MS)]
+            case "fixed" if not confirmed:
+                return [SetTimeouts(mode="fixed", limit_ms=self._policy.limit_ms)]
+            case _:
+                return []
+
+    def _order(self) -> OrderDump:
+        self._orders += 1
+        return OrderDump(number=self._orders)
+
+    def _ask(self, now: float) -> list[Action]:
+        """Order dumps where they would decide; ever more rarely while they decide nothing."""
+        claim = next((c for c in self._claims if c.ask and (c.still_s or 0.0) >= _ASK_S), None)
+        if claim is None or self._docket.confirmed is not None or now < self._ask_from_s:
+            return []
+        order = self._order()
+        self._question = _Question(order.number, (claim.call.group, claim.call.seq))
+        self._asked += 1
+        self._ask_from_s = now + _ASK_AGAIN_S * 2 ** min(self._asked - 1, _RAREST)
+        return [order]
+
+    def _learn(self, dumps: DumpsReady) -> None:
+        """The rules have judged the dumps that were ordered."""
+        if self._question is not None and self._question.number == dumps.number:
+            self._question.answer = dumps
+
+    def _answered(self, claim: Claim) -> Claim:
+        """A claim among waiting ranks, with what the dumps of that very standstill say of it."""
+        asked = self._question
+        if asked is None or asked.answer is None or not claim.ask:
+            return claim
+        answer = asked.answer
+        if asked.key != (claim.call.group, claim.call.seq):
+            return claim
+        everybody = claim.culprits | claim.victims
+        if not _decides(answer) or not answer.culprits <= everybody:
+            return claim
+        return Claim(
+            charge=Charge.CIRCLE if claim.charge is Charge.CIRCLE else Charge.MISMATCH,
+            culprits=answer.culprits,
+            victims=everybody - answer.culprits,
+            call=claim.call,
+            phase=claim.phase,
+            still_s=claim.still_s,
+            waited_s=claim.waited_s,
+            stage=Stage.CONFIRMED,
+            ask=True,
+        )
+
+    def _end(self, event: OutputEnded, now: float) -> list[Action]:
+        self._over = True
+        return [self._course.end(event, self._roster, self._docket, now)]
+
+
+def _decides(answer: DumpsReady) -> bool:
+    """Whether dumps prove a difference between ranks; logs alone may tell of an earlier start."""
+    recorded = any(code.startswith("DSY1") for code in answer.fired)
+    return recorded and answer.cause in _DIFFERENCES and answer.strength is Strength.PROVES
+
+
+def _note(kind: NoteKind, claim: Claim, why: Message) -> Note:
+    return Note(
+        kind=kind,
+        ranks=claim.victims,
+        culprits=claim.culprits,
+        phase=claim.phase,
+        call=claim.call,
+        since_s=claim.waited_s,
+        why=why,
+    )

@@ -1,0 +1,142 @@
+"""From what the monitor found to messages of the catalogue (`live.*`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from unhang.live.judge.claims import Claim
+from unhang.live.judge.track import Track
+from unhang.live.messages.standing import Charge
+from unhang.model.ids import Rank, Ranks
+from unhang.model.phases import Phase
+from unhang.model.provenance import Message
+
+
+def reason(claim: Claim, tracks: Mapping[Rank, Track]) -> Message:
+    """Why a claim is made, or what a working rank does."""
+    key = claim.charge.value.replace("-", "_")
+    if claim.charge in _AMONG:
+        key += "_odd" if claim.culprits else ""
+    elif claim.charge is Charge.AT_WORK and claim.phase is None:
+        key += "_code"
+    told = ending_of(claim, tracks)
+    values = {
+        "ranks": claim.culprits,
+        "count": len(claim.culprits),
+        "victims": claim.victims,
+        "waiting": len(claim.victims),
+        "all": claim.culprits | claim.victims,
+        "op": claim.call.op or f"group {claim.call.description or claim.call.group}",
+        "seq": claim.call.seq,
+        "waited": round(claim.waited_s, 1),
+        "still": None if claim.still_s is None else round(claim.still_s, 1),
+        "phase": None if claim.phase is None else claim.phase.value,
+        "place": place_of(claim, tracks) or "?",
+        "told": f" ({told})" if told else "",
+        "ops": _ops(claim, tracks),
+    }
+    return Message(key=f"live.{key}", values=values)
+
+
+_AMONG = frozenset({Charge.MISMATCH, Charge.CIRCLE})
+
+
+def resumed(claim: Claim) -> Message:
+    """What stood moves on."""
+    ranks = claim.culprits or claim.victims
+    values = {"ranks": ranks, "count": len(ranks), "waited": round(claim.waited_s, 1)}
+    return Message(key="live.resumed", values=values)
+
+
+def attached(ranks: Ranks, host: str) -> Message:
+    """Processes were seen for the first time."""
+    return Message(key="live.attached", values={"ranks": ranks, "host": host})
+
+
+def entered(ranks: Ranks, phase: Phase) -> Message:
+    """Ranks began a phase."""
+    values = {"ranks": ranks, "count": len(ranks), "phase": phase.value}
+    return Message(key="live.phase", values=values)
+
+
+def governed(ranks: Ranks, limit_ms: int) -> Message:
+    """The limits of groups were set."""
+    return Message(key="live.governed", values={"ranks": ranks, "limit": limit_ms})
+
+
+def exited(ranks: Ranks, tracks: Sequence[Track], *, failed: bool) -> Message:
+    """Processes ended."""
+    values = {"ranks": ranks, "count": len(ranks)}
+    if not failed:
+        return Message(key="live.exited", values=values)
+    return Message(key="live.failed", values={**values, "told": ending(tracks[0])})
+
+
+def finished(exit_code: int | None) -> Message:
+    """The launch command ended."""
+    return Message(key="live.finished", values={"code": exit_code})
+
+
+def hung(ranks: Ranks, exit_code: int | None) -> Message:
+    """The launch command ended after a hang was confirmed."""
+    values = {"ranks": ranks, "count": len(ranks), "code": exit_code}
+    return Message(key="live.hung" if ranks else "live.hung_nobody", values=values)
+
+
+def left_first(ranks: Ranks, exit_code: int | None) -> Message:
+    """The launch command ended after ranks had left the others alone."""
+    values = {"ranks": ranks, "count": len(ranks), "code": exit_code}
+    return Message(key="live.left_first", values=values)
+
+
+def failed_first(ranks: Ranks, exit_code: int | None) -> Message:
+    """The launch command ended after ranks had failed."""
+    values = {"ranks": ranks, "count": len(ranks), "code": exit_code}
+    return Message(key="live.failed_first", values=values)
+
+
+def said_lost(text: str) -> Message:
+    """Something that an agent or a probe could not see or do."""
+    return Message(key="live.lost", values={"text": text})
+
+
+def contested() -> Message:
+    """Ranks are used twice."""
+    return Message(key="live.contested")
+
+
+def host_silent(host: str, ranks: Ranks) -> Message:
+    """A host is not heard."""
+    return Message(key="live.host_silent", values={"host": host, "ranks": ranks})
+
+
+def ending(track: Track) -> str:
+    """How a process ended, in the words of its interpreter or of the kernel; "" where unknown."""
+    raised = track.beat.exception
+    if raised is not None:
+        name = raised.type.rpartition(".")[2]
+        first = raised.message.partition("\n")[0][:160]
+        return f"{name}: {first}" if first else name
+    if track.facts.signal is not None:
+        return f"signal {track.facts.signal}"
+    if track.facts.exit_code is not None:
+        return f"exit code {track.facts.exit_code}"
+    return ""
+
+
+def ending_of(claim: Claim, tracks: Mapping[Rank, Track]) -> str:
+    """How the first culprit ended; "" where nothing tells."""
+    found = [text for r in sorted(claim.culprits) if r in tracks and (text := ending(tracks[r]))]
+    return found[0] if found else ""
+
+
+def place_of(claim: Claim, tracks: Mapping[Rank, Track]) -> str:
+    """The program's own code where the first culprit stands; "" where nothing tells."""
+    ranks = sorted(claim.culprits or claim.victims)
+    places = [tracks[r].place.place for r in ranks if r in tracks and tracks[r].place.place]
+    return places[0] if places else ""
+
+
+def _ops(claim: Claim, tracks: Mapping[Rank, Track]) -> frozenset[str]:
+    ranks = claim.culprits | claim.victims
+    return frozenset(op for r in ranks if r in tracks and (op := tracks[r].place.op) is not None)

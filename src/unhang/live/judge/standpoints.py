@@ -1,0 +1,88 @@
+"""From the stack of a beat to where the rank stands, with the classifier that dead stacks have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from unhang.assemble.stance import own_code, read_stack
+from unhang.live.messages.reports import FramePlace
+from unhang.model.events import Frame, StackKind, ThreadStack
+from unhang.model.phases import Phase
+from unhang.model.provenance import NOBODY, Provenance
+from unhang.model.stances import Doing
+
+_STACK = Provenance(artifact="", line=None, text="")
+_PAIRS = ("send", "recv", "batch_isend_irecv", "_communicate")
+_LEAVES = frozenset({"destroy_process_group", "_abort_process_group", "_shutdown_backend"})
+_TORCH = "torch/distributed/distributed_c10d.py"
+_OUTSIDE = ("socket.py", "ssl.py", "selectors.py", "client.py", "subprocess.py", "popen_fork.py")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standpoint:
+    """Where the main thread of a rank stands.
+
+    Attributes:
+        phase: of the work, or the phase in which it waits.
+        op: the call it waits in, as the program calls it.
+        place: `function (file:line)` of the program's own code nearest to it.
+        own: its innermost frame is the program's own: it is in no library.
+        outside: it waits for a socket or a child process, so that others may be at work for it.
+        pairs: it waits in a point-to-point operation, which only two ranks number alike.
+        leaves: it takes its process groups down.
+        known: there is a stack at all.
+    """
+
+    doing: Doing
+    phase: Phase | None = None
+    op: str | None = None
+    place: str = ""
+    own: bool = False
+    outside: bool = False
+    pairs: bool = False
+    leaves: bool = False
+    known: bool = True
+
+    @property
+    def waits(self) -> bool:
+        """The stack by itself shows that it waits for other ranks."""
+        return self.doing is Doing.WAITS
+
+    @property
+    def may_wait(self) -> bool:
+        """It may wait in native code below the step, or where it needs a result of the GPU."""
+        return self.doing in {Doing.WAITS, Doing.STEPS, Doing.DEVICE}
+
+
+NOWHERE = Standpoint(doing=Doing.CODE, known=False)
+"""A probe could not take a stack."""
+
+
+@lru_cache(maxsize=4_096)
+def standpoint(stack: tuple[FramePlace, ...]) -> Standpoint:
+    """Judge one stack, innermost frame first."""
+    if not stack:
+        return NOWHERE
+    frames = tuple(Frame(file=f.file, line=f.line, function=f.function) for f in reversed(stack))
+    thread = _thread(frames)
+    reading = read_stack(thread)
+    innermost = _thread(frames[-1:])
+    op = reading.op if reading.doing is Doing.WAITS else None
+    leaves = any(f.function in _LEAVES and f.file.endswith(_TORCH) for f in stack)
+    return Standpoint(
+        doing=reading.doing,
+        phase=Phase.TEARDOWN if leaves else reading.phase,
+        op=op,
+        place=own_code(thread, reading) or own_code(thread, read_stack(innermost)),
+        own=own_code(innermost, read_stack(innermost)) != "",
+        outside=any(f.file.endswith(_OUTSIDE) for f in stack[:3]),
+        pairs=op is not None and op.startswith(_PAIRS),
+        leaves=leaves,
+    )
+
+
+def _thread(frames: tuple[Frame, ...]) -> ThreadStack:
+    return ThreadStack(
+        kind=StackKind.PYTHON, frames=frames, main=True, source=_STACK, origin=NOBODY
+    )

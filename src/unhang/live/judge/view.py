@@ -1,0 +1,243 @@
+"""From the monitor's memory to the `Standing` that screens and the run record show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from unhang.live.judge.claims import Claim
+from unhang.live.judge.docket import Docket
+from unhang.live.judge.pace import Habit, Pace
+from unhang.live.judge.roster import Roster
+from unhang.live.judge.sentences import ending, ending_of, place_of, reason
+from unhang.live.judge.track import Track
+from unhang.live.judge.waits import Wait, is_waiting, open_calls, waited_s
+from unhang.live.messages.reports import GroupBeat
+from unhang.live.messages.standing import (
+    Condition,
+    Edge,
+    GroupView,
+    HostView,
+    RankClass,
+    RankView,
+    Stage,
+    Standing,
+    Suspicion,
+)
+from unhang.model.ids import Rank
+
+_STILL_S = 3.0
+_WORTH_SHOWING_S = 2.0
+_GRAVITY = {Stage.CONFIRMED: 0, Stage.SUSPECTED: 1, Stage.WATCHED: 2}
+
+
+def view(
+    roster: Roster,
+    waits: Sequence[Wait],
+    docket: Docket,
+    pace: Pace,
+    confirmed: Suspicion | None,
+    *,
+    now_s: float,
+    began_s: float,
+) -> Standing:
+    """Return the whole view at the monitor's time `now_s`; its first report came at `began_s`.
+
+    `confirmed` is the hang that stands, as it was when it was confirmed.
+    """
+    ranks = tuple(_rank(r, roster.by_rank[r], roster, now_s) for r in sorted(roster.by_rank))
+    hosts = sorted(roster.hosts.values(), key=lambda h: h.name)
+    lost = [f"{h.name}: {text}" for h in hosts for text in h.lost]
+    lost += [f"rank {r}: {text}" for r, t in roster.by_rank.items() for text in t.beat.lost]
+    return Standing(
+        at_s=max((h.wall_s for h in hosts), default=0.0),
+        up_s=now_s - began_s,
+        world_size=roster.world_size,
+        restart=roster.restart,
+        ranks=ranks,
+        classes=_classes(ranks),
+        groups=_groups(roster.by_rank, waits),
+        edges=tuple(
+            Edge(waiters=w.waiters, on=w.lacking, call=w.call, since_s=w.waited_s) for w in waits
+        ),
+        suspicions=_suspicions(docket, confirmed, roster.by_rank),
+        hosts=tuple(
+            HostView(
+                host=h.name,
+                age_s=now_s - h.heard_s,
+                ranks=frozenset(roster.seated_on(h.name)),
+                launcher_alive=h.launcher_alive,
+            )
+            for h in hosts
+        ),
+        lost=tuple(dict.fromkeys(lost)),
+        phases_s=pace.usual_s(Habit.LATE),
+    )
+
+
+def _rank(rank: Rank, track: Track, roster: Roster, now_s: float) -> RankView:
+    beat, place = track.beat, track.place
+    condition = _condition(track, unseen=roster.unseen(track, now_s))
+    waits = condition is Condition.WAITING
+    group = next(iter(open_calls(track)), None) if waits else None
+    return RankView(
+        rank=rank,
+        host=beat.host,
+        pid=beat.pid,
+        local_rank=beat.local_rank,
+        restart=beat.restart,
+        condition=condition,
+        since_s=round(_since(track, condition, now_s), 3),
+        phase=place.phase,
+        op=place.op if waits else None,
+        place=place.place,
+        group=None if group is None else group.name,
+        seq=None if group is None or group.completed is None else group.completed + 1,
+        steps=beat.steps,
+        step_s=track.step_s,
+        cpu_share=track.cpu_share,
+        rss_bytes=beat.rss_bytes,
+        read_bytes=beat.read_bytes,
+        write_bytes=beat.write_bytes,
+        read_rate=track.read_rate,
+        write_rate=track.write_rate,
+        gpu_bytes=beat.gpu_bytes,
+        beat_age_s=round(track.beat_age_s + max(0.0, now_s - track.seen_s), 3),
+        exception=ending(track) if beat.exception is not None else None,
+        signal=track.facts.signal,
+        exit_code=track.facts.exit_code,
+    )
+
+
+def _condition(track: Track, *, unseen: bool) -> Condition:
+    if track.ended:
+        return Condition.GONE if track.failed else Condition.LEFT
+    if unseen:
+        return Condition.UNSEEN
+    if track.beat.exception is not None or track.beat.state == "raising":
+        return Condition.RAISING
+    if track.beat.state == "exiting":
+        return Condition.LEAVING
+    if track.stopped:
+        return Condition.STOPPED
+    if track.beats_late:
+        return Condition.FROZEN
+    if is_waiting(track):
+        return Condition.WAITING
+    return Condition.STILL if track.still.whole_s >= _STILL_S else Condition.WORKING
+
+
+def _since(track: Track, condition: Condition, now_s: float) -> float:
+    still = track.still
+    match condition:
+        case Condition.GONE | Condition.LEFT:
+            return still.ended_s
+        case Condition.UNSEEN:
+            return now_s - track.seen_s
+        case Condition.RAISING | Condition.LEAVING:
+            return still.leaving_s
+        case Condition.STOPPED:
+            return still.stopped_s
+        case Condition.FROZEN:
+            return still.beat_s
+        case Condition.WAITING:
+            return waited_s(track)
+        case Condition.STILL:
+            return still.whole_s
+        case Condition.WORKING:
+            return still.place_s
+
+
+def _classes(ranks: Iterable[RankView]) -> tuple[RankClass, ...]:
+    found: dict[tuple[object, ...], list[RankView]] = {}
+    for rank in ranks:
+        key = (rank.condition, rank.phase, rank.op, rank.op or rank.place)
+        found.setdefault(key, []).append(rank)
+    classes = [
+        RankClass(
+            ranks=frozenset(r.rank for r in members),
+            condition=members[0].condition,
+            phase=members[0].phase,
+            op=members[0].op,
+            place=members[0].place,
+            since_s=max(r.since_s for r in members),
+        )
+        for members in found.values()
+    ]
+    return tuple(sorted(classes, key=lambda c: (-len(c.ranks), min(c.ranks))))
+
+
+def _groups(tracks: Mapping[Rank, Track], waits: Iterable[Wait]) -> tuple[GroupView, ...]:
+    told: dict[tuple[str, tuple[Rank, ...] | None], list[tuple[Track, GroupBeat]]] = {}
+    for track in tracks.values():
+        for group in track.beat.groups.values():
+            told.setdefault((group.name, group.ranks), []).append((track, group))
+    stuck = {(w.call.group, w.call.members): w for w in waits}
+    found = [_group(members, stuck) for members in told.values()]
+    return tuple(sorted(found, key=lambda g: (-len(g.members), g.name)))
+
+
+def _group(
+    told: Sequence[tuple[Track, GroupBeat]],
+    stuck: Mapping[tuple[str | None, frozenset[Rank]], Wait],
+) -> GroupView:
+    first = told[0][1]
+    listed = first.ranks or tuple(t.rank for t, _ in told if t.rank is not None)
+    members = frozenset(listed)
+    wait = stuck.get((first.name, members))
+    limits = [g.timeout_ms for _, g in told if g.timeout_ms is not None]
+    governed = [t.beat.governed_ms[g.name] for t, g in told if g.name in t.beat.governed_ms]
+    return GroupView(
+        name=first.name,
+        description=first.desc,
+        backend=first.backend,
+        members=members,
+        issued=_span(g.enqueued for _, g in told),
+        completed=_span(g.completed for _, g in told),
+        waiting=frozenset() if wait is None else wait.waiters,
+        lacking=frozenset() if wait is None else wait.lacking,
+        since_s=None if wait is None else wait.waited_s,
+        timeout_ms=min(limits, default=None),
+        user_timeout_ms=first.user_timeout_ms,
+        governed_ms=min(governed, default=None),
+    )
+
+
+def _span(numbers: Iterable[int | None]) -> tuple[int, int] | None:
+    known = [n for n in numbers if n is not None]
+    return (min(known), max(known)) if known else None
+
+
+def _suspicions(
+    docket: Docket, confirmed: Suspicion | None, tracks: Mapping[Rank, Track]
+) -> tuple[Suspicion, ...]:
+    """Open cases; the confirmed hang as it was then, for what captures it may disturb it."""
+    found = [
+        suspicion(case.claim, case.stage, tracks)
+        for case in docket.cases.values()
+        if case.stage is not Stage.CONFIRMED
+        and (case.stage is Stage.SUSPECTED or case.claim.waited_s >= _WORTH_SHOWING_S)
+    ]
+    found += [suspicion(claim, stage, tracks) for claim, stage in docket.unresolved.values()]
+    if confirmed is not None:
+        waited = (c.claim.waited_s for c in docket.cases.values() if c.stage is Stage.CONFIRMED)
+        since_s = max(waited, default=confirmed.since_s)
+        found.append(replace(confirmed, since_s=max(since_s, confirmed.since_s)))
+    return tuple(sorted(found, key=lambda s: (_GRAVITY[s.stage], -s.since_s)))
+
+
+def suspicion(claim: Claim, stage: Stage, tracks: Mapping[Rank, Track]) -> Suspicion:
+    """A claim as it is shown."""
+    return Suspicion(
+        culprits=claim.culprits,
+        victims=claim.victims,
+        charge=claim.charge,
+        stage=stage,
+        phase=claim.phase,
+        call=claim.call,
+        since_s=claim.waited_s,
+        still_s=claim.still_s,
+        place=place_of(claim, tracks),
+        told=ending_of(claim, tracks),
+        why=reason(claim, tracks),
+    )

@@ -1,0 +1,1 @@
+"""What the parts of a watched run tell each other: records, and their JSON."""

@@ -1,0 +1,257 @@
+"""Reports to JSON and back; what cannot be understood reads as unknown."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any
+
+from unhang.live.messages.reports import (
+    Beat,
+    FramePlace,
+    GroupBeat,
+    Json,
+    NodeReport,
+    ProcessFacts,
+    ProcessReport,
+    Raised,
+)
+from unhang.model.ids import Rank, format_ranks, parse_ranks
+
+
+def beat_from_json(data: Json) -> Beat | None:
+    """Read what a probe pinned; None when it does not say whose it is."""
+    host, pid = data.get("host"), _int(data, "pid")
+    if not isinstance(host, str) or pid is None:
+        return None
+    rank = _int(data, "rank")
+    groups = {n: _group(n, g) for n, g in _mapping(data.get("groups")).items() if _is_object(g)}
+    timeouts = _mapping(data.get("timeouts"))
+    raised = data.get("exception")
+    return Beat(
+        host=host,
+        pid=pid,
+        ppid=_int(data, "ppid"),
+        process_started_s=_float(data, "process_started"),
+        rank=None if rank is None else Rank(rank),
+        local_rank=_int(data, "local_rank"),
+        world_size=_int(data, "world_size"),
+        restart=_int(data, "restart"),
+        argv=tuple(_texts(data.get("argv"))),
+        wall_s=_float(data, "wall") or 0.0,
+        mono_s=_float(data, "mono") or 0.0,
+        interval_s=_float(data, "interval_s") or 1.0,
+        torch=_text(data, "torch"),
+        device=_text(data, "device"),
+        groups=groups,
+        stack=_frames(data.get("stack")),
+        stack_since_s=_float(data, "stack_since"),
+        steps=_int(data, "steps"),
+        step_wall_s=_float(data, "step_wall"),
+        cpu_s=_float(data, "cpu_s"),
+        rss_bytes=_int(data, "rss_bytes"),
+        read_bytes=_int(data, "read_bytes"),
+        write_bytes=_int(data, "write_bytes"),
+        gpu_bytes=_int(data, "gpu_bytes"),
+        state=_text(data, "state") or "running",
+        exception=_raised(raised) if isinstance(raised, Mapping) else None,
+        governed_ms=_limits(_mapping(timeouts.get("governed"))),
+        dumped=_int(data, "dumped"),
+        lost=tuple(_texts(data.get("lost"))),
+    )
+
+
+def beat_to_json(beat: Beat) -> dict[str, Any]:
+    """The inverse of `beat_from_json`."""
+    renamed = {
+        "process_started_s": "process_started",
+        "wall_s": "wall",
+        "mono_s": "mono",
+        "stack_since_s": "stack_since",
+        "step_wall_s": "step_wall",
+    }
+    data = {renamed.get(f.name, f.name): getattr(beat, f.name) for f in dataclasses.fields(beat)}
+    data["stack"] = [[f.file, f.line, f.function] for f in beat.stack]
+    data["groups"] = {name: _group_to_json(group) for name, group in beat.groups.items()}
+    data["timeouts"] = {"governed": dict(data.pop("governed_ms"))}
+    if beat.exception is not None:
+        data["exception"] = {
+            "type": beat.exception.type,
+            "message": beat.exception.message,
+            "stack": [[f.file, f.line, f.function] for f in beat.exception.stack],
+        }
+    return data
+
+
+def node_to_json(report: NodeReport) -> dict[str, Any]:
+    """A report as an agent sends it to the collector."""
+    return {
+        "host": report.host,
+        "wall": report.wall_s,
+        "mono": report.mono_s,
+        "launcher_alive": report.launcher_alive,
+        "lost": list(report.lost),
+        "processes": [
+            {
+                "beat": beat_to_json(p.beat),
+                "facts": dataclasses.asdict(p.facts),
+                "beats": p.beats,
+                "beat_age_s": p.beat_age_s,
+            }
+            for p in report.processes
+        ],
+    }
+
+
+def node_from_json(data: Json) -> NodeReport | None:
+    """The inverse of `node_to_json`; None when it does not say which host it is of."""
+    host = data.get("host")
+    if not isinstance(host, str):
+        return None
+    processes = data.get("processes")
+    listed = processes if isinstance(processes, list) else []
+    return NodeReport(
+        host=host,
+        wall_s=_float(data, "wall") or 0.0,
+        mono_s=_float(data, "mono") or 0.0,
+        launcher_alive=data.get("launcher_alive") is not False,
+        lost=tuple(_texts(data.get("lost"))),
+        processes=tuple(p for item in listed if (p := _process(item)) is not None),
+    )
+
+
+def _process(item: object) -> ProcessReport | None:
+    data = _mapping(item)
+    beat = beat_from_json(_mapping(data.get("beat")))
+    if beat is None:
+        return None
+    facts = _mapping(data.get("facts"))
+    return ProcessReport(
+        beat=beat,
+        beats=_int(data, "beats") or 0,
+        beat_age_s=_float(data, "beat_age_s") or 0.0,
+        facts=ProcessFacts(
+            alive=facts.get("alive") is not False,
+            state=_text(facts, "state"),
+            cpu_s=_float(facts, "cpu_s"),
+            main_cpu_s=_float(facts, "main_cpu_s"),
+            family_cpu_s=_float(facts, "family_cpu_s"),
+            read_bytes=_int(facts, "read_bytes"),
+            write_bytes=_int(facts, "write_bytes"),
+            wchan=_text(facts, "wchan"),
+            exit_code=_int(facts, "exit_code"),
+            signal=_int(facts, "signal"),
+        ),
+    )
+
+
+def _group(name: str, item: object) -> GroupBeat:
+    data = _mapping(item)
+    ranks = data.get("ranks")
+    return GroupBeat(
+        name=name,
+        desc=_text(data, "desc") or "",
+        ranks=_members(ranks),
+        backend=_text(data, "backend"),
+        timeout_ms=_int(data, "timeout_ms"),
+        user_timeout_ms=_int(data, "user_timeout_ms"),
+        enqueued=_int(data, "enqueued"),
+        started=_int(data, "started"),
+        completed=_int(data, "completed"),
+        since_s=_float(data, "since"),
+    )
+
+
+def _group_to_json(group: GroupBeat) -> dict[str, Any]:
+    data = dataclasses.asdict(group)
+    del data["name"]
+    data["since"] = data.pop("since_s")
+    data["ranks"] = None if group.ranks is None else _ranks_to_json(group.ranks)
+    return data
+
+
+def _ranks_to_json(ranks: tuple[Rank, ...]) -> list[Rank] | str:
+    """Ranges where they say the same: a group of thousands is told in every beat of its members."""
+    in_order = all(a < b for a, b in pairwise(ranks))
+    return format_ranks(ranks) if in_order else list(ranks)
+
+
+def _members(ranks: object) -> tuple[Rank, ...] | None:
+    if isinstance(ranks, str):
+        return _members_of_ranges(ranks)
+    if isinstance(ranks, list):
+        return tuple(Rank(r) for r in ranks if _is_int(r))
+    return None
+
+
+@lru_cache(maxsize=4096)
+def _members_of_ranges(text: str) -> tuple[Rank, ...] | None:
+    try:
+        return tuple(sorted(parse_ranks(text)))
+    except ValueError:
+        return None
+
+
+def _raised(data: Json) -> Raised:
+    return Raised(
+        type=_text(data, "type") or "",
+        message=_text(data, "message") or "",
+        stack=_frames(data.get("stack")),
+    )
+
+
+def _frames(item: object) -> tuple[FramePlace, ...]:
+    rows = item if isinstance(item, list) else []
+    try:
+        return _stack(tuple(tuple(row) for row in rows))
+    except TypeError:  # some row is no row, or holds one
+        return tuple(FramePlace(*row) for row in rows if isinstance(row, list) and _is_frame(row))
+
+
+@lru_cache(maxsize=4_096)
+def _stack(rows: tuple[tuple[object, ...], ...]) -> tuple[FramePlace, ...]:
+    """One object for each stack: most are seen again and again."""
+    return tuple(FramePlace(*row) for row in rows if _is_frame(row))  # type: ignore[arg-type]
+
+
+def _is_frame(row: Sequence[object]) -> bool:
+    kinds = (str, int, str)
+    return len(row) == len(kinds) and all(map(isinstance, row, kinds))
+
+
+def _limits(data: Json) -> dict[str, int]:
+    limits = {name: _int(data, name) for name in data}
+    return {name: ms for name, ms in limits.items() if ms is not None}
+
+
+def _mapping(item: object) -> Json:
+    return item if isinstance(item, Mapping) else {}
+
+
+def _is_object(item: object) -> bool:
+    return isinstance(item, Mapping)
+
+
+def _is_int(item: object) -> bool:
+    return isinstance(item, int) and not isinstance(item, bool)
+
+
+def _int(data: Json, key: str) -> int | None:
+    value = data.get(key)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _float(data: Json, key: str) -> float | None:
+    value = data.get(key)
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _text(data: Json, key: str) -> str | None:
+    value = data.get(key)
+    return value if isinstance(value, str) else None
+
+
+def _texts(item: object) -> Iterable[str]:
+    return (t for t in item if isinstance(t, str)) if isinstance(item, list | tuple) else ()

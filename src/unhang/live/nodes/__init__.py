@@ -1,0 +1,1 @@
+"""Several nodes, one judge: who leads, and how reports and instructions travel."""

@@ -1,0 +1,62 @@
+"""Finds who judges this node: the monitor here, or another node; and opens the way to it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from unhang.errors import UsageError
+from unhang.live.books.folder import RunFolder
+from unhang.live.judge.monitor import Monitor
+from unhang.live.messages.policy import Policy
+from unhang.live.messages.request import ABORT, RunRequest
+from unhang.live.nodes.addresses import TOKEN, address_of
+from unhang.live.nodes.collector import Collector
+from unhang.live.nodes.following import Follower
+from unhang.live.nodes.http_carrier import HttpCarrier
+from unhang.live.nodes.judging import Hub, Judge
+from unhang.live.nodes.leading import Leader
+from unhang.live.nodes.shared_folder import FolderCarrier, FolderHub
+from unhang.live.nodes.uplink import Uplink
+
+
+def find_judge(request: RunRequest, folder: RunFolder, lose: Callable[[str], None]) -> Judge:
+    """The judge of this node.
+
+    Args:
+        request: says where it is.
+        folder: the run folder of this node.
+        lose: told what cannot be seen or done, as a sentence.
+    """
+    if request.node_rank > 0 and request.collector is not None:
+        carrier = HttpCarrier(request.collector, os.environ.get(TOKEN, ""))
+        return Follower(Uplink(carrier, folder, request.host, lose))
+    if request.node_rank > 0 and request.shared is not None:
+        shared = FolderCarrier(request.shared, request.host)
+        return Follower(Uplink(shared, folder, request.host, lose))
+    policy = Policy(
+        timeouts=request.timeouts.mode,
+        limit_ms=request.timeouts.limit_ms,
+        abort=request.on_hang == ABORT,
+    )
+    # Dumps and captures of an agent that died before us keep their numbers.
+    return Leader(Monitor(policy), _hub(request, folder, lose), folder.last_dump(), lose)
+
+
+def _hub(request: RunRequest, folder: RunFolder, lose: Callable[[str], None]) -> Hub | None:
+    if request.collector is not None:
+        try:
+            return Collector(
+                folder, *address_of(request.collector), token=os.environ.get(TOKEN, "")
+            )
+        except UsageError as error:  # the port was free a moment ago
+            lose(str(error))
+            return None
+    if request.shared is not None:
+        return FolderHub(request.shared, folder, lose)
+    if (request.nodes or 1) > 1:
+        lose(
+            f"this is one of {request.nodes} nodes, and it sees only its own ranks: with --shared"
+            " DIR or --collector URL one judge sees all"
+        )
+    return None

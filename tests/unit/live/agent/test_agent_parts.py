@@ -1,0 +1,308 @@
+"""What the agent does things with: orders, the end of a job, the books, the verdict, the hooks."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from unhang.live.agent import examining
+from unhang.live.agent.ending import Ending
+from unhang.live.agent.hooks import Hooks
+from unhang.live.agent.orders import Orders
+from unhang.live.books import near
+from unhang.live.books.desk import Desk
+from unhang.live.books.events_log import event_of
+from unhang.live.books.folder import RunFolder
+from unhang.live.books.history import read
+from unhang.live.books.record import begin, write_json
+from unhang.live.books.scribe import Scribe
+from unhang.live.messages.actions import CallRef, Note, NoteKind, SetTimeouts
+from unhang.live.messages.request import RunRequest
+from unhang.live.messages.standing import Standing
+from unhang.model.ids import Rank
+from unhang.model.phases import Phase
+from unhang.model.provenance import Message
+
+NOTE = Note(
+    kind=NoteKind.HANG_CONFIRMED,
+    ranks=frozenset(map(Rank, (0, 2, 3))),
+    culprits=frozenset({Rank(1)}),
+    phase=Phase.SAVE,
+    call=CallRef(group="0", description="default_pg", seq=7, op="all_reduce"),
+    since_s=4.23456,
+    why=Message(key="run.leftover", values={"pids": "1"}),
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunFolder:
+    made = RunFolder(tmp_path / "run")
+    made.make()
+    return made
+
+
+def request_of(folder: RunFolder, **more: object) -> RunRequest:
+    fields: dict[str, object] = {"command": ("true",), "root": folder.root, "near": folder.root}
+    return RunRequest(host="here", **(fields | more))  # type: ignore[arg-type]
+
+
+def wait_for(condition: Callable[[], object], seconds: float = 10) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.02)
+
+
+def orders_in(folder: RunFolder) -> dict[str, object]:
+    data = json.loads(folder.orders("here").read_text())
+    assert isinstance(data, dict)
+    return data
+
+
+def test_orders_as_the_probes_read_them(folder: RunFolder, tmp_path: Path) -> None:
+    local = RunFolder(tmp_path / "near")
+    local.make()
+    orders = Orders(local, folder, "here")
+    orders.beat(judged=True)
+    orders.beat(judged=False)
+    beat = json.loads(local.agent("here").read_text())
+    assert (beat["beat"], beat["judge"]) == (2, False)
+    orders.set_timeouts(SetTimeouts(mode="judge", limit_ms=5000))
+    assert orders_in(local)["timeouts"] == {"mode": "judge", "limit_ms": 5000}
+    orders.order_dump(3, [11, 12], now=100.0)
+    assert orders_in(local)["dump"] == {"id": 3, "dir": str(folder.dump(3))}
+    assert orders_in(local)["timeouts"] == {"mode": "judge", "limit_ms": 5000}
+
+
+def test_dumps_are_ready_when_all_are_there_or_time_is_over(folder: RunFolder) -> None:
+    orders = Orders(folder, folder, "here")
+    assert orders.take_ready(0.0) is None
+    orders.order_dump(1, [11, 12], now=100.0)
+    (folder.dump(1) / "done_here-11").touch()
+    assert orders.take_ready(100.5) is None
+    assert orders.awaits
+    (folder.dump(1) / "done_here-12").touch()
+    assert orders.take_ready(101.0) == 1
+    assert orders.take_ready(102.0) is None, "once"
+    orders.order_dump(2, [11], now=200.0)
+    assert orders.take_ready(230.0) == 2, "a frozen process does not answer"
+
+
+DEAF = (
+    "import signal,time; signal.signal(15, signal.SIG_IGN); print('up', flush=True); time.sleep(60)"
+)
+
+
+@pytest.fixture
+def deaf() -> Iterator[subprocess.Popen[bytes]]:
+    """A process that ignores SIGTERM."""
+    process = subprocess.Popen([sys.executable, "-c", DEAF], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    process.stdout.readline()
+    yield process
+    process.kill()
+    process.wait()
+    process.stdout.close()
+
+
+def test_a_stopped_rank_that_ignores_sigterm_is_killed_in_the_end(
+    deaf: subprocess.Popen[bytes],
+) -> None:
+    os.kill(deaf.pid, signal.SIGSTOP)
+    ending = Ending(lambda: [deaf.pid], lambda: [deaf.pid])
+    ending.begin(now=100.0)
+    ending.advance(105.0)
+    assert deaf.poll() is None
+    ending.advance(111.0)
+    assert deaf.wait(10) == -signal.SIGKILL
+    assert ending.ended_a_hang
+
+
+def test_a_launcher_that_starts_ranks_again_is_left_alone(deaf: subprocess.Popen[bytes]) -> None:
+    ranks = [1 << 30]  # no such process
+    ending = Ending(lambda: [deaf.pid], lambda: ranks)
+    ending.begin(now=0.0)
+    ranks[:] = [(1 << 30) + 1]
+    for now in (1.0, 11.0, 80.0, 100.0):
+        ending.advance(now)
+    assert deaf.poll() is None
+    assert not ending.ended_a_hang
+    assert not ending.is_under_way
+
+
+def test_a_launcher_that_does_neither_ends_with_all_below_it(
+    deaf: subprocess.Popen[bytes],
+) -> None:
+    ending = Ending(lambda: [deaf.pid], lambda: [1 << 30])
+    ending.begin(now=0.0)
+    for now in (11.0, 72.0, 83.0):
+        ending.advance(now)
+    assert deaf.wait(10) == -signal.SIGKILL
+
+
+def test_a_note_is_a_line_of_events() -> None:
+    event = event_of(NOTE)
+    assert event.pop("at").endswith("+00:00")
+    assert event == {
+        "kind": "hang_confirmed",
+        "ranks": "0,2-3",
+        "culprits": [1],
+        "phase": "save",
+        "call": {"op": "all_reduce", "seq": 7, "group": "default_pg"},
+        "since_s": 4.235,
+        "why": "processes 1 outlived their launcher and are ended",
+    }
+
+
+def test_the_books_are_written_in_order(folder: RunFolder) -> None:
+    desk = Desk(folder)
+    desk.note(NOTE)
+    desk.note(NOTE, exit_code=3)
+    desk.show(Standing(at_s=5.0, up_s=1.0, world_size=4))
+    assert not desk.wants_view
+    desk.close()
+    lines = [json.loads(line) for line in folder.events.read_text().splitlines()]
+    assert [line.get("exit_code") for line in lines] == [None, 3]
+    assert json.loads(folder.standing.read_text())["world_size"] == 4
+    assert [standing.at_s for standing in read(folder.history)] == [5.0]
+    assert desk.lost == ()
+
+
+def test_books_that_cannot_be_written_are_lost_in_words_and_once(folder: RunFolder) -> None:
+    folder.events.mkdir()
+    desk = Desk(folder)
+    desk.note(NOTE)
+    desk.note(NOTE)
+    desk.close()
+    assert desk.lost == ("the events cannot be written: Is a directory",)
+
+
+def test_a_disk_that_hangs_stops_nobody() -> None:
+    over = threading.Event()
+    lost: list[str] = []
+    scribe = Scribe(lost.append)
+    scribe.write("a view", lambda: over.wait(30))
+    began = time.monotonic()
+    for _ in range(2000):
+        scribe.write("the events", lambda: None)
+    scribe.finish(0.1)
+    assert time.monotonic() - began < 5
+    assert "the events cannot be written: the disk does not answer" in lost
+    over.set()
+
+
+def test_what_breaks_in_writing_does_not_end_the_writing() -> None:
+    lost: list[str] = []
+    written: list[int] = []
+    scribe = Scribe(lost.append)
+    scribe.write("a view", lambda: 1 / 0)
+    scribe.write("a line", lambda: written.append(1))
+    scribe.finish(10)
+    assert written == [1]
+    assert lost == ["a view cannot be written: ZeroDivisionError: division by zero"]
+
+
+def test_a_record_is_replaced_as_a_whole(folder: RunFolder) -> None:
+    write_json(folder.record, begin(request_of(folder, nodes=2)))
+    data = json.loads(folder.record.read_text())
+    assert (data["schema"], data["nodes"], data["timeouts"]) == ("unhang.run/1", 2, "keep")
+    with pytest.raises(TypeError):
+        write_json(folder.record, {"x": object()})
+    assert json.loads(folder.record.read_text()) == data
+    assert [path.name for path in folder.root.glob(".*")] == []
+
+
+def test_a_later_start_of_a_job_is_judged_by_its_own_output(folder: RunFolder) -> None:
+    folder.output("here").mkdir()
+    (folder.output("here") / "stdout.log").write_text(
+        "2026-11-21T07:00:00.000000+00:00 RuntimeError of the first start\n"
+        "2026-11-21T07:10:00.000000+00:00 a line of the second\n"
+    )
+    (folder.stacks / "here-1.txt").write_text("old")
+    os.utime(folder.stacks / "here-1.txt", (0, 0))
+    folder.dump(4).mkdir()
+    since_s = 1795244900.0  # 07:08:20
+    places = examining._evidence(folder, 4, since_s)
+    assert places == [folder.dump(4)]
+    part = folder.dump(4) / "output" / "here" / "stdout.log"
+    assert part.read_text() == "2026-11-21T07:10:00.000000+00:00 a line of the second\n"
+    assert folder.output_root in examining._evidence(folder, 0, since_s), "at the end, all of it"
+    assert folder.output_root in examining._evidence(folder, 4, 0.0), "the first start"
+
+
+def test_a_run_without_evidence_has_no_verdict_and_says_why(folder: RunFolder) -> None:
+    found: list[examining.Examined] = []
+    folder.output_root.rmdir()
+    examining.examine(folder, 1, 0.0, found.append)
+    wait_for(lambda: found)
+    assert found[0].diagnosis is None
+    assert found[0].failure.startswith("no verdict: UsageError: ")
+
+
+MOUNTS = """\
+22 1 254:1 / / rw shared:1 - ext4 /dev/vda1 rw
+30 22 0:40 / /home rw shared:2 - nfs4 server:/home rw
+31 30 254:2 / /home/local\\040disk rw shared:3 - ext4 /dev/vdb rw
+32 22 0:41 / /data rw shared:4 - fuse.juicefs JuiceFS rw
+33 22 0:42 / /tmp rw shared:5 - tmpfs tmpfs rw
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/work/runs", False),
+        ("/home/me/runs/not-there-yet", True),
+        ("/home/local disk/runs", False),
+        ("/homework/runs", False),
+        ("/data", True),
+    ],
+)
+def test_network_disks_are_told_from_local_ones(
+    path: str, expected: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "mountinfo"
+    file.write_text(MOUNTS)
+    monkeypatch.setattr(near, "_MOUNTS", file)
+    monkeypatch.setattr(Path, "exists", lambda self: True)
+    assert near.on_network(Path(path)) is expected
+
+
+def test_probes_keep_off_a_network_disk(
+    folder: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(near, "on_network", lambda path: path == folder.root)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    place = near.choose_near(folder.root, "torchrun")
+    assert place.parent == tmp_path
+    assert near.choose_near(folder.root, "/usr/bin/srun") == folder.root
+    local = RunFolder(place)
+    local.make()
+    local.board("here", 7).write_bytes(b"board")
+    near.bring(local, folder)
+    assert folder.board("here", 7).read_bytes() == b"board"
+    near.drop(place, folder.root)
+    assert not place.exists()
+    near.drop(folder.root, folder.root)
+    assert folder.root.exists()
+
+
+def test_the_users_command_has_its_signals(folder: RunFolder) -> None:
+    show = "exec:grep -E 'Sig(Blk|Ign)' /proc/self/status; echo $UNHANG_CULPRITS $UNHANG_PHASE"
+    desk = Desk(folder)
+    Hooks(request_of(folder, on_hang=show), desk).run(NOTE, folder.captures / "1")
+    log = folder.captures / "1" / "exec.log"
+    wait_for(lambda: log.exists() and log.read_text().endswith("1 save\n"))
+    assert "SigBlk:\t0000000000000000" in log.read_text()
+    Hooks(request_of(folder), desk).run(NOTE, folder.captures / "2")
+    assert not (folder.captures / "2").exists()
+    desk.close()

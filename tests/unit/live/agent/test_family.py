@@ -1,0 +1,69 @@
+"""Helpers of a rank are found among real processes, and what they use is told."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from unhang.live.agent import kernel
+from unhang.live.agent.family import Families
+
+BURN = "import time\nend = time.monotonic() + 20\nwhile time.monotonic() < end: pass"
+PARENT = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {BURN!r}])"
+
+
+@pytest.fixture
+def parent() -> Iterator[subprocess.Popen[bytes]]:
+    process = subprocess.Popen([sys.executable, "-c", PARENT], start_new_session=True)
+    yield process
+    os.killpg(process.pid, 9)
+    process.wait()
+
+
+def burnt_s(families: Families, *ranks: int) -> dict[int, float]:
+    """What is told once the helper has used some time."""
+    deadline = time.monotonic() + 15
+    while time.monotonic() < deadline:
+        used_s = families.used_s(ranks)
+        if used_s[ranks[0]] >= 0.2:
+            return used_s
+        time.sleep(0.05)
+    raise AssertionError("the helper was not seen to use anything")
+
+
+def test_what_a_helper_uses_is_told_of_its_rank(parent: subprocess.Popen[bytes]) -> None:
+    assert burnt_s(Families(), parent.pid)[parent.pid] >= 0.2
+
+
+def test_a_helper_belongs_to_the_nearest_rank(parent: subprocess.Popen[bytes]) -> None:
+    assert burnt_s(Families(), parent.pid, os.getpid())[os.getpid()] < 0.2
+
+
+def test_a_process_that_is_gone_is_forgotten(parent: subprocess.Popen[bytes]) -> None:
+    families = Families()
+    burnt_s(families, parent.pid)
+    os.killpg(parent.pid, 9)
+    parent.wait()
+    assert families.used_s([os.getpid()])
+    assert parent.pid not in families.owners
+
+
+def test_a_later_look_asks_only_for_what_is_new(monkeypatch: pytest.MonkeyPatch) -> None:
+    families = Families()
+    families.used_s([os.getpid()])
+    asked: list[int] = []
+
+    def read_stat(pid: int) -> kernel.Stat | None:
+        asked.append(pid)
+        return None
+
+    monkeypatch.setattr(kernel, "read_stat", read_stat)
+    with subprocess.Popen(["sleep", "0.2"]) as new:
+        families.used_s([os.getpid()])
+        assert new.pid in asked
+    assert 1 not in asked

@@ -1,0 +1,706 @@
+"""The monitor over simulated jobs: whom it names, how soon, and that it names nobody wrongly."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Generator
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from live_jobs import (
+    Act,
+    Job,
+    Program,
+    Watched,
+    Worker,
+    train,
+    waiting_in,
+    watch,
+)
+from unhang.live.judge.monitor import Monitor
+from unhang.live.messages.actions import Abort, Capture, NoteKind, Notify, OrderDump, SetTimeouts
+from unhang.live.messages.codec import decode, encode
+from unhang.live.messages.inputs import DumpsReady, OutputEnded
+from unhang.live.messages.policy import Policy
+from unhang.live.messages.reports import NodeReport
+from unhang.live.messages.standing import Charge, Condition, Stage, Standing
+from unhang.model.causes import Cause
+from unhang.model.finding import Strength
+from unhang.model.ids import Rank
+from unhang.model.phases import Phase
+
+STEP_S = 0.2
+AT = 20
+"""The step of the fault; steps last about 0.26 s, so it comes after some 5 s."""
+
+
+def named(watched: Watched) -> list[int]:
+    return sorted(watched.confirmed[0][1].culprits) if watched.confirmed else []
+
+
+def charge(watched: Watched) -> str:
+    return watched.confirmed[0][1].why.key.removeprefix("live.") if watched.confirmed else ""
+
+
+PROVED = {
+    "killed": (("die", 9), "gone"),
+    "crashed": (("die", 11), "gone"),
+    "raised": (("raise", "ValueError", "bad batch"), "raised"),
+    "exited": (("exit",), "left"),
+    "stopped": (("stop",), "stopped"),
+}
+OTHERS = {
+    "asleep": (("work", "code", 3_600.0, "idle"), "asleep"),
+    "frozen busy": (("freeze", 3_600.0, True), "gil_kept"),
+    "frozen asleep": (("freeze", 3_600.0, False), "gil_kept"),
+    "blocked": (("blocked", 3_600.0), "uninterruptible"),
+}
+
+
+@pytest.mark.parametrize("world", [2, 4, 16])
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("name", [*PROVED, *OTHERS])
+def test_the_culprit_is_named_in_time(name: str, seed: int, world: int) -> None:
+    act, told = {**PROVED, **OTHERS}[name]
+    culprit = (seed * 3 + 1) % world
+    job = Job(train([(AT, culprit, act)]), world=world, seed=seed)
+    watched = watch(job, 30)
+    assert (named(watched), charge(watched)) == ([culprit], told)
+    assert len(watched.confirmed) == 1
+    took_s = watched.confirmed[0][0] - job.fault_s
+    assert took_s <= (5.5 if name in PROVED else 10.5), took_s
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_several_hosts_with_other_clocks_change_nothing(seed: int) -> None:
+    act: Act = ("die", 9)
+    job = Job(train([(AT, 9, act)]), world=16, per_host=4, seed=seed)
+    job.skew_s = {"gn0": 5e5, "gn1": -900.0, "gn3": 3.0}
+    watched = watch(job, 20)
+    assert named(watched) == [9]
+    assert watched.confirmed[0][0] - job.fault_s <= 5.5
+
+
+@pytest.mark.parametrize("counted", [True, False])
+def test_two_ranks_of_one_fate_are_named_together(counted: bool) -> None:
+    job = Job(train([(AT, 2, ("stop",)), (AT, 5, ("stop",))]), world=8, counted=counted)
+    watched = watch(job, 20)
+    assert named(watched) == [2, 5]
+    assert len(watched.confirmed) == 1
+
+
+@pytest.mark.parametrize("name", [*PROVED, *OTHERS])
+def test_stacks_alone_name_the_culprit_where_no_counters_are_at_hand(name: str) -> None:
+    act, told = {**PROVED, **OTHERS}[name]
+    watched = watch(Job(train([(AT, 2, act)]), counted=False), 35)
+    assert (named(watched), charge(watched)) == ([2], told)
+
+
+def test_a_hang_below_the_backward_pass_is_seen_by_its_counters() -> None:
+    def program(worker: Worker) -> Generator[Act, None, None]:
+        world = worker.job.groups["0"]
+        for step in range(1_000):
+            yield ("work", "step", STEP_S)
+            if step == AT and worker.rank == 1:
+                yield ("stop",)
+            yield ("backward", world)
+
+    watched = watch(Job(program), 20)
+    assert (named(watched), charge(watched)) == ([1], "stopped")
+
+
+def test_a_chain_of_groups_leads_to_the_rank_at_its_end() -> None:
+    """0 and 1 wait for 2 in their group; 2 waits for 3 in another; 3 sleeps."""
+
+    def program(worker: Worker) -> Generator[Act, None, None]:
+        left, right = worker.job.group(0, 1, 2), worker.job.group(2, 3)
+        for step in range(1_000):
+            yield ("work", "step", STEP_S)
+            if step == AT and worker.rank == 3:
+                yield ("work", "code", 3_600.0, "idle")
+            if worker.rank in right.ranks:
+                yield ("call", right, "all_reduce")
+            if worker.rank in left.ranks:
+                yield ("call", left, "all_reduce")
+
+    watched = watch(Job(program), 25)
+    assert named(watched) == [3]
+    assert watched.confirmed[0][1].ranks == frozenset({0, 1, 2})
+
+
+def crossing(worker: Worker) -> Generator[Act, None, None]:
+    """Rank 1 uses two groups in the opposite order at one step."""
+    rows, columns = worker.job.group(0, 1, 2, 3), worker.job.groups["0"]
+    for step in range(1_000):
+        yield ("work", "step", STEP_S)
+        order = [(rows, "all_reduce"), (columns, "all_gather")]
+        if step == AT and worker.rank == 1:
+            order.reverse()
+        for group, op in order:
+            yield ("call", group, op)
+
+
+def test_a_circle_of_groups_is_confirmed_and_names_the_odd_one() -> None:
+    watched = watch(Job(crossing), 20)
+    assert (named(watched), charge(watched)) == ([1], "circle_odd")
+    assert watched.confirmed[0][0] - 1_005.0 <= 7.0
+    orders = [t for t, a in watched.actions if isinstance(a, OrderDump)]
+    assert orders[0] < watched.confirmed[0][0]
+
+
+def differing(worker: Worker) -> Generator[Act, None, None]:
+    """Rank 2 gathers where the others reduce."""
+    world = worker.job.groups["0"]
+    for step in range(1_000):
+        yield ("work", "step", STEP_S)
+        odd = step == AT and worker.rank == 2
+        yield ("call", world, "all_gather" if odd else "all_reduce")
+
+
+def test_different_calls_under_one_number_are_seen_in_the_stacks() -> None:
+    watched = watch(Job(differing), 20)
+    assert (named(watched), charge(watched)) == ([2], "mismatch_odd")
+    assert watched.confirmed[0][0] - 1_005.0 <= 6.0
+
+
+def together(worker: Worker) -> Generator[Act, None, None]:
+    """At one step the call does not complete though all ranks issue the same one."""
+    world = worker.job.groups["0"]
+    for step in range(1_000):
+        yield ("work", "step", STEP_S)
+        if step == AT:
+            number = world.issued.get(worker.rank, 0) + 1
+            world.ops.setdefault(number, {})[-1] = "of nobody"
+        yield ("call", world, "all_reduce")
+
+
+def test_dumps_decide_where_all_wait_in_the_same_call() -> None:
+    answer = DumpsReady(
+        number=0,
+        cause=Cause.DESYNC,
+        strength=Strength.PROVES,
+        culprits=frozenset({Rank(3)}),
+        fired=("DSY101",),
+    )
+    watched = watch(Job(together), 15, answer=answer)
+    assert (named(watched), charge(watched)) == ([3], "mismatch_odd")
+    assert watched.confirmed[0][0] - 1_005.0 <= 6.0
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        None,
+        DumpsReady(number=0),
+        DumpsReady(number=0, cause=Cause.DESYNC, strength=Strength.HINTS, fired=("DSY101",)),
+        # The logs speak of an earlier start of the job.
+        DumpsReady(
+            number=0,
+            cause=Cause.DESYNC,
+            strength=Strength.PROVES,
+            culprits=frozenset({Rank(1)}),
+            fired=("DSY001",),
+        ),
+        DumpsReady(
+            number=0,
+            cause=Cause.RANK_CRASH,
+            strength=Strength.PROVES,
+            culprits=frozenset({Rank(99)}),
+        ),
+    ],
+)
+def test_nobody_is_blamed_where_dumps_do_not_decide(answer: DumpsReady | None) -> None:
+    watched = watch(Job(together), 180, answer=answer)
+    assert (named(watched), charge(watched)) == ([], "together")
+    assert watched.confirmed[0][0] - 1_005.0 >= 115.0
+    orders = [t for t, a in watched.actions if isinstance(a, OrderDump)]
+    assert 2 <= len(orders) <= 5
+
+
+HEALTHY_ACTS: dict[str, tuple[Act, ...]] = {
+    "save of 60 s": (("work", "save", 60.0, "writes"),),
+    "save of 100 s without a sign": (("work", "save", 100.0, "idle"),),
+    "evaluation": (("work", "eval", 90.0),),
+    "compilation": (("work", "compile", 120.0),),
+    "compilation in helpers": (("work", "compile", 120.0, "idle"),),
+    "slow code that computes": (("work", "code", 120.0),),
+    "helpers that work for a rank": (("work", "lock", 90.0, "idle", "helpers"),),
+    "a child process that copies": (("work", "code", 90.0, "idle", "helpers"),),
+    "answer of a server": (("work", "server", 40.0, "idle"),),
+    "collection of garbage": (("freeze", 4.0, True),),
+    "native work that keeps the lock while it prepares data": (
+        ("work", "data", 2.0),
+        ("freeze", 60.0, True),
+    ),
+    "short sleep": (("work", "code", 4.0, "idle"),),
+}
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", HEALTHY_ACTS)
+def test_work_of_one_rank_is_reported_and_not_condemned(name: str, seed: int) -> None:
+    def program(worker: Worker) -> Generator[Act, None, None]:
+        world = worker.job.groups["0"]
+        for step in range(1_000_000):
+            yield ("work", "step", STEP_S)
+            if worker.rank == 0 and step % 40 == AT:
+                yield from HEALTHY_ACTS[name]
+            yield ("call", world, "all_reduce")
+            yield ("step",)
+
+    watched = watch(Job(program, seed=seed), 300)
+    assert named(watched) == []
+    assert not watched.confirmed
+
+
+def test_others_are_told_that_a_working_rank_is_waited_for_in_which_phase() -> None:
+    watched = watch(Job(train([(AT, 0, ("work", "save", 60.0, "writes"))])), 90)
+    waiting = watched.notes(NoteKind.WAITING)
+    assert [n.phase for _, n in waiting] == [Phase.SAVE] * len(waiting)
+    assert [sorted(n.culprits) for _, n in waiting] == [[0]] * len(waiting)
+    assert 2 <= len(waiting) <= 6
+    assert len(watched.notes(NoteKind.RESUMED)) == 1
+
+
+def test_a_silent_save_is_suspected_and_confirmed_only_after_long() -> None:
+    watched = watch(Job(train([(AT, 0, ("work", "save", 3_600.0, "idle"))])), 260)
+    suspected = watched.notes(NoteKind.STALL_SUSPECTED)
+    assert [(sorted(n.culprits), n.phase) for _, n in suspected] == [([0], Phase.SAVE)]
+    assert suspected[0][0] - 1_005.0 <= 10.0
+    assert named(watched) == [0]
+    assert watched.confirmed[0][0] - 1_005.0 >= 150.0
+
+
+def test_a_rank_that_tokenises_before_the_first_step_is_no_hang() -> None:
+    watched = watch(Job(train(tokenise_s={0: 120.0}), counted=False), 180)
+    assert not watched.confirmed
+    assert watched.notes(NoteKind.WAITING)
+
+
+def stop_all(job: Job) -> None:
+    for worker in job.workers:
+        worker.stopped = True
+
+
+def go_on_all(job: Job) -> None:
+    for worker in job.workers:
+        worker.stopped = False
+
+
+@pytest.mark.parametrize("for_s", [1.0, 3.0, 20.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_job_that_is_stopped_as_a_whole_and_goes_on_is_no_hang(for_s: float, seed: int) -> None:
+    job = Job(train(), world=8, per_host=4, seed=seed)
+    job.inject = [(1_010.0, stop_all), (1_010.0 + for_s, go_on_all)]
+    assert not watch(job, 60).confirmed
+
+
+def test_a_rank_that_stays_stopped_after_the_others_go_on_is_named() -> None:
+    job = Job(train())
+
+    def all_but_one(job: Job) -> None:
+        for worker in job.workers[1:]:
+            worker.stopped = False
+
+    job.inject = [(1_010.0, stop_all), (1_015.0, all_but_one)]
+    assert named(watch(job, 40)) == [0]
+
+
+@pytest.mark.parametrize("gap_s", [5.0, 30.0, 600.0])
+def test_a_gap_in_the_reports_condemns_nobody(gap_s: float) -> None:
+    """The agent was stopped, or the laptop slept, while rank 0 did what it rightly does."""
+    job = Job(train([(40, 0, ("work", "code", 4.0, "idle"))]))
+    watched = watch(job, gap_s + 60, drop=lambda r: 1_012.0 <= job.now_s < 1_012.0 + gap_s)
+    assert not watched.confirmed
+
+
+def test_a_host_that_is_not_heard_is_lost_and_not_guilty() -> None:
+    job = Job(train(), world=8, per_host=4)
+    job.inject = [(1_010.0, lambda job: job.muted.add("gn1"))]
+    watched = watch(job, 120)
+    assert not watched.confirmed
+    lost = [n for _, n in watched.notes(NoteKind.LOST)]
+    assert [n.why.key for n in lost] == ["live.host_silent"]
+    view = watched.monitor.standing(job.now_s)
+    assert {r.condition for r in view.ranks if r.rank >= 4} == {Condition.UNSEEN}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_reports_that_are_dropped_or_late_delay_the_verdict_and_do_not_falsify_it(
+    seed: int,
+) -> None:
+    dice = random.Random(seed)
+    job = Job(train([(AT, 1, ("stop",))]), world=8, per_host=4, seed=seed)
+    watched = watch(
+        job,
+        60,
+        drop=lambda _: dice.random() < 0.2,
+        delay_s=lambda _: dice.random() * 0.8,
+    )
+    assert named(watched) == [1]
+
+
+def test_a_restarted_job_is_judged_afresh() -> None:
+    job = Job(train([(AT, 2, ("die", 9))]))
+    job.inject = [(1_030.0, lambda job: job.restart_all())]
+    watched = watch(job, 60)
+    assert [sorted(n.culprits) for _, n in watched.confirmed] == [[2], [2]]
+    assert watched.confirmed[1][0] - watched.confirmed[0][0] > 20
+    assert watched.monitor.standing(job.now_s).restart == 1
+
+
+def test_a_restart_after_which_all_is_well_leaves_no_claim() -> None:
+    job = Job(train())
+    job.inject = [(1_020.0, lambda job: job.restart_all())]
+    watched = watch(job, 60)
+    assert not watched.confirmed
+    assert not watched.monitor.standing(job.now_s).suspicions
+
+
+def test_ranks_that_finish_one_after_another_are_no_hang() -> None:
+    def program(worker: Worker) -> Generator[Act, None, None]:
+        world = worker.job.groups["0"]
+        for _ in range(20):
+            yield ("work", "step", STEP_S)
+            yield ("call", world, "all_reduce")
+        yield ("work", "save", 5.0 + 20.0 * worker.rank, "writes")
+
+    watched = watch(Job(program), 120, ends=True)
+    assert not watched.confirmed
+    (_, last) = watched.notes(NoteKind.EXITED)[-1]
+    assert last.culprits == frozenset()
+
+
+def test_a_rank_with_fewer_steps_that_has_left_is_named() -> None:
+    def program(worker: Worker) -> Generator[Act, None, None]:
+        world = worker.job.groups["0"]
+        for _ in range(AT if worker.rank == 3 else 1_000):
+            yield ("work", "step", STEP_S)
+            yield ("call", world, "all_reduce")
+
+    watched = watch(Job(program), 30)
+    assert (named(watched), charge(watched)) == ([3], "left")
+
+
+def test_a_rank_that_ends_quietly_is_named_when_the_others_fail_by_it() -> None:
+    job = Job(train([(AT, 1, ("exit",))]))
+    job.inject = [(1_007.5, lambda job: setattr(job, "peers_raise", True))]
+    watched = watch(job, 15)
+    watched.tell(OutputEnded(host="gn0", exit_code=1), job.now_s)
+    (_, last) = watched.notes(NoteKind.EXITED)[-1]
+    assert (last.culprits, last.why.key) == (frozenset({1}), "live.left_first")
+
+
+def test_a_job_that_fails_at_once_names_the_rank_that_failed_first() -> None:
+    """Gloo tells the peers at once, so nobody waits; they fail in the same second."""
+    job = Job(train([(AT, 2, ("die", 9))]), peers_raise=True)
+    watched = watch(job, 15)
+    for action in watched.tell(OutputEnded(host="gn0", exit_code=1), job.now_s):
+        assert getattr(action, "kind", None) is NoteKind.EXITED
+    (_, last) = watched.notes(NoteKind.EXITED)[-1]
+    assert last.culprits == frozenset({2})
+    assert not watched.confirmed
+
+
+def test_victims_that_give_up_do_not_clear_the_culprit() -> None:
+    """A limit of 30 s ends the waiting ranks, while the one they waited for sleeps on."""
+
+    def give_up(job: Job) -> None:
+        for rank in (0, 1, 3):
+            job.fail(rank, "RuntimeError", "Timed out waiting 30000ms for recv")
+
+    job = Job(train([(AT, 2, ("work", "code", 3_600.0, "idle"))]))
+    job.inject = [(1_035.0, give_up)]
+    watched = watch(job, 50)
+    assert named(watched) == [2]
+    assert not watched.notes(NoteKind.RESUMED)
+    watched.tell(OutputEnded(host="gn0", exit_code=1), job.now_s)
+    (_, last) = watched.notes(NoteKind.EXITED)[-1]
+    assert last.culprits == frozenset({2})
+    assert watched.monitor.standing(job.now_s).suspicions[0].stage is Stage.CONFIRMED
+
+
+def test_what_a_suspected_rank_does_again_is_told_and_learnt() -> None:
+    """A rank sleeps for 9 s now and then: the first time is a hang for all that can be seen."""
+    act: Act = ("work", "code", 9.0, "idle")
+    job = Job(train([(step, 1, act) for step in range(AT, 400, 40)]))
+    watched = watch(job, 300)
+    assert len(watched.confirmed) == 1
+    resumed = watched.notes(NoteKind.RESUMED)
+    assert resumed[0][0] > watched.confirmed[0][0]
+    assert sorted(resumed[0][1].culprits) == [1]
+
+
+def test_a_confirmed_hang_is_captured_and_told_and_ends_the_job_if_asked() -> None:
+    fault: Act = ("stop",)
+    told = watch(Job(train([(AT, 2, fault)])), 20, policy=Policy(abort=True))
+    kinds = [type(a) for t, a in told.actions if t == told.confirmed[0][0]][1:]
+    assert kinds == [OrderDump, Capture, Notify, Abort]
+    orders = [a.number for _, a in told.actions if isinstance(a, OrderDump)]
+    assert [a.dump for _, a in told.actions if isinstance(a, Capture)] == orders[-1:]
+
+
+def test_limits_are_governed_until_a_hang_is_confirmed() -> None:
+    watched = watch(Job(train([(AT, 2, ("stop",))])), 20, policy=Policy(timeouts="judge"))
+    limits = [a for _, a in watched.actions if isinstance(a, SetTimeouts)]
+    assert [a.mode for a in limits] == ["judge", "keep"]
+    assert limits[0].limit_ms == 86_400_000
+
+
+def test_fixed_limits_are_set_once() -> None:
+    policy = Policy(timeouts="fixed", limit_ms=7_200_000)
+    watched = watch(Job(train([(AT, 2, ("stop",))])), 20, policy=policy)
+    assert [a for _, a in watched.actions if isinstance(a, SetTimeouts)] == [
+        SetTimeouts(mode="fixed", limit_ms=7_200_000)
+    ]
+
+
+@pytest.mark.parametrize("program", [train([(AT, 2, ("stop",))]), crossing, differing, train()])
+def test_a_recorded_stream_gives_the_same_actions_again(program: Program) -> None:
+    watched = watch(Job(program), 20)
+    again = Monitor()
+    actions = [(now, a) for now, event in watched.stream for a in again.handle(event, now)]
+    assert actions == watched.actions
+
+
+def test_the_view_shows_classes_edges_and_the_claim() -> None:
+    job = Job(train([(AT, 2, ("stop",))]))
+    watched = watch(job, 15)
+    view = watched.monitor.standing(job.now_s)
+    waiting = view.classes[0]
+    assert (waiting.condition, waiting.op) == (Condition.WAITING, "all_reduce")
+    assert waiting.ranks == frozenset({0, 1, 3})
+    assert view.edges[0].on == frozenset({2})
+    assert (view.suspicions[0].charge, view.suspicions[0].stage) == (
+        Charge.STOPPED,
+        Stage.CONFIRMED,
+    )
+    assert view.groups[0].lacking == frozenset({2})
+    assert decode(Standing, json.loads(json.dumps(encode(view)))) == view
+
+
+def test_a_helper_process_of_a_rank_is_not_taken_for_it() -> None:
+    """A loader's worker inherits the number of its rank, sleeps and is killed: no matter."""
+    job = Job(train())
+    watched = Watched(Monitor())
+    for report in job.run(30):
+        rank = report.processes[0]
+        beat = rank.beat
+        helper = type(rank)(
+            beat=type(beat)(
+                host=beat.host,
+                pid=9_000,
+                ppid=beat.pid,
+                rank=beat.rank,
+                local_rank=beat.local_rank,
+                process_started_s=9_000.0,
+                mono_s=beat.mono_s,
+                stack=waiting_in("all_reduce"),
+            ),
+            facts=type(rank.facts)(alive=job.now_s < 1_010, signal=9),
+            beats=rank.beats,
+            beat_age_s=rank.beat_age_s,
+        )
+        told = NodeReport(
+            host=report.host,
+            wall_s=report.wall_s,
+            mono_s=report.mono_s,
+            processes=(helper, *report.processes),
+        )
+        watched.tell(told, job.now_s)
+    assert not watched.confirmed
+    assert {r.pid for r in watched.monitor.standing(job.now_s).ranks} == {100, 101, 102, 103}
+
+
+def test_a_rank_that_freezes_right_after_a_beat_in_its_call_is_no_waiter() -> None:
+    """What it told last is too old to say that it still waits there."""
+
+    def program(worker: Worker) -> Generator[Act, None, None]:
+        world = worker.job.groups["0"]
+        for step in range(1_000):
+            yield ("work", "step", 0.01)
+            if step == AT and worker.rank == 3:
+                yield ("freeze", 3_600.0, False)
+            if worker.rank == 0:
+                yield ("work", "step", 0.6)  # so that the others are seen in their calls
+            yield ("backward", world)
+
+    for seed in range(8):
+        watched = watch(Job(program, seed=seed), 45)
+        assert (named(watched), charge(watched)) == ([3], "gil_kept")
+
+
+def test_ranks_that_their_launcher_ends_are_not_blamed_for_a_frozen_one() -> None:
+    """A kill of all reaches a frozen process last."""
+
+    def end(job: Job) -> None:
+        for worker in job.workers:
+            if worker.rank != 3:
+                worker.alive, worker.signal = False, 15
+
+    job = Job(train([(AT, 3, ("freeze", 3_600.0, False))]))
+    job.inject = [(1_009.0, end)]
+    assert not watch(job, 60).confirmed
+
+
+def test_a_rank_that_sleeps_beside_one_that_works_may_wait_for_that_one() -> None:
+    """Rank 1 looks for a file once a second, which rank 0 is about to write."""
+    job = Job(
+        train(
+            [
+                (AT, 0, ("work", "code", 15.0, "writes")),
+                (AT, 1, ("work", "code", 15.5, "idle")),
+            ]
+        )
+    )
+    watched = watch(job, 60)
+    assert not watched.confirmed
+    assert watched.notes(NoteKind.STALL_SUSPECTED)
+
+
+def test_two_jobs_under_one_command_are_not_mixed_up() -> None:
+    """Both number their ranks from 0; in one of them rank 1 is stopped."""
+    one, two = Job(train(), seed=1), Job(train([(AT, 1, ("stop",))]), seed=2)
+    for worker in two.workers:
+        worker.pid += 500
+    watched = Watched(Monitor())
+    for first, second in zip(one.run(30), two.run(30), strict=False):
+        told = replace(first, processes=(*first.processes, *second.processes))
+        watched.tell(told, one.now_s)
+    assert not watched.confirmed
+    assert [n.why.key for _, n in watched.notes(NoteKind.LOST)] == ["live.contested"]
+
+
+def test_a_rank_that_packs_what_it_will_send_is_at_work() -> None:
+    """It is in `all_gather_object`, and has not issued a call yet."""
+
+    def program(worker: Worker) -> Generator[Act, None, None]:
+        world = worker.job.groups["0"]
+        for step in range(1_000):
+            yield ("work", "step", STEP_S)
+            if step == AT and worker.rank == 1:
+                yield ("work", "packing", 40.0)
+            yield ("call", world, "all_gather_object")
+
+    watched = watch(Job(program), 90)
+    assert not watched.confirmed
+    assert next(sorted(n.culprits) for _, n in watched.notes(NoteKind.WAITING)) == [1]
+
+
+def test_a_loop_without_end_is_suspected_and_never_more() -> None:
+    job = Job(train([(AT, 1, ("work", "code", 3_600.0))]))
+    watched = watch(job, 600)
+    (suspected,) = watched.notes(NoteKind.STALL_SUSPECTED)
+    assert (sorted(suspected[1].culprits), suspected[1].why.key) == ([1], "live.spinning")
+    assert 20 <= suspected[0] - job.fault_s <= 25
+    assert not watched.confirmed
+
+
+def test_stacks_that_are_dumped_every_few_seconds_are_no_work() -> None:
+    """A sleeping rank writes 6 kB every 3 s, as a drill's own watcher makes it do."""
+    job = Job(train([(AT, 2, ("work", "code", 3_600.0, "idle"))]))
+    job.inject = [(1_000.0 + s, lambda job: job.wrote(2, 6_000)) for s in range(6, 30, 3)]
+    watched = watch(job, 25)
+    assert named(watched) == [2]
+    assert watched.confirmed[0][0] - job.fault_s <= 10.5
+
+
+def random_program(seed: int) -> Program:
+    """A healthy job of random work: nothing that stands still for as long as a hang does."""
+
+    def program(worker: Worker) -> Generator[Act, None, None]:
+        dice = random.Random(f"{seed}-{worker.rank}")
+        plan = random.Random(seed)
+        world = worker.job.groups["0"]
+        half = worker.job.world // 2
+        mine = worker.job.group(*(range(half) if worker.rank < half else range(half, 2 * half)))
+        for _ in range(100_000):
+            yield ("work", "step", dice.uniform(0.05, 0.6))
+            what, who = plan.choice(SOMETHING), plan.randrange(worker.job.world)
+            if plan.random() < 0.08 and worker.rank == who:
+                yield from what(dice)
+            order = [mine, world] if plan.random() < 0.5 else [world, mine]
+            for group in order:
+                yield ("backward", group) if plan.random() < 0.3 else ("call", group, "all_reduce")
+            yield ("step",)
+
+    return program
+
+
+SOMETHING = (
+    lambda dice: [("work", "save", dice.uniform(1, 100), "writes")],
+    lambda dice: [("work", "save", dice.uniform(1, 60), "idle")],
+    lambda dice: [("work", "eval", dice.uniform(1, 120))],
+    lambda dice: [("work", "data", dice.uniform(1, 40), "idle")],
+    lambda dice: [("work", "compile", dice.uniform(1, 90), "idle")],
+    lambda dice: [("work", "code", dice.uniform(1, 60))],
+    lambda dice: [("work", "code", dice.uniform(0.5, 4), "idle")],
+    lambda dice: [("freeze", dice.uniform(0.5, 4), True)],
+    lambda dice: [("work", "lock", dice.uniform(1, 8), "idle")],
+    lambda dice: [("work", "server", dice.uniform(1, 30), "idle")],
+)
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    seed=st.integers(0, 10**6),
+    world=st.sampled_from([2, 4, 8]),
+    per_host=st.sampled_from([2, 8]),
+    lossy=st.booleans(),
+)
+def test_no_healthy_job_is_ever_condemned(
+    seed: int, world: int, per_host: int, lossy: bool
+) -> None:
+    dice = random.Random(seed)
+    job = Job(random_program(seed), world=world, per_host=per_host, seed=seed)
+    watched = watch(
+        job,
+        240,
+        drop=lambda _: lossy and dice.random() < 0.1,
+        delay_s=lambda _: dice.random() * (0.9 if lossy else 0.1),
+    )
+    assert not watched.confirmed
+
+
+def freeze_now(worker: Worker) -> None:
+    worker.frozen, worker.busy, worker.until_s = True, True, float("inf")
+
+
+def kill_now(worker: Worker) -> None:
+    worker.alive, worker.signal = False, 9
+
+
+def stop_now(worker: Worker) -> None:
+    worker.stopped = True
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    seed=st.integers(0, 10**6),
+    world=st.sampled_from([2, 4, 8]),
+    happens=st.sampled_from([freeze_now, kill_now, stop_now]),
+    at_s=st.floats(5, 60),
+)
+def test_nobody_but_the_culprit_is_ever_condemned(
+    seed: int, world: int, happens: Callable[[Worker], None], at_s: float
+) -> None:
+    """At any moment of any job, also in the middle of a call."""
+    culprit = seed % world
+    job = Job(random_program(seed), world=world, per_host=4, seed=seed)
+    job.inject = [(1_000.0 + at_s, lambda job: happens(job.workers[culprit]))]
+    watched = watch(job, 60 + 120)
+    # A rank that freezes while it compiles or saves is only suspected for some minutes.
+    patient = happens is freeze_now
+    assert named(watched) in ([[culprit], []] if patient else [[culprit]])
+    assert len(watched.confirmed) <= 1
+    told = watched.notes(NoteKind.HANG_CONFIRMED, NoteKind.STALL_SUSPECTED)
+    assert {culprit} in [set(note.culprits) for _, note in told]
+
+
+def test_a_healthy_hour_is_quiet() -> None:
+    watched = watch(Job(random_program(7), world=4, seed=7), 3_600)
+    assert not watched.confirmed

@@ -1,0 +1,52 @@
+"""Where a rank stands, from the stack of its beat."""
+
+from __future__ import annotations
+
+import pytest
+
+from live_jobs import C10D, MAIN, PLACES, waiting_in
+from unhang.live.judge.standpoints import NOWHERE, standpoint
+from unhang.live.messages.reports import FramePlace
+from unhang.model.phases import Phase
+from unhang.model.stances import Doing
+
+
+def test_a_collective_is_a_wait_and_known_by_the_name_the_program_gave_it() -> None:
+    found = standpoint(waiting_in("all_gather_object"))
+    assert (found.doing, found.op, found.waits) == (Doing.WAITS, "all_gather_object", True)
+    assert found.place == "train_step (train.py:50)"
+
+
+@pytest.mark.parametrize(
+    ("name", "phase"),
+    [("save", Phase.SAVE), ("eval", Phase.EVAL), ("data", Phase.DATA), ("compile", Phase.COMPILE)],
+)
+def test_work_has_its_phase(name: str, phase: Phase) -> None:
+    found = standpoint(PLACES[name])
+    assert (found.phase, found.waits) == (phase, False)
+
+
+def test_own_code_is_told_from_a_library_that_it_called() -> None:
+    assert standpoint(PLACES["code"]).own
+    assert not standpoint(PLACES["lock"]).own
+    assert standpoint(PLACES["lock"]).doing is Doing.LOCKED
+
+
+@pytest.mark.parametrize("file", ["socket.py", "ssl.py", "subprocess.py", "selectors.py"])
+def test_an_answer_from_outside_is_known(file: str) -> None:
+    found = standpoint((FramePlace(f"/usr/lib/python3.11/{file}", 1, "recv_into"), MAIN))
+    assert found.outside
+
+
+def test_taking_the_groups_down_is_no_wait_for_others() -> None:
+    found = standpoint((FramePlace(C10D, 2000, "destroy_process_group"), MAIN))
+    assert (found.leaves, found.phase) == (True, Phase.TEARDOWN)
+
+
+@pytest.mark.parametrize("op", ["send", "recv", "batch_isend_irecv"])
+def test_pairs_are_known(op: str) -> None:
+    assert standpoint(waiting_in(op)).pairs
+
+
+def test_without_a_stack_nothing_is_known() -> None:
+    assert standpoint(()) is NOWHERE

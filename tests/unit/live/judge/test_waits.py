@@ -1,0 +1,145 @@
+"""Who waits in which call for whom, from counters and stacks."""
+
+from __future__ import annotations
+
+from live_jobs import PLACES, waiting_in
+from unhang.live.judge.track import Track, begin
+from unhang.live.judge.waits import Wait, find_waits
+from unhang.live.messages.reports import Beat, FramePlace, GroupBeat, ProcessFacts, ProcessReport
+from unhang.model.ids import Rank
+
+WAITING = waiting_in("all_reduce")
+RECEIVING = waiting_in("recv")
+WORKING = PLACES["step"]
+SYNC = (FramePlace("/env/site-packages/torch/cuda/__init__.py", 900, "synchronize"), *WORKING)
+
+
+def group(enqueued: int | None, completed: int | None, started: int = -1) -> GroupBeat:
+    ranks = tuple(Rank(r) for r in range(3))
+    return GroupBeat(name="0", ranks=ranks, enqueued=enqueued, completed=completed, started=started)
+
+
+def track(
+    rank: int,
+    stack: tuple[FramePlace, ...],
+    told: GroupBeat | None,
+    *,
+    alive: bool = True,
+    state: str = "S",
+    still_s: float = 5.0,
+    silent_s: float = 0.0,
+) -> Track:
+    beat = Beat(
+        host="gn1",
+        pid=40 + rank,
+        rank=Rank(rank),
+        stack=stack,
+        groups={} if told is None else {"0": told},
+    )
+    facts = ProcessFacts(alive=alive, state=state)
+    found = begin(ProcessReport(beat=beat, facts=facts, beats=1, beat_age_s=0.0), 0.0)
+    found.still.whole_s = found.still.place_s = found.still.calls_s = still_s
+    found.still.beat_s = silent_s
+    return found
+
+
+def waits(*tracks: Track) -> list[Wait]:
+    by_rank = {t.rank: t for t in tracks if t.rank is not None}
+    return list(find_waits(by_rank, len(tracks)))
+
+
+def shown(wait: Wait) -> tuple[list[int], list[int], list[int], int | None]:
+    return sorted(wait.waiters), sorted(wait.ahead), sorted(wait.lacking), wait.call.seq
+
+
+def test_a_member_that_issued_fewer_calls_is_lacking() -> None:
+    (wait,) = waits(
+        track(0, WAITING, group(8, 7)),
+        track(1, WAITING, group(8, 7)),
+        track(2, WORKING, group(7, 7)),
+    )
+    assert shown(wait) == ([0, 1], [], [2], 8)
+
+
+def test_calls_in_flight_of_a_rank_that_works_are_no_wait() -> None:
+    assert waits(*(track(r, WORKING, group(8, 7), still_s=0.5) for r in range(3))) == []
+
+
+def test_a_member_that_went_on_alone_waits_further_on() -> None:
+    (wait,) = waits(
+        track(0, WAITING, group(9, 8)),
+        track(1, WAITING, group(9, 8)),
+        track(2, WAITING, group(8, 7)),
+    )
+    assert shown(wait) == ([2], [0, 1], [], 8)
+
+
+def test_pairs_pull_the_numbers_apart_and_then_who_waits_nowhere_is_lacking() -> None:
+    """Ranks 0 and 1 exchanged something by themselves: their numbers are higher for ever."""
+    (wait,) = waits(
+        track(0, WORKING, group(9, 9)),
+        track(1, WORKING, group(9, 9)),
+        track(2, WAITING, group(8, 7)),
+    )
+    assert shown(wait) == ([2], [], [0, 1], 8)
+
+
+def test_a_dead_member_is_lacking_whatever_it_had_issued() -> None:
+    (wait,) = waits(
+        track(0, WAITING, group(8, 7)),
+        track(1, WAITING, group(8, 7)),
+        track(2, WAITING, group(8, 7), alive=False),
+    )
+    assert shown(wait) == ([0, 1], [], [2], 8)
+
+
+def test_a_frozen_member_that_had_issued_the_call_is_not_what_is_waited_for() -> None:
+    (wait,) = waits(
+        track(0, WAITING, group(8, 7)),
+        track(1, WAITING, group(8, 7)),
+        track(2, WAITING, group(8, 7), silent_s=9.0),
+    )
+    assert shown(wait) == ([0, 1], [], [], 8)
+
+
+def test_a_stopped_member_is_even_if_it_had_issued_the_call() -> None:
+    (wait,) = waits(
+        track(0, WAITING, group(8, 7)),
+        track(1, WAITING, group(8, 7)),
+        track(2, WAITING, group(8, 7), state="T", silent_s=9.0),
+    )
+    assert shown(wait) == ([0, 1], [], [2], 8)
+
+
+def test_a_gpu_that_has_not_come_to_the_call_is_what_the_others_wait_for() -> None:
+    (wait,) = waits(
+        track(0, SYNC, group(12, 7, started=8)),
+        track(1, SYNC, group(12, 7, started=8)),
+        track(2, SYNC, group(12, 7, started=7)),
+    )
+    assert shown(wait) == ([0, 1], [], [2], 8)
+
+
+def test_nobody_waits_while_no_gpu_has_come_to_the_call() -> None:
+    assert waits(*(track(r, SYNC, group(12, 7, started=7)) for r in range(3))) == []
+
+
+def test_without_counters_the_stacks_tell() -> None:
+    (wait,) = waits(track(0, WAITING, None), track(1, WAITING, None), track(2, WORKING, None))
+    assert shown(wait) == ([0, 1], [], [2], None)
+    assert not wait.counted
+
+
+def test_ranks_that_nobody_has_seen_are_unknown_and_not_lacking() -> None:
+    found = find_waits({Rank(0): track(0, WAITING, None)}, 3)
+    assert [sorted(w.unknown) for w in found] == [[1, 2]]
+    assert [sorted(w.lacking) for w in found] == [[]]
+
+
+def test_a_receive_is_known_as_one_of_pairs() -> None:
+    (wait,) = waits(
+        track(0, RECEIVING, group(8, 7)),
+        track(1, WORKING, group(6, 6)),
+        track(2, WORKING, group(6, 6)),
+    )
+    assert wait.pairs

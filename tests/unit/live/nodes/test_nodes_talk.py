@@ -1,0 +1,451 @@
+"""Several nodes, one judge: instructions, evidence, collector, shared folder, uplink."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from unhang.errors import UsageError
+from unhang.live.books.folder import RunFolder
+from unhang.live.judge.monitor import Monitor
+from unhang.live.messages.actions import (
+    Abort,
+    Action,
+    Capture,
+    Note,
+    NoteKind,
+    OrderDump,
+    SetTimeouts,
+)
+from unhang.live.messages.inputs import DumpsReady, Input, OutputEnded, Tick
+from unhang.live.messages.instructions import Instructions
+from unhang.live.messages.reports import NodeReport
+from unhang.live.messages.standing import Standing
+from unhang.live.nodes.collector import Collector
+from unhang.live.nodes.evidence import evidence_of, keep
+from unhang.live.nodes.following import Follower
+from unhang.live.nodes.http_carrier import HttpCarrier
+from unhang.live.nodes.inbox import Inbox
+from unhang.live.nodes.leading import Leader
+from unhang.live.nodes.shared_folder import FolderCarrier, FolderHub
+from unhang.live.nodes.uplink import Uplink
+from unhang.model.provenance import Message
+
+NOTE = Note(kind=NoteKind.HANG_CONFIRMED, why=Message(key="run.leftover", values={"pids": "1"}))
+
+
+def report(host: str = "node1", mono_s: float = 1.0) -> NodeReport:
+    return NodeReport(host=host, wall_s=100.0, mono_s=mono_s)
+
+
+def wait_for(condition: Callable[[], object], seconds: float = 10) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.02)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunFolder:
+    made = RunFolder(tmp_path / "judge")
+    made.make()
+    return made
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> RunFolder:
+    """The run folder of another node, with something in it."""
+    made = RunFolder(tmp_path / "other")
+    made.make()
+    made.dump(2).mkdir()
+    (made.dump(2) / "trace_4.pickle").write_bytes(b"pickle")
+    (made.dump(2) / "half.part").write_bytes(b"half")
+    (made.stacks / "node1-7.txt").write_text("stack")
+    (made.stacks / "node2-8.txt").write_text("of another host")
+    made.output("node1").mkdir()
+    (made.output("node1") / "stdout.log").write_text("line\n")
+    return made
+
+
+@pytest.fixture
+def collector(folder: RunFolder) -> Iterator[Collector]:
+    made = Collector(folder, "127.0.0.1", 0, "secret")
+    yield made
+    made.close()
+
+
+@contextmanager
+def carrier(collector: Collector, token: str = "secret") -> Iterator[HttpCarrier]:
+    link = HttpCarrier(f"http://127.0.0.1:{collector.port}", token)
+    try:
+        yield link
+    finally:
+        link.close()
+
+
+def test_instructions_cross_the_wire_and_nonsense_does_not() -> None:
+    told = Instructions(beat=3, dump=1, abort="x", timeouts=SetTimeouts(mode="fixed", limit_ms=9))
+    assert Instructions.from_json(json.loads(json.dumps(told.to_json()))) == told
+    for name, wrong in [
+        ("beat", "3"),
+        ("interval_s", 0),
+        ("interval_s", 1e9),
+        ("abort", None),
+        ("timeouts", {"mode": "kill"}),
+        ("timeouts", {"mode": "judge", "limit_ms": "long"}),
+    ]:
+        assert Instructions.from_json(told.to_json() | {name: wrong}) is None
+    assert Instructions.from_json([]) is None
+
+
+def test_evidence_is_what_this_host_has_of_that_moment(other: RunFolder) -> None:
+    found = dict(evidence_of(other, "node1", 2))
+    assert found == {
+        "dumps/2/trace_4.pickle": b"pickle",
+        "stacks/node1-7.txt": b"stack",
+        "output/node1/stdout.log": b"line\n",
+    }
+
+
+def test_of_a_long_output_the_end_is_sent_by_whole_lines(other: RunFolder) -> None:
+    path = other.output("node1") / "stdout.log"
+    path.write_text("".join(f"{n:07}\n" for n in range(300_000)))
+    data = dict(evidence_of(other, "node1", 2))["output/node1/stdout.log"]
+    assert len(data) <= 1 << 20
+    assert len(data.split(b"\n")[0]) == 7
+    assert data.endswith(b"0299999\n")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../run.json",
+        "run.json",
+        "dumps/1/../../run.json",
+        "dumps/1/.hidden",
+        "/etc/passwd",
+        "output/../x",
+        "stacks/a/b",
+        "dumps/x/trace_1.json",
+        "boards/a.board",
+        "",
+    ],
+)
+def test_only_paths_of_evidence_are_kept(name: str, folder: RunFolder) -> None:
+    with pytest.raises(ValueError, match="no path of evidence"):
+        keep(folder, name, b"x")
+
+
+def test_the_inbox_keeps_the_newest_report_of_each_host(folder: RunFolder) -> None:
+    inbox = Inbox(folder)
+    for item in (report("a", 1.0), report("b", 1.0), report("a", 2.0)):
+        inbox.put(item)
+    assert inbox.reports() == [report("a", 2.0), report("b", 1.0)]
+    assert inbox.reports() == []
+
+
+def test_a_report_reaches_the_collector_and_brings_instructions_back(collector: Collector) -> None:
+    told = Instructions(beat=7, dump=2)
+    collector.publish(told)
+    with carrier(collector) as link:
+        assert link.exchange(report()) == told
+        assert link.exchange(report(mono_s=2.0)) == told, "on the same connection"
+    assert collector.reports() == [report(mono_s=2.0)]
+
+
+def test_evidence_reaches_the_judges_folder(
+    collector: Collector, folder: RunFolder, other: RunFolder
+) -> None:
+    with carrier(collector) as link:
+        for name, data in evidence_of(other, "node1", 2):
+            link.put(name, data)
+        link.mark(2, "node1")
+        with pytest.raises(OSError, match="400"):
+            link.put("run.json", b"{}")
+    assert collector.delivered(2) == {"node1"}
+    assert (folder.dump(2) / "trace_4.pickle").read_bytes() == b"pickle"
+
+
+def test_who_does_not_know_the_secret_is_refused(collector: Collector) -> None:
+    with carrier(collector, "guess") as link, pytest.raises(OSError, match="401"):
+        link.exchange(report())
+    assert collector.reports() == []
+
+
+@pytest.mark.parametrize(
+    ("request_bytes", "status"),
+    [
+        (b"GET / HTTP/1.1\r\nAuthorization: Bearer secret\r\n\r\n", b"400"),
+        (b"POST /v1/report HTTP/1.1\r\nAuthorization: Bearer secret\r\n\r\n", b"400"),
+        (
+            b"POST /v1/x HTTP/1.1\r\nAuthorization: Bearer secret\r\nContent-Length: 0\r\n\r\n",
+            b"404",
+        ),
+        (
+            b"POST /v1/report HTTP/1.1\r\nAuthorization: Bearer secret\r\nContent-Length: 9\r\n\r\n"
+            b"not zstd!",
+            b"400",
+        ),
+        (
+            b"POST /v1/report HTTP/1.1\r\nAuthorization: Bearer secret\r\n"
+            b"Content-Length: 99999999999\r\n\r\n",
+            b"413",
+        ),
+        (b"\xff\xfe\r\n\r\n", b"401"),
+        (b"A" * 40_000, b""),
+    ],
+)
+def test_what_is_no_request_is_answered_and_survived(
+    request_bytes: bytes, status: bytes, collector: Collector
+) -> None:
+    with socket.create_connection(("127.0.0.1", collector.port), timeout=10) as link:
+        link.sendall(request_bytes)
+        try:
+            answer = link.recv(4096)
+        except ConnectionResetError:  # closed while more was on its way
+            answer = b""
+    assert answer[len(b"HTTP/1.1 ") :][:3] == status
+    with carrier(collector) as good:
+        assert good.exchange(report()) is not None
+
+
+def test_a_bomb_is_not_unpacked(collector: Collector) -> None:
+    bomb = zstandard.compress(bytes(200 << 20))
+    link = http.client.HTTPConnection("127.0.0.1", collector.port, timeout=20)
+    link.request("POST", "/v1/report", bomb, {"Authorization": "Bearer secret"})
+    assert link.getresponse().status == 400
+    link.close()
+
+
+def test_a_port_that_is_taken_is_a_sentence(collector: Collector, folder: RunFolder) -> None:
+    with pytest.raises(UsageError, match="nobody can listen"):
+        Collector(folder, "127.0.0.1", collector.port, "secret")
+
+
+def test_a_shared_folder_believes_only_what_changes(
+    tmp_path: Path, folder: RunFolder, other: RunFolder
+) -> None:
+    shared = tmp_path / "shared"
+    lost: list[str] = []
+    old = FolderCarrier(shared, "ghost")
+    old.exchange(report("ghost"))
+    for name, data in evidence_of(other, "node1", 2):
+        old.put(name, data)
+    old.mark(2, "ghost")
+    (shared / "instructions.json").write_text(json.dumps(Instructions(beat=9).to_json()))
+    link = FolderCarrier(shared, "node1")
+    assert link.exchange(report()) is None, "instructions that an earlier run left"
+    hub = FolderHub(shared, folder, lost.append)
+    try:
+        heard: list[NodeReport] = []
+        beat = 20
+
+        def exchanged() -> bool:
+            nonlocal beat
+            beat += 1
+            hub.publish(Instructions(beat=beat, dump=2))
+            told = link.exchange(report(mono_s=float(beat)))
+            heard.extend(hub.reports())
+            return told is not None and told.dump == 2 and bool(heard)
+
+        wait_for(exchanged)
+        assert {item.host for item in heard} == {"node1"}
+        for name, data in evidence_of(other, "node1", 2):
+            link.put(name, data)
+        link.mark(2, "node1")
+        wait_for(lambda: hub.delivered(2) == {"node1"})
+        assert (folder.dump(2) / "trace_4.pickle").read_bytes() == b"pickle"
+    finally:
+        hub.close()
+    assert lost == []
+
+
+class Line:
+    """A carrier that a test can cut."""
+
+    def __init__(self) -> None:
+        self.is_cut = False
+        self.beat = 0
+        self.carried: list[object] = []
+
+    def exchange(self, item: NodeReport) -> Instructions | None:
+        self._check()
+        self.carried.append(item.mono_s)
+        self.beat += 1
+        return Instructions(beat=self.beat)
+
+    def put(self, name: str, data: bytes) -> None:
+        self._check()
+        self.carried.append(name)
+
+    def mark(self, number: int, host: str) -> None:
+        self.carried.append((number, host))
+
+    def close(self) -> None:
+        self.carried.append("closed")
+
+    def _check(self) -> None:
+        if self.is_cut:
+            raise OSError("the cable is cut")
+
+
+def test_what_could_not_be_sent_is_sent_later_the_newest_report_only(
+    other: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("unhang.live.nodes.uplink._FIRST_PAUSE_S", 0.01)
+    monkeypatch.setattr("unhang.live.nodes.uplink._MOST_PAUSE_S", 0.02)
+    monkeypatch.setattr("unhang.live.nodes.uplink._TROUBLE_S", -1.0)
+    line, lost = Line(), list[str]()
+    uplink = Uplink(line, other, "node1", lost.append)
+    line.is_cut = True
+    for mono_s in (1.0, 2.0, 3.0):
+        uplink.send(report(mono_s=mono_s))
+    uplink.deliver(2)
+    wait_for(lambda: lost)
+    assert (uplink.is_there, uplink.receive()) == (False, None)
+    line.is_cut = False
+    wait_for(lambda: (2, "node1") in line.carried)
+    assert uplink.receive() is not None
+    uplink.close(5)
+    assert line.carried[-1] == "closed"
+    reports = [item for item in line.carried if isinstance(item, float)]
+    assert reports[-1] == 3.0
+    assert "output/node1/stdout.log" in line.carried
+    assert lost[0] == "the judging node cannot be reached: the cable is cut"
+
+
+class Played:
+    """An uplink, or a hub, that says what the test wants."""
+
+    def __init__(self) -> None:
+        self.told: Instructions | None = None
+        self.sent: list[object] = []
+        self.here: list[NodeReport] = []
+        self.hosts: frozenset[str] = frozenset()
+        self.is_there = True
+
+    def send(self, item: NodeReport) -> None:
+        self.sent.append(item)
+
+    def receive(self) -> Instructions | None:
+        return self.told
+
+    def deliver(self, number: int) -> None:
+        self.sent.append(number)
+
+    def reports(self) -> list[NodeReport]:
+        here, self.here = self.here, []
+        return here
+
+    def publish(self, instructions: Instructions) -> None:
+        self.told = instructions
+
+    def delivered(self, number: int) -> frozenset[str]:
+        return self.hosts
+
+    def close(self, wait_s: float = 0.0) -> None:
+        self.sent.append("closed")
+
+
+def test_a_follower_does_each_thing_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    uplink = Played()
+    follower = Follower(uplink)
+    assert follower.handle(report(), 0.0) == ()
+    judged = SetTimeouts(mode="judge", limit_ms=5)
+    uplink.told = first = Instructions(beat=1, dump=4, capture=4, abort="old", timeouts=judged)
+    assert follower.handle(report(), 1.0) == (judged,), "older orders were for others"
+    uplink.told = replace(first, beat=2, dump=5)
+    assert follower.handle(report(), 2.0) == (OrderDump(number=5),)
+    uplink.told = replace(first, beat=3, dump=5, capture=5, abort="new", interval_s=4.0)
+    actions = follower.handle(report(), 3.0)
+    assert actions[0] == Capture(dump=5)
+    assert isinstance(actions[1], Abort)
+    assert follower.handle(report(), 4.0) == ()
+    assert follower.interval_s == 4.0
+    assert follower.handle(OutputEnded(host="node1"), 5.0) == ()
+    assert uplink.sent == [report()] * 5
+
+
+class Script(Monitor):
+    """A monitor that asks for what the test wants."""
+
+    def __init__(self, *answers: tuple[Action, ...]) -> None:
+        super().__init__()
+        self.heard: list[Input] = []
+        self._answers = list(answers)
+
+    def handle(self, event: Input, now: float) -> tuple[Action, ...]:
+        self.heard.append(event)
+        return self._answers.pop(0) if self._answers else ()
+
+
+def test_a_leader_tells_the_others_and_numbers_on_after_an_earlier_one() -> None:
+    hub = Played()
+    wanted = (OrderDump(number=1), Capture(dump=1), Abort(note=NOTE), SetTimeouts(mode="judge"))
+    monitor = Script(wanted)
+    leader = Leader(monitor, hub, earlier=6)
+    hub.here = [report("node1")]
+    actions = leader.handle(report("node0"), 50.0)
+    assert actions[:2] == (OrderDump(number=7), Capture(dump=7))
+    assert monitor.heard == [report("node0"), report("node1")]
+    told = hub.told
+    assert told is not None
+    assert (told.dump, told.capture, told.timeouts.mode) == (7, 7, "judge")
+    assert told.abort
+    leader.handle(DumpsReady(number=7), 51.0)
+    assert monitor.heard[-1] == DumpsReady(number=1)
+    leader.handle(Tick(), 52.0)
+    assert hub.told is not None
+    assert hub.told.beat > told.beat
+    assert (hub.told.dump, hub.told.abort) == (7, told.abort)
+
+
+def test_a_leader_waits_for_the_evidence_of_living_nodes_but_not_for_ever() -> None:
+    hub = Played()
+    leader = Leader(Script(), hub)
+    hub.here = [report("node1"), report("node2")]
+    leader.handle(Tick(), 0.0)
+    hub.hosts = frozenset({"node1"})
+    assert not leader.has_evidence(3, 1.0)
+    hub.hosts = frozenset({"node1", "node2"})
+    assert leader.has_evidence(3, 1.0)
+    hub.hosts = frozenset()
+    assert not leader.has_evidence(4, 2.0)
+    assert leader.has_evidence(4, 60.0)
+    assert Leader(Script()).has_evidence(1, 0.0), "alone"
+
+
+class Broken(Monitor):
+    """A monitor with a fault of its own."""
+
+    def handle(self, event: Input, now: float) -> tuple[Action, ...]:
+        raise KeyError("rank 7")
+
+
+def test_a_judge_that_fails_judges_no_more_and_says_so() -> None:
+    lost: list[str] = []
+    leader = Leader(Broken(), lose=lost.append)
+    assert leader.handle(report(), 1.0) == ()
+    assert not leader.is_there, "so that the probes put the program's limits back"
+    assert lost == ["the judge failed (KeyError: 'rank 7'); the job is not touched"]
+
+
+def test_thousands_of_ranks_report_less_often(folder: RunFolder) -> None:
+    leader = Leader(Script(), Played())
+    assert leader.interval_s == 1.0
+    leader._ranks = {f"node{n}": 8 for n in range(128)}
+    assert leader.interval_s == 2.0
+
+
+def test_a_standing_is_the_leaders_alone() -> None:
+    assert isinstance(Leader(Monitor()).standing(1.0), Standing)
+    assert Follower(Played()).standing(1.0) is None
