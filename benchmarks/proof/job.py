@@ -5,6 +5,10 @@
 Each start of the job draws its own misfortune from the seed and the number of the start, so that a
 restart is neither spared nor condemned. The work is real (DDP on Gloo) and paced: `STEP_S` a step.
 Rank 0 notes in `progress.jsonl` each save that was completed; a start resumes from the last one.
+
+The proportions are those of long trainings, where the limit is ten to thirty minutes and a save
+comes once in about as much work: so the work between two saves lasts as long as the limit, and a
+restart costs on average half of it.
 """
 
 from __future__ import annotations
@@ -25,13 +29,14 @@ import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
 STEP_S = 0.2
-STEPS_PER_SAVE = 25
+LIMITS_PER_SAVE = 1.0
+"""Work between two saves, in limits."""
 SLOW_SAVES = 0.25
 """Share of saves that last longer than the limit, and are well."""
 SLOW_FACTOR = 1.5
 """Of the limit."""
-HANGS_PER_STEP = 0.005
-"""Probability of a hang at a step."""
+HANGS_PER_LIMIT = 1 / 3
+"""Expected hangs in as much work as lasts one limit."""
 _CHUNK_S = 0.25
 
 
@@ -104,8 +109,13 @@ def main() -> None:
     if checkpoint.exists():
         step = torch.load(checkpoint, weights_only=True)["step"]
     note(folder, rank, "start", step, start)
+    steps_per_limit = timeout_s / STEP_S
+    steps_per_save = round(LIMITS_PER_SAVE * steps_per_limit)
     while True:
-        hangs, who = luck.random() < HANGS_PER_STEP, luck.randrange(dist.get_world_size())
+        hangs, who = (
+            luck.random() < HANGS_PER_LIMIT / steps_per_limit,
+            luck.randrange(dist.get_world_size()),
+        )
         kind = luck.choice(["sleep", "stop", "gil", "lock"])
         slow = luck.random() < SLOW_SAVES
         optimizer.zero_grad()
@@ -116,7 +126,7 @@ def main() -> None:
         if hangs and rank == who:
             note(folder, 0, f"hang-{kind}", step, start)
             hang(kind)
-        if step % STEPS_PER_SAVE == 0 and rank == 0:
+        if step % steps_per_save == 0 and rank == 0:
             seconds = SLOW_FACTOR * timeout_s if slow else 0.0
             note(folder, rank, "slow-save" if slow else "save", step, start)
             save(folder, model, step, seconds)
