@@ -112,10 +112,8 @@ def main() -> None:
     steps_per_limit = timeout_s / STEP_S
     steps_per_save = round(LIMITS_PER_SAVE * steps_per_limit)
     while True:
-        hangs, who = (
-            luck.random() < HANGS_PER_LIMIT / steps_per_limit,
-            luck.randrange(dist.get_world_size()),
-        )
+        hangs = luck.random() < HANGS_PER_LIMIT / steps_per_limit
+        who = luck.randrange(dist.get_world_size())
         kind = luck.choice(["sleep", "stop", "gil", "lock"])
         slow = luck.random() < SLOW_SAVES
         optimizer.zero_grad()
