@@ -13,7 +13,7 @@ from functools import cmp_to_key
 
 from unhang.assemble.identity import Identity
 from unhang.assemble.run import Run
-from unhang.assemble.speakers import process_of, tells_of_another
+from unhang.assemble.speakers import first_host, process_of, tells_of_another
 from unhang.assemble.timeline import Timeline
 from unhang.model.events import (
     ClosingSignal,
@@ -225,7 +225,7 @@ def _merge(told: Sequence[Event], run: Run) -> Failure | None:
         process = next((r for e in told if (r := identity.rank_of(e)) is not None), None)
     return Failure(
         rank=process,
-        host=next((h for e in told if (h := _host(e)) is not None), None),
+        host=first_host(told),
         local_rank=next((lo for e in told if (lo := process_of(e).local) is not None), None),
         pid=next((p for e in told if (p := process_of(e).pid) is not None), None),
         manner=manner,
@@ -351,7 +351,3 @@ def _signature(event: Event) -> Hashable:
     if isinstance(event, PythonException):
         return event.exception
     return type(event).__name__
-
-
-def _host(event: Event) -> str | None:
-    return (event.host if isinstance(event, ProcessEnded) else None) or event.origin.host

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from unhang.assemble.identity import Identity
+from unhang.assemble.speakers import first_host
 from unhang.assemble.timeline import Timeline
 from unhang.model.coverage import Coverage
 from unhang.model.events import (
@@ -38,15 +39,11 @@ def _facts(rank: Rank, events: list[Event], timeline: Timeline) -> RankFacts:
     return RankFacts(
         rank=rank,
         observed=len(own) > 0,
-        host=next((h for e in events if (h := _host(e)) is not None), None),
+        host=first_host(events),
         local_rank=next((lo for e in own if (lo := e.origin.local_rank) is not None), None),
         pids=frozenset(p for e in own if (p := e.origin.pid) is not None),
         last_at=times[-1] if times else None,
     )
-
-
-def _host(event: Event) -> str | None:
-    return (event.host if isinstance(event, ProcessEnded) else None) or event.origin.host
 
 
 def find_coverage(

@@ -89,6 +89,15 @@ def host_names(events: Iterable[Event]) -> dict[str, str]:
     return {told: printed.pop() for told, printed in names.items() if len(printed) == 1}
 
 
+def first_host(events: Iterable[Event]) -> str | None:
+    """The host that the first of these events names: of who ended, else of who printed it."""
+    for event in events:
+        told = event.host if isinstance(event, ProcessEnded) else None
+        if host := told or event.origin.host:
+            return host
+    return None
+
+
 def short_host(host: str | None) -> str | None:
     """A host by its first label: tables print `gpu-7.cluster.local`, kernel logs `gpu-7`.
 

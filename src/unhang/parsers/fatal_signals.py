@@ -26,6 +26,7 @@ from typing import ClassVar
 
 from unhang.model.events import Event, ProcessEnded, Reporter
 from unhang.parsers.base import LineParser, place
+from unhang.parsers.vocabulary.numbers import whole
 from unhang.parsers.vocabulary.signals import SIGNAL_WORDS, signal_number
 from unhang.sources.line import Line
 
@@ -149,12 +150,8 @@ def _ended(
         reporter=reporter,
         rank=line.origin.rank if reporter is Reporter.SELF else None,
         local_rank=line.origin.local_rank if reporter is Reporter.SELF else None,
-        pid=line.origin.pid if pid is None and reporter is Reporter.SELF else _int(pid),
+        pid=line.origin.pid if pid is None and reporter is Reporter.SELF else whole(pid),
         host=host,
         signal=number,
         oom=oom,
     )
-
-
-def _int(text: str | None) -> int | None:
-    return None if text is None else int(text)

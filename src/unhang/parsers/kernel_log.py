@@ -30,6 +30,7 @@ from typing import ClassVar
 
 from unhang.model.events import Event, KernelEvent, KernelProblem
 from unhang.parsers.base import place
+from unhang.parsers.vocabulary.numbers import whole
 from unhang.sources.line import Line
 
 _P = KernelProblem
@@ -212,8 +213,8 @@ def _event(line: Line, problem: KernelProblem, match: re.Match[str]) -> KernelEv
     event = KernelEvent(
         **place(line),
         problem=_refined(problem, what, line.text),
-        xid=_number(groups.get("xid")),
-        pid=_number(groups.get("pid")),
+        xid=whole(groups.get("xid")),
+        pid=whole(groups.get("pid")),
         process=groups.get("name"),
         device=(groups.get("device") or "").strip(":") or None,
         detail=what.strip()[:_DETAIL_LIMIT],
@@ -247,7 +248,3 @@ def _with_xid(event: KernelEvent, what: str) -> KernelEvent:
         pid=None if process is None else int(process["pid"]),
         process=None if process is None else process["name"],
     )
-
-
-def _number(text: str | None) -> int | None:
-    return None if text is None else int(text)

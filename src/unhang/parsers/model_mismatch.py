@@ -27,6 +27,7 @@ from typing import ClassVar
 from unhang.model.events import Event, ModelDifference, ModelMismatch
 from unhang.model.ids import Rank
 from unhang.parsers.base import LineParser, place
+from unhang.parsers.vocabulary.numbers import whole
 from unhang.sources.line import Line
 
 _PATTERNS: tuple[tuple[ModelDifference, re.Pattern[str]], ...] = (
@@ -103,14 +104,10 @@ class ModelMismatchParser(LineParser):
                     difference=difference,
                     rank=_rank(told.get("rank"), line.origin.rank),
                     other_rank=_rank(told.get("other"), None),
-                    count=_number(told.get("count")),
-                    other_count=_number(told.get("other_count")),
-                    step=_number(told.get("step")),
+                    count=whole(told.get("count")),
+                    other_count=whole(told.get("other_count")),
+                    step=whole(told.get("step")),
                 )
-
-
-def _number(text: str | None) -> int | None:
-    return None if text is None else int(text)
 
 
 def _rank(text: str | None, otherwise: Rank | None) -> Rank | None:

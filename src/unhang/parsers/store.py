@@ -25,6 +25,7 @@ from typing import ClassVar
 from unhang.model.events import Event, StoreFault, StoreProblem
 from unhang.model.ids import Rank
 from unhang.parsers.base import LineParser, place
+from unhang.parsers.vocabulary.numbers import whole
 from unhang.parsers.vocabulary.store_messages import FORMS
 from unhang.sources.line import Line
 
@@ -102,16 +103,12 @@ def _fault(line: Line, problem: StoreProblem, told: dict[str, str | None]) -> St
         waiter=line.origin.rank if waiter is None else Rank(int(waiter)),
         owner=None if owner is None else Rank(int(owner)),
         host=told.get("host"),
-        port=_number(told.get("port")),
+        port=whole(told.get("port")),
         key=key,
-        joined=_number(told.get("joined")),
-        expected=_number(told.get("expected")),
+        joined=whole(told.get("joined")),
+        expected=whole(told.get("expected")),
         timeout_ms=_limit_ms(told),
     )
-
-
-def _number(text: str | None) -> int | None:
-    return None if text is None else int(text)
 
 
 def _limit_ms(told: dict[str, str | None]) -> int | None:

@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from unhang.model.provenance import Origin
+from unhang.parsers.vocabulary.numbers import whole
 
 _MARK = re.compile(r"NCCL\s*(?P<level>WARN|INFO|TRACE|ABORT|CALL|ERROR)\b[ \t]?")
 _OLD_MARK = re.compile(r"(?<=\d)\s(?P<level>WARN)\s")
@@ -90,8 +91,8 @@ def _head(text: str, begin: int, end: int) -> NcclText:
         level="",
         body="",
         host=None if glued else match["host"],
-        pid=_number(match["pid"]),
-        thread=_number(match["tid"]),
+        pid=whole(match["pid"]),
+        thread=whole(match["tid"]),
         device=_device(match["device"]),
         file=match["file"],
         start=start,
@@ -100,9 +101,5 @@ def _head(text: str, begin: int, end: int) -> NcclText:
 
 def _device(text: str | None) -> int | None:
     """A device index; threads that have none print uninitialised memory."""
-    number = _number(text)
+    number = whole(text)
     return number if number is None or 0 <= number < _MOST_DEVICES else None
-
-
-def _number(text: str | None) -> int | None:
-    return None if text is None else int(text)
