@@ -24,6 +24,8 @@ PATIENCE_BEATS = 3
 """Beats that may fail to come before the stack is written."""
 
 _CLOCK_MONOTONIC, _SIGEV_THREAD_ID = 1, 4
+_IGNORE = ctypes.c_void_p(1)
+"""`SIG_IGN`."""
 
 
 class _Event(ctypes.Structure):
@@ -65,6 +67,10 @@ class Freeze:
             raise OSError(f"signal {SIGNAL} is in use")
         flags = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC
         self._file = os.open(path, flags, 0o644)
+        # The interpreter takes its handler back at its end, and what stood before holds again while
+        # libraries shut down, which may take seconds: a late signal must not end the process then.
+        # (What the program starts does not inherit it: exec resets a signal that has a handler.)
+        self._clock.signal(SIGNAL, _IGNORE)
         faulthandler.register(SIGNAL, file=self._file, all_threads=False)
         self._last_s = time.monotonic()
         self._timer = ctypes.c_void_p()

@@ -28,6 +28,8 @@ from typing import TextIO
 from .declared import STACK_SIGNAL, Fault
 
 _POLL_S = 0.2
+_DEFAULT, _IGNORE = 0, 1
+"""`SIG_DFL` and `SIG_IGN`."""
 
 
 class Witness:
@@ -50,6 +52,9 @@ class Witness:
         self._stacks = open(self._path(f"stacks/stack_{rank}.txt"), "w")  # noqa: SIM115
         self._stacks.write(f"=== Rank {rank} (pid {os.getpid()}) ===\n")
         self._stacks.flush()
+        # What stood before holds again once the interpreter has ended, while libraries shut down:
+        # somebody who asks for stacks then must not end the rank.
+        _set_action(STACK_SIGNAL, _IGNORE)
         faulthandler.register(STACK_SIGNAL, file=self._stacks, all_threads=True)
         self._answer_signals_and_orders()
         self._write(f"kit/ranks/{rank}.json", {"rank": rank, "pid": os.getpid()})
@@ -192,6 +197,11 @@ def _forget() -> None:
 
 
 def _end_by_signal() -> None:
-    """End as the default action does; only C may change handlers outside the main thread."""
-    ctypes.CDLL(None).signal(int(signal.SIGTERM), 0)
+    """End as the default action does."""
+    _set_action(signal.SIGTERM, _DEFAULT)
     os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _set_action(number: int, action: int) -> None:
+    """As `signal.signal` does, which only the main thread may call."""
+    ctypes.CDLL(None).signal(int(number), ctypes.c_void_p(action))
