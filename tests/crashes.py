@@ -107,11 +107,14 @@ def gone(
     )
 
 
-def killed_by_kernel(pid: int, process: str = "python", *, line: int = 1) -> KernelEvent:
+def killed_by_kernel(
+    pid: int, process: str = "python", *, line: int = 1, when: float | None = None
+) -> KernelEvent:
     """The kernel's out-of-memory kill."""
     return KernelEvent(
         source=source(line, "dmesg.log"),
         origin=by(),
+        at=_when(when),
         problem=KernelProblem.OOM_KILL,
         pid=pid,
         process=process,

@@ -59,13 +59,15 @@ def _assemble_run(events: Sequence[Event], artifacts: int) -> Incident:
     stances = find_stances(run)
     coverage = find_coverage(roster, world, events, artifacts, stacks=len(stances))
     calls = find_calls(run, coverage.ranks_seen)
+    failures, strangers = find_failures(run)
     return Incident(
         restarted=any(_begun_anew(event) for event in events),
         events=tuple(events),
         world=world,
         roster=roster,
         calls=calls,
-        failures=find_failures(run),
+        failures=failures,
+        strangers=strangers,
         open_phases=find_open_phases(run, _gave_up_waiting(run, calls)),
         stances=stances,
         standings=find_standings(stances),

@@ -14,6 +14,7 @@ from functools import cmp_to_key
 from unhang.assemble.identity import Identity
 from unhang.assemble.run import Run
 from unhang.assemble.speakers import first_host, process_of, tells_of_another
+from unhang.assemble.ties import find_tie, is_of_a_job_by_name
 from unhang.assemble.timeline import Timeline
 from unhang.model.events import (
     ClosingSignal,
@@ -35,7 +36,7 @@ from unhang.model.events import (
     ThreadStack,
     WatchdogAborted,
 )
-from unhang.model.incident import Failure, Manner
+from unhang.model.incident import Failure, Manner, Tie
 from unhang.model.time import Instant
 
 _CRASH_SIGNALS = frozenset(
@@ -43,7 +44,6 @@ _CRASH_SIGNALS = frozenset(
 )
 _STOPPED = frozenset({ExceptionKind.INTERRUPTED, ExceptionKind.TERMINATED})
 _PEER = frozenset({ExceptionKind.COLLECTIVE, ExceptionKind.RENDEZVOUS})
-_JOB_PROGRAMS = ("python", "pt_", "pt2", "torch", "ray", "train", "deepspeed", "accelerate", "all_")
 _SECOND_HAND_NCCL = frozenset(
     {
         NcclReason.PEER_CLOSED,
@@ -58,8 +58,8 @@ _SECOND_HAND_NCCL = frozenset(
 )
 
 
-def find_failures(run: Run) -> tuple[Failure, ...]:
-    """Return the failed processes, earliest first."""
+def find_failures(run: Run) -> tuple[tuple[Failure, ...], tuple[Failure, ...]]:
+    """Return the failed processes, and those of others on the same hosts; earliest first."""
     groups: dict[Hashable, list[Event]] = {}
     for event in run.events:
         if _manner(event) is not None:
@@ -73,7 +73,11 @@ def find_failures(run: Run) -> tuple[Failure, ...]:
     )
     failures = [f for told in of_the_job if (f := _merge(told, run))]
     failures.sort(key=cmp_to_key(lambda a, b: run.timeline.compare(a.events[0], b.events[0])))
-    return tuple(replace(f, order=place) for place, f in enumerate(failures))
+    ordered = [replace(f, order=place) for place, f in enumerate(failures)]
+    return (
+        tuple(f for f in ordered if f.tie is not Tie.NONE),
+        tuple(f for f in ordered if f.tie is Tie.NONE),
+    )
 
 
 def _foreign(event: Event, identity: Identity, *, all_live: bool) -> bool:
@@ -84,8 +88,7 @@ def _foreign(event: Event, identity: Identity, *, all_live: bool) -> bool:
     """
     if not isinstance(event, KernelEvent):
         return False
-    name = event.process
-    stranger = name is not None and not name.lower().startswith(_JOB_PROGRAMS)
+    stranger = not is_of_a_job_by_name(event)
     match event.problem:
         case KernelProblem.SEGFAULT:
             return stranger or (all_live and identity.rank_of(event) is None)
@@ -234,6 +237,7 @@ def _merge(told: Sequence[Event], run: Run) -> Failure | None:
         order=0,
         signal=_signal_of_kernel_log(telling) if last is None else last.signal,
         exit_code=None if last is None else last.exit_code,
+        tie=find_tie(told, run),
     )
 
 

@@ -137,6 +137,19 @@ VICTIM_MANNERS = frozenset({Manner.WATCHDOG, Manner.CLOSED, Manner.PEER, Manner.
 """Manners that say that somebody else was first."""
 
 
+class Tie(enum.Enum):
+    """What ties the end of a process to the job."""
+
+    TOLD = "told"
+    """Its rank or pid is one of the job's, or somebody of the job saw it end."""
+    TIME = "time"
+    """Nothing but the host's kernel log tells of it; its name fits, and so does the time."""
+    NAME = "name"
+    """Nothing but the host's kernel log tells of it, and only its name or only the time fits."""
+    NONE = "none"
+    """The job worked on after it, or neither name nor time fits."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
     """One process's failure, merged from everything that tells of it.
@@ -148,6 +161,7 @@ class Failure:
         events: what told of it, the most telling first.
         order: position by time where times allow, else by place in the log; smaller = earlier.
         signal, exit_code: how the process ended, where a reporter said so.
+        tie: what makes the process one of this job.
     """
 
     rank: Rank | None
@@ -160,6 +174,7 @@ class Failure:
     order: int
     signal: int | None = None
     exit_code: int | None = None
+    tie: Tie = Tie.TOLD
 
     @property
     def own(self) -> bool:
@@ -215,6 +230,7 @@ class Incident:
         events: all events of this incarnation in reading order, repeated prints removed.
         calls: calls in which at least one rank timed out, first give-up first.
         failures: failed processes, earliest first.
+        strangers: ends in kernel logs that nothing ties to the job, earliest first.
         open_phases: what was under way at the failure, best proof first.
         stances: where each process stood when its stacks were taken, by rank.
         standings: the same by class: processes that stand at the same place, most first.
@@ -232,6 +248,7 @@ class Incident:
     roster: Mapping[Rank, RankFacts] = field(default_factory=dict)
     calls: tuple[Call, ...] = ()
     failures: tuple[Failure, ...] = ()
+    strangers: tuple[Failure, ...] = ()
     open_phases: tuple[OpenPhase, ...] = ()
     stances: tuple[Stance, ...] = ()
     standings: tuple[Standing, ...] = ()

@@ -149,8 +149,9 @@ def test_while_all_ranks_live_an_end_in_the_kernel_log_is_hardly_the_job_s() -> 
     both = (size, stands(0), stands(1))
     assert incident(ended_by_kernel("mysqld", oom), *both).failures == ()
     assert incident(ended_by_kernel("python3", segfault), *both).failures == ()
+    beside = incident(ended_by_kernel("mysqld", oom), size, stands(0))
+    assert (len(beside.failures), len(beside.strangers)) == (0, 1)
     for told in (
-        (ended_by_kernel("mysqld", oom), size, stands(0)),
         (ended_by_kernel("python3", segfault), size, stands(0), stands(1, aborted=True)),
         (ended_by_kernel("python3", segfault, pid=101), *both),
         (ended_by_kernel("python3", oom), *both),

@@ -12,7 +12,8 @@ until their watchdog ends them, or until the launcher notices.
 ## When it stays quiet
 When the launcher had closed the process before (SIGKILL follows SIGTERM after 30 s), when the job
 was stopped from outside, when every rank was killed (that is somebody's `kill -9` or `scancel`),
-and when the kernel killed a program that is not the job's. A bare SIGKILL never proves it.
+and when nothing ties a kill in the kernel log to the job: that log is the host's and goes back for
+weeks. A bare SIGKILL never proves it.
 
 ## How to confirm
 `dmesg -T | grep -i -E 'killed process|out of memory'` on the rank's host; `memory.events` of the
@@ -33,7 +34,7 @@ from dataclasses import replace
 
 from unhang.model.causes import Cause
 from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Failure, Incident, Manner, ranks_of
+from unhang.model.incident import Failure, Incident, Manner, Tie, ranks_of
 from unhang.model.provenance import Message
 from unhang.model.rule import Fact, Rule, Status
 from unhang.rules.crash import kills
@@ -50,6 +51,9 @@ def check(incident: Incident) -> Iterator[Finding]:
     if reported:
         yield _reported(incident, reported)
         return
+    strangers = [f for f in incident.strangers if f.manner is Manner.HOST_OOM]
+    if strangers:
+        yield _beside(strangers)
     killed = [f for f in incident.failures if f.manner is Manner.KILLED]
     if killed:
         yield from _killed(incident, killed)
@@ -59,9 +63,11 @@ def _reported(incident: Incident, failures: Sequence[Failure]) -> Finding:
     """Somebody says that memory was the reason."""
     first = failures[0]
     against = why_echo(incident, first, kills.is_same_kill)
-    strength = Strength.PROVES if against is None else Strength.HINTS
-    if against is None and not all(kills.is_of_the_job(incident, f) for f in failures):
-        strength, against = Strength.SUPPORTS, Message(key="CRA002.against_other_program")
+    strength = Strength.HINTS
+    if against is None:
+        only_named = first.tie is Tie.NAME
+        strength = Strength.SUPPORTS if only_named else Strength.PROVES
+        against = Message(key="CRA002.against_only_named") if only_named else None
     ranks = ranks_of(failures)
     return Finding(
         rule=RULE.code,
@@ -75,6 +81,20 @@ def _reported(incident: Incident, failures: Sequence[Failure]) -> Finding:
         explains=NO_CAUSES if strength is Strength.HINTS else ECHOES_OF_A_LOST_RANK,
         at=first.at,
         evidence=tuple(f.source for f in failures)[:4],
+    )
+
+
+def _beside(strangers: Sequence[Failure]) -> Finding:
+    """Memory ran out on a host, at another time or for somebody else's process."""
+    return Finding(
+        rule=RULE.code,
+        cause=Cause.HOST_OOM,
+        strength=Strength.HINTS,
+        claim=Message(key="CRA002.claim_beside"),
+        why=Message(key="CRA002.why"),
+        against=Message(key="CRA002.against_beside"),
+        at=strangers[0].at,
+        evidence=tuple(f.source for f in strangers)[:4],
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from unhang.model.events import ExceptionKind, KernelEvent, ProcessEnded, PythonException
+from unhang.model.events import ExceptionKind, PythonException
 from unhang.model.finding import Collect
 from unhang.model.incident import Failure, Incident, Manner
 from unhang.model.provenance import Message
@@ -13,7 +13,6 @@ KERNEL_LOG = Collect(
     how=Message(key="collect.kernel_log.how"),
     decides=Message(key="collect.kernel_log.decides"),
 )
-_OURS = ("python", "pt_", "torch", "ray", "train", "deepspeed", "pt2")
 
 
 def was_outlived(incident: Incident, failure: Failure) -> bool:
@@ -28,15 +27,3 @@ def is_same_kill(failure: Failure) -> bool:
     if isinstance(event, PythonException):
         return event.kind in (ExceptionKind.HELPER, ExceptionKind.WORKER)
     return failure.manner is Manner.KILLED
-
-
-def is_of_the_job(incident: Incident, failure: Failure) -> bool:
-    """Whether the killed process is one of the job, as far as its name or its pid tells."""
-    event = failure.events[0]
-    if not isinstance(event, KernelEvent):
-        return isinstance(event, ProcessEnded | PythonException)
-    if len(failure.events) > 1 or failure.rank is not None:
-        return True
-    known = {p for facts in incident.roster.values() for p in facts.pids}
-    name = (event.process or "").lower()
-    return event.pid in known or event.process is None or name.startswith(_OURS)

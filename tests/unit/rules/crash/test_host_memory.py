@@ -25,12 +25,45 @@ def test_the_scheduler_says_so() -> None:
     assert finding.culprits == {3}
 
 
-def test_the_kernel_kills_a_process_of_the_job() -> None:
-    assert only(killed_by_kernel(4711)).strength is Strength.PROVES
+def test_the_kernel_kills_a_process_that_the_launcher_misses() -> None:
+    finding = only(killed_by_kernel(4711), gone(2, signal=9, pid=4711))
+    assert (finding.strength, finding.culprits) == (Strength.PROVES, frozenset({2}))
+
+
+def test_the_kernel_kills_a_python_and_nothing_dates_it() -> None:
+    assert only(killed_by_kernel(4711)).strength is Strength.SUPPORTS
+
+
+def test_the_kernel_kills_a_python_when_the_others_begin_to_wait() -> None:
+    waited = timeout(0, global_rank=0, when=700, line=9)
+    assert only(killed_by_kernel(4711, when=95), waited).strength is Strength.PROVES
+
+
+def test_the_kernel_killed_a_python_hours_before_the_wait() -> None:
+    waited = timeout(0, global_rank=0, when=9_700, line=9)
+    finding = only(killed_by_kernel(4711, when=95), waited)
+    assert (finding.strength, finding.culprit_hosts) == (Strength.HINTS, frozenset())
+
+
+def test_the_kernel_killed_a_python_and_the_work_went_on() -> None:
+    on = [work(done, when=100 + done, line=done) for done in range(1, 5)]
+    assert only(killed_by_kernel(4711, when=95), *on).strength is Strength.HINTS
 
 
 def test_the_kernel_kills_another_program() -> None:
-    assert only(killed_by_kernel(4711, "mysqld")).strength is Strength.SUPPORTS
+    assert only(killed_by_kernel(4711, "mysqld")).strength is Strength.HINTS
+
+
+def test_the_kernel_kills_a_program_of_an_unusual_name_when_the_others_begin_to_wait() -> None:
+    waited = timeout(0, global_rank=0, when=700, line=9)
+    finding = only(killed_by_kernel(4711, "policy-actor", when=95), waited)
+    assert finding.strength is Strength.SUPPORTS
+
+
+def test_a_stranger_s_end_does_not_excuse_a_later_one() -> None:
+    later = gone(3, signal=9, oom=True, reporter=Reporter.SLURM, when=5, line=5)
+    finding = only(killed_by_kernel(88, "java", when=1), later)
+    assert (finding.strength, finding.culprits) == (Strength.PROVES, frozenset({3}))
 
 
 def test_a_failed_allocation() -> None:

@@ -29,8 +29,12 @@ SENTENCES: dict[str, str] = {
     ),
     "CRA002.against_everybody": "all processes were killed, as a person or a scheduler does it",
     "CRA002.against_others": "other processes left with an error, and launchers kill the rest",
+    "CRA002.against_only_named": (
+        "nothing but its name or the time ties the killed process to this job"
+    ),
+    "CRA002.claim_beside": "a process on a host of the job was killed for memory",
+    "CRA002.against_beside": "by its name or its time it was not one of this job",
     "CRA002.against_sender": "a person or a monitor can send SIGKILL too; the kernel log decides",
-    "CRA002.against_other_program": "the killed program may not belong to this job",
     "CRA003.claim": "{ranks:ranks} crashed with {signal}",
     "CRA003.claim_nobody": "processes crashed with {signal} ({count} seen)",
     "CRA003.why": (

@@ -28,8 +28,10 @@ SENTENCES: dict[str, str] = {
     ),
     "CRA002.against_everybody": "所有进程都被杀死，这更像人或调度器所为",
     "CRA002.against_others": "另有进程以错误退出，而启动器会杀死其余进程",
+    "CRA002.against_only_named": ("被杀的进程与此作业之间只有名字或时间相符"),
+    "CRA002.claim_beside": "作业所在主机上有进程因内存不足被杀",
+    "CRA002.against_beside": "从名字或时间看，它不属于此作业",
     "CRA002.against_sender": "人或监控程序也会发 SIGKILL；以内核日志为准",
-    "CRA002.against_other_program": "被杀的程序可能不属于此作业",
     "CRA003.claim": "{ranks:ranks} 因 {signal} 崩溃",
     "CRA003.claim_nobody": "有进程因 {signal} 崩溃（共见到 {count} 个）",
     "CRA003.why": (
