@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from unhang.lab.drill import Drill
 from unhang.lab.faults.declared import FOLDER_VARIABLE, STACK_SIGNAL
 from unhang.lab.folder import DrillFolder
-from unhang.lab.heard import hang_named
+from unhang.lab.heard import Level, is_captured, words
 from unhang.lab.job import Console, Launcher, end_processes, is_alive, send
 from unhang.lab.launching import Start
 
@@ -19,8 +19,12 @@ _LEFT_BEHIND_S = 6.0
 _ANSWER_S = 1.0
 """Seconds that the ranks get to write stacks and dumps before they are ended."""
 
-_AFTER_CONFIRMED_S = 12.0
-"""Seconds that a watched job goes on after its hang was named: the judge captures it meanwhile."""
+_CAPTURED_WITHIN_S = 20.0
+"""Seconds that a watched job goes on at most after its hang was named, until that is captured."""
+
+_LATE_S = 25.0
+"""Seconds after its fault that a watched job goes on whose late rank may come: whoever loses
+patience calls it a hang meanwhile."""
 
 _MOST_TAKEN = 4
 """Times that stacks and dumps are taken."""
@@ -45,7 +49,7 @@ class Attendance:
     stopped: bool = False
     _acted: bool = False
     _since: float = 0.0
-    _confirmed: bool = False
+    _counts_from: float | None = None
     _taken: int = 0
     _lost: float | None = None
     _launchers: list[Launcher] = field(default_factory=list)
@@ -68,9 +72,8 @@ class Attendance:
             ]
             while time.monotonic() < end and not all(each.ended() for each in self._launchers):
                 self._look(time.monotonic())
-                if self.watched and not self._confirmed and hang_named(self.folder.run):
-                    self._confirmed = True
-                    end = min(end, time.monotonic() + _AFTER_CONFIRMED_S)
+                if self.watched and self._is_told(time.monotonic()):
+                    break
                 time.sleep(_TICK_S)
             if not all(each.ended() for each in self._launchers):
                 self._take()
@@ -101,6 +104,20 @@ class Attendance:
         elif self._taken < _MOST_TAKEN and now - self._since >= self.drill.settle_s:
             self._take()
             self._since = now
+
+    def _is_told(self, now: float) -> bool:
+        """Whether the judge that watches has said what it has to say, and kept the evidence."""
+        if self.drill.finishes:
+            return False
+        if self._counts_from is None:
+            late = self.drill.may_end and self.folder.acts()
+            hung = any(word.level is Level.HANG for word in words(self.folder.run))
+            self._counts_from = now if late or hung else None
+            return False
+        passed_s = now - self._counts_from
+        if self.drill.may_end:
+            return passed_s >= _LATE_S
+        return passed_s >= _CAPTURED_WITHIN_S or is_captured(self.folder.run)
 
     def _take(self) -> None:
         """Order dumps, and stacks of all threads: both show the same moment.

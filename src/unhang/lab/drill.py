@@ -25,6 +25,7 @@ class Launch(enum.Enum):
     ONE_NODE = "torchrun on this machine"
     TWO_NODES = "two torchruns, each in a network namespace of its own"
     TAKEN_PORT = "torchrun at a port that another process has"
+    SPAWN = "python, and torch.multiprocessing.spawn"
 
 
 LOCATED, UNDETERMINED, HEALTHY = "located", "undetermined", "healthy"
@@ -45,9 +46,12 @@ class Drill:
         phase: in which the culprits are, where that is part of the truth.
         accept: other causes and outcomes that a fair judge may give, however much is left.
         finishes: nothing is wrong: the job ends well.
+        may_end: the culprits are at work, or wait for something that may come: whoever watches the
+            job names them as late, and calls no hang.
         world: number of ranks.
         launch: how it is started.
-        arguments: of the lab's training script.
+        script: of `lab/scripts`, that is run.
+        arguments: of the script.
         environment: of the whole job.
         needs: what the machine must have.
         small_disk: whether the checkpoints go to a small file system of their own, where possible.
@@ -63,14 +67,21 @@ class Drill:
     phase: Phase | None = None
     accept: tuple[str, ...] = ()
     finishes: bool = False
+    may_end: bool = False
     world: int = 4
     launch: Launch = Launch.ONE_NODE
+    script: str = "train.py"
     arguments: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
     needs: frozenset[Need] = frozenset()
     small_disk: bool = False
     limit_s: float | None = None
     settle_s: float = 3.0
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Kinds of its faults, each once; of a drill that declares none, its name."""
+        return tuple(sorted({each.what for each in self.faults})) or (self.name,)
 
     @property
     def expected(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,46 +12,95 @@ from typing import Any
 from unhang.live.books.folder import RunFolder
 
 
+class Level(enum.Enum):
+    """How much a word says. The value is shown to people."""
+
+    LATE = "late"
+    """Others wait for these ranks, which are at work."""
+    SUSPECTED = "suspected"
+    HANG = "hang"
+    """A hang is confirmed."""
+    VERDICT = "verdict"
+    """The diagnosis of the hang, which was printed then."""
+    END = "end"
+    """The verdict on a job that has ended."""
+
+
+CALLS = frozenset({Level.HANG, Level.VERDICT, Level.END})
+"""Words that accuse."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Word:
     """What the live judge said of a job.
 
     Attributes:
-        hang: it named a hang; else the job had ended before there was one.
         at: ISO time.
         culprits: global ranks.
         phase: they were in, or None.
+        said: cause or outcome, or None where it says neither.
         why: its sentence.
     """
 
-    hang: bool
+    level: Level
     at: str
     culprits: tuple[int, ...]
-    phase: str | None
-    why: str
+    phase: str | None = None
+    said: str | None = None
+    why: str = ""
 
 
-def hang_named(run: Path) -> Word | None:
-    """The first hang that was confirmed, or None."""
-    rows = (row for row in _events(run) if row.get("kind") == "hang_confirmed")
-    return next((_word(row, "why") for row in rows), None)
+_LEVELS = {
+    "waiting": Level.LATE,
+    "stall_suspected": Level.SUSPECTED,
+    "hang_confirmed": Level.HANG,
+}
 
 
-def last_word(run: Path) -> Word | None:
-    """The verdict on a job that ended by itself, or None."""
-    rows = [row for row in _events(run) if row.get("kind") == "exited" and "outcome" in row]
-    failed = bool(rows) and rows[-1]["outcome"] != "healthy"
-    return _word(rows[-1], "verdict") if failed else None
+def words(run: Path) -> tuple[Word, ...]:
+    """Everything that the judge said of somebody, in its order."""
+    found = [word for row in _events(run) if (word := _word(row)) is not None]
+    hangs = [word for word in found if word.level is Level.HANG]
+    verdicts = [_verdict(path, hangs) for path in sorted(_diagnoses(run))] if hangs else []
+    return (*found, *verdicts)
 
 
-def _word(row: dict[str, Any], sentence: str) -> Word:
+def is_captured(run: Path) -> bool:
+    """Whether the evidence of the hang is in its bundle."""
+    return any(row.get("kind") == "captured" for row in _events(run))
+
+
+def _word(row: dict[str, Any]) -> Word | None:
+    kind = row.get("kind")
+    level = _LEVELS.get(str(kind))
+    if level is not None:
+        return _made(row, level, row.get("why"))
+    ended = kind == "exited" and "exit_code" in row
+    if not ended or row["exit_code"] == 0 or row.get("outcome") == "healthy":
+        return None
+    return _made(row, Level.END, row.get("verdict") or row.get("why"))
+
+
+def _made(row: dict[str, Any], level: Level, why: object) -> Word:
     return Word(
-        hang=row.get("kind") == "hang_confirmed",
+        level=level,
         at=str(row["at"]),
         culprits=tuple(row.get("culprits", ())),
         phase=row.get("phase"),
-        why=str(row.get(sentence, "")),
+        said=row.get("cause") or row.get("outcome"),
+        why=str(why or ""),
     )
+
+
+def _diagnoses(run: Path) -> Iterator[Path]:
+    return RunFolder(run).captures.glob("*/diagnosis.json")
+
+
+def _verdict(path: Path, hangs: list[Word]) -> Word:
+    """The diagnosis that was printed when a hang was confirmed; it has no time of its own."""
+    found = json.loads(path.read_text(encoding="utf-8"))
+    row = {**found, "at": hangs[0].at}
+    return _made(row, Level.VERDICT, found.get("summary"))
 
 
 def _events(run: Path) -> Iterator[dict[str, Any]]:

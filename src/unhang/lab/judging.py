@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from unhang.lab.folder import DrillFolder
-from unhang.lab.heard import Word, hang_named, last_word
+from unhang.lab.heard import CALLS, Level, Word, words
 from unhang.lab.truth import Truth, read_truth
 from unhang.model.diagnosis import Diagnosis, Outcome
 from unhang.model.ids import format_ranks
@@ -53,8 +53,9 @@ class Report:
     """All verdicts on one drill.
 
     Attributes:
-        live: the mark of what the live judge named, where the drill was watched, or None.
-        named: what it named, or None.
+        live: the mark of what the live judge said, where the drill was watched, or None.
+        named: the word that tells: the false one, the first that names exactly the culprits, or
+            the last; None where nothing was said.
         named_s: seconds from the fault until then, or None.
     """
 
@@ -69,7 +70,9 @@ class Report:
         rows = [{**asdict(each), "mark": each.mark.value} for each in self.judged]
         live = None
         if self.live is not None:
-            named = None if self.named is None else asdict(self.named)
+            named = None
+            if self.named is not None:
+                named = {**asdict(self.named), "level": self.named.level.value}
             live = {"mark": self.live.value, "named": named, "seconds": self.named_s}
         return {
             "schema": "unhang.drill/1",
@@ -92,11 +95,11 @@ def judge_drill(folder: Path) -> Report:
         judged.append(_judge(truth, ", ".join(path.name for path in everything), everything))
     if not at.run.is_dir():
         return Report(truth=truth, judged=tuple(judged))
-    named = hang_named(at.run) or last_word(at.run)
+    live, named = _mark_live(truth, words(at.run))
     return Report(
         truth=truth,
         judged=tuple(judged),
-        live=_mark_live(truth, named),
+        live=live,
         named=named,
         named_s=None if named is None else _since_fault_s(truth, named),
     )
@@ -113,13 +116,38 @@ def mark_of(truth: Truth, verdict: Diagnosis) -> Mark:
     return Mark.UNDETERMINED if honest else Mark.WRONG
 
 
-def _mark_live(truth: Truth, named: Word | None) -> Mark:
-    """A hang, or an end, is told with its culprits, and a healthy job is left in peace."""
-    if named is None:
-        return Mark.RIGHT if truth.finishes else Mark.UNDETERMINED
-    if not truth.finishes and set(named.culprits) == set(truth.culprits):
-        return Mark.RIGHT
-    return Mark.WRONG if named.hang or named.culprits else Mark.UNDETERMINED
+def _mark_live(truth: Truth, said: tuple[Word, ...]) -> tuple[Mark, Word | None]:
+    """Hangs and ends are told with their culprits; who is late or well is not accused."""
+    false = [word for word in said if _is_false(truth, word)]
+    if false:
+        return Mark.WRONG, false[0]
+    if truth.finishes:
+        return Mark.RIGHT, next((word for word in said if word.level is Level.SUSPECTED), None)
+    right = [word for word in said if _is_right(truth, word)]
+    if right:
+        return Mark.RIGHT, right[0]
+    return Mark.UNDETERMINED, said[-1] if said else None
+
+
+def _is_false(truth: Truth, word: Word) -> bool:
+    """Whether a word accuses somebody else, of something else, or of what is no hang."""
+    if word.level not in CALLS:
+        return False
+    if truth.finishes or not set(word.culprits) <= set(truth.culprits):
+        return True
+    if truth.may_end and word.level is Level.HANG:
+        return True
+    honest = {None, Outcome.LOCATED.value, Outcome.UNDETERMINED.value, *truth.accept}
+    return word.said not in honest
+
+
+def _is_right(truth: Truth, word: Word) -> bool:
+    """Whether a word names exactly the culprits; where there are none, what it was."""
+    if word.level not in CALLS and not truth.may_end:
+        return False
+    if not truth.culprits:
+        return word.said in truth.accept
+    return set(word.culprits) == set(truth.culprits)
 
 
 def _since_fault_s(truth: Truth, named: Word) -> float | None:

@@ -42,14 +42,14 @@ def starts(
     Args:
         drill: what to run.
         folder: where.
-        command: the user's own launch command; empty = the lab's training script.
+        command: the user's own launch command; empty = the lab's own script.
         limit_s: after which a collective gives up.
     """
     environment = job_environment(drill, folder, limit_s)
     if command:
         yield (Start(tuple(command), environment, Path.cwd()),)
         return
-    script = (str(_HERE / "scripts" / "train.py"), *drill.arguments)
+    script = (str(_HERE / "scripts" / drill.script), *drill.arguments)
     if drill.launch is Launch.TAKEN_PORT:
         with taken_port() as port:
             yield (Start((*_torchrun(drill.world, port), *script), environment, folder.work),)
@@ -64,6 +64,10 @@ def starts(
                 )
                 for number, node in enumerate(nodes)
             )
+    elif drill.launch is Launch.SPAWN:
+        spawn = (sys.executable, str(_HERE / "scripts" / "spawn.py"))
+        ranks = (str(drill.world), str(free_port()))
+        yield (Start((*spawn, *ranks, *script), environment, folder.work),)
     else:
         yield (Start((*_torchrun(drill.world, free_port()), *script), environment, folder.work),)
 

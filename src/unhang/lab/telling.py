@@ -57,8 +57,7 @@ def _live(report: Report) -> str:
         return "nothing named"
     ranks = format_ranks(report.named.culprits)
     after = "" if report.named_s is None else f" {report.named_s} s after the fault"
-    kind = "hang" if report.named.hang else "end"
-    return f"{kind}{_of(ranks)}{after}: {report.named.why}"
+    return f"{report.named.level.value}{_of(ranks)}{after}: {report.named.why}"
 
 
 def _of(ranks: str) -> str:

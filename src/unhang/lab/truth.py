@@ -28,6 +28,8 @@ class Truth:
         at: ISO time of the fault, written by the rank just before; None: it never happened.
         world_size: number of ranks.
         finishes: nothing was wrong.
+        may_end: the culprits are late, and nobody can call that a hang.
+        kinds: of the faults.
         exit_code: of the launcher.
         seconds: the job took.
         torch: version of torch that ran it, or None.
@@ -42,6 +44,8 @@ class Truth:
     at: str | None
     world_size: int
     finishes: bool
+    may_end: bool = False
+    kinds: tuple[str, ...] = ()
     exit_code: int | None = None
     seconds: float | None = None
     torch: str | None = None
@@ -84,6 +88,8 @@ def truth_of(
         at=at,
         world_size=world_size,
         finishes=drill.finishes,
+        may_end=drill.may_end,
+        kinds=drill.kinds,
         exit_code=exit_code,
         seconds=round(seconds, 1),
     )
@@ -104,7 +110,7 @@ def read_truth(folder: Path) -> Truth:
         ) from error
     if not isinstance(found, dict) or found.pop("schema", None) != SCHEMA:
         raise UsageError(f"{path} is not of the schema {SCHEMA}; run the drill again")
-    lists = {name: tuple(found[name]) for name in ("culprits", "accept", "must_not")}
+    lists = {name: tuple(found[name]) for name in ("culprits", "accept", "must_not", "kinds")}
     return Truth(**{**found, **lists})
 
 

@@ -59,6 +59,18 @@ def test_marks(drill: str, said: Diagnosis, mark: Mark) -> None:
     assert mark_of(truth(drill), said) is mark
 
 
+def test_the_verdict_that_was_printed_is_marked_as_well(tmp_path: Path) -> None:
+    replace(truth("sleep"), at="2026-11-21T08:00:00+00:00").write(tmp_path)
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "merged.log").write_text("[default0]:step 1\n", encoding="utf-8")
+    kept = tmp_path / "run" / "captures" / "1"
+    kept.mkdir(parents=True)
+    (tmp_path / "run" / "events.jsonl").write_text(CONFIRMED + "\n", encoding="utf-8")
+    said = {"outcome": "cause", "cause": "desync", "culprits": [2], "summary": "s"}
+    (kept / "diagnosis.json").write_text(json.dumps(said), encoding="utf-8")
+    assert judge_drill(tmp_path).live is Mark.WRONG
+
+
 @pytest.mark.parametrize("drill", DRILLS, ids=lambda drill: drill.name)
 def test_the_truth_is_read_as_it_was_written(drill: Drill, tmp_path: Path) -> None:
     written = truth(drill.name)
@@ -112,23 +124,34 @@ CONFIRMED = (
     '{"at": "2026-11-21T08:00:07+00:00", "kind": "hang_confirmed", "culprits": [2], "why": "w"}'
 )
 ENDED = (
-    '{"at": "2026-11-21T08:00:03+00:00", "kind": "exited", "culprits": [2], "outcome": "cause",'
-    ' "verdict": "v"}'
+    '{"at": "2026-11-21T08:00:03+00:00", "kind": "exited", "culprits": [2], "exit_code": 1,'
+    ' "outcome": "cause", "cause": "rank_exception", "verdict": "v"}'
 )
-WELL = '{"at": "2026-11-21T08:00:30+00:00", "kind": "exited", "outcome": "healthy"}'
+LATE = '{"at": "2026-11-21T08:00:05+00:00", "kind": "waiting", "culprits": [0], "why": "w"}'
+LEFT = '{"at": "2026-11-21T08:00:02+00:00", "kind": "exited", "ranks": "2", "why": "w"}'
+WELL = '{"at": "2026-11-21T08:00:30+00:00", "kind": "exited", "exit_code": 0, "why": "w"}'
 
 
 @pytest.mark.parametrize(
     ("drill", "lines", "mark", "seconds"),
     [
-        ("sleep", (CONFIRMED, ENDED), Mark.RIGHT, 7.0),
+        ("sleep", (CONFIRMED, LEFT), Mark.RIGHT, 7.0),
+        ("sleep", (CONFIRMED, ENDED), Mark.WRONG, 3.0),  # no exception ended it
+        ("sleep", (LATE.replace("[0]", "[2]"), CONFIRMED), Mark.RIGHT, 7.0),
         ("sleep", (CONFIRMED.replace("[2]", "[1]"),), Mark.WRONG, 7.0),
-        ("sleep", (CONFIRMED.replace("[2]", "[]"),), Mark.WRONG, 7.0),
+        ("sleep", (CONFIRMED.replace("[2]", "[]"),), Mark.UNDETERMINED, 7.0),
+        ("sleep", (LATE.replace("[0]", "[2]"),), Mark.UNDETERMINED, 5.0),
+        ("slow-save", (LATE,), Mark.RIGHT, 5.0),
+        ("slow-save", (LATE.replace("[0]", "[1]"), LATE), Mark.RIGHT, 5.0),
+        ("slow-save", (LATE, CONFIRMED.replace("[2]", "[0]")), Mark.WRONG, 7.0),
+        ("slow-save", (LATE, ENDED), Mark.WRONG, 3.0),
+        ("two-asleep", (CONFIRMED.replace("[2]", "[1]"),), Mark.UNDETERMINED, 7.0),
+        ("two-asleep", (CONFIRMED.replace("[2]", "[1, 3]"),), Mark.RIGHT, 7.0),
         ("sleep", (), Mark.UNDETERMINED, None),
         ("exception", (ENDED,), Mark.RIGHT, 3.0),
         ("exception", (ENDED.replace("[2]", "[]"),), Mark.UNDETERMINED, 3.0),
         ("exception", (ENDED.replace("[2]", "[0]"),), Mark.WRONG, 3.0),
-        ("healthy", (WELL,), Mark.RIGHT, None),
+        ("healthy", (LATE, WELL), Mark.RIGHT, None),
         ("healthy", (CONFIRMED, WELL), Mark.WRONG, 7.0),
     ],
 )

@@ -6,13 +6,14 @@ import difflib
 
 from unhang.errors import UsageError
 from unhang.lab.drill import Drill
-from unhang.lab.drills import deaths, desync, healthy, network, slow, stalls
+from unhang.lab.drills import deaths, desync, healthy, network, parallel, slow, stalls
 
 DRILLS: tuple[Drill, ...] = (
     *stalls.DRILLS,
     *deaths.DRILLS,
     *desync.DRILLS,
     *slow.DRILLS,
+    *parallel.DRILLS,
     *network.DRILLS,
     *healthy.DRILLS,
 )

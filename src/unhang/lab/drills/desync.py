@@ -83,5 +83,28 @@ DRILLS = (
         culprits=frozenset({2}),
         accept=("desync",),
     ),
+    Drill(
+        name="extra-barrier",
+        summary="rank 0 alone enters a barrier, as a rank-0-only branch does",
+        faults=(fault("extra_call", 0, step=6, options={"op": "barrier"}),),
+        cause=Cause.DESYNC,
+        culprits=frozenset({0}),
+    ),
+    Drill(
+        name="other-call-first",
+        summary="rank 1 makes another call than the others in the very first round",
+        faults=(fault("other_call", 1, call=1),),
+        cause=Cause.DESYNC,
+        culprits=frozenset({1}),
+        script="collectives.py",
+    ),
+    Drill(
+        name="swapped-rounds",
+        summary="rank 3 gathers before it reduces, and the others the other way round",
+        faults=(fault("swap_calls", 3, call=13),),
+        cause=Cause.DESYNC,
+        culprits=frozenset({3}),
+        script="collectives.py",
+    ),
 )
 """In the order of the list."""

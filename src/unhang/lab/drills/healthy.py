@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from unhang.lab.drill import Drill, Need
+from unhang.lab.drill import Drill, Launch, Need
 from unhang.lab.faults.declared import fault
 
 _PATIENT_S = 120.0
@@ -63,6 +63,38 @@ DRILLS = (
         finishes=True,
         limit_s=_PATIENT_S,
         arguments=("--steps", "24"),
+    ),
+    Drill(
+        name="late-batch",
+        summary="rank 3 waits once for 14 s for a batch that its loader's process prepares",
+        faults=(fault("work", 3, phase="data", nth=6, options={"for_s": 14}),),
+        finishes=True,
+        limit_s=_PATIENT_S,
+        arguments=("--workers", "1", "--steps", "16"),
+    ),
+    Drill(
+        name="slow-stage",
+        summary="pipeline: stage 1 is 0.5 s slower in each step, and makes progress",
+        faults=(fault("sleep", 1, step=3, options={"for_s": 0.5, "repeat": True}),),
+        finishes=True,
+        limit_s=_PATIENT_S,
+        script="stages.py",
+        arguments=("--steps", "30"),
+    ),
+    Drill(
+        name="fsdp-evaluation",
+        summary="FSDP: rank 2 takes 12 s longer than the others to evaluate",
+        faults=(fault("work", 2, phase="eval", options={"for_s": 12}),),
+        finishes=True,
+        limit_s=_PATIENT_S,
+        arguments=("--shard", "--steps", "16"),
+    ),
+    Drill(
+        name="spawn-healthy",
+        summary="mp.spawn: nothing happens",
+        faults=(),
+        finishes=True,
+        launch=Launch.SPAWN,
     ),
 )
 """In the order of the list."""

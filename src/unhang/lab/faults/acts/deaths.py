@@ -26,6 +26,11 @@ def kill(fault: Fault) -> None:  # noqa: ARG001
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def abort(fault: Fault) -> None:  # noqa: ARG001
+    """End as native code does that finds its own state impossible."""
+    os.abort()
+
+
 def segfault(fault: Fault) -> None:  # noqa: ARG001
     """Read at address 0 in native code."""
     ctypes.string_at(0)

@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import subprocess
+import tempfile
 import threading
 import time
 
@@ -71,6 +72,19 @@ def wait_for_lock(fault: Fault) -> None:
     lock = threading.Lock()
     lock.acquire()
     lock.acquire(timeout=_seconds(fault))
+
+
+def wait_for_child(fault: Fault) -> None:
+    """Wait for a program that does not end, as a copy to a store that does not answer."""
+    subprocess.run(["sleep", str(_seconds(fault))], check=False)
+
+
+def open_pipe(fault: Fault) -> None:  # noqa: ARG001
+    """Open a file that the kernel keeps waiting for: a pipe that nobody writes to."""
+    folder = tempfile.mkdtemp(dir=".")
+    os.mkfifo(f"{folder}/pipe")
+    with open(f"{folder}/pipe", "rb"):
+        return
 
 
 def stop(fault: Fault) -> None:

@@ -69,7 +69,6 @@ SITUATIONS = (
         cause=Cause.DATA_SLOW,
         culprits=frozenset({1}),
         phase=Phase.DATA,
-        accept=("undetermined",),
         legitimate=False,
         fails_with="Timed out waiting 12000ms",
         finishes_with="training finished",

@@ -1,2 +1,2 @@
 #!/bin/sh
-exec torchrun --standalone --nproc-per-node 2 train.py --timeout 8
+exec torchrun --standalone --nproc-per-node 2 train.py --timeout 10
