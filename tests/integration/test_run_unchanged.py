@@ -285,10 +285,12 @@ def test_ctrl_z_stops_both_and_fg_continues_both(tmp_path: Path) -> None:
     shell.type(b"\x1a")
     shell.wait_for(b"Stopped")
     (job,) = marked(tmp_path / "run")
-    assert Path(f"/proc/{job}/stat").read_text().split()[2] == "T"
+    wait_for(lambda: Path(f"/proc/{job}/stat").read_text().split()[2] == "T")
     shell.seen = b""
     shell.type(b"fg\n")
-    shell.wait_for(b"tick")
+    # The shell prints the command line before it gives the terminal back: only what the job itself
+    # prints tells that Ctrl-C is for it again.
+    shell.wait_for(b"\ntick ")
     shell.type(b"\x03")
     shell.wait_for(b"KeyboardInterrupt")
     shell.type(b"exit\n")
