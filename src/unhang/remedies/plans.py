@@ -72,7 +72,7 @@ _BY_STOP: Mapping[StopKind, tuple[Cure, ...]] = {
 _PHASE_FIRST = frozenset({Cause.GPU_OOM, Cause.HOST_OOM})
 """Where running out in a phase points at the phase before anything else."""
 
-_PHASE_LAST = frozenset({Cause.TIMEOUT_SHORT})
+_PHASE_LAST = frozenset({Cause.TIMEOUT_SHORT, Cause.DESYNC})
 _SAVES = frozenset({Cure.SHARDED_SAVE, Cure.ASYNC_SAVE, Cure.SMALLER_SAVE})
 
 

@@ -28,6 +28,7 @@ from unhang.rules.desync.groups_in_a_circle import RULE as DSY010
 from unhang.rules.desync.lone_waiter import RULE as DSY012
 from unhang.rules.desync.models_differ import RULE as DSY008
 from unhang.rules.desync.module_order_changed import RULE as DSY009
+from unhang.rules.desync.others_left import RULE as DSY014
 from unhang.rules.desync.parameter_sizes_differ import RULE as DSY002
 from unhang.rules.desync.passed_alone import RULE as DSY006
 from unhang.rules.desync.recorded_calls_differ import RULE as DSY101
@@ -146,6 +147,7 @@ RULES: tuple[Rule, ...] = (
     DSY011,
     DSY012,
     DSY013,
+    DSY014,
     DSY101,
     DSY102,
     DSY103,

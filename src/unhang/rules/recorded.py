@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from unhang.model.events import DumpFlaw, DumpUnusable
+from unhang.model.events import DumpFlaw, DumpUnusable, Frame
 from unhang.model.finding import Finding, Strength
 from unhang.model.ids import NO_RANKS, Ranks
 from unhang.model.incident import Incident
@@ -114,10 +114,16 @@ def phase_of(found: tuple[Suspect, ...]) -> Phase | None:
 
 
 def _phase(last: LastCall | None) -> Phase | None:
-    for frame in () if last is None else last.frames:
+    found = phase_of_frames(() if last is None else last.frames)
+    return None if found is None else found[0]
+
+
+def phase_of_frames(frames: Sequence[Frame]) -> tuple[Phase, Frame] | None:
+    """The first frame whose function does nothing but the work of a phase; innermost first."""
+    for frame in frames:
         for phase, pattern in _PHASES:
             if pattern.fullmatch(frame.function.rpartition(".")[2]):
-                return phase
+                return phase, frame
     return None
 
 

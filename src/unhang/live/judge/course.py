@@ -102,7 +102,7 @@ class Course:
         first = self._first(roster)
         if first:
             return first, failed_first(first, code)
-        left = self._left_first()
+        left = self._left_first(roster)
         return (left, left_first(left, code)) if left else (NO_RANKS, finished(code))
 
     def _phases(self, mine: Mapping[Rank, Track]) -> list[Note]:
@@ -188,12 +188,16 @@ class Course:
         first = frozenset(rank for rank, at_s in own.items() if at_s == first_s)
         return first if len(first) < len(roster.by_rank) or len(first) == 1 else NO_RANKS
 
-    def _left_first(self) -> Ranks:
-        """Ranks that had ended, well for all that can be seen, before others failed by that."""
+    def _left_first(self, roster: Roster) -> Ranks:
+        """Ranks that had ended, well for all that can be seen, before others failed by that.
+
+        Only the fewer are named: where most had ended, who needed them still may be the odd one.
+        """
         if not self.failures:
             return NO_RANKS
         first_s = min(self.failures.values())
-        return frozenset(rank for rank, at_s in self.departures.items() if at_s < first_s)
+        left = frozenset(rank for rank, at_s in self.departures.items() if at_s < first_s)
+        return left if 2 * len(left) < len(roster.by_rank) else NO_RANKS
 
 
 def _shown(track: Track) -> Phase | None:

@@ -10,7 +10,8 @@ writes no dump.
 
 ## When it stays quiet
 When a rank with a dump explains the wait, and when so many dumps are missing that they were
-probably not collected. A rank whose file was refused has left one.
+probably not collected. A rank whose file was refused has left one. A rank that had ended well,
+while another one evaluates or saves on its own, leaves none either (see DSY014).
 
 ## How to confirm
 Look for the process: its exit code, the kernel log of its host, its own log.
@@ -32,11 +33,13 @@ from unhang.model.incident import Incident
 from unhang.model.provenance import Message
 from unhang.model.rule import Fact, Rule, Status
 from unhang.model.standstill import Role
-from unhang.rules import recorded
+from unhang.rules import endings, recorded
 
 
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for all ranks that left no dump."""
+    if endings.left_alone(incident) is not None:
+        return
     yield from recorded.located(incident, RULE.code, Role.SILENT, Message(key="LOC102.why"))
 
 

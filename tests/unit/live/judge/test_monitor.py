@@ -395,6 +395,16 @@ def test_a_rank_that_ends_quietly_is_named_when_the_others_fail_by_it() -> None:
     assert (last.culprits, last.why.key) == (frozenset({1}), "live.left_first")
 
 
+def test_where_most_have_ended_nobody_is_named_for_it() -> None:
+    """One rank that evaluates on its own may call for the others after their end."""
+    job = Job(train([(AT, rank, ("exit",)) for rank in (1, 2, 3)]))
+    job.inject = [(1_007.5, lambda job: setattr(job, "peers_raise", True))]
+    watched = watch(job, 15)
+    watched.tell(OutputEnded(host="gn0", exit_code=1), job.now_s)
+    (_, last) = watched.notes(NoteKind.EXITED)[-1]
+    assert (last.culprits, last.why.key) == (frozenset(), "live.finished")
+
+
 def test_a_job_that_fails_at_once_names_the_rank_that_failed_first() -> None:
     """Gloo tells the peers at once, so nobody waits; they fail in the same second."""
     job = Job(train([(AT, 2, ("die", 9))]), peers_raise=True)

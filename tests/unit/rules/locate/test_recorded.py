@@ -6,6 +6,7 @@ from pathlib import Path
 from benchmarks.recorder_dumps import Form
 from benchmarks.recorder_faults import break_device, change, die, stall
 
+from job_text import incident_of as text_incident
 from recorder_scenarios import incident_of, places, training, written
 from unhang.model.events import Frame
 from unhang.model.finding import Finding, Strength
@@ -70,6 +71,30 @@ def test_a_rank_without_a_dump_is_named_only_without_another(tmp_path: Path) -> 
     (folder / "nccl_trace_rank_0").unlink()
     (finding,) = findings(incident_of(folder))
     assert (finding.rule, set(finding.culprits)) == ("LOC101", {2})
+
+
+def test_a_rank_that_had_ended_well_need_not_leave_a_dump(tmp_path: Path) -> None:
+    job = training(world=2, tp=1)
+    die(job, 1, 7)
+    dumps = incident_of(written(job, tmp_path))
+    (finding,) = findings(dumps)
+    assert finding.culprits == {1}
+    logs = text_incident(
+        "[rank1]:I1121 08:54:17.004000 4712 torch/_dynamo/utils.py:925] metrics",
+        "[rank0]: Traceback (most recent call last):",
+        '[rank0]:   File "train.py", line 281, in evaluate',
+        "[rank0]:     model_out = model(images, texts)",
+        '[rank0]:   File "site-packages/torch/nn/parallel/distributed.py", line 2425, in forward',
+        "[rank0]:     self._sync_buffers()",
+        "[rank0]: RuntimeError: [gloo/transport/tcp/pair.cc:553] Connection closed by peer "
+        "[127.0.0.1]:11969",
+        "E1121 08:54:24.511000 4710 torch/distributed/elastic/multiprocessing/api.py:1002] failed "
+        "(exitcode: 1) local_rank: 0 (pid: 4711) of binary: python",
+        "  rank      : 0 (local_rank: 0)",
+        "  exitcode  : 1 (pid: 4711)",
+    )
+    both = replace(logs, recorded=dumps.recorded)
+    assert findings(both) == []
 
 
 def test_a_device_that_stands_still_after_its_part_was_given(tmp_path: Path) -> None:

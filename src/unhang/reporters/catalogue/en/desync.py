@@ -72,4 +72,9 @@ SENTENCES: dict[str, str] = {
     "DSY013.claim": "{op:ops} number {seq} timed out with {shorter:ms} and again with {longer:ms}.",
     "DSY013.why": "Slow work gets through with more time; this waits for something that never "
     "comes.",
+    "DSY014.claim": "{ranks:ranks} issued a collective in `{function}` after {others:ranks} had "
+    "ended without a failure.",
+    "DSY014.why": "A collective needs all ranks. Evaluation and saving on one rank must not call "
+    "the wrapped model, whose forward communicates; the launcher stopped nobody and reports no "
+    "other failure, so the others had ended.",
 }

@@ -62,4 +62,11 @@ SENTENCES: dict[str, str] = {
     "DSY012.why": "gather 需要所有 rank；其他 rank 已结束并退出，只有 rank 0 发起了它。",
     "DSY013.claim": "{op:ops} 第 {seq} 号先后在 {shorter:ms}和 {longer:ms}的上限下超时。",
     "DSY013.why": "慢的工作给更多时间就能完成；这里等的是永远不会来的东西。",
+    "DSY014.claim": (
+        "{others:ranks} 已正常结束之后，{ranks:ranks} 在 `{function}` 中发起了集合通信。"
+    ),
+    "DSY014.why": (
+        "集合通信需要所有 rank。只在一个 rank 上评估或保存时，不能调用被包装的模型，因为它的 forward "
+        "会通信；启动器没有停止任何进程，也没有报告其他失败，所以其他 rank 已经结束。"
+    ),
 }

@@ -1,0 +1,73 @@
+"""A rank evaluates or saves with a collective, after the others have ended without a failure.
+
+## What it finds
+One single rank fails in a collective because its peers are gone, and by its traceback it is in an
+evaluation or a save. The launcher reports no other process: it stopped none and saw none fail, so
+those that it started beside this one had come to their ends.
+
+## Why it hangs
+A collective needs all ranks. Programs often evaluate and save on one rank, and call the wrapped
+model there: the forward of DistributedDataParallel broadcasts its buffers, and that of FSDP gathers
+its parameters. In the middle of training such a call takes the answer that belongs to the others'
+next one; after their last one nobody answers.
+
+## When it stays quiet
+When any other process failed or was stopped, when several ranks fail, when no other rank is seen in
+the launcher's log, and without the launcher's report. Outside of an evaluation or a save the others
+may as well have left too early.
+
+## How to confirm
+The others' logs end as those of a finished run do. The failing line stands in a branch that only
+this rank takes.
+
+## What to do
+Call the module inside of the wrapper (`model.module`) where only one rank evaluates, or evaluate
+and save on all ranks.
+
+## References
+`torch.nn.parallel.DistributedDataParallel`, `broadcast_buffers`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unhang.model.causes import Cause
+from unhang.model.finding import Finding, Strength
+from unhang.model.incident import Incident
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+from unhang.rules import endings
+from unhang.rules.desync import rivals
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield a finding for the one rank that the others have left."""
+    alone = endings.left_alone(incident)
+    if alone is None:
+        return
+    ranks = frozenset({alone.rank})
+    values = {"ranks": ranks, "others": alone.others, "function": alone.function}
+    yield Finding(
+        rule=RULE.code,
+        cause=Cause.DESYNC,
+        strength=Strength.SUPPORTS,
+        claim=Message(key="DSY014.claim", values=values),
+        why=Message(key="DSY014.why"),
+        culprits=ranks,
+        phase=alone.phase,
+        explains=rivals.ECHOES,
+        at=alone.raised.at,
+        evidence=(alone.raised.source, incident.failures[0].source),
+    )
+
+
+RULE = Rule(
+    code="DSY014",
+    name="collective-after-the-others-left",
+    cause=Cause.DESYNC,
+    since="0.1.0",
+    status=Status.PREVIEW,
+    needs=frozenset({Fact.EXCEPTIONS}),
+    check=check,
+)

@@ -1,0 +1,63 @@
+"""One rank evaluates with a collective after the others' end; and who else may be alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from builders import by, ended, incident, source
+from crashes import closing, raised, stopped
+from unhang.model.causes import Cause
+from unhang.model.events import Event, ExceptionKind, Frame, PythonException, WorldSeen
+from unhang.model.finding import Strength
+from unhang.model.ids import Rank
+from unhang.model.phases import Phase
+from unhang.rules.desync.others_left import check
+from unhang.rules.endings import left_alone
+
+ANOTHER = WorldSeen(source=source(2), origin=by(1), rank=Rank(1))
+REPORT = ended(0, exit_code=1, line=20)
+
+
+def fails(rank: int = 0, *functions: str) -> PythonException:
+    """A wait for peers ends in an exception, below these functions."""
+    below = functions or ("main", "evaluate", "forward", "_sync_buffers")
+    frames = tuple(Frame(file="train.py", line=1, function=name) for name in below)
+    wait = raised(rank, "RuntimeError", kind=ExceptionKind.COLLECTIVE, line=10 + rank)
+    return replace(wait, frames=frames)
+
+
+@pytest.mark.parametrize(
+    ("function", "phase"), [("evaluate", Phase.EVAL), ("save_checkpoint", Phase.SAVE)]
+)
+def test_the_rank_whose_call_has_no_partners_is_named(function: str, phase: Phase) -> None:
+    (finding,) = check(incident(ANOTHER, fails(0, "main", function, "forward"), REPORT))
+    assert (finding.cause, finding.strength) == (Cause.DESYNC, Strength.SUPPORTS)
+    assert (finding.culprits, finding.phase) == ({0}, phase)
+    assert finding.claim.values["others"] == {1}
+    assert finding.claim.values["function"] == function
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        pytest.param((ANOTHER, fails(0, "main", "train_one_epoch"), REPORT), id="in training"),
+        pytest.param((ANOTHER, fails(), closing(77, line=19), REPORT), id="others were stopped"),
+        pytest.param((ANOTHER, fails(), fails(1), REPORT), id="another fails too"),
+        pytest.param((ANOTHER, fails(), ended(1, signal=9, line=18), REPORT), id="one was killed"),
+        pytest.param((ANOTHER, stopped(line=3), fails(), REPORT), id="stopped from outside"),
+        pytest.param((ANOTHER, fails()), id="nobody reports"),
+        pytest.param((fails(), REPORT), id="nobody else is seen"),
+        pytest.param((ANOTHER, raised(0, line=10), REPORT), id="a failure of its own"),
+    ],
+)
+def test_otherwise_nobody_is_alone(events: tuple[Event, ...]) -> None:
+    job = incident(*events)
+    assert left_alone(job) is None
+    assert list(check(job)) == []
+
+
+def test_the_others_must_be_seen_in_the_launchers_own_log() -> None:
+    elsewhere = replace(ANOTHER, source=source(2, "node-1.log"))
+    assert list(check(incident(elsewhere, fails(), REPORT))) == []
