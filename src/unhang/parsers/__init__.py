@@ -48,6 +48,7 @@ from unhang.parsers.stops import StopsParser
 from unhang.parsers.store import StoreParser
 from unhang.parsers.topology import TopologyParser
 from unhang.parsers.torch_version import TorchVersionParser
+from unhang.parsers.torch_voices import TorchVoicesParser
 from unhang.parsers.traceback import TracebackParser
 from unhang.parsers.versions import VersionParser
 from unhang.parsers.watchdog import WatchdogParser
@@ -99,6 +100,7 @@ PARSERS: tuple[type[Parser], ...] = (
     StoreParser,
     TopologyParser,
     TorchVersionParser,
+    TorchVoicesParser,
     TracebackParser,
     VersionParser,
     WatchdogParser,
