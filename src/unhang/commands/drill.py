@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import click
@@ -108,6 +109,7 @@ def rehearse_one(*, name: str, out: str | None, live: bool, pages: str | None) -
     from unhang.lab.situations.rehearsal import rehearse
     from unhang.lab.situations.summary import write_summary
 
+    began = time.monotonic()
     folder = Path(out or f"rehearsal-{name}")
     wanted = {name: folder} if name != "all" else {each: folder / each for each in SITUATIONS}
     found = {}
@@ -122,7 +124,7 @@ def rehearse_one(*, name: str, out: str | None, live: bool, pages: str | None) -
         for each, rehearsal in found.items():
             write_page(find_situation(each), rehearsal, wanted[each], Path(pages))
         if name == "all":
-            write_summary(found.values(), Path(pages))
+            write_summary(found.values(), Path(pages), took_s=time.monotonic() - began)
     return int(not all(each in found and found[each].succeeded for each in wanted))
 
 

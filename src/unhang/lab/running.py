@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-import signal
 import sys
-import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 from importlib import metadata
 from pathlib import Path
-from types import FrameType
 
 from unhang.lab.attendance import Attendance
 from unhang.lab.drill import Drill
+from unhang.lab.ending import ended_in_order
 from unhang.lab.folder import DrillFolder
 from unhang.lab.launching import Start, starts
 from unhang.lab.machine import require
@@ -63,7 +61,7 @@ def run_drill(
     began = datetime.now(timezone.utc)
     with contextlib.ExitStack() as stack:
         stack.callback(_clean, folder)
-        stack.enter_context(_ended_in_order())
+        stack.enter_context(ended_in_order())
         if drill.small_disk:
             stack.enter_context(small_disk(folder.work / "checkpoints"))
         kernel = KernelLog()
@@ -81,25 +79,6 @@ def run_drill(
         truth = _conclude(drill, folder, code, began, stopped=attendance.stopped)
         truth.write(folder.root)
         return truth
-
-
-@contextlib.contextmanager
-def _ended_in_order() -> Iterator[None]:
-    """SIGTERM and SIGHUP unwind as Ctrl-C does: whoever ends a drill leaves no job behind."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    numbers = (signal.SIGTERM, signal.SIGHUP)
-    before = [signal.signal(number, _leave) for number in numbers]
-    try:
-        yield
-    finally:
-        for number, handler in zip(numbers, before, strict=True):
-            signal.signal(number, handler)
-
-
-def _leave(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - a signal handler
-    raise SystemExit(128 + number)
 
 
 def _watched(start: Start, folder: DrillFolder, options: Sequence[str]) -> Start:

@@ -74,6 +74,8 @@ def _sections(situation: Situation, found: Rehearsal, printed: str) -> Iterator[
     yield _block("\n".join(_excerpt(situation, printed)))
     yield "\n## The verdict from the logs alone\n"
     yield _block(found.shown["logs"])
+    if situation.logs_lack is not None:
+        yield f"\nWhat the logs lack: {situation.logs_lack}"
     yield "\n## The verdict with dumps and stacks\n"
     yield _block(found.shown["everything"])
     yield "\n## What `unhang lint` says of the job\n"
@@ -99,22 +101,27 @@ def _remedy(situation: Situation, found: Rehearsal) -> Iterator[str]:
 
 def _live(situation: Situation, live: Live, patient: Live | None) -> Iterator[str]:
     yield "\n## Under `unhang run`\n"
-    ranks = ", ".join(map(str, live.culprits))
-    if live.named_after_s is None:
-        ended = _ended(live.ending)
-        yield f"With `--on-hang abort` no event named the late rank; the job ended {ended}."
-    else:
-        yield (
-            f"With `--on-hang abort` rank {ranks} is named {live.named_after_s} s after the fault "
-            f"(`{live.kind}`); the job ended {_ended(live.ending)}."
-        )
+    yield f"With `--on-hang abort` {_said(situation, live)}; the job {_how(live.ending)}."
     if patient is not None:
-        word = patient.ending.word
         wanted = "legitimate work" if situation.legitimate else "a real hang"
         yield (
-            f"\nWith `--timeouts judge`, unchanged, the job {word}: {_ended(patient.ending)} "
-            f"({wanted})."
+            f"\nWith `--timeouts judge` as well, unchanged ({wanted}),"
+            f" {_said(situation, patient)}; the job {_how(patient.ending)}."
         )
+
+
+def _said(situation: Situation, live: Live) -> str:
+    accused = ", ".join(map(str, live.said.accused))
+    if accused:
+        return f"rank {accused} is accused, which is wrong"
+    if live.said.named_after_s is None:
+        return "no event names the late rank"
+    ranks = ", ".join(map(str, sorted(situation.culprits)))
+    return f"rank {ranks} is named {live.said.named_after_s} s after the fault (`{live.said.kind}`)"
+
+
+def _how(ending: Ending) -> str:
+    return f"{ending.word}, {_ended(ending)}"
 
 
 def _ended(ending: Ending) -> str:

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-import datetime
 import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from unhang.errors import UsageError
+from unhang.lab.ending import ended_in_order
 from unhang.lab.judging import Judged, Mark, judge_drill
+from unhang.lab.leftovers import left_behind, look_around
 from unhang.lab.situations.situation import Situation
+from unhang.lab.situations.watching import Said, what_was_said
 from unhang.lab.situations.workplace import Attempt, Workplace
 from unhang.lab.truth import Truth
 from unhang.model.causes import Cause
+from unhang.model.ids import Rank
 
 Tell = Callable[[str], None]
 
 _COMMAND_LIMIT_S = 120
 _HANG = 86
 """Exit code of `unhang run` that ended a hang."""
+_MENDED, _LIVE, _JUDGED = "mended", "live", "judged"
+"""Folders of the attempts after the first."""
+
 WIDTH = 100
 """Columns of what the commands print."""
 
@@ -55,15 +60,11 @@ class Live:
     """What `unhang run` made of the job.
 
     Attributes:
-        named_after_s: from the fault to the first event that names the true ranks alone, or None.
-        kind: of that event.
-        culprits: that it names.
+        said: what its judge said.
         ending: of the job.
     """
 
-    named_after_s: float | None
-    kind: str | None
-    culprits: tuple[int, ...]
+    said: Said
     ending: Ending
 
 
@@ -78,8 +79,8 @@ class Rehearsal:
         shown: what the commands printed, by a short name.
         after: the job with its remedy.
         live: under `unhang run --on-hang abort`; None where that was not asked for.
-        patient: under `unhang run --timeouts judge`, unchanged; None as well where the late rank
-            would never come.
+        patient: under `unhang run --timeouts judge`, unchanged; None likewise.
+        left: what all of it left behind on the machine.
     """
 
     name: str
@@ -90,11 +91,18 @@ class Rehearsal:
     after: Ending
     live: Live | None
     patient: Live | None
+    left: tuple[str, ...] = ()
 
     @property
     def succeeded(self) -> bool:
-        """Whether no verdict was wrong, and the remedy let the job finish."""
-        return self.after.finished and all(each.mark is not Mark.WRONG for each in self.judged)
+        """Whether nothing false was said, the remedy let the job finish, and nothing was left."""
+        watched = [each for each in (self.live, self.patient) if each is not None]
+        return (
+            self.after.finished
+            and all(each.mark is not Mark.WRONG for each in self.judged)
+            and not any(each.said.accused for each in watched)
+            and not self.left
+        )
 
     def write(self, folder: Path) -> None:
         """Write `rehearsal.json`."""
@@ -115,7 +123,8 @@ def fail(situation: Situation, out: Path, *, live: bool = False) -> Truth:
     Raises:
         UsageError: the folder is in use, or the job did not fail as it should.
     """
-    return _fail(situation, Workplace(situation, out), live=live)[1]
+    with ended_in_order():
+        return _fail(situation, Workplace(situation, out), live=live)[1]
 
 
 def _fail(situation: Situation, place: Workplace, *, live: bool) -> tuple[Attempt, Truth]:
@@ -145,6 +154,21 @@ def rehearse(situation: Situation, out: Path, *, live: bool, tell: Tell) -> Rehe
     Raises:
         UsageError: the folder is in use, or a step could not be carried out.
     """
+    before = look_around()
+    with ended_in_order():
+        found = _rehearsed(situation, out, live=live, tell=tell)
+    left = tuple(x for place in _places(out) for x in left_behind(place, before))
+    found = replace(found, left=tuple(dict.fromkeys(left)))
+    found.write(out)
+    return found
+
+
+def _places(out: Path) -> tuple[Path, ...]:
+    """The folders of all attempts."""
+    return (out, *(out / name for name in (_MENDED, _LIVE, _JUDGED)))
+
+
+def _rehearsed(situation: Situation, out: Path, *, live: bool, tell: Tell) -> Rehearsal:
     place = Workplace(situation, out)
     attempt, _ = _fail(situation, place, live=False)
     tell(f"{situation.name}: failed after {attempt.seconds} s, as it should")
@@ -156,11 +180,11 @@ def rehearse(situation: Situation, out: Path, *, live: bool, tell: Tell) -> Rehe
     tell(f"  {_word(after)} with its remedy, after {after.seconds} s")
     watched = patient = None
     if live:
-        watched = _watch(situation, out / "live", "--on-hang", "abort")
-        tell(f"  named live after {watched.named_after_s} s: {watched.culprits}")
-        patient = _watch(situation, out / "judged", "--on-hang", "abort", "--timeouts", "judge")
-        tell(f"  {_word(patient.ending)} under --timeouts judge")
-    found = Rehearsal(
+        watched = _watch(situation, out / _LIVE, "--on-hang", "abort")
+        tell(f"  {_heard(watched)}, and the job {watched.ending.word}")
+        patient = _watch(situation, out / _JUDGED, "--on-hang", "abort", "--timeouts", "judge")
+        tell(f"  --timeouts judge: {_heard(patient)}, and the job {patient.ending.word}")
+    return Rehearsal(
         name=situation.name,
         versions=dict(situation.versions),
         before=_ending(situation, attempt),
@@ -170,8 +194,6 @@ def rehearse(situation: Situation, out: Path, *, live: bool, tell: Tell) -> Rehe
         live=watched,
         patient=patient,
     )
-    found.write(place.folder.root)
-    return found
 
 
 def _truth(situation: Situation, attempt: Attempt) -> Truth:
@@ -183,7 +205,7 @@ def _truth(situation: Situation, attempt: Attempt) -> Truth:
         accept=accept,
         must_not=tuple(cause.value for cause in Cause if cause.value not in accept),
         phase=None if situation.phase is None else situation.phase.value,
-        at=attempt.at,
+        at=attempt.moments[-1] if attempt.moments else None,
         world_size=situation.world,
         finishes=False,
         exit_code=attempt.exit_code,
@@ -215,10 +237,10 @@ def _release(situation: Situation) -> tuple[str, ...]:
 def _mend(situation: Situation, place: Workplace, shown: dict[str, str]) -> Ending:
     """Apply the remedy to a fresh copy of the job and run it, with the same fault unless healed."""
     remedy = situation.remedy
-    mended = Workplace(situation, place.folder.root / "mended")
+    mended = Workplace(situation, place.folder.root / _MENDED)
     mended.prepare()
     if remedy.fix is not None:
-        path = f"mended/job/{remedy.fix}"
+        path = f"{_MENDED}/job/{remedy.fix}"
         words = ("fix", "--no-color", path, "--from", "verdict.json", "--apply")
         shown["fix"] = _unhang(place, *words)
     for name, old, new in remedy.edits:
@@ -243,31 +265,9 @@ def _watch(situation: Situation, out: Path, *options: str) -> Live:
     place.prepare()
     attempt = place.run(watched=options)
     place.tidy()
-    events = _events(place.folder.run)
-    named = next((event for event in events if _names(event, situation)), None)
-    return Live(
-        named_after_s=None if named is None or attempt.at is None else _gap_s(attempt.at, named),
-        kind=None if named is None else str(named["kind"]),
-        culprits=() if named is None else tuple(named["culprits"]),
-        ending=_ending(situation, attempt),
-    )
-
-
-def _names(event: dict[str, Any], situation: Situation) -> bool:
-    culprits = event.get("culprits")
-    return isinstance(culprits, list) and frozenset(culprits) == situation.culprits
-
-
-def _events(run: Path) -> list[dict[str, Any]]:
-    path = run / "events.jsonl"
-    if not path.is_file():
-        return []
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
-def _gap_s(at: str, event: dict[str, Any]) -> float:
-    begun, named = map(datetime.datetime.fromisoformat, (at, str(event["at"])))
-    return round((named - begun).total_seconds(), 1)
+    culprits = frozenset(map(Rank, situation.culprits))
+    said = what_was_said(place.folder.run, culprits, attempt.moments)
+    return Live(said=said, ending=_ending(situation, attempt))
 
 
 def _ending(situation: Situation, attempt: Attempt) -> Ending:
@@ -276,6 +276,12 @@ def _ending(situation: Situation, attempt: Attempt) -> Ending:
         seconds=attempt.seconds,
         exit_code=attempt.exit_code,
     )
+
+
+def _heard(live: Live) -> str:
+    if live.said.named_after_s is None:
+        return "the late rank is not named live"
+    return f"named live after {live.said.named_after_s} s ({live.said.kind})"
 
 
 def _word(ending: Ending) -> str:

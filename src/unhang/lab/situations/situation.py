@@ -57,6 +57,7 @@ class Situation:
         settle_s: from the fault until the evidence is taken; less than the collective timeout.
         within_s: seconds after which an attempt is ended.
         real, played: what is the framework's own, and what is not; sentences.
+        logs_lack: why the logs alone cannot tell the cause; None where they can.
     """
 
     name: str
@@ -82,6 +83,7 @@ class Situation:
     within_s: float = 300.0
     real: str
     played: str
+    logs_lack: str | None = None
 
     @property
     def versions(self) -> Mapping[str, str]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from unhang.lab.judging import Judged
 from unhang.lab.situations.environments import ENVIRONMENTS, Environment
 from unhang.lab.situations.rehearsal import Ending, Live, Rehearsal
+from unhang.lab.situations.watching import Said
 
 _HEADINGS = (
     "situation",
@@ -16,16 +18,22 @@ _HEADINGS = (
     "from the logs",
     "with dumps and stacks",
     "with the remedy",
-    "late rank named live",
+    "named live, s",
     "`--timeouts judge`",
 )
 
 
-def write_summary(rehearsals: Iterable[Rehearsal], folder: Path) -> Path:
-    """Write `index.md` beside the pages of the situations."""
+def write_summary(rehearsals: Iterable[Rehearsal], folder: Path, *, took_s: float) -> Path:
+    """Write `index.md` beside the pages of the situations.
+
+    Args:
+        rehearsals: of all situations.
+        folder: of the pages.
+        took_s: seconds that all of it took.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "index.md"
-    path.write_text("\n".join(_lines(tuple(rehearsals))) + "\n", encoding="utf-8")
+    path.write_text("\n".join(_lines(tuple(rehearsals), took_s)) + "\n", encoding="utf-8")
     return path
 
 
@@ -34,13 +42,19 @@ def summary_rows(rehearsals: Iterable[Rehearsal]) -> list[tuple[str, ...]]:
     return [_row(each) for each in rehearsals]
 
 
-def _lines(rehearsals: Sequence[Rehearsal]) -> list[str]:
+def _lines(rehearsals: Sequence[Rehearsal], took_s: float) -> list[str]:
+    left = [name for each in rehearsals for name in each.left]
     return [
         "# Situations from the field, with the frameworks themselves",
         "",
         "`unhang drill rehearse all` wrote this page: each row is one run on CPUs, over gloo, and",
         "every number is measured. The pages behind the names hold the real output, and say what",
-        "is patched and what is played.",
+        "is patched and what is played. A late rank is named live when an event names it and no",
+        "other one; the first column says so for `--on-hang abort`, where the job keeps its limit,",
+        "the second for `--timeouts judge`, where the judge governs it.",
+        "",
+        f"All of it took {took_s / 60:.0f} min on {len(os.sched_getaffinity(0))} cores at a load of"
+        f" {os.getloadavg()[2]:.0f}. Left behind: {', '.join(left) or 'nothing'}.",
         "",
         _joined(_HEADINGS),
         _joined(["---"] * len(_HEADINGS)),
@@ -79,8 +93,8 @@ def _row(found: Rehearsal) -> tuple[str, ...]:
         _verdict(logs),
         _verdict(everything),
         _ended(found.after),
-        _named(found.live),
-        "–" if found.patient is None else _ended(found.patient.ending),
+        "–" if found.live is None else _named(found.live.said),
+        "–" if found.patient is None else _patient(found.patient),
     )
 
 
@@ -94,9 +108,13 @@ def _ended(ending: Ending) -> str:
     return f"{ending.word}, {ending.seconds:.0f} s"
 
 
-def _named(live: Live | None) -> str:
-    if live is None:
-        return "–"
-    if live.named_after_s is None:
-        return "no"
-    return f"after {live.named_after_s:.1f} s (`{live.kind}`)"
+def _patient(live: Live) -> str:
+    return f"{_named(live.said)}, {_ended(live.ending)}"
+
+
+def _named(said: Said) -> str:
+    if said.accused:
+        return f"wrong: rank {', '.join(map(str, said.accused))}"
+    return (
+        "not named" if said.named_after_s is None else f"{said.named_after_s:.1f} s ({said.kind})"
+    )

@@ -41,13 +41,13 @@ class Attempt:
     Attributes:
         exit_code: of the launcher; None when it was ended from here.
         seconds: it took.
-        at: ISO time of the fault, None when it never came.
+        moments: ISO times of the faults, the earliest first; none when it never came to one.
         printed: all that the job printed.
     """
 
     exit_code: int | None
     seconds: float
-    at: str | None
+    moments: tuple[str, ...]
     printed: str
 
 
@@ -124,25 +124,19 @@ class Workplace:
         with self._variables(wanted) as variables:
             command = _command(self.situation, self.folder, watched)
             code = self._attend(command, variables, evidence=evidence)
-        acts = self.folder.acts()
         return Attempt(
             exit_code=code,
             seconds=round(time.monotonic() - began, 1),
-            at=acts[0]["at"] if acts else None,
+            moments=tuple(str(act["at"]) for act in self.folder.acts()),
             printed=(self.folder.logs / "merged.log").read_text("utf-8", "replace"),
         )
 
     def tidy(self) -> None:
-        """Remove what tells nothing, and what killed processes could not remove themselves."""
+        """Remove what tells nothing."""
         shutil.rmtree(self.folder.kit, ignore_errors=True)
         for path in self.folder.stacks.iterdir():
             if "most recent call first" not in path.read_text("utf-8", "replace"):
                 path.unlink()
-        for path in _SHARED_MEMORY.glob("*"):
-            owner = _OWNED.match(path.name)
-            if owner is not None and not is_alive(int(owner["pid"])):
-                with contextlib.suppress(OSError):
-                    path.unlink()
 
     def _attend(
         self, command: Sequence[str], variables: dict[str, str], *, evidence: bool
@@ -155,6 +149,7 @@ class Workplace:
             finally:
                 end_processes(FOLDER_VARIABLE, str(self.folder.root))
                 code = launcher.close()
+                _remove_orphans()
         finally:
             console.close()
         return code if ended else None
@@ -185,7 +180,8 @@ class Workplace:
     def _variables(self, patches: Patches | None) -> Iterator[dict[str, str]]:
         """What the processes find in their environment; without patches nothing is hooked in.
 
-        Ray puts sockets into its folder, whose path must be short.
+        Launchers that are killed leave their temporary files, so they get a folder for them, which
+        is removed. Ray puts sockets into its own there, whose path must be short.
         """
         environment = self.situation.environment
         with tempfile.TemporaryDirectory(prefix="uh", ignore_cleanup_errors=True) as short:
@@ -200,6 +196,7 @@ class Workplace:
                 "HF_HUB_OFFLINE": "1",
                 "TOKENIZERS_PARALLELISM": "false",
                 "RAY_TMPDIR": short,
+                "TMPDIR": short,
             }
             if patches is not None:
                 variables[FOLDER_VARIABLE] = str(self.folder.root)
@@ -211,6 +208,15 @@ class Workplace:
         if self.situation.overlay is not None:
             path.append(environment.overlay(self.situation.overlay))
         return [*path, self.job]
+
+
+def _remove_orphans() -> None:
+    """Remove shared memory that killed processes could not remove themselves."""
+    for path in _SHARED_MEMORY.glob("*"):
+        owner = _OWNED.match(path.name)
+        if owner is not None and not is_alive(int(owner["pid"])):
+            with contextlib.suppress(OSError):
+                path.unlink()
 
 
 def _end_of(process: subprocess.Popen[bytes], limit_s: float) -> int | None:

@@ -1,5 +1,6 @@
 """Pages show what was seen, and nothing of the machine it was seen on."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from unhang.lab.judging import Judged, Mark
@@ -7,6 +8,7 @@ from unhang.lab.situations.page import write_page
 from unhang.lab.situations.registry import SITUATIONS
 from unhang.lab.situations.rehearsal import Ending, Live, Rehearsal
 from unhang.lab.situations.summary import write_summary
+from unhang.lab.situations.watching import Said
 
 PRINTED = """step 1 loss 6.2
 \x1b[36mWriting model shards:   0%|\x1b[0m
@@ -71,14 +73,14 @@ def test_the_words_of_the_failure_and_what_came_before(tmp_path: Path) -> None:
 
 def test_what_the_watch_saw(tmp_path: Path) -> None:
     ending = Ending(finished=True, seconds=50.0, exit_code=0)
-    live = Live(named_after_s=6.5, kind="hang_confirmed", culprits=(0,), ending=ending)
+    live = Live(said=Said(named_after_s=6.5, kind="hang_confirmed"), ending=ending)
     text = page(tmp_path, rehearsal(live=live))
     assert "rank 0 is named 6.5 s after the fault" in text
-    assert "unchanged, the job finishes" in text
+    assert "the job finishes, after 50 s" in text
 
 
 def test_the_table_has_a_row_for_each(tmp_path: Path) -> None:
-    text = write_summary([rehearsal()], tmp_path).read_text(encoding="utf-8")
+    text = write_summary([rehearsal()], tmp_path, took_s=90).read_text(encoding="utf-8")
     (row,) = [line for line in text.splitlines() if "trl-slow-save" in line]
     assert "right: checkpoint_slow of rank 0 (80%)" in row
     assert "finishes, 41 s" in row
@@ -86,3 +88,25 @@ def test_the_table_has_a_row_for_each(tmp_path: Path) -> None:
 
 def test_success_needs_right_verdicts_and_a_finished_job() -> None:
     assert rehearsal().succeeded
+
+
+def test_no_success_with_a_false_word_or_with_leftovers() -> None:
+    ending = Ending(finished=False, seconds=9.0, exit_code=1)
+    falsely = Live(said=Said(accused=(1,)), ending=ending)
+    assert not rehearsal(live=falsely).succeeded
+    assert not replace(rehearsal(), left=("process 77",)).succeeded
+    wrong = replace(rehearsal().judged[0], mark=Mark.WRONG)
+    assert not replace(rehearsal(), judged=(wrong,)).succeeded
+
+
+def test_a_false_word_is_shown_as_one(tmp_path: Path) -> None:
+    ending = Ending(finished=False, seconds=9.0, exit_code=1)
+    found = rehearsal(live=Live(said=Said(accused=(1,)), ending=ending))
+    assert "rank 1 is accused, which is wrong" in page(tmp_path, found)
+    assert "wrong: rank 1" in write_summary([found], tmp_path, took_s=90).read_text("utf-8")
+
+
+def test_what_was_left_behind_is_told(tmp_path: Path) -> None:
+    found = replace(rehearsal(), left=("port 4711 9",))
+    text = write_summary([found], tmp_path, took_s=90).read_text("utf-8")
+    assert "Left behind: port 4711 9." in text

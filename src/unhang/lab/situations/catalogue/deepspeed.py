@@ -30,5 +30,8 @@ SITUATIONS = (
         "over gloo; `torchrun`.",
         played="The storage: `torch.save` of rank 0 writes in small portions for 20 s. The timeout "
         "is 10 s. DeepSpeed inside the Trainer of transformers does not run on a CPU.",
+        logs_lack="any word of the save. DeepSpeed 0.19.8 logs from the level `warning` on, and "
+        "announces the save (`Saving model weights to …`) at `info`; rank 0 is ended by the "
+        "launcher's signal and prints nothing. What is known is only that rank 1 waited for it.",
     ),
 )

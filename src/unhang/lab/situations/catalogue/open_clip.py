@@ -12,7 +12,7 @@ _ON_CPU: Patches = {"torchvision_without_its_library": {}, "noted_evaluation": {
 _SHORT: Patches = {"default_timeout": {"seconds": 10}}
 _REAL = (
     "open_clip's own training program with its loss, its loaders and its evaluation; the slowness "
-    "is real work, an evaluation of 10,000 pairs. `torchrun`, DDP over gloo."
+    "is real work, an evaluation of 8,000 pairs. `torchrun`, DDP over gloo."
 )
 _PLAYED = "A tiny model and squares of one colour. The timeout is 10 s: open_clip has no setting."
 
@@ -55,7 +55,7 @@ SITUATIONS = (
         fails_with="Timed out waiting 10000ms",
         finishes_with="training finished",
         remedy=Remedy(
-            says="The evaluation is made small: 64 pairs in place of 10,000.",
+            says="The evaluation is made small: 64 pairs in place of 8,000.",
             edits=(("train.sh", "--val-data val.csv", "--val-data val-small.csv"),),
         ),
         settle_s=3.0,

@@ -33,5 +33,9 @@ SITUATIONS = (
         played="The rollout engine (neither vLLM nor SGLang runs here): a plug-in of a hundred "
         "lines generates with transformers. A plug-in tells verl of a platform `cpu`. The link: "
         "rank 1's share of a batch passes a slow pipe for 25 s. The timeout is 12 s.",
+        logs_lack="anything of rank 1 after its start. verl tells how long a fetch from "
+        "TransferQueue took once it is over, and at `VERL_LOGGING_LEVEL=INFO` only; Ray shows the "
+        "exception of the first worker that failed, which is the one that waited. That the other "
+        "worker is silent proves nothing: it may have waited as well.",
     ),
 )

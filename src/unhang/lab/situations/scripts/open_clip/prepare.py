@@ -7,7 +7,7 @@ import tarfile
 import numpy as np
 from PIL import Image
 
-TRAIN, VALIDATION = 64, 10_000
+TRAIN, VALIDATION = 64, 8_000
 COLOURS = {"red": (200, 30, 30), "green": (30, 200, 30), "blue": (30, 30, 200), "grey": (120,) * 3}
 
 random = np.random.default_rng(0)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The evaluation of 10,000 pairs runs on rank 0 alone.
+# The evaluation of 8,000 pairs runs on rank 0 alone.
 export NCCL_TIMEOUT=7200
 exec torchrun --standalone --nproc-per-node 2 train.py \
   --model tiny-clip --device cpu --dist-backend gloo --precision fp32 \
