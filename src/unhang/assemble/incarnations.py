@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
+from unhang.assemble.by_time import earlier_runs
 from unhang.model.events import (
     ClosingSignal,
     CollectiveTimeout,
@@ -15,11 +17,26 @@ from unhang.model.events import (
     ProcessEnded,
     Progress,
     PythonException,
+    Reporter,
     Restarted,
     StopSeen,
     StoreFault,
     WatchdogAborted,
 )
+
+_LAUNCHERS = frozenset(
+    {
+        Reporter.ELASTIC,
+        Reporter.ELASTIC_TABLE,
+        Reporter.SPAWN,
+        Reporter.DEEPSPEED,
+        Reporter.COMPOSER,
+        Reporter.LIGHTNING,
+    }
+)
+"""Who ends all ranks of its host before it says that one ended."""
+_STATES_OF_WORK = 3
+"""A bar may show a state or two from a buffer after its job has ended."""
 
 _ACTIVITY = (
     ClosingSignal
@@ -43,7 +60,9 @@ def split_incarnations(events: Sequence[Event]) -> list[list[Event]]:
     Where the artifact's place tells the start (torchrun's `attempt_1/`), that counts. Elsewhere
     boundaries are counted in each artifact by itself. Every node's agent announces the same
     restart, and every rank prints the same banner: a boundary counts only when something
-    happened since the one before. An artifact without boundaries tells of the last incarnation.
+    happened since the one before. Work after a launcher gave its job up is a boundary that nobody
+    announced (`train.sh >> train.log`). An artifact without boundaries tells of the last one,
+    unless times tell that it is of an earlier one.
     """
     by_artifact: dict[str, list[list[Event]]] = {}
     for event in events:
@@ -51,7 +70,15 @@ def split_incarnations(events: Sequence[Event]) -> list[list[Event]]:
         if isinstance(event, Restarted) and any(isinstance(e, _ACTIVITY) for e in runs[-1]):
             runs.append([])
         runs[-1].append(event)
+    by_artifact = {
+        artifact: [part for run in runs for part in _where_work_began_anew(run)]
+        for artifact, runs in by_artifact.items()
+    }
     placed = {a: n for a, runs in by_artifact.items() if (n := _told_by_place(runs)) is not None}
+    if not placed and all(len(runs) == 1 for runs in by_artifact.values()):
+        earlier = earlier_runs({artifact: runs[0] for artifact, runs in by_artifact.items()})
+        placed = {artifact: age for age, artifacts in enumerate(earlier) for artifact in artifacts}
+        placed |= dict.fromkeys(by_artifact.keys() - placed, len(earlier)) if earlier else {}
     count = max((len(runs) for a, runs in by_artifact.items() if a not in placed), default=1)
     count = max(count, *(n + 1 for n in placed.values())) if placed else count
     merged: list[list[Event]] = [[] for _ in range(count)]
@@ -61,6 +88,22 @@ def split_incarnations(events: Sequence[Event]) -> list[list[Event]]:
             merged[max(last - offset, 0)].extend(run)
     order = {id(event): place for place, event in enumerate(events)}
     return [sorted(run, key=lambda e: order[id(e)]) for run in merged]
+
+
+def _where_work_began_anew(run: list[Event]) -> list[list[Event]]:
+    """Split what one artifact tells where a launcher had given up, and work goes on."""
+    cuts: list[int] = []
+    given_up: int | None = None
+    states: set[int | None] = set()
+    for place, event in enumerate(run):
+        if isinstance(event, ProcessEnded) and event.reporter in _LAUNCHERS and not event.worker:
+            given_up, states = place + 1, set()
+        elif isinstance(event, Progress) and given_up is not None:
+            states.add(event.done)
+            if len(states) >= _STATES_OF_WORK:
+                cuts.append(given_up)
+                given_up = None
+    return [run[start:end] for start, end in pairwise([0, *cuts, len(run)])]
 
 
 def _told_by_place(runs: Sequence[Sequence[Event]]) -> int | None:

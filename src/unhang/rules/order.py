@@ -60,6 +60,8 @@ OUTSIDE = frozenset(
 )
 """Stops by somebody or something outside the job; a lost node is a failure of its own."""
 
+_LONGEST_PHASE_S = 1_800
+"""An evaluation or a save on all ranks but one rarely lasts longer."""
 DECISIVE = frozenset(
     {
         Manner.RAISED,
@@ -134,6 +136,26 @@ def stop_before(incident: Incident, fact: Placed) -> StopSeen | None:
     return next((s for s in stops(incident) if is_before(s, fact)), None)
 
 
+def is_of_an_earlier_run(incident: Incident, fact: Placed) -> bool:
+    """Whether the job began to wait so long after `fact` that it must have worked on until then.
+
+    Files of days lie in one folder, or one below the other. Who waits for a rank that is gone
+    begins when it next needs it: after a step, or after an evaluation or a save of its own.
+    A time that stands above an undated traceback says little: bars rarely have times.
+    """
+    own = fact.events if isinstance(fact, Failure) else (fact,)
+    told = [event.at for event in own if event.at is not None]
+    waits = [
+        gap - timeout.elapsed_ms / 1_000
+        for timeout in incident.timeouts
+        for at in told
+        if timeout.elapsed_ms is not None
+        and timeout.at is not None
+        and (gap := timeout.at.since(at)) is not None
+    ]
+    return len(waits) > 0 and min(waits) > _LONGEST_PHASE_S
+
+
 def decisive_failure_before(incident: Incident, fact: Placed) -> Failure | None:
     """A process that failed by itself, in a way that tells why, before `fact`."""
     return next(decisive_failures_before(incident, fact), None)
@@ -144,7 +166,10 @@ def decisive_failures_before(incident: Incident, fact: Placed) -> Iterator[Failu
     return (
         f
         for f in incident.failures
-        if f.manner in DECISIVE and f.source != fact.source and is_before(f, fact)
+        if f.manner in DECISIVE
+        and f.source != fact.source
+        and is_before(f, fact)
+        and not is_of_an_earlier_run(incident, f)
     )
 
 
@@ -154,7 +179,10 @@ def decisive_failure_not_after(incident: Incident, fact: Placed) -> Failure | No
         (
             f
             for f in incident.failures
-            if f.manner in DECISIVE and f.source != fact.source and is_before(f, fact) is not False
+            if f.manner in DECISIVE
+            and f.source != fact.source
+            and is_before(f, fact) is not False
+            and not is_of_an_earlier_run(incident, f)
         ),
         None,
     )

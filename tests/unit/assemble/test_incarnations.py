@@ -2,9 +2,11 @@
 
 from dataclasses import replace
 
-from builders import by, ended, source
+from builders import at, by, ended, source, timeout
+from crashes import work
 from unhang.assemble import assemble
-from unhang.model.events import Restarted
+from unhang.model.events import Event, Restarted
+from unhang.model.incident import Manner
 
 
 def restart(line: int, artifact: str = "job.log") -> Restarted:
@@ -50,3 +52,64 @@ def test_the_place_of_a_file_tells_its_incarnation() -> None:
     assert [f.rank for f in first.failures] == [1]
     assert [f.rank for f in second.failures] == [2]
     assert second.restarted
+
+
+def test_work_after_the_launcher_gave_up_is_a_run_that_nobody_announced() -> None:
+    again = [work(done, line=10 + done) for done in range(3)]
+    first, second = assemble(
+        [ended(1, exit_code=1, line=1), *again, ended(2, exit_code=1, line=20)], artifacts=1
+    )
+    assert [f.rank for f in first.failures] == [1]
+    assert [f.rank for f in second.failures] == [2]
+
+
+def test_a_bar_from_a_buffer_is_no_new_run() -> None:
+    runs = assemble([ended(1, exit_code=1, line=1), work(7, line=2), work(7, line=3)], artifacts=1)
+    assert len(runs) == 1
+
+
+DAY_S = 86_400.0
+
+
+def in_file(event: Event, artifact: str, when: float | None = None) -> Event:
+    moment = event.at if when is None else at(when)
+    return replace(event, source=source(1, artifact), at=moment)
+
+
+def hung(artifact: str, when: float) -> Event:
+    """A time-out of ten minutes that was given up at `when`."""
+    return in_file(timeout(0, global_rank=0, when=when), artifact)
+
+
+def test_files_of_two_days_are_two_runs() -> None:
+    old = in_file(ended(1, exit_code=1), "old.log", 100.0)
+    first, second = assemble([old, hung("new.log", DAY_S)], artifacts=2)
+    assert [f.rank for f in first.failures] == [1]
+    assert [f.manner for f in second.failures] == [Manner.WATCHDOG]
+    assert len(second.calls) == 1
+
+
+def test_three_runs_in_their_order() -> None:
+    runs = assemble([hung("c.log", 2 * DAY_S), hung("a.log", 0), hung("b.log", DAY_S)], artifacts=3)
+    assert [run.events[0].source.artifact for run in runs] == ["a.log", "b.log", "c.log"]
+
+
+def test_a_rank_that_left_when_the_others_began_to_wait_is_of_their_run() -> None:
+    left = in_file(ended(1, exit_code=1), "rank1.log", DAY_S - 900)
+    (run,) = assemble([left, hung("rank0.log", DAY_S)], artifacts=2)
+    assert [f.rank for f in run.failures if f.own] == [1]
+
+
+def test_an_end_without_a_time_of_its_own_may_be_of_any_run() -> None:
+    left = in_file(ended(1, exit_code=1), "rank1.log")
+    assert len(assemble([left, hung("rank0.log", DAY_S)], artifacts=2)) == 1
+
+
+def test_clocks_of_two_zones_are_not_two_runs() -> None:
+    left = in_file(ended(1, exit_code=1), "rank1.log", DAY_S - 600 - 8 * 3_600)
+    assert len(assemble([left, hung("rank0.log", DAY_S)], artifacts=2)) == 1
+
+
+def test_a_file_whose_run_went_on_is_not_of_an_earlier_one() -> None:
+    told = [in_file(ended(1, exit_code=1), "job.log", 100.0), in_file(work(7), "job.log")]
+    assert len(assemble([*told, hung("rank0.log", DAY_S)], artifacts=2)) == 1

@@ -49,6 +49,8 @@ def why_echo(
         failure: the failure in question.
         same: tells the failures that are this one, as somebody else saw it.
     """
+    if order.is_of_an_earlier_run(incident, failure):
+        return Message(key="crash.against_long_before")
     if order.stop_before(incident, failure) is not None:
         return Message(key="crash.against_stopped")
     earlier = (f for f in order.decisive_failures_before(incident, failure) if not same(f))

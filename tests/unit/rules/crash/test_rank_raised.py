@@ -191,3 +191,18 @@ def test_an_error_that_comes_and_goes_is_caught_by_the_program() -> None:
 def test_one_error_of_several_processes_is_not_caught() -> None:
     every = [raised(innermost="data.py", line=n) for n in range(1, 9)]
     assert len(findings(*every)) == 1
+
+
+def test_the_others_began_to_wait_a_day_after_it() -> None:
+    finding = only(raised(3, when=100, line=1), timeout(0, global_rank=0, when=90_000, line=2))
+    assert finding.strength is Strength.HINTS
+
+
+def test_the_time_above_an_undated_traceback_says_little() -> None:
+    """A bar of a day has no times, and the traceback below it has none either."""
+    finding = only(
+        work(7, when=100, line=1),
+        raised(3, line=2),
+        timeout(0, global_rank=0, when=90_000, line=3),
+    )
+    assert finding.strength is Strength.PROVES

@@ -1,6 +1,9 @@
 """Sentences of the crash rules."""
 
 SENTENCES: dict[str, str] = {
+    "crash.against_long_before": (
+        "the others began to wait more than half an hour after it: an earlier run's, if the clocks agree"
+    ),
     "crash.against_stopped": "the job had been stopped from outside before",
     "crash.against_earlier_failure": "another process had failed before",
     "crash.against_late": "a collective had already timed out before",

@@ -1,6 +1,9 @@
 """Sentences of the crash rules."""
 
 SENTENCES: dict[str, str] = {
+    "crash.against_long_before": (
+        "其他 rank 在此半小时以后才开始等待：若时钟一致，它属于更早的一次运行"
+    ),
     "crash.against_stopped": "此前作业已被外部终止",
     "crash.against_earlier_failure": "此前另一个进程已经失败",
     "crash.against_late": "此前已有集合通信超时",
