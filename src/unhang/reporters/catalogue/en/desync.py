@@ -34,8 +34,8 @@ SENTENCES: dict[str, str] = {
     "gradients or parameters: {least} and {most}.",
     "DSY005.why": "DETAIL mode compared them. Flat buckets and shards have one size on all ranks "
     "unless the ranks run different parts of the model.",
-    "DSY006.claim": "{early:ranks} completed works after number {seq} and wait in {later}, while "
-    "{late:ranks} still wait in {seq}.",
+    "DSY006.claim": "{early:ranks} completed works after number {seq} and waited in {later}, while "
+    "{late:ranks} still waited in {seq}.",
     "DSY006.why": "Nobody can complete a later collective together with a rank that still waits "
     "in an earlier one: the ranks mean different collectives by these numbers.",
     "DSY007.claim_gloo": "A Gloo peer sent more bytes than the rank expected.",
