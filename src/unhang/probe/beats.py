@@ -9,6 +9,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from . import groups, kernel, stack, steps
+from .calling import Calling
 from .recorder import STATUS, Progress, Recorder
 from .since import Since
 
@@ -36,6 +37,7 @@ class Beats:
         self._recorder = Recorder()
         self._kernel: kernel.Usage | None = None
         self._place = Since()
+        self._calling = Calling()
         self._described: dict[str, tuple[int, dict[str, Any]]] = {}
         self._progress: dict[str, tuple[Progress, float]] = {}
         self.dumped: int | None = None
@@ -73,6 +75,7 @@ class Beats:
             **(self._try("ranks", _ranks) or {}),
             "groups": self._try("process groups", lambda: self._groups(now_s)) or {},
             **(self._try("exit", _state) or {}),
+            "calling": self._try("stack", self._calling.see),
             "timeouts": {"mode": self._limits.mode, "governed": dict(self._limits.governed)},
             "dumped": self.dumped,
         }

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from unhang.live.messages.reports import ProcessFacts
 
-_STATE, _PARENT, _USER_TICKS, _SYSTEM_TICKS, _STARTED, _EXIT = 0, 1, 11, 12, 19, 49
-"""Indexes of the fields 3, 4, 14, 15, 22 and 52."""
+_STATE, _PARENT, _USER_TICKS, _SYSTEM_TICKS, _STARTED, _PAGES, _EXIT = 0, 1, 11, 12, 19, 21, 49
+"""Indexes of the fields 3, 4, 14, 15, 22, 24 and 52."""
 
 _NOT_SLEEPING = ("0", "")
 
@@ -33,6 +33,7 @@ class Stat:
     parent: int
     cpu_s: float
     started_ticks: int
+    rss_bytes: int
     wait_status: int
 
 
@@ -49,6 +50,7 @@ def read_stat(pid: int) -> Stat | None:
         parent=int(fields[_PARENT]),
         cpu_s=ticks / _ticks_per_s(),
         started_ticks=int(fields[_STARTED]),
+        rss_bytes=int(fields[_PAGES]) * _page_bytes(),
         wait_status=int(fields[_EXIT]) if len(fields) > _EXIT else 0,
     )
 
@@ -63,11 +65,14 @@ def facts_of(pid: int, stat: Stat) -> ProcessFacts:
         return ProcessFacts(
             alive=False, state=stat.state, cpu_s=stat.cpu_s, exit_code=code, signal=number
         )
+    main_cpu_s, main_runs = _main_thread(pid)
     return ProcessFacts(
         alive=True,
         state=stat.state,
         cpu_s=stat.cpu_s,
-        main_cpu_s=_main_cpu_s(pid),
+        main_cpu_s=main_cpu_s,
+        main_runs=main_runs,
+        rss_bytes=stat.rss_bytes,
         read_bytes=read_bytes,
         write_bytes=write_bytes,
         wchan=_wchan(pid),
@@ -86,7 +91,12 @@ def split_status(status: int) -> tuple[int | None, int | None]:
 
 def started_s(stat: Stat) -> float:
     """When it began, by `time.monotonic()` of this host."""
-    return stat.started_ticks / _ticks_per_s() - _suspended_s()
+    return seconds(stat.started_ticks) - _suspended_s()
+
+
+def seconds(ticks: int) -> float:
+    """Ticks of the kernel, as those since boot at which a process began."""
+    return ticks / _ticks_per_s()
 
 
 def marked(variable: str, value: str) -> list[int]:
@@ -116,12 +126,13 @@ def _bytes_of(pid: int) -> tuple[int | None, int | None]:
     return int(values["rchar"]), int(values["wchar"])
 
 
-def _main_cpu_s(pid: int) -> float | None:
-    """Nanoseconds count, where `stat` counts hundredths of a second."""
+def _main_thread(pid: int) -> tuple[float | None, int | None]:
+    """CPU seconds, to the nanosecond where `stat` counts hundredths, and how often it ran."""
     try:
-        return int(_read(f"/proc/{pid}/schedstat").split()[0]) / 1e9
-    except (OSError, IndexError, ValueError):  # gone, or a kernel without these counters
-        return None
+        used, _, runs = map(int, _read(f"/proc/{pid}/schedstat").split())
+    except (OSError, ValueError):  # gone, or a kernel without these counters
+        return None, None
+    return used / 1e9, runs
 
 
 def _wchan(pid: int) -> str | None:
@@ -140,6 +151,11 @@ def _suspended_s() -> float:
 @cache
 def _ticks_per_s() -> int:
     return os.sysconf("SC_CLK_TCK")
+
+
+@cache
+def _page_bytes() -> int:
+    return os.sysconf("SC_PAGE_SIZE")
 
 
 def _read(path: str) -> str:

@@ -7,13 +7,14 @@ groups), or all wait in one call (it differs between them, or the network does n
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from unhang.live.judge.conditions import judge, stage_at
 from unhang.live.judge.pace import Habit, Pace
 from unhang.live.judge.track import Track
-from unhang.live.judge.waits import Wait
+from unhang.live.judge.waits import Wait, open_calls
 from unhang.live.messages.actions import CallRef
 from unhang.live.messages.standing import Charge, Stage
 from unhang.model.ids import NO_RANKS, Rank, Ranks
@@ -252,10 +253,13 @@ def _circle(waits: Sequence[Wait], tracks: Mapping[Rank, Track]) -> Claim:
     largest = waits[0]
     everybody = NO_RANKS.union(*(wait.held_up for wait in waits))
     few = largest.lacking & everybody
-    odd = few if len(few) < len(largest.waiters) else NO_RANKS
+    # Whom a rank waits for by a handle is not seen: it may be one of the many.
+    dim = any(tracks[r].place.handle and not open_calls(tracks[r]) for r in everybody)
+    odd = few if len(few) < len(largest.waiters) and not dim else NO_RANKS
     settled_s = min(wait.settled_s for wait in waits)
     sure = all(_surely_waits(tracks[r]) for r in everybody)
     limit_s = _CIRCLE_S if sure and not any(w.pairs for w in waits) else 4 * _CIRCLE_S
+    stage = stage_at(settled_s, limit_s / 2, math.inf if dim else limit_s)
     return Claim(
         charge=Charge.CIRCLE,
         culprits=odd,
@@ -264,9 +268,7 @@ def _circle(waits: Sequence[Wait], tracks: Mapping[Rank, Track]) -> Claim:
         phase=_phase(odd or everybody, tracks),
         still_s=settled_s,
         waited_s=largest.waited_s,
-        stage=stage_at(settled_s, limit_s / 2, limit_s)
-        if _fresh(everybody, tracks)
-        else Stage.WATCHED,
+        stage=stage if _fresh(everybody, tracks) else Stage.WATCHED,
         ask=True,
     )
 

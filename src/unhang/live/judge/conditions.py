@@ -7,11 +7,13 @@ observed before it is suspected, and before it is a hang.
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 
 from unhang.live.judge.echoes import raised_second_hand
 from unhang.live.judge.pace import Habit, Pace
 from unhang.live.judge.track import Track
+from unhang.live.messages.reports import ProcessFacts
 from unhang.live.messages.standing import Charge, Stage
 from unhang.model.phases import Phase
 from unhang.model.stances import Doing
@@ -26,9 +28,19 @@ _STOPPED_S = 1.5
 _STILL_S = 3.0
 _SUSPECT_S = 4.0
 _SPINNING_S = 20.0
+_FOR_OTHERS = 20.0
+"""How much less a standstill means of a rank that waits for a server, another program or a child of
+its own, or looks again and again whether they are done: then it means what it does in an
+evaluation."""
 _START_UP = 5.0
 """How much less a standstill means before the first call: files, downloads and imports."""
 _SIGTERM = 15
+_FOR_ANOTHER = re.compile(
+    r"wait_woken|sk_|inet_|tcp_|unix_|(__)?skb_|(anon_|fifo_)?pipe_|wait_for_partner|n_tty_|do_wait"
+    r"|(locks|flock|posix)_lock_|poll_schedule|do_(sys_)?poll|do_select|ep_poll|do_epoll"
+)
+"""Where the kernel keeps a thread that waits for a socket, a pipe, a child or a lock of a file; one
+that waits for storage is in state D."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +116,11 @@ def _frozen(track: Track, pace: Pace) -> Verdict:
     charge = Charge.GIL_KEPT if known else Charge.SILENT
     if track.facts.state == "D":
         charge = Charge.UNINTERRUPTIBLE
-    return _lasting(track, charge, track.still.beat_s, limit_s / 2, limit_s)
+    if track.still.barren_s >= limit_s:
+        return _lasting(track, charge, track.still.beat_s, limit_s / 2, limit_s)
+    # It reads, or builds something in memory: no endless loop looks like that.
+    patience_s = limit_s * _FOR_OTHERS
+    return _lasting(track, charge, track.still.beat_s, limit_s / 2, patience_s)
 
 
 def _asleep(track: Track, pace: Pace) -> Verdict:
@@ -116,11 +132,15 @@ def _asleep(track: Track, pace: Pace) -> Verdict:
     return _lasting(track, Charge.ASLEEP, track.still.whole_s, suspect_s, limit_s)
 
 
+def _waits_in_kernel(facts: ProcessFacts) -> bool:
+    return facts.state == "D" or _FOR_ANOTHER.match(facts.wchan or "") is not None
+
+
 def _slack(track: Track) -> float:
     """How much less a standstill means where something else may be at work for the rank."""
     place = track.place
-    if place.outside:
-        return 8.0  # an answer of a server, a child process
+    if place.outside or track.polls or _waits_in_kernel(track.facts):
+        return _FOR_OTHERS
     if track.beat.device == "cuda" and place.doing in {Doing.STEPS, Doing.DEVICE}:
         return 20.0  # the GPU, of whose work nothing is seen
     if not track.beat.groups:

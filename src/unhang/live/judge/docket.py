@@ -46,6 +46,7 @@ class Case:
         still_s, frozen_s, late_s: the longest seen.
         told_s: of a working rank: how long others had waited when that was told last.
         marks: how far its ranks were when it was shown last.
+        stood: beats and place of its culprits, likewise.
     """
 
     claim: Claim
@@ -60,6 +61,7 @@ class Case:
     late_s: float = 0.0
     told_s: float = 0.0
     marks: Mapping[Rank, Mark] = field(default_factory=dict)
+    stood: Mapping[Rank, tuple[int, str]] = field(default_factory=dict)
 
     def see(self, claim: Claim, news_s: float) -> None:
         """One more look; what is no news is no look of its own."""
@@ -94,12 +96,21 @@ class Case:
         moved = (rank in tracks and _mark(tracks[rank]) != mark for rank, mark in marks)
         return not self.marks or any(moved)
 
+    def is_back(self, tracks: Mapping[Rank, Track]) -> bool:
+        """Whether a rank that had been frozen beats again, or one that had slept is elsewhere."""
+        frozen = self.worst.charge in _FROZEN
+        return any(
+            (track := tracks.get(rank)) is not None
+            and (track.beats != beats if frozen else track.place.place != place)
+            for rank, (beats, place) in self.stood.items()
+        )
+
     def renew(self) -> None:
         """A new episode of the same rank begins."""
         self.stage, self.worst = Stage.WATCHED, self.claim
         self.still_s = self.frozen_s = self.told_s = 0.0
         self.late_s = self.claim.waited_s
-        self.marks = {}
+        self.marks, self.stood = {}, {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +154,7 @@ class Docket:
             ranks = claim.culprits or claim.victims
             case.see(claim, max((tracks[r].seen_s for r in ranks if r in tracks), default=now_s))
             if claim.charge is not Charge.AT_WORK:
-                case.marks = _marks(claim, tracks)
+                case.marks, case.stood = _marks(claim, tracks), _stood(claim, tracks)
         return [*self._risen(), *self._late(), *self._over(seen, tracks)]
 
     def clear(self) -> None:
@@ -206,7 +217,8 @@ class Docket:
             elif not case.is_over:
                 continue
             departed = _departed(case.worst, tracks)
-            if not departed and not case.has_moved(tracks):
+            back = key in seen and case.is_back(tracks)
+            if not departed and not back and not case.has_moved(tracks):
                 continue  # those that waited may have given up, and only not ended yet
             if key not in seen:
                 del self.cases[key]
@@ -253,6 +265,11 @@ def _departed(claim: Claim, tracks: Mapping[Rank, Track]) -> bool:
 def _marks(claim: Claim, tracks: Mapping[Rank, Track]) -> dict[Rank, Mark]:
     ranks = claim.culprits | claim.victims
     return {rank: _mark(tracks[rank]) for rank in ranks if rank in tracks}
+
+
+def _stood(claim: Claim, tracks: Mapping[Rank, Track]) -> dict[Rank, tuple[int, str]]:
+    some = {rank: tracks[rank] for rank in claim.culprits if rank in tracks}
+    return {rank: (track.beats, track.place.place) for rank, track in some.items()}
 
 
 def _mark(track: Track) -> Mark:

@@ -14,6 +14,8 @@ from unhang.model.stances import Doing
 
 _STACK = Provenance(artifact="", line=None, text="")
 _PAIRS = ("send", "recv", "batch_isend_irecv", "_communicate")
+_AWAIT = "wait"
+"""Method of the handle of a call that was begun before, and of a store; both are native."""
 _LEAVES = frozenset({"destroy_process_group", "_abort_process_group", "_shutdown_backend"})
 _TORCH = "torch/distributed/distributed_c10d.py"
 _OUTSIDE = ("socket.py", "ssl.py", "selectors.py", "client.py", "subprocess.py", "popen_fork.py")
@@ -29,6 +31,7 @@ class Standpoint:
         place: `function (file:line)` of the program's own code nearest to it.
         own: its innermost frame is the program's own: it is in no library.
         outside: it waits for a socket or a child process, so that others may be at work for it.
+        handle: it waits by a handle, which does not tell in what.
         pairs: it waits in a point-to-point operation, which only two ranks number alike.
         leaves: it takes its process groups down.
         known: there is a stack at all.
@@ -40,6 +43,7 @@ class Standpoint:
     place: str = ""
     own: bool = False
     outside: bool = False
+    handle: bool = False
     pairs: bool = False
     leaves: bool = False
     known: bool = True
@@ -60,8 +64,8 @@ NOWHERE = Standpoint(doing=Doing.CODE, known=False)
 
 
 @lru_cache(maxsize=4_096)
-def standpoint(stack: tuple[FramePlace, ...]) -> Standpoint:
-    """Judge one stack, innermost frame first."""
+def standpoint(stack: tuple[FramePlace, ...], calling: str | None = None) -> Standpoint:
+    """Judge one stack, innermost frame first, and the native method that its end calls."""
     if not stack:
         return NOWHERE
     frames = tuple(Frame(file=f.file, line=f.line, function=f.function) for f in reversed(stack))
@@ -69,14 +73,17 @@ def standpoint(stack: tuple[FramePlace, ...]) -> Standpoint:
     reading = read_stack(thread)
     innermost = _thread(frames[-1:])
     op = reading.op if reading.doing is Doing.WAITS else None
+    own = own_code(innermost, read_stack(innermost)) != ""
+    handle = calling == _AWAIT and own and reading.doing in {Doing.CODE, Doing.WORKS}
     leaves = any(f.function in _LEAVES and f.file.endswith(_TORCH) for f in stack)
     return Standpoint(
-        doing=reading.doing,
+        doing=Doing.WAITS if handle else reading.doing,
         phase=Phase.TEARDOWN if leaves else reading.phase,
         op=op,
         place=own_code(thread, reading) or own_code(thread, read_stack(innermost)),
-        own=own_code(innermost, read_stack(innermost)) != "",
+        own=own,
         outside=any(f.file.endswith(_OUTSIDE) for f in stack[:3]),
+        handle=handle,
         pairs=op is not None and op.startswith(_PAIRS),
         leaves=leaves,
     )

@@ -34,6 +34,9 @@ _WRITTEN_PER_S = 32 * 1_024
 _TRICKLE_PER_S = 4 * 1_024
 """A save or a download to slow storage is at work also when it crawls."""
 _CREST_PER_S = 2 * _TRICKLE_PER_S
+_GROWN_BYTES = 1 << 20
+"""The kernel counts the memory of a process in lots of some pages."""
+_LOOKS_AROUND = 2
 _SMOOTHED_S = 2.5
 """A trickle is judged by its mean over some seconds, in which a burst counts for no more than its
 crest: neither a burst every few seconds nor its echo is work."""
@@ -48,17 +51,21 @@ class Still:
         place_s: its main thread stands at the same place of the program.
         line_s: the same, and it did no step, issued no call, and moved no bytes.
         calls_s: its open calls are the same.
+        wakes: in how many reports since then its main thread had run for a moment.
         beat_s: its probe has not beaten.
+        barren_s: the same, and it moved no bytes and took or gave back no memory.
         stopped_s: it has been stopped by a signal or a debugger.
         ended_s: since it was seen to have ended.
         leaving_s: since it began to leave, or to fail.
     """
 
     whole_s: float = 0.0
+    wakes: int = 0
     place_s: float = 0.0
     line_s: float = 0.0
     calls_s: float = 0.0
     beat_s: float = 0.0
+    barren_s: float = 0.0
     stopped_s: float = 0.0
     ended_s: float = 0.0
     leaving_s: float = 0.0
@@ -127,6 +134,11 @@ class Track:
         return self.ended or self.beat.state != "running" or self.beat.exception is not None
 
     @property
+    def polls(self) -> bool:
+        """Nothing of it moves but its main thread, which looks again and again for something."""
+        return self.still.wakes >= _LOOKS_AROUND
+
+    @property
     def beats_late(self) -> bool:
         """Its probe has missed at least one beat for sure."""
         return self.still.beat_s > 2.4 * self.beat.interval_s
@@ -142,20 +154,27 @@ class Track:
         step_s = min(passed_s, STEP_S)
         before, facts_before = self.beat, self.facts
         beaten = report.beats != self.beats or report.beat.mono_s != before.mono_s
-        stood, stand = self.place, standpoint(report.beat.stack) if beaten else self.place
+        stood, stand = (
+            self.place,
+            standpoint(report.beat.stack, report.beat.calling) if beaten else self.place,
+        )
         self.beat, self.facts, self.beats = report.beat, report.facts, report.beats
         self.beat_age_s, self.seen_s, self.place = report.beat_age_s, now_s, stand
         self._measure(facts_before, passed_s)
+        ran = _changed(facts_before.main_runs, report.facts.main_runs, 1)
         if not beaten:
-            self._stand(step_s, moved=self._busy())
+            self._stand(step_s, moved=self._busy(), ran=ran)
             self.still.beat_s += step_s
+            grown = _changed(facts_before.rss_bytes, report.facts.rss_bytes, _GROWN_BYTES)
+            self.still.barren_s += 0.0 if grown or self._moves_bytes() else step_s
             return
         self.longest_beat_s = max(self.longest_beat_s, self.still.beat_s)
-        self.still.beat_s = max(0.0, report.beat_age_s)
+        self.still.beat_s = self.still.barren_s = max(0.0, report.beat_age_s)
         self._count_steps(before)
         calls = _calls(before) != _calls(report.beat)
         place = stood is not stand and stood != stand
-        self._stand(step_s, moved=self._busy() or calls or place or before.steps != self.beat.steps)
+        moved = self._busy() or calls or place or before.steps != self.beat.steps
+        self._stand(step_s, moved=moved, ran=ran)
         if place:
             self.still.place_s = 0.0
         if place or calls or before.steps != self.beat.steps:
@@ -166,12 +185,14 @@ class Track:
 
     def forget(self) -> None:
         """The reports had a gap: what stood still may have moved unseen."""
-        self.still = Still(beat_s=self.still.beat_s if self.stopped else 0.0)
+        beat_s = self.still.beat_s if self.stopped else 0.0
+        self.still = Still(beat_s=beat_s, barren_s=beat_s)
         self.looks = 0
 
-    def _stand(self, step_s: float, *, moved: bool) -> None:
+    def _stand(self, step_s: float, *, moved: bool, ran: bool) -> None:
         still = self.still
         still.whole_s = 0.0 if moved else still.whole_s + step_s
+        still.wakes = 0 if moved else still.wakes + ran
         still.place_s += step_s
         still.line_s = 0.0 if self._moves_bytes() else still.line_s + step_s
         still.calls_s += step_s
@@ -222,7 +243,7 @@ def begin(report: ProcessReport, now_s: float) -> Track:
         beats=report.beats,
         beat_age_s=report.beat_age_s,
         looks=1,
-        place=standpoint(beat.stack),
+        place=standpoint(beat.stack, beat.calling),
     )
 
 
@@ -234,6 +255,10 @@ def _since(beat: Beat) -> float:
     """Seconds since a call was issued or ended last, as the process says; 0 if it does not."""
     moments = [g.since_s for g in beat.groups.values() if g.since_s is not None]
     return max(0.0, beat.mono_s - max(moments)) if moments else 0.0
+
+
+def _changed(before: int | None, after: int | None, least: int) -> bool:
+    return before is not None and after is not None and abs(after - before) >= least
 
 
 def _rate(before: float | None, after: float | None, passed_s: float) -> float | None:

@@ -24,6 +24,9 @@ from unhang.model.stances import Doing
 _SETTLED_S = 1.4
 """A rank in native code below the step counts as waiting once it has stood for so long."""
 
+_AWAITED = "wait()"
+"""What is waited in where only a handle is seen."""
+
 GroupKey = tuple[str, tuple[Rank, ...] | None]
 """Name and members: names are counters of the process where groups are made locally."""
 
@@ -184,14 +187,14 @@ def _wait_by_stack(
     world = frozenset(tracks) | {Rank(r) for r in range(world_size or 0)}
     elsewhere = {r for r, t in tracks.items() if r not in waiting and not _last_waited(t)}
     return Wait(
-        call=CallRef(op=_common_op(tracks[r] for r in held), members=world),
+        call=CallRef(op=_common_op(tracks[r] for r in held) or _AWAITED, members=world),
         waiters=held,
         # Those that wait in a counted call are no further behind than these; they wait as well.
         lacking=frozenset(elsewhere or waiting - held),
         unknown=world - frozenset(tracks),
         **_durations(tracks[r] for r in held),
         counted=False,
-        pairs=any(tracks[r].place.pairs for r in held),
+        pairs=any(tracks[r].place.pairs or tracks[r].place.handle for r in held),
         ops=_ops(held, tracks),
     )
 

@@ -69,6 +69,8 @@ class Beat:
         stack: of the main thread, innermost first.
         stack_since_s: monotonic time since which the innermost place of the program is the same.
         steps: optimizer steps so far.
+        calling: the method that the innermost frame calls, where it has stood since the beat before
+            and Python tells.
         read_bytes: by system calls, files and sockets alike (`rchar`).
         write_bytes: likewise (`wchar`).
         state: `running`, `raising` or `exiting`.
@@ -95,6 +97,7 @@ class Beat:
     stack: tuple[FramePlace, ...] = ()
     stack_since_s: float | None = None
     steps: int | None = None
+    calling: str | None = None
     step_wall_s: float | None = None
     cpu_s: float | None = None
     rss_bytes: int | None = None
@@ -118,7 +121,9 @@ class ProcessFacts:
         cpu_s: used by all its threads.
         main_cpu_s: used by its main thread alone, finely counted.
         family_cpu_s: used by its living helper processes; falls when one of them ends.
+        main_runs: how often its main thread was given a core: a sleeping one was not.
         wchan: where in the kernel its main thread waits, or None.
+        rss_bytes: memory that it holds.
         exit_code: None = unknown, which it is unless a parent told us.
         signal: that ended it, or None.
     """
@@ -128,9 +133,11 @@ class ProcessFacts:
     cpu_s: float | None = None
     main_cpu_s: float | None = None
     family_cpu_s: float | None = None
+    main_runs: int | None = None
     read_bytes: int | None = None
     write_bytes: int | None = None
     wchan: str | None = None
+    rss_bytes: int | None = None
     exit_code: int | None = None
     signal: int | None = None
 

@@ -52,6 +52,7 @@ def beat_from_json(data: Json) -> Beat | None:
         step_wall_s=_float(data, "step_wall"),
         cpu_s=_float(data, "cpu_s"),
         rss_bytes=_int(data, "rss_bytes"),
+        calling=_text(data, "calling"),
         read_bytes=_int(data, "read_bytes"),
         write_bytes=_int(data, "write_bytes"),
         gpu_bytes=_int(data, "gpu_bytes"),
@@ -142,9 +143,11 @@ def _process(item: object) -> ProcessReport | None:
             write_bytes=_int(facts, "write_bytes"),
             wchan=_text(facts, "wchan"),
             exit_code=_int(facts, "exit_code"),
+            main_runs=_int(facts, "main_runs"),
             signal=_int(facts, "signal"),
         ),
     )
+            rss_bytes=_int(facts, "rss_bytes"),
 
 
 def _group(name: str, item: object) -> GroupBeat:

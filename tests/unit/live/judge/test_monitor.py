@@ -445,6 +445,20 @@ def test_what_a_suspected_rank_does_again_is_told_and_learnt() -> None:
     assert sorted(resumed[0][1].culprits) == [1]
 
 
+def test_a_rank_that_keeps_the_lock_for_some_seconds_and_works_on_is_no_hang_any_more() -> None:
+    """It issues no call yet: that it runs again is enough for nobody to end the job."""
+    faults: list[tuple[int, int, Act]] = [
+        (AT, 1, ("freeze", 9.0, True)),
+        (AT, 1, ("work", "code", 60.0)),
+    ]
+    job = Job(train(faults))
+    watched = watch(job, 30, policy=Policy(abort=True))
+    back_s = job.fault_s + 9.0
+    assert [sorted(note.culprits) for _, note in watched.confirmed] == [[1]]
+    ((resumed_s, resumed),) = watched.notes(NoteKind.RESUMED)
+    assert (sorted(resumed.culprits), resumed_s - back_s < 4.0) == ([1], True)
+
+
 def test_a_confirmed_hang_is_captured_and_told_and_ends_the_job_if_asked() -> None:
     fault: Act = ("stop",)
     told = watch(Job(train([(AT, 2, fault)])), 20, policy=Policy(abort=True))

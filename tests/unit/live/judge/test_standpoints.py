@@ -38,6 +38,22 @@ def test_an_answer_from_outside_is_known(file: str) -> None:
     assert found.outside
 
 
+@pytest.mark.parametrize(
+    ("place", "calling", "waits"),
+    [
+        ("code", "wait", True),
+        ("code", "sleep", False),
+        ("code", None, False),
+        ("lock", "wait", False),
+    ],
+)
+def test_a_handle_is_waited_for_in_the_programs_own_code(
+    place: str, calling: str | None, waits: bool
+) -> None:
+    found = standpoint(PLACES[place], calling)
+    assert (found.waits, found.handle) == (waits, waits)
+
+
 def test_taking_the_groups_down_is_no_wait_for_others() -> None:
     found = standpoint((FramePlace(C10D, 2000, "destroy_process_group"), MAIN))
     assert (found.leaves, found.phase) == (True, Phase.TEARDOWN)

@@ -72,6 +72,45 @@ def test_the_echo_of_a_large_write_is_short() -> None:
     assert writing(SAVES, 10**9, *(0,) * 8).still.whole_s >= 6.0
 
 
+def looking_around(*runs: int | None) -> Track:
+    """A process of which nothing moves, whose main thread had run so often at each second."""
+
+    def told(second: int, main_runs: int | None) -> ProcessReport:
+        beat = Beat(host="gn1", pid=7, rank=Rank(0), mono_s=float(second), stack=PAUSES)
+        facts = ProcessFacts(alive=True, state="S", cpu_s=9.0, main_runs=main_runs)
+        return ProcessReport(beat=beat, facts=facts, beats=second, beat_age_s=0.0)
+
+    track = begin(told(0, runs[0]), 0.0)
+    for second, main_runs in enumerate(runs[1:], start=1):
+        track.hear(told(second, main_runs), 1.0, float(second))
+    return track
+
+
+def test_a_main_thread_that_wakes_again_and_again_polls_and_one_that_fell_asleep_does_not() -> None:
+    assert looking_around(7, 7, 9, 9, 11, 11).polls
+    assert not looking_around(7, 9, 9, 9, 9, 9).polls
+    assert not looking_around(*(None,) * 6).polls
+
+
+def frozen(*rss_mib: int) -> Track:
+    """A process whose probe beat once, and that held so much memory at each second since."""
+    beat = Beat(host="gn1", pid=7, rank=Rank(0), stack=PAUSES)
+
+    def told(held_mib: int) -> ProcessReport:
+        facts = ProcessFacts(alive=True, state="R", rss_bytes=held_mib << 20)
+        return ProcessReport(beat=beat, facts=facts, beats=1, beat_age_s=0.0)
+
+    track = begin(told(rss_mib[0]), 0.0)
+    for second, held_mib in enumerate(rss_mib[1:], start=1):
+        track.hear(told(held_mib), 1.0, float(second))
+    return track
+
+
+def test_a_frozen_process_that_takes_memory_gets_on() -> None:
+    assert frozen(100, 150, 200, 250, 300).still.barren_s == 0.0
+    assert frozen(100, 100, 100, 100, 100).still.barren_s == 4.0
+
+
 def test_a_gap_in_the_reports_wipes_out_what_had_stood_still() -> None:
     track = watched(0.0)
     track.forget()
