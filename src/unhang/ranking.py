@@ -76,7 +76,11 @@ def _ranked(incident: Incident, findings: Sequence[Finding]) -> Diagnosis:
     cases = _order(_without_echoes(_cases(findings)))
     located = _located(findings)
     candidates = tuple(
-        _candidate(case, _confidence(case, cases), located if case is cases[0] else None)
+        _candidate(
+            case,
+            _confidence(case, cases),
+            located if case is cases[0] and _may_be_one(incident, case, located) else None,
+        )
         for case in cases
     )
     if candidates and candidates[0].confidence >= THRESHOLD:
@@ -159,6 +163,14 @@ def _located(findings: Iterable[Finding]) -> Finding | None:
         f for f in findings if f.cause is None and f.culprits and f.strength is not Strength.HINTS
     ]
     return max(found, key=lambda f: _ORDER[f.strength], default=None)
+
+
+def _may_be_one(incident: Incident, case: _Case, located: Finding | None) -> bool:
+    """Whether who was located can be who did it: a cause on one host is of no rank of another."""
+    if located is None:
+        return False
+    hosts = _hosts(incident, located.culprits)
+    return not hosts or not case.best.culprit_hosts or bool(hosts & case.best.culprit_hosts)
 
 
 def _candidate(case: _Case, confidence: float, located: Finding | None) -> Candidate:

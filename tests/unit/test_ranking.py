@@ -1,5 +1,7 @@
 """Ranking: strength first, echoes dropped, earlier before later, abstention below the threshold."""
 
+from dataclasses import replace
+
 from builders import at, ended, incident, source, timeout
 from unhang.model.causes import Cause
 from unhang.model.diagnosis import Outcome
@@ -132,3 +134,16 @@ def test_the_job_is_done_before_the_launcher_sees_a_process_fail() -> None:
     done = Finished(source=source(1), origin=Origin(), at=None, whole_job=True)
     assert incident(done).finished
     assert not incident(done, ended(0, exit_code=1, line=2)).finished
+
+
+def test_a_cause_on_one_host_takes_no_located_rank_of_another() -> None:
+    """Rank 3 of `gpu-2` is late; the GPU that failed is one of `gpu-1`."""
+    host = Origin(rank=Rank(3), host="gpu-2")
+    job = incident(replace(timeout(3, global_rank=3), origin=host))
+    who = finding(None, Strength.SUPPORTS, culprits=frozenset({Rank(3)}))
+    why = finding(Cause.GPU_HARDWARE, Strength.PROVES)
+    elsewhere = replace(why, culprit_hosts=frozenset({"gpu-1"}))
+    there = replace(why, culprit_hosts=frozenset({"gpu-2"}))
+    assert rank(job, [who, elsewhere]).culprits == NO_RANKS
+    assert rank(job, [who, there]).culprits == {3}
+    assert rank(job, [who, why]).culprits == {3}
