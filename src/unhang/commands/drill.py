@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 
 import click
@@ -97,7 +96,8 @@ def run_one(
 @click.option("--out", metavar="DIR", help="New folder for it all (default: rehearsal-NAME).")
 @click.option("--live", is_flag=True, help="Also run the job under `unhang run`.")
 @click.option("--pages", metavar="DIR", help="Write NAME.md there, with all that was seen.")
-def rehearse_one(*, name: str, out: str | None, live: bool, pages: str | None) -> int:
+@click.option("--reuse", is_flag=True, help="Judge anew what DIR holds, rehearse what it lacks.")
+def rehearse_one(*, name: str, out: str | None, live: bool, pages: str | None, reuse: bool) -> int:
     """Go through a situation: the job fails, is judged, is mended, and finishes.
 
     NAME is one situation, or `all`. The framework's environment is built at the first run, and kept
@@ -105,17 +105,22 @@ def rehearse_one(*, name: str, out: str | None, live: bool, pages: str | None) -
     """
     from unhang.errors import UnhangError
     from unhang.lab.situations.page import write_page
+    from unhang.lab.situations.record import read_rehearsal
     from unhang.lab.situations.registry import SITUATIONS, find_situation
-    from unhang.lab.situations.rehearsal import rehearse
+    from unhang.lab.situations.rehearsal import judge_again, rehearse
     from unhang.lab.situations.summary import write_summary
 
-    began = time.monotonic()
     folder = Path(out or f"rehearsal-{name}")
     wanted = {name: folder} if name != "all" else {each: folder / each for each in SITUATIONS}
     found = {}
     for each, place in wanted.items():
         try:
-            found[each] = rehearse(find_situation(each), place, live=live, tell=click.echo)
+            situation = find_situation(each)
+            before = read_rehearsal(place) if reuse else None
+            if before is not None:
+                found[each] = judge_again(situation, before, place, tell=click.echo)
+            else:
+                found[each] = rehearse(situation, place, live=live, tell=click.echo)
         except UnhangError as error:  # noqa: PERF203 - each takes minutes
             if name != "all":
                 raise
@@ -124,7 +129,7 @@ def rehearse_one(*, name: str, out: str | None, live: bool, pages: str | None) -
         for each, rehearsal in found.items():
             write_page(find_situation(each), rehearsal, wanted[each], Path(pages))
         if name == "all":
-            write_summary(found.values(), Path(pages), took_s=time.monotonic() - began)
+            write_summary(found.values(), Path(pages))
     return int(not all(each in found and found[each].succeeded for each in wanted))
 
 

@@ -109,8 +109,20 @@ def _knobs(case: Case) -> Iterator[TimeoutKnob]:
 
 
 def _bygone(case: Case, knob: TimeoutKnob) -> bool:
-    """A knob of old releases, where the release is unknown; Hydra's `++` does no harm."""
-    return case.version is None and knob.last is not None and knob.where != Form.HYDRA.value
+    """A knob of old releases, where the release is unknown.
+
+    Hydra's `++` does no harm, unless the knob is set and another limit ran out: then nobody reads
+    it.
+    """
+    if case.version is not None or knob.last is None:
+        return False
+    return knob.where != Form.HYDRA.value or _set_in_vain(case, knob)
+
+
+def _set_in_vain(case: Case, knob: TimeoutKnob) -> bool:
+    """Whether the user has set a knob in seconds, and always to another limit than ran out."""
+    told = [e.value.strip() for e in case.incident.all(SettingSeen) if e.name == knob.key]
+    return case.expired_s is not None and bool(told) and str(case.expired_s) not in told
 
 
 def _knob_owner(case: Case) -> str:

@@ -24,9 +24,10 @@ def case(framework: str | None, **fields: object) -> Case:
         "cause": Cause.TIMEOUT_SHORT,
         "group": GroupKind.WORLD,
         "expired_s": 1_800,
+        "incident": Incident(),
         **fields,
     }
-    return Case(framework=framework, incident=Incident(), **facts)  # type: ignore[arg-type]
+    return Case(framework=framework, **facts)  # type: ignore[arg-type]
 
 
 def first(framework: str | None, **fields: object) -> Fix:
@@ -71,6 +72,15 @@ def test_the_new_value_is_longer_than_the_expired_one(framework: str, expired_s:
 )
 def test_each_framework_writes_it_in_its_own_way(framework: str, patch: str) -> None:
     assert first(framework).patch == patch
+
+
+@pytest.mark.parametrize(("value", "where"), [("1200", "shell"), ("1800", "hydra")])
+def test_a_knob_that_is_set_and_was_not_what_ran_out_is_one_of_old_releases(
+    value: str, where: str
+) -> None:
+    key = "actor_rollout_ref.nccl_timeout"
+    seen = SettingSeen(source=source(), origin=by(), name=key, value=value, basis="launch script")
+    assert first("verl", incident=Incident(events=(seen,))).where == where
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from unhang.lab.situations.rehearsal import WIDTH, Ending, Live, Rehearsal
+from unhang.lab.situations.record import Ending, Live, Rehearsal
+from unhang.lab.situations.rehearsal import WIDTH
 from unhang.lab.situations.situation import Situation
 from unhang.lab.situations.workplace import SCRIPTS
 
@@ -76,7 +77,7 @@ def _sections(situation: Situation, found: Rehearsal, printed: str) -> Iterator[
     yield _block(found.shown["logs"])
     if situation.logs_lack is not None:
         yield f"\nWhat the logs lack: {situation.logs_lack}"
-    yield "\n## The verdict with dumps and stacks\n"
+    yield "\n## The verdict with dumps, stacks and the launch script\n"
     yield _block(found.shown["everything"])
     yield "\n## What `unhang lint` says of the job\n"
     yield _block(found.shown["lint"])

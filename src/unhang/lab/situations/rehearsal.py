@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from unhang.errors import UsageError
 from unhang.lab.ending import ended_in_order
-from unhang.lab.judging import Judged, Mark, judge_drill
+from unhang.lab.judging import Judged, judge_drill
 from unhang.lab.leftovers import left_behind, look_around
+from unhang.lab.situations.record import Ending, Live, Rehearsal
 from unhang.lab.situations.situation import Situation
-from unhang.lab.situations.watching import Said, what_was_said
+from unhang.lab.situations.watching import what_was_said
 from unhang.lab.situations.workplace import Attempt, Workplace
 from unhang.lab.truth import Truth
 from unhang.model.causes import Cause
@@ -24,92 +25,11 @@ from unhang.model.ids import Rank
 Tell = Callable[[str], None]
 
 _COMMAND_LIMIT_S = 120
-_HANG = 86
-"""Exit code of `unhang run` that ended a hang."""
 _MENDED, _LIVE, _JUDGED = "mended", "live", "judged"
 """Folders of the attempts after the first."""
 
 WIDTH = 100
 """Columns of what the commands print."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
-    """How an attempt ended.
-
-    Attributes:
-        finished: the job printed what only a finished one prints, and ended with 0.
-        seconds: it took.
-        exit_code: None when it was ended from outside.
-    """
-
-    finished: bool
-    seconds: float
-    exit_code: int | None
-
-    @property
-    def word(self) -> str:
-        """`finishes`, or how it ends in its place."""
-        if self.finished:
-            return "finishes"
-        return "is ended as a hang" if self.exit_code == _HANG else "fails"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Live:
-    """What `unhang run` made of the job.
-
-    Attributes:
-        said: what its judge said.
-        ending: of the job.
-    """
-
-    said: Said
-    ending: Ending
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rehearsal:
-    """All that a rehearsal found.
-
-    Attributes:
-        versions: of the framework's packages.
-        before: how the job failed.
-        judged: the verdicts from the logs alone, and from everything.
-        shown: what the commands printed, by a short name.
-        after: the job with its remedy.
-        live: under `unhang run --on-hang abort`; None where that was not asked for.
-        patient: under `unhang run --timeouts judge`, unchanged; None likewise.
-        left: what all of it left behind on the machine.
-    """
-
-    name: str
-    versions: dict[str, str]
-    before: Ending
-    judged: tuple[Judged, ...]
-    shown: dict[str, str]
-    after: Ending
-    live: Live | None
-    patient: Live | None
-    left: tuple[str, ...] = ()
-
-    @property
-    def succeeded(self) -> bool:
-        """Whether nothing false was said, the remedy let the job finish, and nothing was left."""
-        watched = [each for each in (self.live, self.patient) if each is not None]
-        return (
-            self.after.finished
-            and all(each.mark is not Mark.WRONG for each in self.judged)
-            and not any(each.said.accused for each in watched)
-            and not self.left
-        )
-
-    def write(self, folder: Path) -> None:
-        """Write `rehearsal.json`."""
-        rows = asdict(self)
-        rows["judged"] = [{**asdict(each), "mark": each.mark.value} for each in self.judged]
-        text = json.dumps({"schema": "unhang.rehearsal/1", **rows}, indent=1, ensure_ascii=False)
-        (folder / "rehearsal.json").write_text(text + "\n", encoding="utf-8")
 
 
 def fail(situation: Situation, out: Path, *, live: bool = False) -> Truth:
@@ -154,13 +74,30 @@ def rehearse(situation: Situation, out: Path, *, live: bool, tell: Tell) -> Rehe
     Raises:
         UsageError: the folder is in use, or a step could not be carried out.
     """
-    before = look_around()
+    before, began = look_around(), time.monotonic()
     with ended_in_order():
         found = _rehearsed(situation, out, live=live, tell=tell)
     left = tuple(x for place in _places(out) for x in left_behind(place, before))
-    found = replace(found, left=tuple(dict.fromkeys(left)))
+    seconds = round(time.monotonic() - began, 1)
+    found = replace(found, left=tuple(dict.fromkeys(left)), seconds=seconds)
     found.write(out)
     return found
+
+
+def judge_again(situation: Situation, found: Rehearsal, out: Path, *, tell: Tell) -> Rehearsal:
+    """Judge anew what a rehearsal left, and let the commands speak again; no job is run.
+
+    Args:
+        situation: which one.
+        found: by the rehearsal.
+        out: its folder.
+        tell: is told the verdicts.
+    """
+    judged = _judged(out, tell)
+    shown = {**found.shown, **_show(Workplace(situation, out))}
+    again = replace(found, judged=judged, shown=shown)
+    again.write(out)
+    return again
 
 
 def _places(out: Path) -> tuple[Path, ...]:
@@ -172,9 +109,7 @@ def _rehearsed(situation: Situation, out: Path, *, live: bool, tell: Tell) -> Re
     place = Workplace(situation, out)
     attempt, _ = _fail(situation, place, live=False)
     tell(f"{situation.name}: failed after {attempt.seconds} s, as it should")
-    judged = judge_drill(place.folder.root).judged
-    for verdict in judged:
-        tell(f"  {verdict.mark.value:<12} {verdict.sources}: {verdict.said} {verdict.culprits}")
+    judged = _judged(place.folder.root, tell)
     shown = _show(place)
     after = _mend(situation, place, shown)
     tell(f"  {_word(after)} with its remedy, after {after.seconds} s")
@@ -194,6 +129,13 @@ def _rehearsed(situation: Situation, out: Path, *, live: bool, tell: Tell) -> Re
         live=watched,
         patient=patient,
     )
+
+
+def _judged(folder: Path, tell: Tell) -> tuple[Judged, ...]:
+    judged = judge_drill(folder).judged
+    for verdict in judged:
+        tell(f"  {verdict.mark.value:<12} {verdict.sources}: {verdict.said} {verdict.culprits}")
+    return judged
 
 
 def _truth(situation: Situation, attempt: Attempt) -> Truth:
@@ -222,9 +164,15 @@ def _show(place: Workplace) -> dict[str, str]:
     )
     return {
         "logs": _unhang(place, "diagnose", "--no-color", "logs"),
-        "everything": _unhang(place, "diagnose", "--no-color", *everything),
+        "everything": _unhang(place, "diagnose", "--no-color", *everything, *_written(place)),
         "lint": _unhang(place, "lint", "--no-color", *_release(place.situation), "job"),
     }
+
+
+def _written(place: Workplace) -> tuple[str, ...]:
+    """What a user would add: the launch script, and the configuration that it names."""
+    names = (place.situation.command[-1], place.situation.remedy.fix)
+    return tuple(dict.fromkeys(f"job/{name}" for name in names if name is not None))
 
 
 def _release(situation: Situation) -> tuple[str, ...]:

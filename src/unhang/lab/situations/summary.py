@@ -8,7 +8,7 @@ from pathlib import Path
 
 from unhang.lab.judging import Judged
 from unhang.lab.situations.environments import ENVIRONMENTS, Environment
-from unhang.lab.situations.rehearsal import Ending, Live, Rehearsal
+from unhang.lab.situations.record import Ending, Live, Rehearsal
 from unhang.lab.situations.watching import Said
 
 _HEADINGS = (
@@ -23,17 +23,11 @@ _HEADINGS = (
 )
 
 
-def write_summary(rehearsals: Iterable[Rehearsal], folder: Path, *, took_s: float) -> Path:
-    """Write `index.md` beside the pages of the situations.
-
-    Args:
-        rehearsals: of all situations.
-        folder: of the pages.
-        took_s: seconds that all of it took.
-    """
+def write_summary(rehearsals: Iterable[Rehearsal], folder: Path) -> Path:
+    """Write `index.md` beside the pages of the situations."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "index.md"
-    path.write_text("\n".join(_lines(tuple(rehearsals), took_s)) + "\n", encoding="utf-8")
+    path.write_text("\n".join(_lines(tuple(rehearsals))) + "\n", encoding="utf-8")
     return path
 
 
@@ -42,7 +36,8 @@ def summary_rows(rehearsals: Iterable[Rehearsal]) -> list[tuple[str, ...]]:
     return [_row(each) for each in rehearsals]
 
 
-def _lines(rehearsals: Sequence[Rehearsal], took_s: float) -> list[str]:
+def _lines(rehearsals: Sequence[Rehearsal]) -> list[str]:
+    minutes = sum(each.seconds for each in rehearsals) / 60
     left = [name for each in rehearsals for name in each.left]
     return [
         "# Situations from the field, with the frameworks themselves",
@@ -53,7 +48,7 @@ def _lines(rehearsals: Sequence[Rehearsal], took_s: float) -> list[str]:
         "other one; the first column says so for `--on-hang abort`, where the job keeps its limit,",
         "the second for `--timeouts judge`, where the judge governs it.",
         "",
-        f"All of it took {took_s / 60:.0f} min on {len(os.sched_getaffinity(0))} cores at a load of"
+        f"All of it took {minutes:.0f} min on {len(os.sched_getaffinity(0))} cores at a load of"
         f" {os.getloadavg()[2]:.0f}. Left behind: {', '.join(left) or 'nothing'}.",
         "",
         _joined(_HEADINGS),

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from unhang.lab.judging import Judged, Mark
 from unhang.lab.situations.page import write_page
+from unhang.lab.situations.record import Ending, Live, Rehearsal
 from unhang.lab.situations.registry import SITUATIONS
-from unhang.lab.situations.rehearsal import Ending, Live, Rehearsal
 from unhang.lab.situations.summary import write_summary
 from unhang.lab.situations.watching import Said
 
@@ -80,7 +80,7 @@ def test_what_the_watch_saw(tmp_path: Path) -> None:
 
 
 def test_the_table_has_a_row_for_each(tmp_path: Path) -> None:
-    text = write_summary([rehearsal()], tmp_path, took_s=90).read_text(encoding="utf-8")
+    text = write_summary([rehearsal()], tmp_path).read_text(encoding="utf-8")
     (row,) = [line for line in text.splitlines() if "trl-slow-save" in line]
     assert "right: checkpoint_slow of rank 0 (80%)" in row
     assert "finishes, 41 s" in row
@@ -103,10 +103,10 @@ def test_a_false_word_is_shown_as_one(tmp_path: Path) -> None:
     ending = Ending(finished=False, seconds=9.0, exit_code=1)
     found = rehearsal(live=Live(said=Said(accused=(1,)), ending=ending))
     assert "rank 1 is accused, which is wrong" in page(tmp_path, found)
-    assert "wrong: rank 1" in write_summary([found], tmp_path, took_s=90).read_text("utf-8")
+    assert "wrong: rank 1" in write_summary([found], tmp_path).read_text("utf-8")
 
 
 def test_what_was_left_behind_is_told(tmp_path: Path) -> None:
     found = replace(rehearsal(), left=("port 4711 9",))
-    text = write_summary([found], tmp_path, took_s=90).read_text("utf-8")
+    text = write_summary([found], tmp_path).read_text("utf-8")
     assert "Left behind: port 4711 9." in text
