@@ -11,6 +11,7 @@ from unhang.live.books.folder import RunFolder
 from unhang.live.books.history import History
 from unhang.live.messages.actions import CallRef
 from unhang.live.messages.codec import encode
+from unhang.live.messages.losses import Loss
 from unhang.live.messages.standing import (
     Charge,
     Condition,
@@ -107,7 +108,7 @@ def hanging(at_s: float = AT_S) -> Standing:
                 why=Message(key="fix.verbatim", values={"text": "rank 2 keeps the GIL"}),
             ),
         ),
-        lost=("the history is not written: no space left on device",),
+        lost=(Loss.of("history_unwritten", why="no space left on device"),),
     )
 
 

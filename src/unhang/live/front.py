@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Sequence
+import time
+from collections.abc import Iterable, Sequence
 
 from unhang.errors import UsageError
 from unhang.live.asking import Wishes, ask
+from unhang.live.books.clock import RunClock
 from unhang.live.books.folder import RunFolder
 from unhang.live.books.near import drop
-from unhang.live.books.record import begin, now, write_json
+from unhang.live.books.record import begin, close_record, open_record
+from unhang.live.messages.losses import Loss
 from unhang.live.messages.request import RunRequest
 from unhang.live.relay.agent_process import AgentProcess
 from unhang.live.relay.channel import Channel
@@ -76,27 +79,44 @@ def run(
 
 def _watch(request: RunRequest) -> int:
     folder, near = RunFolder(request.root), RunFolder(request.near)
-    record = begin(request)
+    clock, began_s = RunClock.begin(), time.monotonic()
+    record = begin(request, clock)
     try:
         folder.make()
         near.make()
         folder.output(request.host).mkdir(exist_ok=True)
-        write_json(folder.record, record)
+        open_record(folder, record)
     except OSError as error:
         raise UsageError(
             f"cannot write the run folder {request.root}: {error.strerror};"
             " name another one with --out"
         ) from error
-    ending, lost = _run(request, folder)
+    ending, lost = _run(request, folder, clock)
     exit_code = ending.exit_code if ending.replaced is None else ending.replaced
-    record |= {"ended": now(), "exit_code": exit_code, "outcome": ending.outcome}
-    with contextlib.suppress(OSError):  # a full disk: the job's exit code still counts
-        write_json(folder.record, record | {"lost": [*ending.lost, *lost]})
+    record |= {
+        "ended": clock.stamp(),
+        "elapsed_s": round(time.monotonic() - began_s, 3),
+        "exit_code": exit_code,
+        "outcome": ending.outcome,
+    }
+    try:
+        close_record(folder, record, lost)
+    except OSError as error:  # the job's exit code still counts
+        _say_losses((Loss.of("record_unwritten", why=str(error.strerror)), *lost), request.style)
     drop(request.near, request.root)
     return exit_code
 
 
-def _run(request: RunRequest, folder: RunFolder) -> tuple[Ending, tuple[str, ...]]:
+def _say_losses(lost: Iterable[Loss], style: Style) -> None:
+    """The last that can be done for a record that cannot be written."""
+    text = "".join(f"unhang: {loss.say(style.language)}\n" for loss in lost)
+    with contextlib.suppress(OSError):
+        os.write(STDERR, text.encode(errors="replace"))
+
+
+def _run(
+    request: RunRequest, folder: RunFolder, clock: RunClock
+) -> tuple[Ending, tuple[Loss, ...]]:
     fill_gaps()
     streams = open_streams()
     adopt_orphans()
@@ -108,9 +128,9 @@ def _run(request: RunRequest, folder: RunFolder) -> tuple[Ending, tuple[str, ...
         timeouts=str(request.timeouts),
     )
     pid = launch(request.command, environment, streams, signals.before)
-    copies = Copies(folder.output(request.host))
+    copies = Copies(folder.output(request.host), clock)
     channels = [Channel(stream, copies) for stream in streams.mine]
-    agent = AgentProcess(request, pid, request.root / "agents" / f"{request.host}.log")
+    agent = AgentProcess(request, pid, clock, request.root / "agents" / f"{request.host}.log")
     agent.start()
     announcer = Announcer(channels)
     watching = Message(key="run.watching", values={"path": str(request.root)})
@@ -124,7 +144,7 @@ def _run(request: RunRequest, folder: RunFolder) -> tuple[Ending, tuple[str, ...
         say=announcer.say,
     )
     ending = relay.run()
-    return ending, copies.close()
+    return ending, (*ending.lost, *copies.close())
 
 
 class Announcer:

@@ -41,8 +41,8 @@ class Beats:
         self._described: dict[str, tuple[int, dict[str, Any]]] = {}
         self._progress: dict[str, tuple[Progress, float]] = {}
         self.dumped: int | None = None
-        self.lost: dict[str, str] = {}
-        """What could not be seen or done, by the part that failed; the last of each."""
+        self.lost: dict[str, tuple[str, str]] = {}
+        """What could not be seen or done: by the part that failed, the last code and reason."""
         self._fixed: dict[str, Any] = {
             "schema": 1,
             "host": settings.host,
@@ -53,10 +53,17 @@ class Beats:
             "interval_s": settings.interval_s,
         }
 
-    def lose(self, part: str, why: object) -> None:
-        """Note what could not be done, for the next beat to tell."""
+    def lose(self, code: str, why: object = "", *, part: str | None = None) -> None:
+        """Note what could not be done, for the next beat to tell.
+
+        Args:
+            code: what; the agent has the words.
+            why: the reason, or what it is about.
+            part: that failed, of which the last failure is told; None = the code says it.
+        """
+        part = part or code
         if part in self.lost or len(self.lost) < _MOST_LOST:
-            self.lost[part] = f"{part}: {why}"[:_LONG]
+            self.lost[part] = (code, str(why)[:_LONG])
 
     def compose(self, now_s: float) -> dict[str, Any]:
         """One beat, at a monotonic time; what fails is left out and told in `lost`."""
@@ -73,7 +80,7 @@ class Beats:
             **(self._try("usage", self._usage) or {}),
             **(self._try("torch", self._torch) or {}),
             **(self._try("ranks", _ranks) or {}),
-            "groups": self._try("process groups", lambda: self._groups(now_s)) or {},
+            "groups": self._try("groups", lambda: self._groups(now_s)) or {},
             **(self._try("exit", _state) or {}),
             "calling": self._try("stack", self._calling.see),
             "timeouts": {"mode": self._limits.mode, "governed": dict(self._limits.governed)},
@@ -82,11 +89,11 @@ class Beats:
         beat["lost"] = list(self.lost.values())
         return beat
 
-    def _try(self, part: str, look: Callable[[], Any]) -> Any:
+    def _try(self, code: str, look: Callable[[], Any]) -> Any:
         try:
             return look()
         except Exception as error:
-            self.lose(part, f"{type(error).__name__}: {error}")
+            self.lose(code, f"{type(error).__name__}: {error}")
             return None
 
     def _usage(self) -> dict[str, Any]:
@@ -119,7 +126,7 @@ class Beats:
         if c10d is None:
             return {}
         registered = groups.registered(c10d)
-        progress = self._try("Flight Recorder", self._ask_recorder) or {}
+        progress = self._try("recorder", self._ask_recorder) or {}
         # Then a group without a record has issued nothing, and its own count, which is dear, is 0.
         all_recorded = hasattr(sys.modules.get(NATIVE), STATUS[1])
         told = {}

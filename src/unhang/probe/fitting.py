@@ -14,15 +14,15 @@ _SHORT_STACK = 8
 def smaller(beat: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the beat, then ever shorter forms of it; each says what it lacks."""
     yield beat
-    beat = {**beat, "lost": [*beat["lost"], "the board is full: members of large groups left out"]}
+    beat = {**beat, "lost": [*beat["lost"], ("full_members", "")]}
     beat["groups"] = {name: _without_ranks(group) for name, group in beat["groups"].items()}
     yield beat
-    beat = {**beat, "lost": [*beat["lost"], "the board is full: deep stacks left out"]}
+    beat = {**beat, "lost": [*beat["lost"], ("full_stacks", "")]}
     beat["stack"] = beat["stack"][:_SHORT_STACK]
     if beat.get("exception"):
         beat["exception"] = {**beat["exception"], "stack": []}
     yield beat
-    beat = {**beat, "lost": [*beat["lost"], "the board is full: groups at rest left out"]}
+    beat = {**beat, "lost": [*beat["lost"], ("full_groups", "")]}
     # The ones that changed last are where the process works or waits.
     latest = sorted(beat["groups"].items(), key=lambda item: item[1]["since"], reverse=True)
     for kept in (256, 64, 16, 0):

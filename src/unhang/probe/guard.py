@@ -52,7 +52,7 @@ class Guard:
         self,
         settings: Settings,
         limits: Limits,
-        lose: Callable[[str, object], None],
+        lose: Callable[..., None],
         dump: Callable[[], None],
     ) -> None:
         self.switch = Switch(settings.deadman_s)
@@ -80,7 +80,7 @@ class Guard:
             try:
                 overdue = self._look(time.monotonic())
             except Exception as error:
-                self._lose("dead-man's switch", f"{type(error).__name__}: {error}")
+                self._lose("deadman", f"{type(error).__name__}: {error}")
                 continue
             if overdue is not None and not self._ended.is_set():
                 self._end_process(overdue)
@@ -94,7 +94,7 @@ class Guard:
         gone = self.switch.tripped(now_s)
         if gone != self._limits.judge_gone:
             self._limits.judge_gone = gone
-            self._lose("judge", "silent: the old timeouts are back" if gone else "is back")
+            self._lose("judge_silent" if gone else "judge_back", part="judge")
             if C10D in sys.modules:
                 self._limits.apply(sys.modules[C10D])
         if not gone:

@@ -113,7 +113,7 @@ class Probe:
         except Exception as error:
             self._beats.lose("timeouts", f"{type(error).__name__}: {error}")
         for name in self._limits.unchangeable:
-            self._beats.lose(f"timeout of group {name}", "this torch cannot change it")
+            self._beats.lose("timeout_kept", name, part=f"timeout of {name}")
 
     def _obey(self) -> None:
         timeouts = self._orders.timeouts()

@@ -109,7 +109,7 @@ def view(standing: Standing, language: str) -> dict[str, object]:
             for host in standing.hosts
         ],
         "ranks": [_rank(item, language) for item in standing.ranks[:MOST_RANKS]],
-        "lost": list(standing.lost),
+        "lost": [loss.say(language) for loss in standing.lost],
     }
 
 

@@ -32,6 +32,7 @@ from unhang.live.messages.actions import (
     SetTimeouts,
 )
 from unhang.live.messages.inputs import DumpsReady, Input, OutputEnded
+from unhang.live.messages.losses import Loss
 from unhang.live.nodes.judging import Judge
 from unhang.model.diagnosis import Diagnosis
 from unhang.model.provenance import Message
@@ -93,6 +94,7 @@ class Actor:
         self._awaited: list[int] = []
         self._since_s = 0.0
         self.latest = 0
+        self.clock_back_s = 0.0
         self.verdict: Diagnosis | None = None
         self.has_answer = False
         self.exit_note: Note | None = None
@@ -115,11 +117,11 @@ class Actor:
     def beat(self) -> None:
         """Show the probes that we are there."""
         beat = partial(self._orders.beat, judged=self._judge.is_there)
-        self._try("the agent's heartbeat", beat)
+        self._try("heartbeat_unwritten", beat)
 
     def bring(self) -> None:
         """Copy what the probes have written into the run folder."""
-        self._try("the evidence", partial(bring, self._near, self._folder))
+        self._try("evidence_unwritten", partial(bring, self._near, self._folder))
 
     def handle(self, event: Input, now: float) -> None:
         """Tell the judge, and do what it asks for."""
@@ -138,7 +140,7 @@ class Actor:
             del self._examined[min(self._examined)]
         self.has_answer = True
         if item.diagnosis is None:
-            if item.failure:
+            if item.failure is not None:
                 self._desk.lose(item.failure)
             self.handle(DumpsReady(number=item.number), now)
             return
@@ -157,7 +159,7 @@ class Actor:
             self._tell(number)
         overdue = [n for n, since_s in self._capturing.items() if now - since_s > _CAPTURE_WAIT_S]
         for number in overdue:
-            self._bundled(Bundled(number, None, "no bundle: it took too long"))
+            self._bundled(Bundled(number, None, Loss.of("bundle_late", limit=_CAPTURE_WAIT_S)))
         if self._abort is not None and not self._capturing:
             self._begin_end(self._abort, now)
         self._ending.advance(now)
@@ -176,7 +178,13 @@ class Actor:
         self.has_answer = False
         self._show(now)
         self._desk.when_written(
-            partial(examining.examine, self._folder, number, self._since_s, self._report)
+            partial(
+                examining.examine,
+                self._folder,
+                number,
+                examining.Since(self._since_s, self.clock_back_s),
+                self._report,
+            )
         )
 
     def _await_evidence(self, number: int) -> None:
@@ -205,14 +213,14 @@ class Actor:
                 self._abort = action
             case SetTimeouts():
                 wish = partial(self._orders.set_timeouts, action)
-                self._try("an order to the probes", wish)
+                self._try("order_unwritten", wish)
 
     def _order_dump(self, number: int, now: float) -> None:
         if (before := self._orders.take_ready(float("inf"))) is not None:
             self._await_evidence(before)  # no probe serves it any more: what is there must do
         self.latest = number
         order = partial(self._orders.order_dump, number, self._taps.ranks, now)
-        self._try("an order to the probes", order)
+        self._try("order_unwritten", order)
 
     def _note(self, note: Note) -> None:
         self._desk.note(note)
@@ -230,7 +238,7 @@ class Actor:
         diagnosis = self._examined.pop(number).diagnosis
         if diagnosis is not None:
             self._voice.show(diagnosis)
-            self._try("the verdict", partial(examining.keep, self._folder, number, diagnosis))
+            self._try("verdict_unwritten", partial(examining.keep, self._folder, number, diagnosis))
         if self._alert is not None:
             self._hooks.notify(self._alert, diagnosis)
             self._alert = None
@@ -241,7 +249,7 @@ class Actor:
     def _bundled(self, item: Bundled) -> None:
         if self._capturing.pop(item.number, None) is None:
             return
-        if item.path is None:
+        if item.failure is not None:
             self._desk.lose(item.failure)
             return
         why = Message(key="run.captured", values={"path": str(item.path)})
@@ -260,8 +268,8 @@ class Actor:
         if (standing := self._judge.standing(now)) is not None:
             self._desk.show(standing)
 
-    def _try(self, what: str, task: Callable[[], Any]) -> None:
+    def _try(self, code: str, task: Callable[[], Any]) -> None:
         try:
             task()
         except OSError as error:
-            self._desk.lose(f"{what} cannot be written: {error.strerror or error}")
+            self._desk.lose(Loss.of(code, why=error.strerror or str(error)))

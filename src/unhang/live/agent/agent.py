@@ -13,6 +13,7 @@ import queue
 import select
 import signal
 import time
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -22,18 +23,20 @@ from unhang.live.agent.bundling import Bundled
 from unhang.live.agent.closing import Closing
 from unhang.live.agent.ending import Ending
 from unhang.live.agent.examining import Examined, warm_up
+from unhang.live.agent.gaps import Jumps, interrupted_captures, losses_of_ranks, unseen
 from unhang.live.agent.hooks import Hooks
 from unhang.live.agent.link import Link
 from unhang.live.agent.orders import Orders
 from unhang.live.agent.taps import Taps
 from unhang.live.agent.voice import Voice
+from unhang.live.books.clock import RunClock
 from unhang.live.books.desk import Desk
 from unhang.live.books.folder import RunFolder
 from unhang.live.books.near import bring, drop
-from unhang.live.books.record import now as timestamp
-from unhang.live.books.record import write_json
+from unhang.live.books.record import close_record
 from unhang.live.messages.actions import Note, NoteKind
 from unhang.live.messages.inputs import OutputEnded
+from unhang.live.messages.losses import Loss, losses_from_json, losses_to_json
 from unhang.live.messages.request import RunRequest
 from unhang.live.nodes.meeting import find_judge
 from unhang.model.provenance import Message
@@ -49,17 +52,49 @@ _LAST_S = 12.0
 """For ending a job that the relay has left behind."""
 
 
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What the relay tells first.
+
+    Attributes:
+        request: what is asked of the run.
+        job: number of the command's process.
+        clock: of the run.
+        again: an earlier agent of this run has died.
+        lost: what it, and the relay, could not see or do.
+    """
+
+    request: RunRequest
+    job: int
+    clock: RunClock
+    again: bool
+    lost: tuple[Loss, ...]
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Start:
+        """The data is our own."""
+        return cls(
+            request=RunRequest.from_json(data["request"]),
+            job=data["job"],
+            clock=RunClock(data["boot_s"]),
+            again=data["again"],
+            lost=losses_from_json(data["lost"]),
+        )
+
+
 class Agent:
     """The loop.
 
     Args:
-        request: what is asked of the run.
-        job: number of the command's process.
+        start: what the relay has told.
         link: the way to the relay.
-        again: an earlier agent of this run has died.
     """
 
-    def __init__(self, request: RunRequest, job: int, link: Link, *, again: bool) -> None:
+    def __init__(self, start: Start, link: Link) -> None:
+        request = start.request
+        self._clock = start.clock
+        self._jumps = Jumps(start.clock)
+        self._one_host = request.nodes in {None, 1}
         self._folder, self._near = RunFolder(request.root), RunFolder(request.near)
         folder, near = self._folder, self._near
         relay = os.getppid()
@@ -71,9 +106,9 @@ class Agent:
         self._launcher_alive = True
         self._next_s = 0.0
         self._until_s = float("inf")
-        self._desk = Desk(folder)
-        self._taps = Taps(near.boards, request.host)
-        self._ending = Ending(partial(_tree, request, job, relay), lambda: self._taps.ranks)
+        self._desk = Desk(folder, start.clock, self._tell_loss, start.lost)
+        self._taps = Taps(near.boards, request.host, run_clock=start.clock)
+        self._ending = Ending(partial(_tree, request, start.job, relay), lambda: self._taps.ranks)
         self._judge = find_judge(request, folder, self._desk.lose)
         voice = Voice(request.style, link.send)
         self._actor = Actor(
@@ -97,8 +132,9 @@ class Agent:
             voice=voice,
             relay=relay,
         )
-        if again:
-            self._desk.lose("the agent died and was started again: a gap in what it saw")
+        if start.again:
+            for loss in interrupted_captures(folder):
+                self._desk.lose(loss)
 
     def run(self) -> None:
         """Watch until the command has ended and everything is said."""
@@ -149,6 +185,8 @@ class Agent:
             now = time.monotonic()
             self._launcher_alive = False
             self._look(now)
+            for loss in unseen(self._taps.beats, one_host=self._one_host):
+                self._desk.lose(loss)
             self._actor.end(OutputEnded(host=self._host, exit_code=message["ended"]), now)
             self._closing.begin(message["ended"])
 
@@ -163,21 +201,29 @@ class Agent:
 
     def _sign_off(self) -> None:
         """Close the record in the place of the relay."""
-        lost = ["`unhang run` was killed: its output and exit code are not known to the end"]
         with contextlib.suppress(OSError, ValueError):
             record = json.loads(self._folder.record.read_bytes())
-            ending = {"ended": timestamp(), "exit_code": None, "outcome": None}
+            ending = {"ended": self._clock.stamp(), "exit_code": None, "outcome": None}
+            lost = (Loss.of("relay_killed"), *self._desk.lost)
+            close_record(self._folder, record | ending, lost)
+        with contextlib.suppress(OSError):
             bring(self._near, self._folder)
-            write_json(self._folder.record, record | ending | {"lost": [*lost, *self._desk.lost]})
         drop(self._near.root, self._folder.root)
 
     def _look(self, now: float) -> None:
         self._next_s = now + (_INTERVAL_S if self._judge.decides else self._judge.interval_s)
         self._actor.beat()
-        report = self._taps.read(launcher_alive=self._launcher_alive, lost=self._desk.lost)
-        for sentence in report.lost:
-            self._desk.lose(sentence)
+        if (jump := self._jumps.look()) is not None:
+            self._desk.lose(jump)
+        self._actor.clock_back_s = self._jumps.back_s
+        lost = self._desk.own_losses
+        report = self._taps.read(launcher_alive=self._launcher_alive, lost=lost)
+        for loss in (*report.lost, *losses_of_ranks(report)):
+            self._desk.lose(loss)
         self._actor.handle(report, now)
+
+    def _tell_loss(self, loss: Loss) -> None:
+        self._link.send({"lost": losses_to_json([loss])})
 
     def _post(self, item: Examined | Bundled) -> None:
         self._inbox.put(item)
@@ -205,12 +251,11 @@ def main() -> None:
     # The relay keeps its signals back, and so did we until now: what we start must not.
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     link = Link.take_over()
-    start = link.receive_first()
-    if start is None:
+    first = link.receive_first()
+    if first is None:
         return
     warm_up()
-    request = RunRequest.from_json(start["request"])
-    Agent(request, start["job"], link, again=start["again"]).run()
+    Agent(Start.from_json(first), link).run()
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from unhang.live.books.folder import RunFolder
+from unhang.live.messages.losses import Loss
 from unhang.model.capture import SUFFIX
 
 
@@ -18,12 +19,12 @@ class Bundled:
     Attributes:
         number: of the dumps that belong in it.
         path: the bundle, or None where there is none.
-        failure: why there is none, as a sentence.
+        failure: why there is none.
     """
 
     number: int
     path: Path | None
-    failure: str = ""
+    failure: Loss | None = None
 
 
 def bundle(folder: RunFolder, number: int, report: Callable[[Bundled], None]) -> None:
@@ -45,5 +46,5 @@ def _bundle(folder: RunFolder, number: int) -> Bundled:
             out=folder.captures / f"{number}{SUFFIX}",
         )
     except Exception as error:  # whatever it was, the job is watched on
-        return Bundled(number, None, f"no bundle: {type(error).__name__}: {error}")
+        return Bundled(number, None, Loss.failed("no_bundle", error))
     return Bundled(number, result.path)

@@ -126,9 +126,10 @@ class Closing:
         if self._actor.exit_note is not None:
             self._desk.note(self._actor.exit_note, exit_code=self._exit_code, **_facts_of(verdict))
         self._judge.close()
+        self._desk.close()
         replaced = ENDED_A_HANG if self._ending.ended_a_hang else None
         outcome = None if verdict is None else verdict.outcome.value
-        self._voice.finish(replaced, outcome, self._desk.lost)
+        self._voice.finish(replaced, outcome)
         return True
 
 

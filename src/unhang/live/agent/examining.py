@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from pathlib import Path
 
 from unhang.live.books.folder import RunFolder
 from unhang.live.books.record import write_json
+from unhang.live.messages.losses import Loss
 from unhang.model.diagnosis import Diagnosis
 from unhang.reporters import render
 from unhang.reporters.style import PLAIN
@@ -26,12 +28,31 @@ class Examined:
     Attributes:
         number: of the dumps that were read; 0 = none were ordered.
         diagnosis: the verdict, or None where there was none.
-        failure: why there was none, as a sentence.
+        failure: why there was none.
     """
 
     number: int
     diagnosis: Diagnosis | None
-    failure: str = ""
+    failure: Loss | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Since:
+    """When a start of the job began.
+
+    Attributes:
+        at_s: epoch, by the clock of the run; 0 = there was no start before it.
+        back_s: how far the host's clock, which dates files, was at most behind that one, as a
+            negative number.
+    """
+
+    at_s: float
+    back_s: float = 0.0
+
+    @property
+    def of_files_s(self) -> float:
+        """No file of this start is older."""
+        return self.at_s + self.back_s
 
 
 def warm_up() -> None:
@@ -40,19 +61,19 @@ def warm_up() -> None:
 
 
 def examine(
-    folder: RunFolder, number: int, since_s: float, report: Callable[[Examined], None]
+    folder: RunFolder, number: int, since: Since, report: Callable[[Examined], None]
 ) -> None:
     """Diagnose what is there; `report` is called from another thread.
 
     Args:
         folder: the run folder.
         number: of the dumps that tell of this moment; 0 = none do.
-        since_s: epoch at which this start of the job began; 0 = there was none before.
+        since: when this start of the job began.
         report: takes the result.
     """
 
     def work() -> None:
-        report(_examine(folder, number, since_s))
+        report(_examine(folder, number, since))
 
     threading.Thread(target=work, name=f"examine-{number}", daemon=True).start()
 
@@ -70,29 +91,37 @@ def keep(folder: RunFolder, number: int, diagnosis: Diagnosis) -> None:
     write_json(place / "diagnosis.json", json.loads(render(diagnosis, "json", PLAIN)))
 
 
-def _examine(folder: RunFolder, number: int, since_s: float) -> Examined:
+def _examine(folder: RunFolder, number: int, since: Since) -> Examined:
     try:
         from unhang.api import diagnose
 
-        paths = [str(path) for path in _evidence(folder, number, since_s)]
+        paths = [str(path) for path in _evidence(folder, number, since)]
         return Examined(number, diagnose(*paths))
     except Exception as error:  # whatever it was, the job is watched on
-        return Examined(number, None, f"no verdict: {type(error).__name__}: {error}")
+        return Examined(number, None, Loss.failed("no_verdict", error))
 
 
-def _evidence(folder: RunFolder, number: int, since_s: float) -> list[Path]:
+def _evidence(folder: RunFolder, number: int, since: Since) -> list[Path]:
     """What tells of this moment: dumps, stacks and output of earlier starts of the job do not.
 
     At the end (0) the whole output is read: the rules know one start of a job from the next.
     """
     whole = [folder.dump(number), folder.standing]
-    if number and since_s:
-        _write_output_since(folder, number, since_s)
+    if number and since.at_s:
+        _write_output_since(folder, number, since.at_s)
     else:
         whole.append(folder.output_root)
     files = [*folder.watchdog.glob("*"), *folder.stacks.glob("*")]
-    fresh = [path for path in files if path.stat().st_mtime >= since_s and path.stat().st_size > 0]
+    fresh = [
+        path
+        for path in files
+        if path.stat().st_mtime >= since.of_files_s and path.stat().st_size > 0
+    ]
     return [*(place for place in whole if place.exists()), *fresh]
+
+
+def _is_of(entry: os.stat_result, since: Since) -> bool:
+    return entry.st_mtime >= since.of_files_s and entry.st_size > 0
 
 
 def _write_output_since(folder: RunFolder, number: int, since_s: float) -> None:

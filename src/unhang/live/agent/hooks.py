@@ -8,8 +8,8 @@ import threading
 from pathlib import Path
 
 from unhang.live.books.desk import Desk
-from unhang.live.books.record import now
 from unhang.live.messages.actions import Note, NoteKind
+from unhang.live.messages.losses import Loss
 from unhang.live.messages.request import COMMAND, RunRequest
 from unhang.model.diagnosis import Diagnosis
 from unhang.model.ids import format_ranks
@@ -64,7 +64,7 @@ class Hooks:
                     start_new_session=True,
                 )
         except OSError as error:
-            self._desk.lose(f"the command of --on-hang cannot be started: {error.strerror}")
+            self._desk.lose(Loss.of("hook_unstarted", why=str(error.strerror)))
             return
         threading.Thread(target=process.wait, name="on-hang", daemon=True).start()
 
@@ -75,7 +75,7 @@ class Hooks:
         summary = note.why if diagnosis is None or cause is None else diagnosis.summary
         alert = Alert(
             kind=note.kind.value,
-            at=now(),
+            at=self._desk.now,
             run=self._request.root.name,
             host=self._request.host,
             summary=sentence(summary, language),
@@ -89,7 +89,7 @@ class Hooks:
 
     def _delivered(self, delivery: Delivery) -> None:
         if delivery.failure is not None:
-            self._desk.lose(f"{delivery.target} could not be told: {delivery.failure}")
+            self._desk.lose(Loss.of("not_told", target=delivery.target, why=delivery.failure))
             return
         why = Message(key="run.notified", values={"target": delivery.target})
         self._desk.note(Note(kind=NoteKind.NOTIFIED, why=why))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import threading
 from typing import Any
 
 _READ_BYTES = 1 << 16
@@ -24,6 +25,7 @@ class Link:
         self.source = source
         self._sink = sink
         self._rest = b""
+        self._sending = threading.Lock()
 
     @classmethod
     def take_over(cls) -> Link:
@@ -59,6 +61,8 @@ class Link:
         return [json.loads(line) for line in lines]
 
     def send(self, message: Message) -> None:
-        """Send a message, if there still is somebody."""
-        with contextlib.suppress(OSError):
-            os.write(self._sink, json.dumps(message).encode() + b"\n")
+        """Send a message, whole, if there still is somebody; from any thread."""
+        rest = json.dumps(message).encode() + b"\n"
+        with self._sending, contextlib.suppress(OSError):
+            while rest:
+                rest = rest[os.write(self._sink, rest) :]

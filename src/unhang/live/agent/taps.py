@@ -11,6 +11,8 @@ from pathlib import Path
 from unhang.live.agent import kernel
 from unhang.live.agent.calm import Calm
 from unhang.live.agent.family import Families
+from unhang.live.books.clock import RunClock
+from unhang.live.messages.losses import Loss
 from unhang.live.messages.reports import Beat, NodeReport, ProcessFacts, ProcessReport
 from unhang.live.messages.wire import beat_from_json
 from unhang.probe import board
@@ -53,23 +55,29 @@ class Taps:
         boards: folder of the boards.
         host: label of this host; a board of another one is judged by its beats alone.
         clock: monotonic seconds.
+        run_clock: dates reports; None = the host's own clock.
 
     Attributes:
         disturbed: we make the processes work ourselves, for dumps or a capture.
     """
 
     def __init__(
-        self, boards: Path, host: str, clock: Callable[[], float] = time.monotonic
+        self,
+        boards: Path,
+        host: str,
+        clock: Callable[[], float] = time.monotonic,
+        run_clock: RunClock | None = None,
     ) -> None:
         self._boards = boards
         self._host = host
         self._clock = clock
+        self._run_clock = RunClock.begin() if run_clock is None else run_clock
         self.disturbed = False
         self._known: dict[str, _Known] = {}
         self._families = Families()
         self._families_s: dict[int, float] = {}
         self._handles: dict[int, str] = {}
-        self._unreadable: dict[str, str] = {}
+        self._unreadable: dict[str, Loss] = {}
 
     @property
     def handles(self) -> tuple[int, ...]:
@@ -86,21 +94,26 @@ class Taps:
         )
 
     @property
+    def beats(self) -> tuple[Beat, ...]:
+        """The last one of each process that was ever seen."""
+        return tuple(known.beat for known in self._known.values() if known.beat is not None)
+
+    @property
     def began_s(self) -> float:
-        """Epoch at which the present start of the job began; 0 = there was none before it."""
+        """When the present start of the job began, epoch; 0 = there was none before it."""
         ranks = [k for k in self._here() if k.beat is not None and k.beat.rank is not None]
-        living = [k.beat.process_started_s for k in ranks if k.last is None and k.beat is not None]
-        began_s = min((at_s for at_s in living if at_s is not None), default=0.0)
+        ticks = [k.started_ticks for k in ranks if k.last is None and k.started_ticks is not None]
+        began_s = self._run_clock.boot_s + kernel.seconds(min(ticks)) if ticks else 0.0
         return began_s if any(k.last is not None for k in ranks) else 0.0
 
-    def read(self, *, launcher_alive: bool, lost: tuple[str, ...] = ()) -> NodeReport:
+    def read(self, *, launcher_alive: bool, lost: tuple[Loss, ...] = ()) -> NodeReport:
         """Read everything once."""
         now = self._clock()
         self._families_s = self._families.used_s(self.ranks)
         reports = tuple(self._reports(now))
         return NodeReport(
             host=self._host,
-            wall_s=time.time(),
+            wall_s=self._run_clock.now_s(),
             mono_s=now,
             processes=reports,
             launcher_alive=launcher_alive,
@@ -139,7 +152,7 @@ class Taps:
         try:
             names = sorted(e.name for e in os.scandir(self._boards) if e.name.endswith(".board"))
         except OSError as error:
-            self._unreadable[""] = f"the boards cannot be listed: {error.strerror}"
+            self._unreadable[""] = Loss.of("boards_unlisted", why=str(error.strerror))
             return
         self._unreadable.pop("", None)
         for name in names:
@@ -169,7 +182,7 @@ class Taps:
         try:
             pinned = board.read(str(self._boards / name))
         except OSError as error:
-            self._unreadable[name] = f"the board {name} cannot be read: {error.strerror}"
+            self._unreadable[name] = Loss.of("board_unreadable", name=name, why=str(error.strerror))
             return None
         self._unreadable.pop(name, None)
         return pinned
@@ -177,7 +190,7 @@ class Taps:
     def _heard(self, name: str, pinned: board.Pinned, now: float) -> _Known | None:
         beat = beat_from_json(pinned.beat)
         if beat is None:
-            self._unreadable[name] = f"the board {name} does not say whose it is"
+            self._unreadable[name] = Loss.of("board_of_nobody", name=name)
             return self._known.get(name)
         known = self._known.get(name)
         if known is None or pinned.beats < known.beats:  # a new process of an old number

@@ -32,12 +32,11 @@ class Voice:
         """Show a verdict as `unhang diagnose` does."""
         self._send({"say": render(diagnosis, "terminal", self._style) + "\n"})
 
-    def finish(self, exit_code: int | None, outcome: str | None, lost: tuple[str, ...]) -> None:
+    def finish(self, exit_code: int | None, outcome: str | None) -> None:
         """The last word.
 
         Args:
             exit_code: replaces that of the command, or None.
             outcome: of the verdict, or None where nothing was judged.
-            lost: what could not be seen or done.
         """
-        self._send({"done": {"exit_code": exit_code, "outcome": outcome, "lost": list(lost)}})
+        self._send({"done": {"exit_code": exit_code, "outcome": outcome}})

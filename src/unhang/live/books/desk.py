@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 
+from unhang.live.books.clock import RunClock
 from unhang.live.books.events_log import append, event_of
 from unhang.live.books.folder import RunFolder
 from unhang.live.books.history import History
@@ -13,13 +14,14 @@ from unhang.live.books.record import replace
 from unhang.live.books.scribe import Scribe
 from unhang.live.messages.actions import Note
 from unhang.live.messages.codec import document
+from unhang.live.messages.losses import Loss
 from unhang.live.messages.standing import SCHEMA, Standing
 
 _SHARE = 0.02
 """Of one core that writing standings may take; a large job's are written less often."""
 
 _LEAST_PAUSE_S = 0.9
-_MOST_LOST = 100
+_MOST_LOST = 200
 
 
 class Desk:
@@ -27,21 +29,43 @@ class Desk:
 
     Args:
         folder: the run folder.
+        run_clock: dates what is written; None = the clock of a run that begins now.
+        tell: takes each loss at once, to keep it where our own end does not reach.
+        known: losses of an agent before us, which nobody needs to be told again.
         clock: seconds that never jump.
     """
 
-    def __init__(self, folder: RunFolder, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        folder: RunFolder,
+        run_clock: RunClock | None = None,
+        tell: Callable[[Loss], None] = lambda _: None,
+        known: Iterable[Loss] = (),
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._folder = folder
+        self._run_clock = RunClock.begin() if run_clock is None else run_clock
+        self._tell = tell
         self._clock = clock
         self._scribe = Scribe(self.lose)
         self._history: History | None = None
         self._next_view_s = 0.0
-        self._lost: dict[str, None] = {}
+        self._lost: dict[Loss, None] = dict.fromkeys(known)
 
     @property
-    def lost(self) -> tuple[str, ...]:
-        """What could not be seen or done so far, each sentence once."""
+    def lost(self) -> tuple[Loss, ...]:
+        """What could not be seen or done so far, each thing once."""
         return tuple(self._lost)
+
+    @property
+    def own_losses(self) -> tuple[Loss, ...]:
+        """Those of the agent: ranks tell their own in their beats."""
+        return tuple(loss for loss in self.lost if not loss.ranks)
+
+    @property
+    def now(self) -> str:
+        """The time, as the books write it."""
+        return self._run_clock.stamp()
 
     @property
     def wants_view(self) -> bool:
@@ -50,26 +74,27 @@ class Desk:
 
     def note(self, note: Note, **more: object) -> None:
         """Write a line of events, with `more` fields."""
-        event = event_of(note) | more
-        self._scribe.write("the events", partial(append, self._folder.events, event))
+        event = event_of(note, self.now) | more
+        self._scribe.write("events", partial(append, self._folder.events, event))
 
-    def lose(self, what: str) -> None:
-        """Remember what could not be seen or done, each sentence once."""
-        if len(self._lost) < _MOST_LOST:
-            self._lost[what] = None
+    def lose(self, loss: Loss) -> None:
+        """Remember what could not be seen or done, each thing once."""
+        if loss not in self._lost and len(self._lost) < _MOST_LOST:
+            self._lost[loss] = None
+            self._tell(loss)
 
     def show(self, standing: Standing) -> None:
         """Write the present view, and keep it."""
         self._next_view_s = self._clock() + _LEAST_PAUSE_S
-        self._scribe.write_view("the standing", partial(self._write_view, standing))
+        self._scribe.write_view("standing", partial(self._write_view, standing))
 
     def when_written(self, task: Callable[[], None]) -> None:
         """Do a task, in another thread, once all that was noted so far is on the disk."""
-        self._scribe.write("the books", task)
+        self._scribe.write("books", task)
 
     def close(self, wait_s: float = 5.0) -> None:
         """Write what waits, and no more."""
-        self._scribe.write("the history", self._close_history)
+        self._scribe.write("history", self._close_history)
         self._scribe.finish(wait_s)
 
     def _write_view(self, standing: Standing) -> None:

@@ -7,15 +7,14 @@ import os
 from pathlib import Path
 from typing import Any
 
-from unhang.live.books.record import now
 from unhang.live.messages.actions import CallRef, Note
 from unhang.model.ids import format_ranks
 from unhang.reporters.catalogue import write
 
 
-def event_of(note: Note) -> dict[str, Any]:
-    """A note as a line of `events.jsonl`, dated now; what is unknown is left out."""
-    event: dict[str, Any] = {"at": now(), "kind": note.kind.value}
+def event_of(note: Note, at: str) -> dict[str, Any]:
+    """A note as a line of `events.jsonl`, with its time; what is unknown is left out."""
+    event: dict[str, Any] = {"at": at, "kind": note.kind.value}
     if note.ranks:
         event["ranks"] = format_ranks(note.ranks)
     if note.culprits:

@@ -22,6 +22,11 @@ class RunFolder:
         return self.root / "run.json"
 
     @property
+    def last_record(self) -> Path:
+        """Room for the record of the end, taken at the beginning."""
+        return self.root / ".run.json.last"
+
+    @property
     def events(self) -> Path:
         """One line for each thing that happened (`events.jsonl`)."""
         return self.root / "events.jsonl"

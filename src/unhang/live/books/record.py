@@ -1,21 +1,30 @@
-"""The record of a run (`run.json`): what was run, when, how, and how it ended."""
+"""The record of a run (`run.json`): what was run, when, how, and how it ended.
+
+The disk may be full by then. So the room for the last record is taken at the beginning, in a file
+beside it that becomes the record at the end.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
-from datetime import datetime, timezone
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from unhang import __version__
+from unhang.live.books.clock import RunClock
+from unhang.live.books.folder import RunFolder
+from unhang.live.messages.losses import Loss, gather
 from unhang.live.messages.request import RunRequest
 
 SCHEMA = "unhang.run/1"
 
+_ROOM_BYTES = 256 << 10
 
-def begin(request: RunRequest) -> dict[str, Any]:
+
+def begin(request: RunRequest, clock: RunClock) -> dict[str, Any]:
     """What is known when the run begins."""
     return {
         "schema": SCHEMA,
@@ -23,7 +32,7 @@ def begin(request: RunRequest) -> dict[str, Any]:
         "command": list(request.command),
         "host": request.host,
         "pid": os.getpid(),
-        "started": now(),
+        "started": clock.stamp(),
         "timeouts": str(request.timeouts),
         "on_hang": request.on_hang,
         "unhang": __version__,
@@ -31,9 +40,43 @@ def begin(request: RunRequest) -> dict[str, Any]:
     }
 
 
-def now() -> str:
-    """The time, as all records of a run write it."""
-    return datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+def open_record(folder: RunFolder, record: Mapping[str, Any]) -> None:
+    """Write the record as it is at the beginning, and take the room for the last one.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    write_json(folder.record, record)
+    with contextlib.suppress(OSError):  # without it the last record needs room of its own
+        handle = os.open(folder.last_record, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            os.posix_fallocate(handle, 0, _ROOM_BYTES)
+        finally:
+            os.close(handle)
+
+
+def close_record(folder: RunFolder, record: Mapping[str, Any], lost: Iterable[Loss]) -> None:
+    """Replace the record by the last one.
+
+    Args:
+        folder: the run folder.
+        record: all but the losses.
+        lost: what could not be seen or done; the same for several ranks is told once.
+
+    Raises:
+        OSError: it cannot be written; the one of the beginning stays.
+    """
+    whole = {**record, "lost": [loss.to_json() for loss in gather(lost)]}
+    data = json.dumps(whole, ensure_ascii=False).encode()
+    try:
+        with folder.last_record.open("r+b") as file:
+            file.write(data)
+            file.truncate()
+        folder.last_record.replace(folder.record)
+    except OSError:  # no room was to be had at the beginning, or somebody has removed it
+        with contextlib.suppress(OSError):
+            folder.last_record.unlink()
+        write_json(folder.record, whole)
 
 
 def write_json(path: Path, data: object) -> None:

@@ -7,6 +7,8 @@ import threading
 import time
 from collections.abc import Callable
 
+from unhang.live.messages.losses import Loss
+
 _MOST_QUEUED = 1000
 
 _MOST_VIEWS = 3
@@ -17,10 +19,10 @@ class Scribe:
     """Writes in the order of what is asked.
 
     Args:
-        lose: told once for each kind of thing that could not be written, as a sentence.
+        lose: told what could not be written.
     """
 
-    def __init__(self, lose: Callable[[str], None]) -> None:
+    def __init__(self, lose: Callable[[Loss], None]) -> None:
         self._lose = lose
         self._queue: queue.Queue[tuple[str, Callable[[], object]] | None] = queue.Queue(
             _MOST_QUEUED
@@ -32,13 +34,13 @@ class Scribe:
         """Do a task later; never waits.
 
         Args:
-            what: is written, in words: `the events`.
+            what: is written; the code of its loss is `<what>_unwritten`.
             task: writes it; what it raises is lost with it.
         """
         try:
             self._queue.put_nowait((what, task))
         except queue.Full:
-            self._lose(f"{what} cannot be written: the disk does not answer")
+            self._lose(Loss.of("disk_silent"))
 
     def write_view(self, what: str, task: Callable[[], object]) -> None:
         """The same for what will be written anew soon: dropped while the disk is behind."""
@@ -60,6 +62,6 @@ class Scribe:
             try:
                 task()
             except OSError as error:
-                self._lose(f"{what} cannot be written: {error.strerror or error}")
+                self._lose(Loss.of(f"{what}_unwritten", why=error.strerror or str(error)))
             except Exception as error:  # whatever it was, the next one is written
-                self._lose(f"{what} cannot be written: {type(error).__name__}: {error}")
+                self._lose(Loss.failed(f"{what}_unwritten", error))

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from unhang.live.judge.track import ProcessKey, Track, begin
+from unhang.live.messages.losses import Loss
 from unhang.live.messages.reports import NodeReport, ProcessReport
 from unhang.model.ids import Rank
 
@@ -44,7 +45,7 @@ class Host:
     looks: int = 0
     passed_s: float = 0.0
     launcher_alive: bool = True
-    lost: tuple[str, ...] = ()
+    lost: tuple[Loss, ...] = ()
     keys: set[ProcessKey] = field(default_factory=set)
 
     def silent(self, now_s: float) -> bool:

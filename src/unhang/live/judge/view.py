@@ -12,6 +12,7 @@ from unhang.live.judge.roster import Roster
 from unhang.live.judge.sentences import ending, ending_of, place_of, reason
 from unhang.live.judge.track import Track
 from unhang.live.judge.waits import Wait, is_waiting, open_calls, waited_s
+from unhang.live.messages.losses import gather
 from unhang.live.messages.reports import GroupBeat
 from unhang.live.messages.standing import (
     Condition,
@@ -47,8 +48,12 @@ def view(
     """
     ranks = tuple(_rank(r, roster.by_rank[r], roster, now_s) for r in sorted(roster.by_rank))
     hosts = sorted(roster.hosts.values(), key=lambda h: h.name)
-    lost = [f"{h.name}: {text}" for h in hosts for text in h.lost]
-    lost += [f"rank {r}: {text}" for r, t in roster.by_rank.items() for text in t.beat.lost]
+    lost = [replace(loss, host=h.name) for h in hosts for loss in h.lost]
+    lost += [
+        replace(loss, ranks=frozenset({rank}))
+        for rank, track in roster.by_rank.items()
+        for loss in track.beat.lost
+    ]
     return Standing(
         at_s=max((h.wall_s for h in hosts), default=0.0),
         up_s=now_s - began_s,
@@ -70,7 +75,7 @@ def view(
             )
             for h in hosts
         ),
-        lost=tuple(dict.fromkeys(lost)),
+        lost=gather(lost),
         phases_s=pace.usual_s(Habit.LATE),
     )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from unhang.live.messages.losses import Loss
 from unhang.model.ids import Rank
 
 Json = Mapping[str, object]
@@ -76,7 +77,7 @@ class Beat:
         state: `running`, `raising` or `exiting`.
         governed_ms: limits that the probe has set, by group.
         dumped: number of the last order that was served.
-        lost: what the probe could not see or do, as sentences.
+        lost: what the probe could not see or do.
     """
 
     host: str
@@ -108,7 +109,7 @@ class Beat:
     exception: Raised | None = None
     governed_ms: Mapping[str, int] = field(default_factory=dict)
     dumped: int | None = None
-    lost: tuple[str, ...] = ()
+    lost: tuple[Loss, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,7 +166,7 @@ class NodeReport:
         wall_s: epoch of that host.
         mono_s: monotonic clock of that host.
         launcher_alive: the command that `unhang run` started still runs there.
-        lost: what the agent could not see or do, as sentences.
+        lost: what the agent could not see or do.
     """
 
     host: str
@@ -173,4 +174,4 @@ class NodeReport:
     mono_s: float
     processes: tuple[ProcessReport, ...] = ()
     launcher_alive: bool = True
-    lost: tuple[str, ...] = ()
+    lost: tuple[Loss, ...] = ()

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from unhang.live.messages.actions import CallRef
+from unhang.live.messages.losses import Loss
 from unhang.model.events import Charge, Stage
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.phases import Phase
@@ -216,7 +217,7 @@ class Standing:
         up_s: since the first report.
         restart: the start of the job that is shown.
         suspicions: the gravest first.
-        lost: what could not be seen, as sentences.
+        lost: what could not be seen or done.
     """
 
     at_s: float
@@ -229,6 +230,6 @@ class Standing:
     edges: tuple[Edge, ...] = ()
     suspicions: tuple[Suspicion, ...] = ()
     hosts: tuple[HostView, ...] = ()
-    lost: tuple[str, ...] = ()
+    lost: tuple[Loss, ...] = ()
     phases_s: Mapping[str, float] = field(default_factory=dict)
     """How long each phase usually lasts here, as far as it was learnt (95th percentile)."""

@@ -8,6 +8,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
+from unhang.live.messages.losses import Loss, losses_from_json, losses_to_json
 from unhang.live.messages.reports import (
     Beat,
     FramePlace,
@@ -19,6 +20,9 @@ from unhang.live.messages.reports import (
     Raised,
 )
 from unhang.model.ids import Rank, format_ranks, parse_ranks
+
+_OF_PROBE = "probe_"
+"""Before the codes of what probes have lost."""
 
 
 def beat_from_json(data: Json) -> Beat | None:
@@ -60,7 +64,7 @@ def beat_from_json(data: Json) -> Beat | None:
         exception=_raised(raised) if isinstance(raised, Mapping) else None,
         governed_ms=_limits(_mapping(timeouts.get("governed"))),
         dumped=_int(data, "dumped"),
-        lost=tuple(_texts(data.get("lost"))),
+        lost=tuple(_losses(data.get("lost"))),
     )
 
 
@@ -77,6 +81,7 @@ def beat_to_json(beat: Beat) -> dict[str, Any]:
     data["stack"] = [[f.file, f.line, f.function] for f in beat.stack]
     data["groups"] = {name: _group_to_json(group) for name, group in beat.groups.items()}
     data["timeouts"] = {"governed": dict(data.pop("governed_ms"))}
+    data["lost"] = [_loss_to_row(loss) for loss in beat.lost]
     if beat.exception is not None:
         data["exception"] = {
             "type": beat.exception.type,
@@ -93,7 +98,7 @@ def node_to_json(report: NodeReport) -> dict[str, Any]:
         "wall": report.wall_s,
         "mono": report.mono_s,
         "launcher_alive": report.launcher_alive,
-        "lost": list(report.lost),
+        "lost": losses_to_json(report.lost),
         "processes": [
             {
                 "beat": beat_to_json(p.beat),
@@ -118,7 +123,7 @@ def node_from_json(data: Json) -> NodeReport | None:
         wall_s=_float(data, "wall") or 0.0,
         mono_s=_float(data, "mono") or 0.0,
         launcher_alive=data.get("launcher_alive") is not False,
-        lost=tuple(_texts(data.get("lost"))),
+        lost=losses_from_json(data.get("lost")),
         processes=tuple(p for item in listed if (p := _process(item)) is not None),
     )
 
@@ -254,6 +259,23 @@ def _float(data: Json, key: str) -> float | None:
 def _text(data: Json, key: str) -> str | None:
     value = data.get(key)
     return value if isinstance(value, str) else None
+
+
+def _losses(item: object) -> Iterable[Loss]:
+    """Rows of a code and a reason, as probes write them."""
+    for row in item if isinstance(item, list) else []:
+        if isinstance(row, list) and len(row) == 2 and all(isinstance(cell, str) for cell in row):
+            yield _loss(*row)
+
+
+@lru_cache(maxsize=1024)
+def _loss(code: str, why: str) -> Loss:
+    """One object for each: all ranks may tell the same in every beat."""
+    return Loss.of(f"{_OF_PROBE}{code}", why=why)
+
+
+def _loss_to_row(loss: Loss) -> list[str]:
+    return [loss.code.removeprefix(_OF_PROBE), str(loss.values.get("why", ""))]
 
 
 def _texts(item: object) -> Iterable[str]:

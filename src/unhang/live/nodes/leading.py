@@ -11,6 +11,7 @@ from unhang.live.judge.monitor import Monitor
 from unhang.live.messages.actions import Abort, Action, Capture, OrderDump, SetTimeouts
 from unhang.live.messages.inputs import DumpsReady, Input, OutputEnded, Tick
 from unhang.live.messages.instructions import Instructions
+from unhang.live.messages.losses import Loss
 from unhang.live.messages.reports import NodeReport
 from unhang.live.messages.standing import Standing
 from unhang.live.nodes.judging import Hub
@@ -29,7 +30,7 @@ class Leader:
         monitor: decides.
         hub: the way to the other nodes, or None where there are none.
         earlier: numbers of dumps up to this one are an earlier agent's, who died.
-        lose: told when the monitor fails, as a sentence.
+        lose: told when the monitor fails.
 
     Attributes:
         is_there: the monitor did not fail just now.
@@ -42,7 +43,7 @@ class Leader:
         monitor: Monitor,
         hub: Hub | None = None,
         earlier: int = 0,
-        lose: Callable[[str], None] = lambda _: None,
+        lose: Callable[[Loss], None] = lambda _: None,
     ) -> None:
         self._monitor = monitor
         self._hub = hub
@@ -108,7 +109,7 @@ class Leader:
     def _fail(self, error: Exception) -> None:
         self.is_there = False
         traceback.print_exc()  # to the agent's log
-        self._lose(f"the judge failed ({type(error).__name__}: {error}); the job is not touched")
+        self._lose(Loss.failed("judge_failed", error))
 
     def _meet(self, report: NodeReport, now: float) -> None:
         self._heard_s[report.host] = now

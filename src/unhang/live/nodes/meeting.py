@@ -8,6 +8,7 @@ from collections.abc import Callable
 from unhang.errors import UsageError
 from unhang.live.books.folder import RunFolder
 from unhang.live.judge.monitor import Monitor
+from unhang.live.messages.losses import Loss
 from unhang.live.messages.policy import Policy
 from unhang.live.messages.request import ABORT, RunRequest
 from unhang.live.nodes.addresses import TOKEN, address_of
@@ -20,13 +21,13 @@ from unhang.live.nodes.shared_folder import FolderCarrier, FolderHub
 from unhang.live.nodes.uplink import Uplink
 
 
-def find_judge(request: RunRequest, folder: RunFolder, lose: Callable[[str], None]) -> Judge:
+def find_judge(request: RunRequest, folder: RunFolder, lose: Callable[[Loss], None]) -> Judge:
     """The judge of this node.
 
     Args:
         request: says where it is.
         folder: the run folder of this node.
-        lose: told what cannot be seen or done, as a sentence.
+        lose: told what cannot be seen or done.
     """
     if request.node_rank > 0 and request.collector is not None:
         carrier = HttpCarrier(request.collector, os.environ.get(TOKEN, ""))
@@ -43,20 +44,17 @@ def find_judge(request: RunRequest, folder: RunFolder, lose: Callable[[str], Non
     return Leader(Monitor(policy), _hub(request, folder, lose), folder.last_dump(), lose)
 
 
-def _hub(request: RunRequest, folder: RunFolder, lose: Callable[[str], None]) -> Hub | None:
+def _hub(request: RunRequest, folder: RunFolder, lose: Callable[[Loss], None]) -> Hub | None:
     if request.collector is not None:
         try:
             return Collector(
                 folder, *address_of(request.collector), token=os.environ.get(TOKEN, "")
             )
         except UsageError as error:  # the port was free a moment ago
-            lose(str(error))
+            lose(Loss.of("collector_unheard", why=str(error)))
             return None
     if request.shared is not None:
         return FolderHub(request.shared, folder, lose)
     if (request.nodes or 1) > 1:
-        lose(
-            f"this is one of {request.nodes} nodes, and it sees only its own ranks: with --shared"
-            " DIR or --collector URL one judge sees all"
-        )
+        lose(Loss.of("one_node_only", nodes=request.nodes or 1))
     return None

@@ -18,6 +18,7 @@ from pathlib import Path
 from unhang.live.books.folder import RunFolder
 from unhang.live.books.record import write_json
 from unhang.live.messages.instructions import Instructions
+from unhang.live.messages.losses import Loss
 from unhang.live.messages.reports import NodeReport
 from unhang.live.messages.wire import node_from_json, node_to_json
 from unhang.live.nodes.inbox import Inbox
@@ -33,10 +34,10 @@ class FolderHub(Inbox):
     Args:
         shared: the folder.
         folder: where evidence goes.
-        lose: told what could not be read or written, as a sentence.
+        lose: told what could not be read or written.
     """
 
-    def __init__(self, shared: Path, folder: RunFolder, lose: Callable[[str], None]) -> None:
+    def __init__(self, shared: Path, folder: RunFolder, lose: Callable[[Loss], None]) -> None:
         super().__init__(folder)
         self._shared = shared
         self._lose = lose
@@ -59,7 +60,7 @@ class FolderHub(Inbox):
         try:
             self._look()
         except OSError as error:
-            self._lose(f"the shared folder does not answer: {error.strerror or error}")
+            self._lose(Loss.of("shared_silent", why=error.strerror or str(error)))
 
     def _look(self) -> None:
         self._shared.mkdir(parents=True, exist_ok=True)
@@ -90,7 +91,7 @@ class FolderHub(Inbox):
                 try:
                     self.keep(str(path.relative_to(place)), path.read_bytes())
                 except ValueError as error:
-                    self._lose(f"a file of {place.name} is not taken: {error}")
+                    self._lose(Loss.of("file_refused", node=place.name, why=str(error)))
         self.mark(int(place.parent.name), place.name)
 
 

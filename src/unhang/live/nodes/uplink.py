@@ -10,6 +10,7 @@ from typing import Protocol
 
 from unhang.live.books.folder import RunFolder
 from unhang.live.messages.instructions import Instructions
+from unhang.live.messages.losses import Loss
 from unhang.live.messages.reports import NodeReport
 from unhang.live.nodes.evidence import evidence_of
 
@@ -49,11 +50,11 @@ class Uplink:
         carrier: the transport.
         folder: this node's run folder.
         host: its label.
-        lose: told what could not be sent, as a sentence.
+        lose: told what could not be sent.
     """
 
     def __init__(
-        self, carrier: Carrier, folder: RunFolder, host: str, lose: Callable[[str], None]
+        self, carrier: Carrier, folder: RunFolder, host: str, lose: Callable[[Loss], None]
     ) -> None:
         self._carrier = carrier
         self._folder = folder
@@ -114,7 +115,7 @@ class Uplink:
             except (OSError, ValueError) as error:  # ValueError: an answer that is none of ours
                 self._put_back(report, number)
                 if time.monotonic() - max(self._heard_s, self._began_s) > _TROUBLE_S:
-                    self._lose(f"the judging node cannot be reached: {error}")
+                    self._lose(Loss.of("judge_unreachable", why=str(error)))
                 if self._closing:
                     return
                 # Not all nodes of a job in the same moment.
@@ -125,7 +126,7 @@ class Uplink:
         now = time.monotonic()
         gap_s = now - self._heard_s
         if _JUDGED_S < gap_s < float("inf"):
-            self._lose(f"the judging node could not be reached for {gap_s:.0f} s")
+            self._lose(Loss.of("judge_gap", gap=round(gap_s)))
         self._heard_s, self._instructions = now, told
 
     def _take(self) -> tuple[NodeReport | None, int | None] | None:
@@ -148,7 +149,7 @@ class Uplink:
                 self._numbers.insert(0, number)
             else:
                 self._refusals = 0
-                self._lose(f"the evidence of dump {number} could not be delivered")
+                self._lose(Loss.of("evidence_undelivered", number=number))
 
     def _carry(self, report: NodeReport | None, number: int | None) -> None:
         if report is not None:

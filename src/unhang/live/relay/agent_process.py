@@ -1,9 +1,10 @@
 """The agent as the relay sees it: a process of its own, started again when it dies.
 
-Both talk in lines of JSON, over pipes. To the agent: `{"request": …, "job": pid, "again": bool}`,
-`{"exit": [pid, wait status]}`, `{"ended": exit code}`. From it: `{"say": text}`,
-`{"done": {"exit_code": 86 | null, "outcome": …, "lost": […]}}`. The relay never waits for the
-agent while the job runs, and the job knows nothing of either.
+Both talk in lines of JSON, over pipes. To the agent: `{"request": …, "job": pid, "again": bool,
+"boot_s": …, "lost": […]}`, `{"exit": [pid, wait status]}`, `{"ended": exit code}`. From it:
+`{"say": text}`, `{"lost": […]}` as soon as something is lost, for it may be its last word, and
+`{"done": {"exit_code": 86 | null, "outcome": …}}`. The relay never waits for the agent while the
+job runs, and the job knows nothing of either.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from collections import deque
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from unhang.live.books.clock import RunClock
+from unhang.live.messages.losses import Loss, losses_from_json, losses_to_json
 from unhang.live.messages.request import RunRequest
 
 _PROGRAM = (
@@ -41,20 +44,26 @@ class AgentProcess:
     Args:
         request: what the agent needs to know.
         job: number of the command's process.
+        clock: of the run.
         log: file for what it says when it breaks.
+
+    Attributes:
+        lost: what this agent, and those before it, could not see or do.
     """
 
-    def __init__(self, request: RunRequest, job: int, log: Path) -> None:
+    def __init__(self, request: RunRequest, job: int, clock: RunClock, log: Path) -> None:
         self._request = request
         self._job = job
+        self._clock = clock
         self._log = log
         self._process: subprocess.Popen[bytes] | None = None
         self._starts = 0
         self._started_s = 0.0
+        self._died_s = 0.0
         self._next_start: float | None = None
         self._rest = b""
         self._facts: deque[dict[str, Any]] = deque(maxlen=_MOST_FACTS)
-        self.lost: list[str] = []
+        self.lost: list[Loss] = []
 
     @property
     def pid(self) -> int | None:
@@ -90,11 +99,15 @@ class AgentProcess:
                     bufsize=0,
                 )
         except OSError as error:
-            self.lost.append(f"the agent cannot be started: {error.strerror}")
+            self.lost.append(Loss.of("agent_unstarted", why=str(error.strerror)))
             return
         assert self._process.stdin is not None
         os.set_blocking(self._process.stdin.fileno(), False)
-        self._send({"request": self._request.to_json(), "job": self._job, "again": again})
+        if again:
+            gap_s = round(self._started_s - self._died_s, 1)
+            self.lost.append(Loss.of("agent_died", gap=gap_s))
+        start = {"request": self._request.to_json(), "job": self._job, "again": again}
+        self._send(start | {"boot_s": self._clock.boot_s, "lost": losses_to_json(self.lost)})
         for fact in self._facts:
             self._send(fact)
 
@@ -112,7 +125,10 @@ class AgentProcess:
             self._ended()
             return []
         *lines, self._rest = (self._rest + data).split(b"\n")
-        return [message for line in lines if isinstance(message := json.loads(line), dict)]
+        messages = [message for line in lines if isinstance(message := json.loads(line), dict)]
+        for message in messages:
+            self.lost += losses_from_json(message.get("lost"))
+        return messages
 
     def close(self) -> None:
         """Let go of it: it ends when it reads the end of our pipe."""
@@ -129,13 +145,13 @@ class AgentProcess:
     def _ended(self) -> None:
         assert self._process is not None
         self._let_go(self._process)
-        if time.monotonic() - self._started_s > _LONG_S:
+        self._died_s = time.monotonic()
+        if self._died_s - self._started_s > _LONG_S:
             self._starts = 1
         if self._starts < _MOST_STARTS:
-            self._next_start = time.monotonic() + _FIRST_PAUSE_S * 2 ** (self._starts - 1)
-            self.lost.append("the agent died and was started again: a gap in what it saw")
+            self._next_start = self._died_s + _FIRST_PAUSE_S * 2 ** (self._starts - 1)
         else:
-            self.lost.append(f"the agent died too often, nobody judges the job: see {self._log}")
+            self.lost.append(Loss.of("agent_given_up", log=str(self._log)))
 
     def _let_go(self, process: subprocess.Popen[bytes]) -> None:
         for pipe in (process.stdin, process.stdout):

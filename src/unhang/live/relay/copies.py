@@ -18,6 +18,9 @@ import time
 from datetime import datetime, timezone
 from pathlib import Path
 
+from unhang.live.books.clock import RunClock
+from unhang.live.messages.losses import Loss
+
 SEGMENT_BYTES = 32 << 20
 """Of one file; a stream takes at most three."""
 
@@ -33,11 +36,13 @@ class Copies:
 
     Args:
         folder: where they go; it exists.
+        clock: dates the lines.
         segment_bytes: the bound of one file.
     """
 
-    def __init__(self, folder: Path, segment_bytes: int = SEGMENT_BYTES) -> None:
+    def __init__(self, folder: Path, clock: RunClock, segment_bytes: int = SEGMENT_BYTES) -> None:
         self._folder = folder
+        self._clock = clock
         self._segment_bytes = segment_bytes
         self._queue: queue.Queue[tuple[str, bytes, float] | threading.Event | None] = queue.Queue(
             _MOST_QUEUED
@@ -50,7 +55,7 @@ class Copies:
     def add(self, name: str, data: bytes) -> None:
         """Keep a piece of a stream; never waits."""
         try:
-            self._queue.put_nowait((name, data, time.time()))
+            self._queue.put_nowait((name, data, self._clock.now_s()))
         except queue.Full:
             self._skipped[name] = self._skipped.get(name, 0) + len(data)
 
@@ -61,16 +66,16 @@ class Copies:
             self._queue.put(written, timeout=wait_s)
             written.wait(wait_s)
 
-    def close(self, wait_s: float = 5.0) -> tuple[str, ...]:
+    def close(self, wait_s: float = 5.0) -> tuple[Loss, ...]:
         """Write what waits, for so long, and say what was lost."""
         deadline = time.monotonic() + wait_s
         try:
             self._queue.put(None, timeout=wait_s)
         except queue.Full:
-            return (*self._losses(), "the disk does not take the rest of the output's copies")
+            return (*self._losses(), Loss.of("copies_unfinished"))
         self._thread.join(max(0.0, deadline - time.monotonic()))
         if self._thread.is_alive():
-            return (*self._losses(), "the disk does not take the rest of the output's copies")
+            return (*self._losses(), Loss.of("copies_unfinished"))
         return self._losses()
 
     def _write_all(self) -> None:
@@ -85,10 +90,9 @@ class Copies:
         for file in self._files.values():
             file.close()
 
-    def _losses(self) -> tuple[str, ...]:
+    def _losses(self) -> tuple[Loss, ...]:
         slow = tuple(
-            f"{size} bytes of {name} are not in the copies: the disk was too slow"
-            for name, size in self._skipped.items()
+            Loss.of("copies_slow", size=size, stream=name) for name, size in self._skipped.items()
         )
         return slow + tuple(loss for file in self._files.values() for loss in file.losses())
 
@@ -123,18 +127,15 @@ class _Segments:
             self._failed_bytes += len(data)
             self._paused_until = time.monotonic() + _PAUSE_S
 
-    def losses(self) -> tuple[str, ...]:
-        """What is not in the files, as sentences."""
+    def losses(self) -> tuple[Loss, ...]:
+        """What is not in the files."""
         found = []
         if self._failed_bytes:
-            found.append(
-                f"{self._failed_bytes} bytes of {self._name} are not in the copies: {self._failure}"
-            )
+            size, why = self._failed_bytes, self._failure
+            found.append(Loss.of("copies_failed", size=size, stream=self._name, why=why))
         if self._dropped_bytes:
-            found.append(
-                f"{self._dropped_bytes} bytes from the middle of {self._name} are not in the"
-                " copies: they are bounded"
-            )
+            size = self._dropped_bytes
+            found.append(Loss.of("copies_bounded", size=size, stream=self._name))
         return tuple(found)
 
     def close(self) -> None:

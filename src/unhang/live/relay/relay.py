@@ -15,9 +15,10 @@ import select
 import signal
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
+from unhang.live.messages.losses import Loss
 from unhang.live.relay.agent_process import AgentProcess
 from unhang.live.relay.channel import Channel
 from unhang.live.relay.copies import Copies
@@ -38,13 +39,13 @@ class Ending:
         exit_code: of the command, as a shell counts: 128 + n for signal n.
         replaced: the exit code that the agent asks for instead, or None.
         outcome: of the verdict, or None where there was nothing to judge.
-        lost: what could not be seen or kept, as sentences.
+        lost: what could not be seen or done.
     """
 
     exit_code: int
     replaced: int | None = None
     outcome: str | None = None
-    lost: list[str] = field(default_factory=list)
+    lost: tuple[Loss, ...] = ()
 
 
 class Relay:
@@ -92,12 +93,13 @@ class Relay:
         self._agent.close()
         assert self._status is not None
         done = self._done or {}
+        mute = () if self._done is not None else (Loss.of("agent_mute"),)
         replaced, outcome = done.get("exit_code"), done.get("outcome")
         return Ending(
             exit_code=exit_code_of(self._status),
             replaced=replaced if isinstance(replaced, int) else None,
             outcome=outcome if isinstance(outcome, str) else None,
-            lost=[*self._agent.lost, *map(str, done.get("lost", ()))],
+            lost=(*self._agent.lost, *mute),
         )
 
     def _is_over(self) -> bool:

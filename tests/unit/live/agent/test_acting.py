@@ -33,6 +33,7 @@ from unhang.live.messages.actions import (
     SetTimeouts,
 )
 from unhang.live.messages.inputs import DumpsReady, Input, OutputEnded, Tick
+from unhang.live.messages.losses import Loss
 from unhang.live.messages.request import RunRequest
 from unhang.live.messages.standing import Standing
 from unhang.model.ids import Rank
@@ -42,6 +43,8 @@ from unhang.reporters.style import PLAIN
 WHY = Message(key="run.leftover", values={"pids": "1"})
 HANG = Note(kind=NoteKind.HANG_CONFIRMED, culprits=frozenset({Rank(1)}), why=WHY)
 RESUMED = Note(kind=NoteKind.RESUMED, why=WHY)
+NO_VERDICT = Loss.of("no_verdict", why="no evidence")
+NO_BUNDLE = Loss.of("no_bundle", why="No space left on device")
 CONFIRM = (HANG, OrderDump(number=1), Capture(dump=1), Notify(note=HANG))
 
 
@@ -154,22 +157,22 @@ def test_a_confirmed_hang_is_examined_told_and_bundled(
 def test_the_job_ends_only_after_the_capture(stage: Stage) -> None:
     stage.say(*CONFIRM, Abort(note=HANG))
     stage.actor.advance(0.1)
-    stage.actor.take(Examined(1, None, "no verdict"), 1.0)
+    stage.actor.take(Examined(1, None, NO_VERDICT), 1.0)
     stage.actor.advance(2.0)
     ended = [stage.ending.is_under_way]
-    stage.actor.take(Bundled(1, None, "no bundle: the disk is full"), 3.0)
+    stage.actor.take(Bundled(1, None, NO_BUNDLE), 3.0)
     stage.actor.advance(3.1)
     ended.append(stage.ending.is_under_way)
     assert ended == [False, True]
     assert [event["kind"] for event in stage.events()] == ["hang_confirmed", "aborted"]
-    assert stage.desk.lost == ("no verdict", "no bundle: the disk is full")
+    assert stage.desk.lost == (NO_VERDICT, NO_BUNDLE)
 
 
 def test_a_capture_that_never_ends_does_not_keep_the_job_hanging(stage: Stage) -> None:
     stage.say(*CONFIRM, Abort(note=HANG))
     stage.actor.advance(61.0)
     assert stage.ending.is_under_way
-    assert "no bundle: it took too long" in stage.desk.lost
+    assert Loss.of("bundle_late", limit=60.0) in stage.desk.lost
 
 
 def test_a_job_that_goes_on_is_not_ended(stage: Stage) -> None:
@@ -221,9 +224,7 @@ def test_limits_are_ordered(stage: Stage) -> None:
 def test_a_full_disk_stops_neither_orders_nor_watching(stage: Stage) -> None:
     stage.folder.orders("here").parent.rmdir()
     stage.say(SetTimeouts(mode="judge", limit_ms=9), OrderDump(number=1))
-    assert stage.desk.lost == (
-        "an order to the probes cannot be written: No such file or directory",
-    )
+    assert stage.desk.lost == (Loss.of("order_unwritten", why="No such file or directory"),)
 
 
 def closing_of(stage: Stage) -> Closing:
@@ -246,7 +247,7 @@ def test_a_good_end_needs_no_verdict(stage: Stage, asked: list[tuple[str, int]])
     closing.begin(0)
     closing.advance(0.0)
     assert closing.is_over
-    assert stage.sent == [{"done": {"exit_code": None, "outcome": None, "lost": []}}]
+    assert stage.sent == [{"done": {"exit_code": None, "outcome": None}}]
     (event,) = stage.events()
     assert (event["kind"], event["exit_code"]) == ("exited", 0)
     assert asked == []

@@ -19,6 +19,7 @@ from unhang.live.agent.ending import Ending
 from unhang.live.agent.hooks import Hooks
 from unhang.live.agent.orders import Orders
 from unhang.live.books import near
+from unhang.live.books.clock import RunClock
 from unhang.live.books.desk import Desk
 from unhang.live.books.events_log import event_of
 from unhang.live.books.folder import RunFolder
@@ -26,6 +27,7 @@ from unhang.live.books.history import read
 from unhang.live.books.record import begin, write_json
 from unhang.live.books.scribe import Scribe
 from unhang.live.messages.actions import CallRef, Note, NoteKind, SetTimeouts
+from unhang.live.messages.losses import Loss
 from unhang.live.messages.request import RunRequest
 from unhang.live.messages.standing import Standing
 from unhang.model.ids import Rank
@@ -150,8 +152,8 @@ def test_a_launcher_that_does_neither_ends_with_all_below_it(
 
 
 def test_a_note_is_a_line_of_events() -> None:
-    event = event_of(NOTE)
-    assert event.pop("at").endswith("+00:00")
+    event = event_of(NOTE, "now")
+    assert event.pop("at") == "now"
     assert event == {
         "kind": "hang_confirmed",
         "ranks": "0,2-3",
@@ -183,36 +185,36 @@ def test_books_that_cannot_be_written_are_lost_in_words_and_once(folder: RunFold
     desk.note(NOTE)
     desk.note(NOTE)
     desk.close()
-    assert desk.lost == ("the events cannot be written: Is a directory",)
+    assert desk.lost == (Loss.of("events_unwritten", why="Is a directory"),)
 
 
 def test_a_disk_that_hangs_stops_nobody() -> None:
     over = threading.Event()
-    lost: list[str] = []
+    lost: list[Loss] = []
     scribe = Scribe(lost.append)
-    scribe.write("a view", lambda: over.wait(30))
+    scribe.write("standing", lambda: over.wait(30))
     began = time.monotonic()
     for _ in range(2000):
-        scribe.write("the events", lambda: None)
+        scribe.write("events", lambda: None)
     scribe.finish(0.1)
     assert time.monotonic() - began < 5
-    assert "the events cannot be written: the disk does not answer" in lost
+    assert Loss.of("disk_silent") in lost
     over.set()
 
 
 def test_what_breaks_in_writing_does_not_end_the_writing() -> None:
-    lost: list[str] = []
+    lost: list[Loss] = []
     written: list[int] = []
     scribe = Scribe(lost.append)
-    scribe.write("a view", lambda: 1 / 0)
-    scribe.write("a line", lambda: written.append(1))
+    scribe.write("standing", lambda: 1 / 0)
+    scribe.write("events", lambda: written.append(1))
     scribe.finish(10)
     assert written == [1]
-    assert lost == ["a view cannot be written: ZeroDivisionError: division by zero"]
+    assert lost == [Loss.of("standing_unwritten", why="ZeroDivisionError: division by zero")]
 
 
 def test_a_record_is_replaced_as_a_whole(folder: RunFolder) -> None:
-    write_json(folder.record, begin(request_of(folder, nodes=2)))
+    write_json(folder.record, begin(request_of(folder, nodes=2), RunClock.begin()))
     data = json.loads(folder.record.read_text())
     assert (data["schema"], data["nodes"], data["timeouts"]) == ("unhang.run/1", 2, "keep")
     with pytest.raises(TypeError):
@@ -230,22 +232,26 @@ def test_a_later_start_of_a_job_is_judged_by_its_own_output(folder: RunFolder) -
     (folder.stacks / "here-1.txt").write_text("old")
     os.utime(folder.stacks / "here-1.txt", (0, 0))
     folder.dump(4).mkdir()
-    since_s = 1795244900.0  # 07:08:20
-    places = examining._evidence(folder, 4, since_s)
+    since = examining.Since(1795244900.0)  # 07:08:20
+    places = examining._evidence(folder, 4, since)
     assert places == [folder.dump(4)]
     part = folder.dump(4) / "output" / "here" / "stdout.log"
     assert part.read_text() == "2026-11-21T07:10:00.000000+00:00 a line of the second\n"
-    assert folder.output_root in examining._evidence(folder, 0, since_s), "at the end, all of it"
-    assert folder.output_root in examining._evidence(folder, 4, 0.0), "the first start"
+    assert folder.output_root in examining._evidence(folder, 0, since), "at the end, all of it"
+    assert folder.output_root in examining._evidence(folder, 4, examining.Since(0.0)), (
+        "the first start"
+    )
 
 
 def test_a_run_without_evidence_has_no_verdict_and_says_why(folder: RunFolder) -> None:
     found: list[examining.Examined] = []
     folder.output_root.rmdir()
-    examining.examine(folder, 1, 0.0, found.append)
+    examining.examine(folder, 1, examining.Since(0.0), found.append)
     wait_for(lambda: found)
     assert found[0].diagnosis is None
-    assert found[0].failure.startswith("no verdict: UsageError: ")
+    assert found[0].failure is not None
+    assert found[0].failure.code == "no_verdict"
+    assert found[0].failure.values["why"].startswith("UsageError: ")
 
 
 MOUNTS = """\

@@ -7,6 +7,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
+from unhang.live.messages.losses import Loss
 from unhang.live.messages.reports import (
     Beat,
     FramePlace,
@@ -30,7 +31,7 @@ BEAT = Beat(
     stack=(FramePlace("train.py", 12, "main"),),
     exception=Raised(type="ValueError", message="bad batch"),
     governed_ms={"0": 1000},
-    lost=("no recorder in this torch",),
+    lost=(Loss.of("probe_recorder_absent", why="2.0.1"),),
 )
 REPORT = NodeReport(
     host="gn1",
@@ -39,7 +40,7 @@ REPORT = NodeReport(
     processes=(
         ProcessReport(beat=BEAT, facts=ProcessFacts(alive=False, signal=9), beats=3, beat_age_s=4),
     ),
-    lost=("disk full",),
+    lost=(Loss.of("events_unwritten", why="No space left on device"),),
 )
 
 JSON = st.recursive(

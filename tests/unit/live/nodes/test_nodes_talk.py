@@ -28,6 +28,7 @@ from unhang.live.messages.actions import (
 )
 from unhang.live.messages.inputs import DumpsReady, Input, OutputEnded, Tick
 from unhang.live.messages.instructions import Instructions
+from unhang.live.messages.losses import Loss
 from unhang.live.messages.reports import NodeReport
 from unhang.live.messages.standing import Standing
 from unhang.live.nodes.collector import Collector
@@ -235,7 +236,7 @@ def test_a_shared_folder_believes_only_what_changes(
     tmp_path: Path, folder: RunFolder, other: RunFolder
 ) -> None:
     shared = tmp_path / "shared"
-    lost: list[str] = []
+    lost: list[Loss] = []
     old = FolderCarrier(shared, "ghost")
     old.exchange(report("ghost"))
     for name, data in evidence_of(other, "node1", 2):
@@ -304,7 +305,7 @@ def test_what_could_not_be_sent_is_sent_later_the_newest_report_only(
     monkeypatch.setattr("unhang.live.nodes.uplink._FIRST_PAUSE_S", 0.01)
     monkeypatch.setattr("unhang.live.nodes.uplink._MOST_PAUSE_S", 0.02)
     monkeypatch.setattr("unhang.live.nodes.uplink._TROUBLE_S", -1.0)
-    line, lost = Line(), list[str]()
+    line, lost = Line(), list[Loss]()
     uplink = Uplink(line, other, "node1", lost.append)
     line.is_cut = True
     for mono_s in (1.0, 2.0, 3.0):
@@ -320,7 +321,7 @@ def test_what_could_not_be_sent_is_sent_later_the_newest_report_only(
     reports = [item for item in line.carried if isinstance(item, float)]
     assert reports[-1] == 3.0
     assert "output/node1/stdout.log" in line.carried
-    assert lost[0] == "the judging node cannot be reached: the cable is cut"
+    assert lost[0] == Loss.of("judge_unreachable", why="the cable is cut")
 
 
 class Played:
@@ -432,11 +433,11 @@ class Broken(Monitor):
 
 
 def test_a_judge_that_fails_judges_no_more_and_says_so() -> None:
-    lost: list[str] = []
+    lost: list[Loss] = []
     leader = Leader(Broken(), lose=lost.append)
     assert leader.handle(report(), 1.0) == ()
     assert not leader.is_there, "so that the probes put the program's limits back"
-    assert lost == ["the judge failed (KeyError: 'rank 7'); the job is not touched"]
+    assert lost == [Loss.of("judge_failed", why="KeyError: 'rank 7'")]
 
 
 def test_thousands_of_ranks_report_less_often(folder: RunFolder) -> None:
