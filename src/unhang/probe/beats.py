@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import groups, kernel, stack, steps
 from .calling import Calling
-from .recorder import STATUS, Progress, Recorder
+from .recorder import STATUS, Progress, Recorder, lacking, switched_off
 from .since import Since
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ class Beats:
         self._calling = Calling()
         self._described: dict[str, tuple[int, dict[str, Any]]] = {}
         self._progress: dict[str, tuple[Progress, float]] = {}
+        self._looked_for_lacks = False
         self.dumped: int | None = None
         self.lost: dict[str, tuple[str, str]] = {}
         """What could not be seen or done: by the part that failed, the last code and reason."""
@@ -127,8 +128,9 @@ class Beats:
             return {}
         registered = groups.registered(c10d)
         progress = self._try("recorder", self._ask_recorder) or {}
+        native = sys.modules.get(NATIVE)
         # Then a group without a record has issued nothing, and its own count, which is dear, is 0.
-        all_recorded = hasattr(sys.modules.get(NATIVE), STATUS[1])
+        all_recorded = hasattr(native, STATUS[1]) and switched_off(os.environ) is None
         told = {}
         for group, name in registered:
             before, since_s = self._progress.get(name, (None, now_s))
@@ -142,6 +144,11 @@ class Beats:
                 **at._asdict(),
                 "since": since_s,
             }
+        if told and not self._looked_for_lacks:
+            self._looked_for_lacks = True
+            backends = {group["backend"] for group in told.values()}
+            for code, why in lacking(native, os.environ, backends):
+                self.lose(code, why or sys.modules["torch"].__version__)
         for gone in set(self._progress) - set(told):
             del self._progress[gone]
             self._described.pop(gone, None)

@@ -12,13 +12,16 @@ import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
 STATUS = ("_dump_nccl_trace_json", "_dump_fr_trace_json")
 """Functions of `torch._C._distributed_c10d`: (with entries, active only) -> JSON."""
 
 DUMPS = ("_dump_nccl_trace", "_dump_fr_trace")
 """Functions there: (with entries, with stacks, active only) -> pickle."""
+
+SIZES = ("TORCH_FR_BUFFER_SIZE", "TORCH_NCCL_TRACE_BUFFER_SIZE")
+"""Variables with the number of entries that are kept: the first that is set counts; 0 = none."""
 
 # Keys are sorted in torch's JSON, so these two are neighbours; reading a whole dump as JSON would
 # hold the GIL for tens of milliseconds.
@@ -39,6 +42,29 @@ class Progress(NamedTuple):
         """Whether something was issued and has not ended."""
         known = self.enqueued is not None and self.completed is not None
         return known and self.enqueued > self.completed  # type: ignore[operator]
+
+
+def switched_off(environ: Mapping[str, str]) -> str | None:
+    """The setting by which the user has switched the recorder off, or None."""
+    for name in SIZES:
+        if name in environ:
+            return f"{name}={environ[name]}" if environ[name].strip() == "0" else None
+    return None
+
+
+def lacking(
+    native: Any, environ: Mapping[str, str], backends: Collection[str | None]
+) -> Iterator[tuple[str, str]]:
+    """Yield what no recorder will tell of these back ends: a code, and the setting or ""."""
+    off = switched_off(environ)
+    nccl = any(hasattr(native, names[0]) for names in (STATUS, DUMPS))
+    general = any(hasattr(native, names[1]) for names in (STATUS, DUMPS))
+    if not (nccl or general):
+        yield "recorder_absent", ""
+    elif off is not None:
+        yield "recorder_off", off
+    elif not general and any("nccl" not in str(backend) for backend in backends):
+        yield "recorder_nccl", ""
 
 
 class Recorder:

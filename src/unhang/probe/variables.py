@@ -10,11 +10,12 @@ import os
 import re
 from typing import TYPE_CHECKING
 
+from .recorder import SIZES
+
 if TYPE_CHECKING:
     from collections.abc import MutableMapping
 
 _ENTRIES = "2000"
-_SIZES = ("TORCH_FR_BUFFER_SIZE", "TORCH_NCCL_TRACE_BUFFER_SIZE")
 _FILES = ("TORCH_FR_DUMP_TEMP_FILE", "TORCH_NCCL_DEBUG_INFO_TEMP_FILE")
 _FIRST = (2, 2)
 _NEW_NAMES = (2, 8)
@@ -34,9 +35,9 @@ def missing(version: str, run: str, environ: MutableMapping[str, str]) -> dict[s
     if release < _FIRST:
         return {}
     wanted = {}
-    if release < _RECORDS_BY_DEFAULT and not any(name in environ for name in _SIZES):
+    if release < _RECORDS_BY_DEFAULT and not any(name in environ for name in SIZES):
         # 2.8 to 2.10 record under the new name and decide to dump under the old one.
-        names = _SIZES if release >= _NEW_NAMES else _SIZES[1:]
+        names = SIZES if release >= _NEW_NAMES else SIZES[1:]
         wanted.update(dict.fromkeys(names, _ENTRIES))
     if not any(name in environ for name in _FILES):
         name = _FILES[0] if release >= _NEW_NAMES else _FILES[1]

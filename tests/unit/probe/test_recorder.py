@@ -6,9 +6,12 @@ The recorders here are made up: they stand for NCCL's, which needs a GPU, and fo
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 from typing import Any
 
-from unhang.probe.recorder import Progress, Recorder
+import pytest
+
+from unhang.probe.recorder import DUMPS, STATUS, Progress, Recorder, lacking
 
 
 class MadeUpRecorder:
@@ -88,3 +91,36 @@ def test_what_is_in_flight() -> None:
     assert Progress(2, None, 1).in_flight
     assert not Progress(2, None, 2).in_flight
     assert not Progress(2, None, None).in_flight
+
+
+def names(*given: str) -> SimpleNamespace:
+    """A torch with these functions."""
+    return SimpleNamespace(**dict.fromkeys(given, bool))
+
+
+@pytest.mark.parametrize(
+    ("native", "environ", "backend", "expected"),
+    [
+        (names(), {}, "gloo", [("recorder_absent", "")]),
+        (None, {}, "nccl", [("recorder_absent", "")]),
+        (names(*STATUS, *DUMPS), {}, "gloo", []),
+        (
+            names(*STATUS, *DUMPS),
+            {"TORCH_NCCL_TRACE_BUFFER_SIZE": "0"},
+            "gloo",
+            [("recorder_off", "TORCH_NCCL_TRACE_BUFFER_SIZE=0")],
+        ),
+        (
+            names(*STATUS, *DUMPS),
+            {"TORCH_FR_BUFFER_SIZE": "9", "TORCH_NCCL_TRACE_BUFFER_SIZE": "0"},
+            "gloo",
+            [],
+        ),
+        (names(STATUS[0], DUMPS[0]), {}, "gloo", [("recorder_nccl", "")]),
+        (names(STATUS[0], DUMPS[0]), {}, "cuda:nccl", []),
+    ],
+)
+def test_what_a_torch_does_not_record_is_known(
+    native: object, environ: dict[str, str], backend: str, expected: list[tuple[str, str]]
+) -> None:
+    assert list(lacking(native, environ, {backend})) == expected
