@@ -13,6 +13,7 @@ from unhang.lab.machine import is_root
 
 _GROUPS = ("/sys/fs/cgroup/memory", "/sys/fs/cgroup")
 _SMALL = "4m"
+_NAMED = re.compile(r" [\w.-]+\[(?P<pid>\d+)\]: ")
 
 
 @contextlib.contextmanager
@@ -60,9 +61,17 @@ class KernelLog:
 
     def save(self, path: Path, pids: Iterable[int]) -> None:
         """Write the new lines if they tell of one of these processes; others run here too."""
-        text = "\n".join(_kernel_lines()[self._before :])
-        if any(re.search(rf"\b{pid}\b", text) for pid in pids):
+        ours = {str(pid) for pid in pids}
+        lines = [line for line in _kernel_lines()[self._before :] if _may_be_of(line, ours)]
+        text = "\n".join(lines)
+        if any(re.search(rf"\b{pid}\b", text) for pid in ours):
             path.write_text(text + "\n", encoding="utf-8")
+
+
+def _may_be_of(line: str, pids: set[str]) -> bool:
+    """Whether a line that names a process as `python[18358]: segfault` names one of these."""
+    named = _NAMED.search(line)
+    return named is None or named["pid"] in pids
 
 
 def _kernel_lines() -> list[str]:

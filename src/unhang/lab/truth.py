@@ -110,7 +110,9 @@ def read_truth(folder: Path) -> Truth:
         ) from error
     if not isinstance(found, dict) or found.pop("schema", None) != SCHEMA:
         raise UsageError(f"{path} is not of the schema {SCHEMA}; run the drill again")
-    lists = {name: tuple(found[name]) for name in ("culprits", "accept", "must_not", "kinds")}
+    lists = {
+        name: tuple(found.get(name, ())) for name in ("culprits", "accept", "must_not", "kinds")
+    }
     return Truth(**{**found, **lists})
 
 

@@ -87,13 +87,13 @@ DRILLS = (
         culprits=frozenset({0}),
         phase=Phase.SAVE,
         accept=("checkpoint_slow",),
-        may_end=True,
     ),
     Drill(
         name="stuck-open",
         summary="rank 0 opens a file that does not come, between two steps",
         faults=(fault("pipe", 0, step=6),),
         culprits=frozenset({0}),
+        may_end=True,
     ),
     Drill(
         name="stuck-child",

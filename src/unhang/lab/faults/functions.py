@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 from .director import Director
@@ -17,14 +17,17 @@ def install(director: Director, names: set[str]) -> None:
     The profiler of the interpreter tells, so Python code runs slower until all have come.
     """
     wanted = {name: re.compile(name) for name in names}
+    others: set[CodeType] = set()
 
     def watch(frame: FrameType, event: str, _: Any) -> None:
-        if event != "call":
+        code = frame.f_code
+        if event != "call" or code in others:
             return
-        for name, pattern in tuple(wanted.items()):
-            code = frame.f_code
-            if pattern.fullmatch(code.co_name) is None or not is_program(code.co_filename):
-                continue
+        matching = [name for name, pattern in wanted.items() if pattern.fullmatch(code.co_name)]
+        if not matching or not is_program(code.co_filename):
+            others.add(code)
+            return
+        for name in matching:
             director.passed("function", name)
             if not director.due("function", name):
                 wanted.pop(name, None)

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from unhang.live.judge.conditions import judge, stage_at
+from unhang.live.judge.echoes import raised_second_hand
 from unhang.live.judge.pace import Habit, Pace
 from unhang.live.judge.track import Track
 from unhang.live.judge.waits import Wait, open_calls
@@ -24,10 +25,12 @@ _FRESH = 3
 """Reports in a row, before anything is held against anybody."""
 _WAITED_S = 1.0
 """Nobody is held up by a rank that others have waited for less long."""
-_UNSEEN_S = 20.0
+_UNSEEN_S = 8.0
 _BESIDE_WORK_S = 30.0
 _CIRCLE_S = 3.0
 _DIFFER_S = 1.5
+_BROKEN_S = 30.0
+"""A launcher ends the others before; a link that fails may keep it from doing so."""
 _FIRST_CALL = 5.0
 """The first call of a group also connects its members, which takes its time."""
 
@@ -71,6 +74,7 @@ def find_claims(
         roots = frozenset(rank for rank in roots if not tracks[rank].departs)
     chains = _Chains(waits)
     claims = _doubted([_against(rank, chains, pace, tracks) for rank in sorted(roots)])
+    claims.extend(_broken(wait, tracks) for wait in waits if _is_broken(wait, roots, tracks))
     stuck = [wait for wait in waits if not _reaches(wait, waits, roots)]
     if stuck:
         claims.extend(_among(stuck, tracks, pace))
@@ -170,6 +174,28 @@ def _against(rank: Rank, chains: _Chains, pace: Pace, tracks: Mapping[Rank, Trac
         still_s=verdict.still_s,
         waited_s=waited_s,
         stage=stage if waited_s >= _WAITED_S and _fresh((rank,), tracks) else Stage.WATCHED,
+    )
+
+
+def _is_broken(wait: Wait, roots: Ranks, tracks: Mapping[Rank, Track]) -> bool:
+    """Whether all that is missing is ranks whose collective failed: nobody's own fault."""
+    late = wait.lacking & roots
+    return bool(late) and all(raised_second_hand(tracks[rank]) for rank in late)
+
+
+def _broken(wait: Wait, tracks: Mapping[Rank, Track]) -> Claim:
+    """A link, or something that nobody saw, broke a call; those that still wait do so for ever."""
+    broken_s = min(tracks[r].still.leaving_s for r in wait.lacking if tracks[r].departs)
+    still_s = min(broken_s, wait.settled_s)
+    return Claim(
+        charge=Charge.TOGETHER,
+        culprits=NO_RANKS,
+        victims=wait.held_up,
+        call=wait.call,
+        phase=_phase(wait.held_up, tracks),
+        still_s=still_s,
+        waited_s=wait.waited_s,
+        stage=stage_at(still_s, _BROKEN_S / 2, _BROKEN_S),
     )
 
 

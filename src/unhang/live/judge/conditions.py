@@ -98,12 +98,12 @@ def _departed(track: Track) -> Verdict:
     charge = Charge.RAISED if raised else Charge.GONE if track.failed else Charge.LEFT
     if raised_second_hand(track):
         # A link, or another rank, broke its collective: the others may wait for the same reason.
-        return _lasting(track, charge, track.still.leaving_s, _LEAVING_S[0], math.inf)
+        return _lasting(track, charge, track.still.leaving_s, math.inf, math.inf)
     if not track.ended:
         return _lasting(track, charge, track.still.leaving_s, *_LEAVING_S)
-    limit_s = _FINISHED_S if charge is Charge.LEFT else _ENDED_S
     if track.facts.signal == _SIGTERM:
-        limit_s = _SENT_AWAY_S
+        return _lasting(track, charge, track.still.ended_s, _SENT_AWAY_S, _SENT_AWAY_S)
+    limit_s = _FINISHED_S if charge is Charge.LEFT else _ENDED_S
     return _lasting(track, charge, track.still.ended_s, 0.0, limit_s)
 
 
@@ -145,6 +145,8 @@ def _slack(track: Track) -> float:
         return 20.0  # the GPU, of whose work nothing is seen
     if not track.beat.groups:
         return _START_UP
+    if place.own and place.doing is Doing.STEPS:
+        return 1.0  # the program's own code in a step; of a CPU at work something would be seen
     if not place.known or place.doing in {Doing.STEPS, Doing.DEVICE}:
         return 4.0
     return 1.0 if place.own else 2.0

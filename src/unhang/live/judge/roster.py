@@ -171,11 +171,18 @@ class Roster:
         if rank is None:
             return
         holder = self.by_rank.get(rank)
-        if holder is track or self._is_helper(track) or self._is_earlier(track, holder):
+        if holder is track:
+            self._follow_job(track)
+            return
+        if self._is_helper(track) or self._is_earlier(track, holder):
             return
         if holder is not None and not _is_child(track, holder) and not self._is_helper(holder):
             self._begin_anew(track)
         self.by_rank[rank] = track
+        self._follow_job(track)
+
+    def _follow_job(self, track: Track) -> None:
+        """What a seated process says of the job; it knows the size for sure once it has groups."""
         if track.beat.world_size is not None:
             self.world_size = track.beat.world_size
         if track.beat.restart is not None:

@@ -18,6 +18,8 @@ _AWAIT = "wait"
 """Method of the handle of a call that was begun before, and of a store; both are native."""
 _LEAVES = frozenset({"destroy_process_group", "_abort_process_group", "_shutdown_backend"})
 _TORCH = "torch/distributed/distributed_c10d.py"
+_MEETS = "init_process_group"
+_SEEKS = "_create_c10d_store"
 _OUTSIDE = ("socket.py", "ssl.py", "selectors.py", "client.py", "subprocess.py", "popen_fork.py")
 
 
@@ -34,6 +36,7 @@ class Standpoint:
         handle: it waits by a handle, which does not tell in what.
         pairs: it waits in a point-to-point operation, which only two ranks number alike.
         leaves: it takes its process groups down.
+        seeks: it looks for the store at which all meet, and has not found it.
         known: there is a stack at all.
     """
 
@@ -46,12 +49,18 @@ class Standpoint:
     handle: bool = False
     pairs: bool = False
     leaves: bool = False
+    seeks: bool = False
     known: bool = True
 
     @property
     def waits(self) -> bool:
         """The stack by itself shows that it waits for other ranks."""
         return self.doing is Doing.WAITS
+
+    @property
+    def meets(self) -> bool:
+        """It waits for the others to come, at the start of the job."""
+        return self.op == _MEETS
 
     @property
     def may_wait(self) -> bool:
@@ -76,9 +85,10 @@ def standpoint(stack: tuple[FramePlace, ...], calling: str | None = None) -> Sta
     own = own_code(innermost, read_stack(innermost)) != ""
     handle = calling == _AWAIT and own and reading.doing in {Doing.CODE, Doing.WORKS}
     leaves = any(f.function in _LEAVES and f.file.endswith(_TORCH) for f in stack)
+    seeks = stack[0].function == _SEEKS
     return Standpoint(
         doing=Doing.WAITS if handle else reading.doing,
-        phase=Phase.TEARDOWN if leaves else reading.phase,
+        phase=Phase.TEARDOWN if leaves else Phase.INIT if seeks else reading.phase,
         op=op,
         place=own_code(thread, reading) or own_code(thread, read_stack(innermost)),
         own=own,
@@ -86,6 +96,7 @@ def standpoint(stack: tuple[FramePlace, ...], calling: str | None = None) -> Sta
         handle=handle,
         pairs=op is not None and op.startswith(_PAIRS),
         leaves=leaves,
+        seeks=seeks,
     )
 
 

@@ -74,9 +74,12 @@ def find_waits(tracks: Mapping[Rank, Track], world_size: int | None) -> tuple[Wa
     groups: dict[GroupKey, dict[Rank, GroupBeat]] = {}
     waiting: set[Rank] = set()
     by_stack: set[Rank] = set()
+    outside = _outside(tracks)
     for rank, track in tracks.items():
         if track.ended or track.stopped or track.beats_late or not is_waiting(track):
             continue  # what a frozen rank told last is too old to say that it waits
+        if rank in outside:
+            continue
         opened = open_calls(track)
         if not opened:
             by_stack.add(rank)
@@ -197,6 +200,16 @@ def _wait_by_stack(
         pairs=any(tracks[r].place.pairs or tracks[r].place.handle for r in held),
         ops=_ops(held, tracks),
     )
+
+
+def _outside(tracks: Mapping[Rank, Track]) -> Ranks:
+    """Ranks that look for the store in vain: others have found it, and wait for them there.
+
+    Rank 0 may be the host of the store, which waits in the same place until all have come.
+    """
+    met = any(track.place.meets and not track.place.seeks for track in tracks.values())
+    seeking = (rank for rank, track in tracks.items() if track.place.seeks and rank != 0)
+    return frozenset(seeking) if met else NO_RANKS
 
 
 def _last_waited(track: Track) -> bool:

@@ -146,13 +146,13 @@ def _process(item: object) -> ProcessReport | None:
             family_cpu_s=_float(facts, "family_cpu_s"),
             read_bytes=_int(facts, "read_bytes"),
             write_bytes=_int(facts, "write_bytes"),
+            rss_bytes=_int(facts, "rss_bytes"),
             wchan=_text(facts, "wchan"),
             exit_code=_int(facts, "exit_code"),
             main_runs=_int(facts, "main_runs"),
             signal=_int(facts, "signal"),
         ),
     )
-            rss_bytes=_int(facts, "rss_bytes"),
 
 
 def _group(name: str, item: object) -> GroupBeat:

@@ -21,7 +21,7 @@ LINK = Raised(
 
 @pytest.mark.parametrize(
     ("raised", "stage"),
-    [(LINK, Stage.SUSPECTED), (Raised(type="KeyError", message="'labels'"), Stage.CONFIRMED)],
+    [(LINK, Stage.WATCHED), (Raised(type="KeyError", message="'labels'"), Stage.CONFIRMED)],
 )
 def test_a_failure_of_its_own_and_one_of_the_link(raised: Raised, stage: Stage) -> None:
     beat = Beat(host="gn1", pid=7, rank=Rank(1), state="raising", exception=raised)
@@ -76,3 +76,16 @@ def test_a_kept_interpreter_lock_means_less_where_memory_or_bytes_move(
     track.still.beat_s, track.still.barren_s = 12.0, barren_s
     verdict = judge(track, Pace())
     assert (verdict.charge, verdict.stage) == (Charge.GIL_KEPT, stage)
+
+
+def sent_away(lasted_s: float) -> Stage:
+    facts = ProcessFacts(alive=False, signal=15)
+    report = ProcessReport(beat=Beat(host="gn1", pid=7), facts=facts, beats=1, beat_age_s=0.0)
+    track = begin(report, 0.0)
+    track.still.ended_s = lasted_s
+    return judge(track, Pace()).stage
+
+
+def test_a_rank_that_was_told_to_end_is_most_often_one_of_all() -> None:
+    assert sent_away(5.0) is Stage.WATCHED
+    assert sent_away(7.0) is Stage.CONFIRMED

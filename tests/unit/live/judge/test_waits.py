@@ -143,3 +143,30 @@ def test_a_receive_is_known_as_one_of_pairs() -> None:
         track(2, WORKING, group(6, 6)),
     )
     assert wait.pairs
+
+
+C10D = "/env/site-packages/torch/distributed/distributed_c10d.py"
+MEETING = (
+    FramePlace(C10D, 2169, "_new_process_group_helper"),
+    FramePlace(C10D, 1899, "init_process_group"),
+    *WORKING[-1:],
+)
+SEEKING = (
+    FramePlace("/env/site-packages/torch/distributed/rendezvous.py", 190, "_create_c10d_store"),
+    *MEETING[1:],
+)
+
+
+def test_a_rank_that_does_not_find_the_store_is_what_the_others_wait_for() -> None:
+    (wait,) = waits(track(0, MEETING, None), track(1, MEETING, None), track(2, SEEKING, None))
+    assert shown(wait) == ([0, 1], [], [2], None)
+
+
+def test_the_host_of_the_store_waits_in_the_same_place() -> None:
+    (wait,) = waits(track(0, SEEKING, None), track(1, MEETING, None), track(2, MEETING, None))
+    assert shown(wait) == ([0, 1, 2], [], [], None)
+
+
+def test_nobody_is_late_while_all_look_for_the_store() -> None:
+    (wait,) = waits(track(0, SEEKING, None), track(1, SEEKING, None))
+    assert shown(wait) == ([0, 1], [], [], None)
