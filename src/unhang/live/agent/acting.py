@@ -252,6 +252,8 @@ class Actor:
         if item.failure is not None:
             self._desk.lose(item.failure)
             return
+        for lack in item.lacks:
+            self._desk.lose(lack)
         why = Message(key="run.captured", values={"path": str(item.path)})
         note = Note(kind=NoteKind.CAPTURED, why=why)
         self._desk.note(note)

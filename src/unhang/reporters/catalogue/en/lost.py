@@ -98,6 +98,7 @@ SENTENCES: dict[str, str] = {
         "the agent died while it captured the evidence of dump {number}: there is no bundle of it;"
         " what was written stays in the run folder"
     ),
+    "lost.stacks_untaken": "no debugger could read the native stacks ({why})",
     "lost.hook_unstarted": "the command of --on-hang could not be started ({why})",
     "lost.not_told": "{target} could not be told ({why})",
     # other nodes

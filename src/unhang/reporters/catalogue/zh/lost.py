@@ -46,6 +46,7 @@ SENTENCES: dict[str, str] = {
     "lost.bundle_interrupted": (
         "代理进程在采集第 {number} 次转储的证据时退出：没有证据包；已写下的内容仍在运行目录中"
     ),
+    "lost.stacks_untaken": "没有调试器能读取原生调用栈（{why}）",
     "lost.hook_unstarted": "--on-hang 的命令无法启动（{why}）",
     "lost.not_told": "无法通知 {target}（{why}）",
     "lost.collector_unheard": "本节点无法接收其他节点的报告（{why}）：只判断自己的 rank",

@@ -1,0 +1,193 @@
+"""Faults of our own: training goes on, a hang is still named, and the record says what was lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from integration.test_run_watched import (
+    UNHANG,
+    agent_of,
+    environment,
+    events_of,
+    kinds_of,
+    record_of,
+    torchrun,
+    wait_for,
+)
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(120)]
+
+RANK = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1"}
+
+
+def lost_in(folder: Path) -> dict[str, dict[str, Any]]:
+    """What the record says was lost, by code."""
+    return {loss["code"]: loss for loss in record_of(folder)["lost"]}
+
+
+def run(folder: Path, *command: str, **env: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*UNHANG, "--out", str(folder), "--", *command],
+        env=environment(**env),
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of two megabytes."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can mount a small file system")
+    place = tmp_path / "disk"
+    place.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(place)]
+    if subprocess.run(mount, check=False, capture_output=True).returncode:
+        pytest.skip("no file system can be mounted here")
+    yield place
+    subprocess.run(["umount", "--lazy", str(place)], check=True)
+
+
+FILL = """
+import sys, time
+for n in range(40): sys.stdout.write("x" * 99999 + "\\n")
+sys.stdout.flush()
+time.sleep(5)
+print("trained")
+"""
+
+
+def test_a_full_disk_costs_the_books_and_the_record_says_which(small_disk: Path) -> None:
+    folder = small_disk / "run"
+    done = run(folder, sys.executable, "-c", FILL, **RANK)
+    assert done.returncode == 0
+    assert done.stdout.endswith("trained\n")
+    assert len(done.stdout) == 40 * 100_000 + len("trained\n")
+    record, lost = record_of(folder), lost_in(folder)
+    assert (record["exit_code"], record["ended"] > record["started"]) == (0, True)
+    assert "No space left on device" in lost["copies_failed"]["text"]
+    assert "No space left on device" in lost["heartbeat_unwritten"]["text"]
+
+
+def test_a_record_that_cannot_be_written_is_told_in_its_place(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    remove = "import os, shutil, time; time.sleep(2); shutil.rmtree(os.environ['UNHANG_RUN'])"
+    done = run(folder, sys.executable, "-c", f"{remove}; print('trained')")
+    assert (done.returncode, done.stdout) == (0, "trained\n")
+    assert "unhang: run.json could not be brought up to date (No such file" in done.stderr
+    assert "unhang: no training process was seen" in done.stderr
+
+
+def test_two_runs_at_once_in_one_folder_are_two(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    runs = [
+        subprocess.Popen(
+            [*UNHANG, "--out", str(folder), "--", sys.executable, "-c", f"print({n})"],
+            env=environment(**RANK),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        for n in range(3)
+    ]
+    printed = [each.communicate(timeout=60)[0] for each in runs]
+    assert printed == [b"0\n", b"1\n", b"2\n"]
+    records = [record_of(place) for place in (folder, folder / "run-2", folder / "run-3")]
+    assert {record["pid"] for record in records} == {each.pid for each in runs}
+    assert all(record["exit_code"] == 0 for record in records)
+
+
+HANG = """
+import os, sys, time
+{before}
+import torch, torch.distributed as dist
+{after}
+dist.init_process_group("gloo")
+for step in range(4):
+    dist.all_reduce(torch.ones(10))
+    time.sleep(0.2)
+if dist.get_rank() == 1:
+    time.sleep(3600)
+dist.all_reduce(torch.ones(10))
+"""
+
+OLD = """
+from torch._C import _distributed_c10d as native  # played: torch as it was before the recorder
+for name in [name for name in dir(native) if name.startswith("_dump_")]: delattr(native, name)
+"""
+
+
+@pytest.mark.parametrize(
+    ("after", "setting", "code", "words"),
+    [
+        ("", {"TORCH_FR_BUFFER_SIZE": "0"}, "probe_recorder_off", "TORCH_FR_BUFFER_SIZE=0"),
+        (OLD, {}, "probe_recorder_absent", "has no Flight Recorder"),
+    ],
+    ids=["off", "absent"],
+)
+def test_without_a_recorder_a_hang_is_named_by_stacks(
+    tmp_path: Path, after: str, setting: dict[str, str], code: str, words: str
+) -> None:
+    folder, script = tmp_path / "run", tmp_path / "train.py"
+    script.write_text(HANG.format(before="", after=after))
+    done = subprocess.run(
+        [*UNHANG, "--out", str(folder), "--on-hang", "abort", "--", *torchrun(script)],
+        env=environment(**setting),
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert done.returncode == 86, done.stderr
+    (hang,) = [event for event in events_of(folder) if event["kind"] == "hang_confirmed"]
+    assert hang["culprits"] == [1]
+    loss = lost_in(folder)[code]
+    assert loss["ranks"] == "0-1"
+    assert loss["text"].startswith("ranks 0-1: ")
+    assert words in loss["text"]
+
+
+def test_without_torch_the_record_says_what_nobody_could_see(tmp_path: Path) -> None:
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    (broken / "torch.py").write_text("raise ImportError('libcudart.so.12: cannot open')")
+    work = "import time\ntry: import torch\nexcept ImportError: print('no torch')\ntime.sleep(2.5)"
+    done = run(tmp_path / "run", sys.executable, "-c", work, **RANK, PYTHONPATH=str(broken))
+    assert (done.returncode, done.stdout) == (0, "no torch\n")
+    loss = lost_in(tmp_path / "run")["no_torch"]
+    assert loss["ranks"] == "0"
+    assert "who waits for whom cannot be told" in loss["text"]
+
+
+STUBBORN = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)"
+
+
+def test_an_agent_that_dies_while_it_ends_a_hang_has_a_successor(tmp_path: Path) -> None:
+    folder, script = tmp_path / "run", tmp_path / "train.py"
+    script.write_text(HANG.format(before=STUBBORN, after=""))
+    process = subprocess.Popen(
+        [*UNHANG, "--out", str(folder), "--on-hang", "abort", "--", *torchrun(script)],
+        env=environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    wait_for(lambda: "hang_confirmed" in kinds_of(folder))
+    wait_for((folder / "captures" / "1").exists)
+    os.kill(agent_of(folder), signal.SIGKILL)  # while it captures
+    wait_for(lambda: "aborted" in kinds_of(folder), 60)
+    os.kill(agent_of(folder), signal.SIGKILL)  # while it ends the ranks, which do not want to
+    assert process.wait(90) == 86
+    hangs = [event["culprits"] for event in events_of(folder) if event["kind"] == "hang_confirmed"]
+    assert all(culprits == [1] for culprits in hangs)
+    lost = lost_in(folder)
+    assert "agent_died" in lost
+    assert "bundle_interrupted" in lost
