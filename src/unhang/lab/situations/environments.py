@@ -27,7 +27,7 @@ _BUILD_LIMIT_S = 1800
 
 
 class EnvironmentNotBuiltError(UnhangError):
-    """pip could not install the pins of an environment."""
+    """The pins of an environment could not be installed, or what they compile did not compile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +48,13 @@ class Environment:
     Attributes:
         name: of the pins file and of the folder in the cache.
         overlays: by a short name, packages in a second version.
+        compiled: a Python statement that compiles what a package would compile in its first job,
+            or None; its result is kept with the environment.
     """
 
     name: str
     overlays: tuple[tuple[str, Overlay], ...] = ()
+    compiled: str | None = None
 
     @property
     def pins(self) -> tuple[str, ...]:
@@ -64,7 +67,7 @@ class Environment:
         """Twelve hexadecimal digits: other pins or another Python make another environment."""
         overlays = [f"{name}: {overlay.requirement}" for name, overlay in self.overlays]
         python = f"python {sys.version_info.major}.{sys.version_info.minor}"
-        told = "\n".join([python, *self.pins, *overlays])
+        told = "\n".join([python, *self.pins, *overlays, self.compiled or ""])
         return hashlib.sha256(told.encode()).hexdigest()[:12]
 
     @property
@@ -76,6 +79,14 @@ class Environment:
     def python(self) -> Path:
         """The interpreter of the environment."""
         return self.folder / "bin" / "python"
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """What its processes need in their environment."""
+        return {
+            "PATH": f"{self.python.parent}:{os.environ['PATH']}",
+            "TORCH_EXTENSIONS_DIR": str(self.folder / "extensions"),
+        }
 
     def overlay(self, name: str) -> Path:
         """The folder to put first in `PYTHONPATH` for the overlay `name`."""
@@ -109,7 +120,7 @@ def build(environment: Environment) -> float:
     """Build the environment unless it is there; returns the seconds that took (0.0 when it was).
 
     Raises:
-        EnvironmentNotBuiltError: pip failed, with its last lines.
+        EnvironmentNotBuiltError: a step failed, with its last lines.
     """
     with _one_at_a_time():
         if environment.is_ready:
@@ -123,6 +134,8 @@ def build(environment: Environment) -> float:
             target = str(environment.overlay(name))
             wanted = ["--no-deps", "--target", target, overlay.requirement]
             _call([*_pip(environment), *wanted], environment)
+        if environment.compiled is not None:
+            _call([str(environment.python), "-c", environment.compiled], environment)
         seconds = time.monotonic() - begun
         facts = {"schema": "unhang.environment/1", "seconds": round(seconds, 1)}
         (environment.folder / _READY).write_text(json.dumps(facts), encoding="utf-8")
@@ -138,13 +151,18 @@ def _call(command: list[str], environment: Environment) -> None:
     log = environment.folder / "build.log"
     with log.open("a", encoding="utf-8") as words:
         step = subprocess.run(
-            command, stdout=words, stderr=subprocess.STDOUT, timeout=_BUILD_LIMIT_S, check=False
+            command,
+            env={**os.environ, **environment.variables},
+            stdout=words,
+            stderr=subprocess.STDOUT,
+            timeout=_BUILD_LIMIT_S,
+            check=False,
         )
     if step.returncode != 0:
         last = " / ".join(log.read_text(encoding="utf-8").splitlines()[-3:])
         raise EnvironmentNotBuiltError(
             f"the environment {environment.name!r} could not be built in {environment.folder}: "
-            f"pip ended with {step.returncode}: {last}"
+            f"`{command[0]}` ended with {step.returncode}: {last}"
         )
 
 
@@ -157,7 +175,11 @@ def _one_at_a_time() -> Iterator[None]:
         yield
 
 
-HUGGING_FACE = Environment("huggingface")
+HUGGING_FACE = Environment(
+    "huggingface",
+    compiled="from deepspeed.accelerator import get_accelerator as it; "
+    "it().create_op_builder('ShareMemCommBuilder').load()",
+)
 """transformers, PEFT, TRL, accelerate, DeepSpeed."""
 
 OPEN_CLIP = Environment("open_clip", (("2.32.0", Overlay("open_clip_torch==2.32.0")),))

@@ -187,7 +187,7 @@ class Workplace:
         with tempfile.TemporaryDirectory(prefix="uh", ignore_cleanup_errors=True) as short:
             variables = {name: os.environ[name] for name in _INHERITED if name in os.environ}
             variables |= {
-                "PATH": f"{environment.python.parent}:{os.environ['PATH']}",
+                **environment.variables,
                 "HOME": str(self.job),
                 "PYTHONPATH": ":".join(map(str, self._python_path(environment))),
                 "PYTHONUNBUFFERED": "1",

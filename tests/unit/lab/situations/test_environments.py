@@ -5,7 +5,12 @@ from pathlib import Path
 import pytest
 
 from unhang.lab.situations import environments
-from unhang.lab.situations.environments import OPEN_CLIP, EnvironmentNotBuiltError, build
+from unhang.lab.situations.environments import (
+    HUGGING_FACE,
+    OPEN_CLIP,
+    EnvironmentNotBuiltError,
+    build,
+)
 
 
 def test_what_is_built_is_not_built_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -23,6 +28,17 @@ def test_what_is_built_is_not_built_again(tmp_path: Path, monkeypatch: pytest.Mo
     assert len(called) == 3
 
 
+def test_what_a_first_job_would_compile_is_compiled_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    called: list[list[str]] = []
+    monkeypatch.setattr(environments, "_call", lambda command, _: called.append(command))
+    build(HUGGING_FACE)
+    assert called[-1] == [str(HUGGING_FACE.python), "-c", HUGGING_FACE.compiled]
+    assert HUGGING_FACE.variables["TORCH_EXTENSIONS_DIR"].startswith(str(HUGGING_FACE.folder))
+
+
 def test_what_was_begun_and_not_finished_is_begun_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -34,7 +50,7 @@ def test_what_was_begun_and_not_finished_is_begun_anew(
     assert not (OPEN_CLIP.folder / "half").exists()
 
 
-def test_the_last_words_of_pip_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_last_words_of_a_step_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     OPEN_CLIP.folder.mkdir(parents=True)
     with pytest.raises(EnvironmentNotBuiltError, match=r"'open_clip'.*ended with 3: no such pin"):

@@ -28,10 +28,13 @@ SITUATIONS = (
             edits=(("verl_cpu.py", "real(timeout_second, ", "real(timeout_second or 600, "),),
         ),
         within_s=420.0,
-        real="verl's `main_ppo` with its trainer (GRPO advantages), Ray, TransferQueue, the agent "
-        "loop, worker groups, the FSDP2 engine and the PPO update, over gloo: real PPO steps.",
+        real="verl's `main_ppo` with its trainer (actor, critic and GAE), Ray, TransferQueue, the "
+        "agent loop, the reward loop, worker groups, the FSDP2 engine and both PPO updates, over "
+        "gloo: real PPO steps.",
         played="The rollout engine (neither vLLM nor SGLang runs here): a plug-in of a hundred "
-        "lines generates with transformers. A plug-in tells verl of a platform `cpu`. The link: "
+        "lines generates with transformers. It also tells verl of a platform `cpu`, and loads the "
+        "critic without FlashAttention, which verl asks for whatever its configuration says. "
+        "No reference policy: its parameters are pinned for a GPU. The link: "
         "rank 1's share of a batch passes a slow pipe for 25 s. The timeout is 12 s.",
         logs_lack="anything of rank 1 after its start. verl tells how long a fetch from "
         "TransferQueue took once it is over, and at `VERL_LOGGING_LEVEL=INFO` only; Ray shows the "

@@ -12,6 +12,7 @@ import types
 import ray
 import torch
 import verl.utils.distributed
+import verl.utils.model
 from verl.plugin.platform.platform_base import PlatformBase
 from verl.plugin.platform.platform_manager import PlatformRegistry
 from verl.workers.rollout import base, replica
@@ -188,6 +189,20 @@ def _initialise_with_gloo_alone(real):
     return initialize_global_process_group_ray
 
 
+def _load_value_model(local_path, torch_dtype, model_config, trust_remote_code):
+    """The critic's model; verl asks for FlashAttention 2 whatever the configuration says."""
+    from transformers import AutoModelForTokenClassification
+
+    return AutoModelForTokenClassification.from_pretrained(
+        local_path,
+        dtype=torch_dtype,
+        config=model_config,
+        attn_implementation="eager",
+        trust_remote_code=trust_remote_code,
+    )
+
+
+verl.utils.model.load_valuehead_model = _load_value_model
 verl.utils.distributed.initialize_global_process_group_ray = _initialise_with_gloo_alone(
     verl.utils.distributed.initialize_global_process_group_ray
 )
