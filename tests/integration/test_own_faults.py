@@ -6,12 +6,15 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from integration.shifted_clock import ShiftedClock
 from integration.test_run_watched import (
     UNHANG,
     agent_of,
@@ -191,3 +194,60 @@ def test_an_agent_that_dies_while_it_ends_a_hang_has_a_successor(tmp_path: Path)
     lost = lost_in(folder)
     assert "agent_died" in lost
     assert "bundle_interrupted" in lost
+
+
+SAVES = """
+import os, time
+import torch, torch.distributed as dist
+dist.init_process_group("gloo")
+rank = dist.get_rank()
+def save_checkpoint(number):
+    print("saving", number, flush=True)
+    end = time.monotonic() + 7
+    while time.monotonic() < end:
+        torch.ones(300, 300) @ torch.ones(300, 300)
+for step in range(9):
+    if rank == 0 and step in (3, 6):
+        save_checkpoint(step)
+    dist.all_reduce(torch.ones(10))
+    time.sleep(0.2)
+if rank == 1:
+    time.sleep(3600)
+dist.all_reduce(torch.ones(10))
+"""
+
+
+def test_a_clock_that_jumps_makes_no_hang_and_hides_none(tmp_path: Path) -> None:
+    try:
+        clock = ShiftedClock(tmp_path)
+    except FileNotFoundError:
+        pytest.skip("no C compiler is here to make the clock with")
+    folder, script = tmp_path / "run", tmp_path / "train.py"
+    script.write_text(SAVES)
+    began = datetime.now(timezone.utc)
+    process = subprocess.Popen(
+        [*UNHANG, "--out", str(folder), "--on-hang", "abort", "--", *torchrun(script)],
+        env=environment(**clock.environment),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    assert process.stdout is not None
+    for mark, seconds in (("saving 3", 3600), ("saving 6", -3600)):
+        assert any(line.startswith(mark) for line in process.stdout)
+        time.sleep(3)
+        clock.shift(seconds)
+    process.stdout.read()
+    process.stdout.close()
+    assert process.wait(90) == 86
+    hangs = [event for event in events_of(folder) if event["kind"] == "hang_confirmed"]
+    assert [hang["culprits"] for hang in hangs] == [[1]], "once, and in no save"
+    jumps = [loss for loss in record_of(folder)["lost"] if loss["code"] == "clock_jumped"]
+    assert [loss["values"]["by"] for loss in jumps] == pytest.approx([3600, -7200], abs=2)
+    assert "jumped by 1 h at " in jumps[0]["text"]
+    record = record_of(folder)
+    times = [record["started"], *(event["at"] for event in events_of(folder)), record["ended"]]
+    assert times == sorted(times)
+    ended = datetime.fromisoformat(record["ended"])
+    assert timedelta(0) < ended - began < timedelta(minutes=2), "no jump is in the record"
+    assert timedelta(seconds=record["elapsed_s"]) <= ended - began
