@@ -76,6 +76,8 @@ class Beats:
             "mono": now_s,
             "stack": places,
             "stack_since": self._place.see(stack.own_place(places), now_s),
+            "calling": self._try("stack", self._calling.see),
+            "threads": self._try("stack", stack.other_threads) if self._calling.stands else [],
             "steps": steps.COUNT.done if steps.COUNT.attached else None,
             "step_wall": steps.COUNT.wall_s,
             **(self._try("usage", self._usage) or {}),

@@ -30,6 +30,11 @@ class Calling:
         self._known = False
         self._name: str | None = None
 
+    @property
+    def stands(self) -> bool:
+        """The thread stood at the last look as at the one before."""
+        return self._known
+
     def see(self) -> str | None:
         """Name of the method, or None: the thread moves, or Python before 3.11 does not tell."""
         frames = sys._current_frames()

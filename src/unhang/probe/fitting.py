@@ -18,7 +18,7 @@ def smaller(beat: dict[str, Any]) -> Iterator[dict[str, Any]]:
     beat["groups"] = {name: _without_ranks(group) for name, group in beat["groups"].items()}
     yield beat
     beat = {**beat, "lost": [*beat["lost"], ("full_stacks", "")]}
-    beat["stack"] = beat["stack"][:_SHORT_STACK]
+    beat["stack"], beat["threads"] = beat["stack"][:_SHORT_STACK], []
     if beat.get("exception"):
         beat["exception"] = {**beat["exception"], "stack": []}
     yield beat

@@ -12,6 +12,8 @@ DEEPEST = 40
 """Frames that are looked at."""
 
 _DEEPEST_TASK = 200
+_MOST_THREADS = 8
+_DEEPEST_HELPER = 12
 _RAY_WORKER = os.path.join("ray", "_private", "worker.py")
 _RAY_TASK = "actor_method_executor"
 
@@ -46,9 +48,29 @@ def main_thread() -> list[Place]:
         frames.clear()
 
 
-def _places(frame: FrameType | None) -> list[Place]:
+def other_threads() -> list[list[Place]]:
+    """The inner ends of the stacks of some of the program's further threads, innermost first."""
+    frames = sys._current_frames()
+    try:
+        frames.pop(threading.main_thread().ident or 0, None)
+        theirs = [frame for frame in frames.values() if not _ours(frame)]
+        return [_places(frame, _DEEPEST_HELPER) for frame in theirs[:_MOST_THREADS]]
+    finally:
+        theirs = []
+        frames.clear()
+
+
+def _ours(frame: FrameType) -> bool:
+    """Whether a thread is the probe's: it was begun there, and may be in the library now."""
+    outer: FrameType | None = frame
+    while outer is not None and not outer.f_code.co_filename.startswith(_OURS):
+        outer = outer.f_back
+    return outer is not None
+
+
+def _places(frame: FrameType | None, deepest: int = DEEPEST) -> list[Place]:
     places: list[Place] = []
-    while frame is not None and len(places) < DEEPEST:
+    while frame is not None and len(places) < deepest:
         code = frame.f_code
         if not code.co_filename.startswith(_OURS):
             places.append(Place(code.co_filename, frame.f_lineno or 0, code.co_name))

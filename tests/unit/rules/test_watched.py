@@ -53,6 +53,7 @@ def judge(rule: Rule, *suspicions: Suspicion) -> list[Finding]:
     ("charge", "rule"),
     [
         *((c, LOC301) for c in (Charge.STOPPED, Charge.ASLEEP, Charge.GIL_KEPT, Charge.SILENT)),
+        (Charge.NEVER_CAME, LOC301),
         *((c, LOC302) for c in (Charge.GONE, Charge.RAISED, Charge.LEFT)),
         *((c, DSY301) for c in (Charge.MISMATCH, Charge.CIRCLE)),
     ],

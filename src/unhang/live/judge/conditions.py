@@ -141,6 +141,8 @@ def _slack(track: Track) -> float:
     place = track.place
     if place.outside or track.polls or _waits_in_kernel(track.facts):
         return _FOR_OTHERS
+    if place.doing is Doing.LOCKED and (track.facts.family_cpu_s or 0.0) > 0:
+        return _FOR_OTHERS  # for one of its helper processes, by a queue
     if track.beat.device == "cuda" and place.doing in {Doing.STEPS, Doing.DEVICE}:
         return 20.0  # the GPU, of whose work nothing is seen
     if not track.beat.groups:

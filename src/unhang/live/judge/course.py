@@ -6,15 +6,17 @@ named, and those that only followed are not.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from unhang.live.judge.docket import Docket
-from unhang.live.judge.echoes import second_hand
+from unhang.live.judge.echoes import second_hand, sent_away
 from unhang.live.judge.roster import Roster
 from unhang.live.judge.sentences import (
     attached,
     contested,
+    ending,
     entered,
     exited,
     failed_first,
@@ -149,13 +151,13 @@ class Course:
             self.failures.setdefault(rank, now_s)
         for rank in well:
             self.departures.setdefault(rank, now_s)
-        notes = []
-        for ranks, ill in ((well, False), (failed, True)):
-            if ranks:
-                some = frozenset(ranks)
-                why = exited(some, [mine[r] for r in sorted(some)], failed=ill)
-                notes.append(_note(NoteKind.EXITED, some, why))
-        return notes
+        alike: dict[str | None, set[Rank]] = {None: well} if well else {}
+        for rank in sorted(failed):
+            alike.setdefault(ending(mine[rank]), set()).add(rank)
+        return [
+            _note(NoteKind.EXITED, frozenset(ranks), exited(frozenset(ranks), told))
+            for told, ranks in alike.items()
+        ]
 
     def _losses(
         self, report: NodeReport, tracks: Iterable[Track], roster: Roster, now_s: float
@@ -177,10 +179,12 @@ class Course:
 
     def _first(self, roster: Roster) -> Ranks:
         """Ranks whose failure is no consequence of another's, the earliest of them."""
+        seen = {r: (t, roster.by_rank[r]) for r, t in self.failures.items() if r in roster.by_rank}
+        swept_s = min((at_s for at_s, track in seen.values() if sent_away(track)), default=math.inf)
         own = {
             rank: at_s
-            for rank, at_s in self.failures.items()
-            if (track := roster.by_rank.get(rank)) is not None and not second_hand(track)
+            for rank, (at_s, track) in seen.items()
+            if not second_hand(track) and (at_s < swept_s or ending(track))
         }
         if not own:
             return NO_RANKS

@@ -19,9 +19,12 @@ _SECOND_HAND = frozenset(
 
 def second_hand(track: Track) -> bool:
     """Whether its collective, or its launcher, says so."""
-    return raised_second_hand(track) or (
-        track.beat.exception is None and track.facts.signal == _SIGTERM
-    )
+    return raised_second_hand(track) or sent_away(track)
+
+
+def sent_away(track: Track) -> bool:
+    """Whether it was told to end, most often with all the others."""
+    return track.beat.exception is None and track.facts.signal == _SIGTERM
 
 
 def raised_second_hand(track: Track) -> bool:

@@ -244,7 +244,11 @@ class Monitor:
 def _decides(answer: DumpsReady) -> bool:
     """Whether dumps prove a difference between ranks; logs alone may tell of an earlier start."""
     recorded = any(code.startswith("DSY1") for code in answer.fired)
-    return recorded and answer.cause in _DIFFERENCES and answer.strength is Strength.PROVES
+    if not recorded or answer.cause not in _DIFFERENCES:
+        return False
+    # A barrier under the number of another call will never end; only why it came is not proved.
+    uneven = answer.cause is Cause.UNEVEN_WORK and answer.strength is Strength.SUPPORTS
+    return uneven or answer.strength is Strength.PROVES
 
 
 def _note(kind: NoteKind, claim: Claim, why: Message) -> Note:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from unhang.live.judge.claims import Claim
 from unhang.live.judge.track import Track
@@ -64,12 +64,19 @@ def governed(ranks: Ranks, limit_ms: int) -> Message:
     return Message(key="live.governed", values={"ranks": ranks, "limit": limit_ms})
 
 
-def exited(ranks: Ranks, tracks: Sequence[Track], *, failed: bool) -> Message:
-    """Processes ended."""
+def exited(ranks: Ranks, told: str | None) -> Message:
+    """Processes ended.
+
+    Args:
+        ranks: that ended alike.
+        told: how they failed, "" where nothing tells how they ended; None = well.
+    """
     values = {"ranks": ranks, "count": len(ranks)}
-    if not failed:
+    if told is None:
         return Message(key="live.exited", values=values)
-    return Message(key="live.failed", values={**values, "told": ending(tracks[0])})
+    if not told:
+        return Message(key="live.vanished", values=values)
+    return Message(key="live.failed", values={**values, "told": told})
 
 
 def finished(exit_code: int | None) -> Message:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from unhang.assemble.stance import own_code, read_stack
-from unhang.live.messages.reports import FramePlace
+from unhang.live.messages.reports import Beat, FramePlace
 from unhang.model.events import Frame, StackKind, ThreadStack
 from unhang.model.phases import Phase
 from unhang.model.provenance import NOBODY, Provenance
@@ -18,6 +18,8 @@ _AWAIT = "wait"
 """Method of the handle of a call that was begun before, and of a store; both are native."""
 _LEAVES = frozenset({"destroy_process_group", "_abort_process_group", "_shutdown_backend"})
 _TORCH = "torch/distributed/distributed_c10d.py"
+_SERVES = "selectors.py"
+"""Where a thread stands that serves others, and has nothing to do."""
 _MEETS = "init_process_group"
 _SEEKS = "_create_c10d_store"
 _OUTSIDE = ("socket.py", "ssl.py", "selectors.py", "client.py", "subprocess.py", "popen_fork.py")
@@ -70,6 +72,15 @@ class Standpoint:
 
 NOWHERE = Standpoint(doing=Doing.CODE, known=False)
 """A probe could not take a stack."""
+
+
+def where(beat: Beat) -> Standpoint:
+    """Where a rank stands: a main thread that waits for another one is where that one works."""
+    main = standpoint(beat.stack, beat.calling)
+    if main.doing is not Doing.LOCKED or main.phase is not None:
+        return main
+    others = (standpoint(stack) for stack in beat.threads if not stack[0].file.endswith(_SERVES))
+    return next((o for o in others if o.phase is not None or o.outside), main)
 
 
 @lru_cache(maxsize=4_096)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from unhang.live.judge.standpoints import NOWHERE, Standpoint, standpoint
+from unhang.live.judge.standpoints import NOWHERE, Standpoint, where
 from unhang.live.messages.reports import Beat, ProcessFacts, ProcessReport
 from unhang.model.ids import Rank
 from unhang.model.phases import Phase
@@ -156,7 +156,7 @@ class Track:
         beaten = report.beats != self.beats or report.beat.mono_s != before.mono_s
         stood, stand = (
             self.place,
-            standpoint(report.beat.stack, report.beat.calling) if beaten else self.place,
+            where(report.beat) if beaten else self.place,
         )
         self.beat, self.facts, self.beats = report.beat, report.facts, report.beats
         self.beat_age_s, self.seen_s, self.place = report.beat_age_s, now_s, stand
@@ -243,7 +243,7 @@ def begin(report: ProcessReport, now_s: float) -> Track:
         beats=report.beats,
         beat_age_s=report.beat_age_s,
         looks=1,
-        place=standpoint(beat.stack, beat.calling),
+        place=where(beat),
     )
 
 

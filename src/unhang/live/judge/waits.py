@@ -189,11 +189,15 @@ def _wait_by_stack(
     held = frozenset(waiters)
     world = frozenset(tracks) | {Rank(r) for r in range(world_size or 0)}
     elsewhere = {r for r, t in tracks.items() if r not in waiting and not _last_waited(t)}
+    further = waiting - held
+    if not any(tracks[r].beat.groups for r in held):
+        # They make their first group, of which the others are members already: they meet nobody.
+        further = {r for r in further if not tracks[r].beat.groups}
     return Wait(
         call=CallRef(op=_common_op(tracks[r] for r in held) or _AWAITED, members=world),
         waiters=held,
         # Those that wait in a counted call are no further behind than these; they wait as well.
-        lacking=frozenset(elsewhere or waiting - held),
+        lacking=frozenset(elsewhere or further),
         unknown=world - frozenset(tracks),
         **_durations(tracks[r] for r in held),
         counted=False,

@@ -71,6 +71,8 @@ class Beat:
         stack_since_s: monotonic time since which the innermost place of the program is the same.
         steps: optimizer steps so far.
         calling: the method that the innermost frame calls, where it has stood since the beat before
+        threads: inner ends of the stacks of some other threads, where the main thread stands.
+        steps: optimizer steps so far.
             and Python tells.
         read_bytes: by system calls, files and sockets alike (`rchar`).
         write_bytes: likewise (`wchar`).
@@ -97,6 +99,8 @@ class Beat:
     groups: Mapping[str, GroupBeat] = field(default_factory=dict)
     stack: tuple[FramePlace, ...] = ()
     stack_since_s: float | None = None
+    threads: tuple[tuple[FramePlace, ...], ...] = ()
+    steps: int | None = None
     steps: int | None = None
     calling: str | None = None
     step_wall_s: float | None = None

@@ -52,6 +52,8 @@ def beat_from_json(data: Json) -> Beat | None:
         groups=groups,
         stack=_frames(data.get("stack")),
         stack_since_s=_float(data, "stack_since"),
+        calling=_text(data, "calling"),
+        threads=_threads(data.get("threads")),
         steps=_int(data, "steps"),
         step_wall_s=_float(data, "step_wall"),
         cpu_s=_float(data, "cpu_s"),
@@ -78,6 +80,7 @@ def beat_to_json(beat: Beat) -> dict[str, Any]:
         "step_wall_s": "step_wall",
     }
     data = {renamed.get(f.name, f.name): getattr(beat, f.name) for f in dataclasses.fields(beat)}
+    data["threads"] = [[[f.file, f.line, f.function] for f in stack] for stack in beat.threads]
     data["stack"] = [[f.file, f.line, f.function] for f in beat.stack]
     data["groups"] = {name: _group_to_json(group) for name, group in beat.groups.items()}
     data["timeouts"] = {"governed": dict(data.pop("governed_ms"))}
@@ -208,6 +211,11 @@ def _raised(data: Json) -> Raised:
         message=_text(data, "message") or "",
         stack=_frames(data.get("stack")),
     )
+
+def _threads(item: object) -> tuple[tuple[FramePlace, ...], ...]:
+    stacks = (_frames(stack) for stack in item) if isinstance(item, list) else ()
+    return tuple(stack for stack in stacks if stack)
+
 
 
 def _frames(item: object) -> tuple[FramePlace, ...]:

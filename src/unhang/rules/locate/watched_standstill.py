@@ -2,8 +2,8 @@
 
 ## What it finds
 In the record of a watched run: ranks that were stopped, asleep, kept in the kernel, whose
-interpreter lock was never free, or that computed at one line without a step, and the ranks that
-waited for them.
+interpreter lock was never free, that computed at one line without a step, or of which nothing was
+ever seen, and the ranks that waited for them.
 
 ## Why it hangs
 A collective ends only when every rank has come. One that does not move will not come.
@@ -16,7 +16,8 @@ that was dropped again. For ranks that only waited themselves.
 The stacks in the capture show the line at which the rank stood, several times.
 
 ## What to do
-Look at the line of the program that is named, and at what it waits for.
+Look at the line of the program that is named, and at what it waits for. For a rank that was never
+seen: was it started at all, on each node, with the world size that the others were told?
 
 ## References
 `unhang run --help`.
@@ -39,6 +40,7 @@ _CHARGES = (
     Charge.UNINTERRUPTIBLE,
     Charge.SILENT,
     Charge.SPINNING,
+    Charge.NEVER_CAME,
 )
 
 

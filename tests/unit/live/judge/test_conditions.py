@@ -34,12 +34,18 @@ def test_a_failure_of_its_own_and_one_of_the_link(raised: Raised, stage: Stage) 
     assert (verdict.charge, verdict.stage) == (Charge.RAISED, stage)
 
 
-def still(state: str = "S", wchan: str | None = None, wakes: int = 0) -> Track:
-    """A rank of which nothing has moved for 30 s, in its own code."""
+def still(
+    state: str = "S",
+    wchan: str | None = None,
+    wakes: int = 0,
+    place: str = "code",
+    family_cpu_s: float = 0.0,
+) -> Track:
+    """A rank of which nothing has moved for 30 s."""
     beat = Beat(
-        host="gn1", pid=7, rank=Rank(1), stack=PLACES["code"], groups={"0": GroupBeat(name="0")}
+        host="gn1", pid=7, rank=Rank(1), stack=PLACES[place], groups={"0": GroupBeat(name="0")}
     )
-    facts = ProcessFacts(alive=True, state=state, wchan=wchan)
+    facts = ProcessFacts(alive=True, state=state, wchan=wchan, family_cpu_s=family_cpu_s)
     track = begin(ProcessReport(beat=beat, facts=facts, beats=1, beat_age_s=0.0), 0.0)
     track.still.whole_s, track.still.wakes = 30.0, wakes
     return track
@@ -57,6 +63,8 @@ def still(state: str = "S", wchan: str | None = None, wakes: int = 0) -> Track:
         (still(wchan="poll_schedule_timeout.constprop.0"), Stage.SUSPECTED),
         (still(wchan="do_wait"), Stage.SUSPECTED),
         (still(wchan="locks_lock_inode_wait"), Stage.SUSPECTED),
+        (still(wchan="futex_do_wait", place="lock"), Stage.CONFIRMED),
+        (still(wchan="futex_do_wait", place="lock", family_cpu_s=2.0), Stage.SUSPECTED),
         (still(state="D", wchan="rpc_wait_bit_killable"), Stage.SUSPECTED),
     ],
     ids=lambda value: getattr(getattr(value, "facts", None), "wchan", None),

@@ -178,13 +178,22 @@ def together(worker: Worker) -> Generator[Act, None, None]:
         yield ("call", world, "all_reduce")
 
 
-def test_dumps_decide_where_all_wait_in_the_same_call() -> None:
+@pytest.mark.parametrize(
+    ("cause", "strength", "rule"),
+    [
+        (Cause.DESYNC, Strength.PROVES, "DSY101"),
+        (Cause.UNEVEN_WORK, Strength.SUPPORTS, "DSY103"),
+    ],
+)
+def test_dumps_decide_where_all_wait_in_the_same_call(
+    cause: Cause, strength: Strength, rule: str
+) -> None:
     answer = DumpsReady(
         number=0,
-        cause=Cause.DESYNC,
-        strength=Strength.PROVES,
+        cause=cause,
+        strength=strength,
         culprits=frozenset({Rank(3)}),
-        fired=("DSY101",),
+        fired=(rule,),
     )
     watched = watch(Job(together), 15, answer=answer)
     assert (named(watched), charge(watched)) == ([3], "mismatch_odd")
@@ -414,6 +423,24 @@ def test_a_job_that_fails_at_once_names_the_rank_that_failed_first() -> None:
     (_, last) = watched.notes(NoteKind.EXITED)[-1]
     assert last.culprits == frozenset({2})
     assert not watched.confirmed
+
+
+def test_of_ranks_that_are_ended_together_none_is_called_the_first_to_fail() -> None:
+    """The launcher sends all away, and reaps one of them before anybody saw its status."""
+
+    def send_away(job: Job) -> None:
+        for worker in job.workers:
+            worker.alive = False
+            worker.signal = None if worker.rank == 0 else 15
+
+    job = Job(train())
+    job.inject = [(1_007.5, send_away)]
+    watched = watch(job, 12)
+    watched.tell(OutputEnded(host="gn0", exit_code=1), job.now_s)
+    exits = [note for _, note in watched.notes(NoteKind.EXITED)]
+    told = {note.why.key: sorted(note.ranks) for note in exits[:-1]}
+    assert told == {"live.vanished": [0], "live.failed": [1, 2, 3]}
+    assert (exits[-1].culprits, exits[-1].why.key) == (frozenset(), "live.finished")
 
 
 def test_victims_that_give_up_do_not_clear_the_culprit() -> None:

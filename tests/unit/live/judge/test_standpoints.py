@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from live_jobs import C10D, MAIN, PLACES, waiting_in
-from unhang.live.judge.standpoints import NOWHERE, standpoint
-from unhang.live.messages.reports import FramePlace
+from unhang.live.judge.standpoints import NOWHERE, standpoint, where
+from unhang.live.messages.reports import Beat, FramePlace
 from unhang.model.phases import Phase
 from unhang.model.stances import Doing
 
@@ -52,6 +52,28 @@ def test_a_handle_is_waited_for_in_the_programs_own_code(
 ) -> None:
     found = standpoint(PLACES[place], calling)
     assert (found.waits, found.handle) == (waits, waits)
+
+
+UPLOADS = (FramePlace("/usr/lib/python3.11/ssl.py", 1167, "read"),)
+SERVES = (FramePlace("/usr/lib/python3.11/selectors.py", 468, "select"),)
+SAVES = PLACES["save"]
+
+
+@pytest.mark.parametrize(
+    ("stack", "threads", "outside", "phase"),
+    [
+        ("lock", (SERVES, UPLOADS), True, None),
+        ("lock", (SERVES, SAVES), False, Phase.SAVE),
+        ("lock", (SERVES, PLACES["lock"]), False, None),
+        ("code", (UPLOADS,), False, None),
+        ("eval", (UPLOADS,), False, Phase.EVAL),
+    ],
+)
+def test_a_thread_that_waits_for_another_one_is_where_that_one_works(
+    stack: str, threads: tuple[tuple[FramePlace, ...], ...], outside: bool, phase: Phase | None
+) -> None:
+    found = where(Beat(host="gn1", pid=7, stack=PLACES[stack], threads=threads))
+    assert (found.outside, found.phase) == (outside, phase)
 
 
 def test_taking_the_groups_down_is_no_wait_for_others() -> None:

@@ -170,3 +170,12 @@ def test_the_host_of_the_store_waits_in_the_same_place() -> None:
 def test_nobody_is_late_while_all_look_for_the_store() -> None:
     (wait,) = waits(track(0, SEEKING, None), track(1, SEEKING, None))
     assert shown(wait) == ([0, 1], [], [], None)
+
+
+def test_who_makes_its_first_group_does_not_wait_for_members_that_are_further_on() -> None:
+    """One rank is connected and trains; the others still connect, which may be the network's."""
+    starting = waiting_in("init_process_group")
+    found = waits(
+        track(0, WAITING, group(1, 0)), track(1, starting, None), track(2, starting, None)
+    )
+    assert [shown(wait) for wait in found] == [([1, 2], [], [], None), ([0], [], [1, 2], 1)]

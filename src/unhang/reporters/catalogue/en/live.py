@@ -6,6 +6,7 @@ SENTENCES: dict[str, str] = {
     "live.governed": "The limit of all process groups of {ranks:ranks} is now {limit:ms}",
     "live.exited": "{ranks:ranks} {count:|has|have} ended",
     "live.failed": "{ranks:ranks} {count:|has|have} failed: {told}",
+    "live.vanished": "{ranks:ranks} {count:|has|have} ended, and nothing tells how",
     "live.finished": "The command has ended with exit code {code}",
     "live.failed_first": (
         "The command has ended with exit code {code}; {ranks:ranks} failed first"

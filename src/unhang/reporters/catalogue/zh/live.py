@@ -6,6 +6,7 @@ SENTENCES: dict[str, str] = {
     "live.governed": "{ranks:ranks} 所有进程组的超时现为 {limit:ms}",
     "live.exited": "{ranks:ranks} 已结束",
     "live.failed": "{ranks:ranks} 失败：{told}",
+    "live.vanished": "{ranks:ranks} 已结束，结束方式未知",
     "live.finished": "命令已结束，退出码 {code}",
     "live.failed_first": "命令已结束，退出码 {code}；最先失败的是 {ranks:ranks}",
     "live.left_first": "命令已结束，退出码 {code}；{ranks:ranks} 最先结束，其他 rank 因此失败",
