@@ -85,7 +85,6 @@ class Beats:
             **(self._try("ranks", _ranks) or {}),
             "groups": self._try("groups", lambda: self._groups(now_s)) or {},
             **(self._try("exit", _state) or {}),
-            "calling": self._try("stack", self._calling.see),
             "timeouts": {"mode": self._limits.mode, "governed": dict(self._limits.governed)},
             "dumped": self.dumped,
         }

@@ -69,11 +69,10 @@ class Beat:
         mono_s: monotonic clock of that host, at the beat.
         stack: of the main thread, innermost first.
         stack_since_s: monotonic time since which the innermost place of the program is the same.
-        steps: optimizer steps so far.
         calling: the method that the innermost frame calls, where it has stood since the beat before
+            and Python tells.
         threads: inner ends of the stacks of some other threads, where the main thread stands.
         steps: optimizer steps so far.
-            and Python tells.
         read_bytes: by system calls, files and sockets alike (`rchar`).
         write_bytes: likewise (`wchar`).
         state: `running`, `raising` or `exiting`.
@@ -99,10 +98,9 @@ class Beat:
     groups: Mapping[str, GroupBeat] = field(default_factory=dict)
     stack: tuple[FramePlace, ...] = ()
     stack_since_s: float | None = None
+    calling: str | None = None
     threads: tuple[tuple[FramePlace, ...], ...] = ()
     steps: int | None = None
-    steps: int | None = None
-    calling: str | None = None
     step_wall_s: float | None = None
     cpu_s: float | None = None
     rss_bytes: int | None = None
@@ -125,10 +123,10 @@ class ProcessFacts:
         state: of its main thread: R, S, D, T (stopped), t (traced), Z; None = not readable.
         cpu_s: used by all its threads.
         main_cpu_s: used by its main thread alone, finely counted.
-        family_cpu_s: used by its living helper processes; falls when one of them ends.
         main_runs: how often its main thread was given a core: a sleeping one was not.
-        wchan: where in the kernel its main thread waits, or None.
+        family_cpu_s: used by its living helper processes; falls when one of them ends.
         rss_bytes: memory that it holds.
+        wchan: where in the kernel its main thread waits, or None.
         exit_code: None = unknown, which it is unless a parent told us.
         signal: that ended it, or None.
     """
@@ -137,12 +135,12 @@ class ProcessFacts:
     state: str | None = None
     cpu_s: float | None = None
     main_cpu_s: float | None = None
-    family_cpu_s: float | None = None
     main_runs: int | None = None
+    family_cpu_s: float | None = None
     read_bytes: int | None = None
     write_bytes: int | None = None
-    wchan: str | None = None
     rss_bytes: int | None = None
+    wchan: str | None = None
     exit_code: int | None = None
     signal: int | None = None
 

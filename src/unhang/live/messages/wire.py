@@ -58,7 +58,6 @@ def beat_from_json(data: Json) -> Beat | None:
         step_wall_s=_float(data, "step_wall"),
         cpu_s=_float(data, "cpu_s"),
         rss_bytes=_int(data, "rss_bytes"),
-        calling=_text(data, "calling"),
         read_bytes=_int(data, "read_bytes"),
         write_bytes=_int(data, "write_bytes"),
         gpu_bytes=_int(data, "gpu_bytes"),
@@ -80,8 +79,8 @@ def beat_to_json(beat: Beat) -> dict[str, Any]:
         "step_wall_s": "step_wall",
     }
     data = {renamed.get(f.name, f.name): getattr(beat, f.name) for f in dataclasses.fields(beat)}
-    data["threads"] = [[[f.file, f.line, f.function] for f in stack] for stack in beat.threads]
     data["stack"] = [[f.file, f.line, f.function] for f in beat.stack]
+    data["threads"] = [[[f.file, f.line, f.function] for f in stack] for stack in beat.threads]
     data["groups"] = {name: _group_to_json(group) for name, group in beat.groups.items()}
     data["timeouts"] = {"governed": dict(data.pop("governed_ms"))}
     data["lost"] = [_loss_to_row(loss) for loss in beat.lost]
@@ -146,13 +145,13 @@ def _process(item: object) -> ProcessReport | None:
             state=_text(facts, "state"),
             cpu_s=_float(facts, "cpu_s"),
             main_cpu_s=_float(facts, "main_cpu_s"),
+            main_runs=_int(facts, "main_runs"),
             family_cpu_s=_float(facts, "family_cpu_s"),
             read_bytes=_int(facts, "read_bytes"),
             write_bytes=_int(facts, "write_bytes"),
             rss_bytes=_int(facts, "rss_bytes"),
             wchan=_text(facts, "wchan"),
             exit_code=_int(facts, "exit_code"),
-            main_runs=_int(facts, "main_runs"),
             signal=_int(facts, "signal"),
         ),
     )
@@ -212,10 +211,10 @@ def _raised(data: Json) -> Raised:
         stack=_frames(data.get("stack")),
     )
 
+
 def _threads(item: object) -> tuple[tuple[FramePlace, ...], ...]:
     stacks = (_frames(stack) for stack in item) if isinstance(item, list) else ()
     return tuple(stack for stack in stacks if stack)
-
 
 
 def _frames(item: object) -> tuple[FramePlace, ...]:
