@@ -59,9 +59,12 @@ bench: $(DEV) ## measure against ripgrep (apt-get install ripgrep) and write doc
 	$(BIN)/python -m benchmarks.probe
 
 drills: $(DEV) ## fail real jobs on purpose, judge them, and write docs/drills.md (as root: all of them)
-	$(BIN)/python tools/drills.py --write docs/drills.md
 	rm -rf $(VENV)/rehearsals
-	$(BIN)/unhang drill rehearse all --live --out $(VENV)/rehearsals --pages docs/situations
+	failed=0; \
+	$(BIN)/python tools/drills.py --write docs/drills.md || failed=1; \
+	$(BIN)/unhang drill rehearse all --live --out $(VENV)/rehearsals --pages docs/situations \
+		|| failed=1; \
+	exit $$failed
 
 drill-live: $(DEV) ## the same, and each drill under `unhang run` as well (an hour)
 	$(BIN)/python tools/drills.py --live --write docs/drills.md

@@ -121,15 +121,14 @@ def rehearse_one(*, name: str, out: str | None, live: bool, pages: str | None, r
                 found[each] = judge_again(situation, before, place, tell=click.echo)
             else:
                 found[each] = rehearse(situation, place, live=live, tell=click.echo)
+            if pages is not None:
+                write_page(situation, found[each], place, Path(pages))
         except UnhangError as error:  # noqa: PERF203 - each takes minutes
             if name != "all":
                 raise
             click.echo(f"{each}: {error}", err=True)
-    if pages is not None:
-        for each, rehearsal in found.items():
-            write_page(find_situation(each), rehearsal, wanted[each], Path(pages))
-        if name == "all":
-            write_summary(found.values(), Path(pages))
+    if pages is not None and name == "all":
+        write_summary(found.values(), Path(pages))
     return int(not all(each in found and found[each].succeeded for each in wanted))
 
 
