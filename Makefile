@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CORE := $(VENV)/.core
 DEV := $(VENV)/.dev
+DRILLS := PYTHONPATH=tools $(BIN)/python -m drills
 SCORE := PYTHONPATH=tools $(BIN)/python -m score
 
 .PHONY: help demo setup test check lint types contracts score gate bench drills drill-live proof docs clean
@@ -61,13 +62,13 @@ bench: $(DEV) ## measure against ripgrep (apt-get install ripgrep) and write doc
 drills: $(DEV) ## fail real jobs on purpose, judge them, and write docs/drills.md (as root: all of them)
 	rm -rf $(VENV)/rehearsals
 	failed=0; \
-	$(BIN)/python tools/drills.py --write docs/drills.md || failed=1; \
+	$(DRILLS) --write docs/drills.md || failed=1; \
 	$(BIN)/unhang drill rehearse all --live --out $(VENV)/rehearsals --pages docs/situations \
 		|| failed=1; \
 	exit $$failed
 
-drill-live: $(DEV) ## the same, and each drill under `unhang run` as well (an hour)
-	$(BIN)/python tools/drills.py --live --write docs/drills.md
+drill-live: $(DEV) ## the same faults under `unhang run`: who is named, how soon; writes docs/drills-live.md
+	$(DRILLS) --live --write docs/drills-live.md
 
 proof: $(DEV) ## ten troubled jobs with and without the judge (half an hour), and write docs/proof.md
 	$(BIN)/python -m benchmarks.proof --write docs/proof.md

@@ -26,6 +26,9 @@ _LATE_S = 25.0
 """Seconds after its fault that a watched job goes on whose late rank may come: whoever loses
 patience calls it a hang meanwhile."""
 
+_UNTIL_FAULT_S = 90.0
+"""Seconds that a job may take to come to its fault, on a machine that is busy."""
+
 _MOST_TAKEN = 4
 """Times that stacks and dumps are taken."""
 
@@ -49,6 +52,7 @@ class Attendance:
     stopped: bool = False
     _acted: bool = False
     _since: float = 0.0
+    _end: float = 0.0
     _counts_from: float | None = None
     _taken: int = 0
     _lost: float | None = None
@@ -58,7 +62,7 @@ class Attendance:
         """Run the job to its end; the exit code of the first launcher that failed, or 0."""
         per_node = self.drill.world // len(self.planned)
         console = Console(self.folder.logs, nodes=len(self.planned), per_node=per_node)
-        end = time.monotonic() + self.within_s
+        self._end = time.monotonic() + _UNTIL_FAULT_S + self.within_s
         try:
             self._launchers = [
                 Launcher(
@@ -70,10 +74,7 @@ class Attendance:
                 )
                 for node, start in enumerate(self.planned)
             ]
-            while time.monotonic() < end and not all(each.ended() for each in self._launchers):
-                self._look(time.monotonic())
-                if self.watched and self._is_told(time.monotonic()):
-                    break
+            while not self._is_over(time.monotonic()):
                 time.sleep(_TICK_S)
             if not all(each.ended() for each in self._launchers):
                 self._take()
@@ -89,6 +90,15 @@ class Attendance:
             console.close()
         return next((code for code in codes if code != 0), 0)
 
+    def _is_over(self, now: float) -> bool:
+        """Whether the job has ended, or is to be ended; one look at it."""
+        if all(each.ended() for each in self._launchers):
+            return True
+        self._look(now)
+        if self.folder.acts():
+            self._end = min(self._end, now + self.within_s)
+        return now >= self._end or (self.watched and self._is_told(now))
+
     def _look(self, now: float) -> None:
         """One look at the job."""
         if self.drill.finishes:
@@ -101,6 +111,8 @@ class Attendance:
                 self._end_ranks()
         elif any(not is_alive(pid) for pid in self.folder.ranks().values()):
             self._lost = now
+        elif self.watched:
+            return  # whoever watches takes its own, and sees that ours wake a rank
         elif self._taken < _MOST_TAKEN and now - self._since >= self.drill.settle_s:
             self._take()
             self._since = now

@@ -32,6 +32,12 @@ LOCATED, UNDETERMINED, HEALTHY = "located", "undetermined", "healthy"
 """Answers besides the causes: the other outcomes of a diagnosis."""
 
 
+_STANDSTILLS = frozenset(
+    {"child", "hold_gil", "lock", "native_hang", "pipe", "sleep", "slow_disk", "spin", "work"}
+)
+"""Kinds of faults after which a rank is there and does not come."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drill:
     """One drill.
@@ -82,6 +88,14 @@ class Drill:
     def kinds(self) -> tuple[str, ...]:
         """Kinds of its faults, each once; of a drill that declares none, its name."""
         return tuple(sorted({each.what for each in self.faults})) or (self.name,)
+
+    @property
+    def named_within_s(self) -> float:
+        """Seconds after the fault within which whoever watches the job should name it.
+
+        A death, a stop and a difference prove themselves; of a standstill, time must tell.
+        """
+        return 10.0 if self.may_end or _STANDSTILLS & set(self.kinds) else 5.0
 
     @property
     def expected(self) -> str:

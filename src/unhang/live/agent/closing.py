@@ -16,6 +16,7 @@ from unhang.live.agent.voice import Voice
 from unhang.live.books.desk import Desk
 from unhang.live.messages.actions import Note, NoteKind
 from unhang.live.nodes.judging import Judge
+from unhang.model.causes import Cause
 from unhang.model.diagnosis import Diagnosis, Outcome
 from unhang.model.provenance import Message
 from unhang.reporters.catalogue import write
@@ -24,6 +25,9 @@ ENDED_A_HANG = 86
 """Exit code of a run whose confirmed hang was ended, and that nothing started again."""
 
 _VERDICT_WAIT_S = 60.0
+
+_OWN_ENDS = frozenset({Cause.RANK_EXCEPTION, Cause.RANK_CRASH, Cause.HOST_OOM, Cause.GPU_OOM})
+"""Causes by which a single rank ends."""
 
 _THE_END = 0
 """Number, which no dump has, under which nodes deliver what they have at the end."""
@@ -134,10 +138,14 @@ class Closing:
 
 
 def _facts_of(verdict: Diagnosis | None) -> dict[str, object]:
-    """What the line on the end says of the verdict, which knows better where it knows anything."""
+    """What the line on the end says of the verdict, which knows better where it knows anything.
+
+    Where it knows of a rank that failed by itself, but not which, the first to fail is the one.
+    """
     if verdict is None:
         return {}
     decided = verdict.outcome in (Outcome.CAUSE, Outcome.LOCATED)
+    decided &= bool(verdict.culprits) or verdict.cause not in _OWN_ENDS
     return {
         "outcome": verdict.outcome.value,
         "cause": None if verdict.cause is None else verdict.cause.value,
