@@ -16,6 +16,7 @@ from unhang.live.books.record import begin, close_record, open_record
 from unhang.live.messages.losses import Loss
 from unhang.live.messages.request import RunRequest
 from unhang.live.relay.agent_process import AgentProcess
+from unhang.live.relay.bystander import Bystander
 from unhang.live.relay.channel import Channel
 from unhang.live.relay.copies import Copies
 from unhang.live.relay.launch import adopt_orphans, launch
@@ -118,9 +119,10 @@ def _run(
     request: RunRequest, folder: RunFolder, clock: RunClock
 ) -> tuple[Ending, tuple[Loss, ...]]:
     fill_gaps()
+    signals = Signals()
+    bystander = Bystander(signals)
     streams = open_streams()
     adopt_orphans()
-    signals = Signals()
     environment = os.environ | additions(
         os.environ,
         run_folder=str(request.near),
@@ -140,6 +142,7 @@ def _run(
         channels=channels,
         copies=copies,
         signals=signals,
+        bystander=bystander,
         agent=agent,
         say=announcer.say,
     )

@@ -3,8 +3,8 @@
 The relay is all that stands between the job and the world, so it does nothing else: it judges
 nothing, reads no board and waits for no disk. When the agent dies, the job does not notice.
 
-A signal that the terminal sends reaches the job by itself; one that is sent to us alone is passed
-on. One that somebody sends to the whole process group (`timeout`, `scancel`) comes twice.
+A signal that the terminal, or somebody (`timeout`, `scancel`), sends to the whole process group
+reaches the job by itself; one that is sent to us alone is passed on.
 """
 
 from __future__ import annotations
@@ -14,18 +14,23 @@ import os
 import select
 import signal
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from unhang.live.messages.losses import Loss
 from unhang.live.relay.agent_process import AgentProcess
+from unhang.live.relay.bystander import Bystander
 from unhang.live.relay.channel import Channel
 from unhang.live.relay.copies import Copies
 from unhang.live.relay.signals import Received, Signals
 
 _QUIET_S = 0.3
 """After the end of the command: output that is still on its way comes within this."""
+
+_BYSTANDER_S = 0.1
+"""A signal that was sent to all reaches the bystander within this time, too."""
 
 _VERDICT_WAIT_S = 120.0
 """For the agent's last word."""
@@ -56,6 +61,7 @@ class Relay:
         channels: its output.
         copies: of it.
         signals: what we are sent.
+        bystander: tells what was sent to all of our group.
         agent: already started.
         say: shows a text of the agent's to the user.
     """
@@ -67,6 +73,7 @@ class Relay:
         channels: Sequence[Channel],
         copies: Copies,
         signals: Signals,
+        bystander: Bystander,
         agent: AgentProcess,
         say: Callable[[str], None],
     ) -> None:
@@ -74,6 +81,8 @@ class Relay:
         self._channels = channels
         self._copies = copies
         self._signals = signals
+        self._bystander = bystander
+        self._held: deque[tuple[Received, float]] = deque()
         self._agent = agent
         self._say = say
         self._status: int | None = None
@@ -91,6 +100,7 @@ class Relay:
         for channel in self._channels:
             channel.drop()
         self._agent.close()
+        self._bystander.close()
         assert self._status is not None
         done = self._done or {}
         mute = () if self._done is not None else (Loss.of("agent_mute"),)
@@ -131,10 +141,13 @@ class Relay:
         for channel in self._channels:
             if (wanted := channel.wanted) is not None:
                 poller.register(*wanted)
-        if self._agent.descriptor is not None:
-            poller.register(self._agent.descriptor, select.POLLIN)
+        for descriptor in (self._agent.descriptor, self._bystander.descriptor):
+            if descriptor is not None:
+                poller.register(descriptor, select.POLLIN)
         now = time.monotonic()
-        times = (self._give_up_at, self._quiet_at, self._agent.next_start or float("inf"))
+        held_s = self._held[0][1] if self._held else float("inf")
+        next_start_s = self._agent.next_start or float("inf")
+        times = (self._give_up_at, self._quiet_at, next_start_s, held_s)
         next_s = min((at_s for at_s in times if at_s > now), default=float("inf"))
         limit_ms = None if next_s == float("inf") else (next_s - now) * 1000 + 1
         return {descriptor for descriptor, _ in poller.poll(limit_ms)}
@@ -147,6 +160,9 @@ class Relay:
         if self._signals.descriptor in ready:
             for received in self._signals.read():
                 self._receive(received)
+        if self._bystander.descriptor in ready:
+            self._bystander.read()
+        self._release()
         if self._agent.descriptor in ready:
             for message in self._agent.read():
                 self._hear(message)
@@ -169,8 +185,28 @@ class Relay:
             self._reap()
         elif received.number == signal.SIGWINCH:
             self._resize(received)
-        else:
-            self._pass_on(received)
+        elif not received.by_us:
+            self._held.append((received, time.monotonic() + _BYSTANDER_S))
+
+    def _release(self) -> None:
+        """Decide on the signals for the job that have waited for the bystander's word."""
+        waiting = list(self._held)
+        self._held.clear()
+        for received, until_s in waiting:
+            has_it = received.by_terminal or (
+                self._job_is_in_group() and self._bystander.take(received)
+            )
+            if has_it or time.monotonic() >= until_s:
+                self._pass_on(received, has_it=has_it)
+            else:
+                self._held.append((received, until_s))
+
+    def _job_is_in_group(self) -> bool:
+        """Whether what is sent to our process group reaches the command."""
+        try:
+            return os.getpgid(self._pid) == os.getpgrp()
+        except ProcessLookupError:
+            return False
 
     def _resize(self, received: Received) -> None:
         terminals = [c.stream for c in self._channels if c.stream.terminal]
@@ -181,12 +217,10 @@ class Relay:
         # The job heard of it before its terminal had the new size.
         os.killpg(0, signal.SIGWINCH)
 
-    def _pass_on(self, received: Received) -> None:
-        if received.by_us:
-            return
+    def _pass_on(self, received: Received, *, has_it: bool) -> None:
         if self._status is not None:
             self._give_up_at = 0.0  # only our verdict is left: the user does not want to wait
-        elif not received.by_terminal:
+        elif not has_it:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self._pid, received.number)
         if received.number == signal.SIGTSTP:

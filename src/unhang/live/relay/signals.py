@@ -38,11 +38,13 @@ class Received:
     Attributes:
         by_terminal: the kernel sent it to the whole foreground group, as for Ctrl-C.
         by_us: it is our own.
+        sender: number of the process that sent it; 0 = the kernel.
     """
 
     number: int
     by_terminal: bool
     by_us: bool
+    sender: int
 
 
 class Signals:
@@ -73,4 +75,4 @@ class Signals:
             except BlockingIOError:
                 return found
             number, _, code, sender = _RECORD_HEAD.unpack_from(record)
-            found.append(Received(number, code == _BY_KERNEL, sender == os.getpid()))
+            found.append(Received(number, code == _BY_KERNEL, sender == os.getpid(), sender))
