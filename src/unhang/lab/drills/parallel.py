@@ -42,6 +42,7 @@ DRILLS = (
         faults=(fault("extra_call", 0, step=6, options={"op": "barrier"}),),
         cause=Cause.DESYNC,
         culprits=frozenset({0}),
+        accept=("uneven_work",),
         arguments=("--shard",),
     ),
     Drill(

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from unhang.model.causes import Cause
-from unhang.model.events import StackSeen
+from unhang.model.events import Charge, Stage, StackSeen
 from unhang.model.finding import Finding, Strength
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.incident import Incident
 from unhang.model.phases import Phase
 from unhang.model.provenance import Message
-from unhang.rules import order
+from unhang.rules import order, watched
 from unhang.rules.slow.waiting import Wait, find_wait
 from unhang.rules.slow.weighing import Fit, fit, is_missing, ranks_differ, weigh
 from unhang.rules.slow.work import Work, find_work
@@ -35,11 +35,19 @@ def tell(
     incident: Incident, code: str, cause: Cause, phases: frozenset[Phase]
 ) -> Iterator[Finding]:
     """Yield the findings of one rule: from bars and marks, and from live stacks."""
+    if _is_idle(incident):
+        return
     wait = find_wait(incident)
     work = None if wait is None else find_work(incident, wait, phases)
     if wait is not None and work is not None:
         yield _from_work(incident, code, cause, work, wait)
     yield from _from_stacks(incident, code, cause, phases, wait)
+
+
+def _is_idle(incident: Incident) -> bool:
+    """Whether the live judge saw the late ranks stopped or ended: no work of theirs lasted."""
+    charges = (Charge.STOPPED, Charge.GONE, Charge.RAISED, Charge.LEFT)
+    return any(e.stage is Stage.CONFIRMED for e in watched.hold_ups(incident, *charges))
 
 
 def _from_work(incident: Incident, code: str, cause: Cause, work: Work, wait: Wait) -> Finding:

@@ -1,9 +1,10 @@
 """An evaluation still running at the time-out."""
 
-from builders import timeout
+from builders import by, source, timeout
 from phase_builders import bar, begun, findings, strength
-from unhang.model.events import Event
+from unhang.model.events import Charge, Event, HoldUp, Stage
 from unhang.model.finding import Strength
+from unhang.model.ids import Rank
 from unhang.model.phases import Edge, Phase
 from unhang.rules.slow.evaluation_under_way import RULE
 
@@ -100,3 +101,17 @@ def test_without_sizes_a_broadcast_awaits_the_rank_that_alone_evaluates() -> Non
 def test_without_sizes_a_reduction_may_be_of_gradients() -> None:
     waits = [timeout(r, op="ALLREDUCE", numel=None, line=r + 1) for r in (2, 5)]
     assert strength(RULE, begun(Phase.EVAL, rank=0), *waits) is Strength.HINTS
+
+
+def test_a_rank_that_was_seen_stopped_did_not_evaluate_for_long() -> None:
+    events = (begun(Phase.EVAL), timeout(4, seq=70_000, op="BROADCAST", numel=1, line=2))
+    for charge, quiet in ((Charge.STOPPED, True), (Charge.GONE, True), (Charge.ASLEEP, False)):
+        seen = HoldUp(
+            source=source(3),
+            origin=by(),
+            charge=charge,
+            stage=Stage.CONFIRMED,
+            culprits=frozenset({Rank(0)}),
+            victims=frozenset({Rank(4)}),
+        )
+        assert (strength(RULE, *events, seen) is None) is quiet
