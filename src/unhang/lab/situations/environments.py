@@ -23,6 +23,7 @@ from unhang.errors import UnhangError
 
 _PINS = Path(__file__).parent / "pins"
 _READY = "ready.json"
+_COMPILED = "compiled.txt"
 _BUILD_LIMIT_S = 1800
 
 
@@ -67,7 +68,7 @@ class Environment:
         """Twelve hexadecimal digits: other pins or another Python make another environment."""
         overlays = [f"{name}: {overlay.requirement}" for name, overlay in self.overlays]
         python = f"python {sys.version_info.major}.{sys.version_info.minor}"
-        told = "\n".join([python, *self.pins, *overlays, self.compiled or ""])
+        told = "\n".join([python, *self.pins, *overlays])
         return hashlib.sha256(told.encode()).hexdigest()[:12]
 
     @property
@@ -123,23 +124,42 @@ def build(environment: Environment) -> float:
         EnvironmentNotBuiltError: a step failed, with its last lines.
     """
     with _one_at_a_time():
-        if environment.is_ready:
-            return 0.0
         begun = time.monotonic()
-        shutil.rmtree(environment.folder, ignore_errors=True)
-        environment.folder.mkdir(parents=True)
-        _call([sys.executable, "-m", "venv", str(environment.folder)], environment)
-        _call([*_pip(environment), *environment.pins], environment)
-        for name, overlay in environment.overlays:
-            target = str(environment.overlay(name))
-            wanted = ["--no-deps", "--target", target, overlay.requirement]
-            _call([*_pip(environment), *wanted], environment)
-        if environment.compiled is not None:
-            _call([str(environment.python), "-c", environment.compiled], environment)
-        seconds = time.monotonic() - begun
-        facts = {"schema": "unhang.environment/1", "seconds": round(seconds, 1)}
-        (environment.folder / _READY).write_text(json.dumps(facts), encoding="utf-8")
-        return seconds
+        news = [step(environment) for step in (_install, _compile)]
+        return time.monotonic() - begun if any(news) else 0.0
+
+
+def _install(environment: Environment) -> bool:
+    """Install the pins unless they are there; whether there was something to do."""
+    if environment.is_ready:
+        return False
+    begun = time.monotonic()
+    shutil.rmtree(environment.folder, ignore_errors=True)
+    environment.folder.mkdir(parents=True)
+    _call([sys.executable, "-m", "venv", str(environment.folder)], environment)
+    _call([*_pip(environment), *environment.pins], environment)
+    for name, overlay in environment.overlays:
+        target = str(environment.overlay(name))
+        wanted = ["--no-deps", "--target", target, overlay.requirement]
+        _call([*_pip(environment), *wanted], environment)
+    seconds = round(time.monotonic() - begun, 1)
+    facts = {"schema": "unhang.environment/1", "seconds": seconds}
+    (environment.folder / _READY).write_text(json.dumps(facts), encoding="utf-8")
+    return True
+
+
+def _compile(environment: Environment) -> bool:
+    """Compile what is not compiled yet; whether there was something to do.
+
+    A compilation that was killed leaves a lock that the next one would wait for: it begins anew.
+    """
+    statement, done = environment.compiled, environment.folder / _COMPILED
+    if statement is None or (done.is_file() and done.read_text("utf-8") == statement):
+        return False
+    shutil.rmtree(environment.variables["TORCH_EXTENSIONS_DIR"], ignore_errors=True)
+    _call([str(environment.python), "-c", statement], environment)
+    done.write_text(statement, encoding="utf-8")
+    return True
 
 
 def _pip(environment: Environment) -> list[str]:
