@@ -28,15 +28,21 @@ def test_what_is_built_is_not_built_again(tmp_path: Path, monkeypatch: pytest.Mo
     assert len(called) == 3
 
 
-def test_what_a_first_job_would_compile_is_compiled_at_once(
+def test_what_a_first_job_would_compile_is_compiled_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     called: list[list[str]] = []
     monkeypatch.setattr(environments, "_call", lambda command, _: called.append(command))
     build(HUGGING_FACE)
-    assert called[-1] == [str(HUGGING_FACE.python), "-c", HUGGING_FACE.compiled]
+    compilation = [str(HUGGING_FACE.python), "-c", HUGGING_FACE.compiled]
+    assert called[-1] == compilation
     assert HUGGING_FACE.variables["TORCH_EXTENSIONS_DIR"].startswith(str(HUGGING_FACE.folder))
+    assert build(HUGGING_FACE) == 0.0
+    (HUGGING_FACE.folder / "compiled.txt").unlink()
+    called.clear()
+    assert build(HUGGING_FACE) > 0.0
+    assert called == [compilation]
 
 
 def test_what_was_begun_and_not_finished_is_begun_anew(
