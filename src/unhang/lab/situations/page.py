@@ -18,14 +18,14 @@ _LONGEST = 240
 _LONG_WORD = 40
 """A word that fills a column of a report, and so may go on below."""
 _PATHS = (
-    (re.compile(r"[^\s\"'`]*/site-packages/"), "site-packages/"),
-    (re.compile(r"[^\s\"'`]*/overlays/[\w.]+/"), "site-packages/"),
-    (re.compile(r"[^\s\"'`]*/situations/scripts/site/"), ""),
-    (re.compile(r"[^\s\"'`]*/lib/python3\.\d+/"), "python/"),
-    (re.compile(r"[^\s\"'`]*/bin/(?=python|torchrun)"), ""),
-    (re.compile(r"/[^\s\"'`]*/unhang/drills/[^\s\"'`]*…"), "site-packages/…"),
+    (re.compile(r"[^\s\"'`(]*/site-packages/"), "site-packages/"),
+    (re.compile(r"[^\s\"'`(]*/overlays/[\w.]+/"), "site-packages/"),
+    (re.compile(r"[^\s\"'`(]*/situations/scripts/site/"), ""),
+    (re.compile(r"[^\s\"'`(]*/lib/python3\.\d+/"), "python/"),
+    (re.compile(r"[^\s\"'`(]*/bin/(?=python|torchrun)"), ""),
+    (re.compile(r"/[^\s\"'`(]*/unhang/drills/[^\s\"'`]*…"), "site-packages/…"),
     (re.compile(r"/__w/pytorch/pytorch/"), ""),
-    (re.compile(r"/[^\s\"'`]*/job/"), ""),
+    (re.compile(r"/[^\s\"'`(]*/job/"), ""),
 )
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _TELLING = re.compile(

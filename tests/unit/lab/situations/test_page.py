@@ -55,6 +55,12 @@ def test_a_page_without_paths_and_colours(tmp_path: Path) -> None:
     assert "Under `unhang run`" not in text
 
 
+def test_a_path_in_brackets_keeps_them(tmp_path: Path) -> None:
+    found = rehearsal()
+    found.shown["logs"] = "Cure the OSError of rank 1 (/x/site-packages/torch/serialization.py:14)"
+    assert "of rank 1 (site-packages/torch/serialization.py:14)" in page(tmp_path, found)
+
+
 def test_a_path_that_the_report_broke_is_whole(tmp_path: Path) -> None:
     found = rehearsal()
     first = "  stacks/stack_0.txt:9  /home/me/.cache/lib/python3.11/site-packages/torch/"
