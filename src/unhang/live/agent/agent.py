@@ -131,6 +131,7 @@ class Agent:
             taps=self._taps,
             voice=voice,
             relay=relay,
+            kernel_log=folder.output(request.host) / "kernel.log",
         )
         if start.again:
             for loss in interrupted_captures(folder):

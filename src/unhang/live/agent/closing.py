@@ -6,9 +6,11 @@ after a good end (of a script that starts them in the background) are waited for
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable
+from pathlib import Path
 
-from unhang.live.agent import kernel
+from unhang.live.agent import kernel, kernel_words
 from unhang.live.agent.acting import Actor
 from unhang.live.agent.ending import Ending
 from unhang.live.agent.taps import Taps
@@ -38,6 +40,7 @@ class Closing:
 
     Args:
         relay: number of the relay's process, which adopts what its launcher left behind.
+        kernel_log: where the kernel's words on killed ranks are kept.
     """
 
     def __init__(
@@ -50,6 +53,7 @@ class Closing:
         taps: Taps,
         voice: Voice,
         relay: int,
+        kernel_log: Path,
     ) -> None:
         self._judge = judge
         self._actor = actor
@@ -58,6 +62,7 @@ class Closing:
         self._taps = taps
         self._voice = voice
         self._relay = relay
+        self._kernel_log = kernel_log
         self._exit_code: int | None = None
         self._steps: list[Callable[[float], bool]] = []
         self._verdict_due_s = float("inf")
@@ -105,10 +110,19 @@ class Closing:
         """Evidence of this end is where the judge looks for it, on all nodes."""
         if not self._delivered:
             self._delivered = True
+            self._keep_kills()
             self._actor.bring()
             if self._exit_code != 0:
                 self._judge.deliver(_THE_END)
         return self._exit_code == 0 or self._judge.has_evidence(_THE_END, now)
+
+    def _keep_kills(self) -> None:
+        seen = self._taps.read(launcher_alive=False).processes
+        killed = {p.beat.pid for p in seen if p.facts.signal == signal.SIGKILL}
+        try:
+            kernel_words.keep_kills(killed, self._kernel_log)
+        except OSError:
+            return  # the disk is full: what the kernel knows is lost with the rest
 
     def _asked(self, now: float) -> bool:
         """A job that failed by itself, or that was stopped while it hung, gets its verdict."""

@@ -236,6 +236,7 @@ def closing_of(stage: Stage) -> Closing:
         taps=stage.taps,
         voice=stage.voice,
         relay=1,
+        kernel_log=stage.folder.root / "kernel.log",
     )
 
 
