@@ -27,8 +27,10 @@ def _general(incident: Incident, *, decided: bool) -> Iterator[Collect]:
     """By what the incident shows and lacks; nothing where the cause is clear."""
     if decided:
         return
-    if incident.coverage.ranks_silent or incident.coverage.lines_dropped:
-        yield _collect("silent_logs", ranks=incident.coverage.ranks_silent)
+    stood = frozenset(s.rank for s in incident.stances if s.rank is not None)
+    silent = incident.coverage.ranks_silent - stood
+    if silent or incident.coverage.lines_dropped:
+        yield _collect("silent_logs", ranks=silent or incident.coverage.ranks_silent)
     elif not incident.coverage.ranks_seen or incident.coverage.world_size is None:
         yield _collect("all_logs")
     if any(f.manner is Manner.KILLED for f in incident.failures):
@@ -39,8 +41,8 @@ def _general(incident: Incident, *, decided: bool) -> Iterator[Collect]:
         yield _collect("nccl_info")
     if incident.calls:
         yield _collect("flight_recorder", variable=_recorder_variable(incident))
-        yield _collect("stacks")
-    else:
+    size = incident.coverage.world_size
+    if size is None or len(stood) < size:
         yield _collect("stacks")
     if not incident.open_phases:
         yield _collect("before")

@@ -94,7 +94,9 @@ def test_a_job_with_a_frozen_rank_shows_on_its_boards(run: Run, tmp_path: Path) 
     assert len(boards) == 2
     assert served == 4
     assert json.loads(mark.read_text()) == []
-    assert 'train.py", line 29 in <module>' in (folder / "stack_0.txt").read_text()
+    stacks = (folder / "stack_0.txt").read_text()
+    assert stacks.startswith(f"=== Rank 0 (pid {beat.pid}) ===\n")
+    assert 'train.py", line 29 in <module>' in stacks
     trace = pickle.loads((folder / "trace_0.pickle").read_bytes())
     assert [e["profiling_name"] for e in trace["entries"]] == ["gloo:all_reduce"] * 5
     assert any(frame["name"] == "<module>" for frame in trace["entries"][0]["frames"])

@@ -23,6 +23,9 @@ def dump(folder: str, *, label: str, owner: str) -> list[str]:
     lost: list[str] = []
     # The stacks first: they cost a millisecond, and they are what decides most often.
     with open(os.path.join(folder, f"stack_{label}.txt"), "wb") as file:
+        if label.isdigit():
+            file.write(f"=== Rank {label} (pid {os.getpid()}) ===\n".encode())
+            file.flush()  # what follows goes past Python's buffer
         faulthandler.dump_traceback(file, all_threads=True)
     native = sys.modules.get("torch._C._distributed_c10d")
     function = _recorder_in_use(native)

@@ -261,8 +261,9 @@ class _Writer:
         if diagnosis.outcome is Outcome.HEALTHY:
             return
         coverage = diagnosis.coverage
-        if coverage.ranks_silent:
-            yield self.say("unseen.silent", ranks=coverage.ranks_silent)
+        silent = coverage.ranks_silent.difference(*(s.ranks for s in diagnosis.standings))
+        if silent:
+            yield self.say("unseen.silent", ranks=silent)
         if coverage.lines_dropped:
             yield self.say("unseen.dropped", count=coverage.lines_dropped)
         lacked = {fact for facts in diagnosis.missing_facts.values() for fact in facts}

@@ -53,7 +53,7 @@ class Still:
         calls_s: its open calls are the same.
         wakes: in how many reports since then its main thread had run for a moment.
         beat_s: its probe has not beaten.
-        barren_s: the same, and it moved no bytes and took or gave back no memory.
+        barren_s: the same, and it moved no bytes and took or gave back no memory since.
         stopped_s: it has been stopped by a signal or a debugger.
         ended_s: since it was seen to have ended.
         leaving_s: since it began to leave, or to fail.
@@ -166,7 +166,8 @@ class Track:
             self._stand(step_s, moved=self._busy(), ran=ran)
             self.still.beat_s += step_s
             grown = _changed(facts_before.rss_bytes, report.facts.rss_bytes, _GROWN_BYTES)
-            self.still.barren_s += 0.0 if grown or self._moves_bytes() else step_s
+            fruitful = grown or self._moves_bytes()
+            self.still.barren_s = 0.0 if fruitful else self.still.barren_s + step_s
             return
         self.longest_beat_s = max(self.longest_beat_s, self.still.beat_s)
         self.still.beat_s = self.still.barren_s = max(0.0, report.beat_age_s)

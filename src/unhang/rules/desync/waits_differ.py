@@ -11,8 +11,8 @@ different branches on different ranks, or some ranks had fewer steps than the ot
 
 ## When it stays quiet
 When any rank is at work elsewhere (LOC201 names it), when a rank left no stack (then only a hint),
-for sends and receives of pipelines, and for broadcasts and other collectives with a root, which
-rightly runs ahead. On GPUs, where Python runs ahead of the device, ranks in the step of the model
+for sends and receives of pipelines, for broadcasts and other collectives with a root, which rightly
+runs ahead, and for ranks that are still connecting. On GPUs, where Python runs ahead of the device, ranks in the step of the model
 that are busy give only a hint.
 
 ## How to confirm
@@ -41,8 +41,9 @@ from unhang.model.rule import Fact, Rule, Status
 from unhang.model.stances import Doing, Stance
 from unhang.rules.standpoints import contradicted, find_scene, ranks
 
-_OF_PAIRS_OR_ROOTS = re.compile(
+_RUNS_AHEAD = re.compile(
     r"i?send\w*|i?recv\w*|batch_isend_irecv|broadcast\w*|scatter\w*|reduce|gather|gather_object|wait"
+    r"|init_process_group"
 )
 _AFTER_THE_LOOP = re.compile(r"barrier|monitored_barrier|wait_for_everyone|destroy_process_group")
 _ENDS = frozenset({Phase.SAVE, Phase.EVAL, Phase.TEARDOWN})
@@ -57,7 +58,7 @@ def check(incident: Incident) -> Iterator[Finding]:
     sites: dict[str, list[Stance]] = {}
     for stance in scene.waiters:
         sites.setdefault(stance.op or stance.frame, []).append(stance)
-    if len(sites) != 2 or any(_OF_PAIRS_OR_ROOTS.fullmatch(op) for op in sites):
+    if len(sites) != 2 or any(_RUNS_AHEAD.fullmatch(op) for op in sites):
         return
     few, many = sorted(sites.values(), key=len)
     if Doing.WAITS not in {few[0].doing, many[0].doing}:

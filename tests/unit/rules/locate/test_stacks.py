@@ -16,6 +16,7 @@ BARRIER = "    barrier (torch/distributed/distributed_c10d.py:5356)"
 GATHER = "    all_gather_object (torch/distributed/distributed_c10d.py:3513)"
 BROADCAST = "    broadcast (torch/distributed/distributed_c10d.py:2801)"
 BACKWARD = "    _engine_run_backward (torch/autograd/graph.py:979)\n    train_step (train.py:37)"
+CONNECTS = "    init_process_group (torch/distributed/distributed_c10d.py:1801)"
 SAVE = "    _save (torch/serialization.py:1259)"
 LOADER = "    __next__ (torch/utils/data/dataloader.py:725)"
 SLEEP = "    wait_for_licence (train.py:75)"
@@ -155,7 +156,7 @@ class TestWaitsDiffer:
         (finding,) = judge_text(DSY201, "", **stacks, **{"rank1.txt": stack(GATHER)})
         assert finding.strength is Strength.HINTS
 
-    @pytest.mark.parametrize("frame", [BROADCAST, SAVE])
+    @pytest.mark.parametrize("frame", [BROADCAST, SAVE, CONNECTS])
     def test_roots_and_work_leave_it_quiet(self, frame: str) -> None:
         assert judge(DSY201, BARRIER, frame, BARRIER, BARRIER) == []
 
