@@ -12,8 +12,8 @@ different branches on different ranks, or some ranks had fewer steps than the ot
 ## When it stays quiet
 When any rank is at work elsewhere (LOC201 names it), when a rank left no stack (then only a hint),
 for sends and receives of pipelines, for broadcasts and other collectives with a root, which rightly
-runs ahead, and for ranks that are still connecting. On GPUs, where Python runs ahead of the device, ranks in the step of the model
-that are busy give only a hint.
+runs ahead, and for ranks that are still connecting. On GPUs, where Python runs ahead of the device,
+ranks in the step of the model that are busy give only a hint.
 
 ## How to confirm
 Flight Recorder dumps, or `TORCH_DISTRIBUTED_DEBUG=DETAIL`: they compare the calls themselves.
