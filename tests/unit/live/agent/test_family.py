@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -21,7 +22,8 @@ PARENT = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {BURN!r
 def parent() -> Iterator[subprocess.Popen[bytes]]:
     process = subprocess.Popen([sys.executable, "-c", PARENT], start_new_session=True)
     yield process
-    os.killpg(process.pid, 9)
+    with contextlib.suppress(ProcessLookupError):  # the test has ended all of them
+        os.killpg(process.pid, 9)
     process.wait()
 
 
