@@ -3,11 +3,11 @@
 import pytest
 
 from unhang.parsers import PARSERS
-from unhang.sources.members import _READERS, readers_of
+from unhang.sources.members import _LIVE_JUDGE, _READERS, readers_of
 
 
 def test_the_readers_that_are_named_exist() -> None:
-    named = {name for readers in _READERS.values() for name in readers}
+    named = {name for readers in (*_READERS.values(), _LIVE_JUDGE) for name in readers}
     assert named <= {parser.NAME for parser in PARSERS}
 
 
@@ -22,6 +22,10 @@ def test_the_readers_that_are_named_exist() -> None:
         ("b.unhang.tar.zst!host=n/rank_3/stacks.txt", None),
         ("b.unhang.tar.zst!host=n/rank_3/stdout.log", None),
         ("b.unhang.tar.zst!host=n/output/n/environment.txt", None),
+        ("run/standing.json", {"run-record"}),
+        ("b.unhang.tar.zst!run/standing.json", {"run-record"}),
+        ("standing.json", {"run-record"}),
+        ("run/outstanding.json", None),
         ("logs/environment.txt", None),
         ("logs/manifest.json", None),
         ("rank_3/threads.txt", None),
