@@ -145,6 +145,8 @@ def _is_right(truth: Truth, word: Word) -> bool:
     """Whether a word names exactly the culprits; where there are none, what it was."""
     if word.level not in CALLS and not truth.may_end:
         return False
+    if (_since_fault_s(truth, word) or 0.0) < 0:
+        return False  # late for a reason of its own, before the fault
     if not truth.culprits:
         return word.said in truth.accept
     return set(word.culprits) == set(truth.culprits)

@@ -142,6 +142,7 @@ WELL = '{"at": "2026-11-21T08:00:30+00:00", "kind": "exited", "exit_code": 0, "w
         ("sleep", (CONFIRMED.replace("[2]", "[]"),), Mark.UNDETERMINED, 7.0),
         ("sleep", (LATE.replace("[0]", "[2]"),), Mark.UNDETERMINED, 5.0),
         ("slow-save", (LATE,), Mark.RIGHT, 5.0),
+        ("slow-save", (LATE.replace("T08:00", "T07:59"), LATE), Mark.RIGHT, 5.0),
         ("slow-save", (LATE.replace("[0]", "[1]"), LATE), Mark.RIGHT, 5.0),
         ("slow-save", (LATE, CONFIRMED.replace("[2]", "[0]")), Mark.WRONG, 7.0),
         ("slow-save", (LATE, ENDED), Mark.WRONG, 3.0),

@@ -61,9 +61,9 @@ DRILLS = (
         accept=("rank_crash",),
     ),
     Drill(
-        name="abort",
-        summary="native code of rank 2 gives up: SIGABRT",
-        faults=(fault("abort", 2, step=6),),
+        name="corrupt-memory",
+        summary="native code of rank 2 corrupts its memory: the C library aborts it",
+        faults=(fault("corrupt_memory", 2, step=6),),
         cause=Cause.RANK_CRASH,
         culprits=frozenset({2}),
     ),

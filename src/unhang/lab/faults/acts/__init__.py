@@ -20,7 +20,7 @@ ACTS: dict[str, Callable[[Fault], None]] = {
     "raise": deaths.raise_exception,
     "exit": deaths.leave,
     "kill": deaths.kill,
-    "abort": deaths.abort,
+    "corrupt_memory": deaths.corrupt_memory,
     "segfault": deaths.segfault,
     "host_oom": memory.exhaust,
     "memory_limit": memory.limit,
