@@ -36,6 +36,7 @@ SITUATIONS = (
             says="`unhang fix` takes the evaluation out of the launch script.", fix="train.sh"
         ),
         settle_s=3.0,
+        within_s=900.0,
         real=_REAL,
         played=_PLAYED + " DDP does not broadcast its buffers, which keeps another fault away "
         "(see `open-clip-stray-broadcast`).",
@@ -59,6 +60,7 @@ SITUATIONS = (
             edits=(("train.sh", "--val-data val.csv", "--val-data val-small.csv"),),
         ),
         settle_s=3.0,
+        within_s=900.0,
         real=_REAL,
         played=_PLAYED,
     ),
@@ -82,6 +84,7 @@ SITUATIONS = (
             fix="train-webdataset.sh",
         ),
         settle_s=3.0,
+        within_s=900.0,
         real=_REAL,
         played=_PLAYED
         + " webdataset is 0.2.86: with 1.0.2 open_clip stops at `KeyError: 'fname'`.",
@@ -107,6 +110,7 @@ SITUATIONS = (
             edits=(("train-small-eval.sh", "--val-frequency 1", "--val-frequency 0"),),
         ),
         settle_s=3.0,
+        within_s=900.0,
         real="open_clip's own program and its own fault: `evaluate` calls the model wrapped in DDP "
         "on rank 0 alone, and DDP broadcasts its buffers there.",
         played=_PLAYED + " The evaluation has 64 pairs, and nothing is slow.",
