@@ -22,12 +22,14 @@ import select
 import signal
 import sys
 import threading
+import time
 from types import FrameType, TracebackType
 from typing import TextIO
 
 from .declared import STACK_SIGNAL, Fault
 
 _POLL_S = 0.2
+_LAST_S = 5.0
 _DEFAULT, _IGNORE = 0, 1
 """`SIG_DFL` and `SIG_IGN`."""
 
@@ -186,7 +188,11 @@ def _ancestors() -> list[int]:
 
 
 def _keep(number: int, frame: FrameType | None) -> None:
-    """Stand in for the default action, which `_end_by_signal` brings back."""
+    """Stand in for the default action, which `_end_by_signal` brings back.
+
+    The program gets no further meanwhile: the dump shows where it was told to end.
+    """
+    time.sleep(_LAST_S)
 
 
 def _forget() -> None:

@@ -68,6 +68,7 @@ class Closing:
         self._verdict_due_s = float("inf")
         self._ended: frozenset[int] = frozenset()
         self._delivered = False
+        self._told: Diagnosis | None = None
 
     @property
     def is_under_way(self) -> bool:
@@ -127,6 +128,7 @@ class Closing:
     def _asked(self, now: float) -> bool:
         """A job that failed by itself, or that was stopped while it hung, gets its verdict."""
         if self._exit_code != 0 and self._judge.decides and not self._ending.ended_a_hang:
+            self._told = self._actor.verdict if self._actor.confirmed else None
             self._actor.verdict = None
             self._actor.examine(self._actor.latest if self._actor.confirmed else 0, now)
             self._verdict_due_s = now + _VERDICT_WAIT_S
@@ -138,8 +140,7 @@ class Closing:
 
     def _said(self, _: float) -> bool:
         verdict = None if self._exit_code == 0 else self._actor.verdict
-        shown = verdict is not None and verdict.outcome in (Outcome.CAUSE, Outcome.LOCATED)
-        if verdict is not None and shown and not self._ending.ended_a_hang:
+        if verdict is not None and self._is_news(verdict) and not self._ending.ended_a_hang:
             self._voice.show(verdict)
         if self._actor.exit_note is not None:
             self._desk.note(self._actor.exit_note, exit_code=self._exit_code, **_facts_of(verdict))
@@ -149,6 +150,16 @@ class Closing:
         outcome = None if verdict is None else verdict.outcome.value
         self._voice.finish(replaced, outcome)
         return True
+
+    def _is_news(self, verdict: Diagnosis) -> bool:
+        """Whether it decides anything, and says more than what was told with the hang."""
+        decides = verdict.outcome in (Outcome.CAUSE, Outcome.LOCATED)
+        return decides and (self._told is None or _gist(verdict) != _gist(self._told))
+
+
+def _gist(verdict: Diagnosis) -> tuple[object, ...]:
+    """What a verdict says; who was told of it when the hang was confirmed knows it."""
+    return verdict.outcome, verdict.cause, verdict.culprits, verdict.summary.key
 
 
 def _facts_of(verdict: Diagnosis | None) -> dict[str, object]:

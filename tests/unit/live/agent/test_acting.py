@@ -272,6 +272,19 @@ def test_a_bad_end_gets_its_verdict(stage: Stage, asked: list[tuple[str, int]]) 
     assert asked == [("examine", 0)]
 
 
+def test_a_verdict_that_was_told_with_the_hang_is_not_told_again(stage: Stage) -> None:
+    for verdict, again in ((slow_save(), False), (None, True)):
+        stage.say(Note(kind=NoteKind.HANG_CONFIRMED, why=WHY))
+        stage.actor.verdict = verdict
+        before = stage.said.count("ROOT CAUSE")
+        closing = closing_of(stage)
+        closing.begin(1)
+        closing.advance(0.0)
+        stage.actor.take(Examined(0, slow_save()), 1.0)
+        closing.advance(1.0)
+        assert stage.said.count("ROOT CAUSE") - before == again
+
+
 def test_a_verdict_that_does_not_come_is_not_waited_for(stage: Stage) -> None:
     closing = closing_of(stage)
     closing.begin(1)
