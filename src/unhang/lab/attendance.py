@@ -29,8 +29,8 @@ patience calls it a hang meanwhile."""
 _UNTIL_FAULT_S = 90.0
 """Seconds that a job may take to come to its fault, on a machine that is busy."""
 
-_MOST_TAKEN = 4
-"""Times that stacks and dumps are taken."""
+_MOST_TAKEN = 2
+"""Times that stacks and dumps are taken: who gives up later stands elsewhere."""
 
 _TICK_S = 0.1
 
@@ -134,8 +134,7 @@ class Attendance:
     def _take(self) -> None:
         """Order dumps, and stacks of all threads: both show the same moment.
 
-        It is done again and again until a rank gives up: the last time is nearest to the hang,
-        and two stacks tell whether a rank gets on.
+        It is done again while nobody gives up: two stacks tell whether a rank gets on.
         """
         self._taken += 1
         self.folder.order.touch()

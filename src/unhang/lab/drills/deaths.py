@@ -64,8 +64,8 @@ DRILLS = (
         name="corrupt-memory",
         summary="native code of rank 2 corrupts its memory: the C library aborts it",
         faults=(fault("corrupt_memory", 2, step=6),),
-        cause=Cause.RANK_CRASH,
         culprits=frozenset({2}),
+        accept=("rank_crash",),
     ),
     Drill(
         name="two-exceptions",

@@ -187,7 +187,7 @@ def _ancestors() -> list[int]:
     return found
 
 
-def _keep(number: int, frame: FrameType | None) -> None:
+def _keep(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - a signal handler
     """Stand in for the default action, which `_end_by_signal` brings back.
 
     The program gets no further meanwhile: the dump shows where it was told to end.
