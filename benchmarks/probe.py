@@ -7,7 +7,7 @@ with other work tells of that work. So CPU time is compared, ten beats a second 
 compared lies milliseconds apart: the main thread's CPU time of the two steps during which a beat
 came with the two before and the two after. A beat costs the training what its own threads use (the
 main thread waits for the GIL meanwhile, at worst all the time) and what the main thread needs more
-of (cold caches).The hook that counts the steps is measured by itself.
+of (cold caches). The hook that counts the steps is measured by itself.
 
 A training's own arenas grow and shrink by more than the probe has. So memory is compared between
 processes that have torch and a process group and do nothing, in pairs: with a probe and without.

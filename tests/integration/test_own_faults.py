@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -26,7 +27,7 @@ from integration.test_run_watched import (
     wait_for,
 )
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(200)]
 
 RANK = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1"}
 
@@ -45,6 +46,23 @@ def run(folder: Path, *command: str, **env: str) -> subprocess.CompletedProcess[
         timeout=100,
         check=False,
     )
+
+
+@contextlib.contextmanager
+def watched(folder: Path, *command: str, **env: str) -> Iterator[subprocess.Popen[str]]:
+    """A run that ends its hangs; nothing of it is left when the block ends."""
+    process = subprocess.Popen(
+        [*UNHANG, "--out", str(folder), "--on-hang", "abort", "--", *command],
+        env=environment(**env),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()  # the agent ends the job then
+        process.communicate()
 
 
 @pytest.fixture
@@ -193,18 +211,14 @@ STUBBORN = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)"
 def test_an_agent_that_dies_while_it_ends_a_hang_has_a_successor(tmp_path: Path) -> None:
     folder, script = tmp_path / "run", tmp_path / "train.py"
     script.write_text(HANG.format(before=STUBBORN, after=OLD))
-    process = subprocess.Popen(
-        [*UNHANG, "--out", str(folder), "--on-hang", "abort", "--", *torchrun(script)],
-        env=environment(),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    wait_for(lambda: "hang_confirmed" in kinds_of(folder))
-    wait_for((folder / "captures" / "1").exists)
-    os.kill(agent_of(folder), signal.SIGKILL)  # while it captures
-    wait_for(lambda: "aborted" in kinds_of(folder), 60)
-    os.kill(agent_of(folder), signal.SIGKILL)  # while it ends the ranks, which do not want to
-    assert process.wait(90) == 86
+    with watched(folder, *torchrun(script)) as process:
+        wait_for(lambda: "hang_confirmed" in kinds_of(folder), 60)
+        wait_for((folder / "captures" / "1").exists)
+        os.kill(agent_of(folder), signal.SIGKILL)  # while it captures
+        wait_for(lambda: "aborted" in kinds_of(folder), 60)
+        os.kill(agent_of(folder), signal.SIGKILL)  # while it ends the ranks, which do not want to
+        assert process.wait(90) == 86
+    assert kinds_of(folder).count("aborted") == 1, "the third one goes on with what was begun"
     hangs = [event["culprits"] for event in events_of(folder) if event["kind"] == "hang_confirmed"]
     assert all(culprits == [1] for culprits in hangs)
     lost = lost_in(folder)
@@ -243,21 +257,14 @@ def test_a_clock_that_jumps_makes_no_hang_and_hides_none(tmp_path: Path) -> None
     folder, script = tmp_path / "run", tmp_path / "train.py"
     script.write_text(SAVES)
     began = datetime.now(timezone.utc)
-    process = subprocess.Popen(
-        [*UNHANG, "--out", str(folder), "--on-hang", "abort", "--", *torchrun(script)],
-        env=environment(**clock.environment),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-    assert process.stdout is not None
-    for mark, seconds in (("saving 3", 3600), ("saving 6", -3600)):
-        assert any(line.startswith(mark) for line in process.stdout)
-        time.sleep(2)
-        clock.shift(seconds)
-    process.stdout.read()
-    process.stdout.close()
-    assert process.wait(90) == 86
+    with watched(folder, *torchrun(script), **clock.environment) as process:
+        assert process.stdout is not None
+        for mark, seconds in (("saving 3", 3600), ("saving 6", -3600)):
+            assert any(line.startswith(mark) for line in process.stdout)
+            time.sleep(2)
+            clock.shift(seconds)
+        process.stdout.read()
+        assert process.wait(90) == 86
     hangs = [event for event in events_of(folder) if event["kind"] == "hang_confirmed"]
     assert [hang["culprits"] for hang in hangs] == [[1]], "once, and in no save"
     jumps = [loss for loss in record_of(folder)["lost"] if loss["code"] == "clock_jumped"]

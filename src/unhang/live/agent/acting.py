@@ -261,6 +261,8 @@ class Actor:
 
     def _begin_end(self, abort: Abort, now: float) -> None:
         self._abort = None
+        if self._ending.is_under_way and self._ending.ended_a_hang:
+            return  # an agent before us has begun with it
         self._ending.begin(now)
         note = replace(abort.note, kind=NoteKind.ABORTED, why=Message(key="run.aborted"))
         self._desk.note(note)

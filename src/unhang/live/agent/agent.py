@@ -23,7 +23,13 @@ from unhang.live.agent.bundling import Bundled
 from unhang.live.agent.closing import Closing
 from unhang.live.agent.ending import Ending
 from unhang.live.agent.examining import Examined, warm_up
-from unhang.live.agent.gaps import Jumps, interrupted_captures, losses_of_ranks, unseen
+from unhang.live.agent.gaps import (
+    Jumps,
+    interrupted_captures,
+    losses_of_ranks,
+    started_again,
+    unseen,
+)
 from unhang.live.agent.hooks import Hooks
 from unhang.live.agent.link import Link
 from unhang.live.agent.orders import Orders
@@ -108,7 +114,9 @@ class Agent:
         self._until_s = float("inf")
         self._desk = Desk(folder, start.clock, self._tell_loss, start.lost)
         self._taps = Taps(near.boards, request.host, run_clock=start.clock)
-        self._ending = Ending(partial(_tree, request, start.job, relay), lambda: self._taps.ranks)
+        self._ending = Ending(
+            partial(_tree, request, start.job, relay), lambda: self._taps.ranks, self._tell_end
+        )
         self._judge = find_judge(request, folder, self._desk.lose)
         voice = Voice(request.style, link.send)
         self._actor = Actor(
@@ -182,6 +190,8 @@ class Agent:
     def _hear(self, message: dict[str, Any]) -> None:
         if "exit" in message:
             self._taps.learn_exit(*message["exit"])
+        if "ending" in message:
+            self._resume_end(frozenset(message["ending"]), time.monotonic())
         if "ended" in message:
             now = time.monotonic()
             self._launcher_alive = False
@@ -190,6 +200,12 @@ class Agent:
                 self._desk.lose(loss)
             self._actor.end(OutputEnded(host=self._host, exit_code=message["ended"]), now)
             self._closing.begin(message["ended"])
+
+    def _resume_end(self, pids: frozenset[int], now: float) -> None:
+        """Go on with an end of a hang that an agent before us began, unless it is past."""
+        self._look(now)
+        if not started_again(self._taps.beats, pids):
+            self._ending.resume(pids, now)
 
     def _leave(self) -> None:
         """The relay was killed: so is the job, for nobody would carry its output or end it."""
@@ -225,6 +241,9 @@ class Agent:
 
     def _tell_loss(self, loss: Loss) -> None:
         self._link.send({"lost": losses_to_json([loss])})
+
+    def _tell_end(self, pids: frozenset[int]) -> None:
+        self._link.send({"ending": sorted(pids)})
 
     def _post(self, item: Examined | Bundled) -> None:
         self._inbox.put(item)

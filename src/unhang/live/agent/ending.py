@@ -33,13 +33,18 @@ class Ending:
     Args:
         tree: gives all processes of the job, the launcher included.
         ranks: gives the training processes that live.
+        tell: takes whom we are about to end, for the agent that would have to go on with it.
     """
 
     def __init__(
-        self, tree: Callable[[], Collection[int]], ranks: Callable[[], Collection[int]]
+        self,
+        tree: Callable[[], Collection[int]],
+        ranks: Callable[[], Collection[int]],
+        tell: Callable[[frozenset[int]], None] = lambda _: None,
     ) -> None:
         self._tree = tree
         self._ranks = ranks
+        self._tell = tell
         self._targets: frozenset[int] = frozenset()
         self._step = _Step.IDLE
         self._next_s = float("inf")
@@ -65,8 +70,15 @@ class Ending:
         """Ask the ranks to end."""
         self._began, self._restarted = True, False
         self._targets = frozenset(self._ranks() or self._tree())
+        self._tell(self._targets)
         _send(self._targets, signal.SIGTERM)
         _send(self._targets, signal.SIGCONT)
+        self._go(_Step.RANKS_ASKED, now + _GRACE_S)
+
+    def resume(self, targets: Collection[int], now: float) -> None:
+        """Go on where an agent that died has begun; its end of the hang counts as ours."""
+        self._began, self._restarted = True, False
+        self._targets = frozenset(targets)
         self._go(_Step.RANKS_ASKED, now + _GRACE_S)
 
     def advance(self, now: float) -> None:

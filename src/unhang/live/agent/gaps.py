@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from unhang.live.books.clock import RunClock
@@ -49,6 +49,13 @@ def interrupted_captures(folder: RunFolder) -> list[Loss]:
         for number in numbers
         if not (folder.captures / f"{number}{SUFFIX}").exists()
     ]
+
+
+def started_again(beats: Iterable[Beat], ended: frozenset[int]) -> bool:
+    """Whether ranks have come after those processes, which somebody was about to end."""
+    started_s = {b.pid: b.process_started_s or 0.0 for b in beats if b.rank is not None}
+    last_s = max((at_s for pid, at_s in started_s.items() if pid in ended), default=0.0)
+    return any(at_s > last_s for pid, at_s in started_s.items() if pid not in ended)
 
 
 def losses_of_ranks(report: NodeReport) -> list[Loss]:

@@ -2,9 +2,10 @@
 
 Both talk in lines of JSON, over pipes. To the agent: `{"request": …, "job": pid, "again": bool,
 "boot_s": …, "lost": […]}`, `{"exit": [pid, wait status]}`, `{"ended": exit code}`. From it:
-`{"say": text}`, `{"lost": […]}` as soon as something is lost, for it may be its last word, and
-`{"done": {"exit_code": 86 | null, "outcome": …}}`. The relay never waits for the agent while the
-job runs, and the job knows nothing of either.
+`{"say": text}`, `{"done": {"exit_code": 86 | null, "outcome": …}}`, and, since each word may be its
+last, at once: `{"lost": […]}`, and `{"ending": [pids]}` before it ends a hang, which a later agent
+is told again. The relay never waits for the agent while the job runs, and the job knows nothing of
+either.
 """
 
 from __future__ import annotations
@@ -128,6 +129,8 @@ class AgentProcess:
         messages = [message for line in lines if isinstance(message := json.loads(line), dict)]
         for message in messages:
             self.lost += losses_from_json(message.get("lost"))
+            if "ending" in message:  # for those who come after it
+                self._facts.append({"ending": message["ending"]})
         return messages
 
     def close(self) -> None:

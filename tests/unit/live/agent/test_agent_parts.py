@@ -312,3 +312,14 @@ def test_the_users_command_has_its_signals(folder: RunFolder) -> None:
     Hooks(request_of(folder), desk).run(NOTE, folder.captures / "2")
     assert not (folder.captures / "2").exists()
     desk.close()
+
+
+def test_an_end_that_another_agent_has_begun_is_ours(deaf: subprocess.Popen[bytes]) -> None:
+    told: list[frozenset[int]] = []
+    first = Ending(lambda: [deaf.pid], lambda: [deaf.pid], told.append)
+    first.begin(now=0.0)
+    second = Ending(lambda: [deaf.pid], lambda: [deaf.pid])
+    second.resume(told[0], 1.0)
+    assert second.ended_a_hang
+    second.advance(12.0)
+    assert deaf.wait(10) == -signal.SIGKILL

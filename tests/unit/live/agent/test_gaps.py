@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from unhang.live.agent.gaps import Jumps, interrupted_captures, losses_of_ranks, unseen
+from unhang.live.agent.gaps import (
+    Jumps,
+    interrupted_captures,
+    losses_of_ranks,
+    started_again,
+    unseen,
+)
 from unhang.live.books.clock import RunClock
 from unhang.live.books.folder import RunFolder
 from unhang.live.messages.losses import Loss
@@ -55,6 +62,15 @@ def test_a_rank_that_was_not_seen_is_missed_in_the_last_start_of_a_whole_job() -
 def test_ranks_that_never_had_torch() -> None:
     (loss,) = unseen([beat(0), beat(1, torch=None)], one_host=True)
     assert (loss.code, loss.ranks) == ("no_torch", frozenset({Rank(1)}))
+
+
+def test_ranks_that_came_after_an_end_tell_that_it_is_past() -> None:
+    def at(pid: int, started_s: float) -> Beat:
+        return replace(beat(0), pid=pid, process_started_s=started_s)
+
+    assert not started_again([at(1, 100.0), at(2, 101.0)], frozenset({1, 2}))
+    assert not started_again([at(7, 50.0), at(1, 100.0)], frozenset({1})), "an earlier start"
+    assert started_again([at(1, 100.0), at(9, 160.0)], frozenset({1}))
 
 
 def test_what_ranks_lose_bears_their_numbers() -> None:
