@@ -88,5 +88,5 @@ def unseen(beats: Collection[Beat], *, one_host: bool) -> list[Loss]:
         found.append(Loss.of("ranks_unseen", seen=len(seen), count=max(sizes)))
     without = frozenset(b.rank for b in latest if b.torch is None and b.rank is not None)
     if without:
-        found.append(Loss(code="no_torch", ranks=without))
+        found.append(Loss("no_torch", ranks=without))
     return found

@@ -1,0 +1,69 @@
+"""Every loss that the code can tell has a sentence, and every sentence a loss."""
+
+from __future__ import annotations
+
+import ast
+import string
+from collections.abc import Iterator
+from pathlib import Path
+
+import unhang
+from unhang.reporters.catalogue import sentences
+
+SOURCE = Path(unhang.__file__).parent
+LIVE, PROBE = SOURCE / "live", SOURCE / "probe"
+
+
+def calls(folder: Path, *names: str) -> Iterator[ast.Call]:
+    """Calls of functions and methods of these names."""
+    for path in folder.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(names):
+                yield node
+
+
+def texts(node: ast.AST) -> Iterator[str]:
+    """Literal texts in an expression."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.Constant) and isinstance(part.value, str):
+            yield part.value
+
+
+def told() -> dict[str, set[str] | None]:
+    """Codes that are told, with the names of their values; None = the source does not tell."""
+    found: dict[str, set[str] | None] = {}
+    for call in calls(LIVE, "Loss.of", "Loss.failed", "Loss"):
+        for code in texts(call.args[0]) if call.args else ():
+            names = {keyword.arg or "" for keyword in call.keywords}
+            plain = ast.unparse(call.func).endswith("Loss.of") and "" not in names
+            found[code] = names if plain else None
+    for call in calls(LIVE / "agent", "self._try"):
+        found |= {code: {"why"} for code in texts(call.args[0])}
+    for call in calls(LIVE / "books", "_scribe.write", "_scribe.write_view"):
+        found |= {f"{what}_unwritten": {"why"} for what in texts(call.args[0])}
+    for call in calls(PROBE, ".lose", "._lose", "self._try"):
+        found |= {f"probe_{code}": {"why"} for code in texts(call.args[0])}
+    for node in ast.walk(ast.parse((PROBE / "recorder.py").read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Yield) and node.value is not None:
+            found |= {f"probe_{t}": {"why"} for t in texts(node.value) if t.startswith("recorder")}
+    for text in texts(ast.parse((PROBE / "fitting.py").read_text(encoding="utf-8"))):
+        if text.startswith("full_"):
+            found[f"probe_{text}"] = {"why"}
+    return {code: names for code, names in found.items() if code.isidentifier()}
+
+
+def test_every_loss_has_its_sentence_and_the_values_for_it() -> None:
+    catalogue, wrong = sentences("en"), []
+    for code, given in told().items():
+        template = catalogue.get(f"lost.{code}")
+        if code == "_unwritten":
+            continue  # the end of a code that the scribe is given
+        needed = {name for _, name, _, _ in string.Formatter().parse(template or "") if name}
+        if template is None or (given is not None and not needed <= given):
+            wrong.append((code, template))
+    assert wrong == []
+
+
+def test_no_sentence_is_left_over() -> None:
+    stated = {key.removeprefix("lost.") for key in sentences("en") if key.startswith("lost.")}
+    assert stated - told().keys() == set()
