@@ -55,7 +55,7 @@ class Loss:
         """For the run record: the code for programs, the sentence for people."""
         data = encode(self)
         assert isinstance(data, dict)
-        return data | {"text": self.say()}
+        return {"code": self.code, "values": {}, **data, "text": self.say()}
 
 
 def losses_to_json(losses: Iterable[Loss]) -> list[object]:
