@@ -71,9 +71,11 @@ def losses_from_json(items: object) -> tuple[Loss, ...]:
 
 def _loss(item: object) -> Loss | None:
     try:
-        return decode(Loss, item)
+        loss = decode(Loss, item)
     except ValueError:
         return None
+    plain = all(isinstance(value, str | int | float) for value in loss.values.values())
+    return loss if plain else None
 
 
 def gather(losses: Iterable[Loss]) -> tuple[Loss, ...]:
