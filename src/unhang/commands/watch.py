@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+
 import click
 
 from unhang.commands.output import LANGUAGES, locale_language
+from unhang.errors import UsageError
 
 
 @click.command(name="watch")
@@ -17,6 +20,11 @@ def command(*, run: str, replay: bool, lang: str | None) -> int:
     RUN is the folder of `unhang run`, while the job runs or later. Works over ssh. The keys , and .
     go back and forth in time, n follows the run again, q quits: the run goes on.
     """
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError(
+            "unhang watch needs a terminal, and its input or output is none; `unhang serve RUN`"
+            " shows the same in a browser, and `unhang diagnose RUN` prints the verdict"
+        )
     from unhang.screens import watch
 
     watch(run, language=lang or locale_language(), replay=replay)

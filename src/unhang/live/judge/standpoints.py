@@ -22,7 +22,10 @@ _SERVES = "selectors.py"
 """Where a thread stands that serves others, and has nothing to do."""
 _MEETS = "init_process_group"
 _SEEKS = "_create_c10d_store"
-_OUTSIDE = ("socket.py", "ssl.py", "selectors.py", "client.py", "subprocess.py", "popen_fork.py")
+_OUTSIDE = (
+    *("socket.py", "ssl.py", "selectors.py", "client.py", "subprocess.py"),
+    *("popen_fork.py", "multiprocessing/pool.py"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

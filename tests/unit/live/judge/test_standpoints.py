@@ -32,7 +32,9 @@ def test_own_code_is_told_from_a_library_that_it_called() -> None:
     assert standpoint(PLACES["lock"]).doing is Doing.LOCKED
 
 
-@pytest.mark.parametrize("file", ["socket.py", "ssl.py", "subprocess.py", "selectors.py"])
+@pytest.mark.parametrize(
+    "file", ["socket.py", "ssl.py", "subprocess.py", "selectors.py", "multiprocessing/pool.py"]
+)
 def test_an_answer_from_outside_is_known(file: str) -> None:
     found = standpoint((FramePlace(f"/usr/lib/python3.11/{file}", 1, "recv_into"), MAIN))
     assert found.outside
