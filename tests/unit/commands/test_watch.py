@@ -10,5 +10,5 @@ from unhang.errors import UsageError
 
 
 def test_without_a_terminal_it_says_what_shows_the_same() -> None:
-    with pytest.raises(UsageError, match="needs a terminal.*unhang serve.*unhang diagnose"):
+    with pytest.raises(UsageError, match=r"needs a terminal.*unhang serve.*unhang diagnose"):
         CliRunner().invoke(command, ["runs/1"], catch_exceptions=False)
