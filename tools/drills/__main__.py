@@ -76,18 +76,14 @@ def _conclude(results: list[Result], left: list[str], minutes: float, *, live: b
 
 
 def _unsound(results: list[Result], *, live: bool) -> Iterable[str]:
-    """Drills of which something false was said, and those that left nothing to judge.
-
-    With everything at hand a dead job is judged right; a living one may be left undetermined.
-    """
+    """Drills of which something false was said, and those that left nothing to judge."""
     for result in results:
         if result.report is None:
             if result.failure:
                 yield result.drill.name
             continue
         marks = [each.mark for each in result.report.judged]
-        false = result.report.live is Mark.WRONG if live else Mark.WRONG in marks
-        if false or (not live and marks[-1] is not Mark.RIGHT):
+        if Mark.WRONG in ([result.report.live] if live else marks):
             yield result.drill.name
 
 
