@@ -164,6 +164,7 @@ class Job:
     Attributes:
         inject: by time, what happens then to the job as a whole.
         device: of all ranks.
+        limit_ms: the limit that the program asked for, of its groups and to meet in.
         fault_s: when the first fault of `train` happened.
     """
 
@@ -172,6 +173,7 @@ class Job:
     per_host: int = 8
     seed: int = 0
     device: str = "cpu"
+    limit_ms: int | None = None
     groups: dict[str, Group] = field(default_factory=dict)
     workers: list[Worker] = field(default_factory=list)
     now_s: float = 1_000.0
@@ -368,6 +370,7 @@ class Job:
                     desc="default_pg" if group.name == "0" else "",
                     ranks=tuple(Rank(r) for r in group.ranks),
                     backend="gloo",
+                    user_timeout_ms=self.limit_ms,
                     enqueued=group.issued[worker.rank] if group.counted else None,
                     started=-1,
                     completed=group.completed[worker.rank] if group.counted else None,

@@ -14,7 +14,7 @@ from unhang.live.books.folder import RunFolder
 from unhang.live.books.near import drop
 from unhang.live.books.record import begin, close_record, open_record
 from unhang.live.messages.losses import Loss
-from unhang.live.messages.request import RunRequest
+from unhang.live.messages.request import ABORT, RunRequest
 from unhang.live.relay.agent_process import AgentProcess
 from unhang.live.relay.bystander import Bystander
 from unhang.live.relay.channel import Channel
@@ -128,6 +128,7 @@ def _run(
         run_folder=str(request.near),
         host=request.host,
         timeouts=str(request.timeouts),
+        restarts=request.on_hang == ABORT,
     )
     pid = launch(request.command, environment, streams, signals.before)
     copies = Copies(folder.output(request.host), clock)

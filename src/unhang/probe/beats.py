@@ -85,7 +85,11 @@ class Beats:
             **(self._try("ranks", _ranks) or {}),
             "groups": self._try("groups", lambda: self._groups(now_s)) or {},
             **(self._try("exit", _state) or {}),
-            "timeouts": {"mode": self._limits.mode, "governed": dict(self._limits.governed)},
+            "timeouts": {
+                "mode": self._limits.mode,
+                "governed": dict(self._limits.governed),
+                "meeting": waiting.asked_ms if (waiting := self._limits.waiting) else None,
+            },
             "dumped": self.dumped,
         }
         beat["lost"] = list(self.lost.values())

@@ -21,12 +21,21 @@ OWNER = "UNHANG_OWNER"
 SITE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "site")
 """The folder that goes first in PYTHONPATH."""
 
+OWN_STORE = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE"
+"""From torch 2.5 on all starts under one torchrun share a store, in which a new start finds the
+addresses of the last: about every second one then fails or hangs (pytorch issue 135712)."""
+
 LONG_LIMIT_MS = 24 * 3600 * 1000
 """Limit of a group whose hangs the judge ends, unless an order says otherwise."""
 
 
 def additions(
-    base: Mapping[str, str], *, run_folder: str, host: str | None = None, timeouts: str = "keep"
+    base: Mapping[str, str],
+    *,
+    run_folder: str,
+    host: str | None = None,
+    timeouts: str = "keep",
+    restarts: bool = False,
 ) -> dict[str, str]:
     """Return the variables to set for the job; `base` is the environment it would have had.
 
@@ -35,6 +44,7 @@ def additions(
         run_folder: an absolute path.
         host: what boards and orders of this host are called; None = its host name.
         timeouts: `keep`, `judge`, or seconds.
+        restarts: the launcher is meant to start the job again.
     """
     old = [place for place in base.get("PYTHONPATH", "").split(os.pathsep) if place]
     return {
@@ -42,6 +52,7 @@ def additions(
         RUN: run_folder,
         HOST: host or socket.gethostname(),
         TIMEOUTS: timeouts,
+        **({OWN_STORE: "1"} if restarts and OWN_STORE not in base else {}),
     }
 
 

@@ -169,6 +169,8 @@ TRAPS: list[Trap] = [
     ("GLOO_SOCKET_IFNAME", "lo", {"nodes": 2}, E, "interface_local"),
     ("MASTER_ADDR", "localhost", {"nodes": 2}, E, "address_local"),
     ("TORCHELASTIC_USE_AGENT_STORE", "True", {}, E, "agent_store"),
+    ("--max-restarts", "3", {"torch": "2.5.1"}, W, "restarts_share_store"),
+    ("--max_restarts", "3", {}, I, "restarts_share_store"),
     # Frameworks in which a timeout is read too late, or by nobody.
     ("ddp_timeout", "7200", {"frameworks": frozenset({"accelerate-yaml"})}, W, "accelerate_yaml"),
     ("ddp_timeout", "7200", {"frameworks": frozenset({"ray-train"})}, W, "ray_first"),
@@ -240,6 +242,13 @@ def test_a_trap_is_told(
             {"framework": "verl", "framework_version": "0.7.1"},
         ),
         ("TORCHELASTIC_USE_AGENT_STORE", "True", {"others": {"TORCHELASTIC_RUN_ID": "x"}}),
+        ("--max-restarts", "0", {"torch": "2.9.0"}),
+        ("--max-restarts", "3", {"torch": "2.4.1"}),
+        (
+            "--max-restarts",
+            "3",
+            {"torch": "2.9.0", "others": {"TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"}},
+        ),
         ("--check-nccl", "1", {}),
         ("timeout_s", "60", {}),
         ("dataloader_timeout", "60", {}),

@@ -31,6 +31,8 @@ _CIRCLE_S = 3.0
 _DIFFER_S = 1.5
 _BROKEN_S = 30.0
 """A launcher ends the others before; a link that fails may keep it from doing so."""
+_LEAST_ASKED_S = 10.0
+"""A shorter limit is a probe of the program's own, and no measure of a standstill."""
 _FIRST_CALL = 5.0
 """The first call of a group also connects its members, which takes its time."""
 
@@ -239,6 +241,7 @@ def _together(wait: Wait, tracks: Mapping[Rank, Track], pace: Pace) -> Claim:
     limit_s = pace.limit_s(Habit.TOGETHER, None)
     if (wait.call.seq is not None and wait.call.seq <= 1) or not wait.counted:
         limit_s *= _FIRST_CALL
+    limit_s = min(limit_s, _asked_s(wait, tracks))
     if differ:
         limit_s = _DIFFER_S
     odd = camps[0] if differ and len(camps[0]) < len(camps[1]) else NO_RANKS
@@ -254,6 +257,16 @@ def _together(wait: Wait, tracks: Mapping[Rank, Track], pace: Pace) -> Claim:
         stage=Stage.WATCHED if wait.pairs else stage,
         ask=not moving,
     )
+
+
+def _asked_s(wait: Wait, tracks: Mapping[Rank, Track]) -> float:
+    """How long the program itself would have waited: where nobody works, more is no patience."""
+    asked: list[int | None] = []
+    for track in (tracks[rank] for rank in wait.waiters):
+        group = track.beat.groups.get(wait.call.group or "")
+        asked.append(track.beat.meeting_ms if group is None else group.user_timeout_ms)
+    known = [limit_ms / 1_000 for limit_ms in asked if limit_ms is not None]
+    return max(min(known), _LEAST_ASKED_S) if known else math.inf
 
 
 def _is_last_call(wait: Wait, tracks: Mapping[Rank, Track]) -> bool:

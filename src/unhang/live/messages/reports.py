@@ -77,6 +77,7 @@ class Beat:
         write_bytes: likewise (`wchar`).
         state: `running`, `raising` or `exiting`.
         governed_ms: limits that the probe has set, by group.
+        meeting_ms: the limit that the program asked for, where it waits for the others to come.
         dumped: number of the last order that was served.
         lost: what the probe could not see or do.
     """
@@ -110,6 +111,7 @@ class Beat:
     state: str = "running"
     exception: Raised | None = None
     governed_ms: Mapping[str, int] = field(default_factory=dict)
+    meeting_ms: int | None = None
     dumped: int | None = None
     lost: tuple[Loss, ...] = ()
 

@@ -64,6 +64,7 @@ def beat_from_json(data: Json) -> Beat | None:
         state=_text(data, "state") or "running",
         exception=_raised(raised) if isinstance(raised, Mapping) else None,
         governed_ms=_limits(_mapping(timeouts.get("governed"))),
+        meeting_ms=_int(timeouts, "meeting"),
         dumped=_int(data, "dumped"),
         lost=tuple(_losses(data.get("lost"))),
     )
@@ -82,7 +83,10 @@ def beat_to_json(beat: Beat) -> dict[str, Any]:
     data["stack"] = [[f.file, f.line, f.function] for f in beat.stack]
     data["threads"] = [[[f.file, f.line, f.function] for f in stack] for stack in beat.threads]
     data["groups"] = {name: _group_to_json(group) for name, group in beat.groups.items()}
-    data["timeouts"] = {"governed": dict(data.pop("governed_ms"))}
+    data["timeouts"] = {
+        "governed": dict(data.pop("governed_ms")),
+        "meeting": data.pop("meeting_ms"),
+    }
     data["lost"] = [_loss_to_row(loss) for loss in beat.lost]
     if beat.exception is not None:
         data["exception"] = {

@@ -9,6 +9,7 @@ from __future__ import annotations
 from unhang.settings.verdicts import (
     existence,
     framework_keys,
+    launcher_values,
     nccl_values,
     timeout_values,
     torch_values,
@@ -22,6 +23,7 @@ _CHECKS: tuple[Check, ...] = (
     nccl_values.check,
     torch_values.check,
     timeout_values.check,
+    launcher_values.check,
     framework_keys.check,
 )
 _NOTHING = Context()

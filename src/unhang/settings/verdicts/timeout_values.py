@@ -192,12 +192,6 @@ def _in_deepspeed_json(given: Given) -> Iterator[Verdict]:
         )
 
 
-def _agent_store(given: Given) -> Iterator[Verdict]:
-    """Only torchrun itself may set it: by hand it points at a store that is not there."""
-    if given.value.lower() in ("1", "true") and "TORCHELASTIC_RUN_ID" not in given.context.others:
-        yield say(given, "CFG117", Severity.ERROR, "agent_store")
-
-
 def _expired(given: Given, seconds: float) -> Iterator[Verdict]:
     """The value is the one that ran out: it changed nothing, and would again."""
     expired = given.context.expired_ms
@@ -221,7 +215,6 @@ _CHECKS: Mapping[str, Check] = {
     "rdzv_conf": _rendezvous,
     "timeout": _in_deepspeed_json,
     "nccl_timeout": _in_deepspeed_json,
-    "TORCHELASTIC_USE_AGENT_STORE": _agent_store,
     "distributed-timeout-minutes": _minutes,
     "distributed_timeout_minutes": _minutes,
     "actor_rollout_ref.nccl_timeout": _verl,

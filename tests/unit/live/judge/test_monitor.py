@@ -230,6 +230,17 @@ def test_nobody_is_blamed_where_dumps_do_not_decide(answer: DumpsReady | None) -
     assert 2 <= len(orders) <= 5
 
 
+def test_where_nobody_works_the_program_s_own_patience_is_enough() -> None:
+    """The judge lengthens limits for the sake of ranks that work."""
+    watched = watch(Job(together, limit_ms=40_000), 60)
+    assert (named(watched), charge(watched)) == ([], "together")
+    assert 39.0 <= watched.confirmed[0][0] - 1_005.0 <= 44.0
+
+
+def test_a_limit_of_a_moment_is_no_measure_of_a_standstill() -> None:
+    assert not watch(Job(together, limit_ms=1_000), 13).confirmed
+
+
 HEALTHY_ACTS: dict[str, tuple[Act, ...]] = {
     "save of 60 s": (("work", "save", 60.0, "writes"),),
     "save of 100 s without a sign": (("work", "save", 100.0, "idle"),),

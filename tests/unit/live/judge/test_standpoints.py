@@ -76,6 +76,7 @@ def test_a_thread_that_waits_for_another_one_is_where_that_one_works(
 ) -> None:
     found = where(Beat(host="gn1", pid=7, stack=PLACES[stack], threads=threads))
     assert (found.outside, found.phase) == (outside, phase)
+    assert found.place != ""
 
 
 def test_taking_the_groups_down_is_no_wait_for_others() -> None:

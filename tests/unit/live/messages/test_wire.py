@@ -31,6 +31,7 @@ BEAT = Beat(
     stack=(FramePlace("train.py", 12, "main"),),
     exception=Raised(type="ValueError", message="bad batch"),
     governed_ms={"0": 1000},
+    meeting_ms=600_000,
     lost=(Loss.of("probe_recorder_absent", why="2.0.1"),),
 )
 REPORT = NodeReport(

@@ -31,6 +31,7 @@ SENTENCES: dict[str, str] = {
     "lint.CFG122.why": "the default is better, or safer",
     "lint.CFG123.why": "data may be corrupted without an error",
     "lint.CFG124.why": "a name that the library does not hold is ignored without a word",
+    "lint.CFG125.why": "a restart then fails or hangs while its ranks connect",
     "advice.not_in_binary": "the installed NCCL {version} does not read {name}",
     "advice.unknown_near": "{name} is in no release of NCCL that is known here; {near} is",
     "advice.set_twice": "{name} is {before} in line {line}, and {value} here: this one wins",

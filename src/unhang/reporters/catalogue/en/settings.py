@@ -256,6 +256,10 @@ SENTENCES: dict[str, str] = {
         "DeepSpeed reads no timeout from its JSON: {name} does nothing there; DEEPSPEED_TIMEOUT"
         " (minutes) or init_distributed(timeout=) does"
     ),
+    "advice.restarts_share_store": (
+        "from torch 2.5 on all starts of one torchrun share a store, in which a restart finds the"
+        " addresses of the start before it"
+    ),
     "advice.agent_store": (
         "torchrun sets {name} for its own workers; set by hand, every rank looks for a store that"
         " nobody serves"

@@ -31,6 +31,7 @@ SENTENCES: dict[str, str] = {
     "lint.CFG122.why": "默认值更好，或更安全",
     "lint.CFG123.why": "数据可能损坏而不报错",
     "lint.CFG124.why": "库中不存在的名字会被悄悄忽略",
+    "lint.CFG125.why": "重启后各 rank 在建立连接时会失败或卡住",
     "advice.not_in_binary": "已安装的 NCCL {version} 不读取 {name}",
     "advice.unknown_near": "已知的任何 NCCL 版本都没有 {name}；有的是 {near}",
     "advice.set_twice": "{name} 在第 {line} 行是 {before}，这里是 {value}：以这里为准",

