@@ -2,7 +2,8 @@
 
 SENTENCES: dict[str, str] = {
     "crash.against_long_before": (
-        "the others began to wait more than half an hour after it: an earlier run's, if the clocks agree"
+        "the others began to wait more than half an hour after it: it is an earlier run's, if the "
+        "clocks agree"
     ),
     "crash.against_stopped": "the job had been stopped from outside before",
     "crash.against_earlier_failure": "another process had failed before",
