@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from unhang.assemble.stance import own_code, read_stack
@@ -83,7 +83,8 @@ def where(beat: Beat) -> Standpoint:
     if main.doing is not Doing.LOCKED or main.phase is not None:
         return main
     others = (standpoint(stack) for stack in beat.threads if not stack[0].file.endswith(_SERVES))
-    return next((o for o in others if o.phase is not None or o.outside), main)
+    other = next((o for o in others if o.phase is not None or o.outside), main)
+    return replace(other, place=other.place or main.place)
 
 
 @lru_cache(maxsize=4_096)
