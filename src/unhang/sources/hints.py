@@ -2,8 +2,9 @@
 
 Known: names with `rank3`, torchrun's `--log-dir` tree (`<run>/attempt_0/3/stderr.log`), folders
 and names with `node-2` or `host-a`, pods (`job-worker-3.log` is a pod, not a rank), Slurm's
-`task3`, a bundle's `host=gpu-07/`, Ray's `worker-<id>-<job>-<pid>.err`. A bare number in a name is
-never taken for a rank, nor is the rank of a LoRA adapter (`lora_rank16.log`).
+`task3`, a bundle's `host=gpu-07/`, Ray's `worker-<id>-<job>-<pid>.err`, the stacks of a run folder
+(`dumps/1/stack_3.txt`). A bare number in a name is otherwise never taken for a rank, nor is the
+rank of a LoRA adapter (`lora_rank16.log`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from unhang.model.provenance import NOBODY, Origin
 _TORCHRUN = re.compile(
     r"(?:^|/)(?:attempt_)?(?P<incarnation>\d{1,4})/(?P<local>\d{1,3})/std(?:err|out)\.log$"
 )
+_DUMPED = re.compile(r"(?:^|/)dumps/\d{1,9}/stack_(?P<rank>\d{1,6})\.txt$")
 _RAY = re.compile(r"worker-[0-9a-f]{16,}-[0-9a-f]{2,8}-(?P<pid>\d{1,9})\.(?:err|out)")
 _POD = re.compile(
     r"(?P<pod>[a-z0-9][a-z0-9.-]{0,200}-(?:worker|master|launcher|trainer|chief|head|server)-\d{1,5}"
@@ -52,6 +54,9 @@ def origin_of(path: str) -> Origin:
     for folder in folders:
         origin = _from_part(folder, origin, whole=True)
     origin = _from_part(name, origin, whole=False)
+    dumped = _DUMPED.search(path)
+    if dumped is not None:
+        origin = replace(origin, rank=Rank(int(dumped["rank"])))
     torchrun = _TORCHRUN.search(path)
     if torchrun is not None:
         origin = replace(

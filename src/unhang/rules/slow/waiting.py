@@ -23,6 +23,7 @@ from unhang.model.events import (
 )
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.incident import Call, Incident, Manner
+from unhang.model.stances import Doing
 from unhang.rules import order
 
 Alarm = (
@@ -77,7 +78,7 @@ class Wait:
     Attributes:
         alarm: the first sign of it.
         limit_s: the smallest configured time-out.
-        ranks: those that timed out.
+        ranks: those that timed out, or that stand in a wait by their stacks.
         awaited: the ranks that the waiting ones name, or that a report calls absent.
         seq: the smallest sequence number waited in.
         missing: the only rank that did not give up waiting although all the others did, or None.
@@ -170,9 +171,12 @@ def _limit_s(incident: Incident) -> float | None:
 
 
 def _waiting(incident: Incident) -> Ranks:
-    """Ranks that gave up on a collective."""
+    """Ranks that gave up on a collective, or that wait in one where their stacks were taken."""
     joined = frozenset(r for c in incident.calls for r in c.joined if r >= Rank(0))
-    return joined | _ranks_of(incident, _GLOO_WAITS)
+    stand = frozenset(
+        s.rank for s in incident.stances if s.doing is Doing.WAITS and s.rank is not None
+    )
+    return joined | stand | _ranks_of(incident, _GLOO_WAITS)
 
 
 def _waits(fault: GlooFault) -> bool:

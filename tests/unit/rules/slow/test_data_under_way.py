@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from builders import at, by, source, timeout
+from job_text import incident_of
 from phase_builders import bar, begun, findings, stack, strength
 from unhang.model.causes import Cause
 from unhang.model.events import (
@@ -232,3 +233,21 @@ def test_a_stack_is_resolved_to_its_rank_by_the_pid() -> None:
     (finding,) = findings(RULE, *events)
     assert finding.strength is Strength.PROVES
     assert finding.culprits == {2}
+
+
+def test_a_rank_that_waits_by_its_stack_has_done_its_loading() -> None:
+    """All have printed that they load, one after the other; one still does."""
+    lines = [
+        f"2026-11-21 10:54:48,78{rank} [rank{rank}] loading dataset shard data/part-{rank}.npy"
+        for rank in (0, 2, 1, 3)
+    ]
+    head = "Current thread 0x00007f2ec77fe6c0 (most recent call first):\n"
+    waits = head + (
+        '  File "/x/site-packages/torch/distributed/distributed_c10d.py", line 4287 in all_gather\n'
+        '  File "train.py", line 67 in train\n'
+    )
+    loads = head + '  File "train.py", line 52 in load_shard\n  File "train.py", line 60 in train\n'
+    stacks = {f"run/dumps/1/stack_{r}.txt": loads if r == 1 else waits for r in range(4)}
+    job = incident_of(*lines, **stacks)
+    (finding,) = RULE.check(job)
+    assert finding.culprits == {1}
