@@ -1,6 +1,7 @@
 """torch's default collective timeout is lowered, for a framework that has no setting for it.
 
-The default group is made with the usual timeout, so that slow starts are none of the drill's.
+The default group is made with the usual timeout, so that slow starts are none of the drill's, and
+gets the lower one then, unless the caller asked for one.
 """
 
 import datetime
@@ -15,7 +16,8 @@ def apply(module, settings):
 
     def init_process_group(*args, **kwargs):
         real(*args, **kwargs)
-        module._set_pg_timeout(limit)
+        if kwargs.get("timeout") is None:
+            module._set_pg_timeout(limit)
         module.default_pg_timeout = module.default_pg_nccl_timeout = limit
 
     module.init_process_group = init_process_group
