@@ -67,6 +67,7 @@ SITUATIONS = (
         settle_s=4.0,
         real=_REAL
         + " The race is RecBole's own: rank 0 saves, no barrier follows, all ranks load.",
-        played="The storage: `torch.save` of rank 0 writes for 12 s, which makes the race all but certain.",
+        played="The storage: `torch.save` of rank 0 writes for 12 s, which makes the race all but "
+        "certain.",
     ),
 )
