@@ -20,7 +20,15 @@ from unhang.assemble.same_line import share_origins
 from unhang.assemble.stances import find_stances, find_standings
 from unhang.assemble.timeline import Timeline
 from unhang.assemble.world import find_world
-from unhang.model.events import DumpRead, Event, GlooFault, GlooProblem, Restarted
+from unhang.model.events import (
+    DumpRead,
+    Event,
+    GlooFault,
+    GlooProblem,
+    NcclFailure,
+    NcclReason,
+    Restarted,
+)
 from unhang.model.ids import Rank, Ranks
 from unhang.model.incident import Call, Incident, World
 
@@ -39,9 +47,16 @@ def assemble(events: Sequence[Event], artifacts: int) -> tuple[Incident, ...]:
     """
     # The order in which the artifacts were named must not matter.
     runs = split_incarnations(sorted(events, key=lambda event: event.source.artifact))
+    incidents = [_assemble_run(run, artifacts) for run in runs]
+    connected = not any(_tells_of_no_connection(event) for event in incidents[0].events)
     return tuple(
-        replace(_assemble_run(run, artifacts), incarnation=index, incarnations=len(runs))
-        for index, run in enumerate(runs)
+        replace(
+            incident,
+            incarnation=index,
+            incarnations=len(runs),
+            connected_before=index > 0 and incident.restarted and connected,
+        )
+        for index, incident in enumerate(incidents)
     )
 
 
@@ -87,6 +102,16 @@ def _gave_up_waiting(run: Run, calls: Iterable[Call]) -> Ranks:
             rank = run.identity.rank_of(event)
             timed_out |= set() if rank is None else {rank}
     return frozenset(timed_out)
+
+
+def _tells_of_no_connection(event: Event) -> bool:
+    match event:
+        case GlooFault():
+            return event.problem in (GlooProblem.CONNECT_FAILED, GlooProblem.LOOPBACK)
+        case NcclFailure():
+            return event.reason in (NcclReason.CONNECT_REFUSED, NcclReason.CONNECT_TIMED_OUT)
+        case _:
+            return False
 
 
 def _begun_anew(event: Event) -> bool:

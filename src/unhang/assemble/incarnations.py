@@ -87,23 +87,46 @@ def split_incarnations(events: Sequence[Event]) -> list[list[Event]]:
         for offset, run in enumerate(reversed(runs)):
             merged[max(last - offset, 0)].extend(run)
     order = {id(event): place for place, event in enumerate(events)}
-    return [sorted(run, key=lambda e: order[id(e)]) for run in merged]
+    # What was added stands first in its run.
+    return [sorted(run, key=lambda e: order.get(id(e), -1)) for run in merged]
 
 
 def _where_work_began_anew(run: list[Event]) -> list[list[Event]]:
-    """Split what one artifact tells where a launcher had given up, and work goes on."""
-    cuts: list[int] = []
+    """Split what one artifact tells where a launcher had given up, and work goes on.
+
+    An agent of torchrun says once for each start that a rank failed; what it says of restarts is
+    below the level that it logs at.
+    """
+    cuts: dict[int, Restarted | None] = {}
     given_up: int | None = None
     states: set[int | None] = set()
+    failed: dict[tuple[str | None, int], tuple[int, int | None]] = {}
     for place, event in enumerate(run):
         if isinstance(event, ProcessEnded) and event.reporter in _LAUNCHERS and not event.worker:
+            agent = (event.origin.host, event.origin.pid or 0)
+            if event.reporter is Reporter.ELASTIC and event.origin.pid is not None:
+                before, child = failed.get(agent, (None, event.pid))
+                if before is not None and child != event.pid:
+                    cuts[before] = _restarted(run[before - 1])
+                    failed.clear()
+                failed.setdefault(agent, (place + 1, event.pid))
             given_up, states = place + 1, set()
         elif isinstance(event, Progress) and given_up is not None:
             states.add(event.done)
             if len(states) >= _STATES_OF_WORK:
-                cuts.append(given_up)
+                cuts.setdefault(given_up, None)
                 given_up = None
-    return [run[start:end] for start, end in pairwise([0, *cuts, len(run)])]
+    starts = [0, *sorted(cuts), len(run)]
+    parts = [run[start:end] for start, end in pairwise(starts)]
+    for start, part in zip(sorted(cuts), parts[1:], strict=True):
+        if (begun := cuts[start]) is not None:
+            part.insert(0, begun)
+    return parts
+
+
+def _restarted(failure: Event) -> Restarted:
+    """What the agent did after a failure, and did not say."""
+    return Restarted(source=failure.source, origin=failure.origin, at=failure.at)
 
 
 def _told_by_place(runs: Sequence[Sequence[Event]]) -> int | None:

@@ -227,6 +227,7 @@ class Incident:
         incarnation: 0-based; `incarnations` how many the artifacts hold.
         restarted: the launcher began it anew after a failure of the same job; False for a job's
             first run and for a run of its own that was appended to the same log.
+        connected_before: it was begun anew, and its first start had connected its ranks.
         events: all events of this incarnation in reading order, repeated prints removed.
         calls: calls in which at least one rank timed out, first give-up first.
         failures: failed processes, earliest first.
@@ -243,6 +244,7 @@ class Incident:
     incarnation: int = 0
     incarnations: int = 1
     restarted: bool = False
+    connected_before: bool = False
     events: tuple[Event, ...] = ()
     world: World = field(default_factory=World)
     roster: Mapping[Rank, RankFacts] = field(default_factory=dict)

@@ -61,6 +61,7 @@ class Cure(enum.Enum):
     GPU_CHECK = "gpu_check"
     FABRIC_MANAGER = "fabric_manager"
     BLOCKING_LAUNCH = "blocking_launch"
+    OWN_STORE = "own_store"
     FREE_PORT = "free_port"
     ONE_ENDPOINT = "one_endpoint"
     LONGER_RENDEZVOUS = "longer_rendezvous"

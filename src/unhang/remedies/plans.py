@@ -84,6 +84,8 @@ def plan(case: Case) -> tuple[Cure, ...]:
     if case.cause is Cause.EXTERNAL_STOP:
         kinds = [stop.kind for stop in case.incident.all(StopSeen)]
         cures = next((_BY_STOP[kind] for kind in kinds if kind in _BY_STOP), cures)
+    if case.cause is Cause.RENDEZVOUS and case.incident.connected_before:
+        cures = (Cure.OWN_STORE,)
     own = None if case.phase is None else _BY_PHASE.get(case.phase)
     if own is not None and case.cause in _PHASE_FIRST:
         cures = (own, *cures)

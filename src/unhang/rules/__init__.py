@@ -9,6 +9,7 @@ from unhang.rules.config.group_not_initialised import RULE as CFG005
 from unhang.rules.config.owner_late import RULE as CFG004
 from unhang.rules.config.port_in_use import RULE as CFG001
 from unhang.rules.config.ranks_misnumbered import RULE as CFG006
+from unhang.rules.config.restart_finds_old_addresses import RULE as CFG007
 from unhang.rules.config.store_unreachable import RULE as CFG002
 from unhang.rules.crash.disk_full import RULE as CRA007
 from unhang.rules.crash.exit_unexplained import RULE as CRA008
@@ -109,6 +110,7 @@ RULES: tuple[Rule, ...] = (
     CFG004,
     CFG005,
     CFG006,
+    CFG007,
     CFG201,
     CRA001,
     CRA002,

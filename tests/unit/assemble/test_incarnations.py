@@ -5,7 +5,7 @@ from dataclasses import replace
 from builders import at, by, ended, source, timeout
 from crashes import work
 from unhang.assemble import assemble
-from unhang.model.events import Event, Restarted
+from unhang.model.events import Event, GlooFault, GlooProblem, Reporter, Restarted
 from unhang.model.incident import Manner
 
 
@@ -113,3 +113,37 @@ def test_clocks_of_two_zones_are_not_two_runs() -> None:
 def test_a_file_whose_run_went_on_is_not_of_an_earlier_one() -> None:
     told = [in_file(ended(1, exit_code=1), "job.log", 100.0), in_file(work(7), "job.log")]
     assert len(assemble([*told, hung("rank0.log", DAY_S)], artifacts=2)) == 1
+
+
+def agent_says(child: int, line: int, agent: int = 7) -> Event:
+    """`failed (exitcode: 1) local_rank: 0 (pid: 12) of binary: …`, once for each start."""
+    told = ended(1, exit_code=1, pid=child, line=line)
+    return replace(told, reporter=Reporter.ELASTIC, origin=replace(by(), pid=agent))
+
+
+def test_an_agent_that_tells_of_two_failures_has_restarted_in_between() -> None:
+    refused = GlooFault(source=source(5), origin=by(), problem=GlooProblem.CONNECT_FAILED)
+    first, second = assemble([agent_says(11, 1), refused, agent_says(12, 9)], artifacts=1)
+    assert not any(isinstance(e, GlooFault) for e in first.events)
+    assert second.restarted
+    assert second.connected_before
+
+
+def test_agents_of_two_nodes_tell_of_one_failure() -> None:
+    assert len(assemble([agent_says(11, 1), agent_says(12, 9, agent=8)], artifacts=1)) == 1
+
+
+def test_a_line_that_is_printed_twice_is_no_restart() -> None:
+    assert len(assemble([agent_says(11, 1), agent_says(11, 9)], artifacts=1)) == 1
+
+
+def test_a_job_that_never_connected_has_not_connected_before() -> None:
+    refused = [
+        GlooFault(source=source(line), origin=by(), problem=GlooProblem.CONNECT_FAILED)
+        for line in (1, 5)
+    ]
+    _, second = assemble(
+        [refused[0], agent_says(11, 2), refused[1], agent_says(12, 9)], artifacts=1
+    )
+    assert second.restarted
+    assert not second.connected_before

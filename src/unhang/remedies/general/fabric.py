@@ -195,6 +195,9 @@ CURES: Mapping[Cure, GeneralCure] = {
     Cure.FABRIC_MANAGER: _fabric_manager,
     Cure.BLOCKING_LAUNCH: lambda _: Recipe(form=Form.SHELL, text=_BLOCKING.strip()),
     Cure.ONE_ENDPOINT: lambda _: Recipe(form=Form.SHELL, text=_ENDPOINT.strip()),
+    Cure.OWN_STORE: lambda _: Recipe(
+        form=Form.ENV, settings={"TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"}
+    ),
     Cure.FREE_PORT: _free_port,
     Cure.LONGER_RENDEZVOUS: lambda _: Recipe(form=Form.SHELL, text=_LONGER_RENDEZVOUS),
 }

@@ -11,7 +11,8 @@ the mesh never forms: `new_group`, CPU barriers and object collectives fail or t
 
 ## When it stays quiet
 "Connection closed by peer" is second-hand: somebody was connected and left. After a lost rank, a
-stop or a time-out the failure is only a hint.
+stop or a time-out, and in a restart of a job whose first start had connected, the failure is only a
+hint.
 
 ## How to confirm
 `python -c "import socket; print(socket.gethostbyname(socket.gethostname()))"` on every host: it
@@ -51,6 +52,8 @@ def check(incident: Incident) -> Iterator[Finding]:
     # Ranks of one host may meet at its loopback: then a refused connection is a lost rank.
     local = loopback is not None and _on_one_host(incident)
     against = witnesses.rival(incident, [first, *failed])
+    if against is None and incident.connected_before:
+        against = Message(key="NET003.against_connected_before")
     if local and against is None:
         against = Message(key="NET003.against_one_host")
     sure = Strength.PROVES if loopback is not None else Strength.SUPPORTS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from unhang.model.causes import Cause
-from unhang.model.events import Charge, Stage, StackSeen
+from unhang.model.events import Charge, StackSeen, Stage
 from unhang.model.finding import Finding, Strength
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.incident import Incident

@@ -31,6 +31,7 @@ SENTENCES: dict[str, str] = {
     "NET003.why": (
         "Gloo publishes the address that the host name resolves to; every other rank must reach it."
     ),
+    "NET003.against_connected_before": "the start before had connected over the same addresses",
     "NET003.against_one_host": (
         "All that was seen lies on one host, where loopback is right: the peer may be gone."
     ),

@@ -189,6 +189,9 @@ SENTENCES: dict[str, str] = {
     "fix.set_device.risk": "none",
     "fix.set_device.verify": "nvidia-smi shows one process for each GPU",
     # Start-up
+    "fix.own_store.title": "Give each start of the job a store of its own",
+    "fix.own_store.risk": "all nodes must set it alike",
+    "fix.own_store.verify": "a restart connects: end one rank on purpose",
     "fix.free_port.title": "Take a port that is free",
     "fix.free_port.risk": "all nodes must use the same one",
     "fix.free_port.verify": "no `Address already in use`",

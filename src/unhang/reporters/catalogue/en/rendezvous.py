@@ -39,6 +39,13 @@ SENTENCES: dict[str, str] = {
         "waiting for ever."
     ),
     "CFG006.against": "the announcements of other nodes may be in their own logs",
+    "CFG007.claim": "After a restart the ranks cannot connect to each other, which the first start "
+    "could: they find the addresses of the start before",
+    "CFG007.why": (
+        "From torch 2.5 on all starts under one torchrun share a store. A rank that reads it "
+        "before its peer has written gets the address of a process that is gone."
+    ),
+    "CFG007.against": "the network may have failed in the meantime",
     "collect.port_owner.what": "who listens on the port",
     "collect.port_owner.how": "ss -ltnp on the host of rank 0",
     "collect.port_owner.decides": "whether an old run, another job or a system service owns it",

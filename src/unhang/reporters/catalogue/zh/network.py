@@ -16,6 +16,7 @@ SENTENCES: dict[str, str] = {
     "NET003.claim": "Gloo 的各 rank 无法互连",
     "NET003.claim_loopback": "Gloo 的各 rank 在 {remote} 会合：主机名解析成了回环地址",
     "NET003.why": "Gloo 公布主机名解析得到的地址；其他每个 rank 都必须能到达它。",
+    "NET003.against_connected_before": "上一次启动经由同样的地址已经连通",
     "NET003.against_one_host": "所见内容都在同一台主机上，回环本来就对：可能是对端已退出。",
     "NET004.claim": "网络插件失败：{text}",
     "NET004.claim_address": "网络插件无法到达对端地址：{text}",

@@ -177,6 +177,9 @@ SENTENCES: dict[str, str] = {
     "fix.set_device.risk": "无",
     "fix.set_device.verify": "nvidia-smi 显示每块 GPU 一个进程",
     # 启动
+    "fix.own_store.title": "让作业的每次启动使用自己的 store",
+    "fix.own_store.risk": "所有节点必须设置得一致",
+    "fix.own_store.verify": "重启后能建立连接：可故意结束一个 rank 来验证",
     "fix.free_port.title": "换一个空闲端口",
     "fix.free_port.risk": "所有节点必须用同一个",
     "fix.free_port.verify": "不再出现 `Address already in use`",

@@ -31,6 +31,12 @@ SENTENCES: dict[str, str] = {
     "CFG006.claim_missing": "{size} 个 rank 中的 {missing:ranks} 从未报到",
     "CFG006.why": "误以为自己是同一节点的节点，或从未启动的节点，会使启动永远等待。",
     "CFG006.against": "其他节点的报到可能在它们自己的日志里",
+    "CFG007.claim": "重启后各 rank 无法互连，而首次启动可以：它们读到了上一次启动的地址",
+    "CFG007.why": (
+        "从 torch 2.5 起，同一个 torchrun 的各次启动共用一个 store。"
+        "若某个 rank 在对端写入之前读取，就会得到已退出进程的地址。"
+    ),
+    "CFG007.against": "网络也可能在此期间出了故障",
     "collect.port_owner.what": "谁在监听该端口",
     "collect.port_owner.how": "在 rank 0 的主机上执行 ss -ltnp",
     "collect.port_owner.decides": "占用者是上一次运行、别的作业还是系统服务",

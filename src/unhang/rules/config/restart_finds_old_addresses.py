@@ -1,0 +1,87 @@
+"""After a restart the ranks look for each other under the addresses of the start before.
+
+## What it finds
+A job that its launcher began anew, whose first start had connected its ranks, and whose ranks now
+cannot connect to each other.
+
+## Why it hangs
+From torch 2.5 on, torchrun's agent keeps one store for all starts, and process groups write the
+addresses of their ranks under the same keys each time. Who reads before its peer has written gets
+the address of a process that is gone: the connection is refused, or waited for until the timeout.
+
+## When it stays quiet
+In the first start of a job, where the first start did not connect either, where torch is older than
+2.5, and where every start has a store of its own. A rank that failed first makes it a hint.
+
+## How to confirm
+Start the same command with `TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1` and end a rank: the restart
+connects.
+
+## What to do
+Set `TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1` for torchrun on all nodes. `unhang run --on-hang abort`
+does so by itself.
+
+## References
+pytorch issue 135712; `torch/distributed/elastic/rendezvous/dynamic_rendezvous.py` of 2.13.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unhang.model.causes import Cause
+from unhang.model.events import GlooFault, GlooProblem, NcclReason, SettingSeen
+from unhang.model.events.base import Seen
+from unhang.model.finding import Finding, Strength
+from unhang.model.incident import Incident
+from unhang.model.phases import Phase
+from unhang.model.provenance import Message
+from unhang.model.rule import Fact, Rule, Status
+from unhang.rules import witnesses
+from unhang.settings.versions import at_least
+
+_SHARES_SINCE = "2.5"
+_ECHOES = frozenset({Cause.NET_INTERFACE, Cause.RANK_EXCEPTION})
+_GLOO = frozenset({GlooProblem.CONNECT_FAILED, GlooProblem.LOOPBACK})
+_OWN_STORE = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE"
+
+
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one finding for a restart whose ranks do not find each other."""
+    failed: list[Seen] = [
+        *(g for g in incident.all(GlooFault) if g.problem in _GLOO),
+        *witnesses.nccl(incident, NcclReason.CONNECT_REFUSED),
+    ]
+    if not failed or not incident.connected_before or not _may_share(incident):
+        return
+    against = witnesses.rival(incident, failed)
+    yield Finding(
+        rule=RULE.code,
+        cause=Cause.RENDEZVOUS,
+        strength=witnesses.weaker(Strength.SUPPORTS, against),
+        claim=Message(key="CFG007.claim"),
+        why=Message(key="CFG007.why"),
+        against=against or Message(key="CFG007.against"),
+        phase=Phase.INIT,
+        explains=_ECHOES if against is None else frozenset(),
+        at=failed[0].at,
+        evidence=witnesses.evidence(failed),
+    )
+
+
+def _may_share(incident: Incident) -> bool:
+    """Whether all starts may have used one store."""
+    torch, _ = incident.versions.get("torch", (None, ""))
+    own = any(s.name == _OWN_STORE and s.value == "1" for s in incident.all(SettingSeen))
+    return not own and at_least(torch, _SHARES_SINCE) is not False
+
+
+RULE = Rule(
+    code="CFG007",
+    name="restart-finds-old-addresses",
+    cause=Cause.RENDEZVOUS,
+    since="0.1.0",
+    status=Status.PREVIEW,
+    needs=frozenset({Fact.GLOO}),
+    check=check,
+)
