@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import inspect
 import time
+import types
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -245,11 +246,24 @@ class _Wrapped:
             try:
                 call = Call(function, c10d, args, kwargs)
                 return around(call)
-            except Exception:
+            except Exception as error:
                 if call is not None and call.ended:
                     return call.result
                 if call is not None and call.begun:
-                    raise
+                    raise error.with_traceback(_without_ours(error.__traceback__))
             return function(*args, **kwargs)
 
         self.function = wrapped
+
+
+def _without_ours(trace: types.TracebackType | None) -> types.TracebackType | None:
+    """A traceback as it would be without our frames: users read it."""
+    theirs = []
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename != __file__:
+            theirs.append(trace)
+        trace = trace.tb_next
+    rest = None
+    for link in reversed(theirs):
+        rest = types.TracebackType(rest, link.tb_frame, link.tb_lasti, link.tb_lineno)
+    return rest

@@ -5,6 +5,7 @@ The module `distributed_c10d` here is made up; real groups are in tests/integrat
 
 from __future__ import annotations
 
+import traceback
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
@@ -126,6 +127,15 @@ def test_an_error_of_torch_passes_and_the_call_is_made_once() -> None:
     assert len(c10d.calls) == 1
     with pytest.raises(TypeError):
         c10d.init_process_group(no_such_argument=1)
+
+
+def test_one_frame_of_ours_at_most_stands_in_the_users_traceback() -> None:
+    c10d = made_up_c10d()
+    governed("judge", c10d)
+    with pytest.raises(ConnectionError) as caught:
+        c10d.init_process_group("broken", timeout=MINUTE)
+    functions = [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)]
+    assert functions[1:] == ["wrapped", "init_process_group"]
 
 
 def test_an_error_of_ours_does_not() -> None:
