@@ -250,7 +250,7 @@ class _Wrapped:
                 if call is not None and call.ended:
                     return call.result
                 if call is not None and call.begun:
-                    raise error.with_traceback(_without_ours(error.__traceback__))
+                    raise error.with_traceback(_without_ours(error.__traceback__))  # noqa: B904
             return function(*args, **kwargs)
 
         self.function = wrapped
