@@ -53,7 +53,7 @@ SITUATIONS = (
         job="recbole",
         command=("sh", "train-and-save.sh"),
         patches={**_PATCHES, "default_timeout": {"seconds": 30}},
-        fault={"slow_torch_save": {"seconds": 12}},
+        fault={"slow_torch_save": {"seconds": 6}},
         cause=Cause.RANK_EXCEPTION,
         culprits=frozenset({1}),
         phase=None,
@@ -67,7 +67,6 @@ SITUATIONS = (
         settle_s=4.0,
         real=_REAL
         + " The race is RecBole's own: rank 0 saves, no barrier follows, all ranks load.",
-        played="The storage: `torch.save` of rank 0 writes for 12 s, which makes the race all but "
-        "certain.",
+        played="The storage: `torch.save` of rank 0 writes for 6 s, which makes the race certain.",
     ),
 )
