@@ -92,12 +92,17 @@ def _remedy(situation: Situation, found: Rehearsal) -> Iterator[str]:
     if "fix" in found.shown:
         yield _block(found.shown["fix"])
     for name, old, new in remedy.edits:
-        change = f"in `{name}`: `{old.strip()}` becomes `{new.strip()}`"
-        yield f"By hand {change}." if new else f"By hand in `{name}`: without `{old.strip()}`."
+        yield _by_hand(name, old.strip(), new.strip())
     if remedy.first:
         yield f"\nFirst, once: `{' '.join(remedy.first)}`."
     again = "The fault is gone" if remedy.healed else "The same fault is there"
     yield f"\n{again}, and the job {found.after.word}: {_ended(found.after)}."
+
+
+def _by_hand(name: str, old: str, new: str) -> str:
+    if "\n" in new:
+        return f"By hand in `{name}`, in place of `{old}`:\n\n```python\n{new}\n```"
+    return f"By hand in `{name}`: `{old}` becomes `{new}`."
 
 
 def _live(situation: Situation, live: Live, patient: Live | None) -> Iterator[str]:

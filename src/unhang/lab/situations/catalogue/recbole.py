@@ -20,6 +20,24 @@ _REAL = (
     "and the second one ends with FileExistsError."
 )
 
+_IMPORT = "from recbole.quick_start import run\n"
+_WAIT = """import torch.distributed as dist
+from recbole.quick_start import run
+from recbole.trainer import Trainer
+
+save = Trainer._save_checkpoint
+
+
+def save_and_wait(self, *args, **kwargs):
+    \"\"\"Rank 0 writes, and all ranks go on once the file is there.\"\"\"
+    save(self, *args, **kwargs)
+    if dist.is_initialized():
+        dist.barrier()
+
+
+Trainer._save_checkpoint = save_and_wait
+"""
+
 SITUATIONS = (
     Situation(
         name="recbole-slow-loading",
@@ -61,8 +79,9 @@ SITUATIONS = (
         fails_with="terminated with the following error",
         finishes_with="training finished",
         remedy=Remedy(
-            says="The best model is not loaded in the same job: it is kept by a run of its own.",
-            edits=(("train-and-save.sh", " --save", ""),),
+            says="All ranks wait for the file. RecBole has no setting for it, and `run` does not "
+            "pass `saved=False` on to the processes that it spawns: the script adds the barrier.",
+            edits=(("run_recbole.py", _IMPORT, _WAIT),),
         ),
         settle_s=4.0,
         real=_REAL

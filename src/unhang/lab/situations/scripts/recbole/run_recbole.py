@@ -21,13 +21,11 @@ if __name__ == "__main__":
     parser.add_argument("--nproc", type=int, default=2)
     parser.add_argument("--ip", default="127.0.0.1")
     parser.add_argument("--port", default=str(free_port()))
-    parser.add_argument("--save", action="store_true", help="keep the best model, load it to test")
     options = parser.parse_args()
     result = run(
         options.model,
         options.dataset,
         config_file_list=options.config_files.split(),
-        saved=options.save,
         nproc=options.nproc,
         world_size=options.nproc if options.nproc > 1 else -1,
         ip=options.ip,
