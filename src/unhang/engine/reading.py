@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from unhang.engine.own_reports import OwnReports
 from unhang.errors import ArtifactError
 from unhang.model.events import Event
 from unhang.model.provenance import Problem
@@ -14,7 +15,11 @@ from unhang.sources.members import readers_of
 from unhang.sources.plan import Wanted
 from unhang.sources.select import select
 
-WANTED = tuple(Wanted(needles=p.NEEDLES, after=p.AFTER, sampled=p.SAMPLED) for p in PARSERS)
+WANTED = (
+    *(Wanted(needles=p.NEEDLES, after=p.AFTER, sampled=p.SAMPLED) for p in PARSERS),
+    OwnReports.WANTED,
+)
+_OWN = len(PARSERS)
 _ALL = frozenset(range(len(PARSERS)))
 
 Read = tuple[list[Event], list[Problem]]
@@ -31,11 +36,14 @@ def read_artifact(artifact: Artifact, progress: Callable[[int], None] | None = N
     events: list[Event] = []
     problems: list[Problem] = []
     parsers: dict[int, Parser] = {}
+    own = OwnReports()
     allowed = _allowed(artifact.name)
     if not allowed:
         return events, problems
     try:
         for line, readers in select(artifact, WANTED, progress=progress):
+            if _OWN in readers:
+                own.feed(line)
             for index in sorted(readers & allowed):
                 parser = parsers.get(index)
                 if parser is None:
@@ -45,6 +53,7 @@ def read_artifact(artifact: Artifact, progress: Callable[[int], None] | None = N
         problems.append(Problem(artifact=artifact.name, component="reader", message=str(error)))
     for parser in parsers.values():
         events.extend(parser.finish())
+    events = [event for event in events if not own.hold(event.source.line)]
     # A parser with memory says an event when its last line is known: back to the place it is at.
     events.sort(key=lambda event: event.source.line or 0)
     return events, problems

@@ -1,0 +1,51 @@
+"""Verdicts of unhang in a log are no evidence, and what stands around them is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from unhang.api import diagnose
+from unhang.engine.own_reports import ENDINGS, HEADINGS
+from unhang.model.diagnosis import Outcome
+from unhang.model.provenance import Message
+from unhang.reporters import render
+from unhang.reporters.catalogue import LANGUAGES, write
+from unhang.reporters.style import PLAIN
+
+FAILURE = """\
+Traceback (most recent call last):
+  File "/home/u/train.py", line 52, in main
+    raise ValueError("bad sample")
+ValueError: bad sample
+E0301 10:12:22.331000 4001 torch/distributed/elastic/multiprocessing/api.py:869] failed \
+(exitcode: 1) local_rank: 1 (pid: 4022) of binary: /usr/bin/python3
+"""
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_verdict_proves_nothing(tmp_path: Path, language: str) -> None:
+    log = tmp_path / "job.log"
+    log.write_text(FAILURE)
+    verdict = render(diagnose(str(log)), "terminal", replace(PLAIN, language=language))
+    log.write_text("epoch 1 begins\n" + verdict + "\nepoch 2 begins\n")
+    assert diagnose(str(log)).outcome is not Outcome.CAUSE
+    log.write_text("epoch 1 begins\n" + verdict + "\n" + FAILURE)
+    assert diagnose(str(log)).outcome is Outcome.CAUSE
+
+
+def test_a_heading_without_an_end_hides_nothing(tmp_path: Path) -> None:
+    log = tmp_path / "job.log"
+    log.write_text("UNDETERMINED\n" + FAILURE)
+    assert diagnose(str(log)).outcome is Outcome.CAUSE
+
+
+def test_every_language_has_its_words() -> None:
+    outcomes = {"cause", "located", "undetermined", "healthy"}
+    told = {write(Message(key=f"outcome.{o}"), lang) for o in outcomes for lang in LANGUAGES}
+    assert told == set(HEADINGS)
+    read = Message(key="footer.read", values={"files": 1, "size": 1, "seconds": 1.0})
+    for language in LANGUAGES:
+        assert write(read, language).startswith(ENDINGS)
