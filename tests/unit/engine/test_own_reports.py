@@ -15,14 +15,10 @@ from unhang.reporters import render
 from unhang.reporters.catalogue import LANGUAGES, write
 from unhang.reporters.style import PLAIN
 
-FAILURE = """\
-Traceback (most recent call last):
-  File "/home/u/train.py", line 52, in main
-    raise ValueError("bad sample")
-ValueError: bad sample
-E0301 10:12:22.331000 4001 torch/distributed/elastic/multiprocessing/api.py:869] failed \
-(exitcode: 1) local_rank: 1 (pid: 4022) of binary: /usr/bin/python3
-"""
+FAILURE = (
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. "
+    "GPU 1 has a total capacity of 79.10 GiB of which 1.00 GiB is free.\n"
+)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
