@@ -29,10 +29,12 @@ save = Trainer._save_checkpoint
 
 
 def save_and_wait(self, *args, **kwargs):
-    \"\"\"Rank 0 writes, and all ranks go on once the file is there.\"\"\"
+    \"\"\"All ranks go on once rank 0 has written, with the name of its file.\"\"\"
     save(self, *args, **kwargs)
     if dist.is_initialized():
-        dist.barrier()
+        name = [self.saved_model_file]
+        dist.broadcast_object_list(name, src=0)
+        self.saved_model_file = name[0]
 
 
 Trainer._save_checkpoint = save_and_wait
@@ -79,8 +81,9 @@ SITUATIONS = (
         fails_with="terminated with the following error",
         finishes_with="training finished",
         remedy=Remedy(
-            says="All ranks wait for the file. RecBole has no setting for it, and `run` does not "
-            "pass `saved=False` on to the processes that it spawns: the script adds the barrier.",
+            says="All ranks wait for the file, and agree on its name, which holds the second at "
+            "which each of them began. RecBole has no setting for it, and `run` does not pass "
+            "`saved=False` on to the processes that it spawns: the script adds a broadcast.",
             edits=(("run_recbole.py", _IMPORT, _WAIT),),
         ),
         settle_s=4.0,
