@@ -35,6 +35,8 @@ _LAUNCHERS = frozenset(
     }
 )
 """Who ends all ranks of its host before it says that one ended."""
+_AGENT = Reporter.ELASTIC
+"""It says so of every start; when it gives up for good, a table follows."""
 _STATES_OF_WORK = 3
 """A bar may show a state or two from a buffer after its job has ended."""
 
@@ -104,7 +106,7 @@ def _where_work_began_anew(run: list[Event]) -> list[list[Event]]:
     for place, event in enumerate(run):
         if isinstance(event, ProcessEnded) and event.reporter in _LAUNCHERS and not event.worker:
             agent = (event.origin.host, event.origin.pid or 0)
-            if event.reporter is Reporter.ELASTIC and event.origin.pid is not None:
+            if event.reporter is _AGENT and event.origin.pid is not None:
                 before, child = failed.get(agent, (None, event.pid))
                 if before is not None and child != event.pid:
                     cuts[before] = _restarted(run[before - 1])
@@ -114,7 +116,9 @@ def _where_work_began_anew(run: list[Event]) -> list[list[Event]]:
         elif isinstance(event, Progress) and given_up is not None:
             states.add(event.done)
             if len(states) >= _STATES_OF_WORK:
-                cuts.setdefault(given_up, None)
+                last = run[given_up - 1]
+                gave_up = not isinstance(last, ProcessEnded) or last.reporter is not _AGENT
+                cuts.setdefault(given_up, None if gave_up else _restarted(last))
                 given_up = None
     starts = [0, *sorted(cuts), len(run)]
     parts = [run[start:end] for start, end in pairwise(starts)]
