@@ -91,6 +91,7 @@ def _run(arm: str, seed: int, seconds: float, timeout_s: float) -> Outcome:
                 env={
                     **os.environ,
                     "OMP_NUM_THREADS": "1",
+                    "TMPDIR": name,
                     # Without it most restarts of torch 2.13 fail or hang, in both arms alike.
                     "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1",
                 },
