@@ -63,6 +63,20 @@ def test_work_after_the_launcher_gave_up_is_a_run_that_nobody_announced() -> Non
     assert [f.rank for f in second.failures] == [2]
 
 
+def test_work_that_goes_on_is_not_work_that_begins_anew() -> None:
+    """Ranks of another node still evaluate, each by itself, when one has failed."""
+    before = [work(done, line=done) for done in range(1, 8)]
+    after = [work(done, line=10 + done) for done in range(8, 12)]
+    assert len(assemble([*before, ended(1, exit_code=1, line=9), *after], artifacts=1)) == 1
+
+
+def test_ranks_of_other_hosts_may_still_work() -> None:
+    lines = [work(done, line=10 + done) for done in range(4)]
+    told = [replace(e, origin=replace(e.origin, host="b")) for e in lines]
+    left = replace(ended(1, exit_code=1), origin=replace(by(), host="a"))
+    assert len(assemble([left, *told], artifacts=1)) == 1
+
+
 def test_a_bar_from_a_buffer_is_no_new_run() -> None:
     runs = assemble([ended(1, exit_code=1, line=1), work(7, line=2), work(7, line=3)], artifacts=1)
     assert len(runs) == 1
