@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from unhang.collect.desk import Desk
+from unhang.collect.haste import Haste
 from unhang.collect.processes import Process, Role, find_below
 from unhang.collect.scene import Scene
 from unhang.collect.spec import Piece, Spec
@@ -30,6 +31,7 @@ def desk(
     run_folder: Path | None = None,
     dumps: tuple[Path, ...] = (),
     signal: int | None = None,
+    haste: Haste | None = None,
 ) -> Desk:
     """Where a source works."""
     scene = Scene(
@@ -38,6 +40,7 @@ def desk(
         run_folder=run_folder,
         dumps=dumps,
         signal=signal,
+        haste=haste,
     )
     until = time.monotonic() + limit_s
     return Desk(scene=scene, process=process, until=until, limit_bytes=1 << 20)

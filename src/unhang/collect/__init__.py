@@ -19,6 +19,7 @@ from pathlib import Path
 from unhang import __version__
 from unhang.collect.bundle import Member, write_bundle
 from unhang.collect.filing import file_pieces
+from unhang.collect.haste import Haste
 from unhang.collect.hosts import names_of
 from unhang.collect.processes import Process, Role, find_below, find_run
 from unhang.collect.redaction import Pseudonyms, Redactor
@@ -28,7 +29,7 @@ from unhang.collect.specs import SPECS
 from unhang.errors import UsageError
 from unhang.model.capture import MANIFEST, SUFFIX, CapturedProcess, CaptureResult, Manifest
 
-__all__ = ["LIMIT_S", "CaptureResult", "capture"]
+__all__ = ["LIMIT_S", "CaptureResult", "Haste", "capture"]
 
 LIMIT_S = 20.0
 """Seconds that a capture takes at most, unless the caller says otherwise."""
@@ -48,6 +49,7 @@ def capture(
     limit_s: float = LIMIT_S,
     redact_hosts: bool = False,
     signal: str | None = None,
+    haste: Haste | None = None,
 ) -> CaptureResult:
     """Gather what tells why a job on this node hangs. The job goes on as it was.
 
@@ -61,6 +63,7 @@ def capture(
             same on all nodes when UNHANG_REDACT_KEY is.
         signal: `USR1` or `USR2`: ranks that have registered `faulthandler` for it are asked to
             print their stacks; it is sent to none that would die of it.
+        haste: somebody waits to end the job; None = it goes on as it was.
 
     Raises:
         UsageError: there is nothing to capture, or the bundle cannot be written.
@@ -75,6 +78,7 @@ def capture(
         run_folder=folder,
         dumps=tuple(Path(dump) for dump in dumps),
         signal=_signal(signal),
+        haste=haste,
     )
     redactor = _redactor(scene, redact_hosts=redact_hosts)
     asked = questions(SPECS, scene)

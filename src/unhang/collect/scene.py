@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from unhang.collect.haste import Haste
 from unhang.collect.processes import Process, Role
 
 
@@ -18,6 +19,7 @@ class Scene:
         run_folder: of `unhang run`, or None.
         dumps: folders with dumps that the caller just asked the probes for.
         signal: number of a signal that makes ranks print their stacks; the user says so.
+        haste: the job is about to be ended; None = it goes on.
     """
 
     host: str
@@ -25,6 +27,7 @@ class Scene:
     run_folder: Path | None = None
     dumps: tuple[Path, ...] = ()
     signal: int | None = None
+    haste: Haste | None = None
 
     @property
     def ranks(self) -> tuple[Process, ...]:

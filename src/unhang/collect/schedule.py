@@ -65,21 +65,38 @@ def _asked(spec: Spec, scene: Scene) -> Iterator[Question]:
 
 
 def ask(asked: Sequence[Question], scene: Scene, until: float) -> None:
-    """Put all questions; returns when all are answered, or at `until` (monotonic seconds)."""
-    waiting: queue.SimpleQueue[Question] = queue.SimpleQueue()
-    for question in asked:
-        waiting.put(question)
+    """Put all questions; returns when all are answered, or at `until` (monotonic seconds).
+
+    In haste what lasts is asked only once the job is released, which costs late answers nothing.
+    """
     lock = threading.Lock()
-    for _ in range(min(_MOST_THREADS, len(asked))):
-        threading.Thread(
-            target=_work, args=(waiting, scene, until, lock), name="unhang-collect", daemon=True
-        ).start()
-    while time.monotonic() < until and any(q.fate is None for q in asked):
-        time.sleep(_TICK_S)
+    haste = scene.haste
+    first = [q for q in asked if haste is None or not q.spec.lasting]
+    _begin(first, scene, until, lock)
+    if haste is not None:
+        _await(first, min(until, time.monotonic() + haste.limit_s))
+        haste.release()
+        _begin([q for q in asked if q.spec.lasting], scene, until, lock)
+    _await(asked, until)
     with lock:  # from here on late answers are dropped
         for question in asked:
             if question.fate is None:
                 _close_late(question)
+
+
+def _begin(asked: Sequence[Question], scene: Scene, until: float, lock: threading.Lock) -> None:
+    waiting: queue.SimpleQueue[Question] = queue.SimpleQueue()
+    for question in asked:
+        waiting.put(question)
+    for _ in range(min(_MOST_THREADS, len(asked))):
+        threading.Thread(
+            target=_work, args=(waiting, scene, until, lock), name="unhang-collect", daemon=True
+        ).start()
+
+
+def _await(asked: Sequence[Question], until: float) -> None:
+    while time.monotonic() < until and any(q.fate is None for q in asked):
+        time.sleep(_TICK_S)
 
 
 def _work(

@@ -62,6 +62,7 @@ class Spec:
         limit_bytes: of each piece.
         gather: gives pieces as they come; may end by `Stop`.
         order: those with the lowest go first.
+        lasting: it tells the same once the job has ended.
     """
 
     name: str
@@ -70,3 +71,4 @@ class Spec:
     limit_s: float = 5.0
     limit_bytes: int = 1 << 20
     order: int = 5
+    lasting: bool = False

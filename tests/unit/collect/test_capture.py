@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import tarfile
 import time
 from collections.abc import Iterator
@@ -12,8 +13,9 @@ import zstandard
 
 import unhang
 from desks import READY, started
-from unhang.collect import capture
+from unhang.collect import Haste, capture
 from unhang.collect.processes import Process
+from unhang.collect.specs import SPECS
 from unhang.errors import UsageError
 from unhang.model.capture import MANIFEST, CaptureResult, Fate
 from unhang.model.diagnosis import Outcome
@@ -180,3 +182,19 @@ def test_the_command_says_what_it_took(result: CaptureResult) -> None:
     told = json.loads(render_capture(result, "json"))
     assert (told["path"], told["size_bytes"]) == (str(result.path), result.size_bytes)
     assert {p["rank"] for p in told["processes"]} == {3}
+
+
+def test_a_job_may_end_before_its_capture_does(tmp_path: Path) -> None:
+    """The release ends the process; what needed it is there, what did not is asked afterwards."""
+    with started(f"{READY}time.sleep(120)") as process:
+        haste = Haste(release=lambda: os.kill(process.pid, signal.SIGKILL))
+        begun = time.monotonic()
+        result = capture(pids=[process.pid], out=tmp_path / "b.unhang.tar.zst", haste=haste)
+        assert time.monotonic() - begun < 30
+    told = fates(result)
+    assert told["environment", "rank 3"] is told["files", "rank 3"] is Fate.TAKEN
+    assert told["proc", "rank 3"] in {Fate.TAKEN, Fate.PARTLY}
+    lasting = {spec.name for spec in SPECS if spec.lasting}
+    assert {"kernel-log", "cpus"} <= lasting
+    assert lasting <= {source for source, _ in told}
+    assert Fate.TIMED_OUT not in {told[key] for key in told if key[0] in lasting}

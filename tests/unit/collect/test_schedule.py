@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from unhang.collect.desk import Desk, absent, refused
 from unhang.collect.filing import file_pieces
+from unhang.collect.haste import Haste
 from unhang.collect.processes import Process, Role
 from unhang.collect.redaction import Redactor
 from unhang.collect.scene import Scene
@@ -182,3 +183,34 @@ def test_a_reason_quotes_no_secret() -> None:
     _, (entry,) = file_pieces(asked, "h", Redactor())
     assert entry.why is not None
     assert entry.why.values == {"path": "/x/[redacted Hugging Face token]", "error": "broken"}
+
+
+def test_a_job_that_is_to_end_waits_only_for_what_ends_with_it() -> None:
+    happened = []
+
+    def notes(desk: Desk) -> Iterator[Piece]:
+        happened.append("process" if desk.process else "host")
+        yield from gives(desk)
+
+    haste = Haste(release=lambda: happened.append("released"), limit_s=20)
+    scene = Scene(host="h", processes=(rank(0, 10),), haste=haste)
+    lasting = spec("kernel-log", notes, order=0, lasting=True)
+    asked = questions([lasting, spec("stacks", notes, About.RANK)], scene)
+    ask(asked, scene, time.monotonic() + 20)
+    assert happened == ["process", "released", "host"]
+    assert {q.fate for q in asked} == {Fate.TAKEN}
+
+
+def test_a_slow_source_keeps_the_job_no_longer_than_the_limit_and_is_heard_after_it() -> None:
+    released = threading.Event()
+
+    def slow(desk: Desk) -> Iterator[Piece]:
+        assert released.wait(60)
+        yield from gives(desk)
+
+    scene = Scene(host="h", haste=Haste(release=released.set, limit_s=0.3))
+    asked = questions([spec("slow", slow)], scene)
+    begun = time.monotonic()
+    ask(asked, scene, begun + 30)
+    assert time.monotonic() - begun < 10
+    assert [q.fate for q in asked] == [Fate.TAKEN]

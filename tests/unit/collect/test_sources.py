@@ -233,7 +233,7 @@ def test_counters_of_rdma_ports_are_read_twice(
 
     monkeypatch.setattr(Desk, "pause", grow)
     assert take(rdma.SPEC, desk())["rdma.txt"].decode().splitlines() == [
-        "port counter value in_2s",
+        "port counter value in_1s",
         "mlx5_0/1 state 4: ACTIVE now 1: DOWN",
         "mlx5_0/1 port_rcv_data 1000 3500",
         "mlx5_0/1 out_of_sequence 7 0",

@@ -1,5 +1,6 @@
 """Stacks of real processes, and what is said where they cannot be had."""
 
+import contextlib
 import os
 import shutil
 import signal
@@ -13,10 +14,12 @@ import pytest
 from desks import READY, desk, events_of, may_trace, ours, started, take
 from unhang.collect.bounded import Ran
 from unhang.collect.desk import Stop
+from unhang.collect.haste import Haste
 from unhang.collect.processes import Process, Role
 from unhang.collect.specs import stacks
 from unhang.model.capture import Fate
 from unhang.model.events import Event, StackKind, ThreadStack
+from unhang.model.ids import Rank
 
 SLEEPER = f"{READY}def save_alone():\n    time.sleep(60)\nsave_alone()"
 PY_SPY = Path(sys.executable).parent / "py-spy"
@@ -198,3 +201,37 @@ def test_a_process_that_was_stopped_before_stays_so() -> None:
         time.sleep(0.2)
         assert state_of(process.pid) == "T"
         os.kill(process.pid, signal.SIGCONT)
+
+
+def in_haste(*suspects: int) -> Haste:
+    return Haste(release=lambda: None, suspects=frozenset(map(Rank, suspects)))
+
+
+@needs_py_spy
+@pytest.mark.parametrize(("suspect", "looks"), [(3, 2), (7, 1)])
+def test_in_haste_only_a_suspect_gives_native_frames(
+    tmp_path: Path, suspect: int, looks: int
+) -> None:
+    """A look at a rank is one header; the program is that of rank 3."""
+    with started(SLEEPER) as process:
+        told = take(stacks.SPEC, desk(process, haste=in_haste(suspect)))["stacks.txt"]
+    assert told.count(b"Process %d: " % process.pid) == looks
+    events = events_of(written(tmp_path, told), "rank_3/stacks.txt")
+    assert "save_alone" in functions(events, StackKind.PYTHON)
+    is_native = b"libc" in told
+    assert is_native == (suspect == 3)
+
+
+@needs_gdb
+@pytest.mark.parametrize(("suspect", "names"), [(3, ["gdb.txt"]), (7, [])])
+def test_in_haste_gdb_is_for_suspects(
+    monkeypatch: pytest.MonkeyPatch, suspect: int, names: list[str]
+) -> None:
+    monkeypatch.setattr(
+        "unhang.collect.desk.find_program",
+        lambda name: shutil.which("gdb") if name == "gdb" else None,
+    )
+    told: dict[str, bytes] = {}
+    with started(SLEEPER) as process, contextlib.suppress(Stop):
+        told = take(stacks.SPEC, desk(process, haste=in_haste(suspect)))
+    assert list(told) == names

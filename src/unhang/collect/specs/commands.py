@@ -19,6 +19,7 @@ _COMMANDS: tuple[tuple[str, tuple[str, ...], float], ...] = (
     ("ascend-npus", ("npu-smi", "info"), 10.0),
 )
 """Name, words, seconds."""
+_TELL_OF_THE_JOB = frozenset({"amd-gpus", "ascend-npus"})
 
 
 def _gatherer(name: str, words: tuple[str, ...]) -> Callable[[Desk], Iterator[Piece]]:
@@ -30,6 +31,13 @@ def _gatherer(name: str, words: tuple[str, ...]) -> Callable[[Desk], Iterator[Pi
 
 
 SPECS: tuple[Spec, ...] = tuple(
-    Spec(name=name, about=About.HOST, gather=_gatherer(name, words), limit_s=limit_s, order=6)
+    Spec(
+        name=name,
+        about=About.HOST,
+        gather=_gatherer(name, words),
+        limit_s=limit_s,
+        order=6,
+        lasting=name not in _TELL_OF_THE_JOB,
+    )
     for name, words, limit_s in _COMMANDS
 )

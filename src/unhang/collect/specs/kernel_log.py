@@ -81,5 +81,11 @@ def later_than(since: float, text: bytes) -> bytes:
 
 
 SPEC = Spec(
-    name="kernel-log", about=About.HOST, gather=gather, limit_s=8.0, order=3, limit_bytes=4 << 20
+    name="kernel-log",
+    about=About.HOST,
+    gather=gather,
+    limit_s=8.0,
+    limit_bytes=4 << 20,
+    order=3,
+    lasting=True,
 )

@@ -9,7 +9,7 @@ from unhang.collect.spec import About, Piece, Spec
 
 _FILES = ("net/dev", "net/snmp", "net/netstat")
 _SOCKETS = ("net/tcp", "net/tcp6")
-_BETWEEN_S = 2.0
+_BETWEEN_S = 1.0
 
 
 def gather(desk: Desk) -> Iterator[Piece]:

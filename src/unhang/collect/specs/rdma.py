@@ -11,7 +11,7 @@ from unhang.collect.spec import About, Piece, Spec
 _ROOT = "/sys/class/infiniband"
 _GROUPS = ("counters", "hw_counters")
 _STATE = ("state", "phys_state", "rate", "link_layer")
-_BETWEEN_S = 2.0
+_BETWEEN_S = 1.0
 
 
 def gather(desk: Desk) -> Iterator[Piece]:

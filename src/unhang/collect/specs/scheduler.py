@@ -33,4 +33,4 @@ def gather(desk: Desk) -> Iterator[Piece]:
         raise missing
 
 
-SPEC = Spec(name="scheduler", about=About.HOST, gather=gather, limit_s=12.0, order=6)
+SPEC = Spec(name="scheduler", about=About.HOST, gather=gather, limit_s=12.0, order=6, lasting=True)

@@ -1,6 +1,7 @@
 """Stacks of the threads of each rank, Python's and native ones: py-spy, else pystack, else gdb.
 
-A launcher is looked at only where it has no rank yet.
+A launcher is looked at only where it has no rank yet. Where the job is about to be ended, each rank
+is looked at once, and only suspects with native frames, which take seconds.
 
 Each of them stops the process for the blink that it reads. One that was killed at it may leave the
 process stopped: it is set going again, and only if it was going before. A process that was stopped,
@@ -48,7 +49,8 @@ def gather(desk: Desk) -> Iterator[Piece]:
         yield from _from_memory(desk, process, state)
         return
     missing: list[Stop] = []
-    for tool in (_py_spy, _pystack, _gdb):
+    tools = (_py_spy, _pystack, _gdb) if _is_suspect(desk, process) else (_py_spy, _pystack)
+    for tool in tools:
         try:
             yield from tool(desk, process)
         except Stop as stop:  # noqa: PERF203 (each may be missing)
@@ -57,6 +59,12 @@ def gather(desk: Desk) -> Iterator[Piece]:
             return
     # A refusal says more than that another tool is not installed.
     raise min(missing, key=lambda stop: stop.fate is Fate.ABSENT)
+
+
+def _is_suspect(desk: Desk, process: Process) -> bool:
+    """Whether native frames, all that gdb gives, are worth their time."""
+    suspects = None if desk.scene.haste is None else desk.scene.haste.suspects
+    return suspects is None or process.rank is None or process.rank in suspects
 
 
 def _from_memory(desk: Desk, process: Process, state: str) -> Iterator[Piece]:
@@ -76,23 +84,27 @@ def _py_spy(desk: Desk, process: Process) -> Iterator[Piece]:
         if _is_stack(ran):
             texts.append(ran.out)
     words = ("py-spy", "dump", "--pid", str(process.pid))
-    for _ in range(_LOOKS):
+    for look in range(_LOOKS if desk.scene.haste is None else 1):
+        if look:
+            desk.pause(_BETWEEN_S)
         plain = _traced(desk, process, *words, limit_s=_PLAIN_S)
         if not _is_stack(plain):
             raise _failed("py-spy", plain, desk)
         texts.append(plain.out)
-        desk.pause(_BETWEEN_S)
-    native = _traced(desk, process, *words, "--native", limit_s=_NATIVE_S)
-    if _is_stack(native):
-        texts.append(native.out)
+    if _is_suspect(desk, process):
+        native = _traced(desk, process, *words, "--native", limit_s=_NATIVE_S)
+        if _is_stack(native):
+            texts.append(native.out)
     yield Piece(name="stacks.txt", data=b"\n".join(texts))
 
 
 def _pystack(desk: Desk, process: Process) -> Iterator[Piece]:
     desk.program("pystack")
     pid = str(process.pid)
-    ran = _traced(desk, process, "pystack", "remote", "--native", pid, limit_s=_NATIVE_S)
-    if not _is_stack(ran):
+    ran = None
+    if _is_suspect(desk, process):
+        ran = _traced(desk, process, "pystack", "remote", "--native", pid, limit_s=_NATIVE_S)
+    if ran is None or not _is_stack(ran):
         ran = _traced(desk, process, "pystack", "remote", pid, limit_s=_PLAIN_S)
     if not _is_stack(ran):
         raise _failed("pystack", ran, desk)

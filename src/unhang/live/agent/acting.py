@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from unhang.live.agent import examining
-from unhang.live.agent.bundling import Bundled, bundle
+from unhang.live.agent.bundling import Bundled, Released, bundle, suspects_of
 from unhang.live.agent.ending import Ending
 from unhang.live.agent.examining import Examined
 from unhang.live.agent.hooks import Hooks
@@ -38,12 +38,15 @@ from unhang.model.diagnosis import Diagnosis
 from unhang.model.provenance import Message
 
 _CAPTURE_WAIT_S = 60.0
-"""An end of the job does not wait longer for its capture."""
+"""A capture that takes longer is given up, and an end of the job does not wait for it."""
 
 _KEPT = 3
 """Verdicts that a capture may still ask for."""
 
-Report = Callable[[Examined | Bundled], None]
+Found = Examined | Bundled | Released
+"""What threads have found."""
+
+Report = Callable[[Found], None]
 
 
 class Actor:
@@ -88,6 +91,7 @@ class Actor:
         self._report = report
         self._examined: dict[int, Examined] = {}
         self._capturing: dict[int, float] = {}
+        self._held: set[int] = set()
         self._abort: Abort | None = None
         self._hang: Note | None = None
         self._alert: Note | None = None
@@ -130,8 +134,11 @@ class Actor:
         if self._desk.wants_view:
             self._show(now)
 
-    def take(self, item: Examined | Bundled, now: float) -> None:
+    def take(self, item: Found, now: float) -> None:
         """Go on with what a thread has found."""
+        if isinstance(item, Released):
+            self._held.discard(item.number)
+            return
         if isinstance(item, Bundled):
             self._bundled(item)
             return
@@ -149,18 +156,18 @@ class Actor:
 
     def advance(self, now: float) -> None:
         """Do what is due by the clock."""
-        self._taps.disturbed = self._orders.awaits or self.is_capturing
+        self._taps.disturbed = self._orders.awaits or bool(self._held)
         if (ready := self._orders.take_ready(now)) is not None:
             self._await_evidence(ready)
         for number in [n for n in self._awaited if self._judge.has_evidence(n, now)]:
             self._awaited.remove(number)
             self._examine_awaited(number, now)
         for number in [n for n in self._capturing if n in self._examined]:
-            self._tell(number)
+            self._tell(number, now)
         overdue = [n for n, since_s in self._capturing.items() if now - since_s > _CAPTURE_WAIT_S]
         for number in overdue:
             self._bundled(Bundled(number, None, Loss.of("bundle_late", limit=_CAPTURE_WAIT_S)))
-        if self._abort is not None and not self._capturing:
+        if self._abort is not None and not self._held:
             self._begin_end(self._abort, now)
         self._ending.advance(now)
 
@@ -207,6 +214,7 @@ class Actor:
                 self._order_dump(action.number, now)
             case Capture():
                 self._capturing[action.dump] = now
+                self._held.add(action.dump)
             case Notify():
                 self._alert = action.note
             case Abort():
@@ -233,7 +241,7 @@ class Actor:
             self._hang = self._abort = self._alert = None  # nobody ends a job that goes on
             self._voice.tell(note)
 
-    def _tell(self, number: int) -> None:
+    def _tell(self, number: int, now: float) -> None:
         """A hang is confirmed and diagnosed: say it, keep it, bundle everything."""
         diagnosis = self._examined.pop(number).diagnosis
         if diagnosis is not None:
@@ -244,9 +252,14 @@ class Actor:
             self._alert = None
         if self._hang is not None:
             self._hooks.run(self._hang, self._folder.captures / str(number))
-        bundle(self._folder, number, self._report)
+        told = () if diagnosis is None else diagnosis.culprits
+        culprits = frozenset(told).union(() if self._hang is None else self._hang.culprits)
+        suspects = suspects_of(culprits, self._judge.standing(now))
+        ends = self._abort is not None
+        bundle(self._folder, number, self._report, ends=ends, suspects=suspects)
 
     def _bundled(self, item: Bundled) -> None:
+        self._held.discard(item.number)
         if self._capturing.pop(item.number, None) is None:
             return
         if item.failure is not None:

@@ -18,11 +18,10 @@ from functools import partial
 from typing import Any
 
 from unhang.live.agent import kernel
-from unhang.live.agent.acting import Actor
-from unhang.live.agent.bundling import Bundled
+from unhang.live.agent.acting import Actor, Found
 from unhang.live.agent.closing import Closing
 from unhang.live.agent.ending import Ending
-from unhang.live.agent.examining import Examined, warm_up
+from unhang.live.agent.examining import warm_up
 from unhang.live.agent.gaps import (
     Jumps,
     interrupted_captures,
@@ -106,7 +105,7 @@ class Agent:
         relay = os.getppid()
         self._link = link
         self._host = request.host
-        self._inbox: queue.Queue[Examined | Bundled] = queue.Queue()
+        self._inbox: queue.Queue[Found] = queue.Queue()
         self._bell, self._bell_end = os.pipe()
         self._relay_lives = True
         self._launcher_alive = True
@@ -245,7 +244,7 @@ class Agent:
     def _tell_end(self, pids: frozenset[int]) -> None:
         self._link.send({"ending": sorted(pids)})
 
-    def _post(self, item: Examined | Bundled) -> None:
+    def _post(self, item: Found) -> None:
         self._inbox.put(item)
         os.write(self._bell_end, b"!")
 

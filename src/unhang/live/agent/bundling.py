@@ -10,8 +10,9 @@ from pathlib import Path
 
 from unhang.live.books.folder import RunFolder
 from unhang.live.messages.losses import Loss
+from unhang.live.messages.standing import Standing
 from unhang.model.capture import SUFFIX, Entry
-from unhang.model.ids import Rank
+from unhang.model.ids import Rank, Ranks
 from unhang.reporters.catalogue import write
 
 _STACKS = "stacks"
@@ -35,23 +36,64 @@ class Bundled:
     lacks: tuple[Loss, ...] = ()
 
 
-def bundle(folder: RunFolder, number: int, report: Callable[[Bundled], None]) -> None:
-    """Capture this host's part of the run; `report` is called from another thread."""
+@dataclass(frozen=True, slots=True)
+class Released:
+    """The capture of that number needs the processes of the job no more, and goes on."""
+
+    number: int
+
+
+def bundle(
+    folder: RunFolder,
+    number: int,
+    report: Callable[[Bundled | Released], None],
+    *,
+    ends: bool,
+    suspects: Ranks | None,
+) -> None:
+    """Capture this host's part of the run; `report` is called from another thread.
+
+    Args:
+        folder: the run folder.
+        number: of the dumps that belong in it.
+        report: takes what came of it, and before that the release of a job that is to end.
+        ends: the job is to be ended as soon as the capture lets it.
+        suspects: ranks that are looked at closely before the job ends; None = all.
+    """
 
     def work() -> None:
-        report(_bundle(folder, number))
+        report(_bundle(folder, number, release if ends else None, suspects))
+
+    def release() -> None:
+        report(Released(number))
 
     threading.Thread(target=work, name=f"bundle-{number}", daemon=True).start()
 
 
-def _bundle(folder: RunFolder, number: int) -> Bundled:
+def suspects_of(culprits: Ranks, standing: Standing | None) -> Ranks | None:
+    """The culprits, and of those that do the same one rank each; None = nobody is told from others.
+
+    Args:
+        culprits: as the monitor and the rules have them.
+        standing: the view of the job, where this node has it.
+    """
+    if not culprits or standing is None:
+        return None
+    others = (each.ranks - culprits for each in standing.classes)
+    return culprits | {min(ranks) for ranks in others if ranks}
+
+
+def _bundle(
+    folder: RunFolder, number: int, release: Callable[[], None] | None, suspects: Ranks | None
+) -> Bundled:
     try:
-        from unhang.collect import capture
+        from unhang.collect import Haste, capture
 
         result = capture(
             run_folder=folder.root,
             dumps=[folder.dump(number)],
             out=folder.captures / f"{number}{SUFFIX}",
+            haste=None if release is None else Haste(release=release, suspects=suspects),
         )
     except Exception as error:  # whatever it was, the job is watched on
         return Bundled(number, None, Loss.failed("no_bundle", error))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -120,10 +119,6 @@ def _evidence(folder: RunFolder, number: int, since: Since) -> list[Path]:
     return [*(place for place in whole if place.exists()), *fresh]
 
 
-def _is_of(entry: os.stat_result, since: Since) -> bool:
-    return entry.st_mtime >= since.of_files_s and entry.st_size > 0
-
-
 def _write_output_since(folder: RunFolder, number: int, since_s: float) -> None:
     """Put what was printed since then beside the dumps."""
     mark = datetime.fromtimestamp(since_s, timezone.utc).isoformat(timespec="microseconds").encode()
@@ -138,4 +133,5 @@ def _write_output_since(folder: RunFolder, number: int, since_s: float) -> None:
 
 def _load() -> None:
     with contextlib.suppress(Exception):  # it will be told when the rules are needed
-        import unhang.api  # noqa: F401
+        import unhang.api
+        import unhang.collect  # noqa: F401

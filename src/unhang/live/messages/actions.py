@@ -109,7 +109,7 @@ class Notify:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Abort:
-    """End the job, after the capture, so that the launcher may start it again."""
+    """End the job, once the capture needs it no more, so that the launcher may start it again."""
 
     note: Note
 

@@ -12,7 +12,7 @@ import pytest
 from diagnoses import slow_save
 from unhang.live.agent import acting, examining
 from unhang.live.agent.acting import Actor
-from unhang.live.agent.bundling import Bundled
+from unhang.live.agent.bundling import Bundled, Released, suspects_of
 from unhang.live.agent.closing import Closing
 from unhang.live.agent.ending import Ending
 from unhang.live.agent.examining import Examined
@@ -35,7 +35,7 @@ from unhang.live.messages.actions import (
 from unhang.live.messages.inputs import DumpsReady, Input, OutputEnded, Tick
 from unhang.live.messages.losses import Loss
 from unhang.live.messages.request import RunRequest
-from unhang.live.messages.standing import Standing
+from unhang.live.messages.standing import Condition, RankClass, Standing
 from unhang.model.ids import Rank
 from unhang.model.provenance import Message
 from unhang.reporters.style import PLAIN
@@ -124,7 +124,9 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     monkeypatch.setattr(
         examining, "examine", lambda _, number, *__: found.append(("examine", number))
     )
-    monkeypatch.setattr(acting, "bundle", lambda _, number, *__: found.append(("bundle", number)))
+    monkeypatch.setattr(
+        acting, "bundle", lambda _, number, *__, **___: found.append(("bundle", number))
+    )
     return found
 
 
@@ -166,6 +168,56 @@ def test_the_job_ends_only_after_the_capture(stage: Stage) -> None:
     assert ended == [False, True]
     assert [event["kind"] for event in stage.events()] == ["hang_confirmed", "aborted"]
     assert stage.desk.lost == (NO_VERDICT, NO_BUNDLE)
+
+
+def test_the_job_ends_once_its_capture_needs_it_no_more(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wishes: list[dict[str, Any]] = []
+    monkeypatch.setattr(acting, "bundle", lambda *_, **wish: wishes.append(wish))
+    stage.say(*CONFIRM, Abort(note=HANG))
+    stage.actor.advance(0.1)
+    stage.actor.take(Examined(1, None, NO_VERDICT), 1.0)
+    stage.actor.advance(2.0)
+    stage.actor.take(Released(1), 3.0)
+    stage.actor.advance(3.1)
+    assert stage.ending.is_under_way
+    assert stage.actor.is_capturing, "who closes the run waits for it"
+    stage.actor.take(Bundled(1, stage.folder.captures / "1.unhang.tar.zst"), 5.0)
+    kinds = [event["kind"] for event in stage.events()]
+    assert kinds == ["hang_confirmed", "aborted", "captured"]
+    assert wishes == [{"ends": True, "suspects": HANG.culprits}]
+
+
+def test_a_capture_of_a_job_that_goes_on_is_in_no_hurry(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wishes: list[dict[str, Any]] = []
+    monkeypatch.setattr(acting, "bundle", lambda *_, **wish: wishes.append(wish))
+    stage.say(*CONFIRM)
+    stage.actor.advance(0.1)
+    stage.actor.take(Examined(1, None, NO_VERDICT), 1.0)
+    stage.actor.advance(2.0)
+    assert [wish["ends"] for wish in wishes] == [False]
+
+
+def test_suspects_are_the_culprits_and_one_rank_of_each_class() -> None:
+    def alike(*ranks: int) -> RankClass:
+        return RankClass(
+            ranks=frozenset(map(Rank, ranks)),
+            condition=Condition.WAITING,
+            phase=None,
+            op=None,
+            place="",
+            since_s=1.0,
+        )
+
+    standing = Standing(at_s=1.0, up_s=1.0, classes=(alike(5, 4, 6), alike(1, 2), alike(3)))
+    assert suspects_of(frozenset({Rank(1), Rank(3)}), standing) == frozenset(
+        map(Rank, (1, 2, 3, 4))
+    )
+    assert suspects_of(frozenset(), standing) is None, "nobody is told from the others"
+    assert suspects_of(frozenset({Rank(1)}), None) is None
 
 
 def test_a_capture_that_never_ends_does_not_keep_the_job_hanging(stage: Stage) -> None:
