@@ -7,6 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
+from unhang.live.agent import kernel
 from unhang.live.books.folder import RunFolder
 from unhang.live.books.record import write_json
 from unhang.live.messages.actions import SetTimeouts
@@ -82,7 +83,7 @@ class Orders:
         missing = [
             pid
             for pid in order.expected
-            if not (order.folder / f"done_{self._host}-{pid}").exists()
+            if not (order.folder / f"done_{self._host}-{pid}").exists() and not _is_stopped(pid)
         ]
         if missing and now < order.deadline_s:
             return None
@@ -104,3 +105,9 @@ class Orders:
             "timeouts": {"mode": self._timeouts.mode, "limit_ms": self._timeouts.limit_ms},
         }
         write_json(self._near.orders(self._host), data)
+
+
+def _is_stopped(pid: int) -> bool:
+    """Whether it can answer nothing until somebody sets it going again."""
+    stat = kernel.read_stat(pid)
+    return stat is not None and stat.state == "T"

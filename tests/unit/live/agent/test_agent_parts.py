@@ -116,6 +116,17 @@ def deaf() -> Iterator[subprocess.Popen[bytes]]:
     process.stdout.close()
 
 
+def test_nobody_waits_for_the_dumps_of_a_stopped_process(
+    folder: RunFolder, deaf: subprocess.Popen[bytes]
+) -> None:
+    orders = Orders(folder, folder, "here")
+    orders.order_dump(1, [11, deaf.pid], now=100.0)
+    (folder.dump(1) / "done_here-11").touch()
+    assert orders.take_ready(100.1) is None
+    deaf.send_signal(signal.SIGSTOP)
+    wait_for(lambda: orders.take_ready(100.2) == 1)
+
+
 def test_a_stopped_rank_that_ignores_sigterm_is_killed_in_the_end(
     deaf: subprocess.Popen[bytes],
 ) -> None:
