@@ -21,7 +21,7 @@ PAGES = sorted(
 )
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?://|#)([^)#\s]+)")
-TARGET = re.compile(r"(?:`|^\s*)make ([a-z]+)", re.MULTILINE)
+TARGET = re.compile(r"(?:`|^\s*)make ([a-z-]+)", re.MULTILINE)
 
 
 def name(path: Path) -> str:
@@ -119,7 +119,7 @@ def test_links_lead_to_files(page: Path) -> None:
 
 
 def test_make_targets_that_are_named_exist() -> None:
-    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
     named = {target for page in PAGES for target in TARGET.findall(page.read_text("utf-8"))}
     assert "demo" in named
     assert named <= targets

@@ -129,6 +129,8 @@ def test_who_ends_a_drill_leaves_no_job_behind(tmp_path: Path, number: signal.Si
         [sys.executable, *command, sys.executable, "-c", code],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
+        # A test run in the background (or under nohup) hands down that some signals are ignored.
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # noqa: PLW1509 (no threads here)
     )
     try:
         log = folder / "logs" / "merged.log"
