@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from unhang.errors import UsageError
+from unhang.lab import leftovers
 from unhang.lab.drills import DRILLS, find_drill
 from unhang.lab.folder import DrillFolder
 from unhang.lab.job import Console, Launcher, end_processes, is_alive, marked_processes
@@ -143,3 +144,17 @@ def test_who_ends_a_drill_leaves_no_job_behind(tmp_path: Path, number: signal.Si
         drill.wait()
     assert left_behind(folder, before) == []
     assert not (folder / "kit").exists()
+
+
+def test_a_namespace_of_a_drill_that_runs_beside_is_not_left_behind(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    before = look_around()
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    with subprocess.Popen(["sleep", "60"]) as other:
+        made = [f"unhang-{number}-0" for number in (other.pid, gone.pid, os.getpid())]
+        monkeypatch.setattr(leftovers, "_namespaces", lambda: made)
+        found = [name for name in left_behind(tmp_path, before) if name.startswith("namespace")]
+        other.kill()
+    assert found == sorted(f"namespace {name}" for name in made[1:])
