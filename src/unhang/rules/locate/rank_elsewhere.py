@@ -30,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from unhang.model.finding import Collect, Finding, Strength
-from unhang.model.incident import Incident
+from unhang.model.incident import Incident, Manner, ranks_of
 from unhang.model.provenance import Message
 from unhang.model.rule import Fact, Rule, Status
 from unhang.rules.standpoints import Scene, contradicted, find_scene, ranks
@@ -66,8 +66,14 @@ def check(incident: Incident) -> Iterator[Finding]:
     )
 
 
+def _left_for_others(incident: Incident, scene: Scene) -> bool:
+    """Whether they are on their way out because their own collective failed: no fault of theirs."""
+    victims = ranks_of(f for f in incident.failures if f.manner is Manner.PEER)
+    return ranks(scene.elsewhere) <= victims
+
+
 def _strength(incident: Incident, scene: Scene) -> Strength:
-    if contradicted(incident, ranks(scene.elsewhere)):
+    if contradicted(incident, ranks(scene.elsewhere)) or _left_for_others(incident, scene):
         return Strength.HINTS
     return Strength.PROVES if scene.alarmed and not scene.silent else Strength.SUPPORTS
 
