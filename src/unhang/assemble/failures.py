@@ -14,7 +14,7 @@ from functools import cmp_to_key
 from unhang.assemble.identity import Identity
 from unhang.assemble.run import Run
 from unhang.assemble.speakers import first_host, process_of, tells_of_another
-from unhang.assemble.ties import find_tie, is_of_a_job_by_name
+from unhang.assemble.ties import find_tie
 from unhang.assemble.timeline import Timeline
 from unhang.model.events import (
     ClosingSignal,
@@ -33,7 +33,6 @@ from unhang.model.events import (
     StoreFault,
     StoreProblem,
     Teardown,
-    ThreadStack,
     WatchdogAborted,
 )
 from unhang.model.incident import Failure, Manner, Tie
@@ -65,44 +64,13 @@ def find_failures(run: Run) -> tuple[tuple[Failure, ...], tuple[Failure, ...]]:
         if _manner(event) is not None:
             groups.setdefault(_process_key(event, run.identity), []).append(event)
     _adopt_anonymous_exception(groups)
-    alive = _all_live(run)
-    of_the_job = (
-        told
-        for told in groups.values()
-        if not all(_foreign(event, run.identity, all_live=alive) for event in told)
-    )
-    failures = [f for told in of_the_job if (f := _merge(told, run))]
+    failures = [f for told in groups.values() if (f := _merge(told, run))]
     failures.sort(key=cmp_to_key(lambda a, b: run.timeline.compare(a.events[0], b.events[0])))
     ordered = [replace(f, order=place) for place, f in enumerate(failures)]
     return (
         tuple(f for f in ordered if f.tie is not Tie.NONE),
         tuple(f for f in ordered if f.tie is Tie.NONE),
     )
-
-
-def _foreign(event: Event, identity: Identity, *, all_live: bool) -> bool:
-    """An end in the kernel log of a process that is none of the job's.
-
-    Its name says so, or every rank is alive: what crashed then is another job's, or a helper whose
-    rank prints that it lost it. A helper that was killed for memory may leave its rank hanging.
-    """
-    if not isinstance(event, KernelEvent):
-        return False
-    stranger = not is_of_a_job_by_name(event)
-    match event.problem:
-        case KernelProblem.SEGFAULT:
-            return stranger or (all_live and identity.rank_of(event) is None)
-        case KernelProblem.OOM_KILL:
-            return stranger and all_live and identity.rank_of(event) is None
-        case _:
-            return False
-
-
-def _all_live(run: Run) -> bool:
-    """Whether each rank left a stack of its living process."""
-    stacks = (e for e in run.events if isinstance(e, ThreadStack) and not e.aborted)
-    ranks = {run.identity.rank_of(stack) for stack in stacks} - {None}
-    return run.world.size is not None and len(ranks) >= run.world.size
 
 
 def _process_key(event: Event, identity: Identity) -> Hashable:

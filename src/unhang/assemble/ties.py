@@ -10,19 +10,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from unhang.assemble.run import Run
-from unhang.model.events import CollectiveTimeout, Event, KernelEvent, Progress
+from unhang.model.events import (
+    CollectiveTimeout,
+    Event,
+    KernelEvent,
+    KernelProblem,
+    Progress,
+    ThreadStack,
+)
 from unhang.model.incident import Tie
+from unhang.model.waiting import first_wait_after_s, worked_on_after
 
 _JOB_PROGRAMS = ("python", "pt_", "pt2", "torch", "ray", "train", "deepspeed", "accelerate", "all_")
 _STATES_OF_WORK = 3
 """A bar may show one state more from a buffer, and a step that was under way another."""
 _SOON_S = 300.0
-"""Ranks wait for a rank that is gone when they next need it: after a step …"""
-_LATE_S = 1_800.0
-"""… or after an evaluation or a save of their own."""
+"""Ranks wait for a rank that is gone when they next need it, mostly after a step."""
 
 
-def is_of_a_job_by_name(event: KernelEvent) -> bool:
+def _has_a_training_s_name(event: KernelEvent) -> bool:
     """Whether trainings have such a name; one that is not told may be anybody's, so theirs too."""
     return event.process is None or event.process.lower().startswith(_JOB_PROGRAMS)
 
@@ -41,17 +47,38 @@ def find_tie(told: Sequence[Event], run: Run) -> Tie:
     pids = {e.origin.pid for e in run.events if not isinstance(e, KernelEvent)}
     if end.pid is not None and end.pid in pids:
         return Tie.TOLD
-    if _worked_on(end, run):
+    if _is_no_rank_s(end, run):
         return Tie.NONE
-    wait_s = _waited_after_s(end, run)
-    if wait_s is not None and wait_s > _LATE_S:
+    at = run.timeline.time_of(end)
+    timeouts = [e for e in run.events if isinstance(e, CollectiveTimeout)]
+    if _works(end, run) or (at is not None and worked_on_after(at, timeouts)):
         return Tie.NONE
-    if is_of_a_job_by_name(end):
+    wait_s = None if at is None else first_wait_after_s(at, timeouts)
+    if _has_a_training_s_name(end):
         return Tie.NAME if wait_s is None else Tie.TIME
     return Tie.NONE if wait_s is None or wait_s > _SOON_S else Tie.NAME
 
 
-def _worked_on(end: KernelEvent, run: Run) -> bool:
+def _is_no_rank_s(end: KernelEvent, run: Run) -> bool:
+    """Whether every rank is alive, or the name is another program's.
+
+    What crashed then is another job's, or a helper whose rank prints that it lost it. A helper that
+    was killed for memory may leave its rank hanging.
+    """
+    stranger = not _has_a_training_s_name(end)
+    if end.problem is KernelProblem.SEGFAULT:
+        return stranger or _all_live(run)
+    return stranger and _all_live(run)
+
+
+def _all_live(run: Run) -> bool:
+    """Whether each rank left a stack of its living process."""
+    stacks = (e for e in run.events if isinstance(e, ThreadStack) and not e.aborted)
+    ranks = {run.identity.rank_of(stack) for stack in stacks} - {None}
+    return run.world.size is not None and len(ranks) >= run.world.size
+
+
+def _works(end: KernelEvent, run: Run) -> bool:
     """Whether bars and steps show the job at work after it."""
     states = {
         event.done
@@ -61,14 +88,3 @@ def _worked_on(end: KernelEvent, run: Run) -> bool:
         and run.timeline.before(end, event)
     }
     return len(states) >= _STATES_OF_WORK
-
-
-def _waited_after_s(end: KernelEvent, run: Run) -> float | None:
-    """Seconds from it to the first wait that was given up; None where clocks cannot be compared."""
-    waits = [
-        gap - (event.elapsed_ms or 0) / 1_000
-        for event in run.events
-        if isinstance(event, CollectiveTimeout)
-        and (gap := run.timeline.gap_s(event, end)) is not None
-    ]
-    return min(waits, default=None)

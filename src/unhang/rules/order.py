@@ -30,6 +30,7 @@ from unhang.model.events.base import Seen
 from unhang.model.incident import Failure, Incident, Manner
 from unhang.model.provenance import Provenance
 from unhang.model.time import Instant
+from unhang.model.waiting import worked_on_after
 
 
 class Placed(Protocol):
@@ -60,8 +61,6 @@ OUTSIDE = frozenset(
 )
 """Stops by somebody or something outside the job; a lost node is a failure of its own."""
 
-_LONGEST_PHASE_S = 1_800
-"""An evaluation or a save on all ranks but one rarely lasts longer."""
 DECISIVE = frozenset(
     {
         Manner.RAISED,
@@ -137,23 +136,13 @@ def stop_before(incident: Incident, fact: Placed) -> StopSeen | None:
 
 
 def is_of_an_earlier_run(incident: Incident, fact: Placed) -> bool:
-    """Whether the job began to wait so long after `fact` that it must have worked on until then.
+    """Whether the job worked on for long after `fact`, and then began to wait.
 
-    Files of days lie in one folder, or one below the other. Who waits for a rank that is gone
-    begins when it next needs it: after a step, or after an evaluation or a save of its own.
     A time that stands above an undated traceback says little: bars rarely have times.
     """
     own = fact.events if isinstance(fact, Failure) else (fact,)
     told = [event.at for event in own if event.at is not None]
-    waits = [
-        gap - timeout.elapsed_ms / 1_000
-        for timeout in incident.timeouts
-        for at in told
-        if timeout.elapsed_ms is not None
-        and timeout.at is not None
-        and (gap := timeout.at.since(at)) is not None
-    ]
-    return len(waits) > 0 and min(waits) > _LONGEST_PHASE_S
+    return len(told) > 0 and all(worked_on_after(at, incident.timeouts) for at in told)
 
 
 def decisive_failure_before(incident: Incident, fact: Placed) -> Failure | None:

@@ -20,7 +20,7 @@ from unhang.model.events import (
     WatchdogStuck,
 )
 from unhang.model.ids import NO_RANKS, Rank, Ranks
-from unhang.model.incident import Incident
+from unhang.model.incident import Incident, Manner, ranks_of
 from unhang.model.stances import Doing, Stance
 from unhang.rules import order
 
@@ -90,7 +90,8 @@ def contradicted(incident: Incident, suspects: Ranks) -> bool:
     if any(f.manner in order.DECISIVE for f in incident.failures):
         return True
     joined = frozenset(r for call in incident.calls for r in call.joined if r >= Rank(0))
-    return bool(suspects & joined)
+    on_their_way_out = ranks_of(f for f in incident.failures if f.manner is Manner.PEER)
+    return bool(suspects & (joined | on_their_way_out))
 
 
 def _place(stance: Stance) -> tuple[str, ...]:

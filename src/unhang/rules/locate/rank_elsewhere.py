@@ -11,8 +11,9 @@ others wait for; what it does there is for the cause rules to say.
 
 ## When it stays quiet
 A rank without a stack is never named. Where more ranks are elsewhere than wait, nobody waits for
-anybody. A place where more than half of the ranks stand is no "elsewhere". Where stacks were taken
-twice and a rank that seems to wait has moved in between, the job runs.
+anybody. Ranks whose own collective failed are on their way out: they waited too. A place where more
+than half of the ranks stand is no "elsewhere". Where stacks were taken twice and a rank that seems
+to wait has moved in between, the job runs.
 
 ## How to confirm
 Take the stacks again half a minute later: a rank that is stuck stands at the same line, a rank that
@@ -30,7 +31,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from unhang.model.finding import Collect, Finding, Strength
-from unhang.model.incident import Incident, Manner, ranks_of
+from unhang.model.incident import Incident
 from unhang.model.provenance import Message
 from unhang.model.rule import Fact, Rule, Status
 from unhang.rules.standpoints import Scene, contradicted, find_scene, ranks
@@ -66,14 +67,8 @@ def check(incident: Incident) -> Iterator[Finding]:
     )
 
 
-def _left_for_others(incident: Incident, scene: Scene) -> bool:
-    """Whether they are on their way out because their own collective failed: no fault of theirs."""
-    victims = ranks_of(f for f in incident.failures if f.manner is Manner.PEER)
-    return ranks(scene.elsewhere) <= victims
-
-
 def _strength(incident: Incident, scene: Scene) -> Strength:
-    if contradicted(incident, ranks(scene.elsewhere)) or _left_for_others(incident, scene):
+    if contradicted(incident, ranks(scene.elsewhere)):
         return Strength.HINTS
     return Strength.PROVES if scene.alarmed and not scene.silent else Strength.SUPPORTS
 

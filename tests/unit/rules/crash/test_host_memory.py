@@ -40,7 +40,7 @@ def test_the_kernel_kills_a_python_when_the_others_begin_to_wait() -> None:
 
 
 def test_the_kernel_killed_a_python_hours_before_the_wait() -> None:
-    waited = timeout(0, global_rank=0, when=9_700, line=9)
+    waited = timeout(0, global_rank=0, when=10_500, line=9)
     finding = only(killed_by_kernel(4711, when=95), waited)
     assert (finding.strength, finding.culprit_hosts) == (Strength.HINTS, frozenset())
 

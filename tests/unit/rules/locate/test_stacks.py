@@ -51,6 +51,16 @@ class TestRankElsewhere:
         (finding,) = judge(LOC201, BARRIER, BARRIER, SLEEP, BARRIER, log=log)
         assert finding.strength is Strength.HINTS
 
+    def test_a_rank_whose_collective_failed_is_on_its_way_out(self) -> None:
+        log = (
+            "[rank2]: Traceback (most recent call last):",
+            '[rank2]:   File "train.py", line 5, in step',
+            "[rank2]: RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:534] "
+            "Connection closed by peer [10.0.0.2]:4242",
+        )
+        (finding,) = judge(LOC201, BARRIER, BARRIER, SLEEP, BARRIER, log=log)
+        assert finding.strength is Strength.HINTS
+
     def test_a_rank_without_a_stack_is_never_named(self) -> None:
         log = ("[rank3]: loaded",)
         assert judge(LOC201, BARRIER, BARRIER, BARRIER, None, log=log) == []
