@@ -18,12 +18,11 @@ from unhang.model.events import (
     Progress,
     ThreadStack,
 )
+from unhang.model.events.course import STATES_OF_WORK
 from unhang.model.incident import Tie
 from unhang.model.waiting import first_wait_after_s, worked_on_after
 
 _JOB_PROGRAMS = ("python", "pt_", "pt2", "torch", "ray", "train", "deepspeed", "accelerate", "all_")
-_STATES_OF_WORK = 3
-"""A bar may show one state more from a buffer, and a step that was under way another."""
 _SOON_S = 300.0
 """Ranks wait for a rank that is gone when they next need it, mostly after a step."""
 
@@ -87,4 +86,4 @@ def _works(end: KernelEvent, run: Run) -> bool:
         and run.timeline.gap_s(event, end) is not None
         and run.timeline.before(end, event)
     }
-    return len(states) >= _STATES_OF_WORK
+    return len(states) >= STATES_OF_WORK

@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from unhang.model.events import Event, ProcessEnded, Progress, Reporter, Restarted
+from unhang.model.events.course import STATES_OF_WORK
 
 _LAUNCHERS = frozenset(
     {
@@ -25,8 +26,6 @@ _LAUNCHERS = frozenset(
 """Who ends all ranks of its host before it says that one ended."""
 _AGENT = Reporter.ELASTIC
 """It says so of every start; when it gives up for good, a table follows."""
-_STATES_OF_WORK = 3
-"""A bar may show a state or two from a buffer after its job has ended."""
 
 
 class _Cut(NamedTuple):
@@ -79,7 +78,7 @@ def _where_work_began_anew(run: Sequence[Event]) -> Iterator[_Cut]:
         elif isinstance(event, Progress):
             if given_up is not None and (states or event.done <= reached.get(event.label, 0)):
                 states.add(event.done)
-            if given_up is not None and len(states) >= _STATES_OF_WORK:
+            if given_up is not None and len(states) >= STATES_OF_WORK:
                 last = run[given_up - 1]
                 yield _Cut(given_up, isinstance(last, ProcessEnded) and last.reporter is _AGENT)
                 given_up, reached = None, {}

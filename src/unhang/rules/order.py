@@ -27,6 +27,7 @@ from unhang.model.events import (
     WatchdogStuck,
 )
 from unhang.model.events.base import Seen
+from unhang.model.events.course import STATES_OF_WORK
 from unhang.model.incident import Failure, Incident, Manner
 from unhang.model.provenance import Provenance
 from unhang.model.time import Instant
@@ -238,10 +239,7 @@ def survived(incident: Incident, exception: Seen) -> bool:
         and is_before(exception, p)
         and p.origin.rank == exception.origin.rank
     ]
-    if len(later) < 3:
-        return False
-    counts = {p.done for p in later}
-    return len(counts) >= 3
+    return len({p.done for p in later}) >= STATES_OF_WORK
 
 
 _TIMES_CAUGHT = 3

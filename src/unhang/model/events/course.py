@@ -47,6 +47,13 @@ class Progress(Seen):
     rank: Rank | None = None
 
 
+STATES_OF_WORK = 3
+"""So many states after a fact show a job at work.
+
+A buffer may hold one, and a step that was under way another.
+"""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VersionSeen(Seen):
     """A version of `torch`, `nccl`, `cuda`, `driver`, `python` or a framework."""
