@@ -51,35 +51,33 @@ from collections.abc import Iterator
 from unhang.model.causes import Cause
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, Status, rule
 
 
+@rule(
+    "{code}",
+    "{name}",
+    cause=Cause.{cause},
+    needs={{Fact.EXITS}},
+    since="{version}",
+    status=Status.PREVIEW,
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding per failed rank."""
     for failure in incident.own_failures:
         if failure.rank is None:
             continue
         yield Finding(
-            rule=RULE.code,
+            rule=check.code,
             cause=Cause.{cause},
             strength=Strength.HINTS,
-            claim=Message(key="{code}.claim", values={{"ranks": frozenset({{failure.rank}})}}),
-            why=Message(key="{code}.why"),
+            claim=say("{code}.claim", "{{ranks:ranks}} …", ranks=frozenset({{failure.rank}})),
+            why=say("{code}.why", "…"),
             culprits=frozenset({{failure.rank}}),
             evidence=(failure.source,),
         )
 
-
-RULE = Rule(
-    code="{code}",
-    name="{name}",
-    cause=Cause.{cause},
-    since="{version}",
-    status=Status.PREVIEW,
-    needs=frozenset({{Fact.EXITS}}),
-    check=check,
-)
 '''
 
 TEST = '''"""{code}: {title}."""
@@ -99,11 +97,10 @@ def test_a_near_miss_stays_quiet() -> None:
 '''
 
 REST = """
-src/unhang/rules/__init__.py:
-    from unhang.rules.{family}.{module} import RULE as {code}    (and {code} in RULES, in order)
-src/unhang/reporters/catalogue/en/{family}.py:
-    "{code}.claim": "{{ranks:ranks}} …",
-    "{code}.why": "…",
+src/unhang/reporters/catalogue/zh/{family}.toml:
+    [{code}]
+    claim = "{{ranks:ranks}} …"
+    why = "…"
 Then: make check, make docs, make score."""
 
 

@@ -104,7 +104,7 @@ def judge(incident: Incident) -> Judgement:
             missing[rule.code] = tuple(sorted(fact.value for fact in rule.needs))
             continue
         try:
-            findings.extend(rule.check(incident))
+            findings.extend(rule(incident))
         except Exception as error:
             problems.append(
                 Problem(

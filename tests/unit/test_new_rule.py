@@ -18,7 +18,7 @@ def test_what_it_writes_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert "DSY998" in capsys.readouterr().out
     namespace: dict[str, object] = {"__name__": "scaffold"}
     exec(compile(module.read_text("utf-8"), str(module), "exec"), namespace)
-    assert getattr(namespace["RULE"], "code", None) == "DSY998"
+    assert getattr(namespace["check"], "code", None) == "DSY998"
     body = test.read_text("utf-8").partition("import check\n")[2]
     program = "import sys; sys.path.insert(0, 'tests')\nfrom builders import ended, incident\n"
     program += module.read_text("utf-8").replace("from __future__ import annotations\n", "") + body

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from unhang.model.ids import LocalRank, Rank
 
@@ -74,10 +74,38 @@ class Problem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """A sentence that is not written yet: a key of the catalogue and what to put into it.
+    """A sentence that is not written yet; `say` makes one where the code yields it.
 
     Values may be str, int, float or a frozenset of ranks; a reporter prints them.
+
+    Attributes:
+        key: stable; translations are found by it, and the English where it is kept as data.
+        values: what goes into the sentence, by name.
+        english: the sentence itself, where the code states it; never read from a file.
     """
 
     key: str
     values: Mapping[str, object] = field(default_factory=dict)
+    english: str | None = field(default=None, compare=False)
+
+    def using(self, **values: object) -> Message:
+        """Return the same sentence with these values."""
+        return replace(self, values={**self.values, **values})
+
+
+def say(key: str, english: str, /, **values: object) -> Message:
+    """Return a sentence with the values that go into it.
+
+    The key and the sentence are literals, so that a test can compare them with the translations.
+    The sentence is a format string with the specifications of `reporters.catalogue.wording`.
+
+    Args:
+        key: the code of the rule and a short name, such as `LOC001.claim`; helpers that several
+            rules share begin with a word of their own, such as `rival.stopped`.
+        english: the sentence.
+        values: by the names that the sentence uses.
+
+    >>> say("LOC001.claim", "{ranks:ranks} never joined", ranks=3).values
+    {'ranks': 3}
+    """
+    return Message(key=key, values=values, english=english)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass
 
 from unhang.model.causes import Cause
@@ -52,7 +52,7 @@ class Fact(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """One extension of the judge.
+    """One extension of the judge; calling it runs its check.
 
     Attributes:
         code: stable, such as `LOC001`.
@@ -70,3 +70,36 @@ class Rule:
     status: Status
     needs: frozenset[Fact]
     check: Callable[[Incident], Iterator[Finding]]
+
+    def __call__(self, incident: Incident) -> Iterator[Finding]:
+        """Run the check."""
+        return self.check(incident)
+
+
+def rule(
+    code: str,
+    name: str,
+    /,
+    *,
+    cause: Cause | None = None,
+    needs: Set[Fact],
+    since: str,
+    status: Status = Status.STABLE,
+) -> Callable[[Callable[[Incident], Iterator[Finding]]], Rule]:
+    """Make a rule of the function `check` of a module; see `Rule` for the arguments.
+
+    `unhang.rules` finds it by that name. The module's docstring is the rule's manual page.
+    """
+
+    def made(check: Callable[[Incident], Iterator[Finding]]) -> Rule:
+        return Rule(
+            code=code,
+            name=name,
+            cause=cause,
+            since=since,
+            status=status,
+            needs=frozenset(needs),
+            check=check,
+        )
+
+    return made

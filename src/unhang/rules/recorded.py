@@ -10,7 +10,7 @@ from unhang.model.finding import Finding, Strength
 from unhang.model.ids import NO_RANKS, Ranks
 from unhang.model.incident import Incident
 from unhang.model.phases import Phase
-from unhang.model.provenance import Message, Provenance
+from unhang.model.provenance import Message, Provenance, say
 from unhang.model.recording import LastCall
 from unhang.model.standstill import Role, Standstill, Suspect, Wait
 
@@ -75,17 +75,22 @@ def weigh(incident: Incident, ranks: Ranks, otherwise: Strength) -> tuple[Streng
     failed = frozenset(f.rank for f in incident.own_failures if f.rank is not None)
     if failed and not failed & ranks:
         weaker = Strength.SUPPORTS if otherwise is Strength.PROVES else Strength.HINTS
-        return weaker, Message(key="recorder.against_log", values={"ranks": failed})
+        return weaker, say(
+            "recorder.against_log", "By the logs {ranks:ranks} failed by itself.", ranks=failed
+        )
     return otherwise, None
 
 
-def located(incident: Incident, code: str, role: Role, why: Message) -> Iterator[Finding]:
+def located(
+    incident: Incident, code: str, role: Role, claim: Message, why: Message
+) -> Iterator[Finding]:
     """Yield one finding for all ranks of a role that dumps support, but do not prove.
 
     Args:
         incident: what the dumps show.
-        code: of the rule; `CODE.claim` is said of the ranks.
+        code: of the rule.
         role: how they hold the others up.
+        claim: what is said of the ranks.
         why: what shows it.
     """
     found = suspects(incident, role)
@@ -98,7 +103,7 @@ def located(incident: Incident, code: str, role: Role, why: Message) -> Iterator
         rule=code,
         cause=None,
         strength=strength,
-        claim=Message(key=f"{code}.claim", values={"ranks": ranks}),
+        claim=claim.using(ranks=ranks),
         why=why,
         against=against,
         culprits=ranks,

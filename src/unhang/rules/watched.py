@@ -29,21 +29,18 @@ def strength(event: HoldUp) -> Strength:
     return _STRENGTH[event.stage]
 
 
-def message(key: str, event: HoldUp) -> Message:
-    """A sentence with everything that the event tells."""
-    return Message(
-        key=key,
-        values={
-            "ranks": event.culprits,
-            "count": len(event.culprits),
-            "victims": event.victims,
-            "waiting": len(event.victims),
-            "all": event.culprits | event.victims,
-            "op": event.op or "a collective",
-            "seq": event.seq,
-            "waited": event.waited_s,
-            "still": event.still_s,
-            "place": event.place or "?",
-            "told": f" ({event.told})" if event.told else "",
-        },
+def message(sentence: Message, event: HoldUp) -> Message:
+    """The sentence with everything that the event tells."""
+    return sentence.using(
+        ranks=event.culprits,
+        count=len(event.culprits),
+        victims=event.victims,
+        waiting=len(event.victims),
+        all=event.culprits | event.victims,
+        op=event.op or "a collective",
+        seq=event.seq,
+        waited=event.waited_s,
+        still=event.still_s,
+        place=event.place or "?",
+        told=f" ({event.told})" if event.told else "",
     )

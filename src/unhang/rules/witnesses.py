@@ -14,7 +14,7 @@ from unhang.model.events.base import Seen
 from unhang.model.finding import Strength
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.incident import Failure, Incident, Manner
-from unhang.model.provenance import Message, Origin, Provenance
+from unhang.model.provenance import Message, Origin, Provenance, say
 from unhang.rules import order
 
 S = TypeVar("S", bound=Seen)
@@ -119,13 +119,23 @@ def rival(
     """
     first = found[0]
     if order.stop_before(incident, first) is not None:
-        return Message(key="rival.stopped")
+        return say(
+            "rival.stopped", "The job was stopped from outside before: this may be the echo."
+        )
     gone = lost_rank(incident, found, kin)
     if gone is not None:
-        return Message(key="rival.lost_rank", values={"ranks": _named(gone)})
+        return say(
+            "rival.lost_rank",
+            "Another process had failed by itself ({ranks:ranks}); broken connections follow"
+            " from that.",
+            ranks=_named(gone),
+        )
     timed_out = order.first_timeout(incident)
     if after_timeout and timed_out is not None and order.is_before(timed_out, first):
-        return Message(key="rival.after_timeout")
+        return say(
+            "rival.after_timeout",
+            "It was printed after a collective had timed out and ranks were ended.",
+        )
     return None
 
 

@@ -1,4 +1,4 @@
-"""Every sentence that the code asks for exists and fits its values; none is left over."""
+"""Every sentence that the code yields exists in every language and fits its values."""
 
 import ast
 import re
@@ -11,10 +11,11 @@ import pytest
 import unhang
 from unhang.reporters.catalogue import LANGUAGES, own_sentences, sentences
 from unhang.reporters.catalogue.wording import Wording
+from unhang.rules import RULES
 
 SOURCE = Path(unhang.__file__).parent
-CATALOGUE = SOURCE / "reporters" / "catalogue"
-MODULES = [p for p in sorted(SOURCE.rglob("*.py")) if CATALOGUE not in p.parents]
+MODULES = sorted(SOURCE.rglob("*.py"))
+TRANSLATIONS = [language for language in LANGUAGES if language != "en"]
 KEY = re.compile(r"(?:[A-Z]{3}\d{3}|collect|event|fix|remedy|story|summary)(?:\.[\w-]+)+")
 SPECIFICATION = re.compile(r",?(\.\d+f)?|ranks|ms|s|bytes|ops|\|[^|]+\|[^|]+")
 
@@ -27,13 +28,49 @@ def nodes() -> Iterator[tuple[Path, ast.AST]]:
             yield path, node
 
 
+def imports(name: str, tree: ast.Module) -> bool:
+    """Whether a module has this from `unhang.model.provenance`."""
+    return any(
+        isinstance(node, ast.ImportFrom)
+        and node.module == "unhang.model.provenance"
+        and any(alias.name == name for alias in node.names)
+        for node in tree.body
+    )
+
+
+def calls(name: str) -> Iterator[tuple[Path, ast.Call]]:
+    """Every call of `say` or `Message`."""
+    for path, tree in TREES.items():
+        for node in ast.walk(tree) if imports(name, tree) else ():
+            if isinstance(node, ast.Call) and getattr(node.func, "id", None) == name:
+                yield path, node
+
+
+def text_of(node: ast.expr) -> str | None:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+
+
+def said() -> dict[str, str]:
+    """What the code says itself, by key: `say("KEY", "sentence", …)`."""
+    found: dict[str, str] = {}
+    for path, call in calls("say"):
+        key, english = (text_of(argument) for argument in call.args)
+        assert key is not None, f"{path.name}:{call.lineno}"
+        assert english is not None, f"{path.name}:{call.lineno}"
+        assert found.setdefault(key, english) == english, f"{key} says two things"
+    return found
+
+
+SAID = said()
+ENGLISH = {**own_sentences("en"), **SAID}
+
+
 def messages() -> Iterator[tuple[str, ast.expr, ast.expr | None]]:
     """Every `Message(key=…, values=…)` in the source: where, its key and its values."""
-    for path, node in nodes():
-        if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "Message":
-            given = {keyword.arg: keyword.value for keyword in node.keywords}
-            if "key" in given:
-                yield f"{path.name}:{node.lineno}", given["key"], given.get("values")
+    for path, call in calls("Message"):
+        given = {keyword.arg: keyword.value for keyword in call.keywords}
+        if "key" in given:
+            yield f"{path.name}:{call.lineno}", given["key"], given.get("values")
 
 
 def pattern(key: ast.JoinedStr) -> re.Pattern[str]:
@@ -46,7 +83,7 @@ def pattern(key: ast.JoinedStr) -> re.Pattern[str]:
 
 
 def fits(key: str, text: str) -> bool:
-    """Whether a literal is the key, or its beginning (`CRA005.claim_` + …)."""
+    """Whether a literal is the key, or its beginning (`lint.` + …)."""
     return key.startswith(text) if text.endswith(("_", ".")) else key == text
 
 
@@ -72,29 +109,42 @@ def literals() -> Iterator[tuple[str, str]]:
             yield f"{path.name}:{node.lineno}", node.value
 
 
+def test_what_a_rule_says_stands_in_its_folder() -> None:
+    homes = {rule.code: rule.check.__module__.split(".")[-2] for rule in RULES}
+    foreign = [
+        f"{path.name}: {key}"
+        for path, call in calls("say")
+        if (key := text_of(call.args[0]) or "")[:3].isupper() and key[3:6].isdigit()
+        if homes.get(key.split(".")[0]) != path.parent.name
+    ]
+    assert foreign == []
+
+
+def test_a_sentence_stands_in_one_place() -> None:
+    assert SAID.keys() & own_sentences("en").keys() == set()
+
+
 def test_every_key_in_the_source_has_a_sentence() -> None:
-    texts = sentences("en")
     missing = [
         f"{where}: {text}"
         for where, text in literals()
-        if KEY.fullmatch(text) and not any(fits(key, text) for key in texts)
+        if KEY.fullmatch(text) and not any(fits(key, text) for key in ENGLISH)
     ]
     assert missing == []
 
 
 def test_every_key_made_of_parts_can_be_a_sentence() -> None:
-    texts = sentences("en")
     missing = [
         f"{where}: {ast.unparse(key)}"
         for where, key, _ in messages()
         if isinstance(key, ast.JoinedStr)
-        and not any(pattern(key).fullmatch(text) for text in texts)
+        and not any(pattern(key).fullmatch(text) for text in own_sentences("en"))
     ]
     assert missing == []
 
 
 def test_every_sentence_gets_the_values_that_it_needs() -> None:
-    texts = sentences("en")
+    texts = own_sentences("en")
     wrong = []
     for where, key, values in messages():
         given = given_names(values)
@@ -103,6 +153,19 @@ def test_every_sentence_gets_the_values_that_it_needs() -> None:
         lacking = names(texts[str(key.value)]) - given
         if lacking:
             wrong.append(f"{where}: {key.value!r} lacks {sorted(lacking)}")
+    assert wrong == []
+
+
+def test_what_the_code_says_gets_the_values_that_it_needs() -> None:
+    # Without any value here it is a pattern, and `using` gives them; `**values` tells nothing.
+    wrong = []
+    for path, call in calls("say"):
+        given = {keyword.arg for keyword in call.keywords}
+        needed = names(text_of(call.args[1]) or "")
+        if given and None not in given and given != needed:
+            wrong.append(
+                f"{path.name}:{call.lineno}: {sorted(needed)}, not {sorted(map(str, given))}"
+            )
     assert wrong == []
 
 
@@ -125,7 +188,7 @@ def test_every_sentence_is_asked_for() -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_sentence_is_well_formed(language: str) -> None:
-    for key, template in sentences(language).items():
+    for key, template in (ENGLISH if language == "en" else sentences(language)).items():
         for _, name, specification, _ in string.Formatter().parse(template):
             if name is not None:
                 assert name.isidentifier(), key
@@ -138,13 +201,14 @@ def test_every_sentence_is_well_formed(language: str) -> None:
         assert text.isprintable(), key
 
 
-@pytest.mark.parametrize("language", [language for language in LANGUAGES if language != "en"])
+@pytest.mark.parametrize("language", TRANSLATIONS)
 def test_a_translation_uses_the_values_of_the_english_sentence(language: str) -> None:
-    english = sentences("en")
-    for key, template in sentences(language).items():
-        assert names(template) <= names(english[key]), key
+    for key, template in own_sentences(language).items():
+        assert names(template) <= names(ENGLISH[key]), key
 
 
-@pytest.mark.parametrize("language", [language for language in LANGUAGES if language != "en"])
-def test_a_language_says_everything(language: str) -> None:
-    assert set(own_sentences("en")) - set(own_sentences(language)) == set()
+@pytest.mark.parametrize("language", TRANSLATIONS)
+def test_a_translation_says_everything_and_nothing_else(language: str) -> None:
+    translated = own_sentences(language).keys()
+    assert ENGLISH.keys() - translated == set()
+    assert translated - ENGLISH.keys() == set()

@@ -15,11 +15,11 @@ from unhang.model.phases import Phase
 from unhang.model.provenance import Message
 from unhang.model.rule import Rule
 from unhang.rules import RULES
-from unhang.rules.crash.job_stopped import RULE as CRA005
-from unhang.rules.desync.watched_circle import RULE as DSY301
-from unhang.rules.locate.watched_departure import RULE as LOC302
-from unhang.rules.locate.watched_standstill import RULE as LOC301
-from unhang.rules.slow.watched_phase import RULE as SLO301
+from unhang.rules.crash.job_stopped import check as CRA005
+from unhang.rules.desync.watched_circle import check as DSY301
+from unhang.rules.locate.watched_departure import check as LOC302
+from unhang.rules.locate.watched_standstill import check as LOC301
+from unhang.rules.slow.watched_phase import check as SLO301
 
 WATCHING = (LOC301, LOC302, DSY301, SLO301)
 

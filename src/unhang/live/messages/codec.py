@@ -1,7 +1,9 @@
 """The monitor's own records to JSON and back: standings, inputs and actions.
 
 Ranks may be thousands and are written as ranges (`"0-2,4-511"`); a dataclass is an object with its
-fields' names, an enumeration its value. Fields that hold their default are left out.
+fields' names, an enumeration its value. Fields that hold their default are left out, and fields
+that do not count when two records are compared are neither written nor read: the sentence of a
+message comes from this program, never from a file.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ def encode(value: object) -> object:
         return {
             field.name: encode(item)
             for field in dataclasses.fields(value)
-            if not _is_default(field, item := getattr(value, field.name))
+            if field.compare and not _is_default(field, item := getattr(value, field.name))
         }
     if isinstance(value, enum.Enum):
         return value.value
@@ -96,7 +98,8 @@ def _untagged(value: object) -> object:
 
 @cache
 def _hints(kind: type) -> Mapping[str, Any]:
-    return typing.get_type_hints(kind)
+    read = {field.name for field in dataclasses.fields(kind) if field.compare}
+    return {name: hint for name, hint in typing.get_type_hints(kind).items() if name in read}
 
 
 def _decode(kind: object, data: object, at: str) -> object:

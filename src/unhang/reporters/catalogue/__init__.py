@@ -1,8 +1,10 @@
 """Every sentence that a user may see, by key and language.
 
-A message is a key and values; `write` turns it into text. A language is a sub-package whose modules
-each hold a dictionary `SENTENCES`; what a language lacks is said in English. Sentences are format
-strings with the specifications of `catalogue.wording`:
+A message is a key and values; `write` turns it into text. English stands beside the code that
+yields it (`say`), or in `en/*.toml` where data or an enumeration choose the sentence. A translation
+is a folder of TOML files with all keys; what it lacks is said in English. The key `a.b` is `b` in
+the table `[a]` of any file. Sentences are format strings with the specifications of
+`catalogue.wording`:
 
 >>> write(Message(key="unit.ranks", values={"n": "0-3"}))
 'ranks 0-3'
@@ -10,14 +12,19 @@ strings with the specifications of `catalogue.wording`:
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 import re
+import sys
 from collections.abc import Mapping
 from functools import cache
+from importlib.resources import files
 
 from unhang.model.provenance import Message
 from unhang.reporters.catalogue.wording import Wording
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 LANGUAGES = ("en", "zh")
 """What `--lang` takes."""
@@ -28,14 +35,17 @@ _LOWER_WORD = re.compile(r"[a-z]+(?=\s(?!-))")
 def write(message: Message, language: str = "en") -> str:
     """Return the sentence for `message`; never raises, so that a report is never lost.
 
-    A key that the catalogue lacks, or values that do not fit its sentence, give the bare key and
-    values: still of use to the reader (and a test keeps the catalogue complete).
+    A key without a sentence, or values that do not fit it, give the bare key and values: still of
+    use to the reader (and a test keeps the catalogue complete).
     """
     texts = sentences(language)
     try:
-        return Wording(texts).vformat(texts[message.key], (), message.values)
+        template = texts.get(message.key, message.english)
+        if template is not None:
+            return Wording(texts).vformat(template, (), message.values)
     except (LookupError, ValueError, TypeError, AttributeError, ArithmeticError):
-        return _bare(message)
+        pass
+    return _bare(message)
 
 
 def sentence(message: Message, language: str = "en") -> str:
@@ -54,20 +64,20 @@ def sentence(message: Message, language: str = "en") -> str:
 
 @cache
 def sentences(language: str) -> Mapping[str, str]:
-    """All sentences of a language by key; English where it has none."""
+    """The sentences kept as data, by key; English where the language has none of its own."""
     own = own_sentences(language)
     return own if language == "en" else {**sentences("en"), **own}
 
 
 def own_sentences(language: str) -> dict[str, str]:
-    """The union of the `SENTENCES` of a language's own modules; empty when there are none."""
-    try:
-        package = importlib.import_module(f"{__name__}.{language}")
-    except ModuleNotFoundError:
+    """What the TOML files of a language say, by key; empty where there are none."""
+    if language not in LANGUAGES:
         return {}
     merged: dict[str, str] = {}
-    for module in pkgutil.iter_modules(package.__path__):
-        merged |= importlib.import_module(f"{package.__name__}.{module.name}").SENTENCES
+    for file in files(__name__).joinpath(language).iterdir():
+        if file.name.endswith(".toml"):
+            for table, texts in tomllib.loads(file.read_text(encoding="utf-8")).items():
+                merged |= {f"{table}.{name}": text for name, text in texts.items()}
     return merged
 
 

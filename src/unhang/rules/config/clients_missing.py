@@ -33,8 +33,8 @@ from unhang.model.events import StoreFault, StoreProblem
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident
 from unhang.model.phases import Phase
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, rule
 from unhang.rules import order
 from unhang.rules.config.rendezvous import faults, why_echo
 
@@ -42,6 +42,9 @@ _MANY = 3
 """The barrier prints every ten seconds; a few of them are an ordinary start."""
 
 
+@rule(
+    "CFG003", "fewer-ranks-than-expected", cause=Cause.RENDEZVOUS, needs={Fact.STORE}, since="0.1.0"
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the count that stayed short."""
     gave_up = faults(incident, [StoreProblem.CLIENTS_MISSING, StoreProblem.BARRIER_TIMED_OUT])
@@ -54,13 +57,22 @@ def check(incident: Incident) -> Iterator[Finding]:
     against = why_echo(incident, short[0])
     counted = last.joined is not None and last.expected is not None
     more = counted and (last.joined or 0) > (last.expected or 0)
-    key = "CFG003.claim_more" if more else "CFG003.claim" if counted else "CFG003.claim_unknown"
+    claim = (
+        say("CFG003.claim_more", "{joined} ranks joined a job of {expected}")
+        if more
+        else say("CFG003.claim", "only {joined} of {expected} ranks joined the job")
+        if counted
+        else say("CFG003.claim_unknown", "not all ranks joined the job")
+    )
     yield Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=Cause.RENDEZVOUS,
         strength=Strength.SUPPORTS if against is None else Strength.HINTS,
-        claim=Message(key=key, values={"joined": last.joined, "expected": last.expected}),
-        why=Message(key="CFG003.why"),
+        claim=claim.using(joined=last.joined, expected=last.expected),
+        why=say(
+            "CFG003.why",
+            "Start-up completes only when as many ranks have joined as were announced.",
+        ),
         against=against,
         phase=Phase.INIT,
         explains=frozenset({Cause.NET_INTERFACE, Cause.RANK_EXCEPTION})
@@ -77,14 +89,3 @@ def _still_waiting(incident: Incident) -> list[StoreFault]:
     if len(waits) < _MANY or order.works_after(incident, waits[-1]):
         return []
     return waits
-
-
-RULE = Rule(
-    code="CFG003",
-    name="fewer-ranks-than-expected",
-    cause=Cause.RENDEZVOUS,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.STORE}),
-    check=check,
-)

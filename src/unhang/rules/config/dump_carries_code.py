@@ -30,51 +30,56 @@ from collections.abc import Iterator, Sequence
 from unhang.model.events import DumpFlaw, DumpUnusable
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import Message, say
+from unhang.model.rule import Fact, rule
 
 _MOST_EVIDENCE = 4
 _NAMED = 3
 
 
+@rule("CFG201", "dump-carries-code", needs={Fact.UNUSABLE_DUMPS}, since="0.1.0")
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one warning for files with code, and one for those refused for another reason."""
     refused = incident.all(DumpUnusable)
     code = [e for e in refused if e.flaw is DumpFlaw.CODE]
     unsafe = [e for e in refused if e.flaw is DumpFlaw.UNSAFE]
     if code:
-        yield _warning("CFG201.claim", "CFG201.why", code)
+        yield _warning(
+            say(
+                "CFG201.claim",
+                "WARNING: {count:|a file carries|files carry} code and {count:|was|were} refused;"
+                " nothing in {count:|it|them} was run: {files} ({detail}).",
+            ),
+            say(
+                "CFG201.why",
+                "No recorder writes that: find out who wrote it, and do not load it with anything"
+                " else.",
+            ),
+            code,
+        )
     if unsafe:
-        yield _warning("CFG201.claim_unsafe", "CFG201.why_unsafe", unsafe)
+        yield _warning(
+            say("CFG201.claim_unsafe", "WARNING: {files} {count:|was|were} refused: {detail}."),
+            say(
+                "CFG201.why_unsafe", "No recorder writes such a file: find out where it came from."
+            ),
+            unsafe,
+        )
 
 
-def _warning(claim: str, why: str, found: Sequence[DumpUnusable]) -> Finding:
+def _warning(claim: Message, why: Message, found: Sequence[DumpUnusable]) -> Finding:
     files = [e.source.artifact for e in found]
     more = f" (+{len(files) - _NAMED})" if len(files) > _NAMED else ""
     return Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=None,
         strength=Strength.PROVES,
-        claim=Message(
-            key=claim,
-            values={
-                "files": ", ".join(files[:_NAMED]) + more,
-                "count": len(files),
-                "detail": ", ".join(dict.fromkeys(e.detail for e in found[:_NAMED])),
-            },
+        claim=claim.using(
+            files=", ".join(files[:_NAMED]) + more,
+            count=len(files),
+            detail=", ".join(dict.fromkeys(e.detail for e in found[:_NAMED])),
         ),
-        why=Message(key=why),
+        why=why,
         evidence=tuple(e.source for e in found[:_MOST_EVIDENCE]),
         urgent=True,
     )
-
-
-RULE = Rule(
-    code="CFG201",
-    name="dump-carries-code",
-    cause=None,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.UNUSABLE_DUMPS}),
-    check=check,
-)

@@ -30,11 +30,18 @@ from unhang.model.events import StoreProblem
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident
 from unhang.model.phases import Phase
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, rule
 from unhang.rules.config.rendezvous import faults, why_echo
 
 
+@rule(
+    "CFG005",
+    "process-group-not-initialised",
+    cause=Cause.RENDEZVOUS,
+    needs={Fact.STORE},
+    since="0.1.0",
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the first rank without a group."""
     bare = faults(incident, [StoreProblem.BAD_CONFIGURATION])
@@ -46,11 +53,13 @@ def check(incident: Incident) -> Iterator[Finding]:
     size = incident.world.size
     everybody = len(bare) > 1 and (size is None or 2 * len(bare) > size)
     yield Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=Cause.RENDEZVOUS,
         strength=Strength.SUPPORTS if against is None else Strength.HINTS,
-        claim=Message(key="CFG005.claim"),
-        why=Message(key="CFG005.why"),
+        claim=say(
+            "CFG005.claim", "a process group was used that is not, or cannot be, initialised"
+        ),
+        why=say("CFG005.why", "That process fails or trains alone, and the others wait for it."),
         against=against,
         culprits=frozenset() if everybody else ranks,
         phase=Phase.INIT,
@@ -60,14 +69,3 @@ def check(incident: Incident) -> Iterator[Finding]:
         at=first.at,
         evidence=tuple(f.source for f in bare)[:4],
     )
-
-
-RULE = Rule(
-    code="CFG005",
-    name="process-group-not-initialised",
-    cause=Cause.RENDEZVOUS,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.STORE}),
-    check=check,
-)

@@ -35,8 +35,8 @@ from unhang.model.finding import Collect, Finding, Strength
 from unhang.model.ids import NO_RANKS, Rank
 from unhang.model.incident import Incident
 from unhang.model.phases import Phase
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import Message, say
+from unhang.model.rule import Fact, rule
 from unhang.rules.config.rendezvous import faults, why_echo, why_under_way
 
 _OWNER_AT_WORK = Collect(
@@ -47,6 +47,9 @@ _OWNER_AT_WORK = Collect(
 _SLOW = frozenset({Phase.LOAD, Phase.DATA, Phase.COMPILE, Phase.EVAL, Phase.SAVE})
 
 
+@rule(
+    "CFG004", "store-key-never-written", cause=Cause.RENDEZVOUS, needs={Fact.STORE}, since="0.1.0"
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield who is late, and start-up as the cause."""
     waits = faults(incident, [StoreProblem.UNIQUE_ID_TIMED_OUT, StoreProblem.KEY_TIMED_OUT])
@@ -57,19 +60,31 @@ def check(incident: Incident) -> Iterator[Finding]:
     waiters = frozenset(f.waiter for f in waits if f.waiter is not None)
     against = why_echo(incident, first) or why_under_way(incident, first)
     if against is None and any(p.phase in _SLOW for p in incident.open_phases):
-        against = Message(key="CFG004.against_phase")
-    claim = Message(
-        key="CFG004.claim" if owners else "CFG004.claim_nobody",
-        values={"owners": owners, "waiters": waiters},
+        against = say(
+            "CFG004.against_phase", "slow work is seen under way, which explains the late rank"
+        )
+    claim = (
+        say(
+            "CFG004.claim",
+            "{owners:ranks} never wrote the key that {waiters:ranks} waited for",
+            owners=owners,
+            waiters=waiters,
+        )
+        if owners
+        else say("CFG004.claim_nobody", "a rank waited in vain for a key of the store")
     )
     evidence = tuple(f.source for f in waits)[:4]
     if owners and against is None:
         yield Finding(
-            rule=RULE.code,
+            rule=check.code,
             cause=None,
             strength=Strength.SUPPORTS,
             claim=claim,
-            why=Message(key="CFG004.why"),
+            why=say(
+                "CFG004.why",
+                "The waiting rank did reach the store. The rank that writes the key has not"
+                " come to its first collective: it is late, or it has failed.",
+            ),
             culprits=owners,
             phase=Phase.INIT,
             at=first.at,
@@ -77,12 +92,17 @@ def check(incident: Incident) -> Iterator[Finding]:
             collect=(_OWNER_AT_WORK,),
         )
     yield Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=Cause.RENDEZVOUS,
         strength=Strength.SUPPORTS if against is None else Strength.HINTS,
         claim=claim,
-        why=Message(key="CFG004.why"),
-        against=against or Message(key="CFG004.against"),
+        why=say(
+            "CFG004.why",
+            "The waiting rank did reach the store. The rank that writes the key has not come"
+            " to its first collective: it is late, or it has failed.",
+        ),
+        against=against
+        or say("CFG004.against", "what the late rank does meanwhile is not in the logs"),
         culprits=owners if against is None else NO_RANKS,
         phase=Phase.INIT,
         explains=frozenset({Cause.NET_INTERFACE, Cause.RANK_EXCEPTION})
@@ -92,14 +112,3 @@ def check(incident: Incident) -> Iterator[Finding]:
         evidence=evidence,
         collect=(_OWNER_AT_WORK,),
     )
-
-
-RULE = Rule(
-    code="CFG004",
-    name="store-key-never-written",
-    cause=Cause.RENDEZVOUS,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.STORE}),
-    check=check,
-)

@@ -32,8 +32,8 @@ from unhang.model.events import StoreProblem
 from unhang.model.finding import Collect, Finding, Strength
 from unhang.model.incident import Incident
 from unhang.model.phases import Phase
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import Message, say
+from unhang.model.rule import Fact, rule
 from unhang.rules import witnesses
 from unhang.rules.config.rendezvous import faults, why_echo
 
@@ -45,6 +45,7 @@ _OWNER = Collect(
 )
 
 
+@rule("CFG001", "store-port-in-use", cause=Cause.RENDEZVOUS, needs={Fact.STORE}, since="0.1.0")
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the first port that is taken."""
     taken = faults(incident, [StoreProblem.PORT_IN_USE])
@@ -54,17 +55,21 @@ def check(incident: Incident) -> Iterator[Finding]:
     port = next((f.port for f in taken if f.port is not None), None)
     against = why_echo(incident, first)
     if port is None:
-        claim = Message(key="CFG001.claim_unknown")
+        claim = say("CFG001.claim_unknown", "the port of the store is already in use")
     elif port < _SYSTEM_PORTS:
-        claim = Message(key="CFG001.claim_system", values={"port": port})
+        claim = say(
+            "CFG001.claim_system",
+            "the store is told to use port {port}, which belongs to a system service",
+            port=port,
+        )
     else:
-        claim = Message(key="CFG001.claim", values={"port": port})
+        claim = say("CFG001.claim", "port {port} of the store is already in use", port=port)
     yield Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=Cause.RENDEZVOUS,
         strength=Strength.PROVES if against is None else Strength.HINTS,
         claim=claim,
-        why=Message(key="CFG001.why"),
+        why=say("CFG001.why", "Without a store that listens nobody can join the job."),
         against=against,
         culprits=witnesses.minority(incident, taken),
         phase=Phase.INIT,
@@ -75,14 +80,3 @@ def check(incident: Incident) -> Iterator[Finding]:
         evidence=tuple(f.source for f in taken)[:4],
         collect=(_OWNER,),
     )
-
-
-RULE = Rule(
-    code="CFG001",
-    name="store-port-in-use",
-    cause=Cause.RENDEZVOUS,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.STORE}),
-    check=check,
-)

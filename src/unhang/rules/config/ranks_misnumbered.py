@@ -34,13 +34,21 @@ from unhang.model.finding import Finding, Strength
 from unhang.model.ids import NO_RANKS, Rank
 from unhang.model.incident import Incident
 from unhang.model.phases import Phase
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, Status, rule
 
 _MOST_RANKS = 65_536
 _PREPARATION = (WorldSeen, VersionSeen, FrameworkSeen, SettingSeen)
 
 
+@rule(
+    "CFG006",
+    "announced-ranks-do-not-add-up",
+    cause=Cause.RENDEZVOUS,
+    needs={Fact.ANNOUNCEMENTS},
+    since="0.1.0",
+    status=Status.PREVIEW,
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding where announcements are all there is and do not add up."""
     told = [e for e in incident.all(WorldSeen) if e.rank is not None and e.world_size is not None]
@@ -55,28 +63,33 @@ def check(incident: Incident) -> Iterator[Finding]:
         return
     twice = frozenset(r for r, n in counts.items() if n > 1)
     yield Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=Cause.RENDEZVOUS,
         strength=Strength.SUPPORTS,
-        claim=Message(
-            key="CFG006.claim_twice" if twice else "CFG006.claim_missing",
-            values={"twice": twice, "missing": missing, "size": size},
+        claim=(
+            say(
+                "CFG006.claim_twice",
+                "{twice:ranks} announced themselves twice and {missing:ranks} of {size} never did",
+                twice=twice,
+                missing=missing,
+                size=size,
+            )
+            if twice
+            else say(
+                "CFG006.claim_missing",
+                "{missing:ranks} of {size} never announced themselves",
+                missing=missing,
+                size=size,
+            )
         ),
-        why=Message(key="CFG006.why"),
-        against=Message(key="CFG006.against"),
+        why=say(
+            "CFG006.why",
+            "Nodes that believe to be the same node, or nodes that were never started, leave"
+            " start-up waiting for ever.",
+        ),
+        against=say("CFG006.against", "the announcements of other nodes may be in their own logs"),
         culprits=NO_RANKS if twice else missing,
         phase=Phase.INIT,
         at=told[-1].at,
         evidence=tuple(e.source for e in told)[:4],
     )
-
-
-RULE = Rule(
-    code="CFG006",
-    name="announced-ranks-do-not-add-up",
-    cause=Cause.RENDEZVOUS,
-    since="0.1.0",
-    status=Status.PREVIEW,
-    needs=frozenset({Fact.ANNOUNCEMENTS}),
-    check=check,
-)

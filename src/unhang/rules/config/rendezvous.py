@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from unhang.model.events import PhaseMark, Progress, PythonException, StoreFault, StoreProblem
 from unhang.model.incident import Incident
 from unhang.model.phases import Phase
-from unhang.model.provenance import Message
+from unhang.model.provenance import Message, say
 from unhang.rules import order
 
 _AFTER_START = frozenset({Phase.TRAIN, Phase.EVAL})
@@ -36,12 +36,17 @@ def faults(incident: Incident, problems: Iterable[StoreProblem]) -> list[StoreFa
 def why_echo(incident: Incident, fault: StoreFault) -> Message | None:
     """What makes the fault a consequence: a rank that failed first, a stop, or a job under way."""
     if order.stop_before(incident, fault) is not None:
-        return Message(key="rendezvous.against_stopped")
+        return say("rendezvous.against_stopped", "the job had been stopped from outside before")
     if order.decisive_failure_not_after(incident, fault) is not None:
-        return Message(key="rendezvous.against_failure")
+        return say(
+            "rendezvous.against_failure", "a process failed first; the others wait for it in vain"
+        )
     timed_out = order.first_timeout(incident)
     if timed_out is not None and order.is_before(timed_out, fault):
-        return Message(key="rendezvous.against_timeout")
+        return say(
+            "rendezvous.against_timeout",
+            "collectives had timed out before, so start-up had succeeded",
+        )
     return None
 
 
@@ -51,5 +56,8 @@ def why_under_way(incident: Incident, fault: StoreFault) -> Message | None:
         steps = isinstance(sign, Progress) and sign.done > 0 and sign.phase in _AFTER_START
         logged = isinstance(sign, PhaseMark) and sign.phase is Phase.TRAIN
         if (steps or logged) and order.is_before(sign, fault) is True:
-            return Message(key="rendezvous.against_under_way")
+            return say(
+                "rendezvous.against_under_way",
+                "training had begun before, so start-up had succeeded",
+            )
     return None

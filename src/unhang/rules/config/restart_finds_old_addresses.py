@@ -35,8 +35,8 @@ from unhang.model.events.base import Seen
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident
 from unhang.model.phases import Phase
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, Status, rule
 from unhang.rules import witnesses
 from unhang.settings.versions import at_least
 
@@ -46,6 +46,14 @@ _GLOO = frozenset({GlooProblem.CONNECT_FAILED, GlooProblem.LOOPBACK})
 _OWN_STORE = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE"
 
 
+@rule(
+    "CFG007",
+    "restart-finds-old-addresses",
+    cause=Cause.RENDEZVOUS,
+    needs={Fact.GLOO},
+    since="0.1.0",
+    status=Status.PREVIEW,
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for a restart whose ranks do not find each other."""
     failed: list[Seen] = [
@@ -56,12 +64,20 @@ def check(incident: Incident) -> Iterator[Finding]:
         return
     against = witnesses.rival(incident, failed)
     yield Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=Cause.RENDEZVOUS,
         strength=witnesses.weaker(Strength.SUPPORTS, against),
-        claim=Message(key="CFG007.claim"),
-        why=Message(key="CFG007.why"),
-        against=against or Message(key="CFG007.against"),
+        claim=say(
+            "CFG007.claim",
+            "After a restart the ranks cannot connect to each other, which the first start"
+            " could: they find the addresses of the start before",
+        ),
+        why=say(
+            "CFG007.why",
+            "From torch 2.5 on all starts under one torchrun share a store. A rank that reads"
+            " it before its peer has written gets the address of a process that is gone.",
+        ),
+        against=against or say("CFG007.against", "the network may have failed in the meantime"),
         phase=Phase.INIT,
         explains=_ECHOES if against is None else frozenset(),
         at=failed[0].at,
@@ -74,14 +90,3 @@ def _may_share(incident: Incident) -> bool:
     torch, _ = incident.versions.get("torch", (None, ""))
     own = any(s.name == _OWN_STORE and s.value == "1" for s in incident.all(SettingSeen))
     return not own and at_least(torch, _SHARES_SINCE) is not False
-
-
-RULE = Rule(
-    code="CFG007",
-    name="restart-finds-old-addresses",
-    cause=Cause.RENDEZVOUS,
-    since="0.1.0",
-    status=Status.PREVIEW,
-    needs=frozenset({Fact.GLOO}),
-    check=check,
-)

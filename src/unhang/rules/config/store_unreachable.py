@@ -34,8 +34,8 @@ from unhang.model.events import StoreFault, StoreProblem
 from unhang.model.finding import Collect, Finding, Strength
 from unhang.model.incident import Incident
 from unhang.model.phases import Phase
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import Message, say
+from unhang.model.rule import Fact, rule
 from unhang.rules import order
 from unhang.rules.config.rendezvous import faults, why_echo, why_under_way
 
@@ -55,6 +55,7 @@ _CONNECTION = Collect(
 )
 
 
+@rule("CFG002", "store-unreachable", cause=Cause.RENDEZVOUS, needs={Fact.STORE}, since="0.1.0")
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the store that could not be reached."""
     unreached = faults(incident, _UNREACHED) or _refused_to_the_end(incident)
@@ -63,12 +64,15 @@ def check(incident: Incident) -> Iterator[Finding]:
     first = unreached[0]
     against = why_echo(incident, first) or why_under_way(incident, first)
     yield Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=Cause.RENDEZVOUS,
         strength=Strength.SUPPORTS if against is None else Strength.HINTS,
         claim=_claim(unreached),
-        why=Message(key="CFG002.why"),
-        against=against or Message(key="CFG002.against"),
+        why=say(
+            "CFG002.why", "Rank 0, or the agent of the endpoint's host, does not answer there."
+        ),
+        against=against
+        or say("CFG002.against", "a firewall or rank 0 at slow work looks the same from here"),
         phase=Phase.INIT,
         explains=frozenset({Cause.RANK_EXCEPTION}) if against is None else frozenset(),
         at=first.at,
@@ -89,18 +93,16 @@ def _claim(unreached: list[StoreFault]) -> Message:
     problems = {f.problem for f in unreached}
     named = next((f for f in unreached if f.host is not None), None)
     if StoreProblem.RESOLVE_FAILED in problems and named is not None:
-        return Message(key="CFG002.claim_resolve", values={"host": named.host})
+        return say(
+            "CFG002.claim_resolve",
+            "the host name of the store, {host}, does not resolve",
+            host=named.host,
+        )
     if named is not None and named.port is not None:
-        return Message(key="CFG002.claim", values={"host": named.host, "port": named.port})
-    return Message(key="CFG002.claim_unknown")
-
-
-RULE = Rule(
-    code="CFG002",
-    name="store-unreachable",
-    cause=Cause.RENDEZVOUS,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.STORE}),
-    check=check,
-)
+        return say(
+            "CFG002.claim",
+            "ranks cannot reach the store at {host}:{port}",
+            host=named.host,
+            port=named.port,
+        )
+    return say("CFG002.claim_unknown", "ranks cannot reach the store, or not all nodes joined")

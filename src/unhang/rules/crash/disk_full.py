@@ -32,12 +32,15 @@ from unhang.model.causes import Cause
 from unhang.model.events import ExceptionKind, ProcessEnded, PythonException
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Failure, Incident, ranks_of
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, rule
 from unhang.rules import order
 from unhang.rules.crash.echoes import ECHOES_OF_A_LOST_RANK, NO_CAUSES, why_echo
 
 
+@rule(
+    "CRA007", "file-system-full", cause=Cause.RANK_EXCEPTION, needs={Fact.EXCEPTIONS}, since="0.1.0"
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the ranks that found no space."""
     full = [
@@ -50,13 +53,21 @@ def check(incident: Incident) -> Iterator[Finding]:
     first, ranks = full[0], ranks_of(full)
     against = why_echo(incident, first)
     yield Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=Cause.RANK_EXCEPTION,
         strength=Strength.PROVES if against is None else Strength.HINTS,
-        claim=Message(
-            key="CRA007.claim" if ranks else "CRA007.claim_nobody", values={"ranks": ranks}
+        claim=(
+            say(
+                "CRA007.claim",
+                "{ranks:ranks} failed because a file system or a quota is full",
+                ranks=ranks,
+            )
+            if ranks
+            else say(
+                "CRA007.claim_nobody", "a process failed because a file system or a quota is full"
+            )
         ),
-        why=Message(key="CRA007.why"),
+        why=say("CRA007.why", "The process that writes raises and leaves; the others wait for it."),
         against=against,
         culprits=ranks,
         explains=ECHOES_OF_A_LOST_RANK | {Cause.LIBRARY_BUG} if against is None else NO_CAUSES,
@@ -73,14 +84,3 @@ def _is_disk_full(failure: Failure) -> bool:
 def _shared_memory(incident: Incident) -> bool:
     """A worker died of a bus error: the full file system is `/dev/shm`."""
     return any(e.worker and e.signal == signal.SIGBUS for e in incident.all(ProcessEnded))
-
-
-RULE = Rule(
-    code="CRA007",
-    name="file-system-full",
-    cause=Cause.RANK_EXCEPTION,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.EXCEPTIONS}),
-    check=check,
-)

@@ -15,7 +15,7 @@ from unhang.model.events import (
     StoreProblem,
 )
 from unhang.model.incident import Failure, Incident
-from unhang.model.provenance import Message
+from unhang.model.provenance import Message, say
 from unhang.rules import order
 from unhang.rules.crash.echoes import why_echo
 
@@ -30,14 +30,23 @@ def against(incident: Incident, first: Failure, exception: PythonException) -> M
     if echo is not None:
         return echo
     if order.communication_trouble_before(incident, first) is not None:
-        return Message(key="CRA001.against_communication")
+        return say(
+            "CRA001.against_communication",
+            "ranks had failed to reach each other before the exception",
+        )
     if not exception.exception and not _lost_by_others(incident, first):
-        return Message(key="CRA001.against_cut")
+        return say("CRA001.against_cut", "the last line of the traceback is missing")
     if exception.thread is not None and not incident.timeouts:
-        return Message(key="CRA001.against_thread")
+        return say(
+            "CRA001.against_thread",
+            "it was raised in a helper thread, so the process itself lived on",
+        )
     joined = frozenset(r for call in incident.calls for r in call.joined)
     if exception.thread is None and first.rank is not None and first.rank in joined:
-        return Message(key="CRA001.against_joined")
+        return say(
+            "CRA001.against_joined",
+            "the process that raised had joined the collective that is stuck",
+        )
     return None
 
 
@@ -65,5 +74,12 @@ def _lost_a_peer(event: Event) -> bool:
 def weakness(exception: PythonException) -> Message | None:
     """What keeps an exception that is nobody's echo from being proof, or None."""
     if exception.thread is not None:
-        return Message(key="CRA001.against_thread")
-    return None if exception.exception else Message(key="CRA001.against_cut")
+        return say(
+            "CRA001.against_thread",
+            "it was raised in a helper thread, so the process itself lived on",
+        )
+    return (
+        None
+        if exception.exception
+        else say("CRA001.against_cut", "the last line of the traceback is missing")
+    )

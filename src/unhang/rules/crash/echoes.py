@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from unhang.model.causes import Cause
 from unhang.model.incident import Failure, Incident
-from unhang.model.provenance import Message
+from unhang.model.provenance import Message, say
 from unhang.rules import order
 
 NO_CAUSES: frozenset[Cause] = frozenset()
@@ -50,13 +50,17 @@ def why_echo(
         same: tells the failures that are this one, as somebody else saw it.
     """
     if order.is_of_an_earlier_run(incident, failure):
-        return Message(key="crash.against_long_before")
+        return say(
+            "crash.against_long_before",
+            "the others began to wait more than half an hour after it: it is an earlier run's,"
+            " if the clocks agree",
+        )
     if order.stop_before(incident, failure) is not None:
-        return Message(key="crash.against_stopped")
+        return say("crash.against_stopped", "the job had been stopped from outside before")
     earlier = (f for f in order.decisive_failures_before(incident, failure) if not same(f))
     if next(earlier, None) is not None:
-        return Message(key="crash.against_earlier_failure")
+        return say("crash.against_earlier_failure", "another process had failed before")
     timed_out = order.first_timeout(incident)
     if timed_out is not None and order.is_before(timed_out, failure):
-        return Message(key="crash.against_late")
+        return say("crash.against_late", "a collective had already timed out before")
     return None

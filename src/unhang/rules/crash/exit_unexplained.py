@@ -30,8 +30,8 @@ from collections.abc import Iterator
 from unhang.model.causes import Cause
 from unhang.model.finding import Collect, Finding, Strength
 from unhang.model.incident import Failure, Incident, Manner, ranks_of
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import Message, say
+from unhang.model.rule import Fact, rule
 from unhang.rules import order
 
 _TRACEBACK = Collect(
@@ -41,6 +41,13 @@ _TRACEBACK = Collect(
 )
 
 
+@rule(
+    "CRA008",
+    "rank-left-without-a-word",
+    cause=Cause.RANK_EXCEPTION,
+    needs={Fact.EXITS},
+    since="0.1.0",
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield who left, as a place and as a hint at an exception."""
     left = [f for f in incident.failures if f.manner is Manner.EXITED]
@@ -50,26 +57,39 @@ def check(incident: Incident) -> Iterator[Finding]:
         return
     ranks = ranks_of(left)
     others = frozenset(incident.roster) - ranks
-    claim = Message(key="CRA008.claim" if ranks else "CRA008.claim_nobody", values={"ranks": ranks})
+    claim = (
+        say(
+            "CRA008.claim",
+            "{ranks:ranks} left with an error, and the logs do not say why",
+            ranks=ranks,
+        )
+        if ranks
+        else say("CRA008.claim_nobody", "a process left with an error, and the logs do not say why")
+    )
     evidence = tuple(f.source for f in left)[:4]
     if ranks and others and not _others_gave_up(incident, left[0]):
         yield Finding(
-            rule=RULE.code,
+            rule=check.code,
             cause=None,
             strength=Strength.SUPPORTS,
             claim=claim,
-            why=Message(key="CRA008.why"),
+            why=say(
+                "CRA008.why",
+                "Neither a traceback nor another reason of any process is in the logs.",
+            ),
             culprits=ranks,
             at=left[0].at,
             evidence=evidence,
             collect=(_TRACEBACK,),
         )
     yield Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=Cause.RANK_EXCEPTION,
         strength=Strength.HINTS,
         claim=claim,
-        why=Message(key="CRA008.why"),
+        why=say(
+            "CRA008.why", "Neither a traceback nor another reason of any process is in the logs."
+        ),
         at=left[0].at,
         evidence=evidence,
         collect=(_TRACEBACK,),
@@ -82,14 +102,3 @@ def _others_gave_up(incident: Incident, left: Failure) -> bool:
         f.manner is Manner.PEER and f.rank != left.rank and order.is_before(left, f) is not True
         for f in incident.failures
     )
-
-
-RULE = Rule(
-    code="CRA008",
-    name="rank-left-without-a-word",
-    cause=Cause.RANK_EXCEPTION,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.EXITS}),
-    check=check,
-)

@@ -35,12 +35,19 @@ from dataclasses import replace
 from unhang.model.causes import Cause
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Failure, Incident, Manner, Tie, ranks_of
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, rule
 from unhang.rules.crash import kills
 from unhang.rules.crash.echoes import ECHOES_OF_A_LOST_RANK, NO_CAUSES, why_echo
 
 
+@rule(
+    "CRA002",
+    "process-killed-for-memory",
+    cause=Cause.HOST_OOM,
+    needs={Fact.EXITS, Fact.KERNEL_LOG, Fact.EXCEPTIONS},
+    since="0.1.0",
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield the reported kills, else the unexplained SIGKILLs."""
     reported = [
@@ -67,14 +74,29 @@ def _reported(incident: Incident, failures: Sequence[Failure]) -> Finding:
     if against is None:
         only_named = first.tie is Tie.NAME
         strength = Strength.SUPPORTS if only_named else Strength.PROVES
-        against = Message(key="CRA002.against_only_named") if only_named else None
+        against = (
+            say(
+                "CRA002.against_only_named",
+                "nothing but its name or the time ties the killed process to this job",
+            )
+            if only_named
+            else None
+        )
     ranks = ranks_of(failures)
     return Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=Cause.HOST_OOM,
         strength=strength,
-        claim=Message(key="CRA002.claim" if ranks else "CRA002.claim_nobody", values=_who(ranks)),
-        why=Message(key="CRA002.why"),
+        claim=(
+            say("CRA002.claim", "{ranks:ranks} ran out of host memory", **_who(ranks))
+            if ranks
+            else say("CRA002.claim_nobody", "a process of the job ran out of host memory")
+        ),
+        why=say(
+            "CRA002.why",
+            "The kernel ends a process by SIGKILL when memory runs out. It leaves no"
+            " traceback, and the others wait for it in the next collective.",
+        ),
         against=against,
         culprits=ranks,
         culprit_hosts=frozenset(f.host for f in failures if f.host is not None),
@@ -87,12 +109,16 @@ def _reported(incident: Incident, failures: Sequence[Failure]) -> Finding:
 def _beside(strangers: Sequence[Failure]) -> Finding:
     """Memory ran out on a host, at another time or for somebody else's process."""
     return Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=Cause.HOST_OOM,
         strength=Strength.HINTS,
-        claim=Message(key="CRA002.claim_beside"),
-        why=Message(key="CRA002.why"),
-        against=Message(key="CRA002.against_beside"),
+        claim=say("CRA002.claim_beside", "a process on a host of the job was killed for memory"),
+        why=say(
+            "CRA002.why",
+            "The kernel ends a process by SIGKILL when memory runs out. It leaves no"
+            " traceback, and the others wait for it in the next collective.",
+        ),
+        against=say("CRA002.against_beside", "by its name or its time it was not one of this job"),
         at=strangers[0].at,
         evidence=tuple(f.source for f in strangers)[:4],
     )
@@ -104,19 +130,41 @@ def _killed(incident: Incident, failures: Sequence[Failure]) -> Iterator[Finding
     against = why_echo(incident, first)
     size = incident.world.size
     if against is None and size is not None and 1 < size <= len(failures):
-        against = Message(key="CRA002.against_everybody")
+        against = say(
+            "CRA002.against_everybody",
+            "all processes were killed, as a person or a scheduler does it",
+        )
     if against is None and any(f.manner is Manner.EXITED for f in incident.failures):
-        against = Message(key="CRA002.against_others")
+        against = say(
+            "CRA002.against_others",
+            "other processes left with an error, and launchers kill the rest",
+        )
     finding = Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=Cause.HOST_OOM,
         strength=Strength.HINTS,
-        claim=Message(
-            key="CRA002.claim_killed" if ranks else "CRA002.claim_killed_nobody",
-            values=_who(ranks),
+        claim=(
+            say(
+                "CRA002.claim_killed",
+                "{ranks:ranks} ended by SIGKILL, most likely for host memory",
+                **_who(ranks),
+            )
+            if ranks
+            else say(
+                "CRA002.claim_killed_nobody",
+                "a process ended by SIGKILL, most likely for host memory",
+            )
         ),
-        why=Message(key="CRA002.why_killed"),
-        against=against or Message(key="CRA002.against_sender"),
+        why=say(
+            "CRA002.why_killed",
+            "Nothing in the logs sent this SIGKILL: no launcher, no scheduler, no person. The"
+            " kernel's out-of-memory killer is the usual sender.",
+        ),
+        against=against
+        or say(
+            "CRA002.against_sender",
+            "a person or a monitor can send SIGKILL too; the kernel log decides",
+        ),
         culprits=ranks,
         at=first.at,
         evidence=tuple(f.source for f in failures)[:4],
@@ -129,14 +177,3 @@ def _killed(incident: Incident, failures: Sequence[Failure]) -> Iterator[Finding
 
 def _who(ranks: frozenset[int]) -> dict[str, object]:
     return {"ranks": ranks} if ranks else {}
-
-
-RULE = Rule(
-    code="CRA002",
-    name="process-killed-for-memory",
-    cause=Cause.HOST_OOM,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.EXITS, Fact.KERNEL_LOG, Fact.EXCEPTIONS}),
-    check=check,
-)

@@ -45,8 +45,8 @@ from unhang.model.events import (
 )
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import Message, say
+from unhang.model.rule import Fact, rule
 from unhang.rules import order
 from unhang.rules.crash.echoes import ECHOES_OF_A_STOP, NO_CAUSES
 from unhang.rules.crash.signs_of_work import (
@@ -61,8 +61,28 @@ _QUIET_S = 900.0
 _SLACK_S = 120.0
 _WITHOUT_CHOICE = frozenset({StopKind.HANGUP, StopKind.PREEMPTED, StopKind.EVICTED})
 """Nobody chose these because the job hung."""
+_CLAIMS = {
+    StopKind.INTERRUPT: say(
+        "CRA005.claim_interrupt", "the job was interrupted from outside (Ctrl-C)"
+    ),
+    StopKind.CANCELLED: say("CRA005.claim_cancelled", "the job was cancelled"),
+    StopKind.TIME_LIMIT: say("CRA005.claim_time_limit", "the job ran into its time limit"),
+    StopKind.PREEMPTED: say("CRA005.claim_preempted", "the job was preempted"),
+    StopKind.TERMINATED: say(
+        "CRA005.claim_terminated", "the job was terminated from outside (SIGTERM)"
+    ),
+    StopKind.HANGUP: say("CRA005.claim_hangup", "the session of the job was closed (SIGHUP)"),
+    StopKind.EVICTED: say("CRA005.claim_evicted", "the job's pod was evicted"),
+}
 
 
+@rule(
+    "CRA005",
+    "job-stopped-from-outside",
+    cause=Cause.EXTERNAL_STOP,
+    needs={Fact.STOPS},
+    since="0.1.0",
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the first stop."""
     first = order.earliest(order.stops(incident))
@@ -72,16 +92,36 @@ def check(incident: Incident) -> Iterator[Finding]:
     against = _against(incident, first, orphans)
     strength = Strength.PROVES if against is None else Strength.HINTS
     if against is None and not orphans and _blind(incident, first):
-        strength, against = Strength.SUPPORTS, Message(key="CRA005.against_blind")
+        strength, against = (
+            Strength.SUPPORTS,
+            say(
+                "CRA005.against_blind",
+                "without times it cannot be told whether work was still going on",
+            ),
+        )
         if interrupted_in_wait(incident):
-            strength, against = Strength.HINTS, Message(key="CRA005.against_waiting")
+            strength, against = (
+                Strength.HINTS,
+                say("CRA005.against_waiting", "the interrupt found a rank waiting in a collective"),
+            )
     certain = strength is not Strength.HINTS
     yield Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=Cause.EXTERNAL_STOP,
         strength=strength,
-        claim=Message(key=f"CRA005.claim_{first.kind.name.lower()}"),
-        why=Message(key="CRA005.why_orphans" if orphans else "CRA005.why"),
+        claim=_CLAIMS[first.kind],
+        why=(
+            say(
+                "CRA005.why_orphans",
+                "The stop did not reach all processes. Those that it missed waited for the"
+                " others and timed out: they are orphans, not the cause.",
+            )
+            if orphans
+            else say(
+                "CRA005.why",
+                "Nothing was wrong before the stop; what failed afterwards is its echo.",
+            )
+        ),
         against=against,
         explains=ECHOES_OF_A_STOP if certain else NO_CAUSES,
         at=first.at,
@@ -94,20 +134,33 @@ def _against(
 ) -> Message | None:
     """What makes the stop the end of a job that was in trouble anyway, or None."""
     if any(e.stage is not Stage.WATCHED for e in incident.all(HoldUp)):
-        return Message(key="CRA005.against_hang")
+        return say(
+            "CRA005.against_hang",
+            "ranks waited for one that did not move before somebody stopped the job",
+        )
     if order.trouble_before(incident, stop) is not None:
-        return Message(key="CRA005.against_trouble")
+        return say(
+            "CRA005.against_trouble", "the job had failed or timed out before somebody stopped it"
+        )
     if any(stuck_s(t, stop) > _SLACK_S for t in orphans):
-        return Message(key="CRA005.against_stuck")
+        return say(
+            "CRA005.against_stuck", "ranks had waited in one collective since long before the stop"
+        )
     if orphans or stop.kind in _WITHOUT_CHOICE:
         return None
     if (silent_s(incident, stop) or 0.0) > _QUIET_S:
-        return Message(key="CRA005.against_silence")
+        return say(
+            "CRA005.against_silence", "the job had been silent for long before it was stopped"
+        )
     if stop.kind is StopKind.CANCELLED:
-        return Message(key="CRA005.against_cancel")
+        return say(
+            "CRA005.against_cancel", "a cancellation alone does not tell whether anything was wrong"
+        )
     if stop.kind is StopKind.TERMINATED or worked(incident, stop):
         return None
-    return Message(key="CRA005.against_no_work")
+    return say(
+        "CRA005.against_no_work", "nothing shows that the job was working before it was stopped"
+    )
 
 
 def _by_launcher(incident: Incident, stop: StopSeen) -> bool:
@@ -120,14 +173,3 @@ def _by_launcher(incident: Incident, stop: StopSeen) -> bool:
 def _blind(incident: Incident, stop: StopSeen) -> bool:
     """A stop without times: whether work was still going on cannot be told."""
     return stop.kind not in _WITHOUT_CHOICE and silent_s(incident, stop) is None
-
-
-RULE = Rule(
-    code="CRA005",
-    name="job-stopped-from-outside",
-    cause=Cause.EXTERNAL_STOP,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.STOPS}),
-    check=check,
-)

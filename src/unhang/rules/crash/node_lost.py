@@ -32,12 +32,13 @@ from unhang.model.causes import Cause
 from unhang.model.events import StopKind, StopSeen, StoreFault, StoreProblem
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, rule
 from unhang.rules import order
 from unhang.rules.crash.echoes import ECHOES_OF_A_LOST_RANK, NO_CAUSES
 
 
+@rule("CRA004", "node-lost", cause=Cause.RANK_CRASH, needs={Fact.STOPS, Fact.STORE}, since="0.1.0")
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the first report of a lost node."""
     failed = [s for s in incident.all(StopSeen) if s.kind is StopKind.NODE_FAILED]
@@ -50,15 +51,24 @@ def check(incident: Incident) -> Iterator[Finding]:
     strength = Strength.PROVES if reported is not None and earlier is None else Strength.HINTS
     host = first.origin.host if isinstance(first, StopSeen) else first.host
     yield Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=Cause.RANK_CRASH,
         strength=strength,
-        claim=Message(
-            key="CRA004.claim" if host is not None else "CRA004.claim_nobody",
-            values={"host": host or ""},
+        claim=(
+            say("CRA004.claim", "node {host} went away", host=host or "")
+            if host is not None
+            else say("CRA004.claim_nobody", "a node of the job went away")
         ),
-        why=Message(key="CRA004.why"),
-        against=None if strength is Strength.PROVES else Message(key="CRA004.against"),
+        why=say(
+            "CRA004.why",
+            "All ranks of a lost node are gone at once, and the other nodes wait for them.",
+        ),
+        against=None
+        if strength is Strength.PROVES
+        else say(
+            "CRA004.against",
+            "an agent also falls silent after a failure of its job, or when the network is down",
+        ),
         culprit_hosts=frozenset() if host is None else frozenset({host}),
         explains=ECHOES_OF_A_LOST_RANK | {Cause.HOST_OOM}
         if strength is Strength.PROVES
@@ -66,14 +76,3 @@ def check(incident: Incident) -> Iterator[Finding]:
         at=first.at,
         evidence=(first.source,),
     )
-
-
-RULE = Rule(
-    code="CRA004",
-    name="node-lost",
-    cause=Cause.RANK_CRASH,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.STOPS, Fact.STORE}),
-    check=check,
-)

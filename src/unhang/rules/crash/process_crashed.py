@@ -36,8 +36,8 @@ from unhang.model.causes import Cause
 from unhang.model.events import ProcessEnded, Reporter
 from unhang.model.finding import Collect, Finding, Strength
 from unhang.model.incident import Failure, Incident, Manner
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import Message, say
+from unhang.model.rule import Fact, rule
 from unhang.rules.crash.echoes import ECHOES_OF_A_LOST_RANK, NO_CAUSES, why_echo
 from unhang.rules.crash.sameness import special_ranks
 
@@ -54,6 +54,13 @@ _ONLY_THE_SIGNAL = "Fatal Python error: Abort"
 """Python's fault handler repeats the signal, whoever raised it."""
 
 
+@rule(
+    "CRA003",
+    "process-ended-by-a-crash-signal",
+    cause=Cause.RANK_CRASH,
+    needs={Fact.EXITS, Fact.KERNEL_LOG},
+    since="0.1.0",
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the first crash and all that went the same way."""
     crashed = [
@@ -71,14 +78,26 @@ def check(incident: Incident) -> Iterator[Finding]:
     culprits = special_ranks(incident, same, len(same))
     number = signal.Signals(first.signal).name if first.signal is not None else ""
     yield Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=Cause.RANK_CRASH,
         strength=strength,
-        claim=Message(
-            key="CRA003.claim" if culprits else "CRA003.claim_nobody",
-            values={"ranks": culprits, "signal": number, "count": len(same)},
+        claim=(
+            say(
+                "CRA003.claim", "{ranks:ranks} crashed with {signal}", ranks=culprits, signal=number
+            )
+            if culprits
+            else say(
+                "CRA003.claim_nobody",
+                "processes crashed with {signal} ({count} seen)",
+                signal=number,
+                count=len(same),
+            )
         ),
-        why=Message(key="CRA003.why"),
+        why=say(
+            "CRA003.why",
+            "A crash in native code leaves no Python traceback. The process never issues the"
+            " next collective, and the others wait for it.",
+        ),
         against=against,
         culprits=culprits,
         explains=NO_CAUSES if strength is Strength.HINTS else ECHOES_OF_A_LOST_RANK,
@@ -95,7 +114,7 @@ def _against(incident: Incident, first: Failure) -> Message | None:
         return echo
     ended_by_others = any(f.manner in _ABORTING for f in incident.failures)
     if first.signal == signal.SIGABRT and (ended_by_others or not _last_words(first)):
-        return Message(key="CRA003.against_abort")
+        return say("CRA003.against_abort", "processes also abort when their own watchdog ends them")
     return None
 
 
@@ -107,14 +126,3 @@ def _last_words(failure: Failure) -> bool:
         and _ONLY_THE_SIGNAL not in e.source.text
         for e in failure.events
     )
-
-
-RULE = Rule(
-    code="CRA003",
-    name="process-ended-by-a-crash-signal",
-    cause=Cause.RANK_CRASH,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.EXITS, Fact.KERNEL_LOG}),
-    check=check,
-)

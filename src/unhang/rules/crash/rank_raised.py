@@ -37,8 +37,8 @@ from unhang.model.events import Event, ExceptionKind, PythonException
 from unhang.model.finding import Finding, Strength
 from unhang.model.ids import Ranks
 from unhang.model.incident import Failure, Incident, Manner
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import Message, say
+from unhang.model.rule import Fact, rule
 from unhang.rules import order
 from unhang.rules.crash import doubts
 from unhang.rules.crash.echoes import ECHOES_OF_A_LOST_RANK, NO_CAUSES
@@ -55,6 +55,13 @@ _OTHER_RULES = frozenset(
 )
 
 
+@rule(
+    "CRA001",
+    "rank-raised-an-exception",
+    cause=Cause.RANK_EXCEPTION,
+    needs={Fact.EXCEPTIONS},
+    since="0.1.0",
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the earliest exception, with all processes that raised the same."""
     raised = [
@@ -76,11 +83,15 @@ def check(incident: Incident) -> Iterator[Finding]:
         strength = Strength.PROVES if against is None else Strength.SUPPORTS
     culprits = special_ranks(incident, same, count)
     yield Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=Cause.RANK_EXCEPTION,
         strength=strength,
         claim=_claim(exception, culprits, count),
-        why=Message(key="CRA001.why"),
+        why=say(
+            "CRA001.why",
+            "A process that raised never issues the next collective. The others wait in it"
+            " until their watchdog or the launcher ends them.",
+        ),
         against=against,
         culprits=culprits,
         explains=NO_CAUSES if strength is Strength.HINTS else ECHOES_OF_A_LOST_RANK,
@@ -121,18 +132,19 @@ def _claim(exception: PythonException, culprits: Ranks, count: int) -> Message:
     name = exception.exception or "an exception"
     text = f"{name}: {exception.message}" if exception.message else name
     if culprits:
-        return Message(key="CRA001.claim", values={"ranks": culprits, "error": text[:200]})
+        return say(
+            "CRA001.claim",
+            "{ranks:ranks} raised an exception and left: {error}",
+            ranks=culprits,
+            error=text[:200],
+        )
     if count > 1:
-        return Message(key="CRA001.claim_all", values={"count": count, "error": text[:200]})
-    return Message(key="CRA001.claim_nobody", values={"error": text[:200]})
-
-
-RULE = Rule(
-    code="CRA001",
-    name="rank-raised-an-exception",
-    cause=Cause.RANK_EXCEPTION,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.EXCEPTIONS}),
-    check=check,
-)
+        return say(
+            "CRA001.claim_all",
+            "{count} processes raised the same exception: {error}",
+            count=count,
+            error=text[:200],
+        )
+    return say(
+        "CRA001.claim_nobody", "a process raised an exception and left: {error}", error=text[:200]
+    )

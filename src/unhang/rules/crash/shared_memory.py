@@ -34,8 +34,8 @@ from unhang.model.events import ExceptionKind, ProcessEnded, PythonException
 from unhang.model.finding import Collect, Finding, Strength
 from unhang.model.ids import NO_RANKS, Ranks
 from unhang.model.incident import Incident, Manner, ranks_of
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import Message, say
+from unhang.model.rule import Fact, rule
 from unhang.rules import order
 from unhang.rules.crash.echoes import ECHOES_OF_A_LOST_RANK, NO_CAUSES
 
@@ -46,6 +46,13 @@ _SPACE = Collect(
 )
 
 
+@rule(
+    "CRA006",
+    "shared-memory-full",
+    cause=Cause.SHM_SMALL,
+    needs={Fact.EXITS, Fact.EXCEPTIONS},
+    since="0.1.0",
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding: workers that died of it, else ranks that did."""
     said: list[ProcessEnded | PythonException] = [
@@ -59,7 +66,15 @@ def check(incident: Incident) -> Iterator[Finding]:
     said = [e for e in said if not order.survived(incident, e)]
     if said:
         ranks = frozenset(e.origin.rank for e in said if e.origin.rank is not None)
-        yield _finding(incident, said, Strength.PROVES, "CRA006.claim", ranks)
+        yield _finding(
+            incident,
+            said,
+            Strength.PROVES,
+            say(
+                "CRA006.claim", "data-loader workers died because shared memory (/dev/shm) is full"
+            ),
+            ranks,
+        )
         return
     ended = [
         f
@@ -68,39 +83,43 @@ def check(incident: Incident) -> Iterator[Finding]:
     ]
     if ended:
         ranks = ranks_of(ended) if len(ended) == 1 else NO_RANKS
-        yield _finding(incident, ended, Strength.SUPPORTS, "CRA006.claim_rank", ranks)
+        yield _finding(
+            incident,
+            ended,
+            Strength.SUPPORTS,
+            say(
+                "CRA006.claim_rank",
+                "a process ended by SIGBUS, most likely because /dev/shm is full",
+            ),
+            ranks,
+        )
 
 
 def _finding(
     incident: Incident,
     facts: Sequence[order.Placed],
     strength: Strength,
-    claim: str,
+    claim: Message,
     ranks: Ranks,
 ) -> Finding:
     first = order.earliest(facts) or facts[0]
     stopped = order.stop_before(incident, first) is not None
     return Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=Cause.SHM_SMALL,
         strength=Strength.HINTS if stopped else strength,
-        claim=Message(key=claim),
-        why=Message(key="CRA006.why"),
-        against=Message(key="CRA006.against_stopped") if stopped else None,
+        claim=claim,
+        why=say(
+            "CRA006.why",
+            "Data-loader workers hand batches over through files in /dev/shm. When it is full,"
+            " the first touch of a page ends the process with a bus error.",
+        ),
+        against=say("CRA006.against_stopped", "the job had been stopped from outside before")
+        if stopped
+        else None,
         culprits=ranks,
         explains=NO_CAUSES if stopped else ECHOES_OF_A_LOST_RANK,
         at=first.at,
         evidence=tuple(f.source for f in facts)[:4],
         collect=(_SPACE,),
     )
-
-
-RULE = Rule(
-    code="CRA006",
-    name="shared-memory-full",
-    cause=Cause.SHM_SMALL,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.EXITS, Fact.EXCEPTIONS}),
-    check=check,
-)

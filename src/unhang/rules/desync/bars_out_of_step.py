@@ -32,8 +32,8 @@ from collections.abc import Iterator
 from unhang.model.causes import Cause
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import Message, say
+from unhang.model.rule import Fact, rule
 from unhang.rules import order
 from unhang.rules.desync import rivals
 from unhang.rules.desync.pace import Apart, of_ranks, of_stream
@@ -44,6 +44,13 @@ _ECHOES = frozenset(
 """Ranks in different steps issue different collectives, of different sizes."""
 
 
+@rule(
+    "DSY011",
+    "progress-differs-between-ranks",
+    cause=Cause.UNEVEN_WORK,
+    needs={Fact.PHASES},
+    since="0.1.0",
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield at most one finding, of named ranks before nameless bars."""
     first = order.first_timeout(incident)
@@ -55,11 +62,15 @@ def check(incident: Incident) -> Iterator[Finding]:
     strength = Strength.PROVES if apart.ended_early else Strength.SUPPORTS
     weight = rivals.weigh(incident, first, strength)
     yield Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=Cause.UNEVEN_WORK,
         strength=weight.strength,
         claim=_claim(apart),
-        why=Message(key="DSY011.why"),
+        why=say(
+            "DSY011.why",
+            "Every step has collectives that need all ranks; a rank with fewer steps leaves"
+            " the others waiting.",
+        ),
         against=weight.against,
         culprits=apart.odd,
         explains=_ECHOES,
@@ -71,20 +82,16 @@ def check(incident: Incident) -> Iterator[Finding]:
 
 def _claim(apart: Apart) -> Message:
     if apart.totals:
-        return Message(
-            key="DSY011.claim_totals",
-            values={"least": min(apart.totals), "most": max(apart.totals)},
+        return say(
+            "DSY011.claim_totals",
+            "Ranks have different numbers of steps: {least} and {most}.",
+            least=min(apart.totals),
+            most=max(apart.totals),
         )
     done = [p.done for p in apart.states]
-    return Message(key="DSY011.claim_steps", values={"least": min(done), "most": max(done)})
-
-
-RULE = Rule(
-    code="DSY011",
-    name="progress-differs-between-ranks",
-    cause=Cause.UNEVEN_WORK,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.PHASES}),
-    check=check,
-)
+    return say(
+        "DSY011.claim_steps",
+        "Ranks are in different steps: {least} and {most}.",
+        least=min(done),
+        most=max(done),
+    )

@@ -34,12 +34,19 @@ from unhang.model.causes import Cause
 from unhang.model.finding import Finding, Strength
 from unhang.model.ids import Ranks
 from unhang.model.incident import Call, Incident, Join
-from unhang.model.provenance import Message, Provenance
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import Provenance, say
+from unhang.model.rule import Fact, rule
 from unhang.rules import matching
 from unhang.rules.desync import rivals
 
 
+@rule(
+    "DSY001",
+    "operations-differ-at-one-sequence-number",
+    cause=Cause.DESYNC,
+    needs={Fact.TIMEOUTS},
+    since="0.1.0",
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding per call whose ranks name different operations."""
     for call in incident.calls:
@@ -57,16 +64,22 @@ def _finding(incident: Incident, call: Call, ops: frozenset[str]) -> Finding:
     first = joins[0]
     weight = rivals.weigh(incident, first, Strength.PROVES)
     return Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=Cause.DESYNC,
         strength=weight.strength,
-        claim=Message(
-            key="DSY001.claim",
-            values={"ranks": frozenset(j.rank for j in joins), "ops": ops, "seq": call.seq},
+        claim=say(
+            "DSY001.claim",
+            "{ranks:ranks} issued different operations under sequence number {seq}: {ops:ops}.",
+            ranks=frozenset(j.rank for j in joins),
+            ops=ops,
+            seq=call.seq,
         ),
-        why=Message(
-            key="DSY001.why",
-            values={"most": next(iter(parted.values())), "op": next(iter(parted))},
+        why=say(
+            "DSY001.why",
+            "A collective completes only when all ranks of its group issue the same one; here"
+            " {most:ranks} issued {op:ops} and the others something else.",
+            most=next(iter(parted.values())),
+            op=next(iter(parted)),
         ),
         against=weight.against,
         culprits=matching.odd_ranks(parted),
@@ -81,14 +94,3 @@ def _of_each_camp(joins: Sequence[Join], parted: Iterable[Ranks]) -> Iterator[Pr
     """One line of each camp, the largest camp first: the difference is what is to be seen."""
     for camp in parted:
         yield from (j.source for j in islice((j for j in joins if j.rank in camp), 1))
-
-
-RULE = Rule(
-    code="DSY001",
-    name="operations-differ-at-one-sequence-number",
-    cause=Cause.DESYNC,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.TIMEOUTS}),
-    check=check,
-)

@@ -33,12 +33,13 @@ from collections.abc import Iterator
 from unhang.model.causes import Cause
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, rule
 from unhang.rules.desync import rivals
 from unhang.rules.desync.sizes import find_differences
 
 
+@rule("DSY003", "data-sizes-differ", cause=Cause.DESYNC, needs={Fact.TIMEOUTS}, since="0.1.0")
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding per call of the program's data with different sizes."""
     for found in find_differences(incident, graph=False):
@@ -46,13 +47,29 @@ def check(incident: Incident) -> Iterator[Finding]:
         if found.apart:
             weight = rivals.weigh(incident, found.joins[0], Strength.SUPPORTS)
         yield Finding(
-            rule=RULE.code,
+            rule=check.code,
             cause=Cause.DESYNC,
             strength=weight.strength,
-            claim=Message(
-                key="DSY003.claim_apart" if found.apart else "DSY003.claim", values=found.values
+            claim=(
+                say(
+                    "DSY003.claim_apart",
+                    "{ranks:ranks} are in different places of the program: one {op:ops} has"
+                    " {least} elements on one side and {most} on the other.",
+                    **found.values,
+                )
+                if found.apart
+                else say(
+                    "DSY003.claim",
+                    "{ranks:ranks} brought different numbers of elements to one {op:ops}:"
+                    " {least} and {most}.",
+                    **found.values,
+                )
             ),
-            why=Message(key="DSY003.why"),
+            why=say(
+                "DSY003.why",
+                "NCCL does not compare sizes: a rank that expects more than the others send"
+                " waits until its watchdog ends it.",
+            ),
             against=weight.against,
             culprits=found.odd,
             explains=rivals.ECHOES,
@@ -60,14 +77,3 @@ def check(incident: Incident) -> Iterator[Finding]:
             call=found.call,
             evidence=tuple(j.source for j in found.joins)[:4],
         )
-
-
-RULE = Rule(
-    code="DSY003",
-    name="data-sizes-differ",
-    cause=Cause.DESYNC,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.TIMEOUTS}),
-    check=check,
-)

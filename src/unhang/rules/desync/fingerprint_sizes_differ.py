@@ -31,12 +31,19 @@ from collections.abc import Iterator
 from unhang.model.causes import Cause
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, rule
 from unhang.rules.desync import rivals
 from unhang.rules.desync.fingerprints import Aspect, compare
 
 
+@rule(
+    "DSY005",
+    "fingerprint-sizes-differ",
+    cause=Cause.MODEL_DIVERGENCE,
+    needs={Fact.FINGERPRINTS},
+    since="0.1.0",
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield at most one finding for all mismatches together."""
     found = compare(incident)
@@ -45,33 +52,26 @@ def check(incident: Incident) -> Iterator[Finding]:
     weight = rivals.weigh(incident, found.events[0], Strength.PROVES)
     shapes = [side.shape for side in found.sides.values() if side.shape is not None]
     yield Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=Cause.MODEL_DIVERGENCE,
         strength=weight.strength,
-        claim=Message(
-            key="DSY005.claim",
-            values={
-                "ranks": frozenset(found.sides),
-                "op": next(iter(found.sides.values())).op,
-                "least": min(shape[0] for shape in shapes),
-                "most": max(shape[0] for shape in shapes),
-            },
+        claim=say(
+            "DSY005.claim",
+            "{ranks:ranks} brought different numbers of elements to one {op:ops} of gradients"
+            " or parameters: {least} and {most}.",
+            ranks=frozenset(found.sides),
+            op=next(iter(found.sides.values())).op,
+            least=min(shape[0] for shape in shapes),
+            most=max(shape[0] for shape in shapes),
         ),
-        why=Message(key="DSY005.why"),
+        why=say(
+            "DSY005.why",
+            "DETAIL mode compared them. Flat buckets and shards have one size on all ranks"
+            " unless the ranks run different parts of the model.",
+        ),
         against=weight.against,
         culprits=found.odd,
         explains=rivals.ECHOES | {Cause.DESYNC},
         at=found.events[0].at,
         evidence=tuple(e.source for e in found.events)[:4],
     )
-
-
-RULE = Rule(
-    code="DSY005",
-    name="fingerprint-sizes-differ",
-    cause=Cause.MODEL_DIVERGENCE,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.FINGERPRINTS}),
-    check=check,
-)

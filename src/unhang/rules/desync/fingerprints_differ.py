@@ -31,15 +31,36 @@ from collections.abc import Iterator
 from unhang.model.causes import Cause
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import Message, say
+from unhang.model.rule import Fact, rule
 from unhang.rules.desync import rivals
 from unhang.rules.desync.fingerprints import Aspect, Comparison, compare
 
 _FAR = 8
 """The wrapper's false alarms are one or two numbers apart."""
+_CLAIMS = {
+    Aspect.OPERATION: say(
+        "DSY004.claim_operation", "{ranks:ranks} issued different operations: {ops:ops}."
+    ),
+    Aspect.SHAPE: say(
+        "DSY004.claim_shape",
+        "{ranks:ranks} issued {ops:ops} with tensors of different shape, type or device.",
+    ),
+    Aspect.SEQUENCE: say(
+        "DSY004.claim_sequence", "{ranks:ranks} issued {ops:ops} under different sequence numbers."
+    ),
+    Aspect.UNSEEN: say(
+        "DSY004.claim_unseen",
+        "{ranks:ranks} issued {ops:ops} while another rank issued something else.",
+    ),
+    Aspect.ELSEWHERE: say(
+        "DSY004.claim_elsewhere",
+        "{odd:ranks} ran no collective that matches the {ops:ops} of the others.",
+    ),
+}
 
 
+@rule("DSY004", "fingerprints-differ", cause=Cause.DESYNC, needs={Fact.FINGERPRINTS}, since="0.1.0")
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield at most one finding for all mismatches together."""
     found = compare(incident)
@@ -47,18 +68,18 @@ def check(incident: Incident) -> Iterator[Finding]:
         return
     weight = rivals.weigh(incident, found.events[0], _strength(found))
     yield Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=Cause.DESYNC,
         strength=weight.strength,
-        claim=Message(
-            key=f"DSY004.claim_{found.aspect.value}",
-            values={
-                "ranks": frozenset(found.sides),
-                "ops": frozenset(s.op for s in found.sides.values() if s.op is not None),
-                "odd": found.odd,
-            },
+        claim=_CLAIMS[found.aspect].using(
+            ranks=frozenset(found.sides),
+            ops=frozenset(s.op for s in found.sides.values() if s.op is not None),
+            odd=found.odd,
         ),
-        why=Message(key="DSY004.why"),
+        why=say(
+            "DSY004.why",
+            "DETAIL mode compares every collective with another rank before it is issued.",
+        ),
         against=weight.against or _against(found),
         culprits=found.odd,
         explains=rivals.ECHOES,
@@ -88,18 +109,13 @@ def _may_be_false(found: Comparison) -> bool:
 
 def _against(found: Comparison) -> Message | None:
     if found.aspect is Aspect.ELSEWHERE:
-        return Message(key="DSY004.against_elsewhere")
+        return say(
+            "DSY004.against_elsewhere",
+            "An empty fingerprint says only that the rank was elsewhere: it may be late, or gone.",
+        )
     if found.aspect is Aspect.SEQUENCE and _may_be_false(found):
-        return Message(key="DSY004.against_barrier")
+        return say(
+            "DSY004.against_barrier",
+            "The wrapper reports barriers with different numbers falsely at times.",
+        )
     return None
-
-
-RULE = Rule(
-    code="DSY004",
-    name="fingerprints-differ",
-    cause=Cause.DESYNC,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.FINGERPRINTS}),
-    check=check,
-)

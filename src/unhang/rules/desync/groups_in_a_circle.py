@@ -34,12 +34,20 @@ from unhang.model.causes import Cause
 from unhang.model.finding import Finding, Strength
 from unhang.model.ids import Rank, Ranks
 from unhang.model.incident import Call, Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, Status, rule
 from unhang.rules import matching
 from unhang.rules.desync import rivals
 
 
+@rule(
+    "DSY010",
+    "groups-wait-for-each-other",
+    cause=Cause.PG_DEADLOCK,
+    needs={Fact.STATUS},
+    since="0.1.0",
+    status=Status.PREVIEW,
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the first pair of groups that wait for each other."""
     named = [c for c in incident.calls if c.group is not None and c.group.guid is not None]
@@ -61,21 +69,29 @@ def _waiters(call: Call) -> Ranks:
 def _finding(incident: Incident, one: Call, other: Call, strength: Strength) -> Finding:
     joins = [*one.joins.values(), *other.joins.values()]
     weight = rivals.weigh(incident, joins[0], strength)
-    against = Message(key="DSY010.against_overlap") if strength is Strength.HINTS else None
+    against = (
+        say("DSY010.against_overlap", "One of the two may merely be the consequence of the other.")
+        if strength is Strength.HINTS
+        else None
+    )
     return Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=Cause.PG_DEADLOCK,
         strength=weight.strength,
-        claim=Message(
-            key="DSY010.claim",
-            values={
-                "ranks": _waiters(one),
-                "others": _waiters(other),
-                "group": _name(one),
-                "other_group": _name(other),
-            },
+        claim=say(
+            "DSY010.claim",
+            "{ranks:ranks} wait in group {group} and {others:ranks} in group {other_group} at"
+            " the same time.",
+            ranks=_waiters(one),
+            others=_waiters(other),
+            group=_name(one),
+            other_group=_name(other),
         ),
-        why=Message(key="DSY010.why"),
+        why=say(
+            "DSY010.why",
+            "Groups that share ranks must issue their collectives in one order on all ranks,"
+            " else each waits for a rank that the other one holds.",
+        ),
         against=weight.against or against,
         explains=rivals.ECHOES,
         at=joins[0].at,
@@ -87,14 +103,3 @@ def _finding(incident: Incident, one: Call, other: Call, strength: Strength) -> 
 def _name(call: Call) -> str:
     assert call.group is not None
     return call.group.description or str(call.group.guid)
-
-
-RULE = Rule(
-    code="DSY010",
-    name="groups-wait-for-each-other",
-    cause=Cause.PG_DEADLOCK,
-    since="0.1.0",
-    status=Status.PREVIEW,
-    needs=frozenset({Fact.STATUS}),
-    check=check,
-)

@@ -34,14 +34,22 @@ from unhang.model.finding import Finding, Strength
 from unhang.model.ids import Rank
 from unhang.model.incident import Incident, Join
 from unhang.model.phases import Phase
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, Status, rule
 from unhang.rules import order
 from unhang.rules.desync import rivals
 
 _GATHERS = frozenset({"_ALLGATHER_BASE", "ALLGATHER", "ALLGATHER_COALESCED", "GATHER"})
 
 
+@rule(
+    "DSY012",
+    "rank-0-gathers-alone-after-the-end",
+    cause=Cause.DESYNC,
+    needs={Fact.TIMEOUTS},
+    since="0.1.0",
+    status=Status.PREVIEW,
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield a finding when rank 0 alone waits after the end of training."""
     waiting = {rank for call in incident.calls for rank in call.joined}
@@ -58,11 +66,17 @@ def check(incident: Incident) -> Iterator[Finding]:
     reported = len(incident.all(ProcessEnded)) > 0
     weight = rivals.weigh(incident, join, Strength.SUPPORTS if reported else Strength.HINTS)
     yield Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=Cause.DESYNC,
         strength=weight.strength,
-        claim=Message(key="DSY012.claim", values={"op": join.op}),
-        why=Message(key="DSY012.why"),
+        claim=say(
+            "DSY012.claim", "Only rank 0 waits, in {op:ops}, after the work was done.", op=join.op
+        ),
+        why=say(
+            "DSY012.why",
+            "A gather needs all ranks; the others have finished and left, so rank 0 issued it"
+            " alone.",
+        ),
         against=weight.against,
         culprits=frozenset({Rank(0)}),
         phase=Phase.SAVE,
@@ -81,14 +95,3 @@ def _is_done(incident: Incident, join: Join) -> bool:
     if not bars or bars[-1].total is None:
         return False
     return bars[-1].done >= bars[-1].total and bars[-1].phase in (None, Phase.TRAIN)
-
-
-RULE = Rule(
-    code="DSY012",
-    name="rank-0-gathers-alone-after-the-end",
-    cause=Cause.DESYNC,
-    since="0.1.0",
-    status=Status.PREVIEW,
-    needs=frozenset({Fact.TIMEOUTS}),
-    check=check,
-)

@@ -34,14 +34,37 @@ from unhang.model.events import ModelDifference, ModelMismatch
 from unhang.model.finding import Finding, Strength
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.incident import Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, rule
 from unhang.rules import matching, witnesses
 from unhang.rules.desync import rivals
 
 _PAIR = 2
+_CLAIMS = {
+    ModelDifference.UNFINISHED_REDUCTION: say(
+        "DSY008.claim_unfinished-reduction", "Some parameters got no gradient in a step under DDP."
+    ),
+    ModelDifference.MARKED_TWICE: say(
+        "DSY008.claim_marked-twice", "A parameter got its gradient twice in one step under DDP."
+    ),
+    ModelDifference.PARAMETER_COUNT: say(
+        "DSY008.claim_parameter-count",
+        "{all:ranks} built models with different numbers of parameters.",
+    ),
+    ModelDifference.PARAMETER_SHAPE: say(
+        "DSY008.claim_parameter-shape",
+        "{ranks:ranks} built a model with other shapes than {other:ranks}.",
+    ),
+}
 
 
+@rule(
+    "DSY008",
+    "framework-reports-different-models",
+    cause=Cause.MODEL_DIVERGENCE,
+    needs={Fact.FINGERPRINTS, Fact.EXCEPTIONS},
+    since="0.1.0",
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the first difference that a check names."""
     found = [
@@ -52,18 +75,19 @@ def check(incident: Incident) -> Iterator[Finding]:
     first = found[0]
     weight = rivals.weigh(incident, first, _strength(first.difference))
     yield Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=Cause.MODEL_DIVERGENCE,
         strength=weight.strength,
-        claim=Message(
-            key=f"DSY008.claim_{first.difference.value}",
-            values={
-                "ranks": _speakers(incident, found),
-                "other": first.other_rank,
-                "all": frozenset(_counts(found)) or _speakers(incident, found),
-            },
+        claim=_CLAIMS[first.difference].using(
+            ranks=_speakers(incident, found),
+            other=first.other_rank,
+            all=frozenset(_counts(found)) or _speakers(incident, found),
         ),
-        why=Message(key="DSY008.why"),
+        why=say(
+            "DSY008.why",
+            "DDP pairs gradients in one order on all ranks; a rank that runs another graph"
+            " breaks the pairs.",
+        ),
         against=weight.against,
         culprits=_odd(incident, found),
         explains=rivals.ECHOES | {Cause.DESYNC},
@@ -109,14 +133,3 @@ def _strength(difference: ModelDifference) -> Strength:
     if difference is ModelDifference.MARKED_TWICE:
         return Strength.SUPPORTS
     return Strength.PROVES
-
-
-RULE = Rule(
-    code="DSY008",
-    name="framework-reports-different-models",
-    cause=Cause.MODEL_DIVERGENCE,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.FINGERPRINTS, Fact.EXCEPTIONS}),
-    check=check,
-)

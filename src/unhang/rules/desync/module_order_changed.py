@@ -32,14 +32,22 @@ from unhang.model.events import ModelDifference, ModelMismatch
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Call, Incident
 from unhang.model.phases import Phase
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, Status, rule
 from unhang.rules import order
 from unhang.rules.desync import rivals
 
 _GATHERS = frozenset({"_ALLGATHER_BASE", "ALLGATHER", "ALLGATHER_COALESCED"})
 
 
+@rule(
+    "DSY009",
+    "module-order-changed-before-a-gather",
+    cause=Cause.MODEL_DIVERGENCE,
+    needs={Fact.TIMEOUTS},
+    since="0.1.0",
+    status=Status.PREVIEW,
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding when the order changed before a gather got stuck."""
     call = next((c for c in incident.calls if c.ops & _GATHERS and c.first is not None), None)
@@ -58,26 +66,31 @@ def check(incident: Incident) -> Iterator[Finding]:
 def _finding(incident: Incident, call: Call, changed: list[ModelMismatch]) -> Finding:
     weight = rivals.weigh(incident, changed[-1], Strength.SUPPORTS)
     if any(p.phase in (Phase.EVAL, Phase.GENERATE, Phase.SAVE) for p in incident.open_phases):
-        weight = rivals.Weight(Strength.HINTS, Message(key="DSY009.against_eval"))
+        weight = rivals.Weight(
+            Strength.HINTS,
+            say(
+                "DSY009.against_eval",
+                "An evaluation, a generation or a save was under way, which changes the order on"
+                " all ranks alike.",
+            ),
+        )
     return Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=Cause.MODEL_DIVERGENCE,
         strength=weight.strength,
-        claim=Message(key="DSY009.claim", values={"step": changed[-1].step}),
-        why=Message(key="DSY009.why"),
+        claim=say(
+            "DSY009.claim",
+            "The order of modules under ZeRO-3 changed in step {step}, and then ranks waited"
+            " in a gather of parameters.",
+            step=changed[-1].step,
+        ),
+        why=say(
+            "DSY009.why",
+            "ZeRO-3 gathers parameters in the order in which modules run; a rank that takes"
+            " another branch gathers other parameters.",
+        ),
         against=weight.against,
         at=changed[-1].at,
         call=call,
         evidence=(changed[-1].source, *(j.source for j in call.joins.values()))[:4],
     )
-
-
-RULE = Rule(
-    code="DSY009",
-    name="module-order-changed-before-a-gather",
-    cause=Cause.MODEL_DIVERGENCE,
-    since="0.1.0",
-    status=Status.PREVIEW,
-    needs=frozenset({Fact.TIMEOUTS}),
-    check=check,
-)

@@ -35,12 +35,20 @@ from collections.abc import Iterator
 from unhang.model.causes import Cause
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, Status, rule
 from unhang.rules import endings
 from unhang.rules.desync import rivals
 
 
+@rule(
+    "DSY014",
+    "collective-after-the-others-left",
+    cause=Cause.DESYNC,
+    needs={Fact.EXCEPTIONS},
+    since="0.1.0",
+    status=Status.PREVIEW,
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield a finding for the one rank that the others have left."""
     alone = endings.left_alone(incident)
@@ -49,25 +57,24 @@ def check(incident: Incident) -> Iterator[Finding]:
     ranks = frozenset({alone.rank})
     values = {"ranks": ranks, "others": alone.others, "function": alone.function}
     yield Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=Cause.DESYNC,
         strength=Strength.SUPPORTS,
-        claim=Message(key="DSY014.claim", values=values),
-        why=Message(key="DSY014.why"),
+        claim=say(
+            "DSY014.claim",
+            "{ranks:ranks} issued a collective in `{function}` after {others:ranks} had ended"
+            " without a failure.",
+            **values,
+        ),
+        why=say(
+            "DSY014.why",
+            "A collective needs all ranks. Evaluation and saving on one rank must not call the"
+            " wrapped model, whose forward communicates; the launcher stopped nobody and"
+            " reports no other failure, so the others had ended.",
+        ),
         culprits=ranks,
         phase=alone.phase,
         explains=rivals.ECHOES,
         at=alone.raised.at,
         evidence=(alone.raised.source, incident.failures[0].source),
     )
-
-
-RULE = Rule(
-    code="DSY014",
-    name="collective-after-the-others-left",
-    cause=Cause.DESYNC,
-    since="0.1.0",
-    status=Status.PREVIEW,
-    needs=frozenset({Fact.EXCEPTIONS}),
-    check=check,
-)

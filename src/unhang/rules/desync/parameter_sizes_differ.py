@@ -33,21 +33,37 @@ from collections.abc import Iterator
 from unhang.model.causes import Cause
 from unhang.model.finding import Finding
 from unhang.model.incident import Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, rule
 from unhang.rules.desync import rivals
 from unhang.rules.desync.sizes import find_differences
 
 
+@rule(
+    "DSY002",
+    "parameter-sizes-differ",
+    cause=Cause.MODEL_DIVERGENCE,
+    needs={Fact.TIMEOUTS},
+    since="0.1.0",
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding per call of gradients or parameters with different sizes."""
     for found in find_differences(incident, graph=True):
         yield Finding(
-            rule=RULE.code,
+            rule=check.code,
             cause=Cause.MODEL_DIVERGENCE,
             strength=found.weight.strength,
-            claim=Message(key="DSY002.claim", values=found.values),
-            why=Message(key="DSY002.why"),
+            claim=say(
+                "DSY002.claim",
+                "{ranks:ranks} brought different numbers of elements to one {op:ops} of"
+                " gradients or parameters: {least} and {most}.",
+                **found.values,
+            ),
+            why=say(
+                "DSY002.why",
+                "Buckets of gradients and gathers of parameters have one size on all ranks"
+                " unless the ranks run different parts of the model in that step.",
+            ),
             against=found.weight.against,
             culprits=found.odd,
             explains=rivals.ECHOES | {Cause.DESYNC},
@@ -55,14 +71,3 @@ def check(incident: Incident) -> Iterator[Finding]:
             call=found.call,
             evidence=tuple(j.source for j in found.joins)[:4],
         )
-
-
-RULE = Rule(
-    code="DSY002",
-    name="parameter-sizes-differ",
-    cause=Cause.MODEL_DIVERGENCE,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.TIMEOUTS}),
-    check=check,
-)

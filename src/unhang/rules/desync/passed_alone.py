@@ -36,14 +36,15 @@ from unhang.model.causes import Cause
 from unhang.model.finding import Finding, Strength
 from unhang.model.ids import Rank, Ranks
 from unhang.model.incident import Call, Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, rule
 from unhang.rules import matching
 from unhang.rules.desync import rivals
 
 _ENOUGH = 2
 
 
+@rule("DSY006", "passed-without-a-peer", cause=Cause.DESYNC, needs={Fact.TIMEOUTS}, since="0.1.0")
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding per pair of calls of one group that cannot both be what they seem."""
     numbered = [c for c in incident.calls if c.seq is not None]
@@ -96,14 +97,23 @@ def _finding(incident: Incident, behind: Call, ahead: Call) -> Finding:
     joins = [*behind.joins.values(), *ahead.joins.values()]
     weight = rivals.weigh(incident, joins[0], Strength.SUPPORTS)
     return Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=Cause.DESYNC,
         strength=weight.strength,
-        claim=Message(
-            key="DSY006.claim",
-            values={"late": late, "early": early, "seq": behind.seq, "later": ahead.seq},
+        claim=say(
+            "DSY006.claim",
+            "{early:ranks} completed works after number {seq} and waited in {later}, while"
+            " {late:ranks} still waited in {seq}.",
+            late=late,
+            early=early,
+            seq=behind.seq,
+            later=ahead.seq,
         ),
-        why=Message(key="DSY006.why"),
+        why=say(
+            "DSY006.why",
+            "Nobody can complete a later collective together with a rank that still waits in"
+            " an earlier one: the ranks mean different collectives by these numbers.",
+        ),
         against=weight.against,
         culprits=_odd(behind, ahead, incident),
         explains=rivals.ECHOES,
@@ -111,14 +121,3 @@ def _finding(incident: Incident, behind: Call, ahead: Call) -> Finding:
         call=behind,
         evidence=tuple(j.source for j in joins)[:4],
     )
-
-
-RULE = Rule(
-    code="DSY006",
-    name="passed-without-a-peer",
-    cause=Cause.DESYNC,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.TIMEOUTS}),
-    check=check,
-)

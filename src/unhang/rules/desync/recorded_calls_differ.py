@@ -30,23 +30,44 @@ from collections.abc import Iterator
 from unhang.model.causes import Cause
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import Message, say
+from unhang.model.rule import Fact, rule
 from unhang.model.standstill import Aspect, Difference
 from unhang.rules import recorded
 from unhang.rules.desync import rivals
 
-_KEYS = {
-    Aspect.OPERATION: "DSY101.claim_operation",
-    Aspect.SIZE: "DSY101.claim_size",
-    Aspect.TYPE: "DSY101.claim_type",
+_CLAIMS = {
+    Aspect.OPERATION: say(
+        "DSY101.claim_operation",
+        "Under number {seq} of group {group} {other:ranks} issued {other_op} and {most:ranks}"
+        " {op}.",
+    ),
+    Aspect.SIZE: say(
+        "DSY101.claim_size",
+        "Under number {seq} of group {group} {other:ranks} issued {op} of {other_size}"
+        " elements and {most:ranks} of {size}.",
+    ),
+    Aspect.TYPE: say(
+        "DSY101.claim_type",
+        "Under number {seq} of group {group} {other:ranks} issued {op} of type"
+        " {other_type:ops} and {most:ranks} of {type:ops}.",
+    ),
 }
-_PAIR_KEYS = {
-    Aspect.SIZE: "DSY101.claim_size_pair",
-    Aspect.TYPE: "DSY101.claim_type_pair",
+_PAIR_CLAIMS = {
+    Aspect.SIZE: say(
+        "DSY101.claim_size_pair",
+        "{most:ranks} sent {size} elements of group {group} to {other:ranks}, which was to"
+        " receive {other_size}.",
+    ),
+    Aspect.TYPE: say(
+        "DSY101.claim_type_pair",
+        "{most:ranks} sent {type:ops} in group {group} to {other:ranks}, which was to receive"
+        " {other_type:ops}.",
+    ),
 }
 
 
+@rule("DSY101", "recorded-calls-differ", cause=Cause.DESYNC, needs={Fact.DUMPS}, since="0.1.0")
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for each group whose calls differ."""
     for difference in () if incident.recorded is None else incident.recorded.differences:
@@ -54,23 +75,22 @@ def check(incident: Incident) -> Iterator[Finding]:
         strength = Strength.SUPPORTS if _may_be_a_shorter_loop(difference) else Strength.PROVES
         strength, against = recorded.weigh(incident, difference.odd, strength)
         yield Finding(
-            rule=RULE.code,
+            rule=check.code,
             cause=Cause.DESYNC,
             strength=strength,
-            claim=Message(
-                key=(_KEYS if difference.seq is not None else _PAIR_KEYS)[difference.aspect],
-                values={
-                    "seq": difference.seq,
-                    "group": recorded.group_name(difference.group, difference.description),
-                    "most": most.ranks,
-                    "other": other.ranks,
-                    "op": most.kind.op,
-                    "other_op": other.kind.op,
-                    "size": sum(most.kind.inputs or most.kind.outputs),
-                    "other_size": sum(other.kind.inputs or other.kind.outputs),
-                    "type": frozenset(most.kind.dtypes),
-                    "other_type": frozenset(other.kind.dtypes),
-                },
+            claim=(_CLAIMS if difference.seq is not None else _PAIR_CLAIMS)[
+                difference.aspect
+            ].using(
+                seq=difference.seq,
+                group=recorded.group_name(difference.group, difference.description),
+                most=most.ranks,
+                other=other.ranks,
+                op=most.kind.op,
+                other_op=other.kind.op,
+                size=sum(most.kind.inputs or most.kind.outputs),
+                other_size=sum(other.kind.inputs or other.kind.outputs),
+                type=frozenset(most.kind.dtypes),
+                other_type=frozenset(other.kind.dtypes),
             ),
             why=_why(difference),
             against=against,
@@ -87,21 +107,36 @@ def _may_be_a_shorter_loop(difference: Difference) -> bool:
 
 def _why(difference: Difference) -> Message:
     if difference.shift:
-        more = "DSY101.why_left_out" if difference.shift > 0 else "DSY101.why_too_many"
-        return Message(key=more, values={"ranks": difference.odd, "count": abs(difference.shift)})
+        more = (
+            say(
+                "DSY101.why_left_out",
+                "The later calls of {ranks:ranks} are those that the others issued {count} later:"
+                " {count} {count:|call was|calls were} left out.",
+            )
+            if difference.shift > 0
+            else say(
+                "DSY101.why_too_many",
+                "The later calls of {ranks:ranks} are those that the others issued {count}"
+                " earlier: {count} {count:|call was|calls were} too many.",
+            )
+        )
+        return more.using(ranks=difference.odd, count=abs(difference.shift))
     if not difference.odd:
-        return Message(key="DSY101.why_tied")
+        return say(
+            "DSY101.why_tied",
+            "Collectives are paired by their number alone; as many ranks issued the one as the"
+            " other.",
+        )
     if difference.seq is None:
-        return Message(key="DSY101.why_pair", values={"ranks": difference.odd})
-    return Message(key="DSY101.why", values={"ranks": difference.odd})
-
-
-RULE = Rule(
-    code="DSY101",
-    name="recorded-calls-differ",
-    cause=Cause.DESYNC,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.DUMPS}),
-    check=check,
-)
+        return say(
+            "DSY101.why_pair",
+            "A send meets the next receive from its rank, whatever its size; what"
+            " {ranks:ranks} issued is not what is usually passed on in this group.",
+            ranks=difference.odd,
+        )
+    return say(
+        "DSY101.why",
+        "Collectives are paired by their number alone; most ranks agree, {ranks:ranks} took"
+        " another path.",
+        ranks=difference.odd,
+    )

@@ -30,12 +30,15 @@ from collections.abc import Iterator
 from unhang.model.causes import Cause
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, rule
 from unhang.rules import recorded
 from unhang.rules.desync import rivals
 
 
+@rule(
+    "DSY102", "recorded-circle-of-waits", cause=Cause.PG_DEADLOCK, needs={Fact.DUMPS}, since="0.1.0"
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the ranks in the circle."""
     standstill = incident.recorded
@@ -45,29 +48,31 @@ def check(incident: Incident) -> Iterator[Finding]:
     groups = frozenset(recorded.group_name(w.group, w.description) for w in waits)
     strength, against = recorded.weigh(incident, standstill.circle, Strength.SUPPORTS)
     yield Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=Cause.PG_DEADLOCK,
         strength=strength,
-        claim=Message(
-            key="DSY102.claim", values={"ranks": standstill.circle, "groups": sorted(groups)[:4]}
+        claim=say(
+            "DSY102.claim",
+            "{ranks:ranks} wait for each other in a circle, in the groups {groups:ops}.",
+            ranks=standstill.circle,
+            groups=sorted(groups)[:4],
         ),
-        why=Message(key="DSY102.why_odd", values={"odd": standstill.circle_odd})
+        why=say(
+            "DSY102.why_odd",
+            "Each waits in its first open call for a rank that is held in another one. Shortly"
+            " before {odd:ranks} issued its calls in another order than it, and the others,"
+            " usually {odd:|does|do}.",
+            odd=standstill.circle_odd,
+        )
         if standstill.circle_odd
-        else Message(key="DSY102.why"),
+        else say(
+            "DSY102.why",
+            "Each waits in its first open call for a rank that is held in another one; nobody"
+            " outside the circle is missing.",
+        ),
         against=against,
         culprits=standstill.circle_odd,
         explains=rivals.ECHOES,
         call=waits[0].call if waits else None,
         evidence=tuple(w.source for w in waits[:4]),
     )
-
-
-RULE = Rule(
-    code="DSY102",
-    name="recorded-circle-of-waits",
-    cause=Cause.PG_DEADLOCK,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.DUMPS}),
-    check=check,
-)

@@ -29,8 +29,8 @@ from collections.abc import Iterator
 from unhang.model.causes import Cause
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, Status, rule
 from unhang.model.standstill import Role
 from unhang.rules import recorded
 from unhang.rules.desync import rivals
@@ -38,6 +38,14 @@ from unhang.rules.desync import rivals
 _EXPLAINED = rivals.ECHOES | {Cause.DESYNC}
 
 
+@rule(
+    "DSY103",
+    "recorded-loops-uneven",
+    cause=Cause.UNEVEN_WORK,
+    needs={Fact.DUMPS},
+    since="0.1.0",
+    status=Status.PREVIEW,
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the ranks that were done first, or last."""
     standstill = incident.recorded
@@ -46,13 +54,20 @@ def check(incident: Incident) -> Iterator[Finding]:
     for difference in standstill.differences:
         if difference.ended and difference.odd and difference.camps[1].kind.op == "barrier":
             yield Finding(
-                rule=RULE.code,
+                rule=check.code,
                 cause=Cause.UNEVEN_WORK,
                 strength=Strength.SUPPORTS,
-                claim=Message(key="DSY103.claim_shorter", values={"ranks": difference.odd}),
-                why=Message(
-                    key="DSY103.why_shorter",
-                    values={"others": difference.camps[0].ranks, "op": difference.camps[0].kind.op},
+                claim=say(
+                    "DSY103.claim_shorter",
+                    "{ranks:ranks} left the loop earlier than the others.",
+                    ranks=difference.odd,
+                ),
+                why=say(
+                    "DSY103.why_shorter",
+                    "It stands in a barrier after the loop, while {others:ranks} issued {op}"
+                    " as at the beginning of every step.",
+                    others=difference.camps[0].ranks,
+                    op=difference.camps[0].kind.op,
                 ),
                 culprits=difference.odd,
                 explains=_EXPLAINED,
@@ -64,26 +79,30 @@ def check(incident: Incident) -> Iterator[Finding]:
         ranks = recorded.ranks_of(ahead)
         wait = standstill.waits[0]
         yield Finding(
-            rule=RULE.code,
+            rule=check.code,
             cause=Cause.UNEVEN_WORK,
             strength=Strength.SUPPORTS,
-            claim=Message(key="DSY103.claim_longer", values={"ranks": ranks, "seq": wait.seq})
+            claim=say(
+                "DSY103.claim_longer",
+                "{ranks:ranks} {ranks:|waits|wait} in number {seq}, which none of the others"
+                " issued.",
+                ranks=ranks,
+                seq=wait.seq,
+            )
             if wait.seq is not None
-            else Message(key="DSY103.claim_longer_pair", values={"ranks": ranks}),
-            why=Message(key="DSY103.why_longer", values={"others": wait.lacking}),
+            else say(
+                "DSY103.claim_longer_pair",
+                "{ranks:ranks} {ranks:|waits|wait} in a send or receive of one more step,"
+                " which none of the others began.",
+                ranks=ranks,
+            ),
+            why=say(
+                "DSY103.why_longer",
+                "{others:ranks} are all in step one call before it, and have nothing open.",
+                others=wait.lacking,
+            ),
             culprits=ranks,
             explains=rivals.ECHOES,
             call=wait.call,
             evidence=recorded.evidence(ahead, wait),
         )
-
-
-RULE = Rule(
-    code="DSY103",
-    name="recorded-loops-uneven",
-    cause=Cause.UNEVEN_WORK,
-    since="0.1.0",
-    status=Status.PREVIEW,
-    needs=frozenset({Fact.DUMPS}),
-    check=check,
-)

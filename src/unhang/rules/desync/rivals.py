@@ -8,7 +8,7 @@ from unhang.model.causes import Cause
 from unhang.model.events import ExceptionKind, ProcessEnded, PythonException, Reporter
 from unhang.model.finding import Strength
 from unhang.model.incident import Failure, Incident
-from unhang.model.provenance import Message
+from unhang.model.provenance import Message, say
 from unhang.rules import order
 
 ECHOES = frozenset(
@@ -41,11 +41,16 @@ class Weight(NamedTuple):
 def weigh(incident: Incident, fact: order.Placed, otherwise: Strength) -> Weight:
     """Lower a strength where something earlier may have thrown the ranks out of step."""
     if order.stop_before(incident, fact) is not None:
-        return Weight(Strength.HINTS, Message(key="DSY.against_stop"))
+        return Weight(
+            Strength.HINTS, say("DSY.against_stop", "The job had been stopped from outside before.")
+        )
     failure = next((f for f in incident.failures if _is_rival(f, fact)), None)
     if failure is not None:
         weaker = Strength.SUPPORTS if otherwise is Strength.PROVES else Strength.HINTS
-        return Weight(weaker, Message(key="DSY.against_failure", values={"ranks": failure.rank}))
+        return Weight(
+            weaker,
+            say("DSY.against_failure", "{ranks:ranks} had failed before.", ranks=failure.rank),
+        )
     return Weight(otherwise)
 
 

@@ -30,13 +30,21 @@ from unhang.model.causes import Cause
 from unhang.model.events import CollectiveTimeout
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, Status, rule
 
 _SET_UP = 8
 """Numbers below this are the first calls of a job."""
 
 
+@rule(
+    "DSY013",
+    "same-place-with-a-longer-timeout",
+    cause=Cause.DESYNC,
+    needs={Fact.TIMEOUTS},
+    since="0.1.0",
+    status=Status.PREVIEW,
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one hint for the first place that failed under two limits."""
     seen: dict[Hashable, CollectiveTimeout] = {}
@@ -47,31 +55,23 @@ def check(incident: Incident) -> Iterator[Finding]:
         before = seen.setdefault(place, event)
         if before.timeout_ms is not None and before.timeout_ms != event.timeout_ms:
             yield Finding(
-                rule=RULE.code,
+                rule=check.code,
                 cause=Cause.DESYNC,
                 strength=Strength.HINTS,
-                claim=Message(
-                    key="DSY013.claim",
-                    values={
-                        "op": event.op,
-                        "seq": event.seq,
-                        "shorter": min(before.timeout_ms, event.timeout_ms),
-                        "longer": max(before.timeout_ms, event.timeout_ms),
-                    },
+                claim=say(
+                    "DSY013.claim",
+                    "{op:ops} number {seq} timed out with {shorter:ms} and again with {longer:ms}.",
+                    op=event.op,
+                    seq=event.seq,
+                    shorter=min(before.timeout_ms, event.timeout_ms),
+                    longer=max(before.timeout_ms, event.timeout_ms),
                 ),
-                why=Message(key="DSY013.why"),
+                why=say(
+                    "DSY013.why",
+                    "Slow work gets through with more time; this waits for something that"
+                    " never comes.",
+                ),
                 at=before.at,
                 evidence=(before.source, event.source),
             )
             return
-
-
-RULE = Rule(
-    code="DSY013",
-    name="same-place-with-a-longer-timeout",
-    cause=Cause.DESYNC,
-    since="0.1.0",
-    status=Status.PREVIEW,
-    needs=frozenset({Fact.TIMEOUTS}),
-    check=check,
-)

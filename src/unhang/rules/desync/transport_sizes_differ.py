@@ -29,19 +29,39 @@ from unhang.model.causes import Cause
 from unhang.model.events import GlooFault, GlooProblem, NcclFailure, NcclReason
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import Message, say
+from unhang.model.rule import Fact, rule
 from unhang.rules.desync import rivals
 
 
+@rule(
+    "DSY007",
+    "received-more-than-expected",
+    cause=Cause.DESYNC,
+    needs={Fact.GLOO, Fact.NCCL_WARNINGS},
+    since="0.1.0",
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the first message of each library."""
     gloo = [e for e in incident.all(GlooFault) if e.problem is GlooProblem.SIZE_MISMATCH]
     if gloo:
-        yield _finding(incident, gloo, Strength.PROVES, Message(key="DSY007.claim_gloo"))
+        yield _finding(
+            incident,
+            gloo,
+            Strength.PROVES,
+            say("DSY007.claim_gloo", "A Gloo peer sent more bytes than the rank expected."),
+        )
     nccl = [e for e in incident.all(NcclFailure) if e.reason is NcclReason.SIZE_MISMATCH]
     if nccl:
-        yield _finding(incident, nccl, Strength.SUPPORTS, Message(key="DSY007.claim_nccl"))
+        yield _finding(
+            incident,
+            nccl,
+            Strength.SUPPORTS,
+            say(
+                "DSY007.claim_nccl",
+                "An NCCL peer sent another number of bytes than the rank expected.",
+            ),
+        )
 
 
 def _finding(
@@ -51,26 +71,24 @@ def _finding(
     claim: Message,
 ) -> Finding:
     weight = rivals.weigh(incident, events[0], strength)
-    settings = None if strength is Strength.PROVES else Message(key="DSY007.against_settings")
+    settings = (
+        None
+        if strength is Strength.PROVES
+        else say(
+            "DSY007.against_settings",
+            "Different NCCL settings or versions on the ranks give the same message.",
+        )
+    )
     return Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=Cause.DESYNC,
         strength=weight.strength,
         claim=claim,
-        why=Message(key="DSY007.why"),
+        why=say(
+            "DSY007.why", "Two ranks are in different collectives, or in one with different sizes."
+        ),
         against=weight.against or settings,
         explains=rivals.ECHOES,
         at=events[0].at,
         evidence=tuple(e.source for e in events)[:4],
     )
-
-
-RULE = Rule(
-    code="DSY007",
-    name="received-more-than-expected",
-    cause=Cause.DESYNC,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.GLOO, Fact.NCCL_WARNINGS}),
-    check=check,
-)

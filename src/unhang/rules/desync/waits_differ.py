@@ -36,8 +36,8 @@ from unhang.model.finding import Finding, Strength
 from unhang.model.ids import NO_RANKS
 from unhang.model.incident import Incident
 from unhang.model.phases import Phase
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, rule
 from unhang.model.stances import Doing, Stance
 from unhang.rules.standpoints import contradicted, find_scene, ranks
 
@@ -49,6 +49,13 @@ _AFTER_THE_LOOP = re.compile(r"barrier|monitored_barrier|wait_for_everyone|destr
 _ENDS = frozenset({Phase.SAVE, Phase.EVAL, Phase.TEARDOWN})
 
 
+@rule(
+    "DSY201",
+    "ranks-wait-at-different-places",
+    cause=Cause.DESYNC,
+    needs={Fact.STACKS},
+    since="0.1.0",
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding where the ranks stand in exactly two different waits."""
     scene = find_scene(incident)
@@ -76,25 +83,41 @@ def _finding(incident: Incident, few: list[Stance], many: list[Stance], *, sure:
     front, back = (few, many) if ahead is not many[0] else (many, few)
     weak = not sure or contradicted(incident, NO_RANKS)
     tie = len(few) == len(many)
-    key = "DSY201.claim_past" if ahead is not None else "DSY201.claim"
+    claim = say(
+        "DSY201.claim",
+        "{ranks:ranks} {count:|waits|wait} in {op} ({code}), the others in"
+        " {other_op} ({other_code})",
+    )
+    if ahead is not None:
+        claim = say(
+            "DSY201.claim_past",
+            "{ranks:ranks} {count:|has|have} left the loop that {others:ranks} are"
+            " still in, and {count:|waits|wait} in {op} ({code})",
+        )
+    elif tie:
+        claim = say(
+            "DSY201.claim_nobody", "ranks wait in {op} ({code}) and in {other_op} ({other_code})"
+        )
     return Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=Cause.DESYNC if ahead is None else Cause.UNEVEN_WORK,
         strength=Strength.HINTS if weak else Strength.SUPPORTS,
-        claim=Message(
-            key="DSY201.claim_nobody" if tie and ahead is None else key,
-            values={
-                "ranks": ranks(front),
-                "others": ranks(back),
-                "count": len(front),
-                "op": front[0].op or front[0].frame,
-                "code": front[0].code,
-                "other_op": back[0].op or back[0].frame,
-                "other_code": back[0].code,
-            },
+        claim=claim.using(
+            ranks=ranks(front),
+            others=ranks(back),
+            count=len(front),
+            op=front[0].op or front[0].frame,
+            code=front[0].code,
+            other_op=back[0].op or back[0].frame,
+            other_code=back[0].code,
         ),
-        why=Message(key="DSY201.why", values={"parts_at": _parting(few[0], many[0])[0]}),
-        against=Message(key="DSY201.against_groups"),
+        why=say(
+            "DSY201.why",
+            "All observed ranks wait for others and none is at work; from `{parts_at}` on they"
+            " took different ways.",
+            parts_at=_parting(few[0], many[0])[0],
+        ),
+        against=say("DSY201.against_groups", "The two may belong to different process groups."),
         culprits=NO_RANKS if tie else ranks(few),
         phase=few[0].phase,
         call=incident.calls[0] if incident.calls else None,
@@ -123,14 +146,3 @@ def _parting(one: Stance, other: Stance) -> tuple[str, int | None, int | None, i
         if a.line != b.line:
             break
     return place, found[0], found[1], depth
-
-
-RULE = Rule(
-    code="DSY201",
-    name="ranks-wait-at-different-places",
-    cause=Cause.DESYNC,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.STACKS}),
-    check=check,
-)

@@ -29,21 +29,41 @@ from unhang.model.causes import Cause
 from unhang.model.events import Charge, HoldUp
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import Message, say
+from unhang.model.rule import Fact, rule
 from unhang.rules.watched import hold_ups, message
 
 
+@rule(
+    "DSY301",
+    "ranks-waited-for-each-other-under-watch",
+    cause=Cause.DESYNC,
+    needs={Fact.LIVE},
+    since="0.2.0",
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for each standstill among the ranks themselves."""
     for event in hold_ups(incident, Charge.MISMATCH, Charge.CIRCLE):
         circle = event.charge is Charge.CIRCLE
         yield Finding(
-            rule=RULE.code,
+            rule=check.code,
             cause=Cause.PG_DEADLOCK if circle else Cause.DESYNC,
             strength=Strength.SUPPORTS,
             claim=_claim(event),
-            why=message("DSY301.why_circle" if circle else "DSY301.why", event),
+            why=message(
+                say(
+                    "DSY301.why_circle",
+                    "Each of the calls lacked ranks that waited in another one, and no rank was"
+                    " elsewhere.",
+                )
+                if circle
+                else say(
+                    "DSY301.why",
+                    "All of them had issued a call under the same number and waited, no rank was"
+                    " elsewhere, and the calls are not the same.",
+                ),
+                event,
+            ),
             culprits=event.culprits,
             phase=event.phase,
             at=event.at,
@@ -52,17 +72,20 @@ def check(incident: Incident) -> Iterator[Finding]:
 
 
 def _claim(event: HoldUp) -> Message:
-    odd = "_odd" if event.culprits else ""
-    key = f"DSY301.{event.charge.value}" if not odd else f"live.{event.charge.value}_odd"
-    return message(key, event)
-
-
-RULE = Rule(
-    code="DSY301",
-    name="ranks-waited-for-each-other-under-watch",
-    cause=Cause.DESYNC,
-    since="0.2.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.LIVE}),
-    check=check,
-)
+    if event.culprits:
+        return message(Message(key=f"live.{event.charge.value}_odd"), event)
+    if event.charge is Charge.CIRCLE:
+        return message(
+            say(
+                "DSY301.circle",
+                "{all:ranks} waited for each other in calls of different process groups",
+            ),
+            event,
+        )
+    return message(
+        say(
+            "DSY301.mismatch",
+            "{all:ranks} waited in different calls under number {seq} of their group",
+        ),
+        event,
+    )

@@ -30,8 +30,8 @@ from unhang.model.causes import Cause
 from unhang.model.events import KernelEvent, KernelProblem, ProcessEnded, StackSeen, VersionSeen
 from unhang.model.finding import Collect, Finding, Strength
 from unhang.model.incident import Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import Message, say
+from unhang.model.rule import Fact, rule
 from unhang.rules import witnesses
 from unhang.rules.device.echoes import ECHOES_OF_A_LOST_GPU
 
@@ -43,6 +43,13 @@ _STACK = Collect(
 )
 
 
+@rule(
+    "DEV010",
+    "process-ended-by-sigfpe",
+    cause=Cause.VERSION_MISMATCH,
+    needs={Fact.EXITS, Fact.KERNEL_LOG},
+    since="0.1.0",
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for all processes that ended by SIGFPE."""
     ended = [e for e in incident.all(ProcessEnded) if e.signal == _SIGFPE]
@@ -55,14 +62,32 @@ def check(incident: Incident) -> Iterator[Finding]:
     against = witnesses.rival(incident, found)
     culprits = frozenset(e.rank for e in ended if e.rank is not None)
     yield Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=Cause.VERSION_MISMATCH,
         strength=witnesses.weaker(Strength.SUPPORTS if known else Strength.HINTS, against),
-        claim=Message(
-            key="DEV010.claim" if culprits else "DEV010.claim_nobody", values={"ranks": culprits}
+        claim=(
+            say(
+                "DEV010.claim",
+                "{ranks:ranks} ended by SIGFPE, as old cuBLAS does on an H20",
+                ranks=culprits,
+            )
+            if culprits
+            else say(
+                "DEV010.claim_nobody", "processes ended by SIGFPE, as old cuBLAS does on an H20"
+            )
         ),
-        why=Message(key="DEV010.why"),
-        against=against or (None if known else Message(key="DEV010.against_bare")),
+        why=say(
+            "DEV010.why", "cuBLASLt divides by a figure of the GPU that older releases do not know."
+        ),
+        against=against
+        or (
+            None
+            if known
+            else say(
+                "DEV010.against_bare",
+                "Any division by zero in native code ends in the same signal.",
+            )
+        ),
         culprits=culprits,
         explains=ECHOES_OF_A_LOST_GPU if known else frozenset(),
         at=first.at,
@@ -82,14 +107,3 @@ def _is_known_pair(incident: Incident, traps: list[KernelEvent]) -> bool:
         return True
     in_kernel_log = any("cublas" in k.detail.lower() for k in traps)
     return in_kernel_log or any("cublas" in s.frame.lower() for s in incident.all(StackSeen))
-
-
-RULE = Rule(
-    code="DEV010",
-    name="process-ended-by-sigfpe",
-    cause=Cause.VERSION_MISMATCH,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.EXITS, Fact.KERNEL_LOG}),
-    check=check,
-)

@@ -39,14 +39,21 @@ from unhang.model.events import (
 from unhang.model.events.base import Seen
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident, Manner
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, rule
 from unhang.rules import order, witnesses
 from unhang.rules.device.echoes import ECHOES_OF_A_LOST_GPU
 
 _UNFIT = frozenset({DeviceProblem.DRIVER, DeviceProblem.NO_KERNEL})
 
 
+@rule(
+    "DEV009",
+    "build-does-not-fit-driver-or-gpu",
+    cause=Cause.VERSION_MISMATCH,
+    needs={Fact.DEVICE_ERRORS, Fact.NCCL_WARNINGS, Fact.EXCEPTIONS},
+    since="0.1.0",
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for errors, else for symbols, else for warnings."""
     faults = [d for d in incident.all(DeviceFault) if d.problem in _UNFIT]
@@ -73,11 +80,15 @@ def _finding(incident: Incident, found: list[Seen], sure: Strength) -> Finding:
     culprits = witnesses.minority(incident, found)
     text = getattr(first, "message", "") or getattr(first, "detail", "")
     return Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=Cause.VERSION_MISMATCH,
         strength=witnesses.weaker(sure, against),
-        claim=Message(key="DEV009.claim", values={"text": text[:160]}),
-        why=Message(key="DEV009.why"),
+        claim=say(
+            "DEV009.claim",
+            "the CUDA build does not fit the driver or the GPU: {text}",
+            text=text[:160],
+        ),
+        why=say("DEV009.why", "The first CUDA call of the rank fails; the others wait for it."),
         against=against,
         culprits=culprits,
         culprit_hosts=witnesses.minority_hosts(incident, found),
@@ -85,14 +96,3 @@ def _finding(incident: Incident, found: list[Seen], sure: Strength) -> Finding:
         at=first.at,
         evidence=witnesses.evidence(found),
     )
-
-
-RULE = Rule(
-    code="DEV009",
-    name="build-does-not-fit-driver-or-gpu",
-    cause=Cause.VERSION_MISMATCH,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.DEVICE_ERRORS, Fact.NCCL_WARNINGS, Fact.EXCEPTIONS}),
-    check=check,
-)

@@ -34,8 +34,8 @@ from unhang.model.events import DeviceGuessed, WorldSeen
 from unhang.model.finding import Finding, Strength
 from unhang.model.ids import Ranks
 from unhang.model.incident import Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, rule
 from unhang.rules import witnesses
 from unhang.rules.device.echoes import ECHOES_OF_A_LOST_GPU
 
@@ -43,6 +43,13 @@ _USUAL = 8
 """GPUs of an ordinary host."""
 
 
+@rule(
+    "DEV006",
+    "barrier-before-device-was-chosen",
+    cause=Cause.DEVICE_MAP,
+    needs={Fact.GUESSES},
+    since="0.1.0",
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding when guesses collide and a collective is stuck."""
     guesses = incident.all(DeviceGuessed)
@@ -53,11 +60,16 @@ def check(incident: Incident) -> Iterator[Finding]:
     first = collided[0]
     against = witnesses.rival(incident, collided, after_timeout=False)
     yield Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=Cause.DEVICE_MAP,
         strength=witnesses.weaker(Strength.SUPPORTS, against),
-        claim=Message(key="DEV006.claim", values={"ranks": ranks, "device": first.device}),
-        why=Message(key="DEV006.why"),
+        claim=say(
+            "DEV006.claim",
+            "{ranks:ranks} of one host ran a barrier on the same guessed GPU {device}",
+            ranks=ranks,
+            device=first.device,
+        ),
+        why=say("DEV006.why", "Without `set_device` torch guesses the GPU from the rank."),
         against=against,
         explains=ECHOES_OF_A_LOST_GPU,
         call=incident.calls[0],
@@ -86,14 +98,3 @@ def _is_one_host(incident: Incident) -> bool:
     if len(known) > 1 or size is None:
         return False
     return size <= _USUAL or any(w.local_world_size == size for w in incident.all(WorldSeen))
-
-
-RULE = Rule(
-    code="DEV006",
-    name="barrier-before-device-was-chosen",
-    cause=Cause.DEVICE_MAP,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.GUESSES}),
-    check=check,
-)

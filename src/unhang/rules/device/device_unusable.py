@@ -30,13 +30,21 @@ from unhang.model.causes import Cause
 from unhang.model.events import DeviceFault, DeviceProblem, NcclReason
 from unhang.model.events.base import Seen
 from unhang.model.finding import Finding, Strength
+from unhang.model.ids import Ranks
 from unhang.model.incident import Incident, Manner
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import Message, say
+from unhang.model.rule import Fact, rule
 from unhang.rules import witnesses
 from unhang.rules.device.echoes import ECHOES_OF_A_LOST_GPU
 
 
+@rule(
+    "DEV007",
+    "device-not-usable",
+    cause=Cause.DEVICE_MAP,
+    needs={Fact.DEVICE_ERRORS, Fact.NCCL_WARNINGS},
+    since="0.1.0",
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for devices that are not there, else for busy ones."""
     faults = [d for d in incident.all(DeviceFault) if not d.warning]
@@ -52,14 +60,15 @@ def check(incident: Incident) -> Iterator[Finding]:
     against = witnesses.rival(incident, found, kin=frozenset({Manner.DEVICE}))
     culprits = witnesses.minority(incident, found)
     yield Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=Cause.DEVICE_MAP,
         strength=witnesses.weaker(Strength.PROVES if ordinal else Strength.SUPPORTS, against),
-        claim=Message(
-            key=f"DEV007.claim{'' if ordinal else '_busy'}{'' if culprits else '_nobody'}",
-            values={"ranks": culprits},
+        claim=_claim(culprits, absent=bool(ordinal)),
+        why=say(
+            "DEV007.why",
+            "There are more processes than visible GPUs, or the index is counted from another"
+            " list.",
         ),
-        why=Message(key="DEV007.why"),
         against=against,
         culprits=culprits,
         explains=ECHOES_OF_A_LOST_GPU | {Cause.GPU_KERNEL_FAULT},
@@ -68,12 +77,15 @@ def check(incident: Incident) -> Iterator[Finding]:
     )
 
 
-RULE = Rule(
-    code="DEV007",
-    name="device-not-usable",
-    cause=Cause.DEVICE_MAP,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.DEVICE_ERRORS, Fact.NCCL_WARNINGS}),
-    check=check,
-)
+def _claim(culprits: Ranks, *, absent: bool) -> Message:
+    if absent and culprits:
+        return say(
+            "DEV007.claim", "{ranks:ranks} asked for a GPU that is not there", ranks=culprits
+        )
+    if absent:
+        return say("DEV007.claim_nobody", "a process asked for a GPU that is not there")
+    if culprits:
+        return say(
+            "DEV007.claim_busy", "the GPU of {ranks:ranks} is busy or unavailable", ranks=culprits
+        )
+    return say("DEV007.claim_busy_nobody", "a GPU is busy or unavailable")

@@ -26,21 +26,22 @@ Drain the host; reset or replace the GPU.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from unhang.model.causes import Cause
 from unhang.model.events import GpuState, TopologySeen
 from unhang.model.events.base import Seen
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import Message, say
+from unhang.model.rule import Fact, rule
 from unhang.rules import witnesses
 
 _LEAST_HOSTS = 3
 _LEAST_GPUS = 3
 
 
+@rule("DEV204", "gpu-missing", cause=Cause.GPU_HARDWARE, needs={Fact.GPU_TABLE}, since="0.1.0")
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the first host with fewer GPUs, and one for a GPU without links."""
     by_host = _gpus_by_host(incident)
@@ -48,13 +49,31 @@ def check(incident: Incident) -> Iterator[Finding]:
     if len(by_host) >= _LEAST_HOSTS and usual[0][1] > 1:
         for gpus in by_host.values():
             if len(gpus) < usual[0][0]:
-                values = {"count": len(gpus), "usual": usual[0][0]}
-                yield _finding("DEV204.claim", values, next(iter(gpus.values())))
+                seen = next(iter(gpus.values()))
+                yield _finding(
+                    say(
+                        "DEV204.claim",
+                        "{hosts} shows {count} {count:|GPU|GPUs}, where the other hosts show"
+                        " {usual}.",
+                        hosts=_host(seen),
+                        count=len(gpus),
+                        usual=usual[0][0],
+                    ),
+                    seen,
+                )
                 break
     for topology in incident.all(TopologySeen):
         alone = _without_nvlink(topology)
         if alone is not None:
-            yield _finding("DEV204.claim_link", {"gpu": alone}, topology)
+            yield _finding(
+                say(
+                    "DEV204.claim_link",
+                    "No NVLink connects GPU {gpu} of {hosts}, while all its peers have one.",
+                    gpu=alone,
+                    hosts=_host(topology),
+                ),
+                topology,
+            )
             return
 
 
@@ -83,25 +102,21 @@ def _without_nvlink(topology: TopologySeen) -> int | None:
     return alone[0] if len(alone) == 1 and len(topology.gpus) > _LEAST_GPUS else None
 
 
-def _finding(claim: str, values: Mapping[str, object], event: Seen) -> Finding:
+def _finding(claim: Message, event: Seen) -> Finding:
     return Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=Cause.GPU_HARDWARE,
         strength=Strength.HINTS,
-        claim=Message(key=claim, values={**values, "hosts": event.origin.host or "a host"}),
-        why=Message(key="DEV204.why"),
-        against=Message(key="DEV204.against"),
+        claim=claim,
+        why=say(
+            "DEV204.why",
+            "A GPU that fell off the bus is no longer listed; its rank's kernels never end.",
+        ),
+        against=say("DEV204.against", "A report tells no time, and hosts may rightly differ."),
         culprit_hosts=witnesses.hosts([event]),
         evidence=(event.source,),
     )
 
 
-RULE = Rule(
-    code="DEV204",
-    name="gpu-missing",
-    cause=Cause.GPU_HARDWARE,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.GPU_TABLE}),
-    check=check,
-)
+def _host(event: Seen) -> str:
+    return event.origin.host or "a host"

@@ -37,8 +37,8 @@ from unhang.model.events import (
 )
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, rule
 from unhang.rules import witnesses
 from unhang.rules.device import xids
 
@@ -53,6 +53,9 @@ _ILL = (
 """The gravest first."""
 
 
+@rule(
+    "DEV201", "gpu-reported-ill", cause=Cause.GPU_HARDWARE, needs={Fact.HOST_REPORTS}, since="0.1.0"
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the gravest report."""
     reports = [r for r in incident.all(HostReport) if r.problem in _ILL]
@@ -63,14 +66,23 @@ def check(incident: Incident) -> Iterator[Finding]:
     lost = gravest.problem is HostProblem.GPU_LOST
     sure = lost or (gravest.problem is not HostProblem.GPU_SLOWED and _job_says_so(incident))
     yield Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=Cause.GPU_HARDWARE,
         strength=Strength.SUPPORTS if sure else Strength.HINTS,
-        claim=Message(
-            key="DEV201.claim", values={"device": gravest.device or "?", "detail": gravest.detail}
+        claim=say(
+            "DEV201.claim",
+            "nvidia-smi reports GPU {device}: {detail}",
+            device=gravest.device or "?",
+            detail=gravest.detail,
         ),
-        why=Message(key="DEV201.why"),
-        against=None if sure else Message(key="DEV201.against"),
+        why=say(
+            "DEV201.why", "A GPU in that state leaves kernels unfinished, or makes all ranks wait."
+        ),
+        against=None
+        if sure
+        else say(
+            "DEV201.against", "The report tells no time, and nothing in the job speaks of that GPU."
+        ),
         culprit_hosts=witnesses.hosts(alike) if sure else frozenset(),
         evidence=witnesses.evidence(alike),
     )
@@ -81,14 +93,3 @@ def _job_says_so(incident: Incident) -> bool:
     faults = (f.problem for f in incident.all(DeviceFault))
     hardware = any(p in {DeviceProblem.ECC, DeviceProblem.FELL_OFF} for p in faults)
     return hardware or any(xids.number(k) in xids.HARDWARE for k in incident.all(KernelEvent))
-
-
-RULE = Rule(
-    code="DEV201",
-    name="gpu-reported-ill",
-    cause=Cause.GPU_HARDWARE,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.HOST_REPORTS}),
-    check=check,
-)

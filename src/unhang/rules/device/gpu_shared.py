@@ -33,11 +33,18 @@ from unhang.model.events import GpuProcess, GpuState
 from unhang.model.finding import Finding, Strength
 from unhang.model.ids import Ranks
 from unhang.model.incident import Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, rule
 from unhang.rules import gpu_use, witnesses
 
 
+@rule(
+    "DEV202",
+    "gpu-shared-by-processes",
+    cause=Cause.DEVICE_MAP,
+    needs={Fact.GPU_TABLE},
+    since="0.1.0",
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the first GPU that two processes share."""
     by_gpu = gpu_use.processes(incident)
@@ -58,27 +65,32 @@ def _finding(incident: Incident, gpu: int, processes: Sequence[GpuProcess]) -> F
     ranks: Ranks = frozenset(known[p.pid] for p in processes if p.pid in known)
     sure = len(ranks) > 1
     return Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=Cause.DEVICE_MAP,
         strength=Strength.SUPPORTS if sure else Strength.HINTS,
-        claim=Message(
-            key="DEV202.claim" if sure else "DEV202.claim_unknown",
-            values={"ranks": ranks, "count": len(processes), "gpu": gpu},
+        claim=(
+            say(
+                "DEV202.claim",
+                "{ranks:ranks} compute on one GPU, number {gpu} of nvidia-smi's table.",
+                ranks=ranks,
+                gpu=gpu,
+            )
+            if sure
+            else say(
+                "DEV202.claim_unknown",
+                "{count} processes compute on GPU {gpu}, while another GPU has none.",
+                count=len(processes),
+                gpu=gpu,
+            )
         ),
-        why=Message(key="DEV202.why"),
-        against=None if sure else Message(key="DEV202.against"),
+        why=say(
+            "DEV202.why",
+            "NCCL needs a GPU for each rank; two on one wait for each other's kernels.",
+        ),
+        against=None
+        if sure
+        else say("DEV202.against", "Nothing tells whether both processes are of this job."),
         culprits=ranks if sure else frozenset(),
         culprit_hosts=witnesses.hosts(processes),
         evidence=witnesses.evidence(processes),
     )
-
-
-RULE = Rule(
-    code="DEV202",
-    name="gpu-shared-by-processes",
-    cause=Cause.DEVICE_MAP,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.GPU_TABLE}),
-    check=check,
-)

@@ -34,12 +34,19 @@ from unhang.model.events.base import Seen
 from unhang.model.finding import Finding, Strength
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.incident import Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, rule
 from unhang.rules import witnesses
 from unhang.rules.device.echoes import ECHOES_OF_FAILED_HARDWARE
 
 
+@rule(
+    "DEV005",
+    "gpu-used-by-two-ranks",
+    cause=Cause.DEVICE_MAP,
+    needs={Fact.NCCL_WARNINGS, Fact.NCCL_INFO},
+    since="0.1.0",
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for all ranks that share a GPU."""
     told = witnesses.nccl(incident, NcclReason.DUPLICATE_GPU)
@@ -49,11 +56,14 @@ def check(incident: Incident) -> Iterator[Finding]:
     found: Sequence[Seen] = told or stages
     ranks = _pairs(told) if told else _members(stages)
     yield Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=Cause.DEVICE_MAP,
         strength=Strength.PROVES,
-        claim=Message(key="DEV005.claim", values={"ranks": ranks}),
-        why=Message(key="DEV005.why"),
+        claim=say("DEV005.claim", "{ranks:ranks} use the same GPU", ranks=ranks),
+        why=say(
+            "DEV005.why",
+            "NCCL needs one GPU for each rank; it always names the lowest rank of the pair.",
+        ),
         culprits=_culprits(told, ranks),
         culprit_hosts=witnesses.minority_hosts(incident, found),
         explains=ECHOES_OF_FAILED_HARDWARE,
@@ -84,14 +94,3 @@ def _shared(incident: Incident) -> list[CommunicatorStage]:
             users[stage.comm_id, stage.origin.host, stage.bus_id].append(stage)
     shared = [s for s in users.values() if len({stage.comm_rank for stage in s}) > 1]
     return [stage for stages in shared for stage in stages]
-
-
-RULE = Rule(
-    code="DEV005",
-    name="gpu-used-by-two-ranks",
-    cause=Cause.DEVICE_MAP,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.NCCL_WARNINGS, Fact.NCCL_INFO}),
-    check=check,
-)

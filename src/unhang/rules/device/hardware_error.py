@@ -33,8 +33,8 @@ from unhang.model.events import DeviceFault, DeviceProblem, NcclFailure, NcclRea
 from unhang.model.finding import Collect, Finding, Strength
 from unhang.model.ids import NO_RANKS
 from unhang.model.incident import Incident, Manner
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import Message, say
+from unhang.model.rule import Fact, rule
 from unhang.rules import witnesses
 from unhang.rules.device.echoes import ECHOES_OF_FAILED_HARDWARE
 
@@ -50,6 +50,13 @@ _KIN = frozenset({Manner.DEVICE})
 _Told = DeviceFault | NcclFailure
 
 
+@rule(
+    "DEV002",
+    "gpu-or-fabric-failed",
+    cause=Cause.GPU_HARDWARE,
+    needs={Fact.DEVICE_ERRORS, Fact.NCCL_WARNINGS},
+    since="0.1.0",
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the most telling kind of failure."""
     broken = _told(incident, _BROKEN, NcclReason.CUDA_HARDWARE)
@@ -77,18 +84,35 @@ def _finding(incident: Incident, found: Sequence[_Told], sure: Strength, kind: s
     first = found[0]
     against = None if kind == "broken" else witnesses.rival(incident, found, kin=_KIN)
     if kind == "link" and against is None:
-        against = Message(key="DEV002.against_peer")
+        against = say(
+            "DEV002.against_peer",
+            "CUDA says the same when the process on the other side of the link was killed.",
+        )
     culprits = witnesses.minority(incident, found) if kind == "broken" else NO_RANKS
     text = first.message if isinstance(first, DeviceFault) else first.detail
     return Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=Cause.GPU_HARDWARE,
         strength=witnesses.weaker(sure, against),
-        claim=Message(
-            key="DEV002.claim" if culprits else "DEV002.claim_nobody",
-            values={"ranks": culprits, "text": text[:160]},
+        claim=(
+            say(
+                "DEV002.claim",
+                "the GPU of {ranks:ranks} failed: {text}",
+                ranks=culprits,
+                text=text[:160],
+            )
+            if culprits
+            else say("DEV002.claim_nobody", "a GPU or its fabric failed: {text}", text=text[:160])
         ),
-        why=Message(key="DEV002.why_fabric" if kind == "fabric" else "DEV002.why"),
+        why=(
+            say(
+                "DEV002.why_fabric",
+                "GPUs behind NVSwitch cannot be used until the fabric manager has set up the"
+                " switches.",
+            )
+            if kind == "fabric"
+            else say("DEV002.why", "CUDA reports a fault of the hardware, not of the program.")
+        ),
         against=against,
         culprits=culprits,
         culprit_hosts=witnesses.minority_hosts(incident, found),
@@ -97,14 +121,3 @@ def _finding(incident: Incident, found: Sequence[_Told], sure: Strength, kind: s
         evidence=witnesses.evidence(found),
         collect=(_KERNEL_LOG,),
     )
-
-
-RULE = Rule(
-    code="DEV002",
-    name="gpu-or-fabric-failed",
-    cause=Cause.GPU_HARDWARE,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.DEVICE_ERRORS, Fact.NCCL_WARNINGS}),
-    check=check,
-)

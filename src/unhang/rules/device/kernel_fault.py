@@ -36,8 +36,8 @@ from unhang.model.events import DeviceFault, DeviceProblem, NcclFailure, NcclRea
 from unhang.model.finding import Finding, Strength
 from unhang.model.ids import Ranks
 from unhang.model.incident import Incident, Manner
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import Message, say
+from unhang.model.rule import Fact, rule
 from unhang.rules import order, witnesses
 from unhang.rules.device.echoes import ECHOES_OF_A_LOST_GPU
 
@@ -48,6 +48,13 @@ _KIN = frozenset({Manner.DEVICE})
 _Told = DeviceFault | NcclFailure
 
 
+@rule(
+    "DEV003",
+    "gpu-kernel-failed",
+    cause=Cause.GPU_KERNEL_FAULT,
+    needs={Fact.DEVICE_ERRORS, Fact.NCCL_WARNINGS},
+    since="0.1.0",
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the kernels that failed, else for a library that complains."""
     faults = [d for d in incident.all(DeviceFault) if not d.warning]
@@ -79,14 +86,24 @@ def _finding(incident: Incident, found: Sequence[_Told], sure: Strength) -> Find
     culprits = _earliest(incident, found)
     text = first.message if isinstance(first, DeviceFault) else first.detail
     return Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=Cause.GPU_KERNEL_FAULT,
         strength=witnesses.weaker(sure, against),
-        claim=Message(
-            key="DEV003.claim" if culprits else "DEV003.claim_nobody",
-            values={"ranks": culprits, "text": text[:160]},
+        claim=(
+            say(
+                "DEV003.claim",
+                "a GPU kernel failed on {ranks:ranks}: {text}",
+                ranks=culprits,
+                text=text[:160],
+            )
+            if culprits
+            else say("DEV003.claim_nobody", "a GPU kernel failed: {text}", text=text[:160])
         ),
-        why=Message(key="DEV003.why"),
+        why=say(
+            "DEV003.why",
+            "A failed kernel ends the CUDA context; the next CUDA call, often in NCCL's"
+            " watchdog, only reports it.",
+        ),
         against=against,
         culprits=culprits,
         explains=ECHOES_OF_A_LOST_GPU,
@@ -107,14 +124,3 @@ def _earliest(incident: Incident, found: Sequence[_Told]) -> Ranks:
     first = found[0]
     together = [e for e in found if (gap := order.gap_s(e, first)) is None or gap <= 2]
     return witnesses.minority(incident, found) and witnesses.ranks(incident, together)
-
-
-RULE = Rule(
-    code="DEV003",
-    name="gpu-kernel-failed",
-    cause=Cause.GPU_KERNEL_FAULT,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.DEVICE_ERRORS, Fact.NCCL_WARNINGS}),
-    check=check,
-)

@@ -35,8 +35,8 @@ from unhang.model.events import KernelEvent, KernelProblem
 from unhang.model.finding import Finding, Strength
 from unhang.model.ids import NO_RANKS, Ranks
 from unhang.model.incident import Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import Message, say
+from unhang.model.rule import Fact, rule
 from unhang.rules import witnesses
 from unhang.rules.device import dating, xids
 from unhang.rules.device.echoes import ECHOES_OF_A_LOST_GPU, ECHOES_OF_FAILED_HARDWARE
@@ -45,6 +45,13 @@ _ORDER = (Strength.HINTS, Strength.SUPPORTS, Strength.PROVES)
 _OTHER_FAULTS = frozenset({KernelProblem.PCIE_ERROR, KernelProblem.THERMAL})
 
 
+@rule(
+    "DEV001",
+    "kernel-reports-gpu-fault",
+    cause=Cause.GPU_HARDWARE,
+    needs={Fact.KERNEL_LOG},
+    since="0.1.0",
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the hardware, else one for the program's kernels."""
     log = incident.all(KernelEvent)
@@ -74,18 +81,37 @@ def _finding(
         sure = min(sure, Strength.SUPPORTS, key=_ORDER.index)
     hardware = cause is Cause.GPU_HARDWARE
     return Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=cause,
         strength=witnesses.weaker(sure, against),
-        claim=Message(
-            key="DEV001.claim" if hardware else "DEV001.claim_program",
-            values={
-                "device": first.device or "?",
-                "hosts": witnesses.hosts(found) or "this host",
-                "what": xids.meaning(first),
-            },
+        claim=(
+            say(
+                "DEV001.claim",
+                "GPU {device} on {hosts} failed: {what}",
+                device=first.device or "?",
+                hosts=witnesses.hosts(found) or "this host",
+                what=xids.meaning(first),
+            )
+            if hardware
+            else say(
+                "DEV001.claim_program",
+                "a kernel on GPU {device} of {hosts} did what it must not: {what}",
+                device=first.device or "?",
+                hosts=witnesses.hosts(found) or "this host",
+                what=xids.meaning(first),
+            )
         ),
-        why=Message(key="DEV001.why" if hardware else "DEV001.why_program"),
+        why=(
+            say(
+                "DEV001.why",
+                "The kernel log reports a fault of the hardware, its firmware or its links.",
+            )
+            if hardware
+            else say(
+                "DEV001.why_program",
+                "These Xid numbers come from the program's own kernels, rarely from a failing GPU.",
+            )
+        ),
         against=against,
         culprits=_owners(incident, found) if hardware else NO_RANKS,
         culprit_hosts=witnesses.hosts(found),
@@ -101,7 +127,13 @@ def _against(incident: Incident, found: Sequence[KernelEvent]) -> Message | None
     if xids.number(first) in xids.LINKS and witnesses.lost_rank(incident, found) is not None:
         return witnesses.rival(incident, found)
     gap = dating.seconds_before_failure(incident, first)
-    return None if gap is None else Message(key="DEV001.against_old", values={"before": gap})
+    return (
+        None
+        if gap is None
+        else say(
+            "DEV001.against_old", "It lies {before:s} before the failure of the job.", before=gap
+        )
+    )
 
 
 def _owners(incident: Incident, found: Sequence[KernelEvent]) -> Ranks:
@@ -109,14 +141,3 @@ def _owners(incident: Incident, found: Sequence[KernelEvent]) -> Ranks:
     pids = {k.pid for k in found if k.pid is not None}
     owners = frozenset(f.rank for f in incident.roster.values() if f.pids & pids)
     return owners if len(owners) == 1 else NO_RANKS
-
-
-RULE = Rule(
-    code="DEV001",
-    name="kernel-reports-gpu-fault",
-    cause=Cause.GPU_HARDWARE,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.KERNEL_LOG}),
-    check=check,
-)

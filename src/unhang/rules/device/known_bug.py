@@ -30,8 +30,8 @@ from unhang.model.causes import Cause
 from unhang.model.events import NcclFailure, NcclReason, VersionSeen
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident, Manner
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, rule
 from unhang.rules import witnesses
 from unhang.rules.device.echoes import ECHOES_OF_A_LOST_GPU
 
@@ -60,6 +60,13 @@ _BUGS = (
 )
 
 
+@rule(
+    "DEV011",
+    "known-library-bug",
+    cause=Cause.LIBRARY_BUG,
+    needs={Fact.NCCL_WARNINGS},
+    since="0.1.0",
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the first bug that fits."""
     for failure in incident.all(NcclFailure):
@@ -73,13 +80,16 @@ def check(incident: Incident) -> Iterator[Finding]:
 def _finding(incident: Incident, failure: NcclFailure, bug: _Bug) -> Finding:
     against = witnesses.rival(incident, [failure], kin=frozenset({Manner.DEVICE}))
     return Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=Cause.LIBRARY_BUG,
         strength=witnesses.weaker(Strength.SUPPORTS, against),
-        claim=Message(
-            key="DEV011.claim", values={"report": bug.report, "text": failure.detail[:160]}
+        claim=say(
+            "DEV011.claim",
+            "a known library bug ({report}): {text}",
+            report=bug.report,
+            text=failure.detail[:160],
         ),
-        why=Message(key="DEV011.why"),
+        why=say("DEV011.why", "This text in this release is described in the report."),
         against=against,
         explains=(ECHOES_OF_A_LOST_GPU - {Cause.LIBRARY_BUG}) | {Cause.GPU_KERNEL_FAULT},
         at=failure.at,
@@ -94,14 +104,3 @@ def _version(incident: Incident, failure: NcclFailure) -> tuple[int, ...] | None
     if text is None:
         return None
     return tuple(int(part) for part in text.split(".") if part.isdecimal())
-
-
-RULE = Rule(
-    code="DEV011",
-    name="known-library-bug",
-    cause=Cause.LIBRARY_BUG,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.NCCL_WARNINGS}),
-    check=check,
-)

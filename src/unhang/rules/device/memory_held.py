@@ -30,12 +30,13 @@ from unhang.model.causes import Cause
 from unhang.model.events import GpuProcess
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, rule
 from unhang.rules import gpu_use, witnesses
 from unhang.rules.device.allocations import Allocation, find_allocations
 
 
+@rule("DEV203", "memory-held-by-others", cause=Cause.GPU_OOM, needs={Fact.GPU_TABLE}, since="0.1.0")
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the foreign process that holds most."""
     failed = find_allocations(incident)
@@ -47,19 +48,18 @@ def check(incident: Incident) -> Iterator[Finding]:
     if not failed or most is None or most.used_mib is None:
         return
     yield Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=Cause.GPU_OOM,
         strength=Strength.SUPPORTS,
-        claim=Message(
-            key="DEV203.claim",
-            values={
-                "pid": most.pid,
-                "name": most.name[-60:],
-                "held": most.used_mib << 20,
-                "gpu": most.gpu,
-            },
+        claim=say(
+            "DEV203.claim",
+            "Process {pid} ({name}), not one of this job, holds {held:bytes} of GPU {gpu}.",
+            pid=most.pid,
+            name=most.name[-60:],
+            held=most.used_mib << 20,
+            gpu=most.gpu,
         ),
-        why=Message(key="DEV203.why"),
+        why=say("DEV203.why", "That memory is missing where the job's allocation failed."),
         culprit_hosts=witnesses.hosts([most]),
         at=failed[0].at,
         evidence=witnesses.evidence([most, failed[0]]),
@@ -77,14 +77,3 @@ def _hosts_of(incident: Incident, failed: Sequence[Allocation]) -> set[str | Non
 
 def _held(process: GpuProcess) -> int:
     return process.used_mib or 0
-
-
-RULE = Rule(
-    code="DEV203",
-    name="memory-held-by-others",
-    cause=Cause.GPU_OOM,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.GPU_TABLE}),
-    check=check,
-)

@@ -33,9 +33,10 @@ from collections.abc import Iterator, Sequence
 from unhang.model.causes import Cause
 from unhang.model.events import DeviceFault
 from unhang.model.finding import Finding, Strength
+from unhang.model.ids import Ranks
 from unhang.model.incident import Incident, Manner
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import Message, say
+from unhang.model.rule import Fact, rule
 from unhang.rules import witnesses
 from unhang.rules.device.allocations import Allocation, find_allocations
 from unhang.rules.device.echoes import ECHOES_OF_A_LOST_GPU
@@ -43,6 +44,13 @@ from unhang.rules.device.echoes import ECHOES_OF_A_LOST_GPU
 _KIN = frozenset({Manner.GPU_OOM})
 
 
+@rule(
+    "DEV004",
+    "gpu-out-of-memory",
+    cause=Cause.GPU_OOM,
+    needs={Fact.DEVICE_ERRORS, Fact.NCCL_WARNINGS, Fact.EXCEPTIONS},
+    since="0.1.0",
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for all allocations that failed."""
     found = find_allocations(incident)
@@ -55,22 +63,21 @@ def _finding(incident: Incident, found: Sequence[Allocation]) -> Finding:
     against = witnesses.rival(incident, found, kin=_KIN)
     culprits = witnesses.minority(incident, found)
     shared = next((d for d in found if isinstance(d, DeviceFault) and _is_shared(d)), None)
-    asked = next((d.asked_bytes for d in found if isinstance(d, DeviceFault)), None)
-    kind = "_shared" if shared is not None else "_unsized" if asked is None else ""
-    who = "" if culprits else "_nobody"
     return Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=Cause.GPU_OOM,
         strength=witnesses.weaker(Strength.PROVES, against),
-        claim=Message(
-            key=f"DEV004.claim{kind}{who}",
-            values={
-                "ranks": culprits,
-                "asked": asked,
-                "other": None if shared is None else shared.other_process_bytes,
-            },
+        claim=_claim(found, culprits, shared),
+        why=(
+            say(
+                "DEV004.why_shared",
+                "Another program shares the GPU: the batch size is not the matter.",
+            )
+            if shared is not None
+            else say(
+                "DEV004.why", "The rank leaves when the allocation fails; the others wait for it."
+            )
         ),
-        why=Message(key="DEV004.why_shared" if shared is not None else "DEV004.why"),
         against=against,
         culprits=culprits,
         explains=ECHOES_OF_A_LOST_GPU | {Cause.GPU_KERNEL_FAULT},
@@ -79,18 +86,35 @@ def _finding(incident: Incident, found: Sequence[Allocation]) -> Finding:
     )
 
 
+def _claim(found: Sequence[Allocation], culprits: Ranks, shared: DeviceFault | None) -> Message:
+    asked = next((d.asked_bytes for d in found if isinstance(d, DeviceFault)), None)
+    if shared is not None:
+        claim = (
+            say(
+                "DEV004.claim_shared",
+                "{ranks:ranks} ran out of GPU memory; another process holds {other:bytes}"
+                " of that GPU",
+            )
+            if culprits
+            else say(
+                "DEV004.claim_shared_nobody",
+                "a GPU ran out of memory; another process holds {other:bytes} of it",
+            )
+        )
+        return claim.using(ranks=culprits, other=shared.other_process_bytes)
+    if asked is not None:
+        claim = (
+            say("DEV004.claim", "{ranks:ranks} ran out of GPU memory (asked for {asked:bytes})")
+            if culprits
+            else say("DEV004.claim_nobody", "a GPU ran out of memory (asked for {asked:bytes})")
+        )
+        return claim.using(ranks=culprits, asked=asked)
+    if culprits:
+        return say("DEV004.claim_unsized", "{ranks:ranks} ran out of GPU memory", ranks=culprits)
+    return say("DEV004.claim_unsized_nobody", "a GPU ran out of memory")
+
+
 def _is_shared(fault: DeviceFault) -> bool:
     """Whether another process holds more of the GPU than a bare context does, and than ours."""
     other, own = fault.other_process_bytes, fault.own_bytes
     return other is not None and other > 4 << 30 and (own is None or 3 * other > own)
-
-
-RULE = Rule(
-    code="DEV004",
-    name="gpu-out-of-memory",
-    cause=Cause.GPU_OOM,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.DEVICE_ERRORS, Fact.NCCL_WARNINGS, Fact.EXCEPTIONS}),
-    check=check,
-)

@@ -34,8 +34,8 @@ from unhang.model.events import NcclReason, VersionSeen
 from unhang.model.events.base import Seen
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, rule
 from unhang.rules import witnesses
 from unhang.rules.device.echoes import ECHOES_OF_A_LOST_GPU
 
@@ -48,6 +48,13 @@ _MISUNDERSTOOD = (
 """What a rank sees when a peer lays out its messages differently."""
 
 
+@rule(
+    "DEV008",
+    "nccl-versions-differ",
+    cause=Cause.VERSION_MISMATCH,
+    needs={Fact.NCCL_WARNINGS, Fact.VERSIONS},
+    since="0.1.0",
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the mismatch that NCCL names, else for banners that differ."""
     told = witnesses.nccl(incident, NcclReason.NCCL_VERSIONS)
@@ -73,23 +80,12 @@ def _banners(incident: Incident) -> list[VersionSeen]:
 
 def _finding(found: list[Seen], strength: Strength, text: str) -> Finding:
     return Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=Cause.VERSION_MISMATCH,
         strength=strength,
-        claim=Message(key="DEV008.claim", values={"text": text}),
-        why=Message(key="DEV008.why"),
+        claim=say("DEV008.claim", "ranks run different versions of NCCL: {text}", text=text),
+        why=say("DEV008.why", "Releases of NCCL do not understand each other's messages."),
         explains=ECHOES_OF_A_LOST_GPU,
         at=found[0].at,
         evidence=witnesses.evidence(found),
     )
-
-
-RULE = Rule(
-    code="DEV008",
-    name="nccl-versions-differ",
-    cause=Cause.VERSION_MISMATCH,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.NCCL_WARNINGS, Fact.VERSIONS}),
-    check=check,
-)

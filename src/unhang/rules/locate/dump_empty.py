@@ -29,14 +29,15 @@ from collections.abc import Iterator
 from unhang.model.events import DumpFlaw, DumpUnusable
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, rule
 from unhang.model.standstill import Role
 from unhang.rules import recorded
 
 _MOST_EVIDENCE = 4
 
 
+@rule("LOC110", "dump-empty", needs={Fact.UNUSABLE_DUMPS}, since="0.1.0")
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for all empty dumps; it names those that all others wait for."""
     found = [e for e in incident.all(DumpUnusable) if e.flaw is DumpFlaw.EMPTY]
@@ -48,26 +49,30 @@ def check(incident: Incident) -> Iterator[Finding]:
         incident, culprits, Strength.SUPPORTS if culprits else Strength.HINTS
     )
     yield Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=None,
         strength=strength,
-        claim=Message(
-            key="LOC110.claim_waited" if culprits else "LOC110.claim",
-            values={"ranks": culprits or ranks, "count": len(found)},
+        claim=(
+            say(
+                "LOC110.claim_waited",
+                "The {count:|dump|dumps} of {ranks:ranks} {count:|is|are} empty (0 bytes), and"
+                " all others wait for it.",
+                ranks=culprits or ranks,
+                count=len(found),
+            )
+            if culprits
+            else say(
+                "LOC110.claim",
+                "{count} {count:|dump|dumps} of {ranks:ranks} {count:|is|are} empty (0 bytes).",
+                ranks=culprits or ranks,
+                count=len(found),
+            )
         ),
-        why=Message(key="LOC110.why"),
+        why=say(
+            "LOC110.why",
+            "A process that leaves an empty file was ended while it wrote, or is stuck before it.",
+        ),
         against=against if culprits else None,
         culprits=culprits,
         evidence=tuple(e.source for e in found[:_MOST_EVIDENCE]),
     )
-
-
-RULE = Rule(
-    code="LOC110",
-    name="dump-empty",
-    cause=None,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.UNUSABLE_DUMPS}),
-    check=check,
-)

@@ -30,14 +30,15 @@ from collections.abc import Iterator
 from unhang.model.events import StackRefused
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, rule
 from unhang.model.stances import Doing
 from unhang.rules import witnesses
 
 _EXPIRED = 408
 
 
+@rule("LOC209", "rank-gives-no-stack", needs={Fact.STACKS}, since="0.1.0")
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for all ranks that did not answer."""
     refused = incident.all(StackRefused)
@@ -49,22 +50,28 @@ def check(incident: Incident) -> Iterator[Finding]:
     sure = len(incident.calls) > 0 or 2 * len(waiting) > len(incident.stances)
     expired = all(e.status == _EXPIRED for e in refused)
     yield Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=None,
         strength=Strength.SUPPORTS if sure else Strength.HINTS,
-        claim=Message(key="LOC209.claim", values={"ranks": culprits, "count": len(culprits)}),
-        why=Message(key="LOC209.why_expired" if expired else "LOC209.why"),
+        claim=say(
+            "LOC209.claim",
+            "{ranks:ranks} {count:|does|do} not answer torch's debug server, while the others"
+            " give their stacks.",
+            ranks=culprits,
+            count=len(culprits),
+        ),
+        why=(
+            say(
+                "LOC209.why_expired",
+                "A thread of every process answers: this one never gets to it, as when another"
+                " thread keeps Python's interpreter lock.",
+            )
+            if expired
+            else say(
+                "LOC209.why",
+                "A thread of every process answers: this one is gone, or it cannot be reached.",
+            )
+        ),
         culprits=culprits,
         evidence=witnesses.evidence(refused),
     )
-
-
-RULE = Rule(
-    code="LOC209",
-    name="rank-gives-no-stack",
-    cause=None,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.STACKS}),
-    check=check,
-)

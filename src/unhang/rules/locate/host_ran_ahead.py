@@ -27,13 +27,14 @@ from collections.abc import Iterator
 from unhang.model.finding import Finding, Strength
 from unhang.model.ids import Rank
 from unhang.model.incident import Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, rule
 
 _QUEUE = 8
 """Works in flight that an ordinary step keeps ahead of the device."""
 
 
+@rule("LOC007", "host-ran-ahead-of-the-device", needs={Fact.STATUS}, since="0.1.0")
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the first call that hosts ran far past."""
     for call in incident.calls:
@@ -46,30 +47,21 @@ def check(incident: Incident) -> Iterator[Finding]:
         ]
         if past:
             yield Finding(
-                rule=RULE.code,
+                rule=check.code,
                 cause=None,
                 strength=Strength.HINTS,
-                claim=Message(
-                    key="LOC007.claim",
-                    values={
-                        "ranks": frozenset(j.rank for j in past if j.rank >= Rank(0)),
-                        "count": max((j.enqueued or 0) - (j.completed or 0) for j in past),
-                    },
+                claim=say(
+                    "LOC007.claim",
+                    "{ranks:ranks} had issued {count} works past the last completed one.",
+                    ranks=frozenset(j.rank for j in past if j.rank >= Rank(0)),
+                    count=max((j.enqueued or 0) - (j.completed or 0) for j in past),
                 ),
-                why=Message(key="LOC007.why"),
+                why=say(
+                    "LOC007.why",
+                    "The Python code is past the call that hangs; its stack shows another place.",
+                ),
                 at=past[0].at,
                 call=call,
                 evidence=tuple(j.source for j in past)[:4],
             )
             return
-
-
-RULE = Rule(
-    code="LOC007",
-    name="host-ran-ahead-of-the-device",
-    cause=None,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.STATUS}),
-    check=check,
-)

@@ -29,11 +29,12 @@ from collections.abc import Iterator
 
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, rule
 from unhang.rules.standpoints import ranks
 
 
+@rule("LOC203", "interpreter-lock-kept-in-native-code", needs={Fact.STACKS}, since="0.1.0")
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for all processes whose lock is kept."""
     found = [s for s in incident.stances if s.gil_taken_by is not None]
@@ -42,24 +43,21 @@ def check(incident: Incident) -> Iterator[Finding]:
         return
     everybody = len(found) == len(incident.stances) > 1
     yield Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=None,
         strength=Strength.HINTS if everybody else Strength.SUPPORTS,
-        claim=Message(
-            key="LOC203.claim", values={"ranks": culprits, "thread": found[0].gil_taken_by}
+        claim=say(
+            "LOC203.claim",
+            "{ranks:ranks}: a thread keeps Python's interpreter lock in native code ({thread})"
+            " while others want it.",
+            ranks=culprits,
+            thread=found[0].gil_taken_by,
         ),
-        why=Message(key="LOC203.why"),
+        why=say(
+            "LOC203.why",
+            "Nothing else in that process can run until the native call returns, its watchdog"
+            " neither.",
+        ),
         culprits=culprits,
         evidence=tuple(s.source for s in found)[:4],
     )
-
-
-RULE = Rule(
-    code="LOC203",
-    name="interpreter-lock-kept-in-native-code",
-    cause=None,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.STACKS}),
-    check=check,
-)

@@ -30,11 +30,12 @@ from collections.abc import Iterator
 from unhang.model.events import CollectivesMeasured
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, rule
 from unhang.rules import measured, witnesses
 
 
+@rule("LOC208", "last-finished-collective", needs={Fact.INSPECTOR}, since="0.1.0")
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one remark on the collective that ended last."""
     found = [e for e in incident.all(CollectivesMeasured) if e.exact and e.at is not None]
@@ -46,14 +47,30 @@ def check(incident: Incident) -> Iterator[Finding]:
     fewer = [e for e in peers if e.last_seq < most]
     ranks = frozenset(r for e in fewer if (r := measured.rank_of(incident, e)) is not None)
     yield Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=None,
         strength=Strength.HINTS,
-        claim=Message(
-            key="LOC208.claim_fewer" if ranks else "LOC208.claim",
-            values={"op": last.last_op, "seq": most, "comm": last.comm, "ranks": ranks},
+        claim=(
+            say(
+                "LOC208.claim_fewer",
+                "The last collective that NCCL Inspector saw end is {op} #{seq} of"
+                " communicator {comm}; {ranks:ranks} had written fewer.",
+                op=last.last_op,
+                seq=most,
+                comm=last.comm,
+                ranks=ranks,
+            )
+            if ranks
+            else say(
+                "LOC208.claim",
+                "The last collective that NCCL Inspector saw end is {op} #{seq} of"
+                " communicator {comm}.",
+                op=last.last_op,
+                seq=most,
+                comm=last.comm,
+            )
         ),
-        why=Message(key="LOC208.why"),
+        why=say("LOC208.why", "What hangs is never written: nothing has ended since."),
         at=last.at,
         evidence=witnesses.evidence([last, *fewer]),
     )
@@ -61,14 +78,3 @@ def check(incident: Incident) -> Iterator[Finding]:
 
 def _ended_s(event: CollectivesMeasured) -> float:
     return 0.0 if event.at is None else event.at.seconds
-
-
-RULE = Rule(
-    code="LOC208",
-    name="last-finished-collective",
-    cause=None,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.INSPECTOR}),
-    check=check,
-)

@@ -30,13 +30,14 @@ from unhang.model.events import CollectiveTimeout, DumpSignal, RasGroup, RasProb
 from unhang.model.finding import Finding, Strength
 from unhang.model.ids import NO_RANKS, Ranks
 from unhang.model.incident import Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, rule
 from unhang.rules import ras
 
 _MAY_DIFFER = frozenset({"SendRecv", "Send", "Recv", "Broadcast", "Reduce", "Scatter", "Gather"})
 
 
+@rule("LOC205", "fewer-operations-launched", needs={Fact.RAS}, since="0.1.0")
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding: for the communicator whose ranks behind wait in no other one."""
     differing = [r for r in incident.all(RasReport) if r.problem is RasProblem.COUNTS_DIFFER]
@@ -70,21 +71,41 @@ def _finding(
     few_behind = behind.count < sum(g.count for g in by_count[1:])
     alarmed = any(isinstance(e, CollectiveTimeout | DumpSignal) for e in incident.events)
     return Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=None,
         strength=Strength.SUPPORTS if alarmed or asked_twice else Strength.HINTS,
-        claim=Message(
-            key="LOC205.claim" if culprits else "LOC205.claim_nobody",
-            values={
-                "ranks": culprits,
-                "count": behind.count,
-                "others": ahead.count,
-                "op": report.op or "?",
-                "done": behind.says,
-                "asked": ahead.says,
-            },
+        claim=(
+            say(
+                "LOC205.claim",
+                "{ranks:ranks} launched {op} up to number {done}, {others} other"
+                " {others:|rank|ranks} up to {asked}.",
+                ranks=culprits,
+                others=ahead.count,
+                op=report.op or "?",
+                done=behind.says,
+                asked=ahead.says,
+            )
+            if culprits
+            else say(
+                "LOC205.claim_nobody",
+                "{count} {count:|rank|ranks} launched {op} up to number {done}, {others}"
+                " {others:|rank|ranks} up to {asked}.",
+                count=behind.count,
+                others=ahead.count,
+                op=report.op or "?",
+                done=behind.says,
+                asked=ahead.says,
+            )
         ),
-        why=Message(key="LOC205.why" if few_behind else "LOC205.why_ahead"),
+        why=(
+            say("LOC205.why", "Those ahead wait in an operation that the others have not launched.")
+            if few_behind
+            else say(
+                "LOC205.why_ahead",
+                "RAS lists the few that are ahead; those behind are the many, and not listed"
+                " by number.",
+            )
+        ),
         culprits=culprits,
         at=report.at,
         evidence=(report.source,),
@@ -101,14 +122,3 @@ def _repeated(report: RasReport, reports: list[RasReport]) -> bool:
         r for r in reports if (r.comm, r.op, r.groups) == (report.comm, report.op, report.groups)
     ]
     return len(alike) > 1
-
-
-RULE = Rule(
-    code="LOC205",
-    name="fewer-operations-launched",
-    cause=None,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.RAS}),
-    check=check,
-)

@@ -32,10 +32,11 @@ from collections.abc import Iterator
 from unhang.model.events import CollectiveTimeout, RasProblem, RasReport
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, rule
 
 
+@rule("LOC207", "launches-equal-while-a-call-waits", needs={Fact.RAS}, since="0.1.0")
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one remark where an answer that finds nothing may be of the time of the hang."""
     reports = incident.all(RasReport)
@@ -47,14 +48,28 @@ def check(incident: Incident) -> Iterator[Finding]:
     if report is None:
         return
     yield Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=None,
         strength=Strength.HINTS,
-        claim=Message(
-            key="LOC207.claim", values={"count": report.size or 0, "op": timeouts[0].op or "a call"}
+        claim=say(
+            "LOC207.claim",
+            "NCCL's RAS counts the same launched operations on all {count} ranks, while {op}"
+            " waits.",
+            count=report.size or 0,
+            op=timeouts[0].op or "a call",
         ),
-        why=Message(key="LOC207.why"),
-        against=None if report.at is not None else Message(key="LOC207.against"),
+        why=say(
+            "LOC207.why",
+            "As far as RAS sees, no rank has left out a call: either the GPUs or the network"
+            " do not finish it, or the group that waits has no communicator yet.",
+        ),
+        against=None
+        if report.at is not None
+        else say(
+            "LOC207.against",
+            "RAS counts launches, not completions; the answer tells no time, so that it may be"
+            " of another moment.",
+        ),
         at=report.at,
         evidence=(report.source, timeouts[0].source),
     )
@@ -66,14 +81,3 @@ def _taken_before(report: RasReport, timeout: CollectiveTimeout) -> bool:
         return False
     before_s = timeout.at.since(report.at)
     return before_s is not None and before_s > timeout.elapsed_ms / 1_000
-
-
-RULE = Rule(
-    code="LOC207",
-    name="launches-equal-while-a-call-waits",
-    cause=None,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.RAS}),
-    check=check,
-)

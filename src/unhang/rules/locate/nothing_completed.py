@@ -29,10 +29,11 @@ from unhang.model.finding import Finding, Strength
 from unhang.model.ids import Rank
 from unhang.model.incident import Incident
 from unhang.model.phases import Phase
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, rule
 
 
+@rule("LOC006", "nothing-ever-completed", needs={Fact.STATUS}, since="0.1.0")
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for each call of a group that never completed any."""
     for call in incident.calls:
@@ -40,27 +41,23 @@ def check(incident: Incident) -> Iterator[Finding]:
         if counted and all(j.completed == -1 for j in counted):
             ranks = frozenset(j.rank for j in counted if j.rank >= Rank(0))
             yield Finding(
-                rule=RULE.code,
+                rule=check.code,
                 cause=None,
                 strength=Strength.PROVES,
-                claim=Message(
-                    key="LOC006.claim",
-                    values={"ranks": ranks, "op": counted[0].op or "a collective"},
+                claim=say(
+                    "LOC006.claim",
+                    "{op:ops} of {ranks:ranks} is the first collective of its group, and none"
+                    " ever completed.",
+                    ranks=ranks,
+                    op=counted[0].op or "a collective",
                 ),
-                why=Message(key="LOC006.why"),
+                why=say(
+                    "LOC006.why",
+                    "Before the first collective completes no rank is a straggler: set-up or"
+                    " transport fails.",
+                ),
                 phase=Phase.INIT,
                 at=counted[0].at,
                 call=call,
                 evidence=tuple(j.source for j in counted)[:4],
             )
-
-
-RULE = Rule(
-    code="LOC006",
-    name="nothing-ever-completed",
-    cause=None,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.STATUS}),
-    check=check,
-)

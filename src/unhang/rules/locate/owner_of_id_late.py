@@ -32,12 +32,13 @@ from unhang.model.finding import Finding, Strength
 from unhang.model.ids import Rank
 from unhang.model.incident import Incident
 from unhang.model.phases import Phase
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, rule
 
 _WAITS = frozenset({StoreProblem.UNIQUE_ID_TIMED_OUT, StoreProblem.KEY_TIMED_OUT})
 
 
+@rule("LOC003", "rank-did-not-publish-its-id", needs={Fact.STORE}, since="0.1.0")
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for each rank that did not publish."""
     faults = [f for f in incident.all(StoreFault) if f.problem in _WAITS]
@@ -47,17 +48,21 @@ def check(incident: Incident) -> Iterator[Finding]:
             owners.setdefault(fault.owner, []).append(fault)
     for owner, waits in owners.items():
         yield Finding(
-            rule=RULE.code,
+            rule=check.code,
             cause=None,
             strength=Strength.HINTS if any(map(_is_sub_group, waits)) else Strength.SUPPORTS,
-            claim=Message(
-                key="LOC003.claim",
-                values={
-                    "owner": owner,
-                    "waiters": frozenset(w.waiter for w in waits if w.waiter is not None),
-                },
+            claim=say(
+                "LOC003.claim",
+                "{owner:ranks} did not come to its first collective; {waiters:ranks} waited"
+                " for the id that it publishes.",
+                owner=owner,
+                waiters=frozenset(w.waiter for w in waits if w.waiter is not None),
             ),
-            why=Message(key="LOC003.why"),
+            why=say(
+                "LOC003.why",
+                "The store answered, so it is not the network: the rank that publishes is late"
+                " or gone, and who gives up first is chance.",
+            ),
             culprits=frozenset({owner}),
             phase=Phase.INIT,
             at=waits[0].at,
@@ -68,14 +73,3 @@ def check(incident: Incident) -> Iterator[Finding]:
 def _is_sub_group(fault: StoreFault) -> bool:
     """The rank in the text is not the rank that prints it."""
     return fault.origin.rank is not None and fault.origin.rank != fault.waiter
-
-
-RULE = Rule(
-    code="LOC003",
-    name="rank-did-not-publish-its-id",
-    cause=None,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.STORE}),
-    check=check,
-)

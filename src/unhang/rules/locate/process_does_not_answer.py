@@ -28,11 +28,12 @@ from collections.abc import Iterator, Sequence
 from unhang.model.events import RasProblem, RasReport
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, rule
 from unhang.rules import ras
 
 
+@rule("LOC206", "process-does-not-answer", needs={Fact.RAS}, since="0.1.0")
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for all processes that do not answer."""
     reports = [r for r in incident.all(RasReport) if r.problem is RasProblem.NO_ANSWER]
@@ -42,14 +43,28 @@ def check(incident: Incident) -> Iterator[Finding]:
         rank for r in reports for g in r.groups for rank in ras.ranks_of(incident, r, g)
     )
     yield Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=None,
         strength=Strength.SUPPORTS,
-        claim=Message(
-            key="LOC206.claim" if culprits else "LOC206.claim_nobody",
-            values={"ranks": culprits, "count": max(map(_count, reports))},
+        claim=(
+            say(
+                "LOC206.claim",
+                "{ranks:ranks} {count:|does|do} not answer NCCL's RAS.",
+                ranks=culprits,
+                count=max(map(_count, reports)),
+            )
+            if culprits
+            else say(
+                "LOC206.claim_nobody",
+                "{count} {count:|process does|processes do} not answer NCCL's RAS.",
+                count=max(map(_count, reports)),
+            )
         ),
-        why=Message(key="LOC206.why"),
+        why=say(
+            "LOC206.why",
+            "A thread of every process answers, whatever Python does: this one is gone, is"
+            " stopped, or its host cannot be reached.",
+        ),
         culprits=culprits,
         culprit_hosts=frozenset(h for r in reports for g in r.groups for h in g.hosts),
         at=reports[0].at,
@@ -66,14 +81,3 @@ def _most_are_missing(incident: Incident, reports: Sequence[RasReport]) -> bool:
 
 def _count(report: RasReport) -> int:
     return sum(group.count for group in report.groups)
-
-
-RULE = Rule(
-    code="LOC206",
-    name="process-does-not-answer",
-    cause=None,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.RAS}),
-    check=check,
-)

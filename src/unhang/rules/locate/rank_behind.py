@@ -34,11 +34,12 @@ from unhang.model.events import DumpSignal
 from unhang.model.finding import Finding, Strength
 from unhang.model.ids import Rank, Ranks
 from unhang.model.incident import Call, Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, rule
 from unhang.rules import matching
 
 
+@rule("LOC001", "rank-behind-its-group", needs={Fact.TIMEOUTS}, since="0.1.0")
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the first call that observed ranks had not issued."""
     for call in incident.calls:
@@ -89,30 +90,24 @@ def _finding(call: Call, behind: Ranks, strength: Strength) -> Finding:
     first = call.first
     assert first is not None
     return Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=None,
         strength=strength,
-        claim=Message(
-            key="LOC001.claim",
-            values={"ranks": behind, "op": first.op or "a collective", "seq": call.seq},
+        claim=say(
+            "LOC001.claim",
+            "{ranks:ranks} had not issued {op:ops} number {seq}, which the others wait in.",
+            ranks=behind,
+            op=first.op or "a collective",
+            seq=call.seq,
         ),
-        why=Message(
-            key="LOC001.why",
-            values={"waiters": frozenset(r for r in call.joined if r >= Rank(0))},
+        why=say(
+            "LOC001.why",
+            "A collective completes only when every rank of its group has issued it;"
+            " {waiters:ranks} did.",
+            waiters=frozenset(r for r in call.joined if r >= Rank(0)),
         ),
         culprits=behind,
         at=first.at,
         call=call,
         evidence=tuple(j.source for j in call.joins.values())[:4],
     )
-
-
-RULE = Rule(
-    code="LOC001",
-    name="rank-behind-its-group",
-    cause=None,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.TIMEOUTS}),
-    check=check,
-)

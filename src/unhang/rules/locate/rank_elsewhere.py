@@ -32,11 +32,12 @@ from collections.abc import Iterator
 
 from unhang.model.finding import Collect, Finding, Strength
 from unhang.model.incident import Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import Message, say
+from unhang.model.rule import Fact, rule
 from unhang.rules.standpoints import Scene, contradicted, find_scene, ranks
 
 
+@rule("LOC201", "rank-outside-the-wait", needs={Fact.STACKS}, since="0.1.0")
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for all ranks that are elsewhere."""
     scene = find_scene(incident)
@@ -54,11 +55,20 @@ def check(incident: Incident) -> Iterator[Finding]:
         "op": scene.waiters[0].op or scene.waiters[0].frame,
     }
     yield Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=None,
         strength=_strength(incident, scene),
-        claim=Message(key="LOC201.claim", values=values),
-        why=Message(key="LOC201.why", values=values),
+        claim=say(
+            "LOC201.claim",
+            "{ranks:ranks} {count:|is|are} in {place} while {waiters:ranks} {waiting:|waits|wait}.",
+            **values,
+        ),
+        why=say(
+            "LOC201.why",
+            "Stacks of all these processes were taken: {waiters:ranks} stand in {op}, which"
+            " ends only when every rank has come.",
+            **values,
+        ),
         culprits=culprits,
         phase=first.phase,
         call=incident.calls[0] if incident.calls else None,
@@ -84,14 +94,3 @@ def _collect(scene: Scene) -> tuple[Collect, ...]:
             decides=Message(key="collect.other_stacks.decides", values=values),
         ),
     )
-
-
-RULE = Rule(
-    code="LOC201",
-    name="rank-outside-the-wait",
-    cause=None,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.STACKS}),
-    check=check,
-)

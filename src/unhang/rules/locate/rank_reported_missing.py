@@ -31,10 +31,11 @@ from unhang.model.events import BarrierMissing, DesyncReported, GlooFault, GlooP
 from unhang.model.finding import Finding, Strength
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.incident import Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import Message, say
+from unhang.model.rule import Fact, rule
 
 
+@rule("LOC002", "rank-reported-missing", needs={Fact.DESYNC_REPORT, Fact.BARRIERS}, since="0.1.0")
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the report, and one for the barrier."""
     yield from _from_reports(incident)
@@ -52,7 +53,11 @@ def _from_reports(incident: Incident) -> Iterator[Finding]:
         telling,
         absent - joined,
         Strength.PROVES,
-        Message(key="LOC002.claim_report", values={"ranks": absent - joined}),
+        say(
+            "LOC002.claim_report",
+            "{ranks:ranks} did not join the collective that the others wait in.",
+            ranks=absent - joined,
+        ),
     )
 
 
@@ -61,12 +66,20 @@ def _from_barriers(incident: Incident) -> Iterator[Finding]:
     direct = [b for b in barriers if b.direct]
     if direct:
         missing = NO_RANKS.union(*(b.missing for b in direct))
-        claim = Message(key="LOC002.claim_barrier", values={"ranks": missing})
+        claim = say(
+            "LOC002.claim_barrier",
+            "{ranks:ranks} did not reach the monitored barrier.",
+            ranks=missing,
+        )
         yield _finding(direct, missing, Strength.PROVES, claim)
     elif barriers:
         roots = NO_RANKS.union(*(b.missing for b in barriers))
         strength = _strength(incident, barriers, roots)
-        claim = Message(key="LOC002.claim_root", values={"ranks": roots})
+        claim = say(
+            "LOC002.claim_root",
+            "Others reached the monitored barrier and could not talk to {ranks:ranks}.",
+            ranks=roots,
+        )
         yield _finding(list(barriers), roots, strength, claim)
 
 
@@ -96,23 +109,12 @@ def _finding(
     claim: Message,
 ) -> Finding:
     return Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=None,
         strength=strength,
         claim=claim,
-        why=Message(key="LOC002.why"),
+        why=say("LOC002.why", "PyTorch compared the ranks itself and names them."),
         culprits=ranks,
         at=events[0].at,
         evidence=tuple(e.source for e in events)[:4],
     )
-
-
-RULE = Rule(
-    code="LOC002",
-    name="rank-reported-missing",
-    cause=None,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.DESYNC_REPORT, Fact.BARRIERS}),
-    check=check,
-)

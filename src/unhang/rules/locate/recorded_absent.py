@@ -31,19 +31,37 @@ from collections.abc import Iterator
 from unhang.model.finding import Finding, Strength
 from unhang.model.ids import Rank, Ranks
 from unhang.model.incident import Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import Message, say
+from unhang.model.rule import Fact, rule
 from unhang.model.standstill import Role, Standstill, Suspect, Wait
 from unhang.rules import recorded
 
 _WHY = {
-    (True, False): "LOC101.why_place",
-    (True, True): "LOC101.why_place_live",
-    (False, False): "LOC101.why_last",
-    (False, True): "LOC101.why_last_live",
+    (True, False): say(
+        "LOC101.why_place",
+        "The last call of {rank:ranks} was {last_op:ops} number {last_seq}, issued at {here},"
+        " {idle:s} before the last call of any rank; a rank that waits stands at {there}.",
+    ),
+    (True, True): say(
+        "LOC101.why_place_live",
+        "The last call of {rank:ranks} was {last_op:ops} number {last_seq}, issued at {here},"
+        " {rested:s} before its dump; a rank that waits stands at {there}.",
+    ),
+    (False, False): say(
+        "LOC101.why_last",
+        "The last call of {rank:ranks} was {last_op:ops} number {last_seq} of group"
+        " {last_group}, {idle:s} before the last call of any rank; {waiting:ranks}"
+        " {waiting:|waits|wait}.",
+    ),
+    (False, True): say(
+        "LOC101.why_last_live",
+        "The last call of {rank:ranks} was {last_op:ops} number {last_seq} of group"
+        " {last_group}, {rested:s} before its dump; {waiting:ranks} {waiting:|waits|wait}.",
+    ),
 }
 
 
+@rule("LOC101", "recorded-rank-absent", needs={Fact.DUMPS}, since="0.1.0")
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for all ranks that are absent."""
     found = recorded.suspects(incident, Role.ABSENT)
@@ -64,14 +82,33 @@ def check(incident: Incident) -> Iterator[Finding]:
         "group": recorded.group_name(wait.group, wait.description),
     }
     yield Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=None,
         strength=strength,
-        claim=Message(key="LOC101.claim", values=values)
+        claim=say(
+            "LOC101.claim",
+            "{ranks:ranks} had not issued {op:ops} number {seq} of group {group}, which"
+            " {waiters:ranks} {waiters:|waits|wait} in.",
+            **values,
+        )
         if wait.seq is not None
-        else Message(key="LOC101.claim_pair", values=values),
+        else say(
+            "LOC101.claim_pair",
+            "{ranks:ranks} had not issued the other side of a send or receive that"
+            " {waiters:ranks} {waiters:|waits|wait} in.",
+            **values,
+        ),
         why=_why(found[0], ranks, wait, incident.recorded),
-        against=against or (Message(key="recorder.unrecorded") if hidden else None),
+        against=against
+        or (
+            say(
+                "recorder.unrecorded",
+                "These ranks also send and receive, which this back end does not record: one of"
+                " them may only wait for another.",
+            )
+            if hidden
+            else None
+        ),
         culprits=ranks,
         phase=recorded.phase_of(found),
         call=wait.call,
@@ -88,31 +125,23 @@ def _why(suspect: Suspect, ranks: Ranks, wait: Wait, standstill: Standstill) -> 
     """Where one suspect was last seen, beside one that waits."""
     last = suspect.last
     if last is None or (suspect.idle_s is None and suspect.rested_s is None):
-        return Message(key="LOC101.why", values={"ranks": ranks, "waiting": standstill.waiting})
+        return say(
+            "LOC101.why",
+            "In the dumps {waiting:ranks} {waiting:|has|have} open calls that lead there, and"
+            " {ranks:ranks} {ranks:|has|have} none.",
+            ranks=ranks,
+            waiting=standstill.waiting,
+        )
     here, there = recorded.place(last), recorded.place(wait.shown)
     placed, timed = here is not None and there is not None, suspect.rested_s is not None
-    return Message(
-        key=_WHY[placed, timed],
-        values={
-            "rank": suspect.rank,
-            "last_op": last.op,
-            "last_seq": last.seq,
-            "last_group": last.group,
-            "here": here,
-            "there": there,
-            "idle": suspect.idle_s,
-            "rested": suspect.rested_s,
-            "waiting": standstill.waiting,
-        },
+    return _WHY[placed, timed].using(
+        rank=suspect.rank,
+        last_op=last.op,
+        last_seq=last.seq,
+        last_group=last.group,
+        here=here,
+        there=there,
+        idle=suspect.idle_s,
+        rested=suspect.rested_s,
+        waiting=standstill.waiting,
     )
-
-
-RULE = Rule(
-    code="LOC101",
-    name="recorded-rank-absent",
-    cause=None,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.DUMPS}),
-    check=check,
-)

@@ -30,25 +30,25 @@ from collections.abc import Iterator
 
 from unhang.model.finding import Finding
 from unhang.model.incident import Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, rule
 from unhang.model.standstill import Role
 from unhang.rules import endings, recorded
 
 
+@rule("LOC102", "recorded-rank-silent", needs={Fact.DUMPS}, since="0.1.0")
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for all ranks that left no dump."""
     if endings.left_alone(incident) is not None:
         return
-    yield from recorded.located(incident, RULE.code, Role.SILENT, Message(key="LOC102.why"))
-
-
-RULE = Rule(
-    code="LOC102",
-    name="recorded-rank-silent",
-    cause=None,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.DUMPS}),
-    check=check,
-)
+    yield from recorded.located(
+        incident,
+        check.code,
+        Role.SILENT,
+        say("LOC102.claim", "{ranks:ranks} left no usable dump, and all others wait for it."),
+        say(
+            "LOC102.why",
+            "Every rank with a dump has issued what the others wait in. A process without one may"
+            " have died, or is stuck in `destroy_process_group`.",
+        ),
+    )

@@ -30,25 +30,30 @@ from collections.abc import Iterator
 from unhang.model.finding import Finding
 from unhang.model.ids import NO_RANKS
 from unhang.model.incident import Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, rule
 from unhang.model.standstill import Role
 from unhang.rules import recorded
 
 
+@rule("LOC103", "recorded-rank-stalled", needs={Fact.DUMPS}, since="0.1.0")
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for all ranks that do not get on."""
     waiting = NO_RANKS if incident.recorded is None else incident.recorded.waiting
-    why = Message(key="LOC103.why", values={"waiting": waiting})
-    yield from recorded.located(incident, RULE.code, Role.STALLED, why)
-
-
-RULE = Rule(
-    code="LOC103",
-    name="recorded-rank-stalled",
-    cause=None,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.DUMPS}),
-    check=check,
-)
+    why = say(
+        "LOC103.why",
+        "The peers gave their parts, so the GPU of these ranks does not get on;"
+        " {waiting:ranks} {waiting:|waits|wait} for them.",
+        waiting=waiting,
+    )
+    yield from recorded.located(
+        incident,
+        check.code,
+        Role.STALLED,
+        say(
+            "LOC103.claim",
+            "{ranks:ranks} {ranks:|does|do} not complete calls that the other members"
+            " have completed.",
+        ),
+        why,
+    )

@@ -26,10 +26,11 @@ from collections.abc import Iterator
 
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, rule
 
 
+@rule("LOC104", "recorded-call-open-on-all", needs={Fact.DUMPS}, since="0.1.0")
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one hint; it names nobody."""
     standstill = incident.recorded
@@ -37,29 +38,17 @@ def check(incident: Incident) -> Iterator[Finding]:
         return
     wait = standstill.together
     yield Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=None,
         strength=Strength.HINTS,
-        claim=Message(
-            key="LOC104.claim",
-            values={
-                "ranks": wait.waiters,
-                "op": None if wait.call.first is None else wait.call.first.op,
-                "seq": wait.seq,
-            },
+        claim=say(
+            "LOC104.claim",
+            "{ranks:ranks} have all issued {op:ops} number {seq}, and it is open on all.",
+            ranks=wait.waiters,
+            op=None if wait.call.first is None else wait.call.first.op,
+            seq=wait.seq,
         ),
-        why=Message(key="LOC104.why"),
+        why=say("LOC104.why", "Nobody is missing: if the job hangs, it hangs inside the call."),
         call=wait.call,
         evidence=(wait.source,),
     )
-
-
-RULE = Rule(
-    code="LOC104",
-    name="recorded-call-open-on-all",
-    cause=None,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.DUMPS}),
-    check=check,
-)

@@ -31,14 +31,15 @@ from unhang.model.events import CollectiveTimeout, DumpSignal, RasGroup, RasProb
 from unhang.model.finding import Finding, Strength
 from unhang.model.ids import NO_RANKS, Ranks
 from unhang.model.incident import Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, rule
 from unhang.rules import ras
 
 _RUNS = "RUNNING"
 _ABORTED = "ABORT"
 
 
+@rule("LOC210", "communicator-states-differ", needs={Fact.RAS}, since="0.1.0")
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the first communicator in which few are not running."""
     for report in incident.all(RasReport):
@@ -55,31 +56,40 @@ def _finding(incident: Incident, report: RasReport, apart: RasGroup, running: in
     alarmed = any(isinstance(e, CollectiveTimeout | DumpSignal) for e in incident.events)
     ranks: Ranks = ras.ranks_of(incident, report, apart) or NO_RANKS
     return Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=None,
         strength=Strength.SUPPORTS if alarmed else Strength.HINTS,
-        claim=Message(
-            key="LOC210.claim" if ranks else "LOC210.claim_nobody",
-            values={
-                "ranks": ranks,
-                "count": apart.count,
-                "status": apart.says,
-                "others": running,
-            },
+        claim=(
+            say(
+                "LOC210.claim",
+                "NCCL's RAS finds {ranks:ranks} in state {status}, while {others}"
+                " {others:|rank is|ranks are} running.",
+                ranks=ranks,
+                status=apart.says,
+                others=running,
+            )
+            if ranks
+            else say(
+                "LOC210.claim_nobody",
+                "NCCL's RAS finds {count} {count:|rank|ranks} in state {status}, while"
+                " {others} {others:|rank is|ranks are} running.",
+                count=apart.count,
+                status=apart.says,
+                others=running,
+            )
         ),
-        why=Message(key="LOC210.why_left" if apart.says == "FINALIZE" else "LOC210.why"),
+        why=(
+            say(
+                "LOC210.why_left",
+                "A rank that has left launches nothing more; those that run wait for it.",
+            )
+            if apart.says == "FINALIZE"
+            else say(
+                "LOC210.why",
+                "A rank that has not joined launches nothing; those that run wait for it.",
+            )
+        ),
         culprits=ranks,
         at=report.at,
         evidence=(report.source,),
     )
-
-
-RULE = Rule(
-    code="LOC210",
-    name="communicator-states-differ",
-    cause=None,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.RAS}),
-    check=check,
-)

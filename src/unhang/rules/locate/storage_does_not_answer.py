@@ -28,12 +28,13 @@ from collections.abc import Iterator
 from unhang.model.finding import Finding, Strength
 from unhang.model.ids import NO_RANKS
 from unhang.model.incident import Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, rule
 from unhang.model.stances import Doing
 from unhang.rules.standpoints import contradicted, ranks
 
 
+@rule("LOC204", "storage-keeps-a-process", needs={Fact.STACKS}, since="0.1.0")
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for all processes that storage keeps."""
     found = [s for s in incident.stances if s.doing is Doing.STORAGE]
@@ -43,27 +44,23 @@ def check(incident: Incident) -> Iterator[Finding]:
     everybody = len(found) == len(incident.stances) > 1
     weak = everybody or contradicted(incident, held)
     yield Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=None,
         strength=Strength.HINTS if weak else Strength.SUPPORTS,
-        claim=Message(
-            key="LOC204.claim",
-            values={"ranks": held, "count": len(held), "frame": found[0].frame},
+        claim=say(
+            "LOC204.claim",
+            "{ranks:ranks} {count:|stands|stand} in the kernel, in a file system ({frame}).",
+            ranks=held,
+            count=len(held),
+            frame=found[0].frame,
         ),
-        why=Message(key="LOC204.why"),
+        why=say(
+            "LOC204.why",
+            "A system call on storage does not return; such a process can often not even be"
+            " killed.",
+        ),
         culprits=NO_RANKS if everybody else held,
         culprit_hosts=frozenset(s.host for s in found if s.host is not None),
         phase=found[0].phase,
         evidence=tuple(s.source for s in found)[:4],
     )
-
-
-RULE = Rule(
-    code="LOC204",
-    name="storage-keeps-a-process",
-    cause=None,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.STACKS}),
-    check=check,
-)

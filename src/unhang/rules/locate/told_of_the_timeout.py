@@ -30,10 +30,11 @@ from unhang.model.events import DumpReason, DumpSignal
 from unhang.model.finding import Finding, Strength
 from unhang.model.ids import Rank
 from unhang.model.incident import Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, rule
 
 
+@rule("LOC004", "rank-told-of-the-timeout", needs={Fact.TIMEOUTS, Fact.STATUS}, since="0.1.0")
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one hint that names all such ranks."""
     waiting = {rank for call in incident.calls for rank in call.joined}
@@ -49,11 +50,19 @@ def check(incident: Incident) -> Iterator[Finding]:
         return
     ranks = frozenset(rank for s in told if (rank := _rank(s)) is not None)
     yield Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=None,
         strength=Strength.HINTS,
-        claim=Message(key="LOC004.claim", values={"ranks": ranks}),
-        why=Message(key="LOC004.why"),
+        claim=say(
+            "LOC004.claim",
+            "{ranks:ranks} did not time out and were told of the time-out by others.",
+            ranks=ranks,
+        ),
+        why=say(
+            "LOC004.why",
+            "A rank that is alive and does not wait is where the call was not issued, or a"
+            " bystander.",
+        ),
         culprits=ranks,
         at=told[0].at,
         evidence=tuple(s.source for s in told)[:4],
@@ -67,14 +76,3 @@ def _rank(signal: DumpSignal) -> Rank | None:
     if signal.group is not None and signal.group.is_default and signal.group_rank is not None:
         return Rank(int(signal.group_rank))
     return None
-
-
-RULE = Rule(
-    code="LOC004",
-    name="rank-told-of-the-timeout",
-    cause=None,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.TIMEOUTS, Fact.STATUS}),
-    check=check,
-)

@@ -31,10 +31,11 @@ from unhang.model.events import WatchdogStuck
 from unhang.model.finding import Finding, Strength
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.incident import Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, rule
 
 
+@rule("LOC005", "watchdog-stood-still", needs={Fact.STATUS}, since="0.1.0")
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield at most one finding for all watchdogs that stood still first."""
     stuck = incident.all(WatchdogStuck)
@@ -43,17 +44,29 @@ def check(incident: Incident) -> Iterator[Finding]:
     ranks = frozenset(rank for s in stuck if (rank := _rank(s)) is not None)
     behind = _behind(stuck)
     if behind:
-        claim = Message(key="LOC005.claim_behind", values={"ranks": behind, "all": ranks})
+        claim = say(
+            "LOC005.claim_behind",
+            "The watchdogs of {all:ranks} stood still, and {ranks:ranks} had issued fewer"
+            " works than the others.",
+            ranks=behind,
+            all=ranks,
+        )
     else:
         behind = ranks if ranks < incident.coverage.ranks_seen else NO_RANKS
-        claim = Message(key="LOC005.claim", values={"ranks": ranks})
+        claim = say("LOC005.claim", "The watchdogs of {ranks:ranks} stood still.", ranks=ranks)
     yield Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=None,
         strength=Strength.SUPPORTS,
         claim=claim,
-        why=Message(
-            key="LOC005.why_gil" if any(s.gil for s in stuck) else "LOC005.why",
+        why=(
+            say("LOC005.why_gil", "The GIL could not be taken: a thread keeps it in native code.")
+            if any(s.gil for s in stuck)
+            else say(
+                "LOC005.why",
+                "A CUDA call does not return, or another thread keeps the GIL: the process"
+                " hangs, and not a peer.",
+            )
         ),
         culprits=behind,
         at=stuck[0].at,
@@ -75,14 +88,3 @@ def _behind(stuck: tuple[WatchdogStuck, ...]) -> Ranks:
 
 def _rank(stuck: WatchdogStuck) -> Rank | None:
     return stuck.origin.rank
-
-
-RULE = Rule(
-    code="LOC005",
-    name="watchdog-stood-still",
-    cause=None,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.STATUS}),
-    check=check,
-)

@@ -29,32 +29,31 @@ from collections.abc import Iterator
 from unhang.model.events import Charge
 from unhang.model.finding import Finding
 from unhang.model.incident import Incident
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import Message, say
+from unhang.model.rule import Fact, rule
 from unhang.rules.watched import hold_ups, message, strength
 
 
+@rule("LOC302", "rank-ended-under-watch", needs={Fact.LIVE}, since="0.2.0")
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for each way in which ranks departed."""
     for event in hold_ups(incident, Charge.GONE, Charge.RAISED, Charge.LEFT):
         yield Finding(
-            rule=RULE.code,
+            rule=check.code,
             cause=None,
             strength=strength(event),
-            claim=message(f"live.{event.charge.value}", event),
-            why=message("LOC302.why", event),
+            claim=message(Message(key=f"live.{event.charge.value}"), event),
+            why=message(
+                say(
+                    "LOC302.why",
+                    "The judge watched all processes while the job ran: {victims:ranks}"
+                    " {waiting:|waits|wait} in {op} for {waited:s}, which cannot complete without"
+                    " {ranks:ranks}.",
+                ),
+                event,
+            ),
             culprits=event.culprits,
             phase=event.phase,
             at=event.at,
             evidence=(event.source,),
         )
-
-
-RULE = Rule(
-    code="LOC302",
-    name="rank-ended-under-watch",
-    cause=None,
-    since="0.2.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.LIVE}),
-    check=check,
-)

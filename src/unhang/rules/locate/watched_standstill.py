@@ -30,7 +30,8 @@ from collections.abc import Iterator
 from unhang.model.events import Charge
 from unhang.model.finding import Finding
 from unhang.model.incident import Incident
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import Message, say
+from unhang.model.rule import Fact, rule
 from unhang.rules.watched import hold_ups, message, strength
 
 _CHARGES = (
@@ -44,28 +45,26 @@ _CHARGES = (
 )
 
 
+@rule("LOC301", "rank-stood-still-under-watch", needs={Fact.LIVE}, since="0.2.0")
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for each kind of standstill."""
     for event in hold_ups(incident, *_CHARGES):
         yield Finding(
-            rule=RULE.code,
+            rule=check.code,
             cause=None,
             strength=strength(event),
-            claim=message(f"live.{event.charge.value.replace('-', '_')}", event),
-            why=message("LOC301.why", event),
+            claim=message(Message(key=f"live.{event.charge.value.replace('-', '_')}"), event),
+            why=message(
+                say(
+                    "LOC301.why",
+                    "The judge watched all processes while the job ran: {victims:ranks}"
+                    " {waiting:|waits|wait} in {op} for {waited:s}, and every collective needs all"
+                    " its ranks.",
+                ),
+                event,
+            ),
             culprits=event.culprits,
             phase=event.phase,
             at=event.at,
             evidence=(event.source,),
         )
-
-
-RULE = Rule(
-    code="LOC301",
-    name="rank-stood-still-under-watch",
-    cause=None,
-    since="0.2.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.LIVE}),
-    check=check,
-)

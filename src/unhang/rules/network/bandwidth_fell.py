@@ -33,8 +33,8 @@ from unhang.model.causes import Cause
 from unhang.model.events import CollectivesMeasured
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, rule
 from unhang.rules import measured, witnesses
 
 _LARGE_BYTES = 1 << 20
@@ -42,6 +42,7 @@ _LEAST_TIMED = 10
 _FALLEN, _FALLEN_FAR = 0.25, 0.1
 
 
+@rule("NET202", "bandwidth-fell", cause=Cause.BANDWIDTH_LOW, needs={Fact.INSPECTOR}, since="0.1.0")
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the collectives that became slowest."""
     if not incident.calls:
@@ -66,23 +67,21 @@ def _finding(
     events: Sequence[CollectivesMeasured], values: dict[str, object], strength: Strength
 ) -> Finding:
     return Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=Cause.BANDWIDTH_LOW,
         strength=strength,
-        claim=Message(key="NET202.claim", values=values),
-        why=Message(key="NET202.why"),
-        against=Message(key="NET202.against"),
+        claim=say(
+            "NET202.claim",
+            "The bus bandwidth of {op} of {size:bytes} fell from {before:.1f} to {after:.1f} GB/s.",
+            **values,
+        ),
+        why=say(
+            "NET202.why",
+            "Even the rank that comes last, whose kernel waits for nobody, became slower.",
+        ),
+        against=say(
+            "NET202.against", "Nothing tells whether what timed out was slow or stood still."
+        ),
         at=events[0].at,
         evidence=witnesses.evidence(events),
     )
-
-
-RULE = Rule(
-    code="NET202",
-    name="bandwidth-fell",
-    cause=Cause.BANDWIDTH_LOW,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.INSPECTOR}),
-    check=check,
-)

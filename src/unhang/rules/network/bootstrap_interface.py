@@ -30,13 +30,20 @@ from unhang.model.causes import Cause
 from unhang.model.events import InterfaceUsed, Progress
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, rule
 from unhang.rules import witnesses
 from unhang.rules.network.addresses import leads_nowhere
 from unhang.rules.network.echoes import ECHOES_OF_A_BROKEN_SETUP
 
 
+@rule(
+    "NET014",
+    "bootstrap-over-private-interface",
+    cause=Cause.NET_INTERFACE,
+    needs={Fact.NCCL_INFO},
+    since="0.1.0",
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for all hosts with such an interface."""
     used = [u for u in incident.all(InterfaceUsed) if u.library == "nccl"]
@@ -47,14 +54,19 @@ def check(incident: Incident) -> Iterator[Finding]:
     against = witnesses.rival(incident, private, after_timeout=False)
     stuck = len(incident.calls) > 0
     yield Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=Cause.NET_INTERFACE,
         strength=witnesses.weaker(Strength.SUPPORTS if stuck else Strength.HINTS, against),
-        claim=Message(
-            key="NET014.claim",
-            values={"hosts": witnesses.hosts(private), "interface": first.interface},
+        claim=say(
+            "NET014.claim",
+            "{hosts} bootstraps NCCL over {interface}, which other hosts cannot reach",
+            hosts=witnesses.hosts(private),
+            interface=first.interface,
         ),
-        why=Message(key="NET014.why"),
+        why=say(
+            "NET014.why",
+            "Not one collective was finished: the connections between hosts never worked.",
+        ),
         against=against,
         culprit_hosts=witnesses.minority_hosts(incident, private),
         explains=ECHOES_OF_A_BROKEN_SETUP,
@@ -69,14 +81,3 @@ def _worked(incident: Incident) -> bool:
     completed = any(j.completed is not None and j.completed >= 1 for j in joins)
     later = any(call.seq is not None and call.seq > 1 for call in incident.calls)
     return completed or later or any(p.done > 1 for p in incident.all(Progress))
-
-
-RULE = Rule(
-    code="NET014",
-    name="bootstrap-over-private-interface",
-    cause=Cause.NET_INTERFACE,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.NCCL_INFO}),
-    check=check,
-)

@@ -31,8 +31,8 @@ from unhang.model.causes import Cause
 from unhang.model.events import NcclReason
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, rule
 from unhang.rules import witnesses
 from unhang.rules.network.echoes import ECHOES_OF_A_BROKEN_LINK
 
@@ -44,6 +44,13 @@ _STRENGTHS = {
 }
 
 
+@rule(
+    "NET012",
+    "bootstrap-members-do-not-fit",
+    cause=Cause.RENDEZVOUS,
+    needs={Fact.NCCL_WARNINGS},
+    since="0.1.0",
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the most telling complaint."""
     for reason, strength in _STRENGTHS.items():
@@ -51,24 +58,21 @@ def check(incident: Incident) -> Iterator[Finding]:
         if not found:
             continue
         yield Finding(
-            rule=RULE.code,
+            rule=check.code,
             cause=Cause.RENDEZVOUS,
             strength=strength,
-            claim=Message(key="NET012.claim", values={"text": found[0].detail[:160]}),
-            why=Message(key="NET012.why"),
+            claim=say(
+                "NET012.claim",
+                "the members of the communicator do not fit together: {text}",
+                text=found[0].detail[:160],
+            ),
+            why=say(
+                "NET012.why",
+                "A second process with the same rank, another world size, or a process left"
+                " over from an earlier start took part.",
+            ),
             explains=ECHOES_OF_A_BROKEN_LINK - {Cause.RENDEZVOUS} | {Cause.NET_INTERFACE},
             at=found[0].at,
             evidence=witnesses.evidence(found),
         )
         return
-
-
-RULE = Rule(
-    code="NET012",
-    name="bootstrap-members-do-not-fit",
-    cause=Cause.RENDEZVOUS,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.NCCL_WARNINGS}),
-    check=check,
-)

@@ -41,8 +41,8 @@ from unhang.model.events import KernelEvent, KernelProblem, NcclFailure, NcclRea
 from unhang.model.finding import Finding, Strength
 from unhang.model.ids import NO_RANKS, Ranks
 from unhang.model.incident import Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, rule
 from unhang.rules import witnesses
 from unhang.rules.network.echoes import ECHOES_OF_A_BROKEN_LINK
 
@@ -51,6 +51,13 @@ _SIZE_STATUSES = frozenset({1, 9})
 """The message does not fit the buffer: more often different sizes than a fault of the link."""
 
 
+@rule(
+    "NET005",
+    "rdma-completion-error",
+    cause=Cause.RDMA_FAULT,
+    needs={Fact.NCCL_WARNINGS},
+    since="0.1.0",
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for all completions with an error of their own."""
     found = witnesses.nccl(incident, NcclReason.IB_COMPLETION)
@@ -59,23 +66,46 @@ def check(incident: Incident) -> Iterator[Finding]:
     first = found[0]
     against = witnesses.rival(incident, found)
     if against is None and first.status in _SIZE_STATUSES:
-        against = Message(key="NET005.against_size")
+        against = say(
+            "NET005.against_size",
+            "This status also appears when the two sides disagree about the message's size.",
+        )
     memory = first.status in _MEMORY_STATUSES
     yield Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=Cause.RDMA_FAULT,
         strength=witnesses.weaker(Strength.PROVES, against),
-        claim=Message(
-            key="NET005.claim" if first.status is not None else "NET005.claim_text",
-            values={
-                "hosts": witnesses.hosts(found) or "a host",
-                "peer": first.peer or "a peer",
-                "status": first.status,
-                "vendor": first.vendor_error,
-                "text": first.detail[:160],
-            },
+        claim=(
+            say(
+                "NET005.claim",
+                "{hosts} got an RDMA completion error from {peer}: status {status}, vendor"
+                " error {vendor}",
+                hosts=witnesses.hosts(found) or "a host",
+                peer=first.peer or "a peer",
+                status=first.status,
+                vendor=first.vendor_error,
+            )
+            if first.status is not None
+            else say(
+                "NET005.claim_text",
+                "{hosts} got an RDMA error: {text}",
+                hosts=witnesses.hosts(found) or "a host",
+                text=first.detail[:160],
+            )
         ),
-        why=Message(key="NET005.why_memory" if memory else "NET005.why"),
+        why=(
+            say(
+                "NET005.why_memory",
+                "The adapter could not reach the memory: PCIe access control (ACS) blocks"
+                " GPUDirect.",
+            )
+            if memory
+            else say(
+                "NET005.why",
+                "Retries ran out: packets between these two adapters, or their"
+                " acknowledgements, are lost.",
+            )
+        ),
         against=against,
         culprits=_lone(incident, found) if against is None else NO_RANKS,
         culprit_hosts=_flapped(incident) or _accused(found),
@@ -107,14 +137,3 @@ def _flapped(incident: Incident) -> frozenset[str]:
     """Hosts whose own port went down: their side is the faulty one."""
     down = [k for k in incident.all(KernelEvent) if k.problem is KernelProblem.LINK_DOWN]
     return witnesses.hosts([*witnesses.nccl(incident, NcclReason.IB_PORT_EVENT), *down])
-
-
-RULE = Rule(
-    code="NET005",
-    name="rdma-completion-error",
-    cause=Cause.RDMA_FAULT,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.NCCL_WARNINGS}),
-    check=check,
-)

@@ -32,12 +32,19 @@ from unhang.model.causes import Cause
 from unhang.model.events import NcclReason
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, rule
 from unhang.rules import witnesses
 from unhang.rules.network.echoes import ECHOES_OF_A_BROKEN_LINK
 
 
+@rule(
+    "NET004",
+    "fabric-provider-failed",
+    cause=Cause.RDMA_FAULT,
+    needs={Fact.NCCL_WARNINGS},
+    since="0.1.0",
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the plugin's errors."""
     found = witnesses.nccl(incident, NcclReason.OFI_ERROR)
@@ -47,27 +54,29 @@ def check(incident: Incident) -> Iterator[Finding]:
     address = next((e for e in found if "address" in e.detail.lower()), None)
     against = witnesses.rival(incident, found)
     yield Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=Cause.RDMA_FAULT if address is None else Cause.NET_INTERFACE,
         strength=witnesses.weaker(Strength.SUPPORTS, against),
-        claim=Message(
-            key="NET004.claim" if address is None else "NET004.claim_address",
-            values={"text": (address or first).detail[:160]},
+        claim=(
+            say(
+                "NET004.claim",
+                "the network plugin failed: {text}",
+                text=first.detail[:160],
+            )
+            if address is None
+            else say(
+                "NET004.claim_address",
+                "the network plugin cannot reach a peer's address: {text}",
+                text=address.detail[:160],
+            )
         ),
-        why=Message(key="NET004.why"),
+        why=say(
+            "NET004.why",
+            "EFA traffic must be allowed by the security group to and from itself, in both"
+            " directions; ping and sockets do not show it.",
+        ),
         against=against,
         explains=ECHOES_OF_A_BROKEN_LINK,
         at=first.at,
         evidence=witnesses.evidence(found),
     )
-
-
-RULE = Rule(
-    code="NET004",
-    name="fabric-provider-failed",
-    cause=Cause.RDMA_FAULT,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.NCCL_WARNINGS}),
-    check=check,
-)

@@ -34,14 +34,17 @@ from unhang.model.causes import Cause
 from unhang.model.events import GlooFault, GlooProblem
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, rule
 from unhang.rules import witnesses
 from unhang.rules.network.echoes import ECHOES_OF_A_BROKEN_SETUP
 
 _FAILED = frozenset({GlooProblem.CONNECT_FAILED, GlooProblem.LOOPBACK})
 
 
+@rule(
+    "NET003", "gloo-mesh-not-connected", cause=Cause.NET_INTERFACE, needs={Fact.GLOO}, since="0.1.0"
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the mesh that did not form."""
     failed = witnesses.in_order(g for g in incident.all(GlooFault) if g.problem in _FAILED)
@@ -53,19 +56,34 @@ def check(incident: Incident) -> Iterator[Finding]:
     local = loopback is not None and _on_one_host(incident)
     against = witnesses.rival(incident, [first, *failed])
     if against is None and incident.connected_before:
-        against = Message(key="NET003.against_connected_before")
+        against = say(
+            "NET003.against_connected_before",
+            "the start before had connected over the same addresses",
+        )
     if local and against is None:
-        against = Message(key="NET003.against_one_host")
+        against = say(
+            "NET003.against_one_host",
+            "All that was seen lies on one host, where loopback is right: the peer may be gone.",
+        )
     sure = Strength.PROVES if loopback is not None else Strength.SUPPORTS
     yield Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=Cause.NET_INTERFACE,
         strength=witnesses.weaker(sure, against),
-        claim=Message(
-            key="NET003.claim" if loopback is None else "NET003.claim_loopback",
-            values={"remote": first.remote, "size": first.size},
+        claim=(
+            say("NET003.claim", "Gloo's ranks could not connect to each other")
+            if loopback is None
+            else say(
+                "NET003.claim_loopback",
+                "Gloo's ranks meet at {remote}: the host name resolves to the loopback address",
+                remote=first.remote,
+            )
         ),
-        why=Message(key="NET003.why"),
+        why=say(
+            "NET003.why",
+            "Gloo publishes the address that the host name resolves to; every other rank must"
+            " reach it.",
+        ),
         against=against,
         explains=ECHOES_OF_A_BROKEN_SETUP,
         at=first.at,
@@ -78,14 +96,3 @@ def _on_one_host(incident: Incident) -> bool:
     known = {f.host for f in incident.roster.values() if f.host is not None}
     size = incident.world.size
     return len(known) == 1 and size is not None and size <= len(incident.roster)
-
-
-RULE = Rule(
-    code="NET003",
-    name="gloo-mesh-not-connected",
-    cause=Cause.NET_INTERFACE,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.GLOO}),
-    check=check,
-)

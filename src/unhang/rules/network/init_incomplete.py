@@ -33,11 +33,12 @@ from unhang.model.finding import Finding, Strength
 from unhang.model.ids import Rank, Ranks
 from unhang.model.incident import Incident
 from unhang.model.phases import Phase
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, rule
 from unhang.rules import witnesses
 
 
+@rule("NET013", "communicator-init-incomplete", needs={Fact.NCCL_INFO}, since="0.1.0")
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for each communicator of the world that waits for observed ranks."""
     for stages in _communicators(incident).values():
@@ -56,12 +57,22 @@ def _finding(
     stages: Sequence[CommunicatorStage], started: Ranks, seen: Ranks, complete: bool
 ) -> Finding:
     return Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=None,
         strength=Strength.SUPPORTS if complete else Strength.HINTS,
-        claim=Message(key="NET013.claim", values={"absent": seen, "started": started}),
-        why=Message(key="NET013.why"),
-        against=None if complete else Message(key="NET013.against_silent"),
+        claim=say(
+            "NET013.claim",
+            "{absent:ranks} never started the communicator that {started:ranks} wait for",
+            absent=seen,
+            started=started,
+        ),
+        why=say(
+            "NET013.why",
+            "A communicator is made by all its ranks together; the others wait in NCCL.",
+        ),
+        against=None
+        if complete
+        else say("NET013.against_silent", "Of other missing ranks nothing was seen at all."),
         culprits=seen,
         phase=Phase.INIT,
         at=stages[0].at,
@@ -81,14 +92,3 @@ def _ranks(stages: Sequence[CommunicatorStage], kind: InitStage) -> Ranks:
     return frozenset(
         Rank(s.comm_rank) for s in stages if s.stage is kind and s.comm_rank is not None
     )
-
-
-RULE = Rule(
-    code="NET013",
-    name="communicator-init-incomplete",
-    cause=None,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.NCCL_INFO}),
-    check=check,
-)

@@ -44,8 +44,8 @@ from unhang.model.events import (
 from unhang.model.events.base import Seen
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, rule
 from unhang.rules import witnesses
 
 _LARGE_BYTES = 64 << 20
@@ -68,6 +68,13 @@ class _Link(NamedTuple):
     source: Seen
 
 
+@rule(
+    "NET009",
+    "measured-bandwidth-far-below-link",
+    cause=Cause.BANDWIDTH_LOW,
+    needs={Fact.BANDWIDTH},
+    since="0.1.0",
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield a finding when the best large row is far below the link."""
     rows = [r for r in incident.all(BandwidthMeasured) if r.size_bytes >= _LARGE_BYTES]
@@ -81,16 +88,35 @@ def check(incident: Incident) -> Iterator[Finding]:
     named = ", ".join(sorted({f"{s.name}={s.value}" for s in steering}))
     channels = [t.channels for t in incident.all(TransportUsed) if t.channels is not None]
     yield Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=Cause.BANDWIDTH_LOW,
         strength=Strength.PROVES if len(_hosts(incident)) <= 1 else Strength.SUPPORTS,
-        claim=Message(
-            key="NET009.claim_setting" if named else "NET009.claim",
-            values={"measured": best.busbw_gbps, "link": link.gbps, "settings": named},
+        claim=(
+            say(
+                "NET009.claim_setting",
+                "large messages reach {measured:.1f} GB/s where the link gives {link:.0f}"
+                " GB/s, with {settings} set",
+                measured=best.busbw_gbps,
+                link=link.gbps,
+                settings=named,
+            )
+            if named
+            else say(
+                "NET009.claim",
+                "large messages reach {measured:.1f} GB/s where the link gives {link:.0f} GB/s",
+                measured=best.busbw_gbps,
+                link=link.gbps,
+            )
         ),
-        why=Message(
-            key="NET009.why_channels" if channels else "NET009.why",
-            values={"channels": min(channels, default=None)},
+        why=(
+            say(
+                "NET009.why_channels",
+                "The data takes a slower way than the topology offers; NCCL uses {channels}"
+                " channels.",
+                channels=min(channels, default=None),
+            )
+            if channels
+            else say("NET009.why", "The data takes a slower way than the topology offers.")
         ),
         at=best.at,
         evidence=witnesses.evidence([best, link.source, *steering]),
@@ -113,14 +139,3 @@ def _link(incident: Incident) -> _Link | None:
 
 def _hosts(incident: Incident) -> frozenset[str]:
     return frozenset(w.host for w in incident.all(WorldSeen) if w.host is not None)
-
-
-RULE = Rule(
-    code="NET009",
-    name="measured-bandwidth-far-below-link",
-    cause=Cause.BANDWIDTH_LOW,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.BANDWIDTH}),
-    check=check,
-)

@@ -33,12 +33,19 @@ from unhang.model.events.base import Seen
 from unhang.model.finding import Finding, Strength
 from unhang.model.ids import NO_RANKS, Ranks
 from unhang.model.incident import Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, rule
 from unhang.rules import witnesses
 from unhang.rules.network.echoes import ECHOES_OF_A_BROKEN_SETUP
 
 
+@rule(
+    "NET001",
+    "no-usable-interface",
+    cause=Cause.NET_INTERFACE,
+    needs={Fact.NCCL_WARNINGS, Fact.GLOO},
+    since="0.1.0",
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for all processes without an interface."""
     found: list[Seen] = [
@@ -48,11 +55,15 @@ def check(incident: Incident) -> Iterator[Finding]:
     if not found:
         return
     yield Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=Cause.NET_INTERFACE,
         strength=Strength.PROVES,
-        claim=Message(key="NET001.claim", values={"text": _text(found[0])}),
-        why=Message(key="NET001.why"),
+        claim=say("NET001.claim", "no network interface can be used: {text}", text=_text(found[0])),
+        why=say(
+            "NET001.why",
+            "NCCL and Gloo need one interface; the one asked for does not exist on this host"
+            " or in its container.",
+        ),
         culprits=_minority(incident, found),
         culprit_hosts=witnesses.minority_hosts(incident, found),
         explains=ECHOES_OF_A_BROKEN_SETUP,
@@ -69,14 +80,3 @@ def _minority(incident: Incident, found: list[Seen]) -> Ranks:
 
 def _text(event: Seen) -> str:
     return getattr(event, "detail", "") or event.source.text[:160]
-
-
-RULE = Rule(
-    code="NET001",
-    name="no-usable-interface",
-    cause=Cause.NET_INTERFACE,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.NCCL_WARNINGS, Fact.GLOO}),
-    check=check,
-)

@@ -34,12 +34,19 @@ from unhang.model.events import DeviceFault, DeviceProblem, KernelEvent, KernelP
 from unhang.model.events.base import Seen
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident, Manner
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import Message, say
+from unhang.model.rule import Fact, rule
 from unhang.rules import witnesses
 from unhang.rules.network.echoes import ECHOES_OF_A_BROKEN_SETUP
 
 
+@rule(
+    "NET010",
+    "peer-access-refused",
+    cause=Cause.P2P_FAULT,
+    needs={Fact.NCCL_WARNINGS, Fact.DEVICE_ERRORS, Fact.KERNEL_LOG},
+    since="0.1.0",
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for refused peer access, or for IOMMU faults beside a stuck job."""
     refused: list[Seen] = [
@@ -52,42 +59,51 @@ def check(incident: Incident) -> Iterator[Finding]:
     ]
     faults = [k for k in incident.all(KernelEvent) if k.problem is KernelProblem.IOMMU_FAULT]
     if refused:
-        yield _finding(incident, refused, Strength.PROVES, "NET010.claim", "NET010.why")
+        yield _finding(
+            incident,
+            refused,
+            Strength.PROVES,
+            say("NET010.claim", "direct access between GPUs is refused on {hosts}: {text}"),
+            say(
+                "NET010.why",
+                "NCCL moves data between GPUs of a host directly, and was not allowed to.",
+            ),
+        )
     elif faults:
         sure = Strength.SUPPORTS if incident.calls else Strength.HINTS
-        yield _finding(incident, faults, sure, "NET010.claim_iommu", "NET010.why_iommu")
+        yield _finding(
+            incident,
+            faults,
+            sure,
+            say("NET010.claim_iommu", "the IOMMU of {hosts} faults while the job is stuck: {text}"),
+            say(
+                "NET010.why_iommu",
+                "Transfers between GPUs that the IOMMU rejects never arrive, and no error reaches"
+                " the program.",
+            ),
+        )
 
 
 def _finding(
-    incident: Incident, found: list[Seen] | list[KernelEvent], sure: Strength, claim: str, why: str
+    incident: Incident,
+    found: list[Seen] | list[KernelEvent],
+    sure: Strength,
+    claim: Message,
+    why: Message,
 ) -> Finding:
     ordered = witnesses.in_order(found)
     first = ordered[0]
     against = witnesses.rival(incident, ordered, kin=frozenset({Manner.DEVICE}))
     text = getattr(first, "detail", "") or getattr(first, "message", "") or first.source.text
     return Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=Cause.P2P_FAULT,
         strength=witnesses.weaker(sure, against),
-        claim=Message(
-            key=claim,
-            values={"hosts": witnesses.hosts(found) or "a host", "text": text[:160]},
-        ),
-        why=Message(key=why),
+        claim=claim.using(hosts=witnesses.hosts(found) or "a host", text=text[:160]),
+        why=why,
         against=against,
         culprit_hosts=witnesses.minority_hosts(incident, found),
         explains=ECHOES_OF_A_BROKEN_SETUP,
         at=first.at,
         evidence=witnesses.evidence(found),
     )
-
-
-RULE = Rule(
-    code="NET010",
-    name="peer-access-refused",
-    cause=Cause.P2P_FAULT,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.NCCL_WARNINGS, Fact.DEVICE_ERRORS, Fact.KERNEL_LOG}),
-    check=check,
-)

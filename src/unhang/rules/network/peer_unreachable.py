@@ -36,8 +36,8 @@ from unhang.model.causes import Cause
 from unhang.model.events import InterfaceUsed, NcclFailure, NcclReason
 from unhang.model.finding import Collect, Finding, Strength
 from unhang.model.incident import Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import Message, say
+from unhang.model.rule import Fact, rule
 from unhang.rules import witnesses
 from unhang.rules.network.addresses import leads_nowhere
 from unhang.rules.network.echoes import ECHOES_OF_A_BROKEN_SETUP
@@ -51,6 +51,13 @@ _NCCL_INFO = Collect(
 )
 
 
+@rule(
+    "NET002",
+    "peer-unreachable",
+    cause=Cause.NET_INTERFACE,
+    needs={Fact.NCCL_WARNINGS},
+    since="0.1.0",
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the connections that failed."""
     failed = witnesses.nccl(incident, *_DROPPED, *_REFUSED)
@@ -60,17 +67,42 @@ def check(incident: Incident) -> Iterator[Finding]:
     wrong = _private_address(incident, failed)
     against = witnesses.rival(incident, [first, *failed])
     if wrong is None and first.reason not in _DROPPED and against is None:
-        against = Message(key="NET002.against_refused")
+        against = say(
+            "NET002.against_refused",
+            "A refused connection also means that the peer's process was already gone.",
+        )
     strength = witnesses.weaker(_strength(first, wrong), against)
     yield Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=Cause.NET_INTERFACE,
         strength=strength,
-        claim=Message(
-            key="NET002.claim" if wrong is None else "NET002.claim_private",
-            values={"peer": first.peer or "a peer", "text": first.detail[:160], "address": wrong},
+        claim=(
+            say(
+                "NET002.claim",
+                "{peer} cannot be reached: {text}",
+                peer=first.peer or "a peer",
+                text=first.detail[:160],
+            )
+            if wrong is None
+            else say(
+                "NET002.claim_private",
+                "ranks meet at {address}, an address that other hosts cannot reach",
+                address=wrong,
+            )
         ),
-        why=Message(key="NET002.why" if wrong is None else "NET002.why_private"),
+        why=(
+            say(
+                "NET002.why",
+                "Ranks connect to each other on ports that the system picks; a firewall or a"
+                " wrong interface drops these connections although the store works.",
+            )
+            if wrong is None
+            else say(
+                "NET002.why_private",
+                "Loopback, container bridges, tunnels and link-local addresses lead nowhere"
+                " from another host.",
+            )
+        ),
         against=against,
         explains=ECHOES_OF_A_BROKEN_SETUP,
         at=first.at,
@@ -97,14 +129,3 @@ def _private_address(incident: Incident, failed: Sequence[NcclFailure]) -> str |
         if leads_nowhere(interface.interface):
             return interface.interface
     return None
-
-
-RULE = Rule(
-    code="NET002",
-    name="peer-unreachable",
-    cause=Cause.NET_INTERFACE,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.NCCL_WARNINGS}),
-    check=check,
-)

@@ -43,8 +43,8 @@ from unhang.model.events import (
 )
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, rule
 from unhang.rules import witnesses
 
 _FAR = frozenset({"SYS", "NODE", "PHB"})
@@ -61,20 +61,28 @@ class _Pair(NamedTuple):
     kind: str
 
 
+@rule("NET203", "peers-far-apart", cause=Cause.P2P_FAULT, needs={Fact.GPU_TABLE}, since="0.1.0")
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one hint for the first such pair, where something speaks of peer-to-peer trouble."""
     pair = next(_far_pairs(incident), None)
     if pair is None or not (_stuck_from_the_start(incident) or _refused(incident)):
         return
     yield Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=Cause.P2P_FAULT,
         strength=Strength.HINTS,
-        claim=Message(
-            key="NET203.claim", values={"one": pair.one, "other": pair.other, "kind": pair.kind}
+        claim=say(
+            "NET203.claim",
+            "NCCL connects GPUs {one} and {other} directly, although they are far apart ({kind}).",
+            one=pair.one,
+            other=pair.other,
+            kind=pair.kind,
         ),
-        why=Message(key="NET203.why"),
-        against=Message(key="NET203.against"),
+        why=say(
+            "NET203.why",
+            "Such transfers pass the host's bridges; the IOMMU or ACS may swallow them.",
+        ),
+        against=say("NET203.against", "Most hosts of that layout work."),
         culprit_hosts=witnesses.hosts([pair.topology]),
         evidence=witnesses.evidence([pair.topology, pair.channel]),
     )
@@ -110,14 +118,3 @@ def _refused(incident: Incident) -> bool:
     faults = (k.problem is KernelProblem.IOMMU_FAULT for k in incident.all(KernelEvent))
     peers = (d.problem is DeviceProblem.PEER for d in incident.all(DeviceFault))
     return any(faults) or any(peers) or bool(witnesses.nccl(incident, NcclReason.PEER_ACCESS))
-
-
-RULE = Rule(
-    code="NET203",
-    name="peers-far-apart",
-    cause=Cause.P2P_FAULT,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.GPU_TABLE}),
-    check=check,
-)

@@ -32,8 +32,8 @@ from unhang.model.causes import Cause
 from unhang.model.events import KernelEvent, KernelProblem, NcclFailure, NcclReason
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, rule
 from unhang.rules import order, witnesses
 from unhang.rules.network.echoes import ECHOES_OF_A_BROKEN_LINK
 
@@ -49,6 +49,13 @@ _TROUBLE = frozenset(
 _WINDOW_S = 3_600.0
 
 
+@rule(
+    "NET006",
+    "network-port-went-down",
+    cause=Cause.RDMA_FAULT,
+    needs={Fact.NCCL_WARNINGS, Fact.KERNEL_LOG},
+    since="0.1.0",
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the ports that went down."""
     events = witnesses.nccl(incident, NcclReason.IB_PORT_EVENT)
@@ -65,14 +72,19 @@ def check(incident: Incident) -> Iterator[Finding]:
     certain = _troubled(incident) or any(_is_fatal(e) for e in events)
     sure = Strength.PROVES if events and _troubled(incident) else Strength.SUPPORTS
     yield Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=Cause.RDMA_FAULT,
         strength=witnesses.weaker(sure if certain else Strength.HINTS, against),
-        claim=Message(
-            key="NET006.claim",
-            values={"hosts": witnesses.hosts(found) or "a host", "device": _device(first)},
+        claim=say(
+            "NET006.claim",
+            "the network port of {hosts} went down ({device})",
+            hosts=witnesses.hosts(found) or "a host",
+            device=_device(first),
         ),
-        why=Message(key="NET006.why"),
+        why=say(
+            "NET006.why",
+            "The host that reports its own port is the faulty side; its peers only time out.",
+        ),
         against=against,
         culprit_hosts=witnesses.hosts(found),
         explains=ECHOES_OF_A_BROKEN_LINK | {Cause.NET_INTERFACE},
@@ -102,14 +114,3 @@ def _matters(incident: Incident, link: KernelEvent) -> bool:
 def _device(event: NcclFailure | KernelEvent) -> str:
     device = event.hca if isinstance(event, NcclFailure) else event.device
     return device or "its adapter"
-
-
-RULE = Rule(
-    code="NET006",
-    name="network-port-went-down",
-    cause=Cause.RDMA_FAULT,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.NCCL_WARNINGS, Fact.KERNEL_LOG}),
-    check=check,
-)

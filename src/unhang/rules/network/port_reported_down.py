@@ -29,11 +29,14 @@ from unhang.model.causes import Cause
 from unhang.model.events import HostProblem, HostReport, NcclFailure
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, rule
 from unhang.rules import witnesses
 
 
+@rule(
+    "NET201", "port-reported-down", cause=Cause.RDMA_FAULT, needs={Fact.HOST_REPORTS}, since="0.1.0"
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for ports that are down, else one for slow ones."""
     named = {f.hca for f in incident.all(NcclFailure) if f.hca is not None}
@@ -52,25 +55,23 @@ def _finding(reports: list[HostReport], cause: Cause, strength: Strength) -> Fin
     first = reports[0]
     hint = strength is Strength.HINTS
     return Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=cause,
         strength=strength,
-        claim=Message(
-            key="NET201.claim", values={"device": first.device or "?", "detail": first.detail}
+        claim=say(
+            "NET201.claim",
+            "the port of {device} is not well: {detail}",
+            device=first.device or "?",
+            detail=first.detail,
         ),
-        why=Message(key="NET201.why"),
-        against=Message(key="NET201.against") if hint else None,
+        why=say(
+            "NET201.why", "Traffic over such a port breaks, or is slower than over the others."
+        ),
+        against=say(
+            "NET201.against", "Hosts have ports without a cable; nothing in the job names this one."
+        )
+        if hint
+        else None,
         culprit_hosts=frozenset() if hint else witnesses.hosts(reports),
         evidence=witnesses.evidence(reports),
     )
-
-
-RULE = Rule(
-    code="NET201",
-    name="port-reported-down",
-    cause=Cause.RDMA_FAULT,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.HOST_REPORTS}),
-    check=check,
-)

@@ -34,8 +34,8 @@ from unhang.model.causes import Cause
 from unhang.model.events import NcclFailure, NcclReason
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, rule
 from unhang.rules import witnesses
 from unhang.rules.network.echoes import ECHOES_OF_A_BROKEN_SETUP
 
@@ -47,6 +47,13 @@ _STRENGTHS = {
 """In the order of what they tell."""
 
 
+@rule(
+    "NET007",
+    "rdma-resource-refused",
+    cause=Cause.RDMA_FAULT,
+    needs={Fact.NCCL_WARNINGS},
+    since="0.1.0",
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the most telling kind of failed call."""
     for reason, sure in _STRENGTHS.items():
@@ -61,15 +68,27 @@ def _finding(incident: Incident, found: Sequence[NcclFailure], sure: Strength) -
     bare = first.reason is NcclReason.IB_QP_CONNECT and "create_qp" in first.detail
     against = witnesses.rival(incident, found)
     return Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=Cause.RDMA_FAULT,
         strength=witnesses.weaker(Strength.SUPPORTS if bare else sure, against),
-        claim=Message(
-            key="NET007.claim",
-            values={"hosts": witnesses.hosts(found) or "a host", "text": first.detail[:160]},
+        claim=say(
+            "NET007.claim",
+            "{hosts} could not set up RDMA: {text}",
+            hosts=witnesses.hosts(found) or "a host",
+            text=first.detail[:160],
         ),
-        why=Message(
-            key="NET007.why_lock" if first.reason is NcclReason.IB_MEMORY_LOCK else "NET007.why"
+        why=(
+            say(
+                "NET007.why_lock",
+                "RDMA pins memory; the limit on locked memory (`ulimit -l`) of this process is"
+                " too low. Neither host nor GPU memory ran out.",
+            )
+            if first.reason is NcclReason.IB_MEMORY_LOCK
+            else say(
+                "NET007.why",
+                "The queue pair or the device refused: a wrong GID index or partition, two"
+                " subnets without a route, or an RDMA driver that lacks the function.",
+            )
         ),
         against=against,
         culprit_hosts=witnesses.minority_hosts(incident, found),
@@ -77,14 +96,3 @@ def _finding(incident: Incident, found: Sequence[NcclFailure], sure: Strength) -
         at=first.at,
         evidence=witnesses.evidence(found),
     )
-
-
-RULE = Rule(
-    code="NET007",
-    name="rdma-resource-refused",
-    cause=Cause.RDMA_FAULT,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.NCCL_WARNINGS}),
-    check=check,
-)

@@ -31,52 +31,62 @@ from unhang.model.causes import Cause
 from unhang.model.events import NcclFailure, NcclReason
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import Message, say
+from unhang.model.rule import Fact, rule
 from unhang.rules import witnesses
 from unhang.rules.network.echoes import ECHOES_OF_A_BROKEN_SETUP
 
 
+@rule(
+    "NET011",
+    "shared-memory-segment-refused",
+    cause=Cause.SHM_SMALL,
+    needs={Fact.NCCL_WARNINGS},
+    since="0.1.0",
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for segments without space, else for those that could not be made."""
     full = witnesses.nccl(incident, NcclReason.SHM_SPACE)
     opened = witnesses.nccl(incident, NcclReason.SHM_OPEN)
     segments = [e for e in opened if "uda failure" not in e.detail]
     if full:
-        yield _finding(incident, full, Strength.PROVES, "NET011.claim")
+        yield _finding(
+            incident,
+            full,
+            Strength.PROVES,
+            say("NET011.claim", "shared memory of {hosts} is full: {text}"),
+        )
     elif segments:
         # The segment was there and CUDA would not register it: the space may not be the matter.
         registered = len(segments) < len(opened)
         sure = Strength.SUPPORTS if registered else Strength.PROVES
-        yield _finding(incident, segments, sure, "NET011.claim_segment")
+        yield _finding(
+            incident,
+            segments,
+            sure,
+            say(
+                "NET011.claim_segment",
+                "a shared-memory segment could not be made on {hosts}: {text}",
+            ),
+        )
 
 
 def _finding(
-    incident: Incident, found: Sequence[NcclFailure], sure: Strength, claim: str
+    incident: Incident, found: Sequence[NcclFailure], sure: Strength, claim: Message
 ) -> Finding:
     first = found[0]
     return Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=Cause.SHM_SMALL,
         strength=sure,
-        claim=Message(
-            key=claim,
-            values={"hosts": witnesses.hosts(found) or "a host", "text": first.detail[:160]},
+        claim=claim.using(hosts=witnesses.hosts(found) or "a host", text=first.detail[:160]),
+        why=say(
+            "NET011.why",
+            "Ranks of one host exchange data through /dev/shm; a container gets 64 MB of it"
+            " unless told otherwise.",
         ),
-        why=Message(key="NET011.why"),
         culprit_hosts=witnesses.minority_hosts(incident, found),
         explains=ECHOES_OF_A_BROKEN_SETUP | {Cause.NET_INTERFACE, Cause.HOST_OOM},
         at=first.at,
         evidence=witnesses.evidence(found),
     )
-
-
-RULE = Rule(
-    code="NET011",
-    name="shared-memory-segment-refused",
-    cause=Cause.SHM_SMALL,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.NCCL_WARNINGS}),
-    check=check,
-)

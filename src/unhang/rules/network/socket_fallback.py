@@ -34,8 +34,8 @@ from unhang.model.causes import Cause
 from unhang.model.events import TransportUsed
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Call, Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, rule
 from unhang.rules import witnesses
 
 _TCP_BYTES_PER_S = 100_000_000.0
@@ -43,6 +43,13 @@ _TCP_BYTES_PER_S = 100_000_000.0
 _BYTES_PER_ELEMENT = 2
 
 
+@rule(
+    "NET008",
+    "sockets-between-hosts",
+    cause=Cause.BANDWIDTH_LOW,
+    needs={Fact.NCCL_INFO},
+    since="0.1.0",
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding when sockets between hosts may be why a call took too long."""
     sockets = [t for t in incident.all(TransportUsed) if _is_socket(t)]
@@ -52,16 +59,24 @@ def check(incident: Incident) -> Iterator[Finding]:
     heavy = _outlasts(call)
     against = witnesses.rival(incident, sockets, after_timeout=False)
     if against is None and not heavy:
-        against = Message(key="NET008.against_small")
+        against = say(
+            "NET008.against_small",
+            "The collective is small enough for TCP: sockets alone do not explain the timeout.",
+        )
     yield Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=Cause.BANDWIDTH_LOW,
         strength=witnesses.weaker(Strength.SUPPORTS, against),
-        claim=Message(
-            key="NET008.claim",
-            values={"hosts": witnesses.hosts(sockets) or "the hosts", "op": _operation(call)},
+        claim=say(
+            "NET008.claim",
+            "data goes over TCP sockets between {hosts} while {op} does not finish",
+            hosts=witnesses.hosts(sockets) or "the hosts",
+            op=_operation(call),
         ),
-        why=Message(key="NET008.why"),
+        why=say(
+            "NET008.why",
+            "NCCL found no RDMA device and took sockets, ten to a hundred times slower.",
+        ),
         against=against,
         call=call,
         evidence=witnesses.evidence(sockets),
@@ -91,14 +106,3 @@ def _outlasts(call: Call) -> bool:
 
 def _operation(call: Call) -> str:
     return call.first.op if call.first is not None and call.first.op else "the collective"
-
-
-RULE = Rule(
-    code="NET008",
-    name="sockets-between-hosts",
-    cause=Cause.BANDWIDTH_LOW,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.NCCL_INFO}),
-    check=check,
-)

@@ -36,21 +36,33 @@ from unhang.model.causes import Cause
 from unhang.model.finding import Finding
 from unhang.model.incident import Incident
 from unhang.model.phases import Phase
-from unhang.model.rule import Fact, Rule, Status
-from unhang.rules.slow.telling import tell
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, rule
+from unhang.rules.slow.telling import WorkRule, tell
 
 
+@rule(
+    "SLO001",
+    "checkpoint-under-way-at-timeout",
+    cause=Cause.CHECKPOINT_SLOW,
+    needs={Fact.PHASES, Fact.STACKS},
+    since="0.1.0",
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield a finding when a save or a load outlasted the wait."""
-    yield from tell(incident, RULE.code, Cause.CHECKPOINT_SLOW, frozenset({Phase.SAVE, Phase.LOAD}))
-
-
-RULE = Rule(
-    code="SLO001",
-    name="checkpoint-under-way-at-timeout",
-    cause=Cause.CHECKPOINT_SLOW,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.PHASES, Fact.STACKS}),
-    check=check,
-)
+    about = WorkRule(
+        code=check.code,
+        cause=Cause.CHECKPOINT_SLOW,
+        phases=frozenset({Phase.SAVE, Phase.LOAD}),
+        claim_ranks=say(
+            "SLO001.claim_ranks",
+            "{ranks:ranks}: a checkpoint is still being saved or loaded (`{detail}`)"
+            " when the others give up waiting",
+        ),
+        claim=say(
+            "SLO001.claim",
+            "a checkpoint is still being saved or loaded (`{detail}`) when the others"
+            " give up waiting",
+        ),
+    )
+    yield from tell(incident, about)

@@ -35,21 +35,32 @@ from unhang.model.causes import Cause
 from unhang.model.finding import Finding
 from unhang.model.incident import Incident
 from unhang.model.phases import Phase
-from unhang.model.rule import Fact, Rule, Status
-from unhang.rules.slow.telling import tell
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, rule
+from unhang.rules.slow.telling import WorkRule, tell
 
 
+@rule(
+    "SLO004",
+    "compilation-under-way",
+    cause=Cause.COMPILE_SLOW,
+    needs={Fact.PHASES, Fact.STACKS},
+    since="0.1.0",
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield a finding when a compilation outlasts the wait."""
-    yield from tell(incident, RULE.code, Cause.COMPILE_SLOW, frozenset({Phase.COMPILE}))
-
-
-RULE = Rule(
-    code="SLO004",
-    name="compilation-under-way",
-    cause=Cause.COMPILE_SLOW,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.PHASES, Fact.STACKS}),
-    check=check,
-)
+    about = WorkRule(
+        code=check.code,
+        cause=Cause.COMPILE_SLOW,
+        phases=frozenset({Phase.COMPILE}),
+        claim_ranks=say(
+            "SLO004.claim_ranks",
+            "{ranks:ranks}: code is still being compiled or warmed up (`{detail}`)"
+            " while the others wait",
+        ),
+        claim=say(
+            "SLO004.claim",
+            "code is still being compiled or warmed up (`{detail}`) while the others wait",
+        ),
+    )
+    yield from tell(incident, about)

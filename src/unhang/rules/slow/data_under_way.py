@@ -38,21 +38,32 @@ from unhang.model.causes import Cause
 from unhang.model.finding import Finding
 from unhang.model.incident import Incident
 from unhang.model.phases import Phase
-from unhang.model.rule import Fact, Rule, Status
-from unhang.rules.slow.telling import tell
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, rule
+from unhang.rules.slow.telling import WorkRule, tell
 
 
+@rule(
+    "SLO002",
+    "data-preparation-under-way-at-timeout",
+    cause=Cause.DATA_SLOW,
+    needs={Fact.PHASES, Fact.STACKS},
+    since="0.1.0",
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield a finding when preparing data outlasted the wait."""
-    yield from tell(incident, RULE.code, Cause.DATA_SLOW, frozenset({Phase.DATA}))
-
-
-RULE = Rule(
-    code="SLO002",
-    name="data-preparation-under-way-at-timeout",
-    cause=Cause.DATA_SLOW,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.PHASES, Fact.STACKS}),
-    check=check,
-)
+    about = WorkRule(
+        code=check.code,
+        cause=Cause.DATA_SLOW,
+        phases=frozenset({Phase.DATA}),
+        claim_ranks=say(
+            "SLO002.claim_ranks",
+            "{ranks:ranks}: data are still being prepared (`{detail}`) when the"
+            " others give up waiting",
+        ),
+        claim=say(
+            "SLO002.claim",
+            "data are still being prepared (`{detail}`) when the others give up waiting",
+        ),
+    )
+    yield from tell(incident, about)

@@ -34,23 +34,34 @@ from unhang.model.causes import Cause
 from unhang.model.finding import Finding
 from unhang.model.incident import Incident
 from unhang.model.phases import Phase
-from unhang.model.rule import Fact, Rule, Status
-from unhang.rules.slow.telling import tell
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, rule
+from unhang.rules.slow.telling import WorkRule, tell
 
 _PHASES = frozenset({Phase.EVAL, Phase.GENERATE, Phase.LOGGING})
 
 
+@rule(
+    "SLO003",
+    "evaluation-under-way-at-timeout",
+    cause=Cause.EVAL_SLOW,
+    needs={Fact.PHASES, Fact.STACKS},
+    since="0.1.0",
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield a finding when an evaluation outlasted the wait."""
-    yield from tell(incident, RULE.code, Cause.EVAL_SLOW, _PHASES)
-
-
-RULE = Rule(
-    code="SLO003",
-    name="evaluation-under-way-at-timeout",
-    cause=Cause.EVAL_SLOW,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.PHASES, Fact.STACKS}),
-    check=check,
-)
+    about = WorkRule(
+        code=check.code,
+        cause=Cause.EVAL_SLOW,
+        phases=_PHASES,
+        claim_ranks=say(
+            "SLO003.claim_ranks",
+            "{ranks:ranks}: an evaluation is still running (`{detail}`) when the"
+            " others give up waiting",
+        ),
+        claim=say(
+            "SLO003.claim",
+            "an evaluation is still running (`{detail}`) when the others give up waiting",
+        ),
+    )
+    yield from tell(incident, about)

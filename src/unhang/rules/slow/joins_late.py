@@ -35,8 +35,8 @@ from typing import NamedTuple
 from unhang.model.events import CollectivesMeasured, Pace
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import say
+from unhang.model.rule import Fact, rule
 from unhang.rules import measured
 
 _LEAST_TIMED = 5
@@ -55,6 +55,7 @@ class _Late(NamedTuple):
     late_s: float
 
 
+@rule("SLO202", "rank-joins-late", needs={Fact.INSPECTOR}, since="0.1.0")
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the rank that is latest."""
     found = [
@@ -71,20 +72,34 @@ def check(incident: Incident) -> Iterator[Finding]:
     limits_ms = [call.timeout_ms for call in incident.calls if call.timeout_ms is not None]
     much = any(1_000 * latest.late_s >= _MUCH_OF_TIMEOUT * limit for limit in limits_ms)
     yield Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=None,
         strength=Strength.SUPPORTS if much else Strength.HINTS,
-        claim=Message(
-            key="SLO202.claim" if rank is not None else "SLO202.claim_unknown",
-            values={
-                "ranks": None if rank is None else frozenset({rank}),
-                "rank": latest.event.comm_rank,
-                "late": latest.late_s,
-                "op": latest.op,
-            },
+        claim=(
+            say(
+                "SLO202.claim",
+                "{ranks:ranks} joined {op} {late:s} after all others, again and again.",
+                ranks=frozenset({rank}),
+                late=latest.late_s,
+                op=latest.op,
+            )
+            if rank is not None
+            else say(
+                "SLO202.claim_unknown",
+                "Rank {rank} of a communicator joined {op} {late:s} after all others, again"
+                " and again.",
+                rank=latest.event.comm_rank,
+                late=latest.late_s,
+                op=latest.op,
+            )
         ),
-        why=Message(key="SLO202.why"),
-        against=None if much else Message(key="SLO202.against"),
+        why=say(
+            "SLO202.why",
+            "Its kernels are the shortest by far: the last one to come waits for nobody.",
+        ),
+        against=None
+        if much
+        else say("SLO202.against", "What was slow before a hang need not be what hangs."),
         culprits=frozenset() if rank is None else frozenset({rank}),
         at=latest.event.at,
         evidence=(latest.event.source, latest.other.source),
@@ -102,14 +117,3 @@ def _late(
     if next_us < _TIMES_SHORTER * shortest_us:
         return None
     return _Late(events[last], events[second], op, (next_us - shortest_us) / 1e6)
-
-
-RULE = Rule(
-    code="SLO202",
-    name="rank-joins-late",
-    cause=None,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.INSPECTOR}),
-    check=check,
-)

@@ -33,8 +33,8 @@ from unhang.model.causes import Cause
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident
 from unhang.model.phases import Phase
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import Message, say
+from unhang.model.rule import Fact, rule
 from unhang.model.stances import Stance
 from unhang.rules.standpoints import Scene, contradicted, find_scene, ranks
 
@@ -47,6 +47,48 @@ _CAUSES = {
     Phase.LOGGING: Cause.EVAL_SLOW,
     Phase.COMPILE: Cause.COMPILE_SLOW,
     Phase.TEARDOWN: Cause.UNEVEN_WORK,
+}
+_CLAIMS = {
+    Phase.SAVE: say(
+        "SLO201.claim_save",
+        "{ranks:ranks} {at_work:|is|are} saving a checkpoint (`{frame}`) while"
+        " {waiters:ranks} {waiting:|waits|wait}",
+    ),
+    Phase.LOAD: say(
+        "SLO201.claim_load",
+        "{ranks:ranks} {at_work:|is|are} loading a model or a checkpoint"
+        " (`{frame}`) while {waiters:ranks} {waiting:|waits|wait}",
+    ),
+    Phase.DATA: say(
+        "SLO201.claim_data",
+        "{ranks:ranks} {at_work:|is|are} preparing data (`{frame}`) while"
+        " {waiters:ranks} {waiting:|waits|wait}",
+    ),
+    Phase.EVAL: say(
+        "SLO201.claim_eval",
+        "{ranks:ranks} {at_work:|is|are} evaluating (`{frame}`) while"
+        " {waiters:ranks} {waiting:|waits|wait}",
+    ),
+    Phase.GENERATE: say(
+        "SLO201.claim_generate",
+        "{ranks:ranks} {at_work:|is|are} generating (`{frame}`) while"
+        " {waiters:ranks} {waiting:|waits|wait}",
+    ),
+    Phase.LOGGING: say(
+        "SLO201.claim_logging",
+        "{ranks:ranks} {at_work:|is|are} logging (`{frame}`) while"
+        " {waiters:ranks} {waiting:|waits|wait}",
+    ),
+    Phase.COMPILE: say(
+        "SLO201.claim_compile",
+        "{ranks:ranks} {at_work:|is|are} compiling or warming up (`{frame}`)"
+        " while {waiters:ranks} {waiting:|waits|wait}",
+    ),
+    Phase.TEARDOWN: say(
+        "SLO201.claim_teardown",
+        "{ranks:ranks} {at_work:|is|are} done with the training loop (`{frame}`)"
+        " while {waiters:ranks} {waiting:|waits|wait} in it",
+    ),
 }
 _ECHOES = frozenset(
     {
@@ -62,6 +104,13 @@ _ECHOES = frozenset(
 """A rank that comes late makes the others give up, raise, abort and close their connections."""
 
 
+@rule(
+    "SLO201",
+    "rank-at-work-while-others-wait",
+    cause=Cause.CHECKPOINT_SLOW,
+    needs={Fact.STACKS},
+    since="0.1.0",
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for each cause that the ranks elsewhere show."""
     scene = find_scene(incident)
@@ -89,11 +138,16 @@ def _finding(incident: Incident, scene: Scene, cause: Cause, found: list[Stance]
         "waiters": ranks(scene.waiters),
     }
     return Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=cause,
         strength=strength,
-        claim=Message(key=f"SLO201.claim_{first.phase.value}", values=values),
-        why=Message(key="SLO201.why", values=values),
+        claim=_CLAIMS[first.phase].using(**values),
+        why=say(
+            "SLO201.why",
+            "The stacks of {count} processes were taken, and only {ranks:ranks}"
+            " {at_work:|is|are} in no collective; the program's own line is {code}.",
+            **values,
+        ),
         against=_against(scene, first),
         culprits=culprits,
         phase=first.phase,
@@ -112,18 +166,18 @@ def _strength(incident: Incident, scene: Scene, found: list[Stance]) -> Strength
 
 def _against(scene: Scene, first: Stance) -> Message | None:
     if scene.silent:
-        return Message(key="SLO201.against_silent", values={"ranks": scene.silent})
+        return say("SLO201.against_silent", "{ranks:ranks} left no stack.", ranks=scene.silent)
     if not first.certain:
-        return Message(key="SLO201.against_by_name", values={"code": first.code})
-    return None if scene.alarmed else Message(key="SLO201.against_no_alarm")
-
-
-RULE = Rule(
-    code="SLO201",
-    name="rank-at-work-while-others-wait",
-    cause=Cause.CHECKPOINT_SLOW,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.STACKS}),
-    check=check,
-)
+        return say(
+            "SLO201.against_by_name",
+            "Only the name of a function of the program tells what it does ({code}).",
+            code=first.code,
+        )
+    return (
+        None
+        if scene.alarmed
+        else say(
+            "SLO201.against_no_alarm",
+            "No time-out was seen: a job that is well may look like this for a moment.",
+        )
+    )

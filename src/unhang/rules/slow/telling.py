@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from unhang.model.causes import Cause
 from unhang.model.events import Charge, StackSeen, Stage
@@ -10,7 +11,7 @@ from unhang.model.finding import Finding, Strength
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.incident import Incident
 from unhang.model.phases import Phase
-from unhang.model.provenance import Message
+from unhang.model.provenance import Message, say
 from unhang.rules import order, watched
 from unhang.rules.slow.waiting import Wait, find_wait
 from unhang.rules.slow.weighing import Fit, fit, is_missing, ranks_differ, weigh
@@ -31,17 +32,33 @@ _ECHOES = frozenset(
 """A rank that comes late makes the others give up, raise, abort and close their connections."""
 
 
-def tell(
-    incident: Incident, code: str, cause: Cause, phases: frozenset[Phase]
-) -> Iterator[Finding]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkRule:
+    """What one rule on work that outlasts the others' wait is about, and what it says.
+
+    Attributes:
+        code, cause: of the rule.
+        phases: the work.
+        claim_ranks: what is said of ranks; `{detail}` is the text or the frame that shows it.
+        claim: the same where no rank is known.
+    """
+
+    code: str
+    cause: Cause
+    phases: frozenset[Phase]
+    claim_ranks: Message
+    claim: Message
+
+
+def tell(incident: Incident, about: WorkRule) -> Iterator[Finding]:
     """Yield the findings of one rule: from bars and marks, and from live stacks."""
     if _is_idle(incident):
         return
     wait = find_wait(incident)
-    work = None if wait is None else find_work(incident, wait, phases)
+    work = None if wait is None else find_work(incident, wait, about.phases)
     if wait is not None and work is not None:
-        yield _from_work(incident, code, cause, work, wait)
-    yield from _from_stacks(incident, code, cause, phases, wait)
+        yield _from_work(incident, about, work, wait)
+    yield from _from_stacks(incident, about, wait)
 
 
 def _is_idle(incident: Incident) -> bool:
@@ -50,14 +67,14 @@ def _is_idle(incident: Incident) -> bool:
     return any(e.stage is Stage.CONFIRMED for e in watched.hold_ups(incident, *charges))
 
 
-def _from_work(incident: Incident, code: str, cause: Cause, work: Work, wait: Wait) -> Finding:
+def _from_work(incident: Incident, about: WorkRule, work: Work, wait: Wait) -> Finding:
     strength, against = weigh(incident, work, wait)
     culprits = _culprits(work, wait, strength)
     return Finding(
-        rule=code,
-        cause=cause,
+        rule=about.code,
+        cause=about.cause,
         strength=strength,
-        claim=_claim(code, culprits, work.phase.detail or work.phase.phase.value),
+        claim=_claim(about, culprits, work.phase.detail or work.phase.phase.value),
         why=_why(work, wait),
         against=against,
         culprits=culprits,
@@ -69,33 +86,37 @@ def _from_work(incident: Incident, code: str, cause: Cause, work: Work, wait: Wa
     )
 
 
-def _from_stacks(
-    incident: Incident, code: str, cause: Cause, phases: frozenset[Phase], wait: Wait | None
-) -> Iterator[Finding]:
+def _from_stacks(incident: Incident, about: WorkRule, wait: Wait | None) -> Iterator[Finding]:
     """A stack taken while it hangs shows a rank at work; several are compared by SLO201."""
     if sum(s.rank is not None for s in incident.stances) > 1:
         return
     stacks = [
         s
         for s in incident.all(StackSeen)
-        if s.phase in phases and not s.waiting and not _gave_up(incident, s, wait)
+        if s.phase in about.phases and not s.waiting and not _gave_up(incident, s, wait)
     ]
-    if not stacks or (wait is None and phases != {Phase.COMPILE}):
+    if not stacks or (wait is None and about.phases != {Phase.COMPILE}):
         return
     failed = any(f.manner in order.DECISIVE for f in incident.failures)
     strength, against = Strength.SUPPORTS, None
     if failed or ranks_differ(incident):
         strength = Strength.HINTS
-        against = Message(key="SLO.against_failure" if failed else "SLO.against_desync")
+        against = (
+            say("SLO.against_failure", "Something else failed, and not surely later.")
+            if failed
+            else say("SLO.against_desync", "Ranks issued different calls, or run different models.")
+        )
     elif wait is not None:
         strength = Strength.PROVES
     culprits = frozenset(r for s in stacks if (r := _rank_of(incident, s)) is not None)
     yield Finding(
-        rule=code,
-        cause=cause,
+        rule=about.code,
+        cause=about.cause,
         strength=strength,
-        claim=_claim(code, culprits, stacks[0].frame),
-        why=Message(key="SLO.why_stack", values={"frame": stacks[0].frame}),
+        claim=_claim(about, culprits, stacks[0].frame),
+        why=say(
+            "SLO.why_stack", "A live stack shows the process in `{frame}`.", frame=stacks[0].frame
+        ),
         against=against,
         culprits=culprits,
         phase=stacks[0].phase,
@@ -137,21 +158,50 @@ def _culprits(work: Work, wait: Wait, strength: Strength) -> Ranks:
     return wait.awaited
 
 
-def _claim(code: str, culprits: Ranks, detail: str) -> Message:
+def _claim(about: WorkRule, culprits: Ranks, detail: str) -> Message:
     if culprits:
-        return Message(key=f"{code}.claim_ranks", values={"ranks": culprits, "detail": detail})
-    return Message(key=f"{code}.claim", values={"detail": detail})
+        return about.claim_ranks.using(ranks=culprits, detail=detail)
+    return about.claim.using(detail=detail)
 
 
 def _why(work: Work, wait: Wait) -> Message:
     values = {"lasted_s": work.lasted_s, "limit_s": wait.limit_s}
     if fit(work, wait) is Fit.FITS:
         if wait.limit_s is None:
-            return Message(key="SLO.why_default", values=values)
-        key = "SLO.why_mark" if work.bar is None else "SLO.why_bar"
-        return Message(key=key, values=values)
+            return say(
+                "SLO.why_default",
+                "The work has lasted {lasted_s:s} and is not done: as long as a default"
+                " timeout, or longer.",
+                **values,
+            )
+        if work.bar is None:
+            return say(
+                "SLO.why_mark",
+                "The work began {lasted_s:s} before the first time-out and no line says"
+                " that it ended; the timeout is {limit_s:s}.",
+                **values,
+            )
+        return say(
+            "SLO.why_bar",
+            "The work has lasted {lasted_s:s} and is not done; the others give up"
+            " after {limit_s:s}.",
+            **values,
+        )
     if work.phase.rank is not None and wait.awaited == {work.phase.rank}:
-        return Message(key="SLO.why_named", values={"ranks": wait.awaited})
+        return say(
+            "SLO.why_named",
+            "The waiting ranks name {ranks:ranks} as the one they wait for.",
+            ranks=wait.awaited,
+        )
     if wait.missing is not None and is_missing(work, wait):
-        return Message(key="SLO.why_missing", values={"ranks": frozenset({wait.missing})})
-    return Message(key="SLO.why_last")
+        return say(
+            "SLO.why_missing",
+            "It is the last thing that {ranks:ranks} is known to have begun, no line says that"
+            " it ended, and every other rank gave up waiting.",
+            ranks=frozenset({wait.missing}),
+        )
+    return say(
+        "SLO.why_last",
+        "It is the last thing printed before the first time-out, no line says that it ended,"
+        " and the others wait where nobody works.",
+    )

@@ -34,8 +34,8 @@ from unhang.model.events import Progress
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident
 from unhang.model.phases import Phase
-from unhang.model.provenance import Message
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import Message, say
+from unhang.model.rule import Fact, rule
 from unhang.rules import order
 from unhang.rules.slow.waiting import Wait, WaitKind, find_wait
 from unhang.rules.slow.weighing import Fit, find_rival, fit
@@ -47,6 +47,13 @@ _LONG_STEP = 0.8
 """Share of the timeout from which a step is as long as the timeout."""
 
 
+@rule(
+    "SLO005",
+    "work-would-have-ended-soon",
+    cause=Cause.TIMEOUT_SHORT,
+    needs={Fact.PHASES},
+    since="0.1.0",
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield a finding when the work would have ended soon, or a step is as long as the limit."""
     wait = find_wait(incident)
@@ -56,7 +63,16 @@ def check(incident: Incident) -> Iterator[Finding]:
     if work is not None and work.bar is not None and fit(work, wait) is Fit.FITS:
         left_s = work.bar.remaining_s
         if left_s is not None and left_s <= wait.limit_s:
-            yield _finding(wait, work.bar, Strength.HINTS, "claim_work", left_s)
+            yield _finding(
+                wait,
+                work.bar,
+                Strength.HINTS,
+                say(
+                    "SLO005.claim_work",
+                    "the timeout of {limit_s:s} ends work that needs only {seconds:s} more",
+                ),
+                left_s,
+            )
     elif work is None:
         yield from _long_step(incident, wait, wait.limit_s)
 
@@ -75,31 +91,32 @@ def _long_step(incident: Incident, wait: Wait, limit_s: float) -> Iterator[Findi
     if wait.kind is WaitKind.SETUP or step_s < _LONG_STEP * limit_s:
         return
     longer = step_s >= limit_s and find_rival(incident, wait) is None
-    yield _finding(wait, bar, Strength.SUPPORTS if longer else Strength.HINTS, "claim_step", step_s)
+    yield _finding(
+        wait,
+        bar,
+        Strength.SUPPORTS if longer else Strength.HINTS,
+        say(
+            "SLO005.claim_step",
+            "one training step takes {seconds:s}, as long as the timeout of {limit_s:s}",
+        ),
+        step_s,
+    )
 
 
-def _finding(wait: Wait, bar: Progress, strength: Strength, key: str, seconds: float) -> Finding:
+def _finding(
+    wait: Wait, bar: Progress, strength: Strength, claim: Message, seconds: float
+) -> Finding:
     return Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=Cause.TIMEOUT_SHORT,
         strength=strength,
-        claim=Message(
-            key=f"{RULE.code}.{key}", values={"seconds": seconds, "limit_s": wait.limit_s}
+        claim=claim.using(seconds=seconds, limit_s=wait.limit_s),
+        why=say(
+            "SLO005.why",
+            "The work advances and is finite; the watchdog measures time, not progress.",
         ),
-        why=Message(key=f"{RULE.code}.why"),
         phase=bar.phase,
         at=bar.at,
         call=wait.call,
         evidence=(bar.source, wait.alarm.source),
     )
-
-
-RULE = Rule(
-    code="SLO005",
-    name="work-would-have-ended-soon",
-    cause=Cause.TIMEOUT_SHORT,
-    since="0.1.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.PHASES}),
-    check=check,
-)

@@ -25,14 +25,15 @@ the way of the other ranks (asynchronous or sharded saving, data prepared before
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from unhang.model.causes import Cause
 from unhang.model.events import Charge, HoldUp
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident, Manner
 from unhang.model.phases import Phase
-from unhang.model.rule import Fact, Rule, Status
+from unhang.model.provenance import Message, say
+from unhang.model.rule import Fact, rule
 from unhang.rules.watched import hold_ups, message, waited_for
 
 _GAVE_UP = frozenset({Manner.WATCHDOG, Manner.PEER})
@@ -46,39 +47,130 @@ _CAUSES = {
     Phase.COMPILE: Cause.COMPILE_SLOW,
 }
 
+_STOOD = {
+    Phase.SAVE: say(
+        "SLO301.stood_save",
+        "{ranks:ranks} stood in saving a checkpoint for {still:s} ({place}),"
+        " while {victims:ranks} {waiting:|waits|wait}",
+    ),
+    Phase.LOAD: say(
+        "SLO301.stood_load",
+        "{ranks:ranks} stood in loading a model or a checkpoint for {still:s}"
+        " ({place}), while {victims:ranks} {waiting:|waits|wait}",
+    ),
+    Phase.DATA: say(
+        "SLO301.stood_data",
+        "{ranks:ranks} stood in preparing data for {still:s} ({place}), while"
+        " {victims:ranks} {waiting:|waits|wait}",
+    ),
+    Phase.EVAL: say(
+        "SLO301.stood_eval",
+        "{ranks:ranks} stood in an evaluation for {still:s} ({place}), while"
+        " {victims:ranks} {waiting:|waits|wait}",
+    ),
+    Phase.GENERATE: say(
+        "SLO301.stood_generate",
+        "{ranks:ranks} stood in generation for {still:s} ({place}), while"
+        " {victims:ranks} {waiting:|waits|wait}",
+    ),
+    Phase.LOGGING: say(
+        "SLO301.stood_logging",
+        "{ranks:ranks} stood in logging for {still:s} ({place}), while"
+        " {victims:ranks} {waiting:|waits|wait}",
+    ),
+    Phase.COMPILE: say(
+        "SLO301.stood_compile",
+        "{ranks:ranks} stood in compiling for {still:s} ({place}), while"
+        " {victims:ranks} {waiting:|waits|wait}",
+    ),
+}
+_WORKED = {
+    Phase.SAVE: say(
+        "SLO301.worked_save",
+        "{ranks:ranks} {count:|was|were} saving a checkpoint ({place}) while"
+        " {victims:ranks} waited for {waited:s}",
+    ),
+    Phase.LOAD: say(
+        "SLO301.worked_load",
+        "{ranks:ranks} {count:|was|were} loading a model or a checkpoint"
+        " ({place}) while {victims:ranks} waited for {waited:s}",
+    ),
+    Phase.DATA: say(
+        "SLO301.worked_data",
+        "{ranks:ranks} {count:|was|were} preparing data ({place}) while"
+        " {victims:ranks} waited for {waited:s}",
+    ),
+    Phase.EVAL: say(
+        "SLO301.worked_eval",
+        "{ranks:ranks} {count:|was|were} evaluating ({place}) while"
+        " {victims:ranks} waited for {waited:s}",
+    ),
+    Phase.GENERATE: say(
+        "SLO301.worked_generate",
+        "{ranks:ranks} {count:|was|were} generating ({place}) while"
+        " {victims:ranks} waited for {waited:s}",
+    ),
+    Phase.LOGGING: say(
+        "SLO301.worked_logging",
+        "{ranks:ranks} {count:|was|were} logging ({place}) while {victims:ranks}"
+        " waited for {waited:s}",
+    ),
+    Phase.COMPILE: say(
+        "SLO301.worked_compile",
+        "{ranks:ranks} {count:|was|were} compiling ({place}) while"
+        " {victims:ranks} waited for {waited:s}",
+    ),
+}
 
+
+@rule(
+    "SLO301",
+    "phase-stood-under-watch",
+    cause=Cause.CHECKPOINT_SLOW,
+    needs={Fact.LIVE},
+    since="0.2.0",
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for each phase that stood, or outlasted the patience of the others."""
     for event in hold_ups(incident, Charge.ASLEEP, Charge.UNINTERRUPTIBLE, Charge.GIL_KEPT):
-        yield from _finding(event, "stood", Strength.SUPPORTS)
+        yield from _finding(
+            event,
+            Strength.SUPPORTS,
+            _STOOD,
+            say(
+                "SLO301.why_stood",
+                "No CPU time, no bytes and no step moved there for longer than is usual"
+                " in that phase.",
+            ),
+        )
     gave_up = any(f.manner in _GAVE_UP for f in incident.failures) or len(incident.timeouts) > 0
     for event in waited_for(incident):
-        yield from _finding(event, "worked", Strength.SUPPORTS if gave_up else Strength.HINTS)
+        yield from _finding(
+            event,
+            Strength.SUPPORTS if gave_up else Strength.HINTS,
+            _WORKED,
+            say(
+                "SLO301.why_worked",
+                "Its CPU time, bytes or stack moved until the end: it was at work, and"
+                " the others gave up or were ended before it had done.",
+            ),
+        )
 
 
-def _finding(event: HoldUp, how: str, strength: Strength) -> Iterator[Finding]:
+def _finding(
+    event: HoldUp, strength: Strength, claims: Mapping[Phase, Message], why: Message
+) -> Iterator[Finding]:
     cause = None if event.phase is None else _CAUSES.get(event.phase)
     if cause is None or event.phase is None:
         return
     yield Finding(
-        rule=RULE.code,
+        rule=check.code,
         cause=cause,
         strength=strength,
-        claim=message(f"SLO301.{how}_{event.phase.value}", event),
-        why=message(f"SLO301.why_{how}", event),
+        claim=message(claims[event.phase], event),
+        why=message(why, event),
         culprits=event.culprits,
         phase=event.phase,
         at=event.at,
         evidence=(event.source,),
     )
-
-
-RULE = Rule(
-    code="SLO301",
-    name="phase-stood-under-watch",
-    cause=Cause.CHECKPOINT_SLOW,
-    since="0.2.0",
-    status=Status.STABLE,
-    needs=frozenset({Fact.LIVE}),
-    check=check,
-)

@@ -17,7 +17,7 @@ from unhang.model.finding import Strength
 from unhang.model.ids import Rank
 from unhang.model.incident import VICTIM_MANNERS, Call, Incident
 from unhang.model.phases import Phase
-from unhang.model.provenance import Message
+from unhang.model.provenance import Message, say
 from unhang.rules import order
 from unhang.rules.slow.waiting import Wait, WaitKind, is_cut
 from unhang.rules.slow.work import Work
@@ -103,13 +103,20 @@ def weigh(incident: Incident, work: Work, wait: Wait) -> tuple[Strength, Message
         return Strength.HINTS, against
     fitting = fit(work, wait)
     if fitting is Fit.STALE and not work.went_on:
-        return Strength.HINTS, Message(key="SLO.against_stale")
+        return Strength.HINTS, say(
+            "SLO.against_stale",
+            "The work began long before the wait did: its end may merely not be logged.",
+        )
     if fitting in (Fit.FITS, Fit.STALE):
         return _weigh_measured(work, wait), None
     if fitting is Fit.SHORT and work.phase.phase is not Phase.DATA and not work.went_on:
         # data are prepared in several steps, and an earlier one may not have shown a bar
-        return Strength.HINTS, Message(
-            key="SLO.against_short", values={"lasted_s": work.lasted_s, "limit_s": wait.limit_s}
+        return Strength.HINTS, say(
+            "SLO.against_short",
+            "The work had lasted {lasted_s:s} only, less than the timeout of {limit_s:s}: it"
+            " may itself have hung.",
+            lasted_s=work.lasted_s,
+            limit_s=wait.limit_s,
         )
     return _weigh_unmeasured(work, wait)
 
@@ -132,16 +139,27 @@ def _weigh_unmeasured(work: Work, wait: Wait) -> tuple[Strength, Message | None]
         return Strength.PROVES, None
     if is_cut(wait.alarm) and work.phase.phase in _AT_START and work.phase.rank is not None:
         # only this rank does the work, so the traceback is most likely of one that waited
-        return Strength.SUPPORTS, Message(key="SLO.against_cut")
+        return Strength.SUPPORTS, say("SLO.against_cut", "The last line of the traceback is lost.")
     if wait.kind not in (WaitKind.BARRIER, WaitKind.SETUP) and not (
         is_missing(work, wait) or _awaits_result(work, wait)
     ):
-        return Strength.HINTS, Message(key="SLO.against_tensor")
+        return Strength.HINTS, say(
+            "SLO.against_tensor",
+            "The others wait in a collective of the model, and no times tell how long the work"
+            " had lasted.",
+        )
     if work.phase.phase in _AT_START:
         if wait.seq is not None and wait.seq > _EARLY:
-            return Strength.HINTS, Message(key="SLO.against_late", values={"seq": wait.seq})
+            return Strength.HINTS, say(
+                "SLO.against_late",
+                "{seq} collectives have passed: the line may belong to the start of the job.",
+                seq=wait.seq,
+            )
         if not _is_specific(work) and wait.kind is not WaitKind.SETUP:
-            return Strength.HINTS, Message(key="SLO.against_vague")
+            return Strength.HINTS, say(
+                "SLO.against_vague",
+                "The first collectives may also fail for the network or the choice of device.",
+            )
     return Strength.SUPPORTS, None
 
 
@@ -171,13 +189,13 @@ def _is_specific(work: Work) -> bool:
 def find_rival(incident: Incident, wait: Wait) -> Message | None:
     """What explains the wait without any slow work, or None."""
     if order.stop_before(incident, wait.alarm) is not None:
-        return Message(key="SLO.against_stopped")
+        return say("SLO.against_stopped", "The job was stopped from outside before.")
     if _failed_first(incident, wait):
-        return Message(key="SLO.against_failure")
+        return say("SLO.against_failure", "Something else failed, and not surely later.")
     if ranks_differ(incident):
-        return Message(key="SLO.against_desync")
+        return say("SLO.against_desync", "Ranks issued different calls, or run different models.")
     if _survived(incident, wait):
-        return Message(key="SLO.against_survived")
+        return say("SLO.against_survived", "Training went on after the time-out.")
     return None
 
 
@@ -199,17 +217,33 @@ def _against(incident: Incident, work: Work, wait: Wait) -> Message | None:
     rank = work.phase.rank
     speaker = rank if rank is not None else _USUAL_VOICE
     if speaker in wait.ranks:
-        return Message(key="SLO.against_joined", values={"ranks": frozenset({speaker})})
+        return say(
+            "SLO.against_joined",
+            "{ranks:ranks} waits in the collective too, so it was not at work.",
+            ranks=frozenset({speaker}),
+        )
     if rank is not None and wait.awaited and rank not in wait.awaited:
-        return Message(key="SLO.against_awaited", values={"ranks": wait.awaited})
+        return say(
+            "SLO.against_awaited",
+            "The others wait for {ranks:ranks}, which is not the one at work.",
+            ranks=wait.awaited,
+        )
     if not work.phase.unfinished:
-        return Message(key="SLO.against_unseen")
+        return say("SLO.against_unseen", "No begin of this work was seen: it may have been over.")
     if work.bar is not None and work.bar.done == work.bar.total:
-        return Message(key="SLO.against_done")
+        return say("SLO.against_done", "Its bar stands at 100 %: the work itself was done.")
     if work.bar is None and _lines_between(work, wait) > _MANY_LINES:
-        return Message(key="SLO.against_lines", values={"lines": _lines_between(work, wait)})
+        return say(
+            "SLO.against_lines",
+            "{lines} lines stand between it and the time-out: its end may merely not be"
+            " recognised.",
+            lines=_lines_between(work, wait),
+        )
     if incident.all(DeviceGuessed) and fit(work, wait) is not Fit.FITS:
-        return Message(key="SLO.against_device")
+        return say(
+            "SLO.against_device",
+            "A barrier ran before the GPU of each rank was chosen, which hangs in the same way.",
+        )
     return None
 
 

@@ -31,11 +31,11 @@ LATE = store(StoreProblem.UNIQUE_ID_TIMED_OUT, waiter=5, owner=0, line=5)
 BARE = store(StoreProblem.BAD_CONFIGURATION, rank=2, line=5)
 
 FIRES: list[tuple[Rule, Event, Strength]] = [
-    (port_in_use.RULE, TAKEN, Strength.PROVES),
-    (store_unreachable.RULE, UNREACHED, Strength.SUPPORTS),
-    (clients_missing.RULE, SHORT, Strength.SUPPORTS),
-    (owner_late.RULE, LATE, Strength.SUPPORTS),
-    (group_not_initialised.RULE, BARE, Strength.SUPPORTS),
+    (port_in_use.check, TAKEN, Strength.PROVES),
+    (store_unreachable.check, UNREACHED, Strength.SUPPORTS),
+    (clients_missing.check, SHORT, Strength.SUPPORTS),
+    (owner_late.check, LATE, Strength.SUPPORTS),
+    (group_not_initialised.check, BARE, Strength.SUPPORTS),
 ]
 
 
@@ -87,7 +87,7 @@ def test_normal_attempts_say_nothing(rule: Rule, fault: Event, strength: Strengt
 
 
 @pytest.mark.parametrize(
-    ("rule", "fault"), [(store_unreachable.RULE, UNREACHED), (owner_late.RULE, LATE)]
+    ("rule", "fault"), [(store_unreachable.check, UNREACHED), (owner_late.check, LATE)]
 )
 def test_after_steps_of_training_it_is_no_start_up(rule: Rule, fault: Event) -> None:
     assert cause_of(rule, bar(Phase.TRAIN, line=1), fault).strength is Strength.HINTS
@@ -103,11 +103,11 @@ def test_the_owner_of_the_key_is_late_not_the_one_that_gives_up() -> None:
 
 def test_a_failure_in_another_log_without_times_may_have_been_first() -> None:
     elsewhere = raised(3, artifact="rank3.log", line=99)
-    assert cause_of(clients_missing.RULE, SHORT, elsewhere).strength is Strength.HINTS
+    assert cause_of(clients_missing.check, SHORT, elsewhere).strength is Strength.HINTS
 
 
 def test_a_system_port_is_a_leaked_variable() -> None:
-    finding = cause_of(port_in_use.RULE, store(StoreProblem.PORT_IN_USE, port=22))
+    finding = cause_of(port_in_use.check, store(StoreProblem.PORT_IN_USE, port=22))
     assert finding.claim.key == "CFG001.claim_system"
 
 
@@ -120,7 +120,7 @@ def refused(line: int) -> Event:
 
 
 def test_a_barrier_that_waits_until_the_log_ends() -> None:
-    finding = cause_of(clients_missing.RULE, *(waiting(n) for n in range(1, 6)))
+    finding = cause_of(clients_missing.check, *(waiting(n) for n in range(1, 6)))
     assert finding.strength is Strength.SUPPORTS
 
 
@@ -130,7 +130,7 @@ def test_a_barrier_that_waited_and_passed() -> None:
 
 
 def test_attempts_that_are_refused_until_the_log_ends() -> None:
-    finding = cause_of(store_unreachable.RULE, *(refused(n) for n in range(1, 12)))
+    finding = cause_of(store_unreachable.check, *(refused(n) for n in range(1, 12)))
     assert finding.strength is Strength.SUPPORTS
 
 

@@ -10,9 +10,9 @@ from recorder_scenarios import incident_of, places, training, written
 from unhang.model.causes import Cause
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident
-from unhang.rules.desync.recorded_calls_differ import RULE as DSY101
-from unhang.rules.desync.recorded_circle import RULE as DSY102
-from unhang.rules.desync.recorded_uneven import RULE as DSY103
+from unhang.rules.desync.recorded_calls_differ import check as DSY101
+from unhang.rules.desync.recorded_circle import check as DSY102
+from unhang.rules.desync.recorded_uneven import check as DSY103
 
 WORLD = Group("0", "default_pg", (0, 1, 2, 3))
 

@@ -5,17 +5,17 @@ import pytest
 from job_text import judge_text, raised, timed_out
 from unhang.model.causes import Cause
 from unhang.model.finding import Strength
-from unhang.rules.device.arithmetic_trap import RULE as ARITHMETIC_TRAP
-from unhang.rules.device.build_does_not_fit import RULE as BUILD_DOES_NOT_FIT
-from unhang.rules.device.device_guessed import RULE as DEVICE_GUESSED
-from unhang.rules.device.device_unusable import RULE as DEVICE_UNUSABLE
-from unhang.rules.device.gpu_used_twice import RULE as GPU_USED_TWICE
-from unhang.rules.device.hardware_error import RULE as HARDWARE_ERROR
-from unhang.rules.device.kernel_fault import RULE as KERNEL_FAULT
-from unhang.rules.device.kernel_xid import RULE as KERNEL_XID
-from unhang.rules.device.known_bug import RULE as KNOWN_BUG
-from unhang.rules.device.out_of_memory import RULE as OUT_OF_MEMORY
-from unhang.rules.device.versions_differ import RULE as VERSIONS_DIFFER
+from unhang.rules.device.arithmetic_trap import check as ARITHMETIC_TRAP
+from unhang.rules.device.build_does_not_fit import check as BUILD_DOES_NOT_FIT
+from unhang.rules.device.device_guessed import check as DEVICE_GUESSED
+from unhang.rules.device.device_unusable import check as DEVICE_UNUSABLE
+from unhang.rules.device.gpu_used_twice import check as GPU_USED_TWICE
+from unhang.rules.device.hardware_error import check as HARDWARE_ERROR
+from unhang.rules.device.kernel_fault import check as KERNEL_FAULT
+from unhang.rules.device.kernel_xid import check as KERNEL_XID
+from unhang.rules.device.known_bug import check as KNOWN_BUG
+from unhang.rules.device.out_of_memory import check as OUT_OF_MEMORY
+from unhang.rules.device.versions_differ import check as VERSIONS_DIFFER
 
 OOM = (
     "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 4.35 GiB. GPU 3 has a total "

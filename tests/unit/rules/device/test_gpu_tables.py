@@ -4,11 +4,11 @@ from gpu_tables import matrix, table
 from job_text import judge_text, raised, timed_out
 from unhang.model.causes import Cause
 from unhang.model.finding import Strength
-from unhang.rules.device.gpu_missing import RULE as DEV204
-from unhang.rules.device.gpu_reported_ill import RULE as DEV201
-from unhang.rules.device.gpu_shared import RULE as DEV202
-from unhang.rules.device.memory_held import RULE as DEV203
-from unhang.rules.network.peers_far_apart import RULE as NET203
+from unhang.rules.device.gpu_missing import check as DEV204
+from unhang.rules.device.gpu_reported_ill import check as DEV201
+from unhang.rules.device.gpu_shared import check as DEV202
+from unhang.rules.device.memory_held import check as DEV203
+from unhang.rules.network.peers_far_apart import check as NET203
 
 EACH_ITS_OWN = [(0, 4710, 70_000), (1, 4711, 70_000), (2, 4712, 70_000), (3, 4713, 70_000)]
 FAR = matrix((("X", "SYS"), ("SYS", "X")))

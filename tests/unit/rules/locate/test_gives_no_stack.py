@@ -3,7 +3,7 @@
 from debug_pages import SAVES, WAITS, text_dump
 from job_text import judge_text, timed_out
 from unhang.model.finding import Strength
-from unhang.rules.locate.gives_no_stack import RULE as LOC209
+from unhang.rules.locate.gives_no_stack import check as LOC209
 
 
 def test_the_rank_without_an_answer_is_named() -> None:

@@ -17,10 +17,10 @@ from unhang.model.provenance import Provenance
 from unhang.model.recording import LastCall
 from unhang.model.standstill import Role, Suspect
 from unhang.rules import recorded
-from unhang.rules.locate.recorded_absent import RULE as LOC101
-from unhang.rules.locate.recorded_silent import RULE as LOC102
-from unhang.rules.locate.recorded_stalled import RULE as LOC103
-from unhang.rules.locate.recorded_together import RULE as LOC104
+from unhang.rules.locate.recorded_absent import check as LOC101
+from unhang.rules.locate.recorded_silent import check as LOC102
+from unhang.rules.locate.recorded_stalled import check as LOC103
+from unhang.rules.locate.recorded_together import check as LOC104
 
 
 def findings(incident: Incident) -> list[Finding]:

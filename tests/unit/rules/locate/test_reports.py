@@ -4,12 +4,12 @@ from job_text import judge_text, timed_out
 from ras_answers import answer, communicator, member, missing
 from unhang.model.causes import Cause
 from unhang.model.finding import Strength
-from unhang.rules.device.gpu_reported_ill import RULE as DEV201
-from unhang.rules.locate.launches_behind import RULE as LOC205
-from unhang.rules.locate.launches_equal import RULE as LOC207
-from unhang.rules.locate.process_does_not_answer import RULE as LOC206
-from unhang.rules.locate.status_differs import RULE as LOC210
-from unhang.rules.network.port_reported_down import RULE as NET201
+from unhang.rules.device.gpu_reported_ill import check as DEV201
+from unhang.rules.locate.launches_behind import check as LOC205
+from unhang.rules.locate.launches_equal import check as LOC207
+from unhang.rules.locate.process_does_not_answer import check as LOC206
+from unhang.rules.locate.status_differs import check as LOC210
+from unhang.rules.network.port_reported_down import check as NET201
 
 TABLE = (
     "Group     Comms     Nodes     Ranks     Ranks     Ranks    Status  Errors\n"

@@ -6,11 +6,11 @@ from job_text import judge_text, raised, timed_out
 from unhang.model.causes import Cause
 from unhang.model.finding import Finding, Strength
 from unhang.model.rule import Rule
-from unhang.rules.desync.waits_differ import RULE as DSY201
-from unhang.rules.locate.interpreter_lock_kept import RULE as LOC203
-from unhang.rules.locate.rank_elsewhere import RULE as LOC201
-from unhang.rules.locate.storage_does_not_answer import RULE as LOC204
-from unhang.rules.slow.rank_at_work import RULE as SLO201
+from unhang.rules.desync.waits_differ import check as DSY201
+from unhang.rules.locate.interpreter_lock_kept import check as LOC203
+from unhang.rules.locate.rank_elsewhere import check as LOC201
+from unhang.rules.locate.storage_does_not_answer import check as LOC204
+from unhang.rules.slow.rank_at_work import check as SLO201
 
 BARRIER = "    barrier (torch/distributed/distributed_c10d.py:5356)"
 GATHER = "    all_gather_object (torch/distributed/distributed_c10d.py:3513)"

@@ -9,9 +9,9 @@ from job_text import incident_of, judge_text, timed_out
 from unhang.judging import judge
 from unhang.model.finding import Strength
 from unhang.model.rule import Rule
-from unhang.rules.locate.last_finished import RULE as LOC208
-from unhang.rules.network.bandwidth_fell import RULE as NET202
-from unhang.rules.slow.joins_late import RULE as SLO202
+from unhang.rules.locate.last_finished import check as LOC208
+from unhang.rules.network.bandwidth_fell import check as NET202
+from unhang.rules.slow.joins_late import check as SLO202
 
 ALL = (LOC208, NET202, SLO202)
 GAVE_UP = [timed_out(rank) for rank in range(4)]

@@ -5,20 +5,20 @@ import pytest
 from job_text import judge_text, raised, timed_out
 from unhang.model.causes import Cause
 from unhang.model.finding import Strength
-from unhang.rules.network.bootstrap_interface import RULE as BOOTSTRAP_INTERFACE
-from unhang.rules.network.bootstrap_members import RULE as BOOTSTRAP_MEMBERS
-from unhang.rules.network.completion_error import RULE as COMPLETION_ERROR
-from unhang.rules.network.fabric_provider import RULE as FABRIC_PROVIDER
-from unhang.rules.network.gloo_mesh import RULE as GLOO_MESH
-from unhang.rules.network.init_incomplete import RULE as INIT_INCOMPLETE
-from unhang.rules.network.measured_bandwidth import RULE as MEASURED_BANDWIDTH
-from unhang.rules.network.no_usable_interface import RULE as NO_USABLE_INTERFACE
-from unhang.rules.network.peer_access import RULE as PEER_ACCESS
-from unhang.rules.network.peer_unreachable import RULE as PEER_UNREACHABLE
-from unhang.rules.network.port_event import RULE as PORT_EVENT
-from unhang.rules.network.rdma_setup import RULE as RDMA_SETUP
-from unhang.rules.network.shared_memory import RULE as SHARED_MEMORY
-from unhang.rules.network.socket_fallback import RULE as SOCKET_FALLBACK
+from unhang.rules.network.bootstrap_interface import check as BOOTSTRAP_INTERFACE
+from unhang.rules.network.bootstrap_members import check as BOOTSTRAP_MEMBERS
+from unhang.rules.network.completion_error import check as COMPLETION_ERROR
+from unhang.rules.network.fabric_provider import check as FABRIC_PROVIDER
+from unhang.rules.network.gloo_mesh import check as GLOO_MESH
+from unhang.rules.network.init_incomplete import check as INIT_INCOMPLETE
+from unhang.rules.network.measured_bandwidth import check as MEASURED_BANDWIDTH
+from unhang.rules.network.no_usable_interface import check as NO_USABLE_INTERFACE
+from unhang.rules.network.peer_access import check as PEER_ACCESS
+from unhang.rules.network.peer_unreachable import check as PEER_UNREACHABLE
+from unhang.rules.network.port_event import check as PORT_EVENT
+from unhang.rules.network.rdma_setup import check as RDMA_SETUP
+from unhang.rules.network.shared_memory import check as SHARED_MEMORY
+from unhang.rules.network.socket_fallback import check as SOCKET_FALLBACK
 
 
 def warn(text: str, host: str = "node1", pid: int = 4711, device: int = 0) -> str:

@@ -4,12 +4,12 @@ from builders import timeout
 from phase_builders import bar, begun, findings, stack, strength
 from unhang.model.finding import Strength
 from unhang.model.phases import Edge, Phase
-from unhang.rules.slow.checkpoint_under_way import RULE
+from unhang.rules.slow.checkpoint_under_way import check
 
 
 def test_a_save_that_began_and_did_not_end_before_a_barrier() -> None:
     events = (begun(Phase.SAVE), timeout(4, seq=9_387, numel=1, line=2))
-    assert strength(RULE, *events) is Strength.SUPPORTS
+    assert strength(check, *events) is Strength.SUPPORTS
 
 
 def test_times_that_fit_cannot_tell_slow_from_stuck() -> None:
@@ -17,7 +17,7 @@ def test_times_that_fit_cannot_tell_slow_from_stuck() -> None:
         begun(Phase.SAVE, framework="torchtune", when=0),
         timeout(4, numel=1, line=2, when=640),
     )
-    assert strength(RULE, *events) is Strength.SUPPORTS
+    assert strength(check, *events) is Strength.SUPPORTS
 
 
 def test_a_save_that_ends_after_the_alarm_was_slow() -> None:
@@ -26,27 +26,27 @@ def test_a_save_that_ends_after_the_alarm_was_slow() -> None:
         timeout(4, numel=1, line=2, when=640),
         begun(Phase.SAVE, edge=Edge.END, line=3, when=700),
     )
-    assert strength(RULE, *events) is Strength.PROVES
+    assert strength(check, *events) is Strength.PROVES
 
 
 def test_a_load_counts_too() -> None:
     events = (bar(Phase.LOAD, elapsed_s=599), timeout(4, seq=2, numel=1, line=2))
-    assert strength(RULE, *events) is Strength.PROVES
+    assert strength(check, *events) is Strength.PROVES
 
 
 def test_the_saving_rank_is_named() -> None:
-    (finding,) = findings(RULE, begun(Phase.SAVE, 0), timeout(4, numel=1, line=2, global_rank=4))
+    (finding,) = findings(check, begun(Phase.SAVE, 0), timeout(4, numel=1, line=2, global_rank=4))
     assert finding.culprits == {0}
 
 
 def test_a_collective_of_the_model_without_times_is_a_hint() -> None:
     events = (begun(Phase.SAVE), timeout(4, op="ALLGATHER", numel=4_096, line=2))
-    assert strength(RULE, *events) is Strength.HINTS
+    assert strength(check, *events) is Strength.HINTS
 
 
 def test_a_save_that_began_after_the_others_waited_is_a_hint() -> None:
     events = (begun(Phase.SAVE, when=0), timeout(4, numel=1, line=2, when=120))
-    assert strength(RULE, *events) is Strength.HINTS
+    assert strength(check, *events) is Strength.HINTS
 
 
 def test_a_save_that_ended_is_over() -> None:
@@ -55,17 +55,17 @@ def test_a_save_that_ended_is_over() -> None:
         begun(Phase.SAVE, edge=Edge.END, line=2),
         timeout(4, numel=1, line=3),
     )
-    assert strength(RULE, *events) is None
+    assert strength(check, *events) is None
 
 
 def test_only_the_middle_of_a_save_was_seen() -> None:
     events = (begun(Phase.SAVE, edge=Edge.DURING), timeout(4, numel=1, line=2))
-    assert strength(RULE, *events) is Strength.HINTS
+    assert strength(check, *events) is Strength.HINTS
 
 
 def test_rank_0_waits_too_so_nobody_is_saving() -> None:
     events = (begun(Phase.SAVE), timeout(0, numel=1, line=2), timeout(1, numel=1, line=3))
-    assert strength(RULE, *events) is Strength.HINTS
+    assert strength(check, *events) is Strength.HINTS
 
 
 def test_a_live_stack_in_a_save() -> None:
@@ -73,8 +73,8 @@ def test_a_live_stack_in_a_save() -> None:
         stack("torch/serialization.py:save", Phase.SAVE),
         timeout(4, numel=1, line=2),
     )
-    assert strength(RULE, *events) is Strength.PROVES
+    assert strength(check, *events) is Strength.PROVES
 
 
 def test_a_live_stack_in_a_save_while_nobody_waits() -> None:
-    assert strength(RULE, stack("torch/serialization.py:save", Phase.SAVE)) is None
+    assert strength(check, stack("torch/serialization.py:save", Phase.SAVE)) is None

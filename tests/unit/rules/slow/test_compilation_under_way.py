@@ -4,43 +4,43 @@ from builders import ended, timeout
 from phase_builders import begun, findings, stack, strength
 from unhang.model.finding import Strength
 from unhang.model.phases import Edge, Phase
-from unhang.rules.slow.compilation_under_way import RULE
+from unhang.rules.slow.compilation_under_way import check
 
 COMPILER = stack("triton/compiler/compiler.py:compile", Phase.COMPILE)
 ENGINE = stack("shm_broadcast.py:acquire_read", None, waiting=True, line=9)
 
 
 def test_a_live_stack_in_a_compiler() -> None:
-    assert strength(RULE, COMPILER) is Strength.SUPPORTS
+    assert strength(check, COMPILER) is Strength.SUPPORTS
 
 
 def test_a_live_stack_in_a_compiler_while_an_engine_waits() -> None:
-    assert strength(RULE, COMPILER, ENGINE) is Strength.PROVES
+    assert strength(check, COMPILER, ENGINE) is Strength.PROVES
 
 
 def test_a_compilation_began_and_the_engine_waits() -> None:
-    assert strength(RULE, begun(Phase.COMPILE), ENGINE) is Strength.SUPPORTS
+    assert strength(check, begun(Phase.COMPILE), ENGINE) is Strength.SUPPORTS
 
 
 def test_a_compilation_that_ended_is_over() -> None:
     events = (begun(Phase.COMPILE), begun(Phase.COMPILE, edge=Edge.END, line=2), ENGINE)
-    assert strength(RULE, *events) is None
+    assert strength(check, *events) is None
 
 
 def test_a_crash_explains_it_better() -> None:
-    (finding,) = findings(RULE, COMPILER, ended(2, signal=11, line=5))
+    (finding,) = findings(check, COMPILER, ended(2, signal=11, line=5))
     assert finding.strength is Strength.HINTS
 
 
 def test_a_build_before_the_first_barrier() -> None:
     events = (begun(Phase.COMPILE), timeout(3, seq=2, numel=1, line=2))
-    assert strength(RULE, *events) is Strength.SUPPORTS
+    assert strength(check, *events) is Strength.SUPPORTS
 
 
 def test_a_build_long_before_says_nothing() -> None:
     events = (begun(Phase.COMPILE), timeout(3, seq=20_000, numel=1, line=2))
-    assert strength(RULE, *events) is Strength.HINTS
+    assert strength(check, *events) is Strength.HINTS
 
 
 def test_nothing_compiles() -> None:
-    assert strength(RULE, ENGINE, timeout(3, numel=1)) is None
+    assert strength(check, ENGINE, timeout(3, numel=1)) is None

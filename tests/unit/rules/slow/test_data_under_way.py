@@ -24,7 +24,7 @@ from unhang.model.events import (
 from unhang.model.finding import Strength
 from unhang.model.ids import Rank
 from unhang.model.phases import Edge, Phase
-from unhang.rules.slow.data_under_way import RULE
+from unhang.rules.slow.data_under_way import check
 
 
 def unique_id_wait(line: int = 2) -> StoreFault:
@@ -52,7 +52,7 @@ def raised(
 
 
 def test_a_bar_as_long_as_the_timeout_proves_it() -> None:
-    (finding,) = findings(RULE, bar(Phase.DATA, elapsed_s=601), timeout(2, numel=1, line=2))
+    (finding,) = findings(check, bar(Phase.DATA, elapsed_s=601), timeout(2, numel=1, line=2))
     assert finding.strength is Strength.PROVES
     assert finding.phase is Phase.DATA
     assert Cause.RENDEZVOUS in finding.explains
@@ -61,7 +61,7 @@ def test_a_bar_as_long_as_the_timeout_proves_it() -> None:
 def test_earlier_bars_of_the_same_work_count_too() -> None:
     assert (
         strength(
-            RULE,
+            check,
             bar(Phase.DATA, done=100, elapsed_s=450),
             bar(Phase.DATA, elapsed_s=152, line=2),
             timeout(2, numel=1, line=3),
@@ -72,17 +72,17 @@ def test_earlier_bars_of_the_same_work_count_too() -> None:
 
 def test_a_shorter_bar_before_a_barrier_supports_it() -> None:
     events = (bar(Phase.DATA, elapsed_s=152), timeout(2, seq=3, numel=1, line=2))
-    assert strength(RULE, *events) is Strength.SUPPORTS
+    assert strength(check, *events) is Strength.SUPPORTS
 
 
 def test_the_waiting_rank_names_the_one_at_work() -> None:
-    (finding,) = findings(RULE, begun(Phase.DATA, 0), unique_id_wait())
+    (finding,) = findings(check, begun(Phase.DATA, 0), unique_id_wait())
     assert finding.strength is Strength.PROVES
     assert finding.culprits == {0}
 
 
 def test_nobody_signed_the_bar_but_the_wait_names_its_owner() -> None:
-    (finding,) = findings(RULE, bar(Phase.DATA, elapsed_s=1_805), unique_id_wait())
+    (finding,) = findings(check, bar(Phase.DATA, elapsed_s=1_805), unique_id_wait())
     assert finding.strength is Strength.PROVES
     assert finding.culprits == {0}
 
@@ -91,38 +91,38 @@ def test_a_monitored_barrier_with_a_bar() -> None:
     missing = BarrierMissing(
         source=source(2), origin=by(3), reporter=Rank(3), missing=frozenset({Rank(0)}), direct=False
     )
-    (finding,) = findings(RULE, bar(Phase.DATA, elapsed_s=24_000), missing)
+    (finding,) = findings(check, bar(Phase.DATA, elapsed_s=24_000), missing)
     assert finding.strength is Strength.PROVES
     assert finding.culprits == {0}
 
 
 def test_a_cut_traceback_behind_a_bar_at_a_default_timeout() -> None:
     events = (bar(Phase.DATA, elapsed_s=1_809), raised("", 2))
-    assert strength(RULE, *events) is Strength.PROVES
+    assert strength(check, *events) is Strength.PROVES
 
 
 def test_a_cut_traceback_behind_a_short_bar_says_little() -> None:
-    assert strength(RULE, bar(Phase.DATA, elapsed_s=42), raised("", 2)) is Strength.HINTS
+    assert strength(check, bar(Phase.DATA, elapsed_s=42), raised("", 2)) is Strength.HINTS
 
 
 def test_a_cut_traceback_while_one_rank_alone_prepares() -> None:
-    assert strength(RULE, begun(Phase.DATA, 0), raised("", 2)) is Strength.SUPPORTS
+    assert strength(check, begun(Phase.DATA, 0), raised("", 2)) is Strength.SUPPORTS
 
 
 def test_an_exception_of_its_own_comes_first() -> None:
     events = (bar(Phase.DATA, elapsed_s=601), raised("KeyError", 2), timeout(2, numel=1, line=3))
-    assert strength(RULE, *events) is Strength.HINTS
+    assert strength(check, *events) is Strength.HINTS
 
 
 def test_an_exception_after_the_time_out_does_not_matter() -> None:
     events = (bar(Phase.DATA, elapsed_s=601), timeout(2, numel=1, line=2), raised("KeyError", 3))
-    assert strength(RULE, *events) is Strength.PROVES
+    assert strength(check, *events) is Strength.PROVES
 
 
 def test_a_stop_from_outside_comes_first() -> None:
     stop = StopSeen(source=source(2), origin=by(), kind=StopKind.INTERRUPT)
     events = (bar(Phase.DATA, elapsed_s=601), stop, timeout(2, numel=1, line=3))
-    assert strength(RULE, *events) is Strength.HINTS
+    assert strength(check, *events) is Strength.HINTS
 
 
 @pytest.mark.parametrize(
@@ -132,26 +132,26 @@ def test_a_stop_from_outside_comes_first() -> None:
 )
 def test_ranks_that_issue_different_calls_are_another_matter(other: CollectiveTimeout) -> None:
     events = (bar(Phase.DATA, elapsed_s=601), timeout(2, numel=1, line=2), other)
-    assert strength(RULE, *events) is Strength.HINTS
+    assert strength(check, *events) is Strength.HINTS
 
 
 def test_the_rank_at_work_is_not_the_one_that_waits() -> None:
     events = (bar(Phase.DATA, elapsed_s=152, rank=2), timeout(2, numel=1, line=2, global_rank=2))
-    assert strength(RULE, *events) is Strength.HINTS
+    assert strength(check, *events) is Strength.HINTS
 
 
 def test_a_mark_of_the_start_says_nothing_hundreds_of_collectives_later() -> None:
     events = (begun(Phase.DATA, framework="megatron"), timeout(2, seq=90_000, numel=1, line=2))
-    assert strength(RULE, *events) is Strength.HINTS
+    assert strength(check, *events) is Strength.HINTS
 
 
 def test_a_vague_mark_before_the_first_collective_says_little() -> None:
-    assert strength(RULE, begun(Phase.DATA), timeout(2, seq=1, numel=1, line=2)) is Strength.HINTS
+    assert strength(check, begun(Phase.DATA), timeout(2, seq=1, numel=1, line=2)) is Strength.HINTS
 
 
 def test_a_frameworks_own_mark_before_a_barrier_supports_it() -> None:
     events = (begun(Phase.DATA, framework="megatron"), timeout(2, seq=3, numel=1, line=2))
-    assert strength(RULE, *events) is Strength.SUPPORTS
+    assert strength(check, *events) is Strength.SUPPORTS
 
 
 def test_training_after_it_closes_it() -> None:
@@ -160,12 +160,12 @@ def test_training_after_it_closes_it() -> None:
         bar(Phase.TRAIN, elapsed_s=10, line=2),
         timeout(2, numel=1, line=3),
     )
-    assert strength(RULE, *events) is None
+    assert strength(check, *events) is None
 
 
 def test_a_finished_bar_is_over() -> None:
     events = (bar(Phase.DATA, done=100, elapsed_s=601), timeout(2, numel=1, line=2))
-    assert strength(RULE, *events) is None
+    assert strength(check, *events) is None
 
 
 def test_another_phase_begun_later_is_what_counts() -> None:
@@ -174,11 +174,11 @@ def test_another_phase_begun_later_is_what_counts() -> None:
         begun(Phase.LOAD, line=2),
         timeout(2, seq=3, numel=1, line=3),
     )
-    assert strength(RULE, *events) is None
+    assert strength(check, *events) is None
 
 
 def test_nobody_waits_nobody_is_late() -> None:
-    assert strength(RULE, bar(Phase.DATA, elapsed_s=6_001)) is None
+    assert strength(check, bar(Phase.DATA, elapsed_s=6_001)) is None
 
 
 def test_a_mark_far_older_than_the_timeout_is_stale() -> None:
@@ -186,7 +186,7 @@ def test_a_mark_far_older_than_the_timeout_is_stale() -> None:
         begun(Phase.DATA, framework="megatron", when=0),
         timeout(2, seq=3, numel=1, line=2, when=9_000),
     )
-    assert strength(RULE, *events) is Strength.HINTS
+    assert strength(check, *events) is Strength.HINTS
 
 
 def test_times_measure_a_mark() -> None:
@@ -194,7 +194,7 @@ def test_times_measure_a_mark() -> None:
         begun(Phase.DATA, when=0),
         timeout(2, seq=3, numel=1, line=2, when=620),
     )
-    assert strength(RULE, *events) is Strength.SUPPORTS
+    assert strength(check, *events) is Strength.SUPPORTS
 
 
 def test_an_end_mark_closes_it() -> None:
@@ -203,12 +203,12 @@ def test_an_end_mark_closes_it() -> None:
         begun(Phase.DATA, edge=Edge.END, line=2),
         timeout(2, numel=1, line=3),
     )
-    assert strength(RULE, *events) is None
+    assert strength(check, *events) is None
 
 
 def test_the_time_of_the_finding_is_the_begin_of_the_work() -> None:
     (finding,) = findings(
-        RULE, begun(Phase.DATA, when=5), timeout(2, seq=3, numel=1, line=2, when=620)
+        check, begun(Phase.DATA, when=5), timeout(2, seq=3, numel=1, line=2, when=620)
     )
     assert finding.at == at(5)
 
@@ -220,7 +220,7 @@ def test_training_that_goes_on_after_the_time_out_shows_no_harm() -> None:
         timeout(2, numel=1, line=2, when=650),
         *steps,
     ]
-    assert strength(RULE, *events) is Strength.HINTS
+    assert strength(check, *events) is Strength.HINTS
 
 
 def test_a_stack_is_resolved_to_its_rank_by_the_pid() -> None:
@@ -230,7 +230,7 @@ def test_a_stack_is_resolved_to_its_rank_by_the_pid() -> None:
         replace(where, origin=by(pid=4711)),
         timeout(0, line=4),
     )
-    (finding,) = findings(RULE, *events)
+    (finding,) = findings(check, *events)
     assert finding.strength is Strength.PROVES
     assert finding.culprits == {2}
 
@@ -249,5 +249,5 @@ def test_a_rank_that_waits_by_its_stack_has_done_its_loading() -> None:
     loads = head + '  File "train.py", line 52 in load_shard\n  File "train.py", line 60 in train\n'
     stacks = {f"run/dumps/1/stack_{r}.txt": loads if r == 1 else waits for r in range(4)}
     job = incident_of(*lines, **stacks)
-    (finding,) = RULE.check(job)
+    (finding,) = check.check(job)
     assert finding.culprits == {1}

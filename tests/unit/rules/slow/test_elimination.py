@@ -13,9 +13,9 @@ from unhang.model.events import (
 from unhang.model.finding import Strength
 from unhang.model.ids import Rank
 from unhang.model.phases import Phase
-from unhang.rules.slow.checkpoint_under_way import RULE as SAVE
-from unhang.rules.slow.data_under_way import RULE as DATA
-from unhang.rules.slow.evaluation_under_way import RULE as EVAL
+from unhang.rules.slow.checkpoint_under_way import check as SAVE
+from unhang.rules.slow.data_under_way import check as DATA
+from unhang.rules.slow.evaluation_under_way import check as EVAL
 
 
 def gave_up(rank: int, line: int, problem: GlooProblem = GlooProblem.SEND_TIMED_OUT) -> GlooFault:

@@ -6,17 +6,17 @@ from unhang.model.events import Charge, Event, HoldUp, Stage
 from unhang.model.finding import Strength
 from unhang.model.ids import Rank
 from unhang.model.phases import Edge, Phase
-from unhang.rules.slow.evaluation_under_way import RULE
+from unhang.rules.slow.evaluation_under_way import check
 
 
 def test_a_bar_as_long_as_the_timeout_while_the_others_gather() -> None:
     events = (bar(Phase.EVAL, elapsed_s=605), timeout(4, op="ALLGATHER", numel=65_536, line=2))
-    assert strength(RULE, *events) is Strength.PROVES
+    assert strength(check, *events) is Strength.PROVES
 
 
 def test_an_evaluation_began_and_the_others_wait_in_a_barrier() -> None:
     events = (begun(Phase.EVAL), timeout(4, seq=70_000, op="BROADCAST", numel=1, line=2))
-    assert strength(RULE, *events) is Strength.SUPPORTS
+    assert strength(check, *events) is Strength.SUPPORTS
 
 
 def test_times_fit_and_the_others_are_in_the_next_step() -> None:
@@ -24,12 +24,12 @@ def test_times_fit_and_the_others_are_in_the_next_step() -> None:
         begun(Phase.EVAL, when=0),
         timeout(4, op="ALLGATHER", numel=65_536, line=2, when=630),
     )
-    assert strength(RULE, *events) is Strength.SUPPORTS
+    assert strength(check, *events) is Strength.SUPPORTS
 
 
 def test_a_bar_that_stood_still_long_before_hung_itself() -> None:
     events = (bar(Phase.EVAL, elapsed_s=41), timeout(4, numel=1, line=2))
-    assert strength(RULE, *events) is Strength.HINTS
+    assert strength(check, *events) is Strength.HINTS
 
 
 def test_an_announced_evaluation_whose_bar_is_full_was_done() -> None:
@@ -38,12 +38,12 @@ def test_an_announced_evaluation_whose_bar_is_full_was_done() -> None:
         bar(None, done=50, total=50, elapsed_s=700, line=2),
         timeout(4, numel=1, line=3),
     )
-    assert strength(RULE, *events) is Strength.HINTS
+    assert strength(check, *events) is Strength.HINTS
 
 
 def test_generation_counts_too() -> None:
     events = (bar(Phase.GENERATE, elapsed_s=1_000), timeout(4, numel=1, line=2))
-    assert strength(RULE, *events) is Strength.PROVES
+    assert strength(check, *events) is Strength.PROVES
 
 
 def test_an_evaluation_that_ended_is_over() -> None:
@@ -52,11 +52,11 @@ def test_an_evaluation_that_ended_is_over() -> None:
         begun(Phase.EVAL, edge=Edge.END, line=2),
         timeout(4, numel=1, line=3),
     )
-    assert strength(RULE, *events) is None
+    assert strength(check, *events) is None
 
 
 def test_a_barrier_alone_has_no_phase() -> None:
-    assert strength(RULE, timeout(4, numel=1)) is None
+    assert strength(check, timeout(4, numel=1)) is None
 
 
 def test_the_only_rank_that_does_not_wait_evaluates() -> None:
@@ -64,19 +64,19 @@ def test_the_only_rank_that_does_not_wait_evaluates() -> None:
         begun(Phase.EVAL),
         *(timeout(r, op="ALLGATHER", numel=65_536, line=r + 1) for r in range(1, 4)),
     ]
-    (finding,) = findings(RULE, *events)
+    (finding,) = findings(check, *events)
     assert finding.strength is Strength.SUPPORTS
     assert finding.culprits == {0}
 
 
 def test_a_first_batch_that_never_ended_hung() -> None:
     events = (bar(Phase.EVAL, done=0, elapsed_s=0), timeout(4, numel=1, line=2))
-    assert strength(RULE, *events) is Strength.HINTS
+    assert strength(check, *events) is Strength.HINTS
 
 
 def test_a_slow_item_may_be_what_it_was_at() -> None:
     events = (bar(Phase.EVAL, done=1, elapsed_s=400), timeout(4, numel=1, line=2))
-    assert strength(RULE, *events) is Strength.SUPPORTS
+    assert strength(check, *events) is Strength.SUPPORTS
 
 
 def test_an_evaluation_that_goes_on_after_the_time_out_works() -> None:
@@ -85,22 +85,22 @@ def test_an_evaluation_that_goes_on_after_the_time_out_works() -> None:
         timeout(4, numel=1, line=2),
         bar(Phase.EVAL, done=60, elapsed_s=340, line=3),
     )
-    assert strength(RULE, *events) is Strength.SUPPORTS
+    assert strength(check, *events) is Strength.SUPPORTS
 
 
 def test_an_evaluation_that_began_after_the_time_out_is_no_reason() -> None:
     events = (timeout(4, numel=1), begun(Phase.EVAL, line=2))
-    assert strength(RULE, *events) is None
+    assert strength(check, *events) is None
 
 
 def test_without_sizes_a_broadcast_awaits_the_rank_that_alone_evaluates() -> None:
     waits = [timeout(r, op="BROADCAST", numel=None, line=r + 1) for r in (2, 5)]
-    assert strength(RULE, begun(Phase.EVAL, rank=0), *waits) is Strength.SUPPORTS
+    assert strength(check, begun(Phase.EVAL, rank=0), *waits) is Strength.SUPPORTS
 
 
 def test_without_sizes_a_reduction_may_be_of_gradients() -> None:
     waits = [timeout(r, op="ALLREDUCE", numel=None, line=r + 1) for r in (2, 5)]
-    assert strength(RULE, begun(Phase.EVAL, rank=0), *waits) is Strength.HINTS
+    assert strength(check, begun(Phase.EVAL, rank=0), *waits) is Strength.HINTS
 
 
 def test_a_rank_that_was_seen_stopped_did_not_evaluate_for_long() -> None:
@@ -114,4 +114,4 @@ def test_a_rank_that_was_seen_stopped_did_not_evaluate_for_long() -> None:
             culprits=frozenset({Rank(0)}),
             victims=frozenset({Rank(4)}),
         )
-        assert (strength(RULE, *events, seen) is None) is quiet
+        assert (strength(check, *events, seen) is None) is quiet

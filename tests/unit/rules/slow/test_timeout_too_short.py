@@ -6,17 +6,17 @@ from unhang.model.events import Fingerprint, FingerprintMismatch
 from unhang.model.finding import Strength
 from unhang.model.ids import Rank
 from unhang.model.phases import Phase
-from unhang.rules.slow.timeout_too_short import RULE
+from unhang.rules.slow.timeout_too_short import check
 
 
 def test_work_near_its_end_is_a_hint_beside_the_work_itself() -> None:
     events = (bar(Phase.DATA, elapsed_s=610, remaining_s=300), timeout(2, numel=1, line=2))
-    assert strength(RULE, *events) is Strength.HINTS
+    assert strength(check, *events) is Strength.HINTS
 
 
 def test_work_far_from_its_end_is_none() -> None:
     events = (bar(Phase.DATA, elapsed_s=610, remaining_s=9_000), timeout(2, numel=1, line=2))
-    assert strength(RULE, *events) is None
+    assert strength(check, *events) is None
 
 
 def test_a_step_longer_than_the_timeout() -> None:
@@ -24,7 +24,7 @@ def test_a_step_longer_than_the_timeout() -> None:
         bar(Phase.TRAIN, done=10, elapsed_s=1_300),
         timeout(2, line=2, timeout_ms=100_000),
     )
-    assert strength(RULE, *events) is Strength.SUPPORTS
+    assert strength(check, *events) is Strength.SUPPORTS
 
 
 def test_a_step_almost_as_long_is_a_hint() -> None:
@@ -32,11 +32,11 @@ def test_a_step_almost_as_long_is_a_hint() -> None:
         bar(Phase.TRAIN, done=10, elapsed_s=900),
         timeout(2, line=2, timeout_ms=100_000),
     )
-    assert strength(RULE, *events) is Strength.HINTS
+    assert strength(check, *events) is Strength.HINTS
 
 
 def test_short_steps_are_none() -> None:
-    assert strength(RULE, bar(Phase.TRAIN, done=10, elapsed_s=20), timeout(2, line=2)) is None
+    assert strength(check, bar(Phase.TRAIN, done=10, elapsed_s=20), timeout(2, line=2)) is None
 
 
 def test_long_steps_of_ranks_that_differ_are_a_hint() -> None:
@@ -53,4 +53,4 @@ def test_long_steps_of_ranks_that_differ_are_a_hint() -> None:
         timeout(2, line=2, timeout_ms=100_000),
         mismatch,
     )
-    assert strength(RULE, *events) is Strength.HINTS
+    assert strength(check, *events) is Strength.HINTS

@@ -1,1 +1,0 @@
-"""English sentences, one module for each family of keys."""

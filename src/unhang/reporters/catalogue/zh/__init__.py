@@ -1,1 +1,0 @@
-"""Chinese: one module for each of the English ones."""
