@@ -14,7 +14,7 @@ from benchmarks.recorder_jobs import Job, Op, mesh, ring, train
 from unhang.assemble import assemble
 from unhang.engine.gather import gather
 from unhang.model.incident import Incident
-from unhang.model.standstill import Standstill
+from unhang.model.recorder_analysis import RecorderAnalysis
 from unhang.sources.discover import discover
 
 SHAPES = ((4, 1, 1), (8, 2, 1), (8, 2, 2), (16, 4, 2), (6, 1, 3), (8, 8, 1))
@@ -42,7 +42,7 @@ def incident_of(folder: Path) -> Incident:
     return assemble(gathered.events, len(gathered.artifacts))[0]
 
 
-def standstill_of(folder: Path) -> Standstill:
+def recorded_of(folder: Path) -> RecorderAnalysis:
     """Where the job of a folder of dumps stands."""
     found = incident_of(folder).recorded
     assert found is not None

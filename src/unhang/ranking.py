@@ -259,7 +259,7 @@ def _victims(incident: Incident, culprits: Ranks) -> Ranks:
     """Ranks that wait in a stuck call, or end because another rank is gone or late."""
     waiting = frozenset(r for call in incident.calls for r in call.joined if r >= Rank(0))
     if incident.recorded is not None:
-        waiting |= incident.recorded.waiting
+        waiting |= incident.recorded.held_up
     ended = (f for f in incident.failures if f.manner in (Manner.WATCHDOG, Manner.PEER))
     stood = (s.rank for s in incident.stances if s.doing is Doing.WAITS)
     held_up = (e.victims for e in incident.all(HoldUp) if e.stage is not Stage.WATCHED)

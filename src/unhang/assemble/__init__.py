@@ -12,7 +12,7 @@ from unhang.assemble.failures import find_failures
 from unhang.assemble.identity import Identity
 from unhang.assemble.incarnations import split_incarnations
 from unhang.assemble.phases import find_open_phases
-from unhang.assemble.recorder import find_standstill
+from unhang.assemble.recorder import analyse_dumps
 from unhang.assemble.repeats import drop_repeats
 from unhang.assemble.roster import find_coverage, find_roster
 from unhang.assemble.run import Run
@@ -63,9 +63,10 @@ def assemble(events: Sequence[Event], artifacts: int) -> tuple[Incident, ...]:
 def _assemble_run(events: Sequence[Event], artifacts: int) -> Incident:
     events = share_origins(drop_repeats(events))
     world = find_world(events)
-    recorded = find_standstill((e for e in events if isinstance(e, DumpRead)), world.size)
+    recorded = analyse_dumps((e for e in events if isinstance(e, DumpRead)), world.size)
     if recorded is not None and world.size is None:
-        world = World(size=len(recorded.world), basis="ranks that Flight Recorder dumps name")
+        size = len(recorded.analysis.snapshot.world)
+        world = World(size=size, basis="ranks that Flight Recorder dumps name")
     identity = Identity(events, world.size)
     events = date_timeouts([identity.sign(event) for event in events], identity)
     timeline = Timeline(events)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 from dataclasses import dataclass
 
 from unhang.model.causes import Cause
@@ -10,15 +9,10 @@ from unhang.model.ids import NO_RANKS, Ranks
 from unhang.model.incident import Call
 from unhang.model.phases import Phase
 from unhang.model.provenance import Message, Provenance
+from unhang.model.strength import Strength
 from unhang.model.time import Instant
 
-
-class Strength(enum.Enum):
-    """How far the evidence carries the summary sentence."""
-
-    PROVES = "proves"
-    SUPPORTS = "supports"
-    HINTS = "hints"
+__all__ = ["Collect", "Finding", "Strength"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from unhang.model.coverage import Coverage
 from unhang.model.events import (
@@ -17,11 +17,9 @@ from unhang.model.events import (
 from unhang.model.ids import NO_RANKS, LocalRank, Rank, Ranks, SeqId
 from unhang.model.phases import Phase
 from unhang.model.provenance import Provenance
+from unhang.model.recorder_analysis import RecorderAnalysis
 from unhang.model.stances import Stance, Standing
 from unhang.model.time import Instant
-
-if TYPE_CHECKING:
-    from unhang.model.standstill import Standstill
 
 E = TypeVar("E", bound=Seen)
 
@@ -259,7 +257,7 @@ class Incident:
     versions: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """Version and its basis by component."""
     coverage: Coverage = field(default_factory=Coverage)
-    recorded: Standstill | None = None
+    recorded: RecorderAnalysis | None = None
 
     def all(self, kind: type[E]) -> tuple[E, ...]:
         """Events of one class, in reading order."""

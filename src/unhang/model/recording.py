@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from unhang.model.events.process import Frame
+from unhang.model.frames import Frame
 from unhang.model.ids import Rank
 
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from unhang.model.events import DumpFlaw, DumpUnusable, Frame
+from unhang.model.events import DumpFlaw, DumpUnusable, Frame, GroupRef
 from unhang.model.finding import Finding, Strength
-from unhang.model.ids import NO_RANKS, Ranks
-from unhang.model.incident import Incident
+from unhang.model.ids import NO_RANKS, GroupId, Ranks, SeqId
+from unhang.model.incident import Call, Incident, Join
 from unhang.model.phases import Phase
 from unhang.model.provenance import Message, Provenance, say
+from unhang.model.recorder_analysis import Suspect, SuspectRole
 from unhang.model.recording import LastCall
-from unhang.model.standstill import Role, Standstill, Suspect, Wait
+from unhang.model.waits import CallRef, Mismatch, Variant, Wait
 
 _MOST_EVIDENCE = 4
 _SHOWN_SUSPECTS = 2
@@ -30,17 +32,17 @@ _PHASES = (
 )
 
 
-def suspects(incident: Incident, role: Role) -> tuple[Suspect, ...]:
+def suspects(incident: Incident, role: SuspectRole) -> tuple[Suspect, ...]:
     """Ranks that hold others up in one way; none where the calls themselves differ.
 
     After calls that differ, who waits for whom is only their consequence. A rank whose file was
     refused is not silent: what it said is not known.
     """
-    standstill = incident.recorded
-    if standstill is None or standstill.differences:
+    found = incident.recorded
+    if found is None or found.analysis.mismatches:
         return ()
-    refused = _refused(incident) if role is Role.SILENT else NO_RANKS
-    return tuple(s for s in standstill.suspects if s.role is role and s.rank not in refused)
+    refused = _refused(incident) if role is SuspectRole.SILENT else NO_RANKS
+    return tuple(s for s in found.suspects if s.role is role and s.rank not in refused)
 
 
 def _refused(incident: Incident) -> Ranks:
@@ -54,19 +56,47 @@ def ranks_of(found: tuple[Suspect, ...]) -> Ranks:
     return frozenset(suspect.rank for suspect in found)
 
 
-def wait_for(standstill: Standstill, ranks: Ranks) -> Wait | None:
-    """The call in which most ranks wait for one of `ranks`."""
-    for wait in standstill.waits:
-        if (wait.lacking | wait.held | wait.silent) & ranks:
-            return wait
-    return next(iter(standstill.waits), None)
+def call_of(wait: Wait) -> Call:
+    """A call of the dumps as reports show it."""
+    call = _call(wait.call, wait.waiters, wait.shown, wait.sources[0])
+    return replace(call, absent=wait.awaited, silent=wait.unknown)
+
+
+def mismatched_call(found: Mismatch) -> Call:
+    """The same of one that was issued in different forms."""
+    first = found.variants[0]
+    assert first.source is not None  # dumps always have a place
+    issued = NO_RANKS.union(*(variant.ranks for variant in found.variants))
+    return _call(found.call, issued, first.last, first.source)
+
+
+def _call(ref: CallRef, joined: Ranks, last: LastCall | None, source: Provenance) -> Call:
+    op = None if last is None else operation(last.op)
+    return Call(
+        group=GroupRef(guid=GroupId(ref.group or ""), description=ref.description or None),
+        seq=None if ref.seq is None else SeqId(ref.seq),
+        joins={
+            rank: Join(rank=rank, global_rank=True, op=op, timed_out=False, source=source)
+            for rank in sorted(joined)
+        },
+        members=ref.members,
+    )
+
+
+def operation(op: str) -> str:
+    """An operation as logs write it.
+
+    >>> operation("_all_gather_base")
+    '_ALLGATHER_BASE'
+    """
+    return op.upper().replace("ALL_REDUCE", "ALLREDUCE").replace("ALL_GATHER", "ALLGATHER")
 
 
 def evidence(found: tuple[Suspect, ...], wait: Wait | None) -> tuple[Provenance, ...]:
     """The last calls of the first suspects, and of one rank that waits."""
     sources = [suspect.source for suspect in found[:_SHOWN_SUSPECTS]]
     if wait is not None:
-        sources.append(wait.source)
+        sources.extend(wait.sources)
     return tuple(dict.fromkeys(sources))[:_MOST_EVIDENCE]
 
 
@@ -82,7 +112,7 @@ def weigh(incident: Incident, ranks: Ranks, otherwise: Strength) -> tuple[Streng
 
 
 def located(
-    incident: Incident, code: str, role: Role, claim: Message, why: Message
+    incident: Incident, code: str, role: SuspectRole, claim: Message, why: Message
 ) -> Iterator[Finding]:
     """Yield one finding for all ranks of a role that dumps support, but do not prove.
 
@@ -97,7 +127,7 @@ def located(
     if not found or incident.recorded is None:
         return
     ranks = ranks_of(found)
-    wait = wait_for(incident.recorded, ranks)
+    wait = incident.recorded.analysis.wait_for(ranks)
     strength, against = weigh(incident, ranks, Strength.SUPPORTS)
     yield Finding(
         rule=code,
@@ -107,7 +137,7 @@ def located(
         why=why,
         against=against,
         culprits=ranks,
-        call=None if wait is None else wait.call,
+        call=None if wait is None else call_of(wait),
         evidence=evidence(found, wait),
     )
 
@@ -140,6 +170,11 @@ def place(call: LastCall | None) -> str | None:
     return f"{frame.file}:{frame.line} ({frame.function})"
 
 
-def group_name(name: str, description: str) -> str:
+def sources(variants: Sequence[Variant]) -> tuple[Provenance, ...]:
+    """Where the forms of a call were read."""
+    return tuple(v.source for v in variants if v.source is not None)
+
+
+def group_name(call: CallRef) -> str:
     """A group as people know it."""
-    return f"{name} ({description})" if description else name
+    return f"{call.group} ({call.description})" if call.description else str(call.group)

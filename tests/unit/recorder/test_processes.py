@@ -9,12 +9,12 @@ from benchmarks.recorder_faults import stall
 from benchmarks.recorder_jobs import Job, mesh, ring, train
 
 import unhang
-from unhang.assemble.recorder import find_standstill
+from unhang.assemble.recorder import analyse_dumps
 from unhang.engine import pool
 from unhang.engine.dump_pool import read_dumps_in_processes
 from unhang.engine.gather import Gathered, gather
 from unhang.model.events import DumpRead, Event
-from unhang.model.standstill import Standstill
+from unhang.model.recorder_analysis import RecorderAnalysis
 from unhang.parsers.recorder import DumpReader
 from unhang.parsers.recorder.kinds import KindTable
 from unhang.parsers.recorder.merging import Merger, Tables
@@ -26,13 +26,13 @@ def dumps_of(folder: Path) -> list[Artifact]:
     return [a for a in discover([str(folder)]) if isinstance(a, Artifact) and a.dump is not None]
 
 
-def judged(events: list[Event]) -> Standstill:
-    found = find_standstill((e for e in events if isinstance(e, DumpRead)), None)
+def judged(events: list[Event]) -> RecorderAnalysis:
+    found = analyse_dumps((e for e in events if isinstance(e, DumpRead)), None)
     assert found is not None
     return found
 
 
-def told(standstill: Standstill) -> dict[int, list[object]]:
+def told(found: RecorderAnalysis) -> dict[int, list[object]]:
     """What each recording says, without indices."""
     return {
         rank: [
@@ -47,7 +47,7 @@ def told(standstill: Standstill) -> dict[int, list[object]]:
             ),
             [r.moves[move] for move in r.course],
         ]
-        for rank, r in standstill.recordings.items()
+        for rank, r in found.recordings.items()
     }
 
 

@@ -12,7 +12,7 @@ from benchmarks.recorder_dumps import Form, write
 from benchmarks.recorder_faults import stall
 
 import unhang
-from recorder_scenarios import standstill_of, training
+from recorder_scenarios import recorded_of, training
 from unhang.errors import UnsafeArtifact
 from unhang.model.provenance import NOBODY
 from unhang.model.recording import CallKind
@@ -35,7 +35,7 @@ def test_every_version_is_judged(
     stall(job, 2, 7)
     job.run(random.Random(0))
     write(job, tmp_path, [Form(version=version, as_json=as_json, back_end=back_end)])
-    assert {s.rank for s in standstill_of(tmp_path).suspects} == {2}
+    assert {s.rank for s in recorded_of(tmp_path).suspects} == {2}
 
 
 @pytest.mark.parametrize(
@@ -196,4 +196,4 @@ def test_a_number_below_zero_is_no_call_before(tmp_path: Path) -> None:
     tree = pickle.loads(file.read_bytes())
     tree["entries"][0]["collective_seq_id"] = -1
     file.write_bytes(pickle.dumps(tree, protocol=2))
-    assert len(standstill_of(tmp_path).recordings) == 4
+    assert len(recorded_of(tmp_path).recordings) == 4

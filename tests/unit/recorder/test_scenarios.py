@@ -14,25 +14,25 @@ from recorder_scenarios import (
     FAULTS,
     incident_of,
     places,
+    recorded_of,
     scenario,
-    standstill_of,
     training,
     written,
 )
 from unhang.judging import judge
-from unhang.model.standstill import Role, Standstill
+from unhang.model.recorder_analysis import RecorderAnalysis, SuspectRole
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "recorder"
 SEEDS = range(40)
 MOST_MISSED = {"healthy": 0, "stall": 0, "die": 0, "name": 0, "size": 0, "dtype": 0, "leave out": 6}
 
 
-def named(standstill: Standstill) -> frozenset[int]:
-    if standstill.differences:
-        return frozenset(r for d in standstill.differences for r in d.odd)
-    if standstill.suspects:
-        return frozenset(s.rank for s in standstill.suspects)
-    return standstill.circle_odd
+def named(found: RecorderAnalysis) -> frozenset[int]:
+    if found.analysis.mismatches:
+        return frozenset(r for d in found.analysis.mismatches for r in d.odd)
+    if found.suspects:
+        return frozenset(s.rank for s in found.suspects)
+    return found.cycle_odd
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -42,7 +42,7 @@ def test_random_jobs(tmp_path: Path, fault: str) -> None:
         made = scenario(seed, fault)
         folder = tmp_path / str(seed)
         write(made.job, folder, made.forms)
-        found = named(standstill_of(folder))
+        found = named(recorded_of(folder))
         assert found <= made.job.culprits, f"seed {seed}: an innocent rank is named"
         missed += found != made.job.culprits
     assert missed <= MOST_MISSED[fault]
@@ -65,9 +65,9 @@ def test_the_odd_rank_may_stand_first_or_last(tmp_path: Path, rank: int) -> None
 def test_victims_are_folded_behind_the_root(tmp_path: Path) -> None:
     job = training(world=16, tp=4, pp=2)
     stall(job, 5, 20)
-    standstill = standstill_of(written(job, tmp_path))
-    assert [s.rank for s in standstill.suspects] == [5]
-    assert standstill.waiting == frozenset(range(16)) - {5}
+    found = recorded_of(written(job, tmp_path))
+    assert [s.rank for s in found.suspects] == [5]
+    assert found.held_up == frozenset(range(16)) - {5}
 
 
 def test_a_dump_of_another_time_accuses_nobody(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_a_dump_of_another_time_accuses_nobody(tmp_path: Path) -> None:
     job.run(random.Random(1), steps=20)
     write(job, tmp_path / "late", [Form()])
     (early / "nccl_trace_rank_3").replace(tmp_path / "late" / "nccl_trace_rank_3")
-    assert standstill_of(tmp_path / "late").suspects == ()
+    assert recorded_of(tmp_path / "late").suspects == ()
 
 
 def test_an_empty_or_a_cut_dump_does_not_hide_the_culprit(tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_missing_dumps_of_most_ranks_accuse_nobody(tmp_path: Path) -> None:
     for rank in range(8):
         if rank not in (0, 1):
             (tmp_path / f"nccl_trace_rank_{rank}").unlink()
-    assert standstill_of(tmp_path).suspects == ()
+    assert recorded_of(tmp_path).suspects == ()
 
 
 def test_both_forms_of_one_rank_count_once_and_stacks_are_kept(tmp_path: Path) -> None:
@@ -109,17 +109,17 @@ def test_both_forms_of_one_rank_count_once_and_stacks_are_kept(tmp_path: Path) -
     stall(job, 1, 6)
     written(job, tmp_path, Form(name="trace_{}".format))
     write(job, tmp_path, [Form(name="json_{}.json".format, as_json=True, frames=0)])
-    standstill = standstill_of(tmp_path)
-    assert len(standstill.recordings) == 4
-    assert all(r.has_frames for r in standstill.recordings.values())
+    found = recorded_of(tmp_path)
+    assert len(found.recordings) == 4
+    assert all(r.has_frames for r in found.recordings.values())
 
 
 def test_a_batched_ring(tmp_path: Path) -> None:
     healthy = MadeUpJob(ring(5, 6))
-    assert standstill_of(written(healthy, tmp_path / "healthy")).suspects == ()
+    assert recorded_of(written(healthy, tmp_path / "healthy")).suspects == ()
     stuck = MadeUpJob(ring(5, 6))
     stall(stuck, 3, 6)
-    assert named(standstill_of(written(stuck, tmp_path / "stuck"))) == {3}
+    assert named(recorded_of(written(stuck, tmp_path / "stuck"))) == {3}
 
 
 def test_the_place_of_the_culprit_is_said(tmp_path: Path) -> None:
@@ -129,11 +129,11 @@ def test_the_place_of_the_culprit_is_said(tmp_path: Path) -> None:
     finding = next(f for f in judge(incident).findings if f.rule == "LOC101")
     assert "/job/train.py" in str(finding.why.values["here"])
     assert incident.recorded is not None
-    assert incident.recorded.suspects[0].role is Role.ABSENT
+    assert incident.recorded.suspects[0].role is SuspectRole.ABSENT
 
 
 def test_a_dead_rank_is_a_suspect_only_without_its_dump(tmp_path: Path) -> None:
     job = training(world=4, tp=1)
     die(job, 3, 6)
-    (suspect,) = standstill_of(written(job, tmp_path)).suspects
-    assert (suspect.rank, suspect.role) == (3, Role.SILENT)
+    (suspect,) = recorded_of(written(job, tmp_path)).suspects
+    assert (suspect.rank, suspect.role) == (3, SuspectRole.SILENT)

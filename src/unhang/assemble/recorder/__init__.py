@@ -1,4 +1,4 @@
-"""From the Flight Recorder dumps of all ranks to where the job stands and who holds it up.
+"""From the Flight Recorder dumps of all ranks to who waits for whom, and who holds the others up.
 
 Ranks wait for members of their groups that have not issued a call, or that issued it behind another
 open one. Following that, over all groups, leads to the ranks that wait for nobody: the suspects.
@@ -11,25 +11,37 @@ from collections.abc import Iterable
 
 from unhang.assemble.recorder.differences import Found, find_differences
 from unhang.assemble.recorder.lateness import rested_s
+from unhang.assemble.recorder.open_calls import CallKey, OpenCalls
 from unhang.assemble.recorder.pair_differences import PairFound, find_pair_differences
-from unhang.assemble.recorder.stands import Place, Stands
+from unhang.assemble.recorder.process_groups import ProcessGroup, Recordings, find_groups
 from unhang.assemble.recorder.suspects import find_suspects
-from unhang.assemble.recorder.teams import Recordings, Team, find_teams
-from unhang.assemble.recorder.waiting import Waiting
-from unhang.model.events import GroupRef
 from unhang.model.events.recorder import DumpRead
-from unhang.model.ids import NO_RANKS, Rank, Ranks, SeqId
-from unhang.model.incident import Call, Join
+from unhang.model.ids import Rank, Ranks
 from unhang.model.provenance import Provenance
+from unhang.model.recorder_analysis import RecorderAnalysis, Suspect, SuspectRole
 from unhang.model.recording import CallKind, LastCall, Recording
-from unhang.model.standstill import Aspect, Camp, Difference, Role, Standstill, Suspect, Wait
+from unhang.model.stances import Doing
+from unhang.model.strength import Strength
+from unhang.model.waits import (
+    Analysis,
+    Aspect,
+    CallRef,
+    Mismatch,
+    RankState,
+    Snapshot,
+    Variant,
+    Wait,
+    WaitWitness,
+    WitnessKind,
+)
+from unhang.waitgraph import WaitGraph, analyse
 
 _SAME_MOMENT_S = 60.0
 _SAME_ORDER_S = 0.5
 """Between the two forms of a dump that were ordered as one."""
 
 
-def find_standstill(dumps: Iterable[DumpRead], world_size: int | None) -> Standstill | None:
+def analyse_dumps(dumps: Iterable[DumpRead], world_size: int | None) -> RecorderAnalysis | None:
     """Judge the dumps of one job; None where no dump says whose it is."""
     sources: dict[Rank, DumpRead] = {}
     for dump in dumps:
@@ -38,7 +50,7 @@ def find_standstill(dumps: Iterable[DumpRead], world_size: int | None) -> Stands
             sources[rank] = dump
     if not sources:
         return None
-    return _Judge(sources, world_size).standstill()
+    return _Dumps(sources, world_size).analysis()
 
 
 def _is_better(dump: DumpRead, other: DumpRead) -> bool:
@@ -74,47 +86,76 @@ def _world(recordings: Recordings, size: int | None) -> Ranks:
     return frozenset(ranks)
 
 
-class _Judge:
+class _Dumps:
     """One look at all dumps."""
 
     def __init__(self, sources: dict[Rank, DumpRead], world_size: int | None) -> None:
         self.sources = dict(sorted(sources.items()))
         self.recordings: dict[Rank, Recording] = {r: d.recording for r, d in self.sources.items()}
         self.world = _world(self.recordings, world_size)
-        self.teams: list[Team] = find_teams(self.recordings, self.world)
-        self.found: list[Found] = find_differences(self.teams, self.recordings)
-        cutoff = {f.team: f.seq for f in self.found}
-        self.stands = Stands(self.teams, self.recordings, cutoff)
+        self.groups: list[ProcessGroup] = find_groups(self.recordings, self.world)
+        self.found: list[Found] = find_differences(self.groups, self.recordings)
+        cutoff = {f.group: f.seq for f in self.found}
+        self.calls = OpenCalls(self.groups, self.recordings, cutoff)
+        self.members = {ranks: ranks for ranks in map(frozenset, (g.members for g in self.groups))}
         self.latest_s = max(
             (t for r in self.recordings.values() if (t := _time(r)) is not None), default=None
         )
 
-    def standstill(self) -> Standstill:
+    def analysis(self) -> RecorderAnalysis:
         """The whole judgement."""
-        waiting = Waiting(self.stands)
-        verdict = find_suspects(self.stands, waiting, self.recordings)
-        roles = verdict.roles
-        waits = self._waits(waiting, frozenset(roles) | verdict.circle)
-        return Standstill(
+        keys, snapshot = self._snapshot()
+        graph = WaitGraph(snapshot.waits)
+        analysis = analyse(snapshot, graph)
+        verdict = find_suspects(self.calls, keys, analysis, graph)
+        return RecorderAnalysis(
             recordings=self.recordings,
+            analysis=analysis,
+            suspects=tuple(
+                self._suspect(rank, role, analysis)
+                for rank, role in sorted(verdict.roles.items(), key=lambda item: item[0])
+            ),
+            cycle=verdict.cycle,
+            cycle_odd=verdict.cycle_odd,
+        )
+
+    def _snapshot(self) -> tuple[list[CallKey], Snapshot]:
+        """The waits of the first open calls, with the place of each in the dumps."""
+        waiters: dict[CallKey, set[Rank]] = {}
+        stalled, waiting = set[Rank](), set(self.calls.blind)
+        for rank, call in self.calls.first.items():
+            members = self.calls.members(call.key)
+            if members.awaited - {rank} or self._is_together(call.key, sure=call.sure, rank=rank):
+                waiters.setdefault(call.key, set()).add(rank)
+            elif members.done:
+                stalled.add(rank)
+            elif call.sure:
+                waiting.add(rank)
+        waits = [(key, self._wait(key, frozenset(ranks))) for key, ranks in waiters.items()]
+        waits.sort(key=lambda kw: (-len(kw[1].waiters), kw[1].call.group or "", min(kw[1].waiters)))
+        states = [
+            RankState(ranks=frozenset(ranks), activity=activity, stalled=activity is None)
+            for ranks, activity in ((stalled, None), (waiting, Doing.WAITS))
+            if ranks
+        ]
+        pairs = find_pair_differences(self.groups, self.recordings)
+        return [key for key, _ in waits], Snapshot(
             world=self.world,
-            silent=self.world - self.recordings.keys(),
-            suspects=tuple(self._suspect(rank, roles[rank], waits) for rank in sorted(roles)),
-            waits=waits,
-            waiting=waiting.ranks - roles.keys(),
-            circle=verdict.circle,
-            circle_odd=verdict.circle_odd,
-            together=self._together(waiting),
-            differences=(
-                *(self._difference(found) for found in self.found),
-                *(
-                    self._pair_difference(found)
-                    for found in find_pair_differences(self.teams, self.recordings)
-                ),
+            waits=tuple(wait for _, wait in waits),
+            states=tuple(states),
+            mismatches=(
+                *(self._mismatch(found) for found in self.found),
+                *(self._pair_mismatch(found) for found in pairs),
             ),
         )
 
-    def _suspect(self, rank: Rank, role: Role, waits: tuple[Wait, ...]) -> Suspect:
+    def _is_together(self, key: CallKey, *, sure: bool, rank: Rank) -> bool:
+        """Whether a call is surely open on all its members."""
+        if not sure or key.seq is None or not self.recordings[rank].has_states:
+            return False
+        return len(self.calls.members(key).joined) == len(self.groups[key.group].members)
+
+    def _suspect(self, rank: Rank, role: SuspectRole, analysis: Analysis) -> Suspect:
         recording = self.recordings.get(rank)
         last = None if recording is None else recording.last
         idle = None
@@ -123,150 +164,93 @@ class _Judge:
         return Suspect(
             rank=rank,
             role=role,
-            behind=self._behind(rank) if role is Role.ABSENT else None,
+            behind=self._behind(rank) if role is SuspectRole.ABSENT else None,
             last=last,
             idle_s=idle,
             rested_s=None if recording is None else rested_s(recording),
-            source=self._source(rank, waits),
+            source=self._source(rank, analysis),
         )
 
     def _behind(self, rank: Rank) -> int | None:
         """How many calls of the group that waits for it a rank has not issued."""
         most = None
-        for call in self.stands.first.values():
-            if call.place.seq is None:
-                continue
-            if rank in self.stands.members(call.place).lacking:
-                enqueued = self.teams[call.place.team].enqueued(rank, self.recordings[rank])
+        for key in {call.key for call in self.calls.first.values()}:
+            if key.seq is not None and rank in self.calls.members(key).lacking:
+                enqueued = self.groups[key.group].enqueued(rank, self.recordings[rank])
                 if enqueued is not None:
-                    most = max(most or 0, call.place.seq - enqueued)
+                    most = max(most or 0, key.seq - enqueued)
         return most
 
-    def _source(self, rank: Rank, waits: tuple[Wait, ...]) -> Provenance:
+    def _source(self, rank: Rank, analysis: Analysis) -> Provenance:
         if rank in self.sources:
             return self.sources[rank].source
-        if waits:
-            return waits[0].source
-        return next(iter(self.sources.values())).source
+        wait = analysis.wait_for(frozenset({rank}))
+        told = next(iter(self.sources.values())).source
+        return wait.sources[0] if wait is not None and wait.sources else told
 
-    def _waits(self, waiting: Waiting, suspects: Ranks) -> tuple[Wait, ...]:
-        waits = [self._wait(place, ranks) for place, ranks in waiting.places.items()]
-        waits.sort(
-            key=lambda w: (
-                not (w.lacking | w.held | w.silent | w.waiters) & suspects,
-                -len(w.waiters),
-                w.group,
-                min(w.waiters),
-            )
-        )
-        return tuple(waits)
-
-    def _wait(self, place: Place, waiters: Ranks) -> Wait:
-        members = self.stands.members(place)
-        team = self.teams[place.team]
-        shown = self._shown(place, min(waiters))
-        call = self._call(place, waiters, members.lacking, members.silent, shown)
+    def _wait(self, key: CallKey, waiters: Ranks) -> Wait:
+        members = self.calls.members(key)
+        first = min(waiters)
+        shown = self._shown(key, first)
         return Wait(
-            group=team.name,
-            description=team.description,
-            seq=place.seq,
-            op=None if shown is None else shown.op,
-            members=frozenset(team.members),
+            call=self._call(key, None if shown is None else shown.op),
             waiters=waiters,
-            lacking=members.lacking,
+            awaited=members.lacking,
             held=members.held,
-            silent=members.silent,
-            shown=shown,
-            call=call,
-            source=self.sources[min(waiters)].source,
+            unknown=members.silent,
+            witnesses=(
+                WaitWitness(
+                    kind=WitnessKind.RECORDER,
+                    weight=Strength.PROVES,
+                    last=shown,
+                    source=self.sources[first].source,
+                ),
+            ),
         )
 
-    def _shown(self, place: Place, rank: Rank) -> LastCall | None:
-        if place.seq is None:
+    def _shown(self, key: CallKey, rank: Rank) -> LastCall | None:
+        if key.seq is None:
             return self.recordings[rank].last
-        trace = self.teams[place.team].traces[rank]
-        return trace.last_call(place.seq) or next(iter(trace.tail), None)
+        trace = self.groups[key.group].traces[rank]
+        return trace.last_call(key.seq) or next(iter(trace.tail), None)
 
-    def _call(
-        self, place: Place, joined: Ranks, lacking: Ranks, silent: Ranks, shown: LastCall | None
-    ) -> Call:
-        team = self.teams[place.team]
-        return Call(
-            group=GroupRef(guid=team.name, description=team.description or None),
-            seq=None if place.seq is None else SeqId(place.seq),
-            joins={
-                rank: Join(
-                    rank=rank,
-                    global_rank=True,
-                    op=None if shown is None else _operation(shown.op),
-                    timed_out=False,
-                    source=self.sources[rank].source,
-                )
-                for rank in sorted(joined)
-            },
-            absent=lacking,
-            silent=silent,
-            members=frozenset(team.members),
+    def _call(self, key: CallKey, op: str | None) -> CallRef:
+        group = self.groups[key.group]
+        return CallRef(
+            group=group.name,
+            description=group.description,
+            seq=key.seq,
+            op=op,
+            members=self.members[frozenset(group.members)],
         )
 
-    def _together(self, waiting: Waiting) -> Wait | None:
-        """A call that is surely open on all its members, where nobody waits for anybody."""
-        if waiting.ranks:
-            return None
-        for rank, call in self.stands.first.items():
-            members = self.stands.members(call.place)
-            everyone = frozenset(self.teams[call.place.team].members)
-            reliable = call.sure and self.recordings[rank].has_states
-            if reliable and call.place.seq is not None and members.joined == everyone:
-                return self._wait(call.place, members.joined)
-        return None
-
-    def _difference(self, found: Found) -> Difference:
-        team = self.teams[found.team]
-        place = Place(found.team, found.seq)
-        camps = tuple(self._camp(kind, ranks, place) for kind, ranks in found.camps)
-        everyone = NO_RANKS.union(*(camp.ranks for camp in camps))
-        return Difference(
-            group=team.name,
-            description=team.description,
-            seq=found.seq,
+    def _mismatch(self, found: Found) -> Mismatch:
+        key = CallKey(found.group, found.seq)
+        variants = tuple(self._variant(kind, ranks, key) for kind, ranks in found.variants)
+        return Mismatch(
+            call=self._call(key, variants[0].kind.op),
             aspect=found.aspect,
-            camps=camps,
+            variants=variants,
             odd=found.odd,
             shift=found.shift,
             ended=found.ended,
-            call=self._call(place, everyone, NO_RANKS, NO_RANKS, camps[0].shown),
         )
 
-    def _camp(self, kind: CallKind, ranks: Ranks, place: Place) -> Camp:
+    def _variant(self, kind: CallKind, ranks: Ranks, key: CallKey) -> Variant:
         first = min(ranks)
-        shown = self._shown(place, first)
-        return Camp(kind=kind, ranks=ranks, shown=shown, source=self.sources[first].source)
+        last = self._shown(key, first)
+        return Variant(kind=kind, ranks=ranks, last=last, source=self.sources[first].source)
 
-    def _pair_difference(self, found: PairFound) -> Difference:
-        team = self.teams[found.team]
-        place = Place(found.team, None, (found.sender, found.receiver, True))
-        sides = frozenset({found.sender}), frozenset({found.receiver})
-        camps = (
-            self._camp(found.sent, sides[0], place),
-            self._camp(found.expected, sides[1], place),
+    def _pair_mismatch(self, found: PairFound) -> Mismatch:
+        key = CallKey(found.group, None, (found.sender, found.receiver, True))
+        variants = (
+            self._variant(found.sent, frozenset({found.sender}), key),
+            self._variant(found.expected, frozenset({found.receiver}), key),
         )
         same_size = found.sent.inputs == found.expected.inputs
-        return Difference(
-            group=team.name,
-            description=team.description,
-            seq=None,
+        return Mismatch(
+            call=self._call(key, found.sent.op),
             aspect=Aspect.TYPE if same_size else Aspect.SIZE,
-            camps=camps,
+            variants=variants,
             odd=found.odd,
-            call=self._call(place, sides[0] | sides[1], NO_RANKS, NO_RANKS, camps[0].shown),
         )
-
-
-def _operation(op: str) -> str:
-    """The operation as logs write it.
-
-    >>> _operation("_all_gather_base")
-    '_ALLGATHER_BASE'
-    """
-    return op.upper().replace("ALL_REDUCE", "ALLREDUCE").replace("ALL_GATHER", "ALLGATHER")

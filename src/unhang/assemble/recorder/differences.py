@@ -7,10 +7,10 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from unhang.assemble.recorder.teams import Recordings, Team
+from unhang.assemble.recorder.process_groups import ProcessGroup, Recordings
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.recording import CallKind, GroupTrace
-from unhang.model.standstill import Aspect
+from unhang.model.waits import Aspect
 
 _RECENT = 64
 """A difference that so many equal calls followed on all ranks did not stop the job."""
@@ -27,29 +27,29 @@ class Found:
     """The first number of a group under which calls differ.
 
     Attributes:
-        camps: ranks by kind, the largest first.
+        variants: ranks by kind, the largest first.
     """
 
-    team: int
+    group: int
     seq: int
-    camps: tuple[tuple[CallKind, Ranks], ...]
+    variants: tuple[tuple[CallKind, Ranks], ...]
     odd: Ranks
     aspect: Aspect
     shift: int
     ended: bool
 
 
-def find_differences(teams: list[Team], recordings: Recordings) -> list[Found]:
+def find_differences(groups: list[ProcessGroup], recordings: Recordings) -> list[Found]:
     """Return the first difference of each group that matters for its end."""
     found = []
-    for index, team in enumerate(teams):
-        traces = {r: t for r, t in team.traces.items() if len(t.seqs) > 0}
+    for index, group in enumerate(groups):
+        traces = {r: t for r, t in group.traces.items() if len(t.seqs) > 0}
         if len(traces) < 2:
             continue
         traces = _comparable(traces, recordings)
         seq = _first_difference(traces)
         if seq is not None:
-            found.append(_describe(index, seq, traces, teams, recordings))
+            found.append(_describe(index, seq, traces, groups, recordings))
     return found
 
 
@@ -111,7 +111,7 @@ def _describe(
     index: int,
     seq: int,
     traces: dict[Rank, GroupTrace],
-    teams: list[Team],
+    groups: list[ProcessGroup],
     recordings: Recordings,
 ) -> Found:
     votes: dict[int, set[Rank]] = {}
@@ -121,8 +121,8 @@ def _describe(
             votes.setdefault(kind, set()).add(rank)
     ordered = sorted(votes.items(), key=lambda item: (-len(item[1]), min(item[1])))
     table = recordings[next(iter(traces))].kinds
-    camps = tuple((table[kind], frozenset(ranks)) for kind, ranks in ordered)
-    most = _most(ordered, index, seq, teams)
+    variants = tuple((table[kind], frozenset(ranks)) for kind, ranks in ordered)
+    most = _most(ordered, index, seq, groups)
     odd = NO_RANKS if most is None else frozenset(r for k, rs in ordered if k != most for r in rs)
     shift, ended = 0, False
     if odd and most is not None:
@@ -130,34 +130,34 @@ def _describe(
         one = min(odd)
         shift = _shift(traces[one], traces[like], seq)
         ended = _ended(traces[one], traces[like], seq)
-    return Found(index, seq, camps, odd, _aspect(camps), shift, ended)
+    return Found(index, seq, variants, odd, _aspect(variants), shift, ended)
 
 
 def _most(
-    ordered: list[tuple[int, set[Rank]]], index: int, seq: int, teams: list[Team]
+    ordered: list[tuple[int, set[Rank]]], index: int, seq: int, groups: list[ProcessGroup]
 ) -> int | None:
     """The kind that most members issued; where none is, the one that sister groups issued."""
     if len(ordered[0][1]) > len(ordered[1][1]):
         return ordered[0][0]
     tied = {kind for kind, ranks in ordered if len(ranks) == len(ordered[0][1])}
-    own = teams[index]
+    own = groups[index]
     counts: dict[int, int] = {}
-    for other, team in enumerate(teams):
-        if other != index and team.description and team.description == own.description:
-            for trace in team.traces.values():
+    for other, group in enumerate(groups):
+        if other != index and group.description and group.description == own.description:
+            for trace in group.traces.values():
                 kind = trace.kind_at(seq)
                 if kind in tied:
                     counts[kind] = counts.get(kind, 0) + 1
     ranked = sorted(counts.items(), key=lambda item: -item[1])
     if not ranked or (len(ranked) > 1 and ranked[0][1] == ranked[1][1]):
-        return _habitual(tied, teams[index], seq)
+        return _habitual(tied, groups[index], seq)
     return ranked[0][0]
 
 
-def _habitual(kinds: set[int], team: Team, seq: int) -> int | None:
+def _habitual(kinds: set[int], group: ProcessGroup, seq: int) -> int | None:
     """The one of some kinds that the members issued before, where they never issued the others."""
     before: set[int] = set()
-    for trace in team.traces.values():
+    for trace in group.traces.values():
         before.update(trace.kinds[: bisect_left(trace.seqs, seq)])
     known = kinds & before
     return known.pop() if len(known) == 1 else None
@@ -184,7 +184,7 @@ def _shift(odd: GroupTrace, like: GroupTrace, seq: int) -> int:
 
 
 def _ended(odd: GroupTrace, like: GroupTrace, seq: int) -> bool:
-    """Whether the odd rank's call is its last one and nothing like it stands in the steps before.
+    """Whether the odd rank's call is its last one and nothing like it calls in the steps before.
 
     The others' call must be one of a step: issued before in the window.
     """
@@ -195,8 +195,8 @@ def _ended(odd: GroupTrace, like: GroupTrace, seq: int) -> bool:
     return len(before) > 1 and mine not in before and other in before
 
 
-def _aspect(camps: tuple[tuple[CallKind, Ranks], ...]) -> Aspect:
-    first, second = camps[0][0], camps[1][0]
+def _aspect(variants: tuple[tuple[CallKind, Ranks], ...]) -> Aspect:
+    first, second = variants[0][0], variants[1][0]
     if first.op != second.op:
         return Aspect.OPERATION
     if (first.inputs, first.outputs) != (second.inputs, second.outputs):

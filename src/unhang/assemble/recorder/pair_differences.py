@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from unhang.assemble.recorder.pairs import traffic_with
-from unhang.assemble.recorder.teams import Recordings, Team
+from unhang.assemble.recorder.process_groups import ProcessGroup, Recordings
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.recording import CallKind, Traffic
 
@@ -22,7 +22,7 @@ _MOSTLY = 2
 class PairFound:
     """The first operations of two ranks that met and do not fit."""
 
-    team: int
+    group: int
     sender: Rank
     receiver: Rank
     sent: CallKind
@@ -30,18 +30,18 @@ class PairFound:
     odd: Ranks
 
 
-def find_pair_differences(teams: list[Team], recordings: Recordings) -> list[PairFound]:
+def find_pair_differences(groups: list[ProcessGroup], recordings: Recordings) -> list[PairFound]:
     """Return the first difference of each pair of ranks."""
     found: list[PairFound] = []
-    for index, team in enumerate(teams):
-        if not team.mixed:
+    for index, group in enumerate(groups):
+        if not group.mixed:
             continue
         kinds = next(iter(recordings.values())).kinds
-        for sender, receiver, sent, received in _pairs(team):
-            different = _first_difference(_met(sent, received, team, sender, receiver), kinds)
+        for sender, receiver, sent, received in _pairs(group):
+            different = _first_difference(_met(sent, received, group, sender, receiver), kinds)
             if different is not None:
                 a, b = different
-                usual = _usual(teams, team, a, b)
+                usual = _usual(groups, group, a, b)
                 odd = NO_RANKS
                 if usual is not None:
                     odd = frozenset({receiver if usual == a else sender})
@@ -49,24 +49,24 @@ def find_pair_differences(teams: list[Team], recordings: Recordings) -> list[Pai
     return found
 
 
-def _pairs(team: Team) -> Iterator[tuple[Rank, Rank, Traffic, Traffic]]:
+def _pairs(group: ProcessGroup) -> Iterator[tuple[Rank, Rank, Traffic, Traffic]]:
     """Both sides of the traffic between each two ranks."""
-    for sender, trace in team.traces.items():
+    for sender, trace in group.traces.items():
         for number, sent in trace.sent.items():
-            receiver = team.peer(number)
-            other = None if receiver is None else team.traces.get(receiver)
+            receiver = group.peer(number)
+            other = None if receiver is None else group.traces.get(receiver)
             if receiver is None or other is None:
                 continue
-            received = traffic_with(team, other, sender, sends=False)
+            received = traffic_with(group, other, sender, sends=False)
             if received is not None:
                 yield sender, receiver, sent, received
 
 
 def _met(
-    sent: Traffic, received: Traffic, team: Team, sender: Rank, receiver: Rank
+    sent: Traffic, received: Traffic, group: ProcessGroup, sender: Rank, receiver: Rank
 ) -> tuple[Sequence[int], Sequence[int]]:
     """Kinds of the operations that met, in their order on both sides."""
-    if team.traces[sender].traffic_whole and team.traces[receiver].traffic_whole:
+    if group.traces[sender].traffic_whole and group.traces[receiver].traffic_whole:
         return sent.kinds, received.kinds
     if sent.pending and received.pending:
         return sent.kinds[-sent.pending :], received.kinds[-received.pending :]
@@ -90,12 +90,12 @@ def _differ(one: CallKind, other: CallKind) -> bool:
     return one.inputs != other.inputs or (typed and one.dtypes != other.dtypes)
 
 
-def _usual(teams: list[Team], own: Team, one: int, other: int) -> int | None:
+def _usual(groups: list[ProcessGroup], own: ProcessGroup, one: int, other: int) -> int | None:
     """Which of two kinds most operations of this kind of group are of."""
     counts: Counter[int] = Counter()
-    for team in teams:
-        if team is own or team.is_like(own):
-            for trace in team.traces.values():
+    for group in groups:
+        if group is own or group.is_like(own):
+            for trace in group.traces.values():
                 for traffic in (*trace.sent.values(), *trace.received.values()):
                     counts.update(traffic.kinds)
     for a, b in ((one, other), (other, one)):

@@ -7,36 +7,38 @@ batches where both sides happen to number them alike (rings do).
 
 from __future__ import annotations
 
-from unhang.assemble.recorder.teams import Team
+from unhang.assemble.recorder.process_groups import ProcessGroup
 from unhang.model.ids import Rank
 from unhang.model.recording import GroupTrace, Recording, Traffic
 
 _SAME_NUMBERS = 0.9
 
 
-def traffic_with(team: Team, trace: GroupTrace, peer: Rank, *, sends: bool) -> Traffic | None:
+def traffic_with(
+    group: ProcessGroup, trace: GroupTrace, peer: Rank, *, sends: bool
+) -> Traffic | None:
     """A rank's traffic with a peer."""
     traffic = trace.sent if sends else trace.received
-    return traffic.get(team.number(peer))
+    return traffic.get(group.number(peer))
 
 
 def has_issued(
-    team: Team, rank: Rank, peer: Rank, recording: Recording, *, sends: bool
+    group: ProcessGroup, rank: Rank, peer: Rank, recording: Recording, *, sends: bool
 ) -> bool | None:
     """Whether `peer` has issued the other side of what is open on `rank`; None: nothing tells.
 
     Args:
-        team: their group.
+        group: their group.
         rank: whose operation is open.
         peer: whom it is with.
         recording: of the peer.
         sends: `rank` sends.
     """
-    mine, other = team.traces[rank], team.traces.get(peer)
-    traffic = traffic_with(team, mine, peer, sends=sends)
+    mine, other = group.traces[rank], group.traces.get(peer)
+    traffic = traffic_with(group, mine, peer, sends=sends)
     if traffic is None:
         return None
-    answer = None if other is None else traffic_with(team, other, rank, sends=not sends)
+    answer = None if other is None else traffic_with(group, other, rank, sends=not sends)
     whole = recording.from_start if other is None else other.traffic_whole
     wanted = traffic.count if traffic.batched else traffic.count - traffic.pending + 1
     if mine.traffic_whole and whole:

@@ -2,84 +2,90 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from unhang.assemble.recorder.habits import find_out_of_count, find_unusual
 from unhang.assemble.recorder.lateness import is_overdue
+from unhang.assemble.recorder.open_calls import CallKey, OpenCalls
 from unhang.assemble.recorder.pairs import traffic_with
-from unhang.assemble.recorder.stands import Place, Stands
-from unhang.assemble.recorder.teams import Recordings, Team
-from unhang.assemble.recorder.waiting import Waiting
+from unhang.assemble.recorder.process_groups import ProcessGroup
+from unhang.assemble.recorder.sequence_outliers import find_out_of_count, find_unusual
 from unhang.model.ids import NO_RANKS, Rank, Ranks
-from unhang.model.standstill import Role
+from unhang.model.recorder_analysis import SuspectRole
+from unhang.model.waits import Analysis, ranks_of_ends
+from unhang.waitgraph import WaitGraph
 
 _MANY = 2
 """So many times as many ranks are the crowd."""
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class RecorderVerdict:
     """What the waits come to.
 
     Attributes:
         roles: of the ranks that hold others up.
-        circle: ranks that wait for each other; `circle_odd` those of them that left their habit.
+        cycle: ranks that wait for each other; `cycle_odd` those of them that left their habit.
     """
 
-    roles: dict[Rank, Role] = field(default_factory=dict)
-    circle: Ranks = NO_RANKS
-    circle_odd: Ranks = NO_RANKS
+    roles: dict[Rank, SuspectRole] = field(default_factory=dict)
+    cycle: Ranks = NO_RANKS
+    cycle_odd: Ranks = NO_RANKS
 
 
-def find_suspects(stands: Stands, waiting: Waiting, recordings: Recordings) -> Verdict:
-    """Follow the waits to their ends.
+def find_suspects(
+    calls: OpenCalls, keys: Sequence[CallKey], analysis: Analysis, graph: WaitGraph
+) -> RecorderVerdict:
+    """Weigh the ends of the waits by how the dumps were taken and by what is usual in them.
 
-    A circle holds up everybody in it whatever the others do. Then come ranks whose dumps show that
+    A cycle holds up everybody in it whatever the others do. Then come ranks whose dumps show that
     they lack what others wait for. One without a dump is suspected only where those do not explain
     the wait, for its dump may merely be missing.
+
+    Args:
+        calls: the open calls.
+        keys: for each wait of the analysis its place in the dumps.
+        analysis: what the waits come to.
+        graph: of the same waits.
     """
-    if not any(is_overdue(recordings[rank]) for rank in waiting.ranks):
-        return Verdict()
-    circle = waiting.circle()
-    if circle:
-        if not all(is_overdue(recordings[rank]) for rank in circle):
-            return Verdict()
-        odd = find_unusual(recordings, circle) or find_out_of_count(stands, circle)
-        return Verdict(circle=circle, circle_odd=odd)
-    finder = _Finder(stands, waiting, recordings)
+    recordings = calls.recordings
+    if not any(is_overdue(recordings[rank]) for rank in graph.held_up):
+        return RecorderVerdict()
+    cycle = NO_RANKS.union(*(found.ranks for found in analysis.cycles))
+    if cycle:
+        if not all(is_overdue(recordings[rank]) for rank in cycle):
+            return RecorderVerdict()
+        odd = find_unusual(recordings, cycle) or find_out_of_count(calls, cycle)
+        return RecorderVerdict(cycle=cycle, cycle_odd=odd)
+    finder = _Finder(calls, keys, analysis, graph)
     roles = finder.seen()
-    if roles is None:
-        return Verdict()
-    return Verdict(roles=roles | finder.unseen(frozenset(roles)))
+    return RecorderVerdict() if roles is None else RecorderVerdict(roles=roles | finder.unseen())
 
 
 class _Finder:
     """One search over the ends of the waits."""
 
-    def __init__(self, stands: Stands, waiting: Waiting, recordings: Recordings) -> None:
-        self._stands = stands
-        self._waiting = waiting
-        self._recordings = recordings
-        self._ends = waiting.ends()
-        self._keeping = NO_RANKS.union(*(stands.members(p).keeping for p in waiting.places))
+    def __init__(
+        self, calls: OpenCalls, keys: Sequence[CallKey], analysis: Analysis, graph: WaitGraph
+    ) -> None:
+        self._calls = calls
+        self._recordings = calls.recordings
+        self._analysis = analysis
+        self._waits = list(zip(keys, analysis.waits, strict=True))
+        self._held_up = graph.held_up
 
-    def seen(self) -> dict[Rank, Role] | None:
+    def seen(self) -> dict[Rank, SuspectRole] | None:
         """Suspects by their own dumps; None where so many are that the dumps do not decide."""
-        roles: dict[Rank, Role] = {}
-        for rank in self._ends & self._keeping:
-            first = self._stands.first.get(rank)
-            if first is not None and self._stands.members(first.place).done:
-                roles[rank] = Role.STALLED
-            elif first is None or not first.sure:
-                roles[rank] = Role.ABSENT
-        ahead = self._ahead(frozenset(r for r, role in roles.items() if role is Role.ABSENT))
+        ends = ranks_of_ends(self._analysis.ends)
+        states = self._analysis.snapshot.states
+        stalled = ends & NO_RANKS.union(*(s.ranks for s in states if s.stalled))
+        roles = {r: SuspectRole.STALLED if r in stalled else SuspectRole.ABSENT for r in ends}
+        ahead = self._ahead(ends - stalled)
         if ahead is None:
             return None
         if ahead:
-            return dict.fromkeys(ahead, Role.AHEAD)
-        stalled = sum(role is Role.STALLED for role in roles.values())
-        if 2 * len(roles) > len(self._recordings) or 2 * stalled >= len(self._recordings):
+            return dict.fromkeys(ahead, SuspectRole.AHEAD)
+        if 2 * len(roles) > len(self._recordings) or 2 * len(stalled) >= len(self._recordings):
             return None
         late = {r: role for r, role in roles.items() if is_overdue(self._recordings[r])}
         return None if roles and not late else late
@@ -91,68 +97,57 @@ class _Finder:
         calls, what most of them have not issued is not missing in one of them. None: the dumps do
         not decide.
         """
-        members = self._stands.members
-        places = [p for p in self._waiting.places if members(p).lacking & absent]
-        shares = [self._rest_before(place) for place in places]
+        found = [(key, wait.waiters) for key, wait in self._waits if wait.awaited & absent]
+        shares = [self._rest_before(key, waiters) for key, waiters in found]
         if not shares or min(shares) <= 1.0:
             return NO_RANKS
-        ahead = NO_RANKS.union(*(self._waiting.places[place] for place in places))
+        ahead = NO_RANKS.union(*(waiters for _, waiters in found))
         few = 2 * len(ahead) <= len(self._recordings)
         return ahead if min(shares) > _MANY and few else None
 
-    def _rest_before(self, place: Place) -> float:
+    def _rest_before(self, key: CallKey, waiters: Ranks) -> float:
         """For each rank that waits in a call, or came to its like, how many rest before it."""
-        own = self._stands.teams[place.team]
-        like = [team for team in self._stands.teams if team.is_like(own)]
-        came = [c for team in like for c in self._came(place, team)]
+        own = self._calls.groups[key.group]
+        like = [group for group in self._calls.groups if group.is_like(own)]
+        came = [c for group in like for c in self._came(key, group)]
         past = frozenset(rank for rank, has_come in came if has_come)
-        if past - self._waiting.places[place] - frozenset(own.members):
+        if past - waiters - frozenset(own.members):
             return 0.0
-        before = sum(not has and rank not in self._waiting.waits_for for rank, has in came)
+        before = sum(not has and rank not in self._held_up for rank, has in came)
         if len(like) > 1 and before > _MANY * len(past):
             return before / max(1, len(past))
         resting = [
-            r
-            for r in self._recordings.values()
-            if r.rank not in self._waiting.waits_for and not r.cut
+            r for r in self._recordings.values() if r.rank not in self._held_up and not r.cut
         ]
-        stand = {None if r.last is None else (r.last.group, r.last.seq) for r in resting}
-        return len(resting) / len(self._waiting.ranks) if len(stand) == 1 else 0.0
+        last = {None if r.last is None else (r.last.group, r.last.seq) for r in resting}
+        return len(resting) / len(self._held_up) if len(last) == 1 else 0.0
 
-    def _came(self, place: Place, team: Team) -> Iterator[tuple[Rank, bool]]:
+    def _came(self, key: CallKey, group: ProcessGroup) -> Iterator[tuple[Rank, bool]]:
         """Ranks of a group, and whether they have come to a call under this number."""
-        if place.seq is not None:
-            for rank in team.traces:
-                enqueued = team.enqueued(rank, self._recordings[rank])
+        if key.seq is not None:
+            for rank in group.traces:
+                enqueued = group.enqueued(rank, self._recordings[rank])
                 if enqueued is not None:
-                    yield rank, enqueued >= place.seq
+                    yield rank, enqueued >= key.seq
             return
-        assert place.pair is not None
-        rank, peer, sends = place.pair
-        own = self._stands.teams[place.team]
+        assert key.pair is not None
+        rank, peer, sends = key.pair
+        own = self._calls.groups[key.group]
         mine = traffic_with(own, own.traces[rank], peer, sends=sends)
-        one, other = (team.members[own.members.index(r)] for r in (rank, peer))
-        trace = team.traces.get(one)
+        one, other = (group.members[own.members.index(r)] for r in (rank, peer))
+        trace = group.traces.get(one)
         if mine is not None and trace is not None:
-            theirs = traffic_with(team, trace, other, sends=sends)
+            theirs = traffic_with(group, trace, other, sends=sends)
             yield one, theirs is not None and theirs.seqs[-1] >= mine.seqs[-1]
 
-    def unseen(self, named: Ranks) -> dict[Rank, Role]:
-        """Ranks without a dump that the waits lead to which no named rank explains."""
-        explained = self._waiting.leading_to(named) if named else NO_RANKS
-        places = {
-            place: ranks - explained
-            for place, ranks in self._waiting.places.items()
-            if ranks - explained
-        }
-        awaited = NO_RANKS.union(*(self._stands.members(place).silent for place in places))
-        silent = awaited & self._ends - self._keeping
-        alone = [self._stands.members(place).awaited for place in places]
-        needed = frozenset(rank for rank in silent if frozenset({rank}) in alone)
-        unexplained = NO_RANKS.union(*places.values())
-        if needed and unexplained <= self._waiting.leading_to(needed):
-            silent = needed
-        if not silent or not all(is_overdue(self._recordings[rank]) for rank in unexplained):
+    def unseen(self) -> dict[Rank, SuspectRole]:
+        """Ranks without a dump that the waits lead to which nobody with a dump explains."""
+        undecided = self._analysis.undecided
+        if undecided is None:
             return {}
+        waiting = NO_RANKS.union(*(wait.waiters for wait in undecided.waits))
+        if not all(is_overdue(self._recordings[rank]) for rank in waiting):
+            return {}
+        silent = undecided.ranks
         few = len(silent) == 1 or 2 * len(silent) <= len(self._recordings)
-        return dict.fromkeys(silent, Role.SILENT) if few else {}
+        return dict.fromkeys(silent, SuspectRole.SILENT) if few else {}

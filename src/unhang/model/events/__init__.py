@@ -54,7 +54,6 @@ from unhang.model.events.process import (
     DeviceProblem,
     ExceptionKind,
     Finished,
-    Frame,
     KernelEvent,
     KernelProblem,
     ProcessEnded,
@@ -73,6 +72,7 @@ from unhang.model.events.reports import (
     RasReport,
 )
 from unhang.model.events.stacks import StackKind, StackRefused, ThreadStack
+from unhang.model.frames import Frame
 
 Event: TypeAlias = (
     CollectiveTimeout

@@ -6,16 +6,8 @@ import enum
 from dataclasses import dataclass
 
 from unhang.model.events.base import Seen
+from unhang.model.frames import Frame
 from unhang.model.ids import LocalRank, Rank
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Frame:
-    """One frame of a Python traceback; `file` as printed."""
-
-    file: str
-    line: int | None
-    function: str
 
 
 class ExceptionKind(enum.Enum):

@@ -6,7 +6,7 @@ import enum
 from dataclasses import dataclass
 
 from unhang.model.events.base import Seen
-from unhang.model.events.process import Frame
+from unhang.model.frames import Frame
 
 
 class StackKind(enum.Enum):

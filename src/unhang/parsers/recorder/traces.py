@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from unhang.model.events.process import Frame
+from unhang.model.frames import Frame
 from unhang.model.ids import Rank
 from unhang.model.recording import GroupTrace, LastCall, Recording, Traffic
 from unhang.parsers.recorder.document import (

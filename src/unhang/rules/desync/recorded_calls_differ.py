@@ -32,7 +32,7 @@ from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident
 from unhang.model.provenance import Message, say
 from unhang.model.rule import Fact, rule
-from unhang.model.standstill import Aspect, Difference
+from unhang.model.waits import Aspect, Mismatch
 from unhang.rules import recorded
 from unhang.rules.desync import rivals
 
@@ -70,19 +70,20 @@ _PAIR_CLAIMS = {
 @rule("DSY101", "recorded-calls-differ", cause=Cause.DESYNC, needs={Fact.DUMPS}, since="0.1.0")
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for each group whose calls differ."""
-    for difference in () if incident.recorded is None else incident.recorded.differences:
-        most, other = difference.camps[0], difference.camps[1]
+    found = () if incident.recorded is None else incident.recorded.analysis.mismatches
+    for difference in found:
+        most, other = difference.variants[0], difference.variants[1]
         strength = Strength.SUPPORTS if _may_be_a_shorter_loop(difference) else Strength.PROVES
         strength, against = recorded.weigh(incident, difference.odd, strength)
         yield Finding(
             rule=check.code,
             cause=Cause.DESYNC,
             strength=strength,
-            claim=(_CLAIMS if difference.seq is not None else _PAIR_CLAIMS)[
+            claim=(_CLAIMS if difference.call.seq is not None else _PAIR_CLAIMS)[
                 difference.aspect
             ].using(
-                seq=difference.seq,
-                group=recorded.group_name(difference.group, difference.description),
+                seq=difference.call.seq,
+                group=recorded.group_name(difference.call),
                 most=most.ranks,
                 other=other.ranks,
                 op=most.kind.op,
@@ -96,16 +97,16 @@ def check(incident: Incident) -> Iterator[Finding]:
             against=against,
             culprits=difference.odd,
             explains=rivals.ECHOES,
-            call=difference.call,
-            evidence=(other.source, most.source),
+            call=recorded.mismatched_call(difference),
+            evidence=recorded.sources((other, most)),
         )
 
 
-def _may_be_a_shorter_loop(difference: Difference) -> bool:
-    return difference.ended and difference.camps[1].kind.op == "barrier"
+def _may_be_a_shorter_loop(difference: Mismatch) -> bool:
+    return difference.ended and difference.variants[1].kind.op == "barrier"
 
 
-def _why(difference: Difference) -> Message:
+def _why(difference: Mismatch) -> Message:
     if difference.shift:
         more = (
             say(
@@ -127,7 +128,7 @@ def _why(difference: Difference) -> Message:
             "Collectives are paired by their number alone; as many ranks issued the one as the"
             " other.",
         )
-    if difference.seq is None:
+    if difference.call.seq is None:
         return say(
             "DSY101.why_pair",
             "A send meets the next receive from its rank, whatever its size; what"

@@ -41,12 +41,12 @@ from unhang.rules.desync import rivals
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the ranks in the circle."""
-    standstill = incident.recorded
-    if standstill is None or standstill.differences or not standstill.circle:
+    found = incident.recorded
+    if found is None or found.analysis.mismatches or not found.cycle:
         return
-    waits = [w for w in standstill.waits if w.waiters & standstill.circle]
-    groups = frozenset(recorded.group_name(w.group, w.description) for w in waits)
-    strength, against = recorded.weigh(incident, standstill.circle, Strength.SUPPORTS)
+    waits = [w for w in found.analysis.waits if w.waiters & found.cycle]
+    groups = frozenset(recorded.group_name(w.call) for w in waits)
+    strength, against = recorded.weigh(incident, found.cycle, Strength.SUPPORTS)
     yield Finding(
         rule=check.code,
         cause=Cause.PG_DEADLOCK,
@@ -54,7 +54,7 @@ def check(incident: Incident) -> Iterator[Finding]:
         claim=say(
             "DSY102.claim",
             "{ranks:ranks} wait for each other in a circle, in the groups {groups:ops}.",
-            ranks=standstill.circle,
+            ranks=found.cycle,
             groups=sorted(groups)[:4],
         ),
         why=say(
@@ -62,17 +62,17 @@ def check(incident: Incident) -> Iterator[Finding]:
             "Each waits in its first open call for a rank that is held in another one. Shortly"
             " before {odd:ranks} issued its calls in another order than it, and the others,"
             " usually {odd:|does|do}.",
-            odd=standstill.circle_odd,
+            odd=found.cycle_odd,
         )
-        if standstill.circle_odd
+        if found.cycle_odd
         else say(
             "DSY102.why",
             "Each waits in its first open call for a rank that is held in another one; nobody"
             " outside the circle is missing.",
         ),
         against=against,
-        culprits=standstill.circle_odd,
+        culprits=found.cycle_odd,
         explains=rivals.ECHOES,
-        call=waits[0].call if waits else None,
-        evidence=tuple(w.source for w in waits[:4]),
+        call=recorded.call_of(waits[0]) if waits else None,
+        evidence=tuple(s for w in waits[:4] for s in w.sources),
     )

@@ -30,8 +30,8 @@ from unhang.model.causes import Cause
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident
 from unhang.model.provenance import say
+from unhang.model.recorder_analysis import SuspectRole
 from unhang.model.rule import Fact, Status, rule
-from unhang.model.standstill import Role
 from unhang.rules import recorded
 from unhang.rules.desync import rivals
 
@@ -48,11 +48,12 @@ _EXPLAINED = rivals.ECHOES | {Cause.DESYNC}
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the ranks that were done first, or last."""
-    standstill = incident.recorded
-    if standstill is None:
+    found = None if incident.recorded is None else incident.recorded.analysis
+    if found is None:
         return
-    for difference in standstill.differences:
-        if difference.ended and difference.odd and difference.camps[1].kind.op == "barrier":
+    for difference in found.mismatches:
+        most = difference.variants[0]
+        if difference.ended and difference.odd and difference.variants[1].kind.op == "barrier":
             yield Finding(
                 rule=check.code,
                 cause=Cause.UNEVEN_WORK,
@@ -66,18 +67,18 @@ def check(incident: Incident) -> Iterator[Finding]:
                     "DSY103.why_shorter",
                     "It stands in a barrier after the loop, while {others:ranks} issued {op}"
                     " as at the beginning of every step.",
-                    others=difference.camps[0].ranks,
-                    op=difference.camps[0].kind.op,
+                    others=most.ranks,
+                    op=most.kind.op,
                 ),
                 culprits=difference.odd,
                 explains=_EXPLAINED,
-                call=difference.call,
-                evidence=tuple(camp.source for camp in difference.camps[1::-1]),
+                call=recorded.mismatched_call(difference),
+                evidence=recorded.sources(difference.variants[1::-1]),
             )
-    ahead = recorded.suspects(incident, Role.AHEAD)
+    ahead = recorded.suspects(incident, SuspectRole.AHEAD)
     if ahead:
         ranks = recorded.ranks_of(ahead)
-        wait = standstill.waits[0]
+        wait = next(w for w in found.waits if w.waiters & ranks)
         yield Finding(
             rule=check.code,
             cause=Cause.UNEVEN_WORK,
@@ -87,9 +88,9 @@ def check(incident: Incident) -> Iterator[Finding]:
                 "{ranks:ranks} {ranks:|waits|wait} in number {seq}, which none of the others"
                 " issued.",
                 ranks=ranks,
-                seq=wait.seq,
+                seq=wait.call.seq,
             )
-            if wait.seq is not None
+            if wait.call.seq is not None
             else say(
                 "DSY103.claim_longer_pair",
                 "{ranks:ranks} {ranks:|waits|wait} in a send or receive of one more step,"
@@ -99,10 +100,10 @@ def check(incident: Incident) -> Iterator[Finding]:
             why=say(
                 "DSY103.why_longer",
                 "{others:ranks} are all in step one call before it, and have nothing open.",
-                others=wait.lacking,
+                others=wait.awaited,
             ),
             culprits=ranks,
             explains=rivals.ECHOES,
-            call=wait.call,
+            call=recorded.call_of(wait),
             evidence=recorded.evidence(ahead, wait),
         )

@@ -30,8 +30,8 @@ from unhang.model.events import DumpFlaw, DumpUnusable
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident
 from unhang.model.provenance import say
+from unhang.model.recorder_analysis import SuspectRole
 from unhang.model.rule import Fact, rule
-from unhang.model.standstill import Role
 from unhang.rules import recorded
 
 _MOST_EVIDENCE = 4
@@ -44,7 +44,7 @@ def check(incident: Incident) -> Iterator[Finding]:
     if not found:
         return
     ranks = frozenset(e.origin.rank for e in found if e.origin.rank is not None)
-    culprits = ranks & recorded.ranks_of(recorded.suspects(incident, Role.SILENT))
+    culprits = ranks & recorded.ranks_of(recorded.suspects(incident, SuspectRole.SILENT))
     strength, against = recorded.weigh(
         incident, culprits, Strength.SUPPORTS if culprits else Strength.HINTS
     )

@@ -32,8 +32,9 @@ from unhang.model.finding import Finding, Strength
 from unhang.model.ids import Rank, Ranks
 from unhang.model.incident import Incident
 from unhang.model.provenance import Message, say
+from unhang.model.recorder_analysis import RecorderAnalysis, Suspect, SuspectRole
 from unhang.model.rule import Fact, rule
-from unhang.model.standstill import Role, Standstill, Suspect, Wait
+from unhang.model.waits import Wait
 from unhang.rules import recorded
 
 _WHY = {
@@ -64,11 +65,11 @@ _WHY = {
 @rule("LOC101", "recorded-rank-absent", needs={Fact.DUMPS}, since="0.1.0")
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for all ranks that are absent."""
-    found = recorded.suspects(incident, Role.ABSENT)
+    found = recorded.suspects(incident, SuspectRole.ABSENT)
     if not found or incident.recorded is None:
         return
     ranks = recorded.ranks_of(found)
-    wait = recorded.wait_for(incident.recorded, ranks)
+    wait = incident.recorded.analysis.wait_for(ranks)
     if wait is None:
         return
     hidden = len(ranks) > 1 and any(_omits_pairs(incident.recorded, rank) for rank in ranks)
@@ -77,9 +78,9 @@ def check(incident: Incident) -> Iterator[Finding]:
     values = {
         "ranks": ranks,
         "waiters": wait.waiters,
-        "op": None if wait.call.first is None else wait.call.first.op,
-        "seq": wait.seq,
-        "group": recorded.group_name(wait.group, wait.description),
+        "op": None if wait.shown is None else recorded.operation(wait.shown.op),
+        "seq": wait.call.seq,
+        "group": recorded.group_name(wait.call),
     }
     yield Finding(
         rule=check.code,
@@ -91,7 +92,7 @@ def check(incident: Incident) -> Iterator[Finding]:
             " {waiters:ranks} {waiters:|waits|wait} in.",
             **values,
         )
-        if wait.seq is not None
+        if wait.call.seq is not None
         else say(
             "LOC101.claim_pair",
             "{ranks:ranks} had not issued the other side of a send or receive that"
@@ -111,17 +112,17 @@ def check(incident: Incident) -> Iterator[Finding]:
         ),
         culprits=ranks,
         phase=recorded.phase_of(found),
-        call=wait.call,
+        call=recorded.call_of(wait),
         evidence=recorded.evidence(found, wait),
     )
 
 
-def _omits_pairs(standstill: Standstill, rank: Rank) -> bool:
-    recording = standstill.recordings.get(rank)
+def _omits_pairs(found: RecorderAnalysis, rank: Rank) -> bool:
+    recording = found.recordings.get(rank)
     return recording is not None and recording.omits_pairs
 
 
-def _why(suspect: Suspect, ranks: Ranks, wait: Wait, standstill: Standstill) -> Message:
+def _why(suspect: Suspect, ranks: Ranks, wait: Wait, found: RecorderAnalysis) -> Message:
     """Where one suspect was last seen, beside one that waits."""
     last = suspect.last
     if last is None or (suspect.idle_s is None and suspect.rested_s is None):
@@ -130,7 +131,7 @@ def _why(suspect: Suspect, ranks: Ranks, wait: Wait, standstill: Standstill) -> 
             "In the dumps {waiting:ranks} {waiting:|has|have} open calls that lead there, and"
             " {ranks:ranks} {ranks:|has|have} none.",
             ranks=ranks,
-            waiting=standstill.waiting,
+            waiting=found.held_up,
         )
     here, there = recorded.place(last), recorded.place(wait.shown)
     placed, timed = here is not None and there is not None, suspect.rested_s is not None
@@ -143,5 +144,5 @@ def _why(suspect: Suspect, ranks: Ranks, wait: Wait, standstill: Standstill) -> 
         there=there,
         idle=suspect.idle_s,
         rested=suspect.rested_s,
-        waiting=standstill.waiting,
+        waiting=found.held_up,
     )

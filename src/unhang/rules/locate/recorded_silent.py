@@ -31,8 +31,8 @@ from collections.abc import Iterator
 from unhang.model.finding import Finding
 from unhang.model.incident import Incident
 from unhang.model.provenance import say
+from unhang.model.recorder_analysis import SuspectRole
 from unhang.model.rule import Fact, rule
-from unhang.model.standstill import Role
 from unhang.rules import endings, recorded
 
 
@@ -44,7 +44,7 @@ def check(incident: Incident) -> Iterator[Finding]:
     yield from recorded.located(
         incident,
         check.code,
-        Role.SILENT,
+        SuspectRole.SILENT,
         say("LOC102.claim", "{ranks:ranks} left no usable dump, and all others wait for it."),
         say(
             "LOC102.why",

@@ -31,15 +31,15 @@ from unhang.model.finding import Finding
 from unhang.model.ids import NO_RANKS
 from unhang.model.incident import Incident
 from unhang.model.provenance import say
+from unhang.model.recorder_analysis import SuspectRole
 from unhang.model.rule import Fact, rule
-from unhang.model.standstill import Role
 from unhang.rules import recorded
 
 
 @rule("LOC103", "recorded-rank-stalled", needs={Fact.DUMPS}, since="0.1.0")
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for all ranks that do not get on."""
-    waiting = NO_RANKS if incident.recorded is None else incident.recorded.waiting
+    waiting = NO_RANKS if incident.recorded is None else incident.recorded.held_up
     why = say(
         "LOC103.why",
         "The peers gave their parts, so the GPU of these ranks does not get on;"
@@ -49,7 +49,7 @@ def check(incident: Incident) -> Iterator[Finding]:
     yield from recorded.located(
         incident,
         check.code,
-        Role.STALLED,
+        SuspectRole.STALLED,
         say(
             "LOC103.claim",
             "{ranks:ranks} {ranks:|does|do} not complete calls that the other members"

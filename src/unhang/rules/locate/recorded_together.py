@@ -28,15 +28,16 @@ from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident
 from unhang.model.provenance import say
 from unhang.model.rule import Fact, rule
+from unhang.rules import recorded
 
 
 @rule("LOC104", "recorded-call-open-on-all", needs={Fact.DUMPS}, since="0.1.0")
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one hint; it names nobody."""
-    standstill = incident.recorded
-    if standstill is None or standstill.differences or standstill.together is None:
+    found = None if incident.recorded is None else incident.recorded.analysis
+    if found is None or found.mismatches or found.held_up or not found.together:
         return
-    wait = standstill.together
+    wait = found.together[0]
     yield Finding(
         rule=check.code,
         cause=None,
@@ -45,10 +46,10 @@ def check(incident: Incident) -> Iterator[Finding]:
             "LOC104.claim",
             "{ranks:ranks} have all issued {op:ops} number {seq}, and it is open on all.",
             ranks=wait.waiters,
-            op=None if wait.call.first is None else wait.call.first.op,
-            seq=wait.seq,
+            op=None if wait.shown is None else recorded.operation(wait.shown.op),
+            seq=wait.call.seq,
         ),
         why=say("LOC104.why", "Nobody is missing: if the job hangs, it hangs inside the call."),
-        call=wait.call,
-        evidence=(wait.source,),
+        call=recorded.call_of(wait),
+        evidence=wait.sources,
     )

@@ -14,8 +14,8 @@ from unhang.model.ids import Rank
 from unhang.model.incident import Failure, Incident, Manner
 from unhang.model.phases import Phase
 from unhang.model.provenance import Provenance
+from unhang.model.recorder_analysis import Suspect, SuspectRole
 from unhang.model.recording import LastCall
-from unhang.model.standstill import Role, Suspect
 from unhang.rules import recorded
 from unhang.rules.locate.recorded_absent import check as LOC101
 from unhang.rules.locate.recorded_silent import check as LOC102
@@ -141,7 +141,7 @@ def test_the_stack_of_the_last_call_may_tell_the_phase() -> None:
         frames = tuple(Frame(file="x.py", line=1, function=name) for name in functions)
         last = LastCall(group="0", seq=1, op="barrier", created_s=None, frames=frames)
         source = Provenance(artifact="x", line=None, text="")
-        return Suspect(rank=Rank(1), role=Role.ABSENT, last=last, source=source)
+        return Suspect(rank=Rank(1), role=SuspectRole.ABSENT, last=last, source=source)
 
     assert recorded.phase_of((suspect("_all_gather", "save_checkpoint", "main"),)) is Phase.SAVE
     assert recorded.phase_of((suspect("Trainer.evaluate", "main"),)) is Phase.EVAL

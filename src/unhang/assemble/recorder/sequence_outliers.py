@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from unhang.assemble.recorder.stands import Place, Stands
-from unhang.assemble.recorder.teams import Recordings
+from unhang.assemble.recorder.open_calls import CallKey, OpenCalls
+from unhang.assemble.recorder.process_groups import Recordings
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.recording import Recording
 
@@ -63,17 +63,17 @@ def _steps(course: Sequence[int]) -> Iterator[Step]:
         yield from zip(*(course[i:] for i in range(before + 1)), strict=False)
 
 
-def find_out_of_count(stands: Stands, candidates: Ranks) -> Ranks:
+def find_out_of_count(calls: OpenCalls, candidates: Ranks) -> Ranks:
     """Those few of the candidates that came to a call after fewer or more others than the rest.
 
     Ranks that stand in one call have issued as many calls in each kind of group.
     """
-    standing: dict[Place, list[Rank]] = {}
-    for rank, first in stands.first.items():
-        standing.setdefault(first.place, []).append(rank)
+    standing: dict[CallKey, list[Rank]] = {}
+    for rank, first in calls.first.items():
+        standing.setdefault(first.key, []).append(rank)
     odd: set[Rank] = set()
     for ranks in standing.values():
-        counts = {rank: stands.counts(rank) for rank in ranks}
+        counts = {rank: calls.counts(rank) for rank in ranks}
         usual, times = Counter(counts.values()).most_common(1)[0]
         if times > 2 * (len(ranks) - times):
             odd.update(rank for rank in ranks if counts[rank] != usual)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from unhang.assemble.recorder.pairs import has_issued
-from unhang.assemble.recorder.teams import Recordings, Team
+from unhang.assemble.recorder.process_groups import ProcessGroup, Recordings
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.recording import GroupTrace
 
@@ -20,36 +20,36 @@ _ROOTED = frozenset({"broadcast", "_broadcast_oop", "reduce", "_reduce_oop", "ga
 """Some ranks may leave these before others have come."""
 
 
-class Place(NamedTuple):
+class CallKey(NamedTuple):
     """A call: a collective by its number, or a point-to-point one by who and to whom.
 
     Attributes:
-        team: index of the team.
+        group: index of the group.
         seq: number of the collective; None for point-to-point.
         pair: (rank, peer, whether the rank sends); None for collectives.
     """
 
-    team: int
+    group: int
     seq: int | None
     pair: tuple[Rank, Rank, bool] | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Open:
+class OpenCall:
     """A call that a rank has issued and that is not known to be done.
 
     Attributes:
-        at: where it stands in the rank's dump.
+        at: where it calls in the rank's dump.
         sure: it is surely open; else only if somebody lacks it.
     """
 
-    place: Place
+    key: CallKey
     at: int
     sure: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Members:
+class Membership:
     """The members of a call by what they did about it.
 
     Attributes:
@@ -77,95 +77,97 @@ class Members:
         return self.lacking | self.held | self.silent
 
 
-class Stands:
-    """Where every rank stands.
+class OpenCalls:
+    """Where every rank calls.
 
     Attributes:
         first: the first open call of each rank that has one.
         blind: ranks with an open call in a group whose other members nothing tells.
     """
 
-    def __init__(self, teams: list[Team], recordings: Recordings, cutoff: dict[int, int]) -> None:
+    def __init__(
+        self, groups: list[ProcessGroup], recordings: Recordings, cutoff: dict[int, int]
+    ) -> None:
         """Find the first open calls.
 
         Args:
-            teams: the process groups.
+            groups: the process groups.
             recordings: one for each rank.
-            cutoff: per team a number from which on calls differ: they are not compared further.
+            cutoff: per group a number from which on calls differ: they are not compared further.
         """
-        self.teams = teams
+        self.groups = groups
         self.recordings = recordings
-        self.first: dict[Rank, Open] = {}
+        self.first: dict[Rank, OpenCall] = {}
         self._cutoff = cutoff
         self._of_rank: dict[Rank, list[int]] = {}
-        for index, team in enumerate(teams):
-            for rank in team.traces:
+        for index, group in enumerate(groups):
+            for rank in group.traces:
                 self._of_rank.setdefault(rank, []).append(index)
         self._stale = self._find_stale()
-        self._members: dict[Place, Members] = {}
+        self._members: dict[CallKey, Membership] = {}
         found = {rank: first for rank in recordings if (first := self._first(rank)) is not None}
         self.first = found
         self._members.clear()  # `held` is known only now
         self.blind = frozenset(r for r in recordings if r not in found and self._is_blind(r))
 
-    def members(self, place: Place) -> Members:
+    def members(self, key: CallKey) -> Membership:
         """What the members of a call did about it."""
-        found = self._members.get(place)
+        found = self._members.get(key)
         if found is None:
-            found = self._pair(place) if place.pair is not None else self._collective(place)
-            self._members[place] = found
+            found = self._pair(key) if key.pair is not None else self._collective(key)
+            self._members[key] = found
         return found
 
     def counts(self, rank: Rank) -> frozenset[tuple[str, int | None]]:
         """How many collectives a rank has issued in each kind of group."""
         recording = self.recordings[rank]
-        teams = (self.teams[index] for index in self._of_rank.get(rank, ()))
+        groups = (self.groups[index] for index in self._of_rank.get(rank, ()))
         return frozenset(
-            (team.description, team.enqueued(rank, recording)) for team in teams if team.description
+            (g.description, g.enqueued(rank, recording)) for g in groups if g.description
         )
 
-    def _first(self, rank: Rank) -> Open | None:
+    def _first(self, rank: Rank) -> OpenCall | None:
         for call in self._open_calls(rank):
-            members = self.members(call.place)
-            if self._is_clean_end(call.place, members):
+            members = self.members(call.key)
+            if self._is_clean_end(call.key, members):
                 continue
             missing = members.silent - self.recordings.keys()
-            if call.sure or members.lacking or (missing and self._may_be_broken_off(call.place)):
+            if call.sure or members.lacking or (missing and self._may_be_broken_off(call.key)):
                 return call
         return None
 
-    def _is_clean_end(self, place: Place, members: Members) -> bool:
+    def _is_clean_end(self, key: CallKey, members: Membership) -> bool:
         """A barrier that some have left and all have come to: its last marks come a little late."""
-        return members.left != NO_RANKS and not members.lacking and self._op(place) == "barrier"
+        return members.left != NO_RANKS and not members.lacking and self._op(key) == "barrier"
 
-    def _may_be_broken_off(self, place: Place) -> bool:
+    def _may_be_broken_off(self, key: CallKey) -> bool:
         """Whether a call that a back end without states calls over may have failed.
 
         It has not where anybody went on. Jobs that end well usually end with a barrier.
         """
-        if place.seq is None or self._op(place) == "barrier":
+        if key.seq is None or self._op(key) == "barrier":
             return False
-        team = self.teams[place.team]
+        group = self.groups[key.group]
         return all(
-            team.enqueued(rank, self.recordings[rank]) == place.seq
-            for rank in team.members
+            group.enqueued(rank, self.recordings[rank]) == key.seq
+            for rank in group.members
             if rank in self.recordings
         )
 
-    def _op(self, place: Place) -> str | None:
-        if place.seq is None:
+    def _op(self, key: CallKey) -> str | None:
+        if key.seq is None:
             return None
-        for rank, trace in self.teams[place.team].traces.items():
-            kind = trace.kind_at(place.seq)
+        for rank, trace in self.groups[key.group].traces.items():
+            kind = trace.kind_at(key.seq)
             if kind is not None:
                 return self.recordings[rank].kinds[kind].op
         return None
 
-    def _open_calls(self, rank: Rank) -> list[Open]:
+    def _open_calls(self, rank: Rank) -> list[OpenCall]:
         """All calls of a rank that may be open, in the order in which it issued them."""
         recording = self.recordings[rank]
-        calls: list[Open] = []
-        last: Open | None = None
+        calls: list[OpenCall] = []
+        last: OpenCall | None = None
         done_at = max(
             (
                 d
@@ -177,11 +179,12 @@ class Stands:
         for index in self._of_rank.get(rank, ()):
             trace = self._trace(index, rank)
             calls.extend(self._open_pairs(index, rank, trace, done_at))
-            if trace.pending_at is not None and not (trace.from_status and self.teams[index].mixed):
-                place = Place(index, trace.pending_seq)
-                calls.append(Open(place, trace.pending_at, sure=True))
+            counted = trace.from_status and self.groups[index].mixed
+            if trace.pending_at is not None and not counted:
+                key = CallKey(index, trace.pending_seq)
+                calls.append(OpenCall(key, trace.pending_at, sure=True))
             elif trace.last_at is not None and not recording.has_states:
-                call = Open(Place(index, trace.seqs[-1]), trace.last_at, sure=False)
+                call = OpenCall(CallKey(index, trace.seqs[-1]), trace.last_at, sure=False)
                 last = call if last is None or call.at > last.at else last
         if last is not None:
             calls.append(last)
@@ -189,18 +192,18 @@ class Stands:
 
     def _open_pairs(
         self, index: int, rank: Rank, trace: GroupTrace, done_at: int
-    ) -> Iterator[Open]:
-        team = self.teams[index]
+    ) -> Iterator[OpenCall]:
+        group = self.groups[index]
         for sends, traffic in ((True, trace.sent), (False, trace.received)):
             for number, pairs in traffic.items():
-                peer = team.peer(number)
+                peer = group.peer(number)
                 if peer is None or peer == rank:
                     continue
-                place = Place(index, None, (rank, peer, sends))
+                key = CallKey(index, None, (rank, peer, sends))
                 if pairs.pending_at is not None:
-                    yield Open(place, pairs.pending_at, sure=True)
+                    yield OpenCall(key, pairs.pending_at, sure=True)
                 elif pairs.batched and pairs.last_at > done_at:
-                    yield Open(place, pairs.last_at, sure=False)
+                    yield OpenCall(key, pairs.last_at, sure=False)
 
     def _is_blind(self, rank: Rank) -> bool:
         """Whether a rank waits in a group that no other dump could be matched with.
@@ -220,86 +223,86 @@ class Stands:
         )
 
     def _trace(self, index: int, rank: Rank) -> GroupTrace:
-        return self.teams[index].traces[rank]
+        return self.groups[index].traces[rank]
 
-    def _collective(self, place: Place) -> Members:
-        team = self.teams[place.team]
-        assert place.seq is not None
-        issued_s = self._issued_s(team, place.seq)
+    def _collective(self, key: CallKey) -> Membership:
+        group = self.groups[key.group]
+        assert key.seq is not None
+        issued_s = self._issued_s(group, key.seq)
         found: dict[str, set[Rank]] = {}
-        for rank in team.members:
-            what = self._about(team, place, rank, issued_s)
+        for rank in group.members:
+            what = self._about(group, key, rank, issued_s)
             found.setdefault(what, set()).add(rank)
-        return Members(**{what: frozenset(ranks) for what, ranks in found.items() if what})
+        return Membership(**{what: frozenset(ranks) for what, ranks in found.items() if what})
 
-    def _issued_s(self, team: Team, seq: int) -> float | None:
+    def _issued_s(self, group: ProcessGroup, seq: int) -> float | None:
         """When the first of the members issued a call, where its details were kept."""
-        calls = (trace.last_call(seq) for trace in team.traces.values())
+        calls = (trace.last_call(seq) for trace in group.traces.values())
         times = (call.created_s for call in calls if call is not None)
         return min((t for t in times if t is not None), default=None)
 
-    def _about(self, team: Team, place: Place, rank: Rank, issued_s: float | None) -> str:
+    def _about(self, group: ProcessGroup, key: CallKey, rank: Rank, issued_s: float | None) -> str:
         """What a member did about a collective; "" where nothing tells."""
-        assert place.seq is not None
+        assert key.seq is not None
         recording = self.recordings.get(rank)
         if recording is None:
             return "silent"
-        enqueued = team.enqueued(rank, recording)
+        enqueued = group.enqueued(rank, recording)
         if enqueued is None:
             return "silent" if recording.cut or recording.entries == 0 else ""
-        if enqueued < place.seq:
-            if recording.cut and not team.is_counted(rank):
+        if enqueued < key.seq:
+            if recording.cut and not group.is_counted(rank):
                 return "silent"
             taken_s = recording.taken_s
             early = taken_s is not None and issued_s is not None and taken_s < issued_s
             return "" if early or rank in self._stale else "lacking"
-        completed = team.completed(rank)
-        if completed is not None and completed >= place.seq:
+        completed = group.completed(rank)
+        if completed is not None and completed >= key.seq:
             return "done" if recording.has_states else "left"
         first = self.first.get(rank)
-        behind_another = first is not None and first.sure and first.place != place
+        behind_another = first is not None and first.sure and first.key != key
         return "held" if behind_another else "joined"
 
-    def _pair(self, place: Place) -> Members:
+    def _pair(self, key: CallKey) -> Membership:
         """What the peer did about a point-to-point operation."""
-        assert place.pair is not None
-        rank, peer, sends = place.pair
+        assert key.pair is not None
+        rank, peer, sends = key.pair
         mine = frozenset({rank})
         recording = self.recordings.get(peer)
         if recording is None:
-            return Members(joined=mine, silent=frozenset({peer}))
+            return Membership(joined=mine, silent=frozenset({peer}))
         issued = None
         if not recording.cut and peer not in self._stale:
-            issued = has_issued(self.teams[place.team], rank, peer, recording, sends=sends)
+            issued = has_issued(self.groups[key.group], rank, peer, recording, sends=sends)
         if issued is None:
             unknown = frozenset({peer}) if recording.cut else NO_RANKS
-            return Members(joined=mine, silent=unknown)
+            return Membership(joined=mine, silent=unknown)
         if not issued:
-            return Members(joined=mine, lacking=frozenset({peer}))
+            return Membership(joined=mine, lacking=frozenset({peer}))
         first = self.first.get(peer)
-        if first is not None and first.sure and not _is_counterpart(first.place, place):
-            return Members(joined=mine, held=frozenset({peer}))
-        return Members(joined=frozenset({rank, peer}))
+        if first is not None and first.sure and not _is_counterpart(first.key, key):
+            return Membership(joined=mine, held=frozenset({peer}))
+        return Membership(joined=frozenset({rank, peer}))
 
     def _find_stale(self) -> Ranks:
         """Ranks whose dump is older than others': these completed calls that it had not issued."""
         stale: set[Rank] = set()
-        for index, team in enumerate(self.teams):
+        for index, group in enumerate(self.groups):
             if index in self._cutoff:
                 continue
-            furthest = max((self._shared_until(team, rank) for rank in team.traces), default=0)
-            for rank in team.traces:
-                enqueued = team.enqueued(rank, self.recordings[rank])
+            furthest = max((self._shared_until(group, rank) for rank in group.traces), default=0)
+            for rank in group.traces:
+                enqueued = group.enqueued(rank, self.recordings[rank])
                 if enqueued is not None and enqueued < furthest:
                     stale.add(rank)
         return frozenset(stale)
 
-    def _shared_until(self, team: Team, rank: Rank) -> int:
+    def _shared_until(self, group: ProcessGroup, rank: Rank) -> int:
         """The last collective done on a rank that needs all members; 0 where none is known."""
-        recording, completed = self.recordings[rank], team.completed(rank)
+        recording, completed = self.recordings[rank], group.completed(rank)
         if not recording.has_states or completed is None:
             return 0
-        trace = team.traces[rank]
+        trace = group.traces[rank]
         if not trace.seqs or trace.seqs[0] > completed:
             return completed  # only the counter is left of it
         for place in range(bisect_right(trace.seqs, completed) - 1, -1, -1):
@@ -308,7 +311,7 @@ class Stands:
         return 0
 
 
-def _is_counterpart(one: Place, other: Place) -> bool:
-    if one.pair is None or other.pair is None or one.team != other.team:
+def _is_counterpart(one: CallKey, other: CallKey) -> bool:
+    if one.pair is None or other.pair is None or one.group != other.group:
         return False
     return one.pair[0] == other.pair[1] and one.pair[1] == other.pair[0]

@@ -3,8 +3,8 @@
 from types import SimpleNamespace
 from typing import cast
 
-from unhang.assemble.recorder.habits import find_unusual
-from unhang.assemble.recorder.teams import Recordings
+from unhang.assemble.recorder.process_groups import Recordings
+from unhang.assemble.recorder.sequence_outliers import find_unusual
 from unhang.model.ids import Rank
 
 FIRST, SECOND = 2, 3

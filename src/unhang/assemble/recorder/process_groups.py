@@ -19,7 +19,7 @@ _DEFAULT = "default_pg"
 
 
 @dataclass(slots=True)
-class Team:
+class ProcessGroup:
     """One process group.
 
     Attributes:
@@ -45,7 +45,7 @@ class Team:
             return trace.seqs[-1] if trace.seqs else None
         return trace.enqueued
 
-    def is_like(self, other: Team) -> bool:
+    def is_like(self, other: ProcessGroup) -> bool:
         """Whether both are of one kind, so that their members issue the same calls."""
         same_size = len(self.members) == len(other.members)
         return self.description != "" and self.description == other.description and same_size
@@ -83,13 +83,13 @@ class Team:
             self.is_global = self.is_global or foreign or any(n >= count for n in numbers)
 
 
-Teams = dict[tuple[str, tuple[Rank, ...]], Team]
+ProcessGroups = dict[tuple[str, tuple[Rank, ...]], ProcessGroup]
 """Process groups by name and members."""
 
 
-def find_teams(recordings: Recordings, world: Ranks) -> list[Team]:
+def find_groups(recordings: Recordings, world: Ranks) -> list[ProcessGroup]:
     """Return the process groups of two and more ranks."""
-    teams: Teams = {}
+    groups: ProcessGroups = {}
     unlisted: dict[str, dict[Rank, GroupTrace]] = {}
     for rank, recording in recordings.items():
         for name, trace in recording.groups.items():
@@ -98,27 +98,27 @@ def find_teams(recordings: Recordings, world: Ranks) -> list[Team]:
                     unlisted.setdefault(name, {})[rank] = trace
                 continue
             if not recording.is_untyped:
-                _team(teams, name, trace).traces[rank] = trace
+                _group(groups, name, trace).traces[rank] = trace
     for rank, recording in recordings.items():
         if recording.is_untyped:
-            _match(rank, recording, teams)
+            _match(rank, recording, groups)
     for name, traces in unlisted.items():
-        _adopt(name, traces, teams, world, world - recordings.keys())
-    for team in teams.values():
-        team.note_pairs()
-        team.description = team.description or next(
-            (t.description for t in team.traces.values() if t.description), ""
+        _adopt(name, traces, groups, world, world - recordings.keys())
+    for group in groups.values():
+        group.note_pairs()
+        group.description = group.description or next(
+            (t.description for t in group.traces.values() if t.description), ""
         )
-    return [team for team in teams.values() if len(team.members) > 1]
+    return [group for group in groups.values() if len(group.members) > 1]
 
 
-def _team(teams: Teams, key: str, trace: GroupTrace) -> Team:
+def _group(groups: ProcessGroups, key: str, trace: GroupTrace) -> ProcessGroup:
     """The group of a name and these members; a new one where there is none."""
     members = trace.members or ()
-    return teams.setdefault((key, members), Team(trace.name, trace.description, members))
+    return groups.setdefault((key, members), ProcessGroup(trace.name, trace.description, members))
 
 
-def _match(rank: Rank, recording: Recording, teams: Teams) -> None:
+def _match(rank: Rank, recording: Recording, groups: ProcessGroups) -> None:
     """Find the groups of a dump whose names are counters of its process.
 
     Of groups of one kind with the same members all ranks made the first one first.
@@ -128,15 +128,15 @@ def _match(rank: Rank, recording: Recording, teams: Teams) -> None:
         if trace.members is not None and rank in trace.members:
             alike.setdefault((trace.description, trace.members), []).append(trace)
     for (description, members), traces in alike.items():
-        named = [t for t in teams.values() if (t.description, t.members) == (description, members)]
+        named = [t for t in groups.values() if (t.description, t.members) == (description, members)]
         named.sort(key=_order)
         for index, trace in enumerate(traces):
-            team = named[index] if index < len(named) else None
-            team = team or _team(teams, f"{description} {index}", trace)
-            team.traces[rank] = trace
+            group = named[index] if index < len(named) else None
+            group = group or _group(groups, f"{description} {index}", trace)
+            group.traces[rank] = trace
 
 
-def _order(group: Team | GroupTrace) -> tuple[int, str]:
+def _order(group: ProcessGroup | GroupTrace) -> tuple[int, str]:
     """Names that count groups in the order of their numbers."""
     return (int(group.name) if group.name.isdecimal() else 0, group.name)
 
@@ -149,14 +149,14 @@ def _is_shared(recording: Recording, trace: GroupTrace) -> bool:
 def _adopt(
     name: str,
     traces: dict[Rank, GroupTrace],
-    teams: Teams,
+    groups: ProcessGroups,
     world: Ranks,
     silent: Ranks,
 ) -> None:
     """Find the members of a group that these ranks do not list."""
-    for (known, members), team in teams.items():
+    for (known, members), group in groups.items():
         if known == name and traces.keys() <= set(members):
-            team.traces.update(traces)
+            group.traces.update(traces)
             return
     description = next((t.description for t in traces.values() if t.description), "")
     is_default = description == _DEFAULT or (name == "0" and not description)
@@ -164,4 +164,4 @@ def _adopt(
     if len(members) == 1 and len(silent) == 1 and len(next(iter(traces.values())).seqs) > 1:
         # Its calls went on, so it has another member; every rank with a dump would show them.
         members = tuple(sorted((*members, *silent)))
-    teams[name, members] = Team(name, description, members, dict(traces))
+    groups[name, members] = ProcessGroup(name, description, members, dict(traces))
