@@ -135,6 +135,7 @@ class Worker:
     family_s: float = 0.0
     helped: bool = False
     bytes_: int = 0
+    stored: int = 0
     steps: int = 0
     busy: bool = True
     writes: float = 0.0
@@ -151,6 +152,7 @@ class Worker:
     beats: int = 0
     beaten_s: float = -10.0
     next_beat_s: float = 0.0
+    began_s: float = 0.0
 
     def place(self, stack: tuple[FramePlace, ...], now_s: float) -> None:
         if stack != self.stack:
@@ -166,6 +168,7 @@ class Job:
         device: of all ranks.
         limit_ms: the limit that the program asked for, of its groups and to meet in.
         fault_s: when the first fault of `train` happened.
+        age_s: of its processes when the monitor meets them.
     """
 
     program: Program
@@ -184,6 +187,7 @@ class Job:
     peers_raise: bool = False
     launcher_alive: bool = True
     fault_s: float = float("inf")
+    age_s: float = 0.0
 
     def __post_init__(self) -> None:
         self.dice = random.Random(self.seed)
@@ -201,6 +205,7 @@ class Job:
             job=self,
             restart=restart,
             next_beat_s=self.now_s + self.dice.random(),
+            began_s=self.now_s,
         )
         worker.program = self.program(worker)
         return worker
@@ -380,7 +385,7 @@ class Job:
             host=worker.host,
             pid=worker.pid,
             ppid=1,
-            process_started_s=float(worker.pid),
+            process_started_s=1.7e9 + worker.began_s - self.age_s + worker.pid * 1e-6,
             rank=Rank(worker.rank),
             local_rank=worker.rank % self.per_host,
             world_size=self.world,
@@ -410,6 +415,7 @@ class Job:
                     family_cpu_s=w.family_s if w.alive else None,
                     read_bytes=0 if w.alive else None,
                     write_bytes=w.bytes_ if w.alive else None,
+                    stored_bytes=w.stored if w.alive else None,
                     exit_code=0 if w.exited else None,
                     signal=w.signal,
                 ),

@@ -135,7 +135,17 @@ def test_a_hang_is_named_captured_and_ended_and_the_launcher_starts_again(
     address, posted = webhook
     run = subprocess.run(
         [
-            *(*UNHANG, "--out", str(folder), "--on-hang", "abort", "--notify", address),
+            *(
+                *UNHANG,
+                "--out",
+                str(folder),
+                "--on-hang",
+                "abort",
+                "--patience",
+                "8",
+                "--notify",
+                address,
+            ),
             *("--", *torchrun(script, "sleep", restarts=1)),
         ],
         env=environment(),
@@ -154,9 +164,9 @@ def test_a_hang_is_named_captured_and_ended_and_the_launcher_starts_again(
     assert hang["culprits"] == [1]
     assert hang["call"]["op"] == "all_reduce"
     assert hang["since_s"] < 10
-    verdict = json.loads((folder / "captures" / "1" / "diagnosis.json").read_text())
+    verdict = json.loads(next(folder.glob("captures/*/diagnosis.json")).read_text())
     assert verdict["culprits"] == [1]
-    assert (folder / "captures" / "1.unhang.tar.zst").stat().st_size > 0
+    assert next(folder.glob("captures/*.unhang.tar.zst")).stat().st_size > 0
     assert run.stdout.count("from the checkpoint") == 2, "the second start went to its end"
     assert len(posted) == 1
     assert b"rank" in posted[0]
@@ -259,7 +269,7 @@ def test_the_command_of_on_hang_is_told_about_the_hang(tmp_path: Path, script: P
     hook = f"exec:env > {seen}; grep SigBlk /proc/self/status >> {seen}; echo done >> {seen}"
     run = subprocess.Popen(
         [
-            *(*UNHANG, "--out", str(folder), "--on-hang", hook),
+            *(*UNHANG, "--out", str(folder), "--on-hang", hook, "--patience", "8"),
             *("--", *torchrun(script, "sleep")),
         ],
         env=environment(),

@@ -28,10 +28,18 @@ from unhang.commands.output import LANGUAGES, locale_language
     help="What a confirmed hang brings, after the capture.",
 )
 @click.option(
+    "--patience",
+    default="auto",
+    show_default=True,
+    metavar="auto|SECONDS",
+    help="How long ranks that show no sign of life are left alone where nothing proves a hang"
+    " (auto: as long as waiting has cost less than the work since the last checkpoint).",
+)
+@click.option(
     "--notify",
     multiple=True,
     metavar="URL",
-    help="Who is told of a confirmed hang: a webhook, Slack, Feishu, DingTalk or WeCom.",
+    help="Who is told of a hang, or a suspicion: a webhook, Slack, Feishu, DingTalk or WeCom.",
 )
 @click.option("--nodes", type=click.IntRange(1), help="How many nodes run this command.")
 @click.option("--node-rank", type=click.IntRange(0), help="Index of this one, from 0.")
@@ -47,6 +55,7 @@ def command(
     out: str | None,
     timeouts: str,
     on_hang: str,
+    patience: str,
     notify: tuple[str, ...],
     nodes: int | None,
     node_rank: int | None,
@@ -76,6 +85,7 @@ def command(
         out=out,
         timeouts=timeouts,
         on_hang=on_hang,
+        patience=patience,
         notify=notify,
         nodes=nodes,
         node_rank=node_rank,

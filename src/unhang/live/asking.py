@@ -34,6 +34,7 @@ _SECONDS = (3600, 60, 1)
 
 _NAME = re.compile(r"[^A-Za-z0-9_.-]+")
 _RUNS = "unhang-runs"
+AUTO = "auto"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +45,7 @@ class Wishes:
     out: str | None
     timeouts: str
     on_hang: str
+    patience: str
     notify: tuple[str, ...]
     nodes: int | None
     node_rank: int | None
@@ -79,6 +81,7 @@ def ask(wishes: Wishes) -> RunRequest:
         host=host_label(),
         timeouts=timeouts,
         on_hang=on_hang,
+        patience_s=read_patience(wishes.patience),
         notify=wishes.notify,
         nodes=nodes.count,
         node_rank=nodes.rank,
@@ -99,15 +102,39 @@ def read_timeouts(text: str) -> Timeouts:
     """
     if text in (KEEP, JUDGE):
         return Timeouts(text)
-    match = _DURATION.fullmatch(text)
-    parts = [] if match is None else [float(part or 0) for part in match.groups()]
-    limit_ms = round(sum(a * b for a, b in zip(parts, _SECONDS, strict=False)) * 1000)
+    limit_ms = round(_seconds(text) * 1000)
     if limit_ms <= 0:
         raise UsageError(
             f"--timeouts {text!r} is no time limit; give `keep`, `judge`, or a duration such as"
             " 2h, 90m or 1h30m"
         )
     return Timeouts(FIXED, limit_ms)
+
+
+def read_patience(text: str) -> float | None:
+    """Read the value of `--patience`.
+
+    Raises:
+        UsageError: it is neither `auto` nor a duration.
+
+    >>> read_patience("10m")
+    600.0
+    """
+    if text == AUTO:
+        return None
+    if (patience_s := _seconds(text)) <= 0:
+        raise UsageError(
+            f"--patience {text!r} is no duration; give `auto`, or seconds, or a duration such as"
+            " 10m or 1h"
+        )
+    return patience_s
+
+
+def _seconds(text: str) -> float:
+    """A duration; 0 for anything else."""
+    match = _DURATION.fullmatch(text)
+    parts = [] if match is None else [float(part or 0) for part in match.groups()]
+    return sum(a * b for a, b in zip(parts, _SECONDS, strict=False))
 
 
 def wanted_folder(out: str | None, program: str, node_rank: int) -> Path:

@@ -35,6 +35,7 @@ def run(
     out: str | None = None,
     timeouts: str = "keep",
     on_hang: str = "report",
+    patience: str = "auto",
     notify: Sequence[str] = (),
     nodes: int | None = None,
     node_rank: int | None = None,
@@ -49,6 +50,8 @@ def run(
         out: run folder; None = a new one in `unhang-runs/`.
         timeouts: `keep`, `judge`, or a duration such as `2h` for all process groups.
         on_hang: `report`, `abort`, or `exec:` and a shell command.
+        patience: how long ranks that show no life are left alone where nothing proves a hang:
+            `auto`, or a duration such as `300` or `10m`.
         notify: addresses that are told of a confirmed hang.
         nodes: how many run this command; None = from Slurm's or torchrun's words.
         node_rank: index of this one, likewise.
@@ -68,6 +71,7 @@ def run(
         out=out,
         timeouts=timeouts,
         on_hang=on_hang,
+        patience=patience,
         notify=tuple(notify),
         nodes=nodes,
         node_rank=node_rank,

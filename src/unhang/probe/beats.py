@@ -8,7 +8,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
-from . import groups, kernel, stack, steps
+from . import arguments, groups, kernel, stack, steps
 from .calling import Calling
 from .recorder import STATUS, Progress, Recorder, lacking, switched_off
 from .since import Since
@@ -78,6 +78,8 @@ class Beats:
             "stack_since": self._place.see(stack.own_place(places), now_s),
             "calling": self._try("stack", self._calling.see),
             "threads": self._try("stack", stack.other_threads) if self._calling.stands else [],
+            "call": self._try("stack", arguments.of_call) if self._calling.stands else None,
+            "probe_thread": threading.get_native_id(),
             "steps": steps.COUNT.done if steps.COUNT.attached else None,
             "step_wall": steps.COUNT.wall_s,
             **(self._try("usage", self._usage) or {}),

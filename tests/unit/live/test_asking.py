@@ -21,6 +21,7 @@ def wishes(out: Path, **more: object) -> Wishes:
         "out": str(out),
         "timeouts": "keep",
         "on_hang": "report",
+        "patience": "auto",
         "notify": (),
         "nodes": None,
         "node_rank": None,

@@ -94,6 +94,7 @@ class Actor:
         self._held: set[int] = set()
         self._abort: Abort | None = None
         self._hang: Note | None = None
+        self._suspected = False
         self._alert: Note | None = None
         self._awaited: list[int] = []
         self._since_s = 0.0
@@ -215,6 +216,10 @@ class Actor:
             case Capture():
                 self._capturing[action.dump] = now
                 self._held.add(action.dump)
+            case Notify() if action.note.kind is NoteKind.STALL_SUSPECTED:
+                self._suspected = True
+                self._voice.tell(action.note)
+                self._hooks.notify(action.note, None)
             case Notify():
                 self._alert = action.note
             case Abort():
@@ -237,8 +242,9 @@ class Actor:
         if note.kind is NoteKind.HANG_CONFIRMED:
             self._hang = note
             self._voice.tell(note)
-        elif note.kind is NoteKind.RESUMED and self._hang is not None:
+        elif note.kind is NoteKind.RESUMED and (self._hang is not None or self._suspected):
             self._hang = self._abort = self._alert = None  # nobody ends a job that goes on
+            self._suspected = False
             self._voice.tell(note)
 
     def _tell(self, number: int, now: float) -> None:

@@ -41,8 +41,14 @@ class Calm:
         write_bytes = None if now[2] is None else now[2] - self._ours[2]
         self._shown = (cpu_s, read_bytes, write_bytes)
         state = None if disturbed and facts.state == _TRACED else facts.state
-        return replace(
+        calm = replace(
             facts, cpu_s=cpu_s, read_bytes=read_bytes, write_bytes=write_bytes, state=state
+        )
+        # What is counted too finely to be told apart is left out for so long.
+        if not disturbed:
+            return calm
+        return replace(
+            calm, faults=None, rss_bytes=None, threads_cpu_s=None, main_runs=None, young=()
         )
 
 

@@ -14,8 +14,10 @@ from pathlib import Path
 
 from unhang.live.messages.reports import ProcessFacts
 
-_STATE, _PARENT, _USER_TICKS, _SYSTEM_TICKS, _STARTED, _PAGES, _EXIT = 0, 1, 11, 12, 19, 21, 49
-"""Indexes of the fields 3, 4, 14, 15, 22, 24 and 52."""
+_STATE, _PARENT, _MINOR, _MAJOR, _USER_TICKS, _SYSTEM_TICKS = 0, 1, 7, 9, 11, 12
+"""Indexes of the fields 3, 4, 10, 12, 14 and 15."""
+_STARTED, _PAGES, _EXIT = 19, 21, 49
+"""Indexes of the fields 22, 24 and 52."""
 
 _NOT_SLEEPING = ("0", "")
 
@@ -34,13 +36,30 @@ class Stat:
     cpu_s: float
     started_ticks: int
     rss_bytes: int
+    faults: int
     wait_status: int
 
 
-def read_stat(pid: int) -> Stat | None:
-    """Read it; None when there is no such process."""
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """Bytes that a process has moved since it began.
+
+    Attributes:
+        read: by system calls, from files and sockets alike.
+        written: likewise.
+        stored: into file systems that keep them on a device or a server.
+    """
+
+    read: int
+    written: int
+    stored: int
+
+
+def read_stat(pid: int, thread: int | None = None) -> Stat | None:
+    """Read that of a process, or of one of its threads; None when there is none."""
+    path = f"/proc/{pid}/stat" if thread is None else f"/proc/{pid}/task/{thread}/stat"
     try:
-        text = _read(f"/proc/{pid}/stat")
+        text = _read(path)
     except OSError:
         return None
     fields = text[text.rfind(")") + 2 :].split()
@@ -51,21 +70,22 @@ def read_stat(pid: int) -> Stat | None:
         cpu_s=ticks / _ticks_per_s(),
         started_ticks=int(fields[_STARTED]),
         rss_bytes=int(fields[_PAGES]) * _page_bytes(),
+        faults=int(fields[_MINOR]) + int(fields[_MAJOR]),
         wait_status=int(fields[_EXIT]) if len(fields) > _EXIT else 0,
     )
 
 
 def facts_of(pid: int, stat: Stat) -> ProcessFacts:
     """Everything about a process that was there a moment ago."""
-    read_bytes, write_bytes = _bytes_of(pid)
+    moved = bytes_of(pid)
     if stat.state in "ZX":
         # The kernel shows the status only to who may look into the process; so it does the bytes.
-        status = stat.wait_status if read_bytes is not None else None
+        status = stat.wait_status if moved is not None else None
         code, number = (None, None) if status is None else split_status(status)
         return ProcessFacts(
             alive=False, state=stat.state, cpu_s=stat.cpu_s, exit_code=code, signal=number
         )
-    main_cpu_s, main_runs = _main_thread(pid)
+    main_cpu_s, main_runs = runs_of(pid)
     return ProcessFacts(
         alive=True,
         state=stat.state,
@@ -73,8 +93,10 @@ def facts_of(pid: int, stat: Stat) -> ProcessFacts:
         main_cpu_s=main_cpu_s,
         main_runs=main_runs,
         rss_bytes=stat.rss_bytes,
-        read_bytes=read_bytes,
-        write_bytes=write_bytes,
+        faults=stat.faults,
+        read_bytes=None if moved is None else moved.read,
+        write_bytes=None if moved is None else moved.written,
+        stored_bytes=None if moved is None else moved.stored,
         wchan=_wchan(pid),
     )
 
@@ -117,22 +139,37 @@ def _environment(pid: int) -> list[bytes]:
         return []
 
 
-def _bytes_of(pid: int) -> tuple[int | None, int | None]:
+def bytes_of(pid: int) -> Moved | None:
+    """What it has moved so far; None where that is not for us to know, or it has gone."""
     try:
         lines = _read(f"/proc/{pid}/io").splitlines()
-    except OSError:  # another user's, or it has gone
-        return None, None
-    values = dict(line.split(": ", 1) for line in lines)
-    return int(values["rchar"]), int(values["wchar"])
+    except OSError:
+        return None
+    values = {name: int(value) for name, _, value in (line.partition(": ") for line in lines)}
+    return Moved(values["rchar"], values["wchar"], values["write_bytes"])
 
 
-def _main_thread(pid: int) -> tuple[float | None, int | None]:
-    """CPU seconds, to the nanosecond where `stat` counts hundredths, and how often it ran."""
+def runs_of(pid: int, thread: int | None = None) -> tuple[float | None, int | None]:
+    """CPU seconds of a thread, finer than those of `stat`, and how often it was given a core.
+
+    Args:
+        pid: of the process.
+        thread: its number; None = the main thread.
+    """
+    path = f"/proc/{pid}/schedstat" if thread is None else f"/proc/{pid}/task/{thread}/schedstat"
     try:
-        used, _, runs = map(int, _read(f"/proc/{pid}/schedstat").split())
+        used, _, runs = map(int, _read(path).split())
     except (OSError, ValueError):  # gone, or a kernel without these counters
         return None, None
     return used / 1e9, runs
+
+
+def threads_of(pid: int) -> list[int]:
+    """Numbers of its threads but the main one; none when it has gone."""
+    try:
+        return [int(e.name) for e in os.scandir(f"/proc/{pid}/task") if int(e.name) != pid]
+    except OSError:
+        return []
 
 
 def _wchan(pid: int) -> str | None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from unhang.live.agent import kernel
 from unhang.live.agent.calm import Calm
-from unhang.live.agent.family import Families
+from unhang.live.agent.family import Families, Helped
 from unhang.live.books.clock import RunClock
 from unhang.live.messages.losses import Loss
 from unhang.live.messages.reports import Beat, NodeReport, ProcessFacts, ProcessReport
@@ -75,7 +75,7 @@ class Taps:
         self.disturbed = False
         self._known: dict[str, _Known] = {}
         self._families = Families()
-        self._families_s: dict[int, float] = {}
+        self._helped: dict[int, Helped] = {}
         self._handles: dict[int, str] = {}
         self._unreadable: dict[str, Loss] = {}
 
@@ -109,7 +109,7 @@ class Taps:
     def read(self, *, launcher_alive: bool, lost: tuple[Loss, ...] = ()) -> NodeReport:
         """Read everything once."""
         now = self._clock()
-        self._families_s = self._families.used_s(self.ranks)
+        self._helped = self._families.look(self._probes())
         reports = tuple(self._reports(now))
         return NodeReport(
             host=self._host,
@@ -144,6 +144,11 @@ class Taps:
         """Let go of all processes."""
         for handle in self.handles:
             self._forget(handle)
+
+    def _probes(self) -> dict[int, int | None]:
+        """The thread of its probe for each rank."""
+        threads = {k.pid: k.beat.probe_thread for k in self._here() if k.beat is not None}
+        return {pid: threads.get(pid) for pid in self.ranks}
 
     def _here(self) -> Iterator[_Known]:
         return (known for known in self._known.values() if known.host == self._host)
@@ -215,7 +220,7 @@ class Taps:
             return known.last
         facts = kernel.facts_of(known.pid, stat)
         known.last = None if facts.alive else facts
-        facts = replace(facts, family_cpu_s=self._families_s.get(known.pid))
+        facts = _with_helpers(facts, self._helped.get(known.pid))
         return known.calm.correct(facts, disturbed=self.disturbed)
 
     def _is_its(self, known: _Known, stat: kernel.Stat) -> bool:
@@ -232,3 +237,17 @@ class Taps:
     def _forget(self, handle: int) -> None:
         del self._handles[handle]
         os.close(handle)
+
+
+def _with_helpers(facts: ProcessFacts, helped: Helped | None) -> ProcessFacts:
+    if helped is None:
+        return facts
+    own, theirs = facts.stored_bytes, helped.stored_bytes
+    return replace(
+        facts,
+        threads_cpu_s=helped.threads_s,
+        family_cpu_s=helped.used_s,
+        family_bytes=helped.moved_bytes,
+        young=helped.young,
+        stored_bytes=own if own is None or theirs is None else own + theirs,
+    )

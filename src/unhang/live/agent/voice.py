@@ -26,7 +26,9 @@ class Voice:
 
     def tell(self, note: Note) -> None:
         """Say one line."""
-        self._send({"say": write(note.why, self._style.language)})
+        doubts = (*note.against, *([] if note.cost is None else [note.cost]))
+        sentences = [write(message, self._style.language) for message in (note.why, *doubts)]
+        self._send({"say": "; ".join(sentences)})
 
     def show(self, diagnosis: Diagnosis) -> None:
         """Show a verdict as `unhang diagnose` does."""

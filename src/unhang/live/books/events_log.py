@@ -25,7 +25,16 @@ def event_of(note: Note, at: str) -> dict[str, Any]:
         event["call"] = _call(note.call)
     if note.since_s is not None:
         event["since_s"] = round(note.since_s, 3)
-    return event | {"why": write(note.why)}
+    event["why"] = write(note.why)
+    if note.against:
+        event["against"] = [write(message) for message in note.against]
+    if note.cost is not None:
+        event["cost"] = write(note.cost)
+    if note.patience_s is not None:
+        event["patience_s"] = round(note.patience_s, 1)
+    if note.unsaved_s is not None:
+        event["unsaved_s"] = round(note.unsaved_s, 1)
+    return event
 
 
 def append(path: Path, event: dict[str, Any]) -> None:

@@ -7,13 +7,13 @@ groups), or all wait in one call (it differs between them, or the network does n
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from unhang.live.judge.conditions import judge, stage_at
+from unhang.live.judge.conditions import judge, stage_at, where_of
 from unhang.live.judge.echoes import raised_second_hand
-from unhang.live.judge.pace import Habit, Pace
+from unhang.live.judge.pace import Habit, Where
+from unhang.live.judge.patience import Patience, Stood
 from unhang.live.judge.track import Track
 from unhang.live.judge.waits import Wait, open_calls
 from unhang.live.messages.actions import CallRef
@@ -26,13 +26,11 @@ _FRESH = 3
 _WAITED_S = 1.0
 """Nobody is held up by a rank that others have waited for less long."""
 _UNSEEN_S = 8.0
-_BESIDE_WORK_S = 30.0
 _CIRCLE_S = 3.0
 _DIFFER_S = 1.5
 _BROKEN_S = 30.0
 """A launcher ends the others before; a link that fails may keep it from doing so."""
-_LEAST_ASKED_S = 10.0
-"""A shorter limit is a probe of the program's own, and no measure of a standstill."""
+_TOGETHER_S = 5.0
 _FIRST_CALL = 5.0
 """The first call of a group also connects its members, which takes its time."""
 
@@ -46,6 +44,10 @@ class Claim:
         still_s: how long the fact has been observed, or None where the culprits move.
         waited_s: how long the first victim has waited.
         stage: how far the observed times carry it.
+        lifeless_s: of what does not prove a hang by itself: for how long no sign of life was seen.
+        patience_s: for how long that may last before the job is ended; None = it is proved.
+        lives: signs of life of the last seconds.
+        where: place and phase of the culprits, by which is remembered how long they stand there.
         ask: the dumps of all ranks would decide.
     """
 
@@ -57,29 +59,34 @@ class Claim:
     still_s: float | None = None
     waited_s: float
     stage: Stage
+    lifeless_s: float | None = None
+    patience_s: float | None = None
+    lives: tuple[str, ...] = ()
+    where: tuple[Where, ...] = ()
     ask: bool = False
 
 
 def find_claims(
-    tracks: Mapping[Rank, Track], waits: Sequence[Wait], pace: Pace
+    tracks: Mapping[Rank, Track], waits: Sequence[Wait], patience: Patience
 ) -> tuple[Claim, ...]:
     """Return all claims of one moment, the gravest first.
 
     Args:
         tracks: the present process of each rank whose host is heard.
         waits: the calls that some of them wait in.
-        pace: what is usual in this job.
+        patience: how long the ranks of this job are left alone.
     """
     waiters = NO_RANKS.union(*(wait.held_up for wait in waits))
     roots = _roots(waits, tracks, waiters)
     if _is_ending(tracks):
         roots = frozenset(rank for rank in roots if not tracks[rank].departs)
     chains = _Chains(waits)
-    claims = _doubted([_against(rank, chains, pace, tracks) for rank in sorted(roots)])
+    claims = [_against(rank, chains, patience, tracks) for rank in sorted(roots)]
+    claims = _beside_work(claims)
     claims.extend(_broken(wait, tracks) for wait in waits if _is_broken(wait, roots, tracks))
     stuck = [wait for wait in waits if not _reaches(wait, waits, roots)]
     if stuck:
-        claims.extend(_among(stuck, tracks, pace))
+        claims.extend(_among(stuck, tracks, patience))
     claims.extend(_against_unknown(wait) for wait in waits if wait.unknown and not wait.lacking)
     return tuple(sorted(claims, key=lambda c: -_GRAVITY[c.stage]))
 
@@ -87,15 +94,13 @@ def find_claims(
 _GRAVITY = {Stage.WATCHED: 0, Stage.SUSPECTED: 1, Stage.CONFIRMED: 2}
 
 
-def _doubted(claims: list[Claim]) -> list[Claim]:
-    """A rank that sleeps beside one that works may wait for that one, by a file or a socket."""
-    if not any(claim.charge is Charge.AT_WORK for claim in claims):
+def _beside_work(claims: list[Claim]) -> list[Claim]:
+    """A rank that stands beside one that works may wait for that one, by a file or a socket."""
+    if not any(claim.charge in {Charge.AT_WORK, Charge.SPINNING} for claim in claims):
         return claims
     return [
         replace(claim, stage=Stage.SUSPECTED)
-        if claim.charge is Charge.ASLEEP
-        and claim.stage is Stage.CONFIRMED
-        and (claim.still_s or 0.0) < _BESIDE_WORK_S
+        if claim.patience_s is not None and claim.stage is Stage.CONFIRMED
         else claim
         for claim in claims
     ]
@@ -160,14 +165,14 @@ class _Chains:
         return frozenset(victims)
 
 
-def _against(rank: Rank, chains: _Chains, pace: Pace, tracks: Mapping[Rank, Track]) -> Claim:
+def _against(
+    rank: Rank, chains: _Chains, patience: Patience, tracks: Mapping[Rank, Track]
+) -> Claim:
     found, victims = chains.direct(rank), chains.victims(rank)
     waited_s = max(wait.waited_s for wait in found)
-    verdict = judge(tracks[rank], pace)
-    stage = verdict.stage
-    if verdict.charge is Charge.STOPPED and _all_stopped(tracks, victims):
-        stage = Stage.WATCHED
-    return Claim(
+    track = tracks[rank]
+    verdict = judge(track, patience.pace)
+    claim = Claim(
         charge=verdict.charge,
         culprits=frozenset({rank}),
         victims=victims,
@@ -175,7 +180,34 @@ def _against(rank: Rank, chains: _Chains, pace: Pace, tracks: Mapping[Rank, Trac
         phase=verdict.phase,
         still_s=verdict.still_s,
         waited_s=waited_s,
-        stage=stage if waited_s >= _WAITED_S and _fresh((rank,), tracks) else Stage.WATCHED,
+        stage=Stage.WATCHED,
+        lives=track.lives(verdict.still_s),
+        where=where_of(track),
+    )
+    if waited_s < _WAITED_S or not _fresh((rank,), tracks):
+        return claim
+    if verdict.charge is Charge.STOPPED and _all_stopped(tracks, victims):
+        return claim
+    if verdict.proved:
+        return replace(claim, stage=Stage.CONFIRMED)
+    if not verdict.suspected:
+        return claim
+    asked_s = (_asked_s(wait, tracks) for wait in found)
+    limit_s = min((limit for limit in asked_s if limit is not None), default=None)
+    stood = Stood(
+        ranks=len(victims) + 1,
+        waited_s=waited_s,
+        limit_s=limit_s,
+        works=track.place.certain,
+        stirs=track.stirs,
+    )
+    needed_s = patience.needed_s(stood, *claim.where)
+    lifeless_s = min(track.still.lifeless_s, waited_s)
+    return replace(
+        claim,
+        stage=Stage.CONFIRMED if lifeless_s >= needed_s else Stage.SUSPECTED,
+        lifeless_s=lifeless_s,
+        patience_s=needed_s,
     )
 
 
@@ -223,50 +255,53 @@ def _all_stopped(tracks: Mapping[Rank, Track], victims: Ranks) -> bool:
     return not any(not tracks[r].stopped and tracks[r].looks > 2 for r in victims if r in tracks)
 
 
-def _among(stuck: Sequence[Wait], tracks: Mapping[Rank, Track], pace: Pace) -> list[Claim]:
+def _among(stuck: Sequence[Wait], tracks: Mapping[Rank, Track], patience: Patience) -> list[Claim]:
     """Claims where nobody outside of the waits can be to blame."""
     together = [wait for wait in stuck if not wait.lacking]
     if together:
-        return [_together(wait, tracks, pace) for wait in together]
+        return [_together(wait, tracks, patience) for wait in together]
     circle = [wait for wait in stuck if _comes_back(wait, stuck)]
-    return [_circle(circle, tracks)] if circle else []
+    return [_circle(circle, tracks, patience)] if circle else []
 
 
-def _together(wait: Wait, tracks: Mapping[Rank, Track], pace: Pace) -> Claim:
+def _together(wait: Wait, tracks: Mapping[Rank, Track], patience: Patience) -> Claim:
     """All members wait in one call."""
-    waited_s = wait.settled_s
+    settled_s = wait.settled_s
     camps = sorted(wait.ops.values(), key=len)
     differ = len(camps) == 2 and not wait.pairs and _is_last_call(wait, tracks)
     moving = any(_moves(tracks[r]) for r in wait.held_up) or not _fresh(wait.held_up, tracks)
-    limit_s = pace.limit_s(Habit.TOGETHER, None)
+    suspect_s = max(_TOGETHER_S, 3 * patience.pace.usual_s(Habit.TOGETHER, None))
     if (wait.call.seq is not None and wait.call.seq <= 1) or not wait.counted:
-        limit_s *= _FIRST_CALL
-    limit_s = min(limit_s, _asked_s(wait, tracks))
+        suspect_s *= _FIRST_CALL
     if differ:
-        limit_s = _DIFFER_S
+        suspect_s = _DIFFER_S
     odd = camps[0] if differ and len(camps[0]) < len(camps[1]) else NO_RANKS
-    stage = Stage.WATCHED if moving else stage_at(waited_s, max(_DIFFER_S, limit_s / 2), limit_s)
+    stood = Stood(ranks=len(wait.held_up), waited_s=wait.waited_s, limit_s=_asked_s(wait, tracks))
+    needed_s = patience.needed_s(stood)
+    stage = stage_at(settled_s, suspect_s, needed_s)
     return Claim(
         charge=Charge.MISMATCH if differ else Charge.TOGETHER,
         culprits=odd,
         victims=wait.held_up - odd,
         call=wait.call,
         phase=_phase(wait.held_up, tracks),
-        still_s=waited_s,
+        still_s=settled_s,
         waited_s=wait.waited_s,
-        stage=Stage.WATCHED if wait.pairs else stage,
+        stage=Stage.WATCHED if moving else stage,
+        lifeless_s=settled_s,
+        patience_s=needed_s,
         ask=not moving,
     )
 
 
-def _asked_s(wait: Wait, tracks: Mapping[Rank, Track]) -> float:
+def _asked_s(wait: Wait, tracks: Mapping[Rank, Track]) -> float | None:
     """How long the program itself would have waited: where nobody works, more is no patience."""
     asked: list[int | None] = []
     for track in (tracks[rank] for rank in wait.waiters):
         group = track.beat.groups.get(wait.call.group or "")
         asked.append(track.beat.meeting_ms if group is None else group.user_timeout_ms)
     known = [limit_ms / 1_000 for limit_ms in asked if limit_ms is not None]
-    return max(min(known), _LEAST_ASKED_S) if known else math.inf
+    return min(known, default=None)
 
 
 def _is_last_call(wait: Wait, tracks: Mapping[Rank, Track]) -> bool:
@@ -287,7 +322,7 @@ def _comes_back(wait: Wait, stuck: Sequence[Wait]) -> bool:
     return bool(reached & wait.held_up)
 
 
-def _circle(waits: Sequence[Wait], tracks: Mapping[Rank, Track]) -> Claim:
+def _circle(waits: Sequence[Wait], tracks: Mapping[Rank, Track], patience: Patience) -> Claim:
     """Ranks wait for each other: the few for whom the many wait are the odd ones."""
     largest = waits[0]
     everybody = NO_RANKS.union(*(wait.held_up for wait in waits))
@@ -296,9 +331,14 @@ def _circle(waits: Sequence[Wait], tracks: Mapping[Rank, Track]) -> Claim:
     dim = any(tracks[r].place.handle and not open_calls(tracks[r]) for r in everybody)
     odd = few if len(few) < len(largest.waiters) and not dim else NO_RANKS
     settled_s = min(wait.settled_s for wait in waits)
-    sure = all(_surely_waits(tracks[r]) for r in everybody)
-    limit_s = _CIRCLE_S if sure and not any(w.pairs for w in waits) else 4 * _CIRCLE_S
-    stage = stage_at(settled_s, limit_s / 2, math.inf if dim else limit_s)
+    sure = not dim and all(_surely_waits(tracks[r]) for r in everybody)
+    proved = sure and not any(w.pairs for w in waits)
+    asked_s = [limit for w in waits if (limit := _asked_s(w, tracks)) is not None]
+    stood = Stood(
+        ranks=len(everybody), waited_s=largest.waited_s, limit_s=min(asked_s, default=None)
+    )
+    needed_s = patience.needed_s(stood)
+    stage = stage_at(settled_s, _CIRCLE_S / 2, _CIRCLE_S if proved else needed_s)
     return Claim(
         charge=Charge.CIRCLE,
         culprits=odd,
@@ -308,6 +348,8 @@ def _circle(waits: Sequence[Wait], tracks: Mapping[Rank, Track]) -> Claim:
         still_s=settled_s,
         waited_s=largest.waited_s,
         stage=stage if _fresh(everybody, tracks) else Stage.WATCHED,
+        lifeless_s=None if proved else settled_s,
+        patience_s=None if proved else needed_s,
         ask=True,
     )
 

@@ -1,22 +1,20 @@
-"""From what is remembered of a rank that others wait for to its condition, and how grave that is.
+"""From what is remembered of a rank that others wait for to its condition.
 
-Gone, leaving, stopped, frozen, asleep, or at work: each has the time for which it must have been
-observed before it is suspected, and before it is a hang.
+Some conditions prove by themselves that the others wait in vain: the rank is gone, it raised, it
+ended its program, it is stopped. All others may be work that nobody sees: they are suspected within
+seconds, and how long they may last is for `patience` to say.
 """
 
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
 
 from unhang.live.judge.echoes import raised_second_hand
 from unhang.live.judge.pace import Habit, Pace
-from unhang.live.judge.track import Track
-from unhang.live.messages.reports import ProcessFacts
+from unhang.live.judge.track import Track, function_of
 from unhang.live.messages.standing import Charge, Stage
 from unhang.model.phases import Phase
-from unhang.model.stances import Doing
 
 _ENDED_S = 1.0
 _FINISHED_S = 2.0
@@ -26,21 +24,12 @@ _LEAVING_S = (1.0, 6.0)
 """Python takes its time to end; its launcher, which waits for that, may do the rest."""
 _STOPPED_S = 1.5
 _STILL_S = 3.0
-_SUSPECT_S = 4.0
-_SPINNING_S = 20.0
-_FOR_OTHERS = 20.0
-"""How much less a standstill means of a rank that waits for a server, another program or a child of
-its own, or looks again and again whether they are done: then it means what it does in an
-evaluation."""
-_START_UP = 5.0
-"""How much less a standstill means before the first call: files, downloads and imports."""
+_SUSPECT_S = 3.0
+_USUAL = 1.5
+"""What stands so many times as long as is usual there is worth a word."""
+_LOOPS_S = (20.0, 120.0)
+"""Computing in one function, without and with a phase: it may be an endless loop."""
 _SIGTERM = 15
-_FOR_ANOTHER = re.compile(
-    r"wait_woken|sk_|inet_|tcp_|unix_|(__)?skb_|(anon_|fifo_)?pipe_|wait_for_partner|n_tty_|do_wait"
-    r"|(locks|flock|posix)_lock_|poll_schedule|do_(sys_)?poll|do_select|ep_poll|do_epoll"
-)
-"""Where the kernel keeps a thread that waits for a socket, a pipe, a child or a lock of a file; one
-that waits for storage is in state D."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,13 +38,15 @@ class Verdict:
 
     Attributes:
         still_s: how long it has been observed, or None for a rank at work.
-        stage: how far that carries the charge.
+        suspected: it is worth a word.
+        proved: it has lasted so long that the others wait in vain.
         phase: of its work.
     """
 
     charge: Charge
     still_s: float | None = None
-    stage: Stage = Stage.WATCHED
+    suspected: bool = False
+    proved: bool = False
     phase: Phase | None = None
 
 
@@ -63,19 +54,27 @@ def judge(track: Track, pace: Pace) -> Verdict:
     """The condition of a rank that others wait for, by what is usual in its job."""
     if track.departs:
         return _departed(track)
+    if track.facts.state == "t":  # somebody looks into it with a debugger
+        return _seen(track, Charge.STOPPED, track.still.stopped_s, _SUSPECT_S)
     if track.stopped:
-        return _lasting(track, Charge.STOPPED, track.still.stopped_s, 0.0, _STOPPED_S)
+        return _seen(track, Charge.STOPPED, track.still.stopped_s, 0.0, _STOPPED_S)
+    usual_s = _USUAL * pace.usual_s(Habit.STILL, *where_of(track))
     if track.beats_late:
-        return _frozen(track, pace)
+        return _seen(track, _frozen(track), track.still.beat_s, max(_SUSPECT_S, usual_s))
     if track.place.leaves:
-        limit_s = pace.limit_s(Habit.STILL, Phase.TEARDOWN)
-        return _lasting(track, Charge.LEFT, track.still.place_s, _STILL_S, limit_s)
+        return _seen(track, Charge.LEFT, track.still.place_s, _STILL_S)
     if track.still.whole_s >= _STILL_S:
-        return _asleep(track, pace)
-    if track.place.phase is None and track.place.own and track.still.line_s >= _SPINNING_S:
-        # Never more than a suspicion: a long native call of the program looks the same.
-        return Verdict(charge=Charge.SPINNING, still_s=track.still.line_s, stage=Stage.SUSPECTED)
+        return _seen(track, Charge.ASLEEP, track.still.whole_s, max(_SUSPECT_S, usual_s))
+    late_s = 3 * pace.usual_s(Habit.LATE, *where_of(track))
+    if track.still.function_s >= max(_LOOPS_S[track.place.phase is not None], late_s):
+        return _seen(track, Charge.SPINNING, track.still.function_s, 0.0)
     return Verdict(charge=Charge.AT_WORK, phase=track.place.phase)
+
+
+def where_of(track: Track) -> tuple[Phase | str, ...]:
+    """What the habits of a rank are told apart by: its place, and its phase if there is one."""
+    place, phase = function_of(track.place.place), track.place.phase
+    return (place,) if phase is None else (place, phase)
 
 
 def stage_at(lasted_s: float, suspect_s: float, confirm_s: float) -> Stage:
@@ -85,11 +84,16 @@ def stage_at(lasted_s: float, suspect_s: float, confirm_s: float) -> Stage:
     return Stage.SUSPECTED if lasted_s >= suspect_s else Stage.WATCHED
 
 
-def _lasting(
-    track: Track, charge: Charge, lasted_s: float, suspect_s: float, confirm_s: float
+def _seen(
+    track: Track, charge: Charge, lasted_s: float, suspect_s: float, proved_s: float = math.inf
 ) -> Verdict:
-    stage = stage_at(lasted_s, suspect_s, confirm_s)
-    return Verdict(charge=charge, still_s=lasted_s, stage=stage, phase=track.place.phase)
+    return Verdict(
+        charge=charge,
+        still_s=lasted_s,
+        suspected=lasted_s >= suspect_s,
+        proved=lasted_s >= proved_s,
+        phase=track.place.phase,
+    )
 
 
 def _departed(track: Track) -> Verdict:
@@ -98,57 +102,22 @@ def _departed(track: Track) -> Verdict:
     charge = Charge.RAISED if raised else Charge.GONE if track.failed else Charge.LEFT
     if raised_second_hand(track):
         # A link, or another rank, broke its collective: the others may wait for the same reason.
-        return _lasting(track, charge, track.still.leaving_s, math.inf, math.inf)
+        return _seen(track, charge, track.still.leaving_s, math.inf)
     if not track.ended:
-        return _lasting(track, charge, track.still.leaving_s, *_LEAVING_S)
+        # A main thread that ended without a fault may have left its work to other threads.
+        suspect_s, proved_s = _LEAVING_S
+        return _seen(
+            track, charge, track.still.leaving_s, suspect_s, proved_s if raised else math.inf
+        )
     if track.facts.signal == _SIGTERM:
-        return _lasting(track, charge, track.still.ended_s, _SENT_AWAY_S, _SENT_AWAY_S)
+        return _seen(track, charge, track.still.ended_s, _SENT_AWAY_S, _SENT_AWAY_S)
     limit_s = _FINISHED_S if charge is Charge.LEFT else _ENDED_S
-    return _lasting(track, charge, track.still.ended_s, 0.0, limit_s)
+    return _seen(track, charge, track.still.ended_s, 0.0, limit_s)
 
 
-def _frozen(track: Track, pace: Pace) -> Verdict:
-    """A rank whose probe does not beat, though its process lives and runs."""
-    limit_s = pace.limit_s(Habit.FROZEN, track.place.phase)
-    if not track.beat.groups and track.place.phase is None:
-        limit_s *= _START_UP
-    known = track.facts.state is not None or track.cpu_share is not None
-    charge = Charge.GIL_KEPT if known else Charge.SILENT
+def _frozen(track: Track) -> Charge:
+    """Why a probe does not beat, though its process lives and runs."""
     if track.facts.state == "D":
-        charge = Charge.UNINTERRUPTIBLE
-    if track.still.barren_s >= limit_s:
-        return _lasting(track, charge, track.still.beat_s, limit_s / 2, limit_s)
-    # It reads, or builds something in memory: no endless loop looks like that.
-    patience_s = limit_s * _FOR_OTHERS
-    return _lasting(track, charge, track.still.beat_s, limit_s / 2, patience_s)
-
-
-def _asleep(track: Track, pace: Pace) -> Verdict:
-    """A rank of which nothing moves."""
-    phase = track.place.phase
-    limit_s = pace.limit_s(Habit.STILL, phase) * (_slack(track) if phase is None else 1.0)
-    usual_s = pace.usual_of_s(Habit.STILL, phase)
-    suspect_s = max(_STILL_S, min(limit_s / 2, max(_SUSPECT_S, 1.5 * usual_s)))
-    return _lasting(track, Charge.ASLEEP, track.still.whole_s, suspect_s, limit_s)
-
-
-def _waits_in_kernel(facts: ProcessFacts) -> bool:
-    return facts.state == "D" or _FOR_ANOTHER.match(facts.wchan or "") is not None
-
-
-def _slack(track: Track) -> float:
-    """How much less a standstill means where something else may be at work for the rank."""
-    place = track.place
-    if place.outside or track.polls or _waits_in_kernel(track.facts):
-        return _FOR_OTHERS
-    if place.doing is Doing.LOCKED and (track.facts.family_cpu_s or 0.0) > 0:
-        return _FOR_OTHERS  # for one of its helper processes, by a queue
-    if track.beat.device == "cuda" and place.doing in {Doing.STEPS, Doing.DEVICE}:
-        return 20.0  # the GPU, of whose work nothing is seen
-    if not track.beat.groups:
-        return _START_UP
-    if place.own and place.doing is Doing.STEPS:
-        return 1.0  # the program's own code in a step; of a CPU at work something would be seen
-    if not place.known or place.doing in {Doing.STEPS, Doing.DEVICE}:
-        return 4.0
-    return 1.0 if place.own else 2.0
+        return Charge.UNINTERRUPTIBLE
+    known = track.facts.state is not None or track.cpu_share is not None
+    return Charge.GIL_KEPT if known else Charge.SILENT

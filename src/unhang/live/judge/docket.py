@@ -204,7 +204,7 @@ class Docket:
     def _patience_s(self, case: Case) -> float:
         if case.told_s > 0:
             return 2 * case.told_s
-        return self.pace.limit_s(Habit.LATE, case.claim.phase)
+        return self.pace.late_s(*case.claim.where)
 
     def _over(self, seen: set[CaseKey], tracks: Mapping[Rank, Track]) -> list[Change]:
         """Cases that are no longer shown, or whose ranks move."""
@@ -242,12 +242,11 @@ class Docket:
             self.pace.learn(Habit.TOGETHER, None, claim.still_s or 0.0)
         elif claim.charge in _OWN_END:
             for habit, lasted_s in (
-                (Habit.STILL, case.still_s),
-                (Habit.FROZEN, case.frozen_s),
+                (Habit.STILL, max(case.still_s, case.frozen_s)),
                 (Habit.LATE, case.late_s),
             ):
-                if lasted_s >= _WORTH_LEARNING_S:
-                    self.pace.learn(habit, claim.phase, lasted_s)
+                for where in claim.where if lasted_s >= _WORTH_LEARNING_S else ():
+                    self.pace.learn(habit, where, lasted_s)
 
 
 def _key(claim: Claim) -> CaseKey:
@@ -305,5 +304,9 @@ def _merged(claims: list[Claim]) -> Claim:
         still_s=max((c.still_s for c in claims if c.still_s is not None), default=None),
         waited_s=max(c.waited_s for c in claims),
         stage=first.stage,
+        lifeless_s=min((c.lifeless_s for c in claims if c.lifeless_s is not None), default=None),
+        patience_s=max((c.patience_s for c in claims if c.patience_s is not None), default=None),
+        lives=tuple(dict.fromkeys(sign for c in claims for sign in c.lives)),
+        where=tuple(dict.fromkeys(at for c in claims for at in c.where)),
         ask=any(c.ask for c in claims),
     )

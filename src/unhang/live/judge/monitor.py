@@ -7,14 +7,16 @@ waits for whom (`waits`) → what is held against whom (`claims`) → cases over
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from unhang.live.judge.checkpoints import Checkpoints
 from unhang.live.judge.claims import Claim, find_claims
 from unhang.live.judge.course import Course
 from unhang.live.judge.docket import Change, Docket
 from unhang.live.judge.pace import Pace
+from unhang.live.judge.patience import Patience
 from unhang.live.judge.roster import Roster
-from unhang.live.judge.sentences import reason, resumed
+from unhang.live.judge.sentences import against, cost, patient, reason, resumed, waits_for_save
 from unhang.live.judge.track import Track
 from unhang.live.judge.view import suspicion, view
 from unhang.live.judge.waits import Wait, find_waits
@@ -45,6 +47,10 @@ _ASK_S = 1.0
 _ASK_AGAIN_S = 10.0
 """Least time between two orders; it doubles with each that decided nothing."""
 _RAREST = 9
+_ALERT_AGAIN_S = 60.0
+"""Least time between two suspicions of which people are told; it doubles with each."""
+_SAVE_WAIT_S = 600.0
+"""An end of the job waits at most so long for a save that moves."""
 _DIFFERENCES = frozenset(
     {Cause.DESYNC, Cause.UNEVEN_WORK, Cause.MODEL_DIVERGENCE, Cause.PG_DEADLOCK}
 )
@@ -70,6 +76,8 @@ class Monitor:
         self._policy = policy or Policy()
         self._roster = Roster()
         self._pace = Pace()
+        self._saves = Checkpoints()
+        self._patience = Patience(self._pace, self._saves, self._policy.patience_s)
         self._docket = Docket(self._pace)
         self._course = Course()
         self._waits: tuple[Wait, ...] = ()
@@ -79,6 +87,10 @@ class Monitor:
         self._orders = 0
         self._asked = 0
         self._ask_from_s = float("-inf")
+        self._alerts = 0
+        self._alert_from_s = float("-inf")
+        self._abort: Abort | None = None
+        self._abort_by_s = 0.0
         self._judged_s = float("-inf")
         self._began_s: float | None = None
         self._begun = 0
@@ -124,7 +136,8 @@ class Monitor:
         if self._roster.begun != self._begun:
             self._begun = self._roster.begun
             self._docket.clear()
-            self._question = None
+            self._question = self._abort = None
+            self._saves = self._patience.checkpoints = Checkpoints()
             self._asked, self._ask_from_s = 0, now
         actions += self._course.hear(report, self._roster, now)
         if self._is_due(now):
@@ -144,21 +157,25 @@ class Monitor:
             return []
         tracks = self._seen(now)
         self._waits = find_waits(tracks, self._roster.world_size)
-        claims = find_claims(tracks, self._waits, self._pace)
+        self._saves.look(tracks, now)
+        self._patience.now_s, self._patience.world = now, len(roster.by_rank)
+        claims = find_claims(tracks, self._waits, self._patience)
         self._claims = tuple(self._answered(claim) for claim in claims)
         actions = self._ask(now)
         for change in self._docket.look(self._claims, tracks, now):
-            actions += self._tell(change, tracks)
-        return actions
+            actions += self._tell(change, tracks, now)
+        return [*actions, *self._end_when_saved(now)]
 
     def _seen(self, now: float) -> dict[Rank, Track]:
         """The ranks whose hosts are heard; of the others nothing is known."""
         roster = self._roster
         return {r: t for r, t in roster.by_rank.items() if not roster.unseen(t, now)}
 
-    def _tell(self, change: Change, tracks: dict[Rank, Track]) -> list[Action]:
+    def _tell(self, change: Change, tracks: dict[Rank, Track], now: float) -> list[Action]:
         claim = change.claim
         if change.stage is None:
+            if claim.stage is Stage.CONFIRMED:
+                self._abort = None  # nobody ends a job that goes on
             governed = self._govern(confirmed=False) if claim.stage is Stage.CONFIRMED else []
             return [_note(NoteKind.RESUMED, claim, resumed(claim)), *governed]
         why = reason(claim, tracks)
@@ -166,17 +183,43 @@ class Monitor:
             case Stage.WATCHED:
                 return [_note(NoteKind.WAITING, claim, why)]
             case Stage.SUSPECTED:
-                return [_note(NoteKind.STALL_SUSPECTED, claim, why)]
+                doubt = (*against(claim), *patient(claim))
+                note = replace(_note(NoteKind.STALL_SUSPECTED, claim, why), against=doubt)
+                return self._suspect(claim, replace(note, patience_s=claim.patience_s), now)
             case Stage.CONFIRMED:
                 self._confirmed = suspicion(claim, Stage.CONFIRMED, tracks)
-                return self._confirm(_note(NoteKind.HANG_CONFIRMED, claim, why))
+                lost = replace(
+                    _note(NoteKind.HANG_CONFIRMED, claim, why),
+                    against=against(claim),
+                    cost=cost(self._saves, now),
+                    unsaved_s=self._saves.unsaved_s(now),
+                )
+                return self._confirm(lost, now)
 
-    def _confirm(self, note: Note) -> list[Action]:
-        """A hang is certain: everything is captured, people are told, the user's wish is done."""
+    def _suspect(self, claim: Claim, note: Note, now: float) -> list[Action]:
+        """Nothing is certain: stacks are kept, and people told, ever more rarely."""
+        if now < self._alert_from_s or self._docket.confirmed is not None:
+            return [note]
+        self._alert_from_s = now + _ALERT_AGAIN_S * 2 ** min(self._alerts, _RAREST)
+        self._alerts += 1
+        return [note, *([] if claim.ask else [self._order()]), Notify(note=note)]
+
+    def _end_when_saved(self, now: float) -> list[Action]:
+        """The end of the job, once no save moves that it would cut off."""
+        if self._abort is None or (self._saves.saving(now) and now < self._abort_by_s):
+            return []
+        abort, self._abort = self._abort, None
+        return [abort]
+
+    def _confirm(self, note: Note, now: float) -> list[Action]:
+        """A hang is certain, or has cost enough: capture everything, tell people, do as asked."""
         order = self._order()
         actions: list[Action] = [note, order, Capture(dump=order.number), Notify(note=note)]
         if self._policy.abort:
-            actions.append(Abort(note=note))
+            self._abort, self._abort_by_s = Abort(note=note), now + _SAVE_WAIT_S
+            if saving := self._saves.saving(now):
+                why = waits_for_save(saving)
+                actions.append(Note(kind=NoteKind.WAITING, ranks=saving, why=why))
         else:
             # Nobody ends the job but its own watchdogs: they get their limits back.
             actions += self._govern(confirmed=True)
@@ -233,6 +276,7 @@ class Monitor:
             still_s=claim.still_s,
             waited_s=claim.waited_s,
             stage=Stage.CONFIRMED,
+            lives=claim.lives,
             ask=True,
         )
 

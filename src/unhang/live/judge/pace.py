@@ -1,113 +1,71 @@
-"""What is usual here: how long ranks of this job stood still, paused or were waited for, by phase.
+"""What is usual here: how long ranks of this job stood, and were waited for, by place and by phase.
 
-A limit is never below its floor. What was seen to end by itself raises it, to a multiple of a high
-quantile; in phases where silence is common (a save to a slow disk) the limit is long until enough
-has been seen to know better.
+Only what was seen to end by itself teaches anything. A place is a function of the program; its name
+tells one place from another and means nothing else.
 """
 
 from __future__ import annotations
 
 import enum
-from collections import deque
-from collections.abc import Mapping
+from collections import OrderedDict, deque
 from dataclasses import dataclass, field
 
 from unhang.model.phases import Phase
 
 _KEPT = 64
-"""Episodes that are remembered for each kind and phase; older ones are forgotten."""
-_ENOUGH = 5
-"""So many episodes make a habit."""
-_MARGIN = 3.0
+"""Episodes that are remembered of one place; older ones are forgotten."""
+_PLACES = 1_024
+"""Places that are remembered; those of which nothing was heard for longest are forgotten."""
 _QUANTILE = 0.95
+_LATE_S = (5.0, 3.0, 3_600.0)
+"""Others wait for so long before it is worth a note: at least, times the usual, at most."""
+
+Where = Phase | str | None
+"""What episodes are told apart by: a phase, a place of the program, or nothing."""
 
 
 class Habit(enum.Enum):
     """What lasts."""
 
     STILL = "still"
-    """Nothing of a rank moves while others wait for it."""
-    FROZEN = "frozen"
-    """A probe does not beat while others wait."""
+    """Nothing of a rank moves, or its probe does not beat, while others wait for it."""
     LATE = "late"
-    """Others wait for a rank that works."""
+    """Others wait for a rank."""
     TOGETHER = "together"
     """All members wait in one call."""
-
-
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """Seconds: never less, not more, and where to begin before anything is known."""
-
-    least_s: float
-    most_s: float
-    first_s: float
-
-
-_CODE = Bounds(6.0, 120.0, 6.0)
-_WORK: Mapping[Phase, Bounds] = {
-    Phase.SAVE: Bounds(45.0, 900.0, 180.0),
-    Phase.LOAD: Bounds(45.0, 900.0, 180.0),
-    Phase.COMPILE: Bounds(60.0, 1_800.0, 300.0),
-    Phase.INIT: Bounds(45.0, 600.0, 120.0),
-    Phase.DATA: Bounds(45.0, 900.0, 120.0),
-    Phase.EVAL: Bounds(45.0, 900.0, 120.0),
-    Phase.GENERATE: Bounds(45.0, 900.0, 120.0),
-    Phase.LOGGING: Bounds(20.0, 300.0, 60.0),
-    Phase.TEARDOWN: Bounds(5.0, 120.0, 5.0),
-}
-"""Phases in which a rank legitimately waits for a disk, a network, a compiler or a helper."""
-_FROZEN = Bounds(6.0, 120.0, 6.0)
-_LATE = Bounds(5.0, 3_600.0, 5.0)
-_TOGETHER = Bounds(60.0, 1_800.0, 120.0)
-"""A large transfer over a slow network looks the same; dumps decide much sooner."""
 
 
 @dataclass(slots=True)
 class Pace:
     """Episodes that ended by themselves, in seconds."""
 
-    seen: dict[tuple[Habit, Phase | None], deque[float]] = field(default_factory=dict)
+    seen: OrderedDict[tuple[Habit, Where], deque[float]] = field(default_factory=OrderedDict)
 
-    def learn(self, habit: Habit, phase: Phase | None, lasted_s: float) -> None:
+    def learn(self, habit: Habit, where: Where, lasted_s: float) -> None:
         """An episode ended by itself."""
-        self.seen.setdefault((habit, phase), deque(maxlen=_KEPT)).append(lasted_s)
+        key = (habit, where)
+        self.seen.setdefault(key, deque(maxlen=_KEPT)).append(lasted_s)
+        self.seen.move_to_end(key)
+        while len(self.seen) > _PLACES:
+            self.seen.popitem(last=False)
 
-    def limit_s(self, habit: Habit, phase: Phase | None) -> float:
-        """How long it may last before it counts as a hang (`LATE`: before it is worth a note)."""
-        bounds = _bounds(habit, phase)
-        seen = self.seen.get((habit, phase))
-        if not seen:
-            return bounds.first_s
-        usual_s = _MARGIN * _high(seen)
-        floor_s = bounds.least_s if len(seen) >= _ENOUGH else bounds.first_s
-        return min(max(usual_s, floor_s), bounds.most_s)
+    def usual_s(self, habit: Habit, *where: Where) -> float:
+        """What it mostly stays below at any of these; 0 before anything is known."""
+        known = (self.seen.get((habit, at)) for at in where)
+        return max((_high(seen) for seen in known if seen), default=0.0)
 
-    def usual_of_s(self, habit: Habit, phase: Phase | None) -> float:
-        """What it mostly stays below; 0 before anything is known."""
-        seen = self.seen.get((habit, phase))
-        return _high(seen) if seen else 0.0
+    def late_s(self, *where: Where) -> float:
+        """How long others wait for a rank at work before it is worth a note."""
+        least_s, times, most_s = _LATE_S
+        return min(max(least_s, times * self.usual_s(Habit.LATE, *where)), most_s)
 
-    def usual_s(self, habit: Habit) -> dict[str, float]:
-        """What was learnt of one habit, by phase."""
+    def phases_s(self) -> dict[str, float]:
+        """How long each phase was mostly waited for at most."""
         return {
-            phase.value: round(_high(seen), 3)
-            for (kind, phase), seen in self.seen.items()
-            if kind is habit and phase is not None and seen
+            at.value: round(_high(seen), 3)
+            for (habit, at), seen in self.seen.items()
+            if habit is Habit.LATE and isinstance(at, Phase)
         }
-
-
-def _bounds(habit: Habit, phase: Phase | None) -> Bounds:
-    working = _WORK.get(phase) if phase is not None else None
-    match habit:
-        case Habit.LATE:
-            return _LATE
-        case Habit.TOGETHER:
-            return _TOGETHER
-        case Habit.STILL:
-            return working or _CODE
-        case Habit.FROZEN:
-            return working or _FROZEN
 
 
 def _high(seen: deque[float]) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from unhang.live.judge.checkpoints import Checkpoints
 from unhang.live.judge.claims import Claim
 from unhang.live.judge.track import Track
 from unhang.live.messages.standing import Charge
@@ -36,6 +37,35 @@ def reason(claim: Claim, tracks: Mapping[Rank, Track]) -> Message:
         "ops": _ops(claim, tracks),
     }
     return Message(key=f"live.{key}", values=values)
+
+
+def against(claim: Claim) -> tuple[Message, ...]:
+    """What speaks against a hang."""
+    return tuple(Message(key=f"live.shows_{sign}") for sign in claim.lives)
+
+
+def patient(claim: Claim) -> tuple[Message, ...]:
+    """For how long what is not proved is left alone."""
+    if claim.patience_s is None:
+        return ()
+    left_s = max(0.0, claim.patience_s - (claim.lifeless_s or 0.0))
+    values = {"needed": round(claim.patience_s), "left": round(left_s)}
+    return (Message(key="live.patience", values=values),)
+
+
+def cost(saves: Checkpoints, now_s: float) -> Message:
+    """What an end of the job loses, by the saves that were seen."""
+    values = {"unsaved": round(saves.unsaved_s(now_s)), "place": saves.place or "?"}
+    if not saves.at_s:
+        return Message(key="live.cost_unsaved", values=values)
+    if saves.interval_s is None:
+        return Message(key="live.cost", values=values)
+    return Message(key="live.cost_often", values={**values, "every": round(saves.interval_s)})
+
+
+def waits_for_save(ranks: Ranks) -> Message:
+    """The end of the job waits for a save that moves."""
+    return Message(key="live.saving", values={"ranks": ranks, "count": len(ranks)})
 
 
 _AMONG = frozenset({Charge.MISMATCH, Charge.CIRCLE})

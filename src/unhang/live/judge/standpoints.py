@@ -34,6 +34,7 @@ class Standpoint:
 
     Attributes:
         phase: of the work, or the phase in which it waits.
+        certain: a library's own frame shows the phase, and no name of the program.
         op: the call it waits in, as the program calls it.
         place: `function (file:line)` of the program's own code nearest to it.
         own: its innermost frame is the program's own: it is in no library.
@@ -47,6 +48,7 @@ class Standpoint:
 
     doing: Doing
     phase: Phase | None = None
+    certain: bool = False
     op: str | None = None
     place: str = ""
     own: bool = False
@@ -104,6 +106,7 @@ def standpoint(stack: tuple[FramePlace, ...], calling: str | None = None) -> Sta
     return Standpoint(
         doing=Doing.WAITS if handle else reading.doing,
         phase=Phase.TEARDOWN if leaves else Phase.INIT if seeks else reading.phase,
+        certain=reading.phase is not None and reading.certain,
         op=op,
         place=own_code(thread, reading) or own_code(thread, read_stack(innermost)),
         own=own,

@@ -7,6 +7,7 @@ slept, a network that was cut) adds little, so that what nobody saw never counts
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from unhang.live.judge.standpoints import NOWHERE, Standpoint, where
@@ -34,9 +35,24 @@ _WRITTEN_PER_S = 32 * 1_024
 _TRICKLE_PER_S = 4 * 1_024
 """A save or a download to slow storage is at work also when it crawls."""
 _CREST_PER_S = 2 * _TRICKLE_PER_S
-_GROWN_BYTES = 1 << 20
-"""The kernel counts the memory of a process in lots of some pages."""
-_LOOKS_AROUND = 2
+_SIGNS: Mapping[str, float] = {
+    "cpu": 0.02,
+    "threads": 0.01,
+    "children": 0.02,
+    "bytes": 8 * 1_024,
+    "children_bytes": 4 * 1_024,
+    "memory": 256 * 1_024,
+    "faults": 64,
+}
+"""Signs of life, and how much of each a second shows in a rank that does nothing: shares of a core,
+bytes, pages. Measured on idle ranks of gloo with a probe: 0.01, 0.002, 0, 210, 0, 0, 0."""
+_WAKES = ("switches", "helpers")
+"""Little signs, which a loop that looks around for ever shows as well: the main thread, or a helper
+that was begun since the last progress, was given a core."""
+_OFTEN = 2
+_ROW = 2
+"""Reports in a row with a sign: a burst now and then is somebody's log."""
+_RECENT_S = 10.0
 _SMOOTHED_S = 2.5
 """A trickle is judged by its mean over some seconds, in which a burst counts for no more than its
 crest: neither a burst every few seconds nor its echo is work."""
@@ -48,24 +64,24 @@ class Still:
 
     Attributes:
         whole_s: nothing of the process moves, nor of its helpers: CPU, bytes, steps, calls, stack.
+        lifeless_s: not even the little moves that a hang does not show: see `signs` of a track.
+        stirs: in how many reports since then something had moved for a moment.
         place_s: its main thread stands at the same place of the program.
-        line_s: the same, and it did no step, issued no call, and moved no bytes.
+        function_s: the same function of the program runs on, without a step, a call or bytes.
         calls_s: its open calls are the same.
-        wakes: in how many reports since then its main thread had run for a moment.
         beat_s: its probe has not beaten.
-        barren_s: the same, and it moved no bytes and took or gave back no memory since.
         stopped_s: it has been stopped by a signal or a debugger.
         ended_s: since it was seen to have ended.
         leaving_s: since it began to leave, or to fail.
     """
 
     whole_s: float = 0.0
-    wakes: int = 0
+    lifeless_s: float = 0.0
+    stirs: int = 0
     place_s: float = 0.0
-    line_s: float = 0.0
+    function_s: float = 0.0
     calls_s: float = 0.0
     beat_s: float = 0.0
-    barren_s: float = 0.0
     stopped_s: float = 0.0
     ended_s: float = 0.0
     leaving_s: float = 0.0
@@ -79,6 +95,8 @@ class Track:
         looks: fresh reports in a row; a gap begins a new row.
         seen_s: the monitor's time of the last report.
         longest_beat_s: the longest pause between beats that ended by itself.
+        signs: of life, each with the observed seconds since it was seen last.
+        progress_s: when it last did a step or issued a call, by its host's monotonic clock.
         first_s: the monitor's time of the first report.
         trickle: bytes per second that are written, over the last few seconds, without crests.
     """
@@ -101,6 +119,9 @@ class Track:
     trickle: float = 0.0
     longest_beat_s: float = 0.0
     step_s: float | None = None
+    signs: dict[str, float] = field(default_factory=dict)
+    progress_s: float | None = None
+    _row: int = 0
 
     @property
     def rank(self) -> Rank | None:
@@ -134,9 +155,19 @@ class Track:
         return self.ended or self.beat.state != "running" or self.beat.exception is not None
 
     @property
-    def polls(self) -> bool:
-        """Nothing of it moves but its main thread, which looks again and again for something."""
-        return self.still.wakes >= _LOOKS_AROUND
+    def stirs(self) -> bool:
+        """It shows no work, but something of it wakes up now and then."""
+        return self.still.stirs >= _OFTEN
+
+    def lives(self, for_s: float | None) -> tuple[str, ...]:
+        """Signs of life that were seen since it stands where it stands, the newest first.
+
+        Args:
+            for_s: how long it has stood; None = it does not stand.
+        """
+        most_s = _RECENT_S if for_s is None else min(_RECENT_S, for_s - STEP_S)
+        recent = [(age_s, sign) for sign, age_s in self.signs.items() if age_s <= most_s]
+        return tuple(sign for _, sign in sorted(recent))
 
     @property
     def beats_late(self) -> bool:
@@ -161,25 +192,28 @@ class Track:
         self.beat, self.facts, self.beats = report.beat, report.facts, report.beats
         self.beat_age_s, self.seen_s, self.place = report.beat_age_s, now_s, stand
         self._measure(facts_before, passed_s)
-        ran = _changed(facts_before.main_runs, report.facts.main_runs, 1)
+        self._look_for_life(facts_before, passed_s, step_s)
         if not beaten:
-            self._stand(step_s, moved=self._busy(), ran=ran)
+            self._stand(step_s, moved=self._busy())
             self.still.beat_s += step_s
-            grown = _changed(facts_before.rss_bytes, report.facts.rss_bytes, _GROWN_BYTES)
-            fruitful = grown or self._moves_bytes()
-            self.still.barren_s = 0.0 if fruitful else self.still.barren_s + step_s
             return
         self.longest_beat_s = max(self.longest_beat_s, self.still.beat_s)
-        self.still.beat_s = self.still.barren_s = max(0.0, report.beat_age_s)
+        self.still.beat_s = max(0.0, report.beat_age_s)
         self._count_steps(before)
         calls = _calls(before) != _calls(report.beat)
         place = stood is not stand and stood != stand
-        moved = self._busy() or calls or place or before.steps != self.beat.steps
-        self._stand(step_s, moved=moved, ran=ran)
+        stepped = before.steps != self.beat.steps
+        self._stand(step_s, moved=self._busy() or calls or place or stepped)
+        if place or calls or stepped:
+            self._show_life()
         if place:
             self.still.place_s = 0.0
-        if place or calls or before.steps != self.beat.steps:
-            self.still.line_s = 0.0
+        if calls or stepped or function_of(stood.place) != function_of(stand.place):
+            self.still.function_s = 0.0
+        if calls or stepped:
+            self.progress_s = self.beat.mono_s
+            # Who goes on after an exception was not ended by it.
+            self.still.leaving_s = 0.0
         if calls:
             # The calls changed between the two beats; the probe knows when.
             self.still.calls_s = min(_since(self.beat), step_s)
@@ -187,15 +221,14 @@ class Track:
     def forget(self) -> None:
         """The reports had a gap: what stood still may have moved unseen."""
         beat_s = self.still.beat_s if self.stopped else 0.0
-        self.still = Still(beat_s=beat_s, barren_s=beat_s)
+        self.still = Still(beat_s=beat_s)
         self.looks = 0
 
-    def _stand(self, step_s: float, *, moved: bool, ran: bool) -> None:
+    def _stand(self, step_s: float, *, moved: bool) -> None:
         still = self.still
         still.whole_s = 0.0 if moved else still.whole_s + step_s
-        still.wakes = 0 if moved else still.wakes + ran
         still.place_s += step_s
-        still.line_s = 0.0 if self._moves_bytes() else still.line_s + step_s
+        still.function_s = 0.0 if self._moves_bytes() else still.function_s + step_s
         still.calls_s += step_s
         still.stopped_s = still.stopped_s + step_s if self.stopped else 0.0
         still.ended_s = still.ended_s + step_s if self.ended else 0.0
@@ -212,6 +245,38 @@ class Track:
         burst = min(self.write_rate or 0.0, _CREST_PER_S)
         kept = math.exp(-passed_s / _SMOOTHED_S)
         self.trickle = kept * self.trickle + (1 - kept) * burst
+
+    def _look_for_life(self, before: ProcessFacts, passed_s: float, step_s: float) -> None:
+        """Whatever moves by more than it does in a hang; twice in a row it is life."""
+        self.still.lifeless_s += step_s
+        for sign in self.signs:
+            self.signs[sign] += step_s
+        if _cpu_s(self.facts, self.beat) is None:
+            self._show_life()  # nobody has seen that it does nothing
+            return
+        rates = _rates(before, self.facts, passed_s) | {"cpu": self.cpu_share}
+        shown = [sign for sign, least in _SIGNS.items() if (rates.get(sign) or 0.0) >= least]
+        wakes = []
+        if _changed(before.main_runs, self.facts.main_runs, 1):
+            wakes.append("switches")
+        if self._helpers_wake(before):
+            wakes.append("helpers")
+        self.signs.update(dict.fromkeys((*shown, *wakes), 0.0))
+        self._row = self._row + 1 if shown else 0
+        self.still.stirs += bool(shown or wakes)
+        if self._row >= _ROW:
+            self._show_life()
+
+    def _helpers_wake(self, before: ProcessFacts) -> bool:
+        """Whether a helper that was begun since the last step or call was given a core."""
+        ran = dict(before.young)
+        return any(
+            runs > ran.get(began_s, runs) and began_s > (self.progress_s or 0.0)
+            for began_s, runs in self.facts.young
+        )
+
+    def _show_life(self) -> None:
+        self.still.lifeless_s, self.still.stirs = 0.0, 0
 
     def _busy(self) -> bool:
         shares = (self.cpu_share or 0.0, self.family_share or 0.0)
@@ -246,6 +311,36 @@ def begin(report: ProcessReport, now_s: float) -> Track:
         looks=1,
         place=where(beat),
     )
+
+
+def function_of(place: str) -> str:
+    """A place of the program without its line: `function (file`."""
+    return place.rpartition(":")[0]
+
+
+def _cpu_s(facts: ProcessFacts, beat: Beat) -> float | None:
+    return beat.cpu_s if facts.cpu_s is None else facts.cpu_s
+
+
+def _rates(before: ProcessFacts, after: ProcessFacts, passed_s: float) -> dict[str, float | None]:
+    """What moved in a second, by sign of life."""
+    moved = (
+        (_sum(before.read_bytes, before.write_bytes), _sum(after.read_bytes, after.write_bytes)),
+        (before.threads_cpu_s, after.threads_cpu_s),
+        (before.family_cpu_s, after.family_cpu_s),
+        (before.family_bytes, after.family_bytes),
+        (before.faults, after.faults),
+    )
+    names = ("bytes", "threads", "children", "children_bytes", "faults")
+    rates = {n: _rate(a, b, passed_s) for n, (a, b) in zip(names, moved, strict=True)}
+    grown = None
+    if before.rss_bytes is not None and after.rss_bytes is not None and passed_s > 0:
+        grown = abs(after.rss_bytes - before.rss_bytes) / passed_s
+    return {**rates, "memory": grown}
+
+
+def _sum(first: int | None, second: int | None) -> int | None:
+    return None if first is None or second is None else first + second
 
 
 def _calls(beat: Beat) -> list[tuple[str, int | None, int | None, int | None]]:

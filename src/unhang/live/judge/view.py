@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from unhang.live.judge.claims import Claim
 from unhang.live.judge.docket import Docket
-from unhang.live.judge.pace import Habit, Pace
+from unhang.live.judge.pace import Pace
 from unhang.live.judge.roster import Roster
 from unhang.live.judge.sentences import ending, ending_of, place_of, reason
 from unhang.live.judge.track import Track
@@ -76,7 +76,7 @@ def view(
             for h in hosts
         ),
         lost=gather(lost),
-        phases_s=pace.usual_s(Habit.LATE),
+        phases_s=pace.phases_s(),
     )
 
 

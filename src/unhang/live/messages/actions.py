@@ -67,6 +67,11 @@ class Note:
         culprits: the ranks that hold the others up.
         since_s: how long the fact had lasted, in seconds.
         why: one sentence.
+        against: what speaks against a hang.
+        cost: what an end of the job costs now.
+        patience_s: how long the culprits may show no life before the job is ended; None = it is
+            proved, or no hang.
+        unsaved_s: work since the last checkpoint that was seen.
     """
 
     kind: NoteKind
@@ -76,6 +81,10 @@ class Note:
     call: CallRef | None = None
     since_s: float | None = None
     why: Message
+    against: tuple[Message, ...] = ()
+    cost: Message | None = None
+    patience_s: float | None = None
+    unsaved_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +111,10 @@ class Capture:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notify:
-    """Tell the people who asked to be told; never waited for."""
+    """Tell the people who asked to be told; never waited for.
+
+    Of a suspicion they are told at once, of a hang with its verdict.
+    """
 
     note: Note
 

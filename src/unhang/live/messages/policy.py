@@ -16,8 +16,10 @@ class Policy:
         timeouts: `keep`, `judge` or `fixed`.
         limit_ms: of `fixed`.
         abort: end the job on a confirmed hang.
+        patience_s: how long ranks without a sign of life are left alone; None = as it costs.
     """
 
     timeouts: str = "keep"
     limit_ms: int | None = None
     abort: bool = False
+    patience_s: float | None = None

@@ -51,6 +51,23 @@ class FramePlace:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Issued:
+    """The collective that a main thread stands in, with the arguments that ranks must agree on.
+
+    Attributes:
+        op: the function of torch that the program called.
+        src: global rank that sends, where the function takes one.
+        dst: global rank that receives, likewise.
+        group: name of the process group; None = the default one.
+    """
+
+    op: str
+    src: Rank | None = None
+    dst: Rank | None = None
+    group: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Raised:
     """An exception that ends the process."""
 
@@ -78,6 +95,8 @@ class Beat:
         state: `running`, `raising` or `exiting`.
         governed_ms: limits that the probe has set, by group.
         meeting_ms: the limit that the program asked for, where it waits for the others to come.
+        call: the collective that the main thread stands in, and its arguments.
+        probe_thread: number of the thread that the probe beats in.
         dumped: number of the last order that was served.
         lost: what the probe could not see or do.
     """
@@ -112,6 +131,8 @@ class Beat:
     exception: Raised | None = None
     governed_ms: Mapping[str, int] = field(default_factory=dict)
     meeting_ms: int | None = None
+    call: Issued | None = None
+    probe_thread: int | None = None
     dumped: int | None = None
     lost: tuple[Loss, ...] = ()
 
@@ -126,8 +147,14 @@ class ProcessFacts:
         cpu_s: used by all its threads.
         main_cpu_s: used by its main thread alone, finely counted.
         main_runs: how often its main thread was given a core: a sleeping one was not.
+        threads_cpu_s: used by its threads but the main one, which must rest, and the probe's.
         family_cpu_s: used by its living helper processes; falls when one of them ends.
+        family_bytes: that these have read and written; likewise.
+        young: when its youngest helpers, threads and processes, began, by the monotonic clock of
+            the host, and how often each was given a core.
+        stored_bytes: that it and its helpers have stored, on a device or a file server.
         rss_bytes: memory that it holds.
+        faults: of pages that were not there.
         wchan: where in the kernel its main thread waits, or None.
         exit_code: None = unknown, which it is unless a parent told us.
         signal: that ended it, or None.
@@ -138,10 +165,15 @@ class ProcessFacts:
     cpu_s: float | None = None
     main_cpu_s: float | None = None
     main_runs: int | None = None
+    threads_cpu_s: float | None = None
     family_cpu_s: float | None = None
+    family_bytes: int | None = None
+    young: tuple[tuple[float, int], ...] = ()
     read_bytes: int | None = None
     write_bytes: int | None = None
+    stored_bytes: int | None = None
     rss_bytes: int | None = None
+    faults: int | None = None
     wchan: str | None = None
     exit_code: int | None = None
     signal: int | None = None

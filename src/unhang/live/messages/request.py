@@ -43,6 +43,7 @@ class RunRequest:
         near: folder on this host that the probes use; `root` itself wherever that will do.
         host: label of this node, unique in the run.
         on_hang: `report`, `abort`, or `exec:` and a shell command.
+        patience_s: how long ranks without a sign of life are left alone; None = as it costs.
         notify: addresses that are told.
         nodes: how many there are; None = unknown.
         node_rank: index of this one.
@@ -56,6 +57,7 @@ class RunRequest:
     host: str
     timeouts: Timeouts = Timeouts()
     on_hang: str = REPORT
+    patience_s: float | None = None
     notify: tuple[str, ...] = ()
     nodes: int | None = None
     node_rank: int = 0

@@ -13,6 +13,7 @@ from unhang.live.messages.reports import (
     Beat,
     FramePlace,
     GroupBeat,
+    Issued,
     Json,
     NodeReport,
     ProcessFacts,
@@ -65,6 +66,8 @@ def beat_from_json(data: Json) -> Beat | None:
         exception=_raised(raised) if isinstance(raised, Mapping) else None,
         governed_ms=_limits(_mapping(timeouts.get("governed"))),
         meeting_ms=_int(timeouts, "meeting"),
+        call=_issued(data.get("call")),
+        probe_thread=_int(data, "probe_thread"),
         dumped=_int(data, "dumped"),
         lost=tuple(_losses(data.get("lost"))),
     )
@@ -87,6 +90,7 @@ def beat_to_json(beat: Beat) -> dict[str, Any]:
         "governed": dict(data.pop("governed_ms")),
         "meeting": data.pop("meeting_ms"),
     }
+    data["call"] = None if beat.call is None else dataclasses.asdict(beat.call)
     data["lost"] = [_loss_to_row(loss) for loss in beat.lost]
     if beat.exception is not None:
         data["exception"] = {
@@ -150,10 +154,15 @@ def _process(item: object) -> ProcessReport | None:
             cpu_s=_float(facts, "cpu_s"),
             main_cpu_s=_float(facts, "main_cpu_s"),
             main_runs=_int(facts, "main_runs"),
+            threads_cpu_s=_float(facts, "threads_cpu_s"),
             family_cpu_s=_float(facts, "family_cpu_s"),
+            family_bytes=_int(facts, "family_bytes"),
+            young=tuple(_young(facts.get("young"))),
             read_bytes=_int(facts, "read_bytes"),
             write_bytes=_int(facts, "write_bytes"),
+            stored_bytes=_int(facts, "stored_bytes"),
             rss_bytes=_int(facts, "rss_bytes"),
+            faults=_int(facts, "faults"),
             wchan=_text(facts, "wchan"),
             exit_code=_int(facts, "exit_code"),
             signal=_int(facts, "signal"),
@@ -214,6 +223,21 @@ def _raised(data: Json) -> Raised:
         message=_text(data, "message") or "",
         stack=_frames(data.get("stack")),
     )
+
+
+def _issued(item: object) -> Issued | None:
+    data = _mapping(item)
+    op = _text(data, "op")
+    src, dst = (None if n is None else Rank(n) for n in (_int(data, "src"), _int(data, "dst")))
+    return None if op is None else Issued(op=op, src=src, dst=dst, group=_text(data, "group"))
+
+
+def _young(item: object) -> Iterable[tuple[float, int]]:
+    for row in item if isinstance(item, list | tuple) else []:
+        if isinstance(row, list | tuple) and len(row) == 2:
+            began, runs = row
+            if isinstance(began, int | float) and _is_int(runs):
+                yield float(began), runs
 
 
 def _threads(item: object) -> tuple[tuple[FramePlace, ...], ...]:

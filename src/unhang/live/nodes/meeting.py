@@ -39,6 +39,7 @@ def find_judge(request: RunRequest, folder: RunFolder, lose: Callable[[Loss], No
         timeouts=request.timeouts.mode,
         limit_ms=request.timeouts.limit_ms,
         abort=request.on_hang == ABORT,
+        patience_s=request.patience_s,
     )
     # Dumps and captures of an agent that died before us keep their numbers.
     return Leader(Monitor(policy), _hub(request, folder, lose), folder.last_dump(), lose)

@@ -31,7 +31,7 @@ def burnt_s(families: Families, *ranks: int) -> dict[int, float]:
     """What is told once the helper has used some time."""
     deadline = time.monotonic() + 15
     while time.monotonic() < deadline:
-        used_s = families.used_s(ranks)
+        used_s = {rank: told.used_s for rank, told in families.look(dict.fromkeys(ranks)).items()}
         if used_s[ranks[0]] >= 0.2:
             return used_s
         time.sleep(0.05)
@@ -51,13 +51,13 @@ def test_a_process_that_is_gone_is_forgotten(parent: subprocess.Popen[bytes]) ->
     burnt_s(families, parent.pid)
     os.killpg(parent.pid, 9)
     parent.wait()
-    assert families.used_s([os.getpid()])
+    assert families.look({os.getpid(): None})
     assert parent.pid not in families.owners
 
 
 def test_a_later_look_asks_only_for_what_is_new(monkeypatch: pytest.MonkeyPatch) -> None:
     families = Families()
-    families.used_s([os.getpid()])
+    families.look({os.getpid(): None})
     asked: list[int] = []
 
     def read_stat(pid: int) -> kernel.Stat | None:
@@ -66,6 +66,6 @@ def test_a_later_look_asks_only_for_what_is_new(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(kernel, "read_stat", read_stat)
     with subprocess.Popen(["sleep", "0.2"]) as new:
-        families.used_s([os.getpid()])
+        families.look({os.getpid(): None})
         assert new.pid in asked
     assert 1 not in asked

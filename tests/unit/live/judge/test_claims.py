@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from live_jobs import waiting_in
+from unhang.live.judge.checkpoints import Checkpoints
 from unhang.live.judge.claims import Claim, find_claims
 from unhang.live.judge.pace import Pace
+from unhang.live.judge.patience import Patience
 from unhang.live.judge.track import Track, begin
 from unhang.live.judge.waits import find_waits
 from unhang.live.messages.reports import Beat, GroupBeat, ProcessFacts, ProcessReport, Raised
@@ -42,7 +44,7 @@ def track(rank: int, raised: Raised | None, lasted_s: float) -> Track:
 
 def claims(raised: Raised, lasted_s: float) -> dict[Charge, Claim]:
     tracks = {Rank(r): track(r, raised if r == 2 else None, lasted_s) for r in range(3)}
-    found = find_claims(tracks, find_waits(tracks, 3), Pace())
+    found = find_claims(tracks, find_waits(tracks, 3), Patience(Pace(), Checkpoints()))
     return {claim.charge: claim for claim in found}
 
 

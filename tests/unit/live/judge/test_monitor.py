@@ -46,6 +46,16 @@ def charge(watched: Watched) -> str:
     return watched.confirmed[0][1].why.key.removeprefix("live.") if watched.confirmed else ""
 
 
+def suspected(watched: Watched) -> tuple[list[int], str, float]:
+    """Whom the first suspicion names, of what, and when."""
+    at_s, note = watched.notes(NoteKind.STALL_SUSPECTED)[0]
+    return sorted(note.culprits), note.why.key.removeprefix("live."), at_s
+
+
+LONG_S = 75.0
+"""More than the least patience with what proves nothing."""
+
+
 PROVED = {
     "killed": (("die", 9), "gone"),
     "crashed": (("die", 11), "gone"),
@@ -63,16 +73,35 @@ OTHERS = {
 
 @pytest.mark.parametrize("world", [2, 4, 16])
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("name", [*PROVED, *OTHERS])
-def test_the_culprit_is_named_in_time(name: str, seed: int, world: int) -> None:
-    act, told = {**PROVED, **OTHERS}[name]
+@pytest.mark.parametrize("name", PROVED)
+def test_what_proves_a_hang_is_one_within_seconds(name: str, seed: int, world: int) -> None:
+    act, told = PROVED[name]
     culprit = (seed * 3 + 1) % world
     job = Job(train([(AT, culprit, act)]), world=world, seed=seed)
     watched = watch(job, 30)
     assert (named(watched), charge(watched)) == ([culprit], told)
     assert len(watched.confirmed) == 1
-    took_s = watched.confirmed[0][0] - job.fault_s
-    assert took_s <= (5.5 if name in PROVED else 10.5), took_s
+    assert watched.confirmed[0][0] - job.fault_s <= 5.5
+
+
+@pytest.mark.parametrize("world", [2, 4, 16])
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("name", OTHERS)
+def test_what_may_be_work_is_suspected_within_seconds_and_ended_after_patience(
+    name: str, seed: int, world: int
+) -> None:
+    act, told = OTHERS[name]
+    culprit = (seed * 3 + 1) % world
+    job = Job(train([(AT, culprit, act)]), world=world, seed=seed, limit_ms=15_000)
+    watched = watch(job, LONG_S)
+    who, what, at_s = suspected(watched)
+    assert (who, what) == ([culprit], told)
+    assert at_s - job.fault_s <= 6.0
+    if name == "frozen busy":  # native code that computes looks the same
+        assert not watched.confirmed
+    else:
+        assert (named(watched), charge(watched)) == ([culprit], told)
+        assert 60.0 <= watched.confirmed[0][0] - job.fault_s <= 68.0
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -96,8 +125,11 @@ def test_two_ranks_of_one_fate_are_named_together(counted: bool) -> None:
 @pytest.mark.parametrize("name", [*PROVED, *OTHERS])
 def test_stacks_alone_name_the_culprit_where_no_counters_are_at_hand(name: str) -> None:
     act, told = {**PROVED, **OTHERS}[name]
-    watched = watch(Job(train([(AT, 2, act)]), counted=False), 35)
-    assert (named(watched), charge(watched)) == ([2], told)
+    watched = watch(Job(train([(AT, 2, act)]), counted=False), 20)
+    if name in PROVED:
+        assert (named(watched), charge(watched)) == ([2], told)
+    else:
+        assert suspected(watched)[:2] == ([2], told)
 
 
 def test_a_hang_below_the_backward_pass_is_seen_by_its_counters() -> None:
@@ -127,9 +159,9 @@ def test_a_chain_of_groups_leads_to_the_rank_at_its_end() -> None:
             if worker.rank in left.ranks:
                 yield ("call", left, "all_reduce")
 
-    watched = watch(Job(program), 25)
-    assert named(watched) == [3]
-    assert watched.confirmed[0][1].ranks == frozenset({0, 1, 2})
+    watched = watch(Job(program), 20)
+    assert suspected(watched)[0] == [3]
+    assert watched.notes(NoteKind.STALL_SUSPECTED)[0][1].ranks == frozenset({0, 1, 2})
 
 
 def crossing(worker: Worker) -> Generator[Act, None, None]:
@@ -163,8 +195,10 @@ def differing(worker: Worker) -> Generator[Act, None, None]:
 
 def test_different_calls_under_one_number_are_seen_in_the_stacks() -> None:
     watched = watch(Job(differing), 20)
-    assert (named(watched), charge(watched)) == ([2], "mismatch_odd")
-    assert watched.confirmed[0][0] - 1_005.0 <= 6.0
+    who, what, at_s = suspected(watched)
+    assert (who, what) == ([2], "mismatch_odd")
+    assert at_s - 1_005.0 <= 6.0
+    assert not watched.confirmed  # two functions of torch may make the same call
 
 
 def together(worker: Worker) -> Generator[Act, None, None]:
@@ -223,22 +257,42 @@ def test_dumps_decide_where_all_wait_in_the_same_call(
     ],
 )
 def test_nobody_is_blamed_where_dumps_do_not_decide(answer: DumpsReady | None) -> None:
-    watched = watch(Job(together), 180, answer=answer)
+    watched = watch(Job(together), 100, answer=answer)
+    assert suspected(watched)[:2] == ([], "together")
     assert (named(watched), charge(watched)) == ([], "together")
-    assert watched.confirmed[0][0] - 1_005.0 >= 115.0
+    assert watched.confirmed[0][0] - 1_005.0 >= 60.0
     orders = [t for t, a in watched.actions if isinstance(a, OrderDump)]
     assert 2 <= len(orders) <= 5
 
 
-def test_where_nobody_works_the_program_s_own_patience_is_enough() -> None:
-    """The judge lengthens limits for the sake of ranks that work."""
-    watched = watch(Job(together, limit_ms=40_000), 60)
-    assert (named(watched), charge(watched)) == ([], "together")
-    assert 39.0 <= watched.confirmed[0][0] - 1_005.0 <= 44.0
+def test_a_limit_of_the_program_below_the_least_patience_ends_nothing() -> None:
+    watched = watch(Job(together, limit_ms=15_000), 80)
+    assert 60.0 <= watched.confirmed[0][0] - 1_005.0 <= 68.0
 
 
-def test_a_limit_of_a_moment_is_no_measure_of_a_standstill() -> None:
-    assert not watch(Job(together, limit_ms=1_000), 13).confirmed
+def test_the_program_s_own_limit_is_the_most_patience_with_what_shows_no_life() -> None:
+    """Much work would be lost: nothing was saved for an hour."""
+    job = Job(train([(AT, 2, ("work", "code", 3_600.0, "idle"))]), limit_ms=90_000)
+    job.age_s = 3_600.0
+    watched = watch(job, 110)
+    assert 90.0 <= watched.confirmed[0][0] - job.fault_s <= 98.0
+
+
+@pytest.mark.parametrize(("patience_s", "most_s"), [(20.0, 28.0), (100.0, 108.0)])
+def test_patience_that_the_user_asks_for_holds(patience_s: float, most_s: float) -> None:
+    job = Job(train([(AT, 2, ("work", "code", 3_600.0, "idle"))]))
+    watched = watch(job, 115, policy=Policy(abort=True, patience_s=patience_s))
+    assert patience_s <= watched.confirmed[0][0] - job.fault_s <= most_s
+
+
+def test_work_that_would_be_lost_is_worth_patience() -> None:
+    """Nothing was saved for 100 s: while waiting has cost less, the job is not ended."""
+    job = Job(train([(AT, 2, ("work", "code", 3_600.0, "idle"))]))
+    job.age_s = 100.0
+    watched = watch(job, 240)
+    # All ranks stand, so that a second of waiting costs as much as a second of lost work.
+    worked_s = 100.0 + job.fault_s - 1_000.0
+    assert worked_s <= watched.confirmed[0][0] - job.fault_s <= worked_s + 8.0
 
 
 HEALTHY_ACTS: dict[str, tuple[Act, ...]] = {
@@ -287,12 +341,12 @@ def test_others_are_told_that_a_working_rank_is_waited_for_in_which_phase() -> N
 
 
 def test_a_silent_save_is_suspected_and_confirmed_only_after_long() -> None:
-    watched = watch(Job(train([(AT, 0, ("work", "save", 3_600.0, "idle"))])), 260)
-    suspected = watched.notes(NoteKind.STALL_SUSPECTED)
-    assert [(sorted(n.culprits), n.phase) for _, n in suspected] == [([0], Phase.SAVE)]
-    assert suspected[0][0] - 1_005.0 <= 10.0
+    watched = watch(Job(train([(AT, 0, ("work", "save", 3_600.0, "idle"))])), 200)
+    told = watched.notes(NoteKind.STALL_SUSPECTED)
+    assert [(sorted(n.culprits), n.phase) for _, n in told] == [([0], Phase.SAVE)]
+    assert told[0][0] - 1_005.0 <= 7.0
     assert named(watched) == [0]
-    assert watched.confirmed[0][0] - 1_005.0 >= 150.0
+    assert watched.confirmed[0][0] - 1_005.0 >= 180.0
 
 
 def test_a_rank_that_tokenises_before_the_first_step_is_no_hang() -> None:
@@ -463,7 +517,7 @@ def test_victims_that_give_up_do_not_clear_the_culprit() -> None:
 
     job = Job(train([(AT, 2, ("work", "code", 3_600.0, "idle"))]))
     job.inject = [(1_035.0, give_up)]
-    watched = watch(job, 50)
+    watched = watch(job, 50, policy=Policy(patience_s=10.0))
     assert named(watched) == [2]
     assert not watched.notes(NoteKind.RESUMED)
     watched.tell(OutputEnded(host="gn0", exit_code=1), job.now_s)
@@ -473,13 +527,14 @@ def test_victims_that_give_up_do_not_clear_the_culprit() -> None:
 
 
 def test_what_a_suspected_rank_does_again_is_told_and_learnt() -> None:
-    """A rank sleeps for 9 s now and then: the first time is a hang for all that can be seen."""
+    """A rank sleeps for 9 s now and then: the first time it is suspected, and then it is usual."""
     act: Act = ("work", "code", 9.0, "idle")
     job = Job(train([(step, 1, act) for step in range(AT, 400, 40)]))
     watched = watch(job, 300)
-    assert len(watched.confirmed) == 1
+    assert not watched.confirmed
+    assert len(watched.notes(NoteKind.STALL_SUSPECTED)) == 1
     resumed = watched.notes(NoteKind.RESUMED)
-    assert resumed[0][0] > watched.confirmed[0][0]
+    assert resumed[0][0] > suspected(watched)[2]
     assert sorted(resumed[0][1].culprits) == [1]
 
 
@@ -490,9 +545,9 @@ def test_a_rank_that_keeps_the_lock_for_some_seconds_and_works_on_is_no_hang_any
         (AT, 1, ("work", "code", 60.0)),
     ]
     job = Job(train(faults))
-    watched = watch(job, 30, policy=Policy(abort=True))
+    watched = watch(job, 22, policy=Policy(abort=True))
     back_s = job.fault_s + 9.0
-    assert [sorted(note.culprits) for _, note in watched.confirmed] == [[1]]
+    assert suspected(watched)[0] == [1]
     ((resumed_s, resumed),) = watched.notes(NoteKind.RESUMED)
     assert (sorted(resumed.culprits), resumed_s - back_s < 4.0) == ([1], True)
 
@@ -504,6 +559,22 @@ def test_a_confirmed_hang_is_captured_and_told_and_ends_the_job_if_asked() -> No
     assert kinds == [OrderDump, Capture, Notify, Abort]
     orders = [a.number for _, a in told.actions if isinstance(a, OrderDump)]
     assert [a.dump for _, a in told.actions if isinstance(a, Capture)] == orders[-1:]
+
+
+def test_the_end_of_a_job_waits_for_a_save_that_moves() -> None:
+    """A thread of rank 0 still writes a checkpoint, for 12 s, when rank 2 is stopped."""
+    job = Job(train([(AT, 2, ("stop",))]))
+    job.inject = [
+        (1_000.0 + s, lambda job: setattr(job.workers[0], "stored", job.workers[0].stored + 10**8))
+        for s in range(3, 18)
+    ]
+    watched = watch(job, 40, policy=Policy(abort=True))
+    assert named(watched) == [2]
+    ((end_s, _),) = [(t, a) for t, a in watched.actions if isinstance(a, Abort)]
+    assert watched.confirmed[0][0] < 1_012.0
+    assert 1_017.0 <= end_s <= 1_026.0
+    (told,) = [n for _, n in watched.notes(NoteKind.WAITING) if n.why.key == "live.saving"]
+    assert told.ranks == frozenset({0})
 
 
 def test_limits_are_governed_until_a_hang_is_confirmed() -> None:
@@ -592,8 +663,8 @@ def test_a_rank_that_freezes_right_after_a_beat_in_its_call_is_no_waiter() -> No
             yield ("backward", world)
 
     for seed in range(8):
-        watched = watch(Job(program, seed=seed), 45)
-        assert (named(watched), charge(watched)) == ([3], "gil_kept")
+        watched = watch(Job(program, seed=seed), 20)
+        assert suspected(watched)[:2] == ([3], "gil_kept")
 
 
 def test_ranks_that_their_launcher_ends_are_not_blamed_for_a_frozen_one() -> None:
@@ -665,10 +736,11 @@ def test_a_loop_without_end_is_suspected_and_never_more() -> None:
 def test_stacks_that_are_dumped_every_few_seconds_are_no_work() -> None:
     """A sleeping rank writes 6 kB every 3 s, as a drill's own watcher makes it do."""
     job = Job(train([(AT, 2, ("work", "code", 3_600.0, "idle"))]))
-    job.inject = [(1_000.0 + s, lambda job: job.wrote(2, 6_000)) for s in range(6, 30, 3)]
-    watched = watch(job, 25)
+    job.inject = [(1_000.0 + s, lambda job: job.wrote(2, 6_000)) for s in range(6, 100, 3)]
+    watched = watch(job, LONG_S)
+    assert suspected(watched)[0] == [2]
+    assert suspected(watched)[2] - job.fault_s <= 6.0
     assert named(watched) == [2]
-    assert watched.confirmed[0][0] - job.fault_s <= 10.5
 
 
 def random_program(seed: int) -> Program:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from unhang.live.judge.track import Track, begin
@@ -74,41 +76,73 @@ def test_the_echo_of_a_large_write_is_short() -> None:
 
 def looking_around(*runs: int | None) -> Track:
     """A process of which nothing moves, whose main thread had run so often at each second."""
+    return standing(*({"main_runs": n} for n in runs))
 
-    def told(second: int, main_runs: int | None) -> ProcessReport:
+
+def standing(*facts: dict[str, Any]) -> Track:
+    """A process that stands at one place, with these facts at each second."""
+
+    def told(second: int) -> ProcessReport:
         beat = Beat(host="gn1", pid=7, rank=Rank(0), mono_s=float(second), stack=PAUSES)
-        facts = ProcessFacts(alive=True, state="S", cpu_s=9.0, main_runs=main_runs)
-        return ProcessReport(beat=beat, facts=facts, beats=second, beat_age_s=0.0)
+        told = ProcessFacts(**{"alive": True, "state": "S", "cpu_s": 9.0, **facts[second]})
+        return ProcessReport(beat=beat, facts=told, beats=second, beat_age_s=0.0)
 
-    track = begin(told(0, runs[0]), 0.0)
-    for second, main_runs in enumerate(runs[1:], start=1):
-        track.hear(told(second, main_runs), 1.0, float(second))
+    track = begin(told(0), 0.0)
+    for second in range(1, len(facts)):
+        track.hear(told(second), 1.0, float(second))
     return track
 
 
-def test_a_main_thread_that_wakes_again_and_again_polls_and_one_that_fell_asleep_does_not() -> None:
-    assert looking_around(7, 7, 9, 9, 11, 11).polls
-    assert not looking_around(7, 9, 9, 9, 9, 9).polls
-    assert not looking_around(*(None,) * 6).polls
+def test_a_main_thread_that_wakes_again_and_again_stirs_and_one_that_fell_asleep_does_not() -> None:
+    polling = looking_around(7, 7, 9, 9, 11, 11)
+    assert (polling.stirs, polling.still.lifeless_s) == (True, 5.0)
+    assert not looking_around(7, 9, 9, 9, 9, 9).stirs
+    assert not looking_around(*(None,) * 6).stirs
 
 
-def frozen(*rss_mib: int) -> Track:
-    """A process whose probe beat once, and that held so much memory at each second since."""
-    beat = Beat(host="gn1", pid=7, rank=Rank(0), stack=PAUSES)
+@pytest.mark.parametrize(
+    ("name", "least"),
+    [
+        ("cpu_s", 0.05),
+        ("threads_cpu_s", 0.02),
+        ("family_cpu_s", 0.05),
+        ("family_bytes", 10_000),
+        ("rss_bytes", 1 << 20),
+        ("faults", 100),
+    ],
+)
+def test_whatever_goes_on_moving_is_life(name: str, least: float) -> None:
+    going = standing(*({name: 9 + second * least} for second in range(6)))
+    assert going.still.lifeless_s == 0.0
+    still = standing(*({name: 9.0} for _ in range(6)))
+    assert (still.still.lifeless_s, still.stirs) == (5.0, False)
 
-    def told(held_mib: int) -> ProcessReport:
-        facts = ProcessFacts(alive=True, state="R", rss_bytes=held_mib << 20)
-        return ProcessReport(beat=beat, facts=facts, beats=1, beat_age_s=0.0)
 
-    track = begin(told(rss_mib[0]), 0.0)
-    for second, held_mib in enumerate(rss_mib[1:], start=1):
-        track.hear(told(held_mib), 1.0, float(second))
-    return track
+def test_a_burst_now_and_then_is_no_life_but_a_stir() -> None:
+    sizes = (0, 1, 1, 1, 2, 2, 2, 3, 3, 3)
+    track = standing(*({"family_bytes": n * 100_000} for n in sizes))
+    assert (track.stirs, track.still.lifeless_s) == (True, 9.0)
 
 
-def test_a_frozen_process_that_takes_memory_gets_on() -> None:
-    assert frozen(100, 150, 200, 250, 300).still.barren_s == 0.0
-    assert frozen(100, 100, 100, 100, 100).still.barren_s == 4.0
+def test_a_helper_that_was_begun_since_the_last_step_stirs_and_an_old_one_ticks() -> None:
+    """Watchdogs, progress bars and loaders wake up for ever, also while a job hangs."""
+    new = standing(*({"young": ((50.0, n), (2.0, 7))} for n in range(6)))
+    assert new.stirs
+    old = begin(_told_at(100.0, 0), 0.0)
+    old.progress_s = 99.0
+    for second in range(1, 6):
+        old.hear(_told_at(100.0 + second, second), 1.0, float(second))
+    assert not old.stirs
+
+
+def _told_at(mono_s: float, runs: int) -> ProcessReport:
+    beat = Beat(host="gn1", pid=7, rank=Rank(0), mono_s=mono_s, stack=PAUSES)
+    facts = ProcessFacts(alive=True, state="S", cpu_s=9.0, young=((50.0, runs),))
+    return ProcessReport(beat=beat, facts=facts, beats=runs, beat_age_s=0.0)
+
+
+def test_who_cannot_be_seen_by_the_kernel_is_never_without_life() -> None:
+    assert standing(*({"cpu_s": None} for _ in range(6))).still.lifeless_s == 0.0
 
 
 def test_a_gap_in_the_reports_wipes_out_what_had_stood_still() -> None:
