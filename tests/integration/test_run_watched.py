@@ -168,7 +168,8 @@ def test_a_hang_is_named_captured_and_ended_and_the_launcher_starts_again(
     assert verdict["culprits"] == [1]
     assert next(folder.glob("captures/*.unhang.tar.zst")).stat().st_size > 0
     assert run.stdout.count("from the checkpoint") == 2, "the second start went to its end"
-    assert len(posted) == 1
+    told = [json.loads(text)["kind"] for text in posted]
+    assert told == ["stall_suspected", "hang_confirmed"]
     assert b"rank" in posted[0]
     assert "notified" in kinds
     assert "".join(path.read_text() for path in folder.glob("agents/*.log")) == ""
