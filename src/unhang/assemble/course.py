@@ -13,31 +13,7 @@ from unhang.model.events import (
     Progress,
     VersionSeen,
 )
-
-# A wrapper shows as the layer below too: the outermost one is whose configuration the user edits.
-_OUTER_FIRST = (
-    "open-r1",
-    "llama-factory",
-    "axolotl",
-    "ms-swift",
-    "verl",
-    "openrlhf",
-    "trl",
-    "llama-cookbook",
-    "torchtune",
-    "torchtitan",
-    "open_clip",
-    "recbole",
-    "nemo",
-    "megatron-bridge",
-    "megatron",
-    "transformers",
-    "ray-train",
-    "ray",
-    "lightning",
-    "deepspeed",
-    "accelerate",
-)
+from unhang.settings import frameworks
 
 
 def has_finished(events: Sequence[Event]) -> bool:
@@ -79,7 +55,6 @@ def find_versions(events: Sequence[Event]) -> dict[str, tuple[str, str]]:
 def find_framework(events: Sequence[Event]) -> tuple[str, str] | None:
     """Return the outermost framework that left a mark, and the mark."""
     marks = {e.name: e.basis for e in reversed(events) if isinstance(e, FrameworkSeen)}
-    for name in _OUTER_FIRST:
-        if name in marks:
-            return name, marks[name]
-    return next(iter(sorted(marks.items())), None)
+    # A wrapper shows as the layer below too: the outermost one is whose configuration is edited.
+    outermost = next((name for name in frameworks() if name in marks), None)
+    return (outermost, marks[outermost]) if outermost else next(iter(sorted(marks.items())), None)

@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import TypedDict
 
 from unhang.errors import UsageError
-from unhang.fixing.batches import keep_product
 from unhang.fixing.editors import json as json_editor
 from unhang.fixing.editors import manifest as manifest_editor
 from unhang.fixing.editors import shell as shell_editor
@@ -21,6 +20,7 @@ from unhang.fixing.placing import check_place, flag_style
 from unhang.fixing.refusal import Refusal
 from unhang.fixing.saving import save
 from unhang.fixing.target import Language, Target, read_target
+from unhang.fixing.values import Job, computed
 from unhang.fixing.verdict import read_fixes
 from unhang.fixing.wishes import Spelling, Wish, read_wishes
 from unhang.model.diagnosis import Diagnosis, Fix
@@ -69,19 +69,26 @@ def _asked(target: Target, fixes: Sequence[Fix], numbers: Sequence[int]) -> Rewr
 def _best(target: Target, fixes: Sequence[Fix]) -> Rewrite:
     """Write the best fix that the file can take."""
     passed: list[Passed] = []
+    done: Rewrite | None = None
     for number, fix in enumerate(fixes, start=1):
         try:
             text = _edit(target, target.text, fix)
         except Refusal as refusal:
             passed.append(Passed(number=number, fix=fix, reason=str(refusal)))
             continue
-        return Rewrite(
+        written = Rewrite(
             path=target.path,
             before=target.text,
             after=text,
             written=((number, fix),),
             passed=tuple(passed),
         )
+        if written.changed:
+            return written
+        done = done or written
+        passed.append(Passed(number=number, fix=fix, reason="it says so already"))
+    if done is not None:
+        return done
     reasons = "; ".join(f"fix {p.number} ({p.fix.where}): {p.reason}" for p in passed)
     raise UsageError(f"{target.path} can take no fix of the verdict. {reasons}")
 
@@ -101,7 +108,7 @@ def _edit(target: Target, text: str, fix: Fix) -> str:
     current = replace(target, text=text)
     for wish in wishes:
         check_place(current, fix, wish)
-    for wish in keep_product(current, wishes):
+    for wish in computed(fix, wishes, Job([current])):
         current = replace(current, text=_set(current, fix, wish))
     return current.text
 

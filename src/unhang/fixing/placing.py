@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import yaml
@@ -13,36 +13,7 @@ from unhang.fixing.refusal import Refusal
 from unhang.fixing.target import Language, Target
 from unhang.fixing.wishes import Spelling, Wish
 from unhang.model.diagnosis import Fix
-
-HUGGING_FACE = frozenset({"transformers", "trl", "open-r1", "llama-factory", "axolotl", "ms-swift"})
-"""Frameworks whose flat keys are those of `TrainingArguments`."""
-
-_MARKS: Mapping[str, frozenset[str]] = {
-    **dict.fromkeys(
-        HUGGING_FACE,
-        frozenset(
-            {
-                "output_dir",
-                "model_name_or_path",
-                "per_device_train_batch_size",
-                "gradient_accumulation_steps",
-                "num_train_epochs",
-                "base_model",
-                "micro_batch_size",
-                "ddp_timeout",
-            }
-        ),
-    ),
-    "recbole": frozenset(
-        {"USER_ID_FIELD", "train_batch_size", "eval_args", "load_col", "eval_batch_size", "topk"}
-    ),
-    "torchtune": frozenset({"checkpointer", "tokenizer"}),
-    "verl": frozenset({"actor_rollout_ref"}),
-    "lightning": frozenset({"trainer"}),
-    "nemo-automodel": frozenset({"dist_env", "step_scheduler"}),
-    "megatron-bridge": frozenset({"dist", "train"}),
-}
-"""Outermost keys that tell whose configuration a YAML is."""
+from unhang.settings import Framework, family_of, frameworks
 
 _ACCELERATE = frozenset({"compute_environment", "distributed_type", "machine_rank"})
 _CONTAINERS = frozenset({"apiVersion", "services", "envs", "resources"})
@@ -64,7 +35,7 @@ def check_place(target: Target, fix: Fix, wish: Wish) -> None:
     elif target.language is Language.JSON:
         _check_json(target, wish)
     elif target.language is Language.TOML:
-        if fix.framework != "torchtitan":
+        if not _of(fix.framework).reads_toml:
             raise Refusal(f"{fix.framework} reads no TOML")
     elif target.language is not Language.SHELL or not _on_command_line(fix, wish):
         raise Refusal(f"`{wish.name}` belongs into {_home(fix, wish)}")
@@ -92,14 +63,14 @@ def _check_yaml(target: Target, fix: Fix, wish: Wish) -> None:
         raise Refusal(f"`accelerate launch` does not pass `{wish.name}` on: {_home(fix, wish)}")
     elif wish.spelling is Spelling.JSON:
         raise Refusal("it belongs into DeepSpeed's JSON")
-    elif wish.spelling is Spelling.FLAG and fix.framework not in HUGGING_FACE:
+    elif wish.spelling is Spelling.FLAG and not _of_trainer(fix.framework):
         raise Refusal(f"{fix.framework} takes it on the command line: {_home(fix, wish)}")
     elif (owner := _owner(target, keys)) not in (None, fix.framework):
         raise Refusal(
             f"it is {owner}'s, and the fix is for {fix.framework}:"
             f" `unhang diagnose --framework {owner}` writes it for that"
         )
-    elif not keys & (_MARKS.get(fix.framework, frozenset()) | {wish.path[0]}):
+    elif not keys & (_of(fix.framework).config_keys | {wish.path[0]}):
         raise Refusal(f"it does not look like a configuration of {fix.framework}")
     elif len(wish.path) > 1:
         _check_classes(target, wish)
@@ -107,11 +78,20 @@ def _check_yaml(target: Target, fix: Fix, wish: Wish) -> None:
 
 def _owner(target: Target, keys: set[str]) -> str | None:
     """Whose configuration it is beyond doubt, among those that share keys."""
-    if "_component_:" in target.text:
-        return "torchtune"
-    if "base_model" in keys:
-        return "axolotl"
-    return "llama-factory" if keys & {"finetuning_type", "cutoff_len"} else None
+    for framework in frameworks().values():
+        if any(key in keys or f"\n  {key}:" in target.text for key in framework.own_keys):
+            return framework.name
+    return None
+
+
+def _of(name: str) -> Framework:
+    """What is known of a framework; nothing of one that is unknown."""
+    return frameworks().get(name) or Framework(name=name)
+
+
+def _of_trainer(name: str) -> bool:
+    """Whether its flat keys are those of a family of trainers, in YAML and as flags."""
+    return any(f.kin is not None for f in family_of(name))
 
 
 def _check_accelerate(target: Target, keys: set[str], fix: Fix, wish: Wish) -> None:
@@ -168,10 +148,11 @@ def flag_style(fix: Fix, wish: Wish) -> Spelling | None:
         return wish.spelling
     if wish.spelling is not Spelling.KEY or isinstance(wish.value, (list, dict)):
         return None
-    if fix.framework == "llama-factory":
+    style = _of(fix.framework).command_line
+    if style == Spelling.OVERRIDE.value:
         return Spelling.OVERRIDE
     flat = len(wish.path) == 1 and not _accelerates(wish)
-    return Spelling.FLAG if flat and fix.framework in HUGGING_FACE - {"axolotl"} else None
+    return Spelling.FLAG if flat and style == Spelling.FLAG.value else None
 
 
 def _on_command_line(fix: Fix, wish: Wish) -> bool:

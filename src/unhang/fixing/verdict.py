@@ -73,6 +73,11 @@ def _fix(name: str, number: int, value: object) -> Fix:
         lacks = ", ".join(missing) or f"a kind among {', '.join(sorted(kinds))}"
         raise UsageError(f"{name}: fix {number} lacks {lacks}; {_MAKE}")
     said = {key: str(text) for key, text in texts.items()}
+
+    def said_or_none(key: str) -> str | None:
+        text = value.get(key) if isinstance(value, dict) else None
+        return text if isinstance(text, str) else None
+
     return Fix(
         title=_verbatim(said["title"]),
         kind=FixKind(said["kind"]),
@@ -82,6 +87,8 @@ def _fix(name: str, number: int, value: object) -> Fix:
         reaches=said["reaches"],
         risk=_verbatim(said["risk"]),
         verify=_verbatim(said["verify"]),
+        remedy=said_or_none("remedy") or "",
+        version=said_or_none("version"),
     )
 
 

@@ -8,27 +8,10 @@ from dataclasses import dataclass
 from unhang.linting.document import Document, Kind, Written
 from unhang.model.lint import LintFinding, Place, Severity
 from unhang.model.provenance import Message
-from unhang.settings import Context, find_other, find_setting, judge, suggest
+from unhang.settings import Context, find_other, find_setting, frameworks, judge, suggest
 from unhang.settings.binary import NcclBinary
 from unhang.settings.versions import at_least
 
-_OUTER_FIRST = (
-    "open-r1",
-    "llama-factory",
-    "axolotl",
-    "ms-swift",
-    "verl",
-    "openrlhf",
-    "trl",
-    "llama-cookbook",
-    "torchtune",
-    "torchtitan",
-    "open_clip",
-    "recbole",
-    "megatron",
-    "deepspeed",
-    "accelerate",
-)
 _LAST_SEGMENT = frozenset({"ddp_timeout", "distributed_timeout_minutes"})
 """Keys that mean the same wherever they are nested."""
 
@@ -113,7 +96,7 @@ def _name(written: Written) -> str:
 def _context(document: Document, releases: Releases, reads: frozenset[str]) -> Context:
     framework, version = releases.framework
     if framework is None:
-        framework = next((name for name in _OUTER_FIRST if name in document.programs), None)
+        framework = next((name for name in frameworks() if name in document.programs), None)
     return Context(
         nccl=releases.nccl,
         torch=releases.torch,

@@ -64,7 +64,12 @@ class FixKind(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fix:
-    """One thing to do, in the user's own framework's syntax."""
+    """One thing to do, in the user's own framework's syntax.
+
+    Attributes:
+        remedy: what is done, in one word: `save_rarely`. `unhang fix` computes its values anew.
+        version: the framework's release for which it is written, where that is known.
+    """
 
     title: Message
     kind: FixKind
@@ -74,6 +79,8 @@ class Fix:
     reaches: str
     risk: Message
     verify: Message
+    remedy: str = ""
+    version: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,9 +7,8 @@ from unhang.model.incident import Incident
 from unhang.remedies.advice import reject
 from unhang.remedies.case import build_case
 from unhang.remedies.fixes import write_fixes
-from unhang.remedies.frameworks import FRAMEWORKS
 
-__all__ = ["FRAMEWORKS", "suggest"]
+__all__ = ["suggest"]
 
 
 def suggest(

@@ -20,6 +20,7 @@ from unhang.model.ids import Ranks
 from unhang.model.incident import Call, Incident
 from unhang.model.phases import Phase
 from unhang.remedies.duration import Estimate, estimate
+from unhang.settings import frameworks
 
 _STORE_CAUSES = frozenset({Cause.RENDEZVOUS, Cause.DATA_SLOW, Cause.COMPILE_SLOW})
 
@@ -33,7 +34,7 @@ class Strategy(enum.Enum):
 
     DDP = "ddp"
     FSDP = "fsdp"
-    DEEPSPEED = "deepspeed"
+    ZERO = "zero"
 
 
 class GroupKind(enum.Enum):
@@ -103,7 +104,8 @@ def find_framework_used(incident: Incident, diagnosis: Diagnosis) -> tuple[str |
     if used is None:
         return None, None
     name, _, version = used[0].partition("==")
-    return name, version or _version(incident, name)
+    known = frameworks().get(name)
+    return name, version or _version(incident, name if known is None else known.component)
 
 
 def _version(incident: Incident, component: str) -> str | None:
@@ -112,13 +114,18 @@ def _version(incident: Incident, component: str) -> str | None:
 
 def _strategy(incident: Incident, beside: frozenset[str]) -> Strategy | None:
     """From marks and settings; None where nothing tells."""
-    if "deepspeed" in beside:
-        return Strategy.DEEPSPEED
+    known = frameworks()
+    shards = next((known[n].shards for n in beside if n in known and known[n].shards), None)
+    if shards is not None:
+        return Strategy(shards)
     names = " ".join(f"{e.name} {e.value}".lower() for e in incident.all(SettingSeen))
     frames = (f.file for e in incident.all(PythonException) for f in e.frames)
     names = f"{names} {' '.join(frames)} {' '.join(e.frame for e in incident.all(StackSeen))}"
-    if "deepspeed" in names or "zero_stage" in names:
-        return Strategy.DEEPSPEED
+    sharding = next((f.shards for f in known.values() if f.shards and f.name in names), None)
+    if sharding is not None:
+        return Strategy(sharding)
+    if "zero_stage" in names:
+        return Strategy.ZERO
     if "fsdp" in names:
         return Strategy.FSDP
     return Strategy.DDP if any(mark in names for mark in _DDP) else None

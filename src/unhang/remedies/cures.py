@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from unhang.model.diagnosis import FixKind
-from unhang.remedies.case import Case, Strategy
+from unhang.remedies.case import Case
 
 Value: TypeAlias = "bool | int | float | str | list[str] | Mapping[str, Value] | None"
 """What a setting can be set to; None is a flag without a value (command line), or null."""
@@ -25,6 +25,7 @@ class Cure(enum.Enum):
     SAVE_RARELY = "save_rarely"
     SAVE_OFTEN = "save_often"
     EVAL_SMALLER = "eval_smaller"
+    EVAL_LESS_MEMORY = "eval_less_memory"
     EVAL_RARELY = "eval_rarely"
     PREPARE_DATA = "prepare_data"
     FASTER_DATA = "faster_data"
@@ -80,6 +81,7 @@ BY_FRAMEWORK = (
     Cure.SAVE_RARELY,
     Cure.SAVE_OFTEN,
     Cure.EVAL_SMALLER,
+    Cure.EVAL_LESS_MEMORY,
     Cure.EVAL_RARELY,
     Cure.PREPARE_DATA,
     Cure.FASTER_DATA,
@@ -91,7 +93,7 @@ BY_FRAMEWORK = (
     Cure.UNUSED_PARAMETERS,
     Cure.NO_COMPILE,
 )
-"""What every framework file answers, if only with `NO_KNOB`."""
+"""What every framework's file answers, if only with no recipe: it has no setting for it."""
 
 PROBES = frozenset(
     {
@@ -151,52 +153,25 @@ class Form(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """How one cure is written for one framework.
+    """How a cure that is the same for every framework is written for a case.
 
     Attributes:
         form: language of the patch.
-        settings: keys and values that `form` spells; a dotted key of YAML or JSON is nested.
+        settings: names and values that `form` spells.
         text: the patch itself, where it is more than settings.
-        call: the constructor whose keyword arguments the settings are (Python only).
-        place: where the user writes it, in technical words: `ds_config.json`.
-        strategy: only for jobs sharded in this way; where the way is unknown, for all.
-        since, last: releases of the framework for which it holds (settings have their own).
+        place: where the user writes it, in technical words.
         told: what the evidence names, for the title `fix.<cure>.title.named`.
+        risk: the sentence `fix.<cure>.risk.<risk>`, where the general one does not fit.
+        kind: where it is not what the cure mostly is.
     """
 
     form: Form
     settings: Mapping[str, Value] = field(default_factory=dict)
     text: str = ""
-    call: str = ""
     place: str = ""
-    strategy: Strategy | None = None
-    since: str | None = None
-    last: str | None = None
     told: Mapping[str, object] = field(default_factory=dict)
-
-
-NO_KNOB: tuple[Recipe, ...] = ()
-"""The framework has no setting for it: the source must be changed, as plain PyTorch shows."""
-
-Environment: TypeAlias = Callable[[Mapping[str, str]], tuple[Form, str]]
-"""How variables reach the ranks: from names and values to the form and the patch."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Framework:
-    """One framework's answers.
-
-    Attributes:
-        name: as in `--framework`.
-        cures: recipes by cure; each of `BY_FRAMEWORK` is there, if only as `NO_KNOB`.
-        environment: how variables reach its ranks; None = by exports of the shell.
-        own_loop: the training loop is the user's script: what the framework lacks is written there.
-    """
-
-    name: str
-    cures: Mapping[Cure, tuple[Recipe, ...]]
-    own_loop: bool = False
-    environment: Environment | None = None
+    risk: str | None = None
+    kind: FixKind | None = None
 
 
 GeneralCure: TypeAlias = Callable[[Case], "Recipe | None"]

@@ -6,10 +6,24 @@ import json
 import shlex
 from collections.abc import Mapping
 
-from unhang.remedies.cures import Environment, Form
+from unhang.remedies.cures import Form
+from unhang.settings import Framework
 
 
-def by_shell(values: Mapping[str, str]) -> tuple[Form, str]:
+def spell(framework: Framework, values: Mapping[str, str]) -> tuple[Form, str]:
+    """How variables reach a framework's ranks: the form and the patch."""
+    match framework.environment:
+        case "env-file":
+            return _by_deepspeed(values)
+        case "ray-job":
+            return _by_ray_job(framework.command, values)
+        case "ray-init":
+            return _by_ray_init(values)
+        case _:
+            return _by_shell(values)
+
+
+def _by_shell(values: Mapping[str, str]) -> tuple[Form, str]:
     """Exports before the launch command, on every node."""
     lines = (
         f"export {name}={value if '$(' in value else shlex.quote(value)}"
@@ -18,7 +32,7 @@ def by_shell(values: Mapping[str, str]) -> tuple[Form, str]:
     return Form.ENV, "\n".join(lines)
 
 
-def by_deepspeed(values: Mapping[str, str]) -> tuple[Form, str]:
+def _by_deepspeed(values: Mapping[str, str]) -> tuple[Form, str]:
     """Exports, and a file: DeepSpeed's launcher passes few variables on to other nodes."""
     lines = [
         line
@@ -31,19 +45,13 @@ def by_deepspeed(values: Mapping[str, str]) -> tuple[Form, str]:
     return Form.ENV, "\n".join(lines)
 
 
-def by_ray_job(command: str) -> Environment:
+def _by_ray_job(command: str, values: Mapping[str, str]) -> tuple[Form, str]:
     """Variables of a Ray job: exports of the shell do not reach the workers of other nodes."""
-
-    def write(values: Mapping[str, str]) -> tuple[Form, str]:
-        runtime = json.dumps({"env_vars": dict(values)})
-        return Form.SHELL, (
-            f'ray job submit --runtime-env-json {shlex.quote(runtime)} -- {command} "$@"'
-        )
-
-    return write
+    runtime = shlex.quote(json.dumps({"env_vars": dict(values)}))
+    return Form.SHELL, f'ray job submit --runtime-env-json {runtime} -- {command} "$@"'
 
 
-def by_ray_init(values: Mapping[str, str]) -> tuple[Form, str]:
+def _by_ray_init(values: Mapping[str, str]) -> tuple[Form, str]:
     """Variables in `ray.init`: they reach every worker."""
     names = "".join(f"        {name!r}: {value!r},\n" for name, value in values.items())
     text = f'import ray\n\nray.init(runtime_env={{\n    "env_vars": {{\n{names}    }}\n}})'

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from unhang.model.diagnosis import Fix
+from unhang.model.events import SettingSeen
 from unhang.model.provenance import Message
 from unhang.remedies.case import Case
-from unhang.remedies.cures import Cure, Form, Framework, Recipe, Value, kind_of
-from unhang.remedies.environment import by_shell
-from unhang.remedies.frameworks import PLAIN, find_framework
+from unhang.remedies.cures import Cure, Form, Recipe, kind_of
+from unhang.remedies.environment import spell
 from unhang.remedies.general import GENERAL
 from unhang.remedies.plans import plan
+from unhang.remedies.recipes import Versions, nested, recipes_of, settings_of
 from unhang.remedies.syntax import write_settings
 from unhang.remedies.timeouts import lengthen
-from unhang.settings import key_in
-from unhang.settings.versions import covers
+from unhang.settings import Framework, find_framework, frameworks
+from unhang.settings.frameworks import PLAIN, RecipeRow
+from unhang.settings.knobs import NoChange
+from unhang.settings.lookup import bare
 
 MOST = 5
 """Fixes for one verdict: a tired person reads no more."""
@@ -31,113 +35,146 @@ _PLAIN = "# {name} is written here as plain PyTorch.\n"
 
 def write_fixes(case: Case) -> tuple[Fix, ...]:
     """The fixes for a case, the best first."""
-    framework = find_framework(case.framework) or PLAIN
-    cures = plan(case)
-    own = [c for c in cures if c not in GENERAL and c is not Cure.LONGER_TIMEOUT]
-    # A framework that drives the loop itself cannot be patched at every point: its own settings
-    # come first, and plain PyTorch only stands in where it has none at all for this cause.
-    lacks_all = not any(list(_fitting(case, framework, cure)) for cure in own)
-    spare = frozenset(own) if framework.own_loop else frozenset(own[:1] if lacks_all else ())
-    fixes = (fix for cure in cures for fix in _fixes(case, framework, cure, cure in spare))
-    unique: dict[str, Fix] = {}
-    for fix in fixes:
-        unique.setdefault(fix.patch, fix)
-    return tuple(unique.values())[:MOST]
+    return _Writer(case).fixes()
 
 
-def _fixes(case: Case, framework: Framework, cure: Cure, may_stand_in: bool) -> Iterator[Fix]:
-    if cure is Cure.LONGER_TIMEOUT:
-        yield from lengthen(case)
-    elif (general := GENERAL.get(cure)) is not None:
-        recipe = general(case)
-        if recipe is not None:
-            yield _fix(case, cure, framework, recipe)
-    else:
-        yield from _own(case, framework, cure, may_stand_in)
+def versions_of(case: Case) -> Versions:
+    """The releases of the frameworks at hand, by framework."""
+    told = {name: version for name, (version, _) in case.incident.versions.items()}
+    versions = {f.name: told[f.component] for f in frameworks().values() if f.component in told}
+    if case.torch is not None:
+        versions[PLAIN] = case.torch
+    if case.framework is not None and case.version is not None:
+        versions[case.framework] = case.version
+    return versions
 
 
-def _own(case: Case, framework: Framework, cure: Cure, may_stand_in: bool) -> Iterator[Fix]:
-    """As the framework writes it, or as plain PyTorch does where it has no setting."""
-    recipes = list(_fitting(case, framework, cure))
-    note = _note(case) if framework is PLAIN else ""
-    if not recipes and may_stand_in:
-        recipes = list(_fitting(case, PLAIN, cure)) or list(PLAIN.cures[cure])
-        note = note or _NO_SETTING.format(framework=framework.name)
-    for recipe in recipes[:_VARIANTS]:
-        yield _fix(case, cure, framework, recipe, note)
+class _Writer:
+    """Writes the fixes of one case."""
 
+    def __init__(self, case: Case) -> None:
+        self._case = case
+        self._plain = frameworks()[PLAIN]
+        self._framework = find_framework(case.framework) or self._plain
+        self._versions = versions_of(case)
+        self._seen = {
+            bare(e.name).replace("-", "_"): e.value for e in case.incident.all(SettingSeen)
+        }
 
-def _note(case: Case) -> str:
-    """Why the answer is plain PyTorch."""
-    if case.framework is None:
-        return _UNKNOWN
-    return "" if find_framework(case.framework) is PLAIN else _PLAIN.format(name=case.framework)
+    def fixes(self) -> tuple[Fix, ...]:
+        cures = plan(self._case)
+        own = [c for c in cures if c not in GENERAL and c is not Cure.LONGER_TIMEOUT]
+        # A framework that drives the loop itself cannot be patched at every point: its own
+        # settings come first, and plain PyTorch only stands in where it has none at all for this
+        # cause.
+        lacks_all = not any(list(self._own(self._framework, cure)) for cure in own)
+        loop = self._framework.own_loop
+        spare = frozenset(own) if loop else frozenset(own[:1] if lacks_all else ())
+        unique: dict[str, Fix] = {}
+        for cure in cures:
+            for fix in self._fixes(cure, cure in spare):
+                unique.setdefault(fix.patch, fix)
+        return tuple(unique.values())[:MOST]
 
+    def _fixes(self, cure: Cure, may_stand_in: bool) -> Iterator[Fix]:
+        if cure is Cure.LONGER_TIMEOUT:
+            yield from lengthen(self._case)
+        elif (general := GENERAL.get(cure)) is not None:
+            recipe = general(self._case)
+            if recipe is not None:
+                yield self._general(cure, recipe)
+        else:
+            written = list(self._own(self._framework, cure))
+            if not written and may_stand_in and not self._framework.recipes.get(cure.value):
+                # Only where the table shows that there is no setting: one that is in force
+                # already, or that this job cannot use, is not a missing one.
+                written = list(self._own(self._plain, cure))
+            yield from written[:_VARIANTS]
 
-def _fitting(case: Case, framework: Framework, cure: Cure) -> Iterator[Recipe]:
-    """Recipes for the release and for the way in which the model is spread."""
-    version = case.torch if framework is PLAIN else case.version
-    for recipe in framework.cures[cure]:
-        if recipe.strategy is not None and case.strategy not in (None, recipe.strategy):
-            continue
-        if covers(version, recipe.since, recipe.last) is False:
-            continue
-        if not recipe.settings or _renamed(case, framework, recipe.settings) is not None:
-            yield recipe
-            if version is None and recipe.since is not None:
-                return  # The newest way, where the release is unknown.
+    def _own(self, framework: Framework, cure: Cure) -> Iterator[Fix]:
+        """As a framework writes it, for the release and for the way the model is spread."""
+        for recipe in recipes_of(framework, cure.value, self._versions):
+            if not self._fits(recipe):
+                continue
+            try:
+                values = settings_of(recipe, framework, self._versions, self._held)
+            except NoChange:
+                continue
+            if recipe.text or values:
+                yield self._of_recipe(cure, framework, recipe, values)
 
+    def _fits(self, recipe: RecipeRow) -> bool:
+        strategy, phase = self._case.strategy, self._case.phase
+        if recipe.phase is not None and (phase is None or phase.value != recipe.phase):
+            return False
+        return recipe.strategy is None or strategy is None or strategy.value == recipe.strategy
 
-def _renamed(
-    case: Case, framework: Framework, settings: Mapping[str, Value], prefix: str = ""
-) -> dict[str, Value] | None:
-    """Settings under the names of the release; None where one of them does not exist there."""
-    versions = {name: version for name, (version, _) in case.incident.versions.items()}
-    if case.version is not None:
-        versions[framework.name] = case.version
-    renamed: dict[str, Value] = {}
-    for key, value in settings.items():
-        if isinstance(value, Mapping):
-            inner = _renamed(case, framework, value, f"{prefix}{key}.")
-            if inner is None:
-                return None
-            renamed[key] = inner
-            continue
-        name = key_in(framework.name, f"{prefix}{key}", versions)
-        if name is None:
-            return None
-        renamed[key if name == f"{prefix}{key}" else name] = value
-    return renamed
+    def _held(self, key: str) -> str | None:
+        return self._seen.get(bare(key).replace("-", "_"))
 
+    def _of_recipe(
+        self, cure: Cure, framework: Framework, recipe: RecipeRow, values: Mapping[str, Any]
+    ) -> Fix:
+        form = Form(recipe.form)
+        patch = recipe.text
+        if not patch and form is Form.ENV:
+            form, patch = spell(self._framework, {k: str(v) for k, v in values.items()})
+        elif not patch:
+            deep = form in (Form.YAML, Form.JSON, Form.PYTHON)
+            patch = write_settings(form, nested(values) if deep else values, recipe.call)
+        return self._fix(
+            cure, form, patch, place=recipe.place, risk=recipe.risk, note=self._note(framework)
+        )
 
-def _fix(case: Case, cure: Cure, framework: Framework, recipe: Recipe, note: str = "") -> Fix:
-    form, patch = _written(case, framework, recipe)
-    commented = form in (Form.PYTHON, Form.YAML, Form.SHELL)
-    return Fix(
-        title=_title(cure, recipe, form),
-        kind=kind_of(cure),
-        framework=framework.name,
-        where=form.value,
-        patch=f"{note}{patch}" if commented else patch,
-        reaches="all ranks" if not case.hosts or cure is not Cure.EXCLUDE_NODE else "one node",
-        risk=Message(key=f"fix.{cure.value}.risk"),
-        verify=Message(key=f"fix.{cure.value}.verify"),
-    )
+    def _note(self, written_for: Framework) -> str:
+        """Why the answer is plain PyTorch, where it is."""
+        if written_for is not self._plain:
+            return ""
+        if self._framework is not self._plain:
+            return _NO_SETTING.format(framework=self._framework.name)
+        if self._case.framework is None:
+            return _UNKNOWN
+        known = find_framework(self._case.framework) is not None
+        return "" if known else _PLAIN.format(name=self._case.framework)
 
+    def _general(self, cure: Cure, recipe: Recipe) -> Fix:
+        form, patch = recipe.form, recipe.text
+        if not patch and form is Form.ENV:
+            values = {name: str(value) for name, value in recipe.settings.items()}
+            form, patch = spell(self._framework, values)
+        elif not patch:
+            patch = write_settings(form, recipe.settings)
+        return self._fix(
+            cure, form, patch, place=recipe.place, risk=recipe.risk, told=recipe.told, recipe=recipe
+        )
 
-def _title(cure: Cure, recipe: Recipe, form: Form) -> Message:
-    values = {"place": recipe.place or form.value, **recipe.told}
-    if recipe.told:
-        return Message(key=f"fix.{cure.value}.title.named", values=values)
-    return Message(key=f"fix.{cure.value}.title", values=values)
-
-
-def _written(case: Case, framework: Framework, recipe: Recipe) -> tuple[Form, str]:
-    if recipe.text:
-        return recipe.form, recipe.text
-    settings = _renamed(case, framework, recipe.settings)
-    assert settings is not None, "recipes with missing settings were left out"
-    if recipe.form is Form.ENV:
-        values = {name: str(value) for name, value in settings.items()}
-        return (framework.environment or by_shell)(values)
-    return recipe.form, write_settings(recipe.form, settings, recipe.call)
+    def _fix(
+        self,
+        cure: Cure,
+        form: Form,
+        patch: str,
+        *,
+        place: str,
+        risk: str | None,
+        note: str = "",
+        told: Mapping[str, object] | None = None,
+        recipe: Recipe | None = None,
+    ) -> Fix:
+        commented = form in (Form.PYTHON, Form.YAML, Form.SHELL, Form.ENV)
+        one_node = self._case.hosts and cure is Cure.EXCLUDE_NODE
+        values = {"place": place or form.value, **(told or {})}
+        return Fix(
+            title=Message(
+                key=f"fix.{cure.value}.title.named" if told else f"fix.{cure.value}.title",
+                values=values,
+            ),
+            kind=(recipe.kind if recipe is not None else None) or kind_of(cure),
+            framework=self._framework.name,
+            where=form.value,
+            patch=f"{note}{patch}" if commented else patch,
+            reaches="one node" if one_node else "all ranks",
+            risk=Message(key=f"fix.{cure.value}.risk.{risk}" if risk else f"fix.{cure.value}.risk"),
+            verify=Message(key=f"fix.{cure.value}.verify"),
+            remedy=cure.value,
+            version=self._case.version,
+        )

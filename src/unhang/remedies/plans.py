@@ -87,6 +87,8 @@ def plan(case: Case) -> tuple[Cure, ...]:
     if case.cause is Cause.RENDEZVOUS and case.incident.connected_before:
         cures = (Cure.OWN_STORE,)
     own = None if case.phase is None else _BY_PHASE.get(case.phase)
+    if own is Cure.EVAL_SMALLER and case.cause in _PHASE_FIRST:
+        own = Cure.EVAL_LESS_MEMORY
     if own is not None and case.cause in _PHASE_FIRST:
         cures = (own, *cures)
     if own is not None and case.cause in _PHASE_LAST:

@@ -17,14 +17,18 @@ from unhang.model.provenance import Message
 from unhang.remedies.case import Case, GroupKind, Strategy
 from unhang.remedies.cures import Form
 from unhang.remedies.duration import DEFAULT_S, NewTimeout, new_timeout
-from unhang.remedies.frameworks import PLAIN, find_framework
-from unhang.settings import KnobStatus, Reach, TimeoutKnob, timeout_knobs
+from unhang.settings import (
+    KnobStatus,
+    Reach,
+    TimeoutKnob,
+    find_framework,
+    frameworks,
+    timeout_knobs,
+)
+from unhang.settings.frameworks import PLAIN
 from unhang.settings.versions import at_least, covers
 
 _EARLY = frozenset({Phase.INIT, Phase.LOAD, Phase.COMPILE})
-_HOSTED = frozenset({"transformers", "accelerate", "lightning"})
-"""Inside Ray Train their own knobs come too late."""
-
 _ALL_GROUPS = """
 import datetime
 
@@ -128,10 +132,9 @@ def _set_in_vain(case: Case, knob: TimeoutKnob) -> bool:
 def _knob_owner(case: Case) -> str:
     framework = find_framework(case.framework)
     if framework is None:
-        return PLAIN.name
-    if framework.name in _HOSTED and "ray-train" in case.beside:
-        return "ray-train"
-    return framework.name
+        return PLAIN
+    outer = (f for f in frameworks().values() if f.name in case.beside)
+    return next((f.name for f in outer if framework.name in f.overtakes), framework.name)
 
 
 def _for_variant(case: Case, knob: TimeoutKnob) -> bool:
@@ -184,7 +187,7 @@ def _fix(
             values={"new": new.seconds, "on": new.on, "times": f"{new.times:g}", "key": key},
         ),
         kind=_kind(case, new),
-        framework=(find_framework(case.framework) or PLAIN).name,
+        framework=_name(case),
         where=where,
         patch=patch,
         reaches=", ".join(sorted(reach.value for reach in reaches)),
@@ -193,6 +196,11 @@ def _fix(
             key=f"fix.longer_timeout.verify.{by}", values={"new_ms": new.seconds * 1_000}
         ),
     )
+
+
+def _name(case: Case) -> str:
+    framework = find_framework(case.framework)
+    return PLAIN if framework is None else framework.name
 
 
 def _kind(case: Case, new: NewTimeout) -> FixKind:

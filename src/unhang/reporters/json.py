@@ -136,6 +136,8 @@ class _Writer:
             "reaches": fix.reaches,
             "risk": self._text(fix.risk),
             "verify": self._text(fix.verify),
+            "remedy": fix.remedy or None,
+            "version": fix.version,
         }
 
     def _rejected(self, advice: RejectedAdvice) -> dict[str, object]:

@@ -6,8 +6,16 @@ user's files does what it was put there for.
 
 from __future__ import annotations
 
-from unhang.settings.lookup import (
+from unhang.settings.frameworks import (
+    Framework,
+    family_of,
+    find_framework,
     find_knob,
+    frameworks,
+    in_family,
+)
+from unhang.settings.knobs import Knob
+from unhang.settings.lookup import (
     find_other,
     find_setting,
     is_myth,
@@ -17,7 +25,6 @@ from unhang.settings.lookup import (
 )
 from unhang.settings.pages import Page, page
 from unhang.settings.tables import (
-    Knob,
     KnobStatus,
     Library,
     NameKind,
@@ -30,6 +37,7 @@ from unhang.settings.verdicts import Context, Verdict, judge
 
 __all__ = [
     "Context",
+    "Framework",
     "Knob",
     "KnobStatus",
     "Library",
@@ -40,9 +48,13 @@ __all__ = [
     "Setting",
     "TimeoutKnob",
     "Verdict",
+    "family_of",
+    "find_framework",
     "find_knob",
     "find_other",
     "find_setting",
+    "frameworks",
+    "in_family",
     "is_myth",
     "judge",
     "key_in",

@@ -1,4 +1,6 @@
-"""From `data/log_marks.json` to the texts by which frameworks show their phases and their name.
+"""From data to the texts by which frameworks show their phases and their name.
+
+`data/log_marks.json` holds those that several print, a framework's own file the others.
 
 A needle is a literal text that is cheap to find; its optional pattern confirms it. Needles of
 generic texts lack their first letter (`aving checkpoint`), so that one serves both cases.
@@ -8,13 +10,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from unhang.model.phases import Edge, Phase
+from unhang.settings.frameworks import frameworks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +72,7 @@ def log_marks() -> tuple[LogMark, ...]:
             pattern=pattern,
             rank=row.get("rank"),
         )
-        for row, needle, pattern in _rows("marks")
+        for row, needle, pattern in _needles((*_generic(), *_of_frameworks("marks")))
     )
 
 
@@ -78,14 +81,28 @@ def fingerprints() -> tuple[Fingerprint, ...]:
     """Return the texts by which frameworks are known."""
     return tuple(
         Fingerprint(needle=needle, framework=row["framework"], basis=row["basis"], pattern=pattern)
-        for row, needle, pattern in _rows("fingerprints")
+        for row, needle, pattern in _needles(_of_frameworks("fingerprints"))
     )
 
 
-def _rows(table: str) -> Iterator[tuple[dict[str, Any], str, re.Pattern[str] | None]]:
-    """Each needle of a table with its row and its pattern."""
+def _generic() -> list[dict[str, Any]]:
+    """Marks that several frameworks print, or none that is known."""
     text = files("unhang.settings").joinpath("data/log_marks.json").read_text(encoding="utf-8")
-    for row in json.loads(text)[table]:
+    rows: list[dict[str, Any]] = json.loads(text)["marks"]
+    return rows
+
+
+def _of_frameworks(table: str) -> Iterator[Mapping[str, Any]]:
+    for framework in frameworks().values():
+        for row in framework.marks if table == "marks" else framework.fingerprints:
+            yield {**row, "framework": framework.name}
+
+
+def _needles(
+    rows: Iterable[Mapping[str, Any]],
+) -> Iterator[tuple[Mapping[str, Any], str, re.Pattern[str] | None]]:
+    """Each needle with its row and its pattern."""
+    for row in rows:
         pattern = re.compile(row["pattern"]) if "pattern" in row else None
         for needle in row["needles"]:
             yield row, needle, pattern

@@ -6,28 +6,17 @@ import difflib
 from collections.abc import Mapping
 from functools import cache
 
+from unhang.settings.frameworks import find_knob, frameworks
 from unhang.settings.tables import (
-    Knob,
     Library,
     NameKind,
     OtherName,
     Setting,
     TimeoutKnob,
-    all_knobs,
-    all_timeout_knobs,
     other_names,
     variables,
 )
 from unhang.settings.versions import covers
-
-_FAMILIES = {
-    "trl": "transformers",
-    "open-r1": "transformers",
-    "llama-factory": "transformers",
-    "ms-swift": "transformers",
-    "axolotl": "transformers",
-}
-"""Whose keys a framework takes over."""
 
 _UNREAD = frozenset({NameKind.MYTH, NameKind.MISSPELLING, NameKind.OBSOLETE})
 
@@ -83,17 +72,6 @@ def suggest(name: str) -> tuple[str, ...]:
     return tuple(difflib.get_close_matches(name.upper(), known, n=3, cutoff=_CLOSE))
 
 
-def find_knob(framework: str, key: str) -> Knob | None:
-    """A framework's setting for saving, evaluation, data or memory.
-
-    Keys of a family (`transformers` for `trl`) are found under every member.
-    """
-    knobs = all_knobs()
-    plain = bare(key)
-    family = _FAMILIES.get(framework)
-    return knobs.get((framework, plain)) or (None if family is None else knobs.get((family, plain)))
-
-
 def key_in(framework: str, key: str, versions: Mapping[str, str]) -> str | None:
     """How the releases at hand call a setting: the key itself, its older name, or None.
 
@@ -103,10 +81,10 @@ def key_in(framework: str, key: str, versions: Mapping[str, str]) -> str | None:
         versions: releases by framework, as far as they are known.
     """
     knob = find_knob(framework, key)
-    if knob is None or covers(versions.get(knob.framework), knob.since, knob.last) is not False:
+    if knob is None or knob.known_in(versions.get(knob.framework)) is not False:
         return key
-    for older in all_knobs().values():
-        if older.framework == knob.framework and older.renamed_to == key:
+    for older in frameworks()[knob.framework].knobs.values():
+        if older.renamed_to == key:
             return older.key
     return None
 
@@ -120,8 +98,8 @@ def timeout_knobs(framework: str, version: str | None = None) -> tuple[TimeoutKn
     """
     return tuple(
         knob
-        for knob in all_timeout_knobs()
-        if knob.framework == framework and covers(version, knob.since, knob.last) is not False
+        for knob in (frameworks()[framework].timeouts if framework in frameworks() else ())
+        if covers(version, knob.since, knob.last) is not False
     )
 
 

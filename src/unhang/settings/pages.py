@@ -5,16 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from unhang.model.provenance import Message
+from unhang.settings.frameworks import frameworks
+from unhang.settings.knobs import Knob
 from unhang.settings.lookup import bare, find_other, find_setting, suggest
-from unhang.settings.tables import (
-    Knob,
-    NameKind,
-    OtherName,
-    Setting,
-    TimeoutKnob,
-    all_knobs,
-    all_timeout_knobs,
-)
+from unhang.settings.tables import NameKind, OtherName, Setting, TimeoutKnob
 from unhang.settings.verdicts import judge
 
 _ADVICE = {
@@ -120,7 +114,7 @@ def page(name: str) -> Page | None:
 
 def _rows(key: str) -> tuple[Knob, ...]:
     """Rows of a key; where there is none, of the same key inside of a section."""
-    knobs = all_knobs().values()
+    knobs = [k for f in frameworks().values() for k in f.knobs.values()]
     own = tuple(k for k in knobs if k.key == key)
     return own or tuple(k for k in knobs if k.key.endswith(f".{key}"))
 
@@ -170,7 +164,8 @@ def _of_timeout(name: str, knobs: tuple[TimeoutKnob, ...], value: str) -> Page:
 
 def _timeout_knobs(name: str) -> tuple[TimeoutKnob, ...]:
     """Knobs of that key; `timeout` alone is too many things."""
-    return tuple(k for k in all_timeout_knobs() if bare(k.key).lower() == name.lower())
+    knobs = (k for f in frameworks().values() for k in f.timeouts)
+    return tuple(k for k in knobs if bare(k.key).lower() == name.lower())
 
 
 def _verdict(name: str, value: str) -> Message | None:

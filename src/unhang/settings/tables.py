@@ -131,6 +131,8 @@ class DeadRange:
     Attributes:
         when: the other framework with which it is dead (`deepspeed`); None = always.
         unless: the other framework with which it works nevertheless.
+        advice: the sentence about it, `advice.<advice>` in the catalogue.
+        use: what to set in its place; `{value}` stands for the value.
     """
 
     why: str
@@ -138,6 +140,8 @@ class DeadRange:
     last: str | None = None
     when: str | None = None
     unless: str | None = None
+    advice: str | None = None
+    use: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,30 +201,11 @@ class TimeoutKnob:
         return text
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Knob:
-    """A setting of a framework that matters to hangs, other than its timeout.
-
-    Attributes:
-        since, last: releases that have it; None = open or not established.
-        renamed_to: the key that took its place.
-    """
-
-    framework: str
-    key: str
-    about: str
-    since: str | None = None
-    last: str | None = None
-    default: str | None = None
-    renamed_to: str | None = None
-    source: str = ""
-
-
 @cache
 def variables(library: Library) -> Mapping[str, Setting]:
     """Every environment variable of a library, by name."""
     table = _read(f"{library.value}.json")
-    rows = (_typed(row) for row in table["variables"])
+    rows = (typed(row) for row in table["variables"])
     return {row["name"]: Setting(library=library, **row) for row in rows}
 
 
@@ -228,35 +213,11 @@ def variables(library: Library) -> Mapping[str, Setting]:
 def other_names() -> Mapping[str, OtherName]:
     """Names in circulation that neither NCCL nor PyTorch reads."""
     rows = _read("names.json")["names"]
-    return {
-        row["name"]: OtherName(**{**_typed(row), "kind": NameKind(row["kind"])}) for row in rows
-    }
+    return {row["name"]: OtherName(**{**typed(row), "kind": NameKind(row["kind"])}) for row in rows}
 
 
-@cache
-def all_timeout_knobs() -> tuple[TimeoutKnob, ...]:
-    """Every timeout knob, the preferred ones of each framework first."""
-    return tuple(_timeout_knob(row) for row in _read("timeouts.json")["knobs"])
-
-
-@cache
-def all_knobs() -> Mapping[tuple[str, str], Knob]:
-    """Every other knob, by framework and key."""
-    rows = _read("knobs.json")["knobs"]
-    return {(row["framework"], row["key"]): Knob(**_typed(row)) for row in rows}
-
-
-def _timeout_knob(row: Mapping[str, Any]) -> TimeoutKnob:
-    fields = _typed(row)
-    fields["variant"] = fields.pop("for", None)
-    fields["status"] = KnobStatus(row["status"])
-    fields["reaches"] = frozenset(Reach(name) for name in row["reaches"])
-    fields["dead"] = tuple(DeadRange(**dead) for dead in row.get("dead", ()))
-    return TimeoutKnob(**fields)
-
-
-def _typed(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The row with tuples in place of lists."""
+def typed(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row with tuples in place of lists."""
     return {key: _tuple(value) if isinstance(value, list) else value for key, value in row.items()}
 
 

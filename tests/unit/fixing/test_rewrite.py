@@ -13,15 +13,15 @@ import unhang
 from unhang.errors import UsageError
 from unhang.model.diagnosis import Diagnosis, Fix, FixKind, Outcome
 from unhang.model.provenance import Message
-from unhang.remedies.frameworks import FRAMEWORKS
 from unhang.reporters import render
 from unhang.reporters.fix import render_fix, render_notes
+from unhang.settings import frameworks
 
 SCRIPTS = Path(__file__).parents[1] / "linting" / "scripts"
 NOTHING = Message(key="fix.verbatim", values={"text": ""})
 
 
-def fix(framework: str, where: str, patch: str) -> Fix:
+def fix(framework: str, where: str, patch: str, remedy: str = "") -> Fix:
     return Fix(
         title=Message(key="fix.verbatim", values={"text": f"set {framework}"}),
         kind=FixKind.CURE,
@@ -31,6 +31,7 @@ def fix(framework: str, where: str, patch: str) -> Fix:
         reaches="default_pg",
         risk=NOTHING,
         verify=NOTHING,
+        remedy=remedy,
     )
 
 
@@ -88,8 +89,13 @@ def edited(name: str, *fixes: Fix) -> list[str]:
         ),
         (
             "torchtune_full.yaml",
-            fix("torchtune", "hydra", "enable_activation_checkpointing=True"),
-            None,
+            fix("torchtune", "hydra", "batch_size=1 gradient_accumulation_steps=2"),
+            [
+                "-batch_size: 2",
+                "+batch_size: 1",
+                "-gradient_accumulation_steps: 1",
+                "+gradient_accumulation_steps: 2",
+            ],
         ),
         (
             "lightning_cli.yaml",
@@ -99,8 +105,8 @@ def edited(name: str, *fixes: Fix) -> list[str]:
         ("deepspeed_config.json", GATHER, None),
         (
             "verl_grpo_fsdp.sh",
-            fix("verl", "hydra", "trainer.save_freq=50"),
-            ["-    trainer.save_freq=20 \\", "+    trainer.save_freq=50 \\"],
+            fix("verl", "hydra", "trainer.save_freq=50", "save_rarely"),
+            ["-    trainer.save_freq=20 \\", "+    trainer.save_freq=80 \\"],
         ),
         (
             "megatron_gpt_175b.sh",
@@ -451,14 +457,14 @@ def test_a_terminal_gets_no_escapes(tmp_path: Path) -> None:
     assert "\u202e" in render_fix(rewrite, "diff")
 
 
-@pytest.mark.parametrize("framework", sorted(FRAMEWORKS))
+@pytest.mark.parametrize("framework", sorted(f.name for f in frameworks().values() if f.recipes))
 def test_python_of_every_framework_parses_or_is_left_to_people(framework: str) -> None:
     from unhang.fixing.refusal import Refusal
     from unhang.fixing.wishes import read_wishes
 
-    for recipes in FRAMEWORKS[framework].cures.values():
+    for recipes in frameworks()[framework].recipes.values():
         for recipe in recipes:
-            if recipe.text and recipe.form.value == "python":
+            if recipe.text and recipe.form == "python":
                 ast.parse(recipe.text)
                 try:
                     wishes = read_wishes(fix(framework, "python", recipe.text))

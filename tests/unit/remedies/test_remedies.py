@@ -4,7 +4,6 @@ import ast
 import json
 import shlex
 import subprocess
-from collections.abc import Mapping
 from functools import cache
 
 import pytest
@@ -14,12 +13,12 @@ from unhang.model.causes import Cause
 from unhang.model.diagnosis import Fix, FixKind
 from unhang.model.incident import Incident
 from unhang.remedies.case import Case, GroupKind, Strategy
-from unhang.remedies.cures import BY_FRAMEWORK, Cure, Recipe, Value
+from unhang.remedies.cures import BY_FRAMEWORK, Cure
 from unhang.remedies.fixes import write_fixes
-from unhang.remedies.frameworks import FRAMEWORKS, PLAIN, find_framework
 from unhang.remedies.general import GENERAL
 from unhang.reporters.catalogue import sentences, write
-from unhang.settings import find_knob
+from unhang.settings import find_framework, find_knob, frameworks
+from unhang.settings.frameworks import PLAIN
 
 NAMES = """
     torch transformers trl open-r1 accelerate deepspeed lightning megatron megatron-bridge nemo
@@ -58,17 +57,17 @@ def parses(fix: Fix) -> bool:
 
 
 def test_these_frameworks_have_a_file() -> None:
-    assert sorted(FRAMEWORKS) == sorted(NAMES)
+    assert sorted(f.name for f in frameworks().values() if f.recipes) == sorted(NAMES)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_framework_answers_every_cure_of_its_own(name: str) -> None:
-    assert set(FRAMEWORKS[name].cures) == set(BY_FRAMEWORK)
+    assert set(frameworks()[name].recipes) == {cure.value for cure in BY_FRAMEWORK}
 
 
 def test_every_cure_is_somebodys() -> None:
     assert set(Cure) == {*BY_FRAMEWORK, *GENERAL, Cure.LONGER_TIMEOUT}
-    assert all(PLAIN.cures[cure] for cure in BY_FRAMEWORK)
+    assert all(frameworks()[PLAIN].recipes[cure.value] for cure in BY_FRAMEWORK)
 
 
 @pytest.mark.parametrize("strategy", [None, *Strategy], ids=str)
@@ -85,28 +84,13 @@ def test_every_cause_has_fixes_that_parse(name: str | None, strategy: Strategy |
                 assert "{" not in write(message), message.key
 
 
-def leaves(settings: Mapping[str, Value], prefix: str = "") -> list[str]:
-    return [
-        leaf
-        for key, value in settings.items()
-        for leaf in (
-            leaves(value, f"{prefix}{key}.") if isinstance(value, Mapping) else [f"{prefix}{key}"]
-        )
-    ]
-
-
-def owner(framework: str, recipe: Recipe) -> str:
-    if recipe.place == "ds_config.json":
-        return "deepspeed"
-    return "accelerate" if recipe.place.startswith("accelerate") else framework
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_every_setting_that_a_recipe_writes_is_known_with_its_source(name: str) -> None:
-    for recipes in FRAMEWORKS[name].cures.values():
+    for recipes in frameworks()[name].recipes.values():
         for recipe in recipes:
-            for key in leaves(recipe.settings):
-                assert find_knob(owner(name, recipe), key) is not None, key
+            for change in recipe.changes if recipe.form != "env" else ():
+                for key in filter(None, (change.key.lstrip("+"), change.keeps)):
+                    assert find_knob(recipe.owner or name, key) is not None, key
 
 
 def test_other_spellings_of_frameworks() -> None:
@@ -130,12 +114,12 @@ def test_a_missing_setting_is_said() -> None:
 
 
 def test_a_framework_with_settings_does_not_get_a_script_beside_them() -> None:
-    fixes = write_fixes(case(Cause.CHECKPOINT_SLOW, "trl", strategy=Strategy.DEEPSPEED))
+    fixes = write_fixes(case(Cause.CHECKPOINT_SLOW, "trl", strategy=Strategy.ZERO))
     assert {fix.where for fix in fixes} == {"yaml"}
 
 
 def test_each_sharding_has_its_own_key() -> None:
-    zero = write_fixes(case(Cause.CHECKPOINT_SLOW, "open-r1", strategy=Strategy.DEEPSPEED))[0]
+    zero = write_fixes(case(Cause.CHECKPOINT_SLOW, "open-r1", strategy=Strategy.ZERO))[0]
     assert yaml.safe_load(zero.patch) == {"deepspeed_config": {"zero3_save_16bit_model": False}}
     fsdp = write_fixes(case(Cause.CHECKPOINT_SLOW, "open-r1", strategy=Strategy.FSDP))[0]
     assert "SHARDED_STATE_DICT" in fsdp.patch

@@ -9,17 +9,21 @@ import pytest
 import yaml
 
 from unhang.settings import find_setting, suggest, timeout_knobs
-from unhang.settings.lookup import find_knob, key_in
+from unhang.settings.frameworks import find_knob, frameworks
+from unhang.settings.lookup import key_in
 from unhang.settings.tables import (
     KnobStatus,
     Library,
     Reach,
     TimeoutKnob,
-    all_knobs,
-    all_timeout_knobs,
     other_names,
     variables,
 )
+
+
+def all_timeout_knobs() -> list[TimeoutKnob]:
+    return [knob for framework in frameworks().values() for knob in framework.timeouts]
+
 
 every_knob = pytest.mark.parametrize(
     "knob",
@@ -33,7 +37,11 @@ def test_every_row_has_a_meaning_and_a_source() -> None:
         assert len(variables(library)) > 90
         assert all(s.about and s.source for s in variables(library).values())
     assert all(o.source for o in other_names().values())
-    assert all(k.about and k.source for k in all_knobs().values())
+    for framework in frameworks().values():
+        for row in framework.knobs.values():
+            assert row.about, (framework.name, row.key)
+            assert row.source, (framework.name, row.key)
+            assert bool(row.why) != bool(row.releases), (framework.name, row.key)
     assert all(k.source for k in all_timeout_knobs())
 
 
@@ -150,7 +158,9 @@ def test_keys_of_the_family_are_found_under_its_members() -> None:
 def test_the_tables_are_small_enough_to_load_at_once() -> None:
     from importlib.resources import files
 
-    for entry in (files("unhang.settings") / "data").iterdir():
+    data = files("unhang.settings") / "data"
+    entries = [e for folder in (data, data / "frameworks") for e in folder.iterdir() if e.is_file()]
+    for entry in entries:
         text = entry.read_text(encoding="utf-8")
         json.loads(text)
         assert len(text) < 120_000, entry.name

@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from unhang.fixing.limits import Guard, accept
 from unhang.fixing.refusal import Refusal
@@ -18,14 +19,9 @@ from unhang.fixing.words import Command, Word, read_commands
 from unhang.linting.document import Document
 from unhang.linting.readers.shell import read_shell
 from unhang.linting.readers.words import note_programs
+from unhang.settings import frameworks
 
-_RUNNERS = frozenset({"torchrun", "accelerate", "deepspeed", "python", "python3"})
-_WRAPPERS = frozenset({"accelerate", "deepspeed"})
-"""They start other frameworks' scripts."""
-
-_TRAINER = frozenset({"transformers", "trl", "open-r1"})
-"""They take each other's flags."""
-
+_RUNNERS = frozenset({"torchrun", "python", "python3"})
 _NOT_TRAINING = frozenset({"-c", "pip", "-V", "--version"})
 _ASIDE = frozenset(
     {
@@ -257,8 +253,10 @@ def _launch(text: str, commands: Sequence[Command], framework: str) -> Command:
 
 def _refuse_other_framework(text: str, command: Command, framework: str) -> None:
     """Another framework's program does not know this one's settings."""
-    others = sorted(_programs(text, command)[0] - _WRAPPERS)
-    kin = {framework, *(_TRAINER if framework in _TRAINER else ())}
+    others = sorted(_programs(text, command)[0] - _launchers())
+    known = frameworks()
+    word = known[framework].kin if framework in known else None
+    kin = {framework, *(f.name for f in known.values() if word is not None and f.kin == word)}
     if others and kin.isdisjoint(others):
         line = _line(text, command.start)
         raise Refusal(
@@ -274,12 +272,18 @@ def _programs(text: str, command: Command) -> tuple[set[str], bool]:
         return set(), False
     document = Document(name="")
     note_programs(document, text[command.start : command.end])
-    runs = not _RUNNERS.isdisjoint(words) and _NOT_TRAINING.isdisjoint(words)
+    runs = not (_RUNNERS | _launchers()).isdisjoint(words) and _NOT_TRAINING.isdisjoint(words)
     return document.programs, runs or document.torchrun or len(document.programs) > 0
 
 
 def _starts(text: str) -> bool:
-    return any(re.search(rf"(?<!\S){name}\s", text) for name in _RUNNERS)
+    return any(re.search(rf"(?<!\S){name}\s", text) for name in _RUNNERS | _launchers())
+
+
+@cache
+def _launchers() -> frozenset[str]:
+    """Frameworks whose program starts other frameworks' scripts."""
+    return frozenset(f.name for f in frameworks().values() if f.launches)
 
 
 def _add_lines(text: str, commands: Sequence[Command], lines: Sequence[str], newline: str) -> str:

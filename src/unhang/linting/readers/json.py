@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 from unhang.linting.document import Document, Kind
-from unhang.linting.readers.words import note_programs
+from unhang.linting.readers.words import note_file_keys, note_programs
 
 _PAIR = re.compile(r'"([A-Za-z_][\w.]*)"\s*:\s*(?:"([^"\\]*)"|(-?[\d.]+|true|false))')
+_KEY = re.compile(r'"(\w+)"\s*:')
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{2,}")
 
 
@@ -17,6 +18,6 @@ def read_json(document: Document, text: str) -> None:
         for name, quoted, plain in _PAIR.findall(line[:8_000]):
             kind = Kind.VARIABLE if _VARIABLE.fullmatch(name) is not None else Kind.OPTION
             document.add(name, quoted or plain, number, kind)
-    if '"zero_optimization"' in text:
-        document.programs.update(("deepspeed", "deepspeed-json"))
+    for key in set(_KEY.findall(text)):
+        note_file_keys(document, "json", key)
     note_programs(document, text)

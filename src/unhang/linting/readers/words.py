@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import pairwise
 
 from unhang.linting.document import Document, Kind
+from unhang.settings import frameworks
 
 _WORD = re.compile(r"""(?:"(?:[^"\\]|\\.)*"|'[^']*'|\\.|[^\s"'\\;|&])+|["';|&\\]""")
 _ASSIGNMENT = re.compile(r"[({`]*([A-Z][A-Z0-9_]{2,})=(.*)", re.DOTALL)
@@ -20,36 +22,6 @@ _NODE_FLAGS = frozenset({"nnodes", "nodes", "num_machines", "num_nodes", "num-no
 _SCHEDULERS = frozenset({"#SBATCH", "srun", "sbatch", "salloc"})
 _LONGEST = 8_000
 """Characters of a line: what is longer is data."""
-
-_PROGRAMS = (
-    ("llamafactory", "llama-factory"),
-    ("LLaMA-Factory", "llama-factory"),
-    ("verl.trainer", "verl"),
-    ("diagnose.py --check-nccl", "verl"),
-    ("rollout_viewer.py", "verl"),
-    ("swift sft", "ms-swift"),
-    ("swift rlhf", "ms-swift"),
-    ("swift pt", "ms-swift"),
-    ("swift/cli", "ms-swift"),
-    ("axolotl", "axolotl"),
-    ("open_r1", "open-r1"),
-    ("open-r1", "open-r1"),
-    ("trl sft", "trl"),
-    ("trl grpo", "trl"),
-    ("trl dpo", "trl"),
-    ("open_clip", "open_clip"),
-    ("run_recbole", "recbole"),
-    ("pretrain_gpt", "megatron"),
-    ("Megatron-LM", "megatron"),
-    ("openrlhf", "openrlhf"),
-    ("torchtitan", "torchtitan"),
-    ("tune run", "torchtune"),
-    ("llama_cookbook", "llama-cookbook"),
-    ("llama_recipes", "llama-cookbook"),
-    ("accelerate launch", "accelerate"),
-)
-_DEEPSPEED = re.compile(r"(?<![\w./])deepspeed(?!\w)")
-"""Its program, flag or key; not a folder of that name, nor `.deepspeed_env`."""
 
 _LAUNCHERS = ("torchrun", "torch.distributed.run", "torch.distributed.launch", "accelerate launch")
 
@@ -85,10 +57,28 @@ def read_words(document: Document, words: Sequence[str], line: int, *, certain: 
 
 def note_programs(document: Document, text: str) -> None:
     """Note which frameworks and launchers a text names."""
-    document.programs.update(program for mark, program in _PROGRAMS if mark in text)
-    if _DEEPSPEED.search(text) is not None:
-        document.programs.add("deepspeed")
+    document.programs.update(name for mark, name in _programs() if mark in text)
+    for name, pattern in _patterns():
+        if pattern.search(text) is not None:
+            document.programs.add(name)
     document.torchrun = document.torchrun or any(mark in text for mark in _LAUNCHERS)
+
+
+@cache
+def _programs() -> tuple[tuple[str, str], ...]:
+    return tuple((mark, f.name) for f in frameworks().values() for mark in f.programs)
+
+
+@cache
+def _patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    return tuple((f.name, f.program_pattern) for f in frameworks().values() if f.program_pattern)
+
+
+def note_file_keys(document: Document, suffix: str, key: str) -> None:
+    """Note whose own file it is, of which a key tells: `<name>-<suffix>` is among its programs."""
+    for framework in frameworks().values():
+        if key in framework.file_keys.get(suffix, ()):
+            document.programs.update((framework.name, f"{framework.name}-{suffix}"))
 
 
 def note_reads(document: Document, text: str) -> None:

@@ -11,15 +11,18 @@ from collections.abc import Iterator, Sequence
 
 from unhang.linting.document import Document, Kind
 from unhang.linting.readers.shell import read_lines
-from unhang.linting.readers.words import known_value, note_programs, read_words, split_words
+from unhang.linting.readers.words import (
+    known_value,
+    note_file_keys,
+    note_programs,
+    read_words,
+    split_words,
+)
 
 _ENTRY = re.compile(r"(\s*)((?:- +)*)(.*)")
 _KEY = re.compile(r"([\"']?)([A-Za-z_][\w.\-/]*)\1\s*:(?:\s+(.*))?")
 _BLOCK = re.compile(r"[|>][+-]?\d?")
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{2,}")
-_ACCELERATE = frozenset({"compute_environment", "distributed_type"})
-"""Keys that only the file of `accelerate launch --config_file` has."""
-
 _FLOW = str.maketrans("[],{}", "     ")
 _COMMENT = re.compile(r"\s#.*")
 
@@ -80,8 +83,7 @@ class _Yaml:
         else:
             note_programs(self._document, f"{key}: {value}")
             path = ".".join(name for _, name in self._path)
-            if path in _ACCELERATE:
-                self._document.programs.add("accelerate-yaml")
+            note_file_keys(self._document, "yaml", path)
             self._document.add(path, known_value(value), line, Kind.OPTION)
 
     def _read_words(self, value: str, line: int) -> None:

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from unhang.model.events import PythonException
 from unhang.remedies.case import Case
 from unhang.remedies.cures import Cure, Form, GeneralCure, Recipe
+from unhang.settings import find_framework, frameworks
+from unhang.settings.versions import at_least
 
 _RECORD = """
 from torch.distributed.elastic.multiprocessing.errors import record
@@ -94,13 +96,26 @@ def _first_exception(case: Case) -> dict[str, object]:
 
 
 def _stop_together(case: Case) -> Recipe:
-    if case.framework in ("verl", "openrlhf", "ray-train"):
+    used = find_framework(case.framework)
+    if used is not None and used.environment in ("ray-job", "ray-init"):
         return Recipe(form=Form.ENV, settings={"TORCH_NCCL_ASYNC_ERROR_HANDLING": "1"})
     return Recipe(
         form=Form.SHELL,
         text="# A rank that dies ends the job at once, on every node.\n"
         'srun --kill-on-bad-exit=1 torchrun --max-restarts=0 "$@"',
     )
+
+
+def _allocator(case: Case) -> Recipe | None:
+    """Not beside engines that share memory between processes: they fail at start with it."""
+    known = frameworks()
+    refused = {word for name in case.beside if name in known for word in known[name].refuses}
+    if "expandable_segments" in refused:
+        return None
+    name = "PYTORCH_CUDA_ALLOC_CONF"
+    if at_least(case.torch, "2.9"):
+        name = "PYTORCH_ALLOC_CONF"
+    return Recipe(form=Form.ENV, settings={name: "expandable_segments:True"})
 
 
 def _exclude_node(case: Case) -> Recipe | None:
@@ -119,9 +134,7 @@ CURES: Mapping[Cure, GeneralCure] = {
         form=Form.SHELL,
         text="nvidia-smi --query-compute-apps=gpu_uuid,pid,used_memory,process_name --format=csv",
     ),
-    Cure.ALLOCATOR: lambda _: Recipe(
-        form=Form.ENV, settings={"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"}
-    ),
+    Cure.ALLOCATOR: _allocator,
     Cure.MORE_HOST_MEMORY: lambda _: Recipe(form=Form.SHELL, text=_HOST_MEMORY.strip()),
     Cure.FAULT_HANDLER: lambda _: Recipe(form=Form.SHELL, text=_CRASH.strip()),
     Cure.EXCLUDE_NODE: _exclude_node,

@@ -6,8 +6,7 @@ import difflib
 from collections.abc import Iterator
 
 from unhang.model.lint import Severity
-from unhang.settings.lookup import find_knob
-from unhang.settings.tables import all_knobs, all_timeout_knobs
+from unhang.settings.frameworks import find_knob, frameworks
 from unhang.settings.verdicts.base import Given, Verdict, say
 from unhang.settings.versions import at_least, at_most
 
@@ -76,5 +75,6 @@ def _misspelt(given: Given) -> Iterator[Verdict]:
 
 
 def _known(name: str, last: str) -> bool:
-    keys = {knob.key for knob in all_timeout_knobs()} | {key for _, key in all_knobs()}
+    known = frameworks().values()
+    keys = {key for f in known for key in (*(k.key for k in f.timeouts), *f.knobs)}
     return not keys.isdisjoint({name, last, f"--{last}"})

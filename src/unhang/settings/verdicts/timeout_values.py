@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from unhang.model.lint import Severity
+from unhang.settings.frameworks import family_of, frameworks
 from unhang.settings.lookup import bare, timeout_knobs
+from unhang.settings.tables import DeadRange
 from unhang.settings.verdicts.base import Check, Given, Verdict, say
 from unhang.settings.versions import covers
 
@@ -38,7 +40,7 @@ def _ddp_timeout(given: Given) -> Iterator[Verdict]:
             seconds=seconds,
             replacement=use,
         )
-    elif seconds == 1_800 and given.context.framework != "ms-swift":
+    elif seconds == 1_800 and _default_s(given) == seconds:
         yield say(given, "CFG110", Severity.INFO, "ddp_timeout_default", futile=True)
     yield from _reaches(given)
 
@@ -52,30 +54,19 @@ def _reaches(given: Given) -> Iterator[Verdict]:
     if "deepspeed-json" in context.frameworks:
         yield from _in_deepspeed_json(given)
         return
-    if _not_passed_on(given):
+    dead = _dead(given)
+    if dead is not None:
+        known = context.framework_version is not None
         yield say(
             given,
             "CFG120",
-            Severity.WARNING,
-            "not_passed_on",
+            Severity.WARNING if known else Severity.INFO,
+            dead.advice or "not_passed_on",
             version=context.framework_version,
-            futile=True,
+            replacement=None if dead.use is None else dead.use.replace("{value}", given.value),
+            futile=known,
         )
-        return
-    knobs = timeout_knobs("axolotl", context.framework_version)
-    knob = next((k for k in knobs if k.key == "ddp_timeout"), None)
-    if context.framework == "axolotl" and knob is not None and "deepspeed" in context.frameworks:
-        known = context.framework_version is not None
-        if not known or knob.dead_in(context.framework_version, context.frameworks) is not None:
-            yield say(
-                given,
-                "CFG120",
-                Severity.WARNING if known else Severity.INFO,
-                "axolotl_first",
-                replacement=f"AXOLOTL_NCCL_TIMEOUT={given.value}",
-                futile=known,
-            )
-    elif "ray-train" in context.frameworks:
+    elif any(f.overtakes for f in frameworks().values() if f.name in context.frameworks):
         yield say(
             given,
             "CFG120",
@@ -86,14 +77,27 @@ def _reaches(given: Given) -> Iterator[Verdict]:
         )
 
 
-def _not_passed_on(given: Given) -> bool:
-    """Releases of transformers that took the setting and never handed it on."""
+def _dead(given: Given) -> DeadRange | None:
+    """Why nobody hears of the setting in this release, or in some beside such frameworks."""
     context = given.context
-    return context.framework == "transformers" and any(
-        knob.dead_in(context.framework_version, context.frameworks) is not None
-        for knob in timeout_knobs("transformers", context.framework_version)
-        if bare(knob.key) == "ddp_timeout"
-    )
+    for knob in timeout_knobs(context.framework or "", context.framework_version):
+        if bare(knob.key) != given.name:
+            continue
+        if context.framework_version is not None:
+            return knob.dead_in(context.framework_version, context.frameworks)
+        beside = [d for d in knob.dead if d.when is not None and d.when in context.frameworks]
+        return beside[0] if beside else None
+    return None
+
+
+def _default_s(given: Given) -> float:
+    """The default of the framework at hand, or of most."""
+    context = given.context
+    for knob in timeout_knobs(context.framework or "", context.framework_version):
+        default = knob.default_in(context.framework_version)
+        if bare(knob.key) == given.name and default is not None:
+            return default
+    return 1_800
 
 
 def _deepspeed(given: Given) -> Iterator[Verdict]:
@@ -113,7 +117,7 @@ def _deepspeed(given: Given) -> Iterator[Verdict]:
             seconds=minutes * 60,
             replacement=use,
         )
-    if context.framework in ("transformers", "trl", "open-r1", "llama-factory", "ms-swift"):
+    if _made_first(context.framework):
         yield say(
             given,
             "CFG120",
@@ -124,6 +128,15 @@ def _deepspeed(given: Given) -> Iterator[Verdict]:
         )
     elif context.expired_ms == 600_000 and minutes * 60_000 != context.expired_ms:
         yield say(given, "CFG120", Severity.WARNING, "deepspeed_clone", futile=True)
+
+
+def _made_first(framework: str | None) -> bool:
+    """Whether the group is made by the framework itself, before DeepSpeed looks at it.
+
+    Where it has a variable of its own, that is the one to set.
+    """
+    own = {bare(k.key) for k in timeout_knobs(framework or "") if k.where == "env"}
+    return any(f.makes_group for f in family_of(framework)) and not own
 
 
 def _seconds(given: Given) -> Iterator[Verdict]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from unhang.model.lint import Severity
-from unhang.settings.lookup import find_setting
+from unhang.settings.lookup import find_setting, timeout_knobs
 from unhang.settings.tables import Library
 from unhang.settings.verdicts.base import Check, Given, Verdict, say
 from unhang.settings.versions import covers
@@ -57,8 +57,9 @@ def _monitoring(given: Given) -> Iterator[Verdict]:
 
 def _heartbeat(given: Given) -> Iterator[Verdict]:
     context = given.context
-    if context.framework == "nemo" and covers(context.framework_version, "2.4", None) is not False:
-        return  # NeMo 2.4 takes it as the timeout of the world group.
+    own = timeout_knobs(context.framework or "", context.framework_version)
+    if any(knob.key == given.name for knob in own):
+        return  # The framework takes it as the timeout of the world group.
     number = given.number
     if number is not None and number > 600:
         yield say(given, "CFG116", Severity.INFO, "heartbeat", futile=True)

@@ -1,0 +1,148 @@
+"""A framework's recipe as settings: each value computed from the one in force."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from unhang.remedies.cures import Form
+from unhang.settings import Framework, family_of, frameworks
+from unhang.settings.frameworks import RecipeRow
+from unhang.settings.knobs import Change, Knob, NoChange, conflicts, lacks, same, work_out
+from unhang.settings.versions import covers
+
+Versions = Mapping[str, str]
+"""Releases by the name of a framework, as far as they are known."""
+
+Held = Callable[[str], "str | None"]
+"""The value that the user has set for a key, as text; None = not set, or not known."""
+
+
+def recipes_of(framework: Framework, cure: str, versions: Versions) -> Iterator[RecipeRow]:
+    """The ways in which a framework's release can do something, the best first.
+
+    Where the release is unknown it is taken for the newest.
+    """
+    version = release_of(framework, versions)
+    for recipe in framework.recipes.get(cure, ()):
+        if version is None and recipe.last is not None:
+            continue
+        if covers(version, recipe.since, recipe.last) is not False:
+            yield recipe
+
+
+def settings_of(
+    recipe: RecipeRow,
+    framework: Framework,
+    versions: Versions,
+    held: Held,
+    *,
+    advised: bool = True,
+) -> dict[str, Any]:
+    """Compute what a recipe sets.
+
+    Args:
+        recipe: of `framework`, or of its kin.
+        framework: whose configuration is changed, unless the recipe has an owner.
+        versions: releases at hand.
+        held: the user's values.
+        advised: an example may stand in for what nobody knows; False = it goes into a file.
+
+    Returns:
+        Values by key, in the names of the release.
+
+    Raises:
+        NoChange: the release lacks a key, another setting forbids it, or nothing would change.
+    """
+    owner = frameworks()[recipe.owner or framework.name]
+    if recipe.form == Form.ENV.value:
+        return {change.key: change.to for change in recipe.changes}
+    values: dict[str, Any] = {}
+    reasons: list[str] = []
+    for change in recipe.changes:
+        knob = knob_in(owner, change.key.lstrip("+"), versions)
+        if knob is None and change.optional:
+            continue
+        if knob is None:
+            raise NoChange(f"{owner.name} has no `{change.key}` in this release")
+        try:
+            values.update(_changed(change, knob, versions, held, advised))
+        except _AsItIs as reason:
+            reasons.append(str(reason))
+    if recipe.changes and values.keys() <= {c.key for c in recipe.changes if c.quiet}:
+        raise NoChange("; ".join(dict.fromkeys(reasons)) or "nothing would change")
+    if not advised:
+        _check_needs(recipe, owner, versions, lambda key: "set" if key in values else held(key))
+    return values
+
+
+class _AsItIs(NoChange):
+    """One of several knobs stays as it is: the others may change."""
+
+
+def _changed(
+    change: Change, knob: Knob, versions: Versions, held: Held, advised: bool
+) -> dict[str, Any]:
+    """The new values of one change, under the names of the release."""
+    if (why := conflicts(knob, held)) is not None:
+        raise NoChange(why)
+    if change.shown and not advised:
+        raise NoChange(f"the value of `{change.key}` is yours to choose")
+    if change.present and not advised:
+        if not same(held(knob.key), change.to):
+            raise NoChange(f"`{knob.key}` is not {change.to} here")
+        return {}
+    default = change.assume if change.assume is not None and advised else None
+    if default is None:
+        default = knob.default_in(release_of(frameworks()[knob.framework], versions))
+    try:
+        new = work_out(change, held(knob.key), default, held)
+    except NoChange as reason:
+        raise _AsItIs(str(reason)) from reason
+    name = change.key if knob.key == change.key.lstrip("+") else knob.key
+    return {name if key == change.key else key: value for key, value in new.items()}
+
+
+def _check_needs(recipe: RecipeRow, owner: Framework, versions: Versions, held: Held) -> None:
+    for change in recipe.changes:
+        knob = knob_in(owner, change.key.lstrip("+"), versions)
+        if knob is not None and (missing := lacks(knob, held)) is not None:
+            raise NoChange(missing)
+
+
+def knob_in(framework: Framework, key: str, versions: Versions) -> Knob | None:
+    """The knob that a release of a framework or of its family reads, under its name there."""
+    for member in family_of(framework.name):
+        version = release_of(member, versions)
+        knob = member.knobs.get(key)
+        if knob is not None and _has(knob, version):
+            return knob
+        for older in member.knobs.values():
+            if knob is not None and older.renamed_to == key and _has(older, version):
+                return older
+    return None
+
+
+def release_of(framework: Framework, versions: Versions) -> str | None:
+    """The release at hand; the newest that was read where nobody tells."""
+    return versions.get(framework.name) or framework.newest
+
+
+def _has(knob: Knob, version: str | None) -> bool:
+    return knob.last is None if version is None else knob.known_in(version) is not False
+
+
+def nested(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Dotted keys as mappings within mappings.
+
+    >>> nested({"a.b": 1, "a.c": 2, "d": 3})
+    {'a': {'b': 1, 'c': 2}, 'd': 3}
+    """
+    tree: dict[str, Any] = {}
+    for key, value in values.items():
+        *above, last = key.split(".")
+        inner = tree
+        for part in above:
+            inner = inner.setdefault(part, {})
+        inner[last] = value
+    return tree

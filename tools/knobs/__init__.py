@@ -1,0 +1,1 @@
+"""The knobs of frameworks, read from their released packages into `settings/data/frameworks`."""

@@ -1,0 +1,84 @@
+"""`python -m knobs --cache DIR [NAME…]`: read released packages, write the knob rows.
+
+Each framework's data file names its packages with the releases to read (`packages`) and how they
+declare settings (`read`). Of every row in `knobs` the tool fills `type`, `choices` and `releases`:
+default, file and line in each release, or null where the release lacks the key. What people wrote
+into a row (`about`, `smaller`, `needs`, `why`, …) stays. Rows that no release has keep their `why`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from knobs.readers import Read, read
+from knobs.releases import unpacked
+from knobs.writing import write
+
+DATA = Path(__file__).parents[2] / "src/unhang/settings/data/frameworks"
+
+
+def main() -> int:
+    """Write the rows of the named frameworks, or of all; say which rows no release has."""
+    arguments = argparse.ArgumentParser(prog="knobs", description=__doc__)
+    arguments.add_argument("names", nargs="*", help="frameworks; default: all with packages")
+    arguments.add_argument("--cache", type=Path, required=True, help="where packages are kept")
+    arguments.add_argument("--check", action="store_true", help="write nothing; 1 if rows differ")
+    given = arguments.parse_args()
+    differs = False
+    for path in sorted(DATA.glob("*.json")):
+        text = path.read_text(encoding="utf-8")
+        row = json.loads(text)
+        if not row.get("read") or (given.names and row["name"] not in given.names):
+            continue
+        unread = _fill(row, given.cache)
+        new = write(row)
+        print(f"{row['name']}: {len(row['knobs'])} rows, {len(unread)} by hand")
+        for key in unread:
+            print(f"  by hand: {key}")
+        differs = differs or new != text
+        if not given.check:
+            path.write_text(new, encoding="utf-8")
+    return int(differs and given.check)
+
+
+def _fill(row: dict[str, Any], cache: Path) -> list[str]:
+    """Fill the rows of one framework; return the keys that no release has."""
+    releases = {
+        release: _settings(unpacked(cache, package, release), row["read"])
+        for package, numbers in row["packages"].items()
+        for release in numbers
+    }
+    unread = []
+    for knob in row["knobs"]:
+        found = {release: settings.get(knob["key"]) for release, settings in releases.items()}
+        newest = next((r for r in found.values() if r is not None), None)
+        for name in ("type", "choices", "releases"):
+            knob.pop(name, None)
+        if newest is None:
+            unread.append(knob["key"])
+            continue
+        knob["type"] = newest.type
+        if newest.choices:
+            knob["choices"] = list(newest.choices)
+        knob["releases"] = {
+            release: None if r is None else [r.default, r.place] for release, r in found.items()
+        }
+    return unread
+
+
+def _settings(root: Path, sources: list[Mapping[str, Any]]) -> dict[str, Read]:
+    """The settings of one release; of a key that is declared twice, the first source counts."""
+    found: dict[str, Read] = {}
+    for source in sources:
+        for setting in read(root, source):
+            found.setdefault(setting.key, setting)
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main())
