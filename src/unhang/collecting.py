@@ -50,7 +50,7 @@ def _general(incident: Incident, *, decided: bool) -> Iterator[Collect]:
 
 def _never_completed(incident: Incident) -> bool:
     """Not one collective of a group ever finished: set-up or transport, no straggler."""
-    joins = [j for call in incident.calls for j in call.joins.values()]
+    joins = [j for call in incident.calls for j in call.sides]
     return any(j.completed == -1 for j in joins)
 
 

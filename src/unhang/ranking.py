@@ -13,7 +13,7 @@ from unhang.model.causes import Cause
 from unhang.model.diagnosis import Candidate, Diagnosis, Outcome
 from unhang.model.events import Finished, HoldUp, ProcessEnded, Stage
 from unhang.model.finding import Finding, Strength
-from unhang.model.ids import NO_RANKS, Rank, Ranks
+from unhang.model.ids import NO_RANKS, Ranks
 from unhang.model.incident import Call, Incident, Manner, ranks_of
 from unhang.model.provenance import Message
 from unhang.model.stances import Doing
@@ -257,7 +257,7 @@ def _first_call(incident: Incident) -> Call | None:
 
 def _victims(incident: Incident, culprits: Ranks) -> Ranks:
     """Ranks that wait in a stuck call, or end because another rank is gone or late."""
-    waiting = frozenset(r for call in incident.calls for r in call.joined if r >= Rank(0))
+    waiting = incident.gave_up
     if incident.recorded is not None:
         waiting |= incident.recorded.held_up
     ended = (f for f in incident.failures if f.manner in (Manner.WATCHDOG, Manner.PEER))
@@ -286,7 +286,7 @@ def _undetermined(incident: Incident) -> Message:
         return Message(
             key="summary.undetermined_call",
             values={
-                "ranks": frozenset(r for r in call.joined if r >= Rank(0)),
+                "ranks": call.joined,
                 "op": call.first.op or "a collective",
             },
         )

@@ -105,8 +105,7 @@ def _calls(incident: Incident) -> Iterator[_Step]:
     for call in incident.calls[:3]:
         first = call.first
         if first is not None:
-            ranks = frozenset(r for r in call.joined if r >= Rank(0))
-            yield _item(_timeout_message(call), first.source, first.at, ranks)
+            yield _item(_timeout_message(call), first.source, first.at, call.joined)
 
 
 def _timeout_message(call: Call) -> Message:

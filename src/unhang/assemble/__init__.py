@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from unhang.assemble.calls import find_calls
@@ -11,26 +11,50 @@ from unhang.assemble.dating import date_timeouts
 from unhang.assemble.failures import find_failures
 from unhang.assemble.identity import Identity
 from unhang.assemble.incarnations import split_incarnations
+from unhang.assemble.log_waits import waits_of_logs
 from unhang.assemble.phases import find_open_phases
+from unhang.assemble.ras_waits import waits_of_ras
 from unhang.assemble.recorder import analyse_dumps
 from unhang.assemble.repeats import drop_repeats
 from unhang.assemble.roster import find_coverage, find_roster
 from unhang.assemble.run import Run
 from unhang.assemble.same_line import share_origins
+from unhang.assemble.stack_waits import waits_of_stacks
 from unhang.assemble.stances import find_stances, find_standings
 from unhang.assemble.timeline import Timeline
 from unhang.assemble.world import find_world
 from unhang.model.events import (
+    BarrierMissing,
+    CollectiveTimeout,
     DumpRead,
+    DumpSignal,
     Event,
     GlooFault,
     GlooProblem,
     NcclFailure,
     NcclReason,
+    RasReport,
     Restarted,
+    StoreFault,
+    WatchdogStuck,
 )
 from unhang.model.ids import Rank, Ranks
-from unhang.model.incident import Call, Incident, World
+from unhang.model.incident import Call, Incident, RankFacts, World
+from unhang.model.ras import RasRanks
+from unhang.model.recorder_analysis import RecorderAnalysis
+from unhang.model.stances import Stance
+from unhang.model.waits import Analysis, WitnessKind
+from unhang.waitgraph import analyse, merge
+
+_ALARMS = (
+    CollectiveTimeout,
+    DumpSignal,
+    BarrierMissing,
+    GlooFault,
+    StoreFault,
+    WatchdogStuck,
+)
+"""Somebody gave up waiting, so that stacks are surely those of a hang."""
 
 _GLOO_WAITS = frozenset({GlooProblem.RECV_TIMED_OUT, GlooProblem.SEND_TIMED_OUT})
 
@@ -76,6 +100,7 @@ def _assemble_run(events: Sequence[Event], artifacts: int) -> Incident:
     coverage = find_coverage(roster, world, events, artifacts, stacks=len(stances))
     calls = find_calls(run, coverage.ranks_seen)
     failures, strangers = find_failures(run)
+    analyses = _analyses(run, roster, calls, stances, recorded)
     return Incident(
         restarted=any(_begun_anew(event) for event in events),
         events=tuple(events),
@@ -87,6 +112,8 @@ def _assemble_run(events: Sequence[Event], artifacts: int) -> Incident:
         open_phases=find_open_phases(run, _gave_up_waiting(run, calls)),
         stances=stances,
         standings=find_standings(stances),
+        analyses=analyses,
+        waits=analyse(merge([found.snapshot for found in analyses.values()])),
         finished=has_finished(events),
         framework=find_framework(events),
         versions=find_versions(events),
@@ -95,9 +122,33 @@ def _assemble_run(events: Sequence[Event], artifacts: int) -> Incident:
     )
 
 
+def _analyses(
+    run: Run,
+    roster: Mapping[Rank, RankFacts],
+    calls: Sequence[Call],
+    stances: Sequence[Stance],
+    recorded: RecorderAnalysis | None,
+) -> dict[WitnessKind, Analysis]:
+    """Who waits for whom, by each kind of witness alone."""
+    expected = frozenset(roster) | {Rank(r) for r in range(run.world.size or 0)}
+    alarmed = any(isinstance(event, _ALARMS) for event in run.events)
+    answers = [e for e in run.events if isinstance(e, RasReport)]
+    signals = (e for e in run.events if isinstance(e, DumpSignal))
+    ras = RasRanks(answers, roster, run.world.size)
+    snapshots = {
+        WitnessKind.STACK: waits_of_stacks(stances, expected, alarmed=alarmed),
+        WitnessKind.LOG: waits_of_logs(calls, signals),
+        WitnessKind.RAS: waits_of_ras(answers, ras),
+    }
+    found = {kind: analyse(s) for kind, s in snapshots.items() if s.waits or s.states}
+    if recorded is not None:
+        found[WitnessKind.RECORDER] = recorded.analysis
+    return found
+
+
 def _gave_up_waiting(run: Run, calls: Iterable[Call]) -> Ranks:
     """Ranks that timed out: in a call that has a number, or in one of Gloo, which has none."""
-    timed_out = {r for call in calls for r in call.joined if r >= Rank(0)}
+    timed_out = {r for call in calls for r in call.joined}
     for event in run.events:
         if isinstance(event, GlooFault) and event.problem in _GLOO_WAITS:
             rank = run.identity.rank_of(event)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple, TypeAlias
+from dataclasses import replace
+from typing import NamedTuple, TypeAlias, TypedDict
 
 from unhang.assemble.identity import Identity
 from unhang.assemble.run import Run
@@ -14,7 +15,9 @@ from unhang.model.events import (
     GroupStatus,
 )
 from unhang.model.ids import NO_RANKS, Rank, Ranks, SeqId
-from unhang.model.incident import Call, Join, World
+from unhang.model.incident import Call, CallSide, Join, World
+from unhang.model.provenance import Provenance
+from unhang.model.time import Instant
 
 
 class _Key(NamedTuple):
@@ -34,20 +37,25 @@ def find_calls(run: Run, seen: Ranks) -> tuple[Call, ...]:
     statuses = [e for e in run.events if isinstance(e, GroupStatus)]
     groups = _Groups(timeouts, statuses, identity)
     joins: _Joins = {}
+    unnamed: dict[_Key, list[CallSide]] = {}
     refs: dict[_Key, GroupRef | None] = {}
     for event in timeouts:
         ref = groups.of(event)
         key = _Key(group_name(ref), event.seq)
         rank = identity.rank_of(event)
+        refs.setdefault(key, ref)
         if rank is None and event.group_rank is None:
-            # One rank that nothing names: it still shows what is stuck.
-            rank = Rank(-1 - len(joins.get(key, {})))
+            # A rank that nothing names still shows what is stuck.
+            unnamed.setdefault(key, []).append(CallSide(**_told(event)))
+            continue
         join = _join(event, rank, identity, statuses)
         known = joins.setdefault(key, {}).setdefault(join.rank, join)
         if known.at is None and join.at is not None:
             joins[key][join.rank] = join
-        refs.setdefault(key, ref)
-    return tuple(_call(key, ref, joins, run, seen) for key, ref in refs.items())
+    return tuple(
+        replace(_call(key, ref, joins, run, seen), unnamed=tuple(unnamed.get(key, ())))
+        for key, ref in refs.items()
+    )
 
 
 def group_name(ref: GroupRef | None) -> str | None:
@@ -98,6 +106,30 @@ def _speaker(event: CollectiveTimeout | GroupStatus, identity: Identity) -> Rank
     return rank
 
 
+class _Told(TypedDict):
+    op: str | None
+    numel_in: int | None
+    numel_out: int | None
+    shape: tuple[int, ...] | None
+    timeout_ms: int | None
+    elapsed_ms: int | None
+    at: Instant | None
+    source: Provenance
+
+
+def _told(event: CollectiveTimeout) -> _Told:
+    return _Told(
+        op=event.op,
+        numel_in=event.numel_in,
+        numel_out=event.numel_out,
+        shape=event.shape,
+        timeout_ms=event.timeout_ms,
+        elapsed_ms=event.elapsed_ms,
+        at=event.at,
+        source=event.source,
+    )
+
+
 def _join(
     event: CollectiveTimeout,
     rank: Rank | None,
@@ -110,23 +142,16 @@ def _join(
     )
     return Join(
         rank=known,
-        global_rank=rank is not None and int(rank) >= 0 and identity.is_global(event),
-        op=event.op,
-        numel_in=event.numel_in,
-        numel_out=event.numel_out,
-        shape=event.shape,
-        timeout_ms=event.timeout_ms,
-        elapsed_ms=event.elapsed_ms,
+        global_rank=rank is not None and identity.is_global(event),
         enqueued=None if status is None else status.enqueued,
         completed=None if status is None else status.completed,
-        at=event.at,
-        source=event.source,
+        **_told(event),
     )
 
 
 def _call(key: _Key, ref: GroupRef | None, all_joins: _Joins, run: Run, seen: Ranks) -> Call:
     """Add what counters, reports and the other calls of the group tell of the other ranks."""
-    joins = all_joins[key]
+    joins = all_joins.get(key, {})
     joined = frozenset(joins)
     absent, passed = _elsewhere(key, all_joins, run)
     for report in run.events:

@@ -20,6 +20,7 @@ from unhang.model.provenance import Provenance
 from unhang.model.recorder_analysis import RecorderAnalysis
 from unhang.model.stances import Stance, Standing
 from unhang.model.time import Instant
+from unhang.model.waits import NO_WAITS, Analysis, WitnessKind
 
 E = TypeVar("E", bound=Seen)
 
@@ -38,18 +39,14 @@ class RankFacts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Join:
-    """One rank's side of one call.
+class CallSide:
+    """One process's side of one call; nothing need tell whose process it is.
 
     Attributes:
-        rank: global rank, or the group rank where `global_rank` is False.
-        joined: it issued the call (it timed out in it, or its counters say so).
         timed_out: its own watchdog gave up on it.
         at: when it gave up.
     """
 
-    rank: Rank
-    global_rank: bool
     op: str | None = None
     numel_in: int | None = None
     numel_out: int | None = None
@@ -64,6 +61,18 @@ class Join:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Join(CallSide):
+    """One rank's side of one call.
+
+    Attributes:
+        rank: global rank, or the group rank where `global_rank` is False.
+    """
+
+    rank: Rank
+    global_rank: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
     """One collective of one group at one sequence number, over all ranks that were seen in it.
 
@@ -71,6 +80,7 @@ class Call:
         group: the group as the log names it; None where no line names it.
         seq: None before torch 1.12.
         joins: by rank, those that timed out in it.
+        unnamed: those that timed out in it whose rank nobody tells.
         absent: observed to be elsewhere (named by a report, or counters below `seq`).
         passed: observed to have completed it or to have issued a later one.
         silent: members of which nothing was observed.
@@ -80,6 +90,7 @@ class Call:
     group: GroupRef | None
     seq: SeqId | None
     joins: Mapping[Rank, Join]
+    unnamed: tuple[CallSide, ...] = ()
     absent: Ranks = NO_RANKS
     passed: Ranks = NO_RANKS
     silent: Ranks = NO_RANKS
@@ -91,20 +102,25 @@ class Call:
         return frozenset(self.joins)
 
     @property
+    def sides(self) -> tuple[CallSide, ...]:
+        """All that timed out in it, those of named ranks first."""
+        return (*self.joins.values(), *self.unnamed)
+
+    @property
     def ops(self) -> frozenset[str]:
         """Distinct operations seen at this sequence number."""
-        return frozenset(j.op for j in self.joins.values() if j.op is not None)
+        return frozenset(j.op for j in self.sides if j.op is not None)
 
     @property
     def timeout_ms(self) -> int | None:
         """The smallest configured limit seen."""
-        limits = [j.timeout_ms for j in self.joins.values() if j.timeout_ms is not None]
+        limits = [j.timeout_ms for j in self.sides if j.timeout_ms is not None]
         return min(limits, default=None)
 
     @property
-    def first(self) -> Join | None:
-        """The join that gave up first; without times the first that was read."""
-        return next(iter(self.joins.values()), None)
+    def first(self) -> CallSide | None:
+        """The side that gave up first; without times the first that was read."""
+        return next(iter(self.sides), None)
 
 
 class Manner(enum.Enum):
@@ -236,6 +252,8 @@ class Incident:
         finished: a line says that the whole job ended well, and nothing after it is more than
             the noise of tearing down.
         framework: name and what showed it.
+        analyses: who waits for whom by each kind of witness alone.
+        waits: the same by all of them together.
         recorded: what Flight Recorder dumps show; None without dumps.
     """
 
@@ -257,16 +275,32 @@ class Incident:
     versions: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """Version and its basis by component."""
     coverage: Coverage = field(default_factory=Coverage)
+    analyses: Mapping[WitnessKind, Analysis] = field(default_factory=dict)
+    waits: Analysis = NO_WAITS
     recorded: RecorderAnalysis | None = None
 
     def all(self, kind: type[E]) -> tuple[E, ...]:
         """Events of one class, in reading order."""
         return tuple(e for e in self.events if isinstance(e, kind))
 
+    def analysis(self, kind: WitnessKind) -> Analysis:
+        """Who waits for whom by one kind of witness; nobody where there is none."""
+        return self.analyses.get(kind, NO_WAITS)
+
     @property
     def timeouts(self) -> tuple[CollectiveTimeout, ...]:
         """All collective time-outs, in reading order."""
         return self.all(CollectiveTimeout)
+
+    @property
+    def gave_up(self) -> Ranks:
+        """Ranks that timed out in a call."""
+        return NO_RANKS.union(*(call.joined for call in self.calls))
+
+    @property
+    def gave_up_unnamed(self) -> int:
+        """How many more did at least, whose ranks nobody tells."""
+        return max((len(call.unnamed) for call in self.calls), default=0)
 
     @property
     def own_failures(self) -> tuple[Failure, ...]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.provenance import Provenance
 from unhang.model.recording import LastCall, Recording
-from unhang.model.waits import Analysis, Snapshot
+from unhang.model.waits import NO_WAITS, Analysis
 
 
 class SuspectRole(enum.Enum):
@@ -59,7 +59,7 @@ class RecorderAnalysis:
     """
 
     recordings: Mapping[Rank, Recording] = field(default_factory=dict)
-    analysis: Analysis = field(default_factory=lambda: Analysis(snapshot=Snapshot()))
+    analysis: Analysis = NO_WAITS
     suspects: tuple[Suspect, ...] = ()
     cycle: Ranks = NO_RANKS
     cycle_odd: Ranks = NO_RANKS

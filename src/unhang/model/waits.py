@@ -224,7 +224,7 @@ class Snapshot:
         at: of the last witness, or None.
         spread_s: how far the moments of the witnesses lie apart, or None.
         world: all ranks that anything names.
-        waits: one for each call, those of most waiters first.
+        waits: one for each call: those of most waiters first, of logs those given up first.
         states: ranks that do the same, as one.
         mismatches: calls that were issued in different forms.
         contradictions: of witnesses that were merged.
@@ -324,6 +324,10 @@ class Analysis:
             if (wait.keeping | wait.unknown) & ranks:
                 return wait
         return next(iter(self.waits), None)
+
+
+NO_WAITS = Analysis(snapshot=Snapshot())
+"""Nobody waits, as far as is known."""
 
 
 def ranks_of_ends(ends: Sequence[WaitEnd]) -> Ranks:

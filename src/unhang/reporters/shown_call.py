@@ -41,8 +41,7 @@ class ShownCall:
             numel_out=None if first is None else first.numel_out,
             timeout_ms=call.timeout_ms,
             elapsed_ms=None if first is None else first.elapsed_ms,
-            # A line that names no rank stands in the call under a number below zero.
-            joined=frozenset(rank for rank in call.joined if rank >= 0),
+            joined=call.joined,
         )
 
 

@@ -65,7 +65,7 @@ def is_one_group(call: Call, incident: Incident) -> bool:
     ):
         return False
     unnamed = [other for other in incident.calls if not _is_shared(other.group)]
-    seen = Counter(rank for other in unnamed for rank in other.joins if rank >= Rank(0))
+    seen = Counter(rank for other in unnamed for rank in other.joins)
     return all(seen[rank] <= 1 for rank in call.joins)
 
 
@@ -90,7 +90,7 @@ def collective_joins(call: Call) -> list[Join]:
     return [
         join
         for join in call.joins.values()
-        if join.rank >= Rank(0) and join.op is not None and join.op not in POINT_TO_POINT
+        if join.op is not None and join.op not in POINT_TO_POINT
     ]
 
 

@@ -81,8 +81,8 @@ def ranks(incident: Incident, events: Iterable[Seen]) -> Ranks:
 def minority(incident: Incident, events: Sequence[Seen]) -> Ranks:
     """Ranks that printed `events`, unless so many did that none of them is special."""
     found = ranks(incident, events)
-    known = frozenset(incident.roster) | frozenset(r for c in incident.calls for r in c.joined)
-    size = incident.world.size or len(known | found)
+    known = frozenset(incident.roster) | incident.gave_up
+    size = incident.world.size or len(known | found) + incident.gave_up_unnamed
     return NO_RANKS if len(found) > 1 and 2 * len(found) > size else found
 
 

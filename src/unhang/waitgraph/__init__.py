@@ -2,5 +2,6 @@
 
 from unhang.waitgraph.analysis import analyse
 from unhang.waitgraph.graph import WaitGraph
+from unhang.waitgraph.merging import merge
 
-__all__ = ["WaitGraph", "analyse"]
+__all__ = ["WaitGraph", "analyse", "merge"]

@@ -81,9 +81,9 @@ def test_the_fields_of_a_full_verdict() -> None:
     assert [earlier["cause"] for earlier in value["earlier"]] == ["gpu_oom"]
 
 
-def test_a_join_of_an_unknown_rank_is_no_rank() -> None:
+def test_who_timed_out_under_no_name_is_no_rank() -> None:
     call = stuck_call()
-    unknown = replace(call, joins={Rank(-1): call.joins[Rank(1)], Rank(2): call.joins[Rank(2)]})
+    unknown = replace(call, joins={Rank(2): call.joins[Rank(2)]}, unnamed=(call.joins[Rank(1)],))
     value = json.loads(render(replace(slow_save(), call=unknown)))
     assert value["call"]["joined"] == "2"
 

@@ -41,8 +41,7 @@ def against(incident: Incident, first: Failure, exception: PythonException) -> M
             "CRA001.against_thread",
             "it was raised in a helper thread, so the process itself lived on",
         )
-    joined = frozenset(r for call in incident.calls for r in call.joined)
-    if exception.thread is None and first.rank is not None and first.rank in joined:
+    if exception.thread is None and first.rank in incident.gave_up:
         return say(
             "CRA001.against_joined",
             "the process that raised had joined the collective that is stuck",

@@ -21,8 +21,8 @@ def special_ranks(incident: Incident, same: Sequence[Failure], count: int) -> Ra
         count: how many processes failed so, named or not.
     """
     ranks = frozenset(r for r in ranks_of(same) if r >= Rank(0))
-    waiting = frozenset(r for c in incident.calls for r in c.joined)
-    size = incident.world.size or len(ranks | waiting | frozenset(incident.roster))
+    known = ranks | incident.gave_up | frozenset(incident.roster)
+    size = incident.world.size or len(known) + incident.gave_up_unnamed
     nameless = count - len(ranks)
     if nameless > len(ranks):
         return NO_RANKS

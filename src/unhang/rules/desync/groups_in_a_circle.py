@@ -32,10 +32,10 @@ from itertools import combinations
 
 from unhang.model.causes import Cause
 from unhang.model.finding import Finding, Strength
-from unhang.model.ids import Rank, Ranks
 from unhang.model.incident import Call, Incident
 from unhang.model.provenance import say
 from unhang.model.rule import Fact, Status, rule
+from unhang.model.waits import WitnessKind
 from unhang.rules import matching
 from unhang.rules.desync import rivals
 
@@ -52,23 +52,21 @@ def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the first pair of groups that wait for each other."""
     named = [c for c in incident.calls if c.group is not None and c.group.guid is not None]
     pairs = [p for p in combinations(named, 2) if not matching.are_of_one_group(*p)]
+    for cycle in incident.analysis(WitnessKind.LOG).cycles:
+        keys = {(wait.call.group, wait.call.seq) for wait in cycle.waits}
+        for one, other in pairs:
+            if _key(one) in keys and _key(other) in keys:
+                yield _finding(incident, one, other, Strength.PROVES)
+                return
     for one, other in pairs:
-        if _waiters(one) & other.absent and _waiters(other) & one.absent:
-            yield _finding(incident, one, other, Strength.PROVES)
-            return
-    for one, other in pairs:
-        if _waiters(one) & _waiters(other):
+        if one.joined & other.joined:
             yield _finding(incident, one, other, Strength.HINTS)
             return
 
 
-def _waiters(call: Call) -> Ranks:
-    return frozenset(rank for rank in call.joined if rank >= Rank(0))
-
-
 def _finding(incident: Incident, one: Call, other: Call, strength: Strength) -> Finding:
-    joins = [*one.joins.values(), *other.joins.values()]
-    weight = rivals.weigh(incident, joins[0], strength)
+    sides = [*one.sides, *other.sides]
+    weight = rivals.weigh(incident, sides[0], strength)
     against = (
         say("DSY010.against_overlap", "One of the two may merely be the consequence of the other.")
         if strength is Strength.HINTS
@@ -82,8 +80,8 @@ def _finding(incident: Incident, one: Call, other: Call, strength: Strength) -> 
             "DSY010.claim",
             "{ranks:ranks} wait in group {group} and {others:ranks} in group {other_group} at"
             " the same time.",
-            ranks=_waiters(one),
-            others=_waiters(other),
+            ranks=one.joined,
+            others=other.joined,
             group=_name(one),
             other_group=_name(other),
         ),
@@ -94,10 +92,14 @@ def _finding(incident: Incident, one: Call, other: Call, strength: Strength) -> 
         ),
         against=weight.against or against,
         explains=rivals.ECHOES,
-        at=joins[0].at,
+        at=sides[0].at,
         call=one,
-        evidence=tuple(j.source for j in joins)[:4],
+        evidence=tuple(j.source for j in sides)[:4],
     )
+
+
+def _key(call: Call) -> tuple[str | None, int | None]:
+    return None if call.group is None else call.group.guid, call.seq
 
 
 def _name(call: Call) -> str:

@@ -52,8 +52,8 @@ _GATHERS = frozenset({"_ALLGATHER_BASE", "ALLGATHER", "ALLGATHER_COALESCED", "GA
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield a finding when rank 0 alone waits after the end of training."""
-    waiting = {rank for call in incident.calls for rank in call.joined}
-    if waiting != {Rank(0)} or len(incident.calls) != 1:
+    alone = incident.gave_up == {Rank(0)} and not incident.gave_up_unnamed
+    if not alone or len(incident.calls) != 1:
         return
     call = incident.calls[0]
     join = call.joins[Rank(0)]

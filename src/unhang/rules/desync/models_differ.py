@@ -125,7 +125,7 @@ def _counts(found: Sequence[ModelMismatch]) -> dict[Rank, int]:
 
 
 def _known(incident: Incident) -> Ranks:
-    waiting = frozenset(r for call in incident.calls for r in call.joined if r >= Rank(0))
+    waiting = incident.gave_up
     return waiting | incident.coverage.ranks_seen
 
 

@@ -92,5 +92,5 @@ def _finding(incident: Incident, call: Call, changed: list[ModelMismatch]) -> Fi
         against=weight.against,
         at=changed[-1].at,
         call=call,
-        evidence=(changed[-1].source, *(j.source for j in call.joins.values()))[:4],
+        evidence=(changed[-1].source, *(j.source for j in call.sides))[:4],
     )

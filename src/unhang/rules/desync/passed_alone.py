@@ -61,8 +61,8 @@ def _contradict(behind: Call, ahead: Call, incident: Incident) -> bool:
         return False
     if behind.ops & (matching.ROOTED | matching.POINT_TO_POINT) or behind.seq is None:
         return False
-    runners = _named(ahead) - _named(behind)
-    if ahead.ops & matching.POINT_TO_POINT or ahead.seq is None or not _named(behind):
+    runners = ahead.joined - behind.joined
+    if ahead.ops & matching.POINT_TO_POINT or ahead.seq is None or not behind.joined:
         return False
     if runners and _completed_among_all(behind, ahead, incident):
         return True
@@ -71,7 +71,7 @@ def _contradict(behind: Call, ahead: Call, incident: Incident) -> bool:
 
 def _completed_among_all(behind: Call, ahead: Call, incident: Incident) -> bool:
     """Whether all ranks are seen: a reduction that some of them completed has all parts."""
-    late, early = _named(behind), _named(ahead)
+    late, early = behind.joined, ahead.joined
     size = incident.world.size
     if size is None and behind.ops != ahead.ops:
         size = max(frozenset(incident.roster) | late | early) + 1
@@ -80,22 +80,18 @@ def _completed_among_all(behind: Call, ahead: Call, incident: Incident) -> bool:
     return late | early == frozenset(map(Rank, range(size)))
 
 
-def _named(call: Call) -> Ranks:
-    return frozenset(rank for rank in call.joined if rank >= Rank(0))
-
-
 def _odd(behind: Call, ahead: Call, incident: Incident) -> Ranks:
     """The smaller camp; both where all ranks are seen and nothing tells which is out of step."""
-    late, early = _named(behind), _named(ahead)
+    late, early = behind.joined, ahead.joined
     if len(late) == len(early) and _completed_among_all(behind, ahead, incident):
         return late | early
     return late if len(late) <= len(early) else early
 
 
 def _finding(incident: Incident, behind: Call, ahead: Call) -> Finding:
-    late, early = _named(behind), _named(ahead)
-    joins = [*behind.joins.values(), *ahead.joins.values()]
-    weight = rivals.weigh(incident, joins[0], Strength.SUPPORTS)
+    late, early = behind.joined, ahead.joined
+    sides = [*behind.sides, *ahead.sides]
+    weight = rivals.weigh(incident, sides[0], Strength.SUPPORTS)
     return Finding(
         rule=check.code,
         cause=Cause.DESYNC,
@@ -117,7 +113,7 @@ def _finding(incident: Incident, behind: Call, ahead: Call) -> Finding:
         against=weight.against,
         culprits=_odd(behind, ahead, incident),
         explains=rivals.ECHOES,
-        at=joins[0].at,
+        at=sides[0].at,
         call=behind,
-        evidence=tuple(j.source for j in joins)[:4],
+        evidence=tuple(j.source for j in sides)[:4],
     )

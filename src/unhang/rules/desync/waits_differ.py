@@ -39,7 +39,7 @@ from unhang.model.phases import Phase
 from unhang.model.provenance import say
 from unhang.model.rule import Fact, rule
 from unhang.model.stances import Doing, Stance
-from unhang.rules.standpoints import contradicted, find_scene, ranks
+from unhang.rules.stacks import contradicted, find_wait_of_stacks, ranks, silent, states_of
 
 _RUNS_AHEAD = re.compile(
     r"i?send\w*|i?recv\w*|batch_isend_irecv|broadcast\w*|scatter\w*|reduce|gather|gather_object|wait"
@@ -58,19 +58,17 @@ _ENDS = frozenset({Phase.SAVE, Phase.EVAL, Phase.TEARDOWN})
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding where the ranks stand in exactly two different waits."""
-    scene = find_scene(incident)
-    stood = sum(stance.rank is not None for stance in incident.stances)
-    if scene is None or scene.elsewhere or len(scene.waiters) < stood:
+    wait = find_wait_of_stacks(incident)
+    stood = ranks(incident.stances)
+    if wait is None or wait.waiters != stood or len(wait.variants) != 2:
         return
-    sites: dict[str, list[Stance]] = {}
-    for stance in scene.waiters:
-        sites.setdefault(stance.op or stance.frame, []).append(stance)
-    if len(sites) != 2 or any(_RUNS_AHEAD.fullmatch(op) for op in sites):
+    if any(_RUNS_AHEAD.fullmatch(variant.kind.op) for variant in wait.variants):
         return
-    few, many = sorted(sites.values(), key=len)
+    sides = sorted((variant.ranks for variant in wait.variants), key=lambda r: (len(r), min(r)))
+    few, many = (states_of(incident, side) for side in sides)
     if Doing.WAITS not in {few[0].doing, many[0].doing}:
         return
-    sure = not scene.silent and all(_stands_still(s) for s in scene.waiters)
+    sure = not silent(incident) and all(_stands_still(s) for s in (*few, *many))
     yield _finding(incident, few, many, sure=sure)
 
 

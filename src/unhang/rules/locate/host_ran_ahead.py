@@ -25,7 +25,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from unhang.model.finding import Finding, Strength
-from unhang.model.ids import Rank
 from unhang.model.incident import Incident
 from unhang.model.provenance import say
 from unhang.model.rule import Fact, rule
@@ -53,7 +52,7 @@ def check(incident: Incident) -> Iterator[Finding]:
                 claim=say(
                     "LOC007.claim",
                     "{ranks:ranks} had issued {count} works past the last completed one.",
-                    ranks=frozenset(j.rank for j in past if j.rank >= Rank(0)),
+                    ranks=frozenset(j.rank for j in past),
                     count=max((j.enqueued or 0) - (j.completed or 0) for j in past),
                 ),
                 why=say(

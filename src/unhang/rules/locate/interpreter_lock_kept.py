@@ -31,7 +31,7 @@ from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident
 from unhang.model.provenance import say
 from unhang.model.rule import Fact, rule
-from unhang.rules.standpoints import ranks
+from unhang.rules.stacks import ranks
 
 
 @rule("LOC203", "interpreter-lock-kept-in-native-code", needs={Fact.STACKS}, since="0.1.0")

@@ -26,41 +26,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.events import CollectiveTimeout, DumpSignal, RasGroup, RasProblem, RasReport
+from unhang.model.events import CollectiveTimeout, DumpSignal, RasGroup, RasReport
 from unhang.model.finding import Finding, Strength
-from unhang.model.ids import NO_RANKS, Ranks
+from unhang.model.ids import Ranks
 from unhang.model.incident import Incident
 from unhang.model.provenance import say
 from unhang.model.rule import Fact, rule
-from unhang.rules import ras
-
-_MAY_DIFFER = frozenset({"SendRecv", "Send", "Recv", "Broadcast", "Reduce", "Scatter", "Gather"})
+from unhang.model.waits import WitnessKind, ranks_of_ends
 
 
 @rule("LOC205", "fewer-operations-launched", needs={Fact.RAS}, since="0.1.0")
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding: for the communicator whose ranks behind wait in no other one."""
-    differing = [r for r in incident.all(RasReport) if r.problem is RasProblem.COUNTS_DIFFER]
-    reports = [r for r in differing if r.op not in _MAY_DIFFER and len(r.groups) > 1]
-    if not reports:
+    found = incident.analysis(WitnessKind.RAS)
+    if not found.waits:
         return
-    named = [(report, _behind(incident, report, reports)) for report in reports]
+    waits = {(wait.call.group, wait.sources[0]): wait for wait in found.waits}
+    reports = [r for r in incident.all(RasReport) if (r.comm, r.source) in waits]
+    ends = ranks_of_ends(found.ends)
+    named = [(report, waits[report.comm, report.source].awaited & ends) for report in reports]
     report, culprits = next((pair for pair in named if pair[1]), named[0])
     yield _finding(incident, report, culprits, asked_twice=_repeated(report, reports))
-
-
-def _behind(incident: Incident, report: RasReport, reports: list[RasReport]) -> Ranks:
-    """Ranks behind, where they are few; not those that themselves wait in another communicator."""
-    behind, *others = sorted(report.groups, key=_launched)
-    if behind.count >= sum(g.count for g in others):
-        return NO_RANKS
-    wait_elsewhere = (
-        ras.ranks_of(incident, other, group)
-        for other in reports
-        if other.comm != report.comm
-        for group in sorted(other.groups, key=_launched)[1:]
-    )
-    return ras.ranks_of(incident, report, behind).difference(*wait_elsewhere)
 
 
 def _finding(

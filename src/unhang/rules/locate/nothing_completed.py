@@ -26,7 +26,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from unhang.model.finding import Finding, Strength
-from unhang.model.ids import Rank
 from unhang.model.incident import Incident
 from unhang.model.phases import Phase
 from unhang.model.provenance import say
@@ -39,7 +38,7 @@ def check(incident: Incident) -> Iterator[Finding]:
     for call in incident.calls:
         counted = [j for j in call.joins.values() if j.completed is not None]
         if counted and all(j.completed == -1 for j in counted):
-            ranks = frozenset(j.rank for j in counted if j.rank >= Rank(0))
+            ranks = frozenset(j.rank for j in counted)
             yield Finding(
                 rule=check.code,
                 cause=None,

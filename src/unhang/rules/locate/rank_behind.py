@@ -10,8 +10,9 @@ joined wait until the watchdog ends them. Why the rank behind stayed away (it ra
 saved, it took another branch) is for the cause rules to say.
 
 ## When it stays quiet
-Ranks without any counter are silent, not absent. Ranks that wait in an earlier broadcast, scatter,
-gather or reduction are not behind: the root rightly runs ahead of them. Where as many ranks wait
+Ranks without any counter are silent, not absent. Ranks behind that wait in a call of another group
+are held up themselves. Ranks that wait in an earlier broadcast, scatter, gather or reduction are
+not behind: the root rightly runs ahead of them. Where as many ranks wait
 in the earlier call as in the later one, nothing tells which are out of step.
 
 ## How to confirm
@@ -30,46 +31,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.events import DumpSignal
 from unhang.model.finding import Finding, Strength
 from unhang.model.ids import Rank, Ranks
 from unhang.model.incident import Call, Incident
 from unhang.model.provenance import say
 from unhang.model.rule import Fact, rule
+from unhang.model.waits import WitnessKind, ranks_of_ends
 from unhang.rules import matching
 
 
 @rule("LOC001", "rank-behind-its-group", needs={Fact.TIMEOUTS}, since="0.1.0")
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the first call that observed ranks had not issued."""
-    for call in incident.calls:
+    found = incident.analysis(WitnessKind.LOG)
+    ends = ranks_of_ends(found.ends)
+    for call, wait in zip(incident.calls, found.waits, strict=False):
         if call.seq is None or call.ops & matching.POINT_TO_POINT:
             continue
         if not matching.is_one_group(call, incident):
             continue
-        counted = _behind_by_counters(incident, call)
+        counted = wait.awaited & ends  # who waits in another group is held up, too
         waiting = _behind_in_earlier_calls(incident, call)
-        joined = frozenset(rank for rank in call.joined if rank >= Rank(0))
         if counted:
             yield _finding(call, counted, Strength.PROVES)
             return
-        if waiting and len(waiting) < len(joined):
+        if waiting and len(waiting) < len(call.joined):
             yield _finding(call, waiting, Strength.SUPPORTS)
             return
-
-
-def _behind_by_counters(incident: Incident, call: Call) -> Ranks:
-    """Ranks whose last issued work lies below the call, and that wait in none of its group."""
-    stuck = {r for c in incident.calls if matching.are_of_one_group(c, call) for r in c.joined}
-    reported = {r for r in call.absent if r not in stuck}
-    if call.group is not None and call.group.is_default and call.seq is not None:
-        for signal in incident.all(DumpSignal):
-            rank = signal.origin.rank
-            if signal.group is None or not signal.group.is_default or signal.enqueued is None:
-                continue
-            if rank is not None and rank not in stuck and 0 <= signal.enqueued < call.seq:
-                reported.add(rank)
-    return frozenset(reported)
 
 
 def _behind_in_earlier_calls(incident: Incident, call: Call) -> Ranks:
@@ -82,7 +70,7 @@ def _behind_in_earlier_calls(incident: Incident, call: Call) -> Ranks:
             continue
         if other.ops & (matching.ROOTED | matching.POINT_TO_POINT):
             return frozenset()
-        behind.update(rank for rank in other.joined if rank >= Rank(0))
+        behind |= other.joined
     return frozenset(behind)
 
 
@@ -104,10 +92,10 @@ def _finding(call: Call, behind: Ranks, strength: Strength) -> Finding:
             "LOC001.why",
             "A collective completes only when every rank of its group has issued it;"
             " {waiters:ranks} did.",
-            waiters=frozenset(r for r in call.joined if r >= Rank(0)),
+            waiters=call.joined,
         ),
         culprits=behind,
         at=first.at,
         call=call,
-        evidence=tuple(j.source for j in call.joins.values())[:4],
+        evidence=tuple(j.source for j in call.sides)[:4],
     )

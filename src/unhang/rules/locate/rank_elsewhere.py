@@ -31,33 +31,43 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from unhang.model.finding import Collect, Finding, Strength
+from unhang.model.ids import Ranks
 from unhang.model.incident import Incident
 from unhang.model.provenance import Message, say
 from unhang.model.rule import Fact, rule
-from unhang.rules.standpoints import Scene, contradicted, find_scene, ranks
+from unhang.model.waits import Wait
+from unhang.rules.stacks import (
+    alarmed,
+    contradicted,
+    denial,
+    find_wait_of_stacks,
+    silent,
+    states_of,
+)
 
 
 @rule("LOC201", "rank-outside-the-wait", needs={Fact.STACKS}, since="0.1.0")
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for all ranks that are elsewhere."""
-    scene = find_scene(incident)
-    if scene is None or not scene.elsewhere:
+    wait = find_wait_of_stacks(incident)
+    if wait is None or not wait.awaited:
         return
-    culprits = ranks(scene.elsewhere)
-    first = scene.elsewhere[0]
+    culprits = wait.awaited
+    elsewhere, waiting = states_of(incident, culprits), states_of(incident, wait.waiters)
+    first = elsewhere[0]
     place = first.code or first.frame
     values = {
         "ranks": culprits,
         "count": len(culprits),
         "place": place,
-        "waiters": ranks(scene.waiters),
-        "waiting": len(scene.waiters),
-        "op": scene.waiters[0].op or scene.waiters[0].frame,
+        "waiters": wait.waiters,
+        "waiting": len(wait.waiters),
+        "op": waiting[0].op or waiting[0].frame,
     }
     yield Finding(
         rule=check.code,
         cause=None,
-        strength=_strength(incident, scene),
+        strength=_strength(incident, wait),
         claim=say(
             "LOC201.claim",
             "{ranks:ranks} {count:|is|are} in {place} while {waiters:ranks} {waiting:|waits|wait}.",
@@ -69,24 +79,25 @@ def check(incident: Incident) -> Iterator[Finding]:
             " ends only when every rank has come.",
             **values,
         ),
+        against=denial(incident, culprits),
         culprits=culprits,
         phase=first.phase,
         call=incident.calls[0] if incident.calls else None,
-        evidence=tuple(s.source for s in (*scene.elsewhere[:3], scene.waiters[0])),
-        collect=_collect(scene),
+        evidence=tuple(s.source for s in (*elsewhere[:3], waiting[0])),
+        collect=_collect(silent(incident)),
     )
 
 
-def _strength(incident: Incident, scene: Scene) -> Strength:
-    if contradicted(incident, ranks(scene.elsewhere)):
+def _strength(incident: Incident, wait: Wait) -> Strength:
+    if contradicted(incident, wait.awaited):
         return Strength.HINTS
-    return Strength.PROVES if scene.alarmed and not scene.silent else Strength.SUPPORTS
+    return Strength.PROVES if alarmed(wait) and not silent(incident) else Strength.SUPPORTS
 
 
-def _collect(scene: Scene) -> tuple[Collect, ...]:
-    if not scene.silent:
+def _collect(unseen: Ranks) -> tuple[Collect, ...]:
+    if not unseen:
         return ()
-    values = {"ranks": scene.silent}
+    values = {"ranks": unseen}
     return (
         Collect(
             what=Message(key="collect.other_stacks.what", values=values),

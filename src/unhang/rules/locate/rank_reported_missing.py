@@ -97,7 +97,7 @@ def _is_everybody(absent: Ranks, reported: Ranks, incident: Incident) -> bool:
     size = incident.world.size
     if size is not None:
         return absent >= frozenset(Rank(r) for r in range(size))
-    joined = frozenset(r for call in incident.calls for r in call.joined if r >= Rank(0))
+    joined = incident.gave_up
     known = joined | reported | incident.coverage.ranks_seen
     return len(known) > 0 and absent >= known
 

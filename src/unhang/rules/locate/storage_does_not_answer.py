@@ -31,7 +31,7 @@ from unhang.model.incident import Incident
 from unhang.model.provenance import say
 from unhang.model.rule import Fact, rule
 from unhang.model.stances import Doing
-from unhang.rules.standpoints import contradicted, ranks
+from unhang.rules.stacks import contradicted, ranks
 
 
 @rule("LOC204", "storage-keeps-a-process", needs={Fact.STACKS}, since="0.1.0")

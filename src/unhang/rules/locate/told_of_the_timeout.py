@@ -37,7 +37,7 @@ from unhang.model.rule import Fact, rule
 @rule("LOC004", "rank-told-of-the-timeout", needs={Fact.TIMEOUTS, Fact.STATUS}, since="0.1.0")
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one hint that names all such ranks."""
-    waiting = {rank for call in incident.calls for rank in call.joined}
+    waiting = incident.gave_up
     alarmed = {_rank(s) for s in incident.all(DumpSignal) if s.reason is DumpReason.OWN}
     told = [
         s
@@ -46,7 +46,7 @@ def check(incident: Incident) -> Iterator[Finding]:
         and _rank(s) is not None
         and _rank(s) not in waiting | alarmed
     ]
-    if not told or not (waiting or alarmed):
+    if not told or not (incident.calls or alarmed):
         return
     ranks = frozenset(rank for s in told if (rank := _rank(s)) is not None)
     yield Finding(

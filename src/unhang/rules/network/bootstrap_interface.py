@@ -77,7 +77,7 @@ def check(incident: Incident) -> Iterator[Finding]:
 
 def _worked(incident: Incident) -> bool:
     """Whether a collective was finished, or steps were made."""
-    joins = [j for call in incident.calls for j in call.joins.values()]
+    joins = [j for call in incident.calls for j in call.sides]
     completed = any(j.completed is not None and j.completed >= 1 for j in joins)
     later = any(call.seq is not None and call.seq > 1 for call in incident.calls)
     return completed or later or any(p.done > 1 for p in incident.all(Progress))

@@ -109,8 +109,8 @@ def _far_pairs(incident: Incident) -> Iterator[_Pair]:
 
 def _stuck_from_the_start(incident: Incident) -> bool:
     """A collective timed out of which the group had finished none before."""
-    joins = [join for call in incident.calls for join in call.joins.values()]
-    return any(join.completed in {-1, 0} for join in joins)
+    sides = (side for call in incident.calls for side in call.sides)
+    return any(side.completed in {-1, 0} for side in sides)
 
 
 def _refused(incident: Incident) -> bool:

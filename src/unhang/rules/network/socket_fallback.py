@@ -97,8 +97,7 @@ def _crosses_hosts(sockets: list[TransportUsed]) -> bool:
 def _outlasts(call: Call) -> bool:
     """Whether the slowest usual link would need longer for the call than it was given."""
     sizes = [
-        max(join.numel_in or 0, join.numel_out or 0) * _BYTES_PER_ELEMENT
-        for join in call.joins.values()
+        max(side.numel_in or 0, side.numel_out or 0) * _BYTES_PER_ELEMENT for side in call.sides
     ]
     limit = call.timeout_ms
     return limit is not None and max(sizes, default=0) / _TCP_BYTES_PER_S > limit / 1_000

@@ -36,7 +36,16 @@ from unhang.model.phases import Phase
 from unhang.model.provenance import Message, say
 from unhang.model.rule import Fact, rule
 from unhang.model.stances import Stance
-from unhang.rules.standpoints import Scene, contradicted, find_scene, ranks
+from unhang.model.waits import Wait
+from unhang.rules.stacks import (
+    alarmed,
+    contradicted,
+    denial,
+    find_wait_of_stacks,
+    ranks,
+    silent,
+    states_of,
+)
 
 _CAUSES = {
     Phase.SAVE: Cause.CHECKPOINT_SLOW,
@@ -113,29 +122,29 @@ _ECHOES = frozenset(
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for each cause that the ranks elsewhere show."""
-    scene = find_scene(incident)
-    if scene is None:
+    wait = find_wait_of_stacks(incident)
+    if wait is None:
         return
     by_cause: dict[Cause, list[Stance]] = {}
-    for stance in scene.elsewhere:
+    for stance in states_of(incident, wait.awaited):
         if stance.phase in _CAUSES:
             by_cause.setdefault(_CAUSES[stance.phase], []).append(stance)
     for cause, found in by_cause.items():
-        yield _finding(incident, scene, cause, found)
+        yield _finding(incident, wait, cause, found)
 
 
-def _finding(incident: Incident, scene: Scene, cause: Cause, found: list[Stance]) -> Finding:
+def _finding(incident: Incident, wait: Wait, cause: Cause, found: list[Stance]) -> Finding:
     first, culprits = found[0], ranks(found)
-    strength = _strength(incident, scene, found)
+    strength = _strength(incident, wait, found)
     assert first.phase is not None
     values = {
         "ranks": culprits,
-        "count": len(scene.waiters) + len(scene.elsewhere),
+        "count": len(wait.waiters | wait.awaited),
         "at_work": len(culprits),
-        "waiting": len(scene.waiters),
+        "waiting": len(wait.waiters),
         "frame": first.frame,
         "code": first.code or first.frame,
-        "waiters": ranks(scene.waiters),
+        "waiters": wait.waiters,
     }
     return Finding(
         rule=check.code,
@@ -148,25 +157,27 @@ def _finding(incident: Incident, scene: Scene, cause: Cause, found: list[Stance]
             " {at_work:|is|are} in no collective; the program's own line is {code}.",
             **values,
         ),
-        against=_against(scene, first),
+        against=denial(incident, culprits) or _against(incident, wait, first),
         culprits=culprits,
         phase=first.phase,
         explains=frozenset() if strength is Strength.HINTS else _ECHOES,
         call=incident.calls[0] if incident.calls else None,
-        evidence=tuple(s.source for s in (*found[:3], scene.waiters[0])),
+        evidence=tuple(s.source for s in (*found[:3], *states_of(incident, wait.waiters)[:1])),
     )
 
 
-def _strength(incident: Incident, scene: Scene, found: list[Stance]) -> Strength:
-    if len(found) < len(scene.elsewhere) or contradicted(incident, ranks(found)):
+def _strength(incident: Incident, wait: Wait, found: list[Stance]) -> Strength:
+    if len(found) < len(wait.awaited) or contradicted(incident, ranks(found)):
         return Strength.HINTS
     known = all(s.certain for s in found) and found[0].phase is not Phase.TEARDOWN
-    return Strength.PROVES if scene.alarmed and known and not scene.silent else Strength.SUPPORTS
+    return (
+        Strength.PROVES if alarmed(wait) and known and not silent(incident) else Strength.SUPPORTS
+    )
 
 
-def _against(scene: Scene, first: Stance) -> Message | None:
-    if scene.silent:
-        return say("SLO201.against_silent", "{ranks:ranks} left no stack.", ranks=scene.silent)
+def _against(incident: Incident, wait: Wait, first: Stance) -> Message | None:
+    if silent(incident):
+        return say("SLO201.against_silent", "{ranks:ranks} left no stack.", ranks=silent(incident))
     if not first.certain:
         return say(
             "SLO201.against_by_name",
@@ -175,7 +186,7 @@ def _against(scene: Scene, first: Stance) -> Message | None:
         )
     return (
         None
-        if scene.alarmed
+        if alarmed(wait)
         else say(
             "SLO201.against_no_alarm",
             "No time-out was seen: a job that is well may look like this for a moment.",

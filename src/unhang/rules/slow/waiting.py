@@ -154,7 +154,7 @@ def _kind(incident: Incident, alarm: Alarm) -> WaitKind:
 def _kind_of_call(call: Call) -> WaitKind:
     if call.ops == {"BARRIER"}:
         return WaitKind.BARRIER
-    counts = [j.numel_in for j in call.joins.values() if j.numel_in is not None]
+    counts = [j.numel_in for j in call.sides if j.numel_in is not None]
     if not counts:
         return WaitKind.UNKNOWN
     return WaitKind.BARRIER if max(counts) <= _FLAG_ELEMENTS else WaitKind.TENSOR
@@ -172,11 +172,10 @@ def _limit_s(incident: Incident) -> float | None:
 
 def _waiting(incident: Incident) -> Ranks:
     """Ranks that gave up on a collective, or that wait in one where their stacks were taken."""
-    joined = frozenset(r for c in incident.calls for r in c.joined if r >= Rank(0))
     stand = frozenset(
         s.rank for s in incident.stances if s.doing is Doing.WAITS and s.rank is not None
     )
-    return joined | stand | _ranks_of(incident, _GLOO_WAITS)
+    return incident.gave_up | stand | _ranks_of(incident, _GLOO_WAITS)
 
 
 def _waits(fault: GlooFault) -> bool:

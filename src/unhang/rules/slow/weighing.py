@@ -289,5 +289,5 @@ def ranks_differ(incident: Incident) -> bool:
 
 
 def _differs(call: Call) -> bool:
-    sizes = {j.numel_in for j in call.joins.values() if j.numel_in is not None}
+    sizes = {j.numel_in for j in call.sides if j.numel_in is not None}
     return len(call.ops) > 1 or len(sizes) > 1

@@ -1,0 +1,66 @@
+"""Who waits and who is elsewhere by the stacks; shared by the rules on stacks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from unhang.model.ids import Ranks
+from unhang.model.incident import Incident, Manner, ranks_of
+from unhang.model.provenance import Message, say
+from unhang.model.stances import Stance
+from unhang.model.strength import Strength
+from unhang.model.waits import Wait, WitnessKind
+from unhang.rules import order
+
+
+def find_wait_of_stacks(incident: Incident) -> Wait | None:
+    """Return who waits for whom, or None where the stacks do not tell that anybody does."""
+    return next(iter(incident.analysis(WitnessKind.STACK).waits), None)
+
+
+def alarmed(wait: Wait) -> bool:
+    """Whether somebody gave up waiting, so that the stacks are surely those of a hang."""
+    return any(witness.weight is Strength.PROVES for witness in wait.witnesses)
+
+
+def states_of(incident: Incident, wanted: Ranks) -> list[Stance]:
+    """Where some ranks stand, by rank."""
+    return [s for s in incident.stances if s.rank in wanted]
+
+
+def silent(incident: Incident) -> Ranks:
+    """Ranks that should have left a stack, and did not."""
+    told = ranks(incident.stances)
+    return incident.analysis(WitnessKind.STACK).snapshot.world - told if told else told
+
+
+def ranks(stances: Iterable[Stance]) -> Ranks:
+    """The known ranks of some processes."""
+    return frozenset(s.rank for s in stances if s.rank is not None)
+
+
+def contradicted(incident: Incident, suspects: Ranks) -> bool:
+    """Whether something else explains the hang, or the suspects gave up waiting themselves."""
+    if any(f.manner in order.DECISIVE for f in incident.failures):
+        return True
+    on_their_way_out = ranks_of(f for f in incident.failures if f.manner is Manner.PEER)
+    return bool(suspects & (incident.gave_up | on_their_way_out))
+
+
+def denial(incident: Incident, suspects: Ranks) -> Message | None:
+    """What another witness tells of ranks that are elsewhere by their stacks."""
+    for found in incident.waits.contradictions:
+        ranks = found.ranks & suspects
+        if not ranks or found.elsewhere.kind is not WitnessKind.STACK:
+            continue
+        if found.waiting.kind is WitnessKind.LOG:
+            return say(
+                "stacks.against_log", "by the logs {ranks:ranks} gave up waiting, too", ranks=ranks
+            )
+        if found.waiting.kind is WitnessKind.RECORDER:
+            return say(
+                "stacks.against_dump",
+                "by the Flight Recorder dumps {ranks:ranks} {ranks:|waits|wait} in a call, too",
+                ranks=ranks,
+            )
+    return None
