@@ -1,4 +1,4 @@
-"""Made-up secrets in the forms in which real ones stand; the forms lie in `tests/data/redaction`."""
+"""Made-up secrets in the forms in which real ones stand (`tests/data/redaction`)."""
 
 from __future__ import annotations
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 import signal as signals
 import socket
 import time
@@ -22,19 +21,18 @@ from unhang.collect.filing import file_pieces
 from unhang.collect.haste import Haste
 from unhang.collect.hosts import names_of
 from unhang.collect.processes import Process, Role, find_below, find_run
-from unhang.collect.redaction import Pseudonyms, Redactor
 from unhang.collect.scene import Scene
 from unhang.collect.schedule import ask, questions
 from unhang.collect.specs import SPECS
 from unhang.errors import UsageError
 from unhang.model.capture import MANIFEST, SUFFIX, CapturedProcess, CaptureResult, Manifest
+from unhang.redaction import Pseudonyms, Redactor, Shape, own_shapes
 
 __all__ = ["LIMIT_S", "CaptureResult", "Haste", "capture"]
 
 LIMIT_S = 20.0
 """Seconds that a capture takes at most, unless the caller says otherwise."""
 
-_KEY = "UNHANG_REDACT_KEY"
 _COMMAND_LIMIT = 300
 _HOST_VARIABLE = "UNHANG_HOST"
 _UNFIT = re.compile(r"[^\w.-]")
@@ -48,6 +46,8 @@ def capture(
     out: str | os.PathLike[str] | None = None,
     limit_s: float = LIMIT_S,
     redact_hosts: bool = False,
+    redact_patterns: Sequence[str] = (),
+    redact_rules: str | os.PathLike[str] | None = None,
     signal: str | None = None,
     haste: Haste | None = None,
 ) -> CaptureResult:
@@ -59,8 +59,10 @@ def capture(
         dumps: folders with dumps that the probes were just asked for; else the newest of the run.
         out: the file to write; else one in the working folder, named after the host and the time.
         limit_s: seconds for everything but the writing.
-        redact_hosts: replace names of hosts and users, addresses and paths by pseudonyms, the
-            same on all nodes when UNHANG_REDACT_KEY is.
+        redact_hosts: replace names of hosts, users, accounts and buckets, addresses and paths by
+            pseudonyms, the same on all nodes when UNHANG_REDACT_KEY is.
+        redact_patterns: regular expressions of secrets of your own.
+        redact_rules: a TOML file of such (or UNHANG_REDACT_RULES names one).
         signal: `USR1` or `USR2`: ranks that have registered `faulthandler` for it are asked to
             print their stacks; it is sent to none that would die of it.
         haste: somebody waits to end the job; None = it goes on as it was.
@@ -68,6 +70,7 @@ def capture(
     Raises:
         UsageError: there is nothing to capture, or the bundle cannot be written.
     """
+    shapes = own_shapes(redact_patterns, redact_rules)
     begun, until = time.monotonic(), time.monotonic() + limit_s
     at = datetime.now(timezone.utc)
     folder = None if run_folder is None else Path(run_folder)
@@ -80,7 +83,7 @@ def capture(
         signal=_signal(signal),
         haste=haste,
     )
-    redactor = _redactor(scene, redact_hosts=redact_hosts)
+    redactor = _redactor(scene, shapes, redact_hosts=redact_hosts)
     asked = questions(SPECS, scene)
     ask(asked, scene, until)
     host = redactor.host(scene.host)
@@ -131,14 +134,13 @@ def _signal(name: str | None) -> int | None:
     return int(found)
 
 
-def _redactor(scene: Scene, *, redact_hosts: bool) -> Redactor:
+def _redactor(scene: Scene, shapes: Sequence[Shape], *, redact_hosts: bool) -> Redactor:
     environments = [p.environment for p in scene.processes if p.environment is not None]
     environments.append(os.environ)
     if not redact_hosts:
-        return Redactor(environments)
-    key = os.environ.get(_KEY, "").encode() or secrets.token_bytes(16)
+        return Redactor(environments, shapes=shapes)
     hosts, users = names_of(scene)
-    return Redactor(environments, Pseudonyms(hosts, users, key))
+    return Redactor(environments, Pseudonyms.keyed(hosts, users), shapes)
 
 
 def _listed(process: Process, redactor: Redactor) -> CapturedProcess:
@@ -146,7 +148,7 @@ def _listed(process: Process, redactor: Redactor) -> CapturedProcess:
         pid=process.pid,
         role=process.role.value,
         rank=process.rank if process.role is Role.RANK else None,
-        command=redactor.text(" ".join(process.words))[:_COMMAND_LIMIT],
+        command=redactor.text(" ".join(redactor.arguments(process.words)))[:_COMMAND_LIMIT],
     )
 
 

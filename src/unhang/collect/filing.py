@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import io
+import pickle
 from collections.abc import Sequence
 
 from unhang.collect.bundle import Member
-from unhang.collect.redaction import Redactor
 from unhang.collect.schedule import Question
 from unhang.collect.spec import About, Form, Piece
 from unhang.errors import ArtifactError
 from unhang.model.capture import CapturedFile, Entry, Fate
 from unhang.model.provenance import Message
+from unhang.redaction import Redactor
+from unhang.sources.pickles import Damaged, load_plain, salvage
 
 MOST_BYTES = 512 << 20
 """Bytes of all members together."""
@@ -27,6 +30,9 @@ def file_pieces(
         redactor: removes what may not leave the node.
         room: bytes for all members; what does not fit is left out and listed so.
     """
+    for question in asked:
+        for piece in question.pieces:
+            redactor.learn(piece.data)
     members: list[Member] = []
     entries: list[Entry] = []
     for question in asked:
@@ -60,10 +66,25 @@ def _path(question: Question, piece: Piece, host: str, redactor: Redactor) -> st
 
 def _redacted(piece: Piece, redactor: Redactor) -> bytes:
     if piece.form is Form.PICKLE:
-        return redactor.pickle(piece.data)
+        return redact_pickle(piece.data, redactor)
     if piece.form is Form.ENVIRONMENT:
         return redactor.environment(piece.data)
     return redactor.data(piece.data)
+
+
+def redact_pickle(data: bytes, redactor: Redactor) -> bytes:
+    """A pickle of plain data, written anew without secrets; what is cut is saved as it is.
+
+    Raises:
+        ArtifactError: it carries code, or nothing in it can be read.
+    """
+    try:
+        tree = load_plain(lambda: io.BytesIO(data), len(data))
+    except Damaged:
+        tree = salvage(data)
+        if tree is None:
+            raise
+    return pickle.dumps(redactor.tree(tree), protocol=2)
 
 
 def _without_secrets(why: Message | None, redactor: Redactor) -> Message | None:

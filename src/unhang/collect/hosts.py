@@ -6,6 +6,7 @@ import os
 import re
 
 from unhang.collect.scene import Scene
+from unhang.redaction.contexts import expand
 
 _HOST_VARIABLE = re.compile(
     r"(?:^|_)(?:HOST|HOSTNAME|NODENAME|NODE_NAME|POD_NAME|CONTAINER_NAME|MASTER_ADDR|SUBMIT_HOST"
@@ -13,11 +14,6 @@ _HOST_VARIABLE = re.compile(
 )
 _HOST_LISTS = ("SLURM_JOB_NODELIST", "SLURM_NODELIST", "LSB_HOSTS", "PBS_NODEFILE")
 _USER_VARIABLES = ("USER", "LOGNAME", "SLURM_JOB_USER", "USERNAME", "SUDO_USER", "NB_USER")
-_RANGE = r"\d{1,9}(?:-\d{1,9})?"
-_BRACKETS = re.compile(
-    rf"(?P<stem>[\w.-]*?)\[(?P<ranges>{_RANGE}(?:,{_RANGE}){{0,2000}})\](?P<rest>[\w.-]*)"
-)
-_MOST_NODES = 20_000
 
 
 def names_of(scene: Scene) -> tuple[frozenset[str], frozenset[str]]:
@@ -45,20 +41,3 @@ def _of_agents(scene: Scene) -> set[str]:
         return {path.stem for path in (scene.run_folder / "agents").iterdir()}
     except OSError:
         return set()
-
-
-def expand(nodes: str) -> set[str]:
-    """The hosts of a scheduler's list.
-
-    >>> sorted(expand("gpu-[07-08,11],login1"))
-    ['gpu-07', 'gpu-08', 'gpu-11', 'login1']
-    """
-    found = set()
-    for match in _BRACKETS.finditer(nodes):
-        for part in match["ranges"].split(","):
-            first, _, last = part.partition("-")
-            low, high = int(first), int(last or first)
-            for number in range(low, min(high, low + _MOST_NODES) + 1):
-                found.add(f"{match['stem'].lstrip(',')}{number:0{len(first)}d}{match['rest']}")
-    plain = _BRACKETS.sub("", nodes)
-    return found | {name for name in re.split(r"[,\s]+", plain) if name}

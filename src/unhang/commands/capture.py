@@ -7,6 +7,7 @@ from functools import partial
 import click
 
 from unhang.commands.output import with_language, write_result
+from unhang.commands.redacting import with_patterns
 
 _LIMIT_S = 20.0
 
@@ -25,9 +26,7 @@ _LIMIT_S = 20.0
     metavar="SECONDS",
     help="End after so long, with what is there by then.",
 )
-@click.option(
-    "--redact-hosts", is_flag=True, help="Replace hosts, users, addresses and paths, too."
-)
+@with_patterns
 @click.option(
     "--signal",
     metavar="USR1|USR2",
@@ -49,6 +48,8 @@ def command(
     out: str | None,
     limit: float,
     redact_hosts: bool,
+    redact_patterns: tuple[str, ...],
+    redact_rules: str | None,
     signal: str | None,
     form: str,
     lang: str | None,
@@ -68,6 +69,8 @@ def command(
         out=out,
         limit_s=limit,
         redact_hosts=redact_hosts,
+        redact_patterns=redact_patterns,
+        redact_rules=redact_rules,
         signal=signal,
     )
     write_result(partial(render_capture, result, form), lang=lang, no_color=no_color, output=None)

@@ -7,6 +7,8 @@ from functools import partial
 import click
 
 from unhang.commands.output import with_style, write_result
+from unhang.commands.redacting import redactor_for, with_patterns
+from unhang.errors import UsageError
 
 
 @click.command(name="diagnose")
@@ -22,6 +24,13 @@ from unhang.commands.output import with_style, write_result
 @click.option(
     "--framework", metavar="NAME", help="Framework whose syntax fixes use, if the logs hide it."
 )
+@click.option(
+    "--redact/--no-redact",
+    "redact",
+    default=None,
+    help="Replace secrets in the report (default: in Markdown, which is made for pasting).",
+)
+@with_patterns
 @click.option("--exit-code", is_flag=True, help="Exit with 1 when a cause was found.")
 @with_style
 def command(
@@ -29,6 +38,10 @@ def command(
     paths: tuple[str, ...],
     form: str,
     framework: str | None,
+    redact: bool | None,
+    redact_hosts: bool,
+    redact_patterns: tuple[str, ...],
+    redact_rules: str | None,
     exit_code: bool,
     lang: str | None,
     no_color: bool,
@@ -42,9 +55,24 @@ def command(
     from unhang.api import diagnose
     from unhang.commands.progress import ReadingProgress
     from unhang.model.diagnosis import Outcome
-    from unhang.reporters import render
+    from unhang.reporters import PUBLIC_FORMS, redacted, render
+
+    asked = redact_hosts or redact_patterns or redact_rules is not None
+    if redact is None:
+        redact = bool(asked) or form in PUBLIC_FORMS
+    elif not redact and asked:
+        raise UsageError("--no-redact contradicts the other --redact options; give one of them")
+    redactor = (
+        redactor_for(hosts=redact_hosts, patterns=redact_patterns, rules=redact_rules)
+        if redact
+        else None
+    )
 
     with ReadingProgress() as progress:
         diagnosis = diagnose(*paths, framework=framework, progress=progress)
-    write_result(partial(render, diagnosis, form), lang=lang, no_color=no_color, output=output)
+    if redactor is not None:
+        diagnosis = redacted(diagnosis, redactor)
+    write_result(
+        partial(render, diagnosis, form, redact=False), lang=lang, no_color=no_color, output=output
+    )
     return int(exit_code and diagnosis.outcome is Outcome.CAUSE)

@@ -114,6 +114,7 @@ class Diagnosis:
         earlier: verdicts on earlier incarnations, oldest first; this one is the last failed.
         fired: codes of all rules that said something, locating ones too, in their order.
         missing_facts: rule codes that could not run, with the names of the facts they lacked.
+        redacted: how often each kind of secret was replaced in the texts; None = nobody looked.
     """
 
     outcome: Outcome
@@ -145,3 +146,4 @@ class Diagnosis:
     earlier: tuple[Diagnosis, ...] = ()
     fired: tuple[str, ...] = ()
     missing_facts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    redacted: Mapping[str, int] | None = None

@@ -1,4 +1,4 @@
-"""Sends one alert to one address: bounded in time and tries, and it never raises.
+"""Sends one alert to one address: without secrets, bounded in time and tries; it never raises.
 
 What went wrong is said without the address: with it anybody could write to the chat.
 """
@@ -6,6 +6,7 @@ What went wrong is said without the address: with it anybody could write to the 
 from __future__ import annotations
 
 import json
+import os
 import time
 import urllib.error
 import urllib.request
@@ -16,6 +17,7 @@ from urllib.parse import urlsplit
 from unhang.notify.alert import Alert, in_words
 from unhang.notify.payloads import Post, build
 from unhang.notify.targets import Kind, Target
+from unhang.redaction import Redactor
 
 TRIES = 3
 _TIMEOUT_S = 8.0
@@ -56,6 +58,7 @@ def deliver(
     """Send, at most `TRIES` times. Never raises."""
     tries, answer = 0, _Answer(failure="it was not tried")
     try:
+        alert = Redactor([os.environ]).tree(alert)
         text = in_words(alert, language)
         for pause_s in (*_PAUSES_S, None):
             tries += 1

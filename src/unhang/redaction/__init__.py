@@ -27,6 +27,7 @@ from unhang.redaction.shapes import Shape, known_shapes, long_words, own_shapes
 from unhang.redaction.spans import Span, replace_spans
 from unhang.redaction.tables import find_in_tables
 from unhang.redaction.values import is_harmless, looks_random
+from unhang.redaction.views import views
 
 __all__ = ["Pseudonyms", "Redactor", "Shape", "own_shapes"]
 
@@ -64,10 +65,20 @@ class Redactor:
         with self._lock:
             return dict(sorted(self._counts.items()))
 
-    def learn(self, text: str) -> None:
-        """Note the names of hosts and users in a text; a later `text` replaces them everywhere."""
+    def learn(self, data: object) -> None:
+        """Note names of hosts, users and accounts in texts; from now on all of them go everywhere.
+
+        Args:
+            data: a text, bytes, or data with texts in it.
+        """
         if self._names is not None:
-            self._names.learn(text)
+            for text in _texts(data):
+                self._names.learn(text)
+
+    def learn_hosts(self, names: Iterable[str]) -> None:
+        """Note names that are known to be those of hosts."""
+        if self._names is not None:
+            self._names.learn_hosts(names)
 
     def host(self, name: str) -> str:
         """The name of a host, or its pseudonym."""
@@ -125,12 +136,6 @@ class Redactor:
         result: T = self._walk(node, {})
         return result
 
-    def learn_tree(self, node: object) -> None:
-        """`learn` for every text of some data."""
-        if self._names is not None:
-            for text in _texts(node):
-                self._names.learn(text)
-
     def _walk(self, node: Any, seen: dict[str, str]) -> Any:
         """Equal texts are looked at once."""
         if isinstance(node, enum.Enum):
@@ -145,6 +150,7 @@ class Redactor:
             changed = {name: value for name, value in fresh.items() if value is not fields[name]}
             return dataclasses.replace(node, **changed) if changed else node
         if isinstance(node, Mapping):
+            node = _named_value(node)
             return {
                 self._walk(name, seen): self._valued(name, value, seen)
                 for name, value in node.items()
@@ -152,7 +158,11 @@ class Redactor:
         if isinstance(node, (list, tuple)):
             fresh_items = [self._walk(item, seen) for item in node]
             same = all(new is old for new, old in zip(fresh_items, node, strict=True))
-            return node if same else type(node)(fresh_items)
+            if same:
+                return node
+            return fresh_items if isinstance(node, list) else _tuple(node, fresh_items)
+        if isinstance(node, (set, frozenset)):
+            return type(node)(self._walk(item, seen) for item in node)
         return node
 
     def _valued(self, name: object, value: Any, seen: dict[str, str]) -> Any:
@@ -164,6 +174,13 @@ class Redactor:
         return self._walk(value, seen)
 
     def _find(self, text: str) -> Iterator[Span]:
+        """Where secrets stand, also in what somebody escaped."""
+        yield from self._find_plain(text)
+        for view in views(text):
+            for span in self._find_plain(view.text):
+                yield view.back(span)
+
+    def _find_plain(self, text: str) -> Iterator[Span]:
         """Where secrets stand, the most telling kind first."""
         lower = _lower(text)
         yield from find_known(text, self._known)
@@ -180,6 +197,23 @@ class Redactor:
 
 
 _IDENTITY = ("RANK", "LOCAL_RANK", "WORLD_SIZE")
+
+
+def _tuple(old: tuple[Any, ...], items: list[Any]) -> tuple[Any, ...]:
+    """A tuple of the same kind."""
+    make = getattr(type(old), "_make", type(old))
+    fresh: tuple[Any, ...] = make(items)
+    return fresh
+
+
+def _named_value(node: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    """A mapping that tells name and value apart, with the value hidden if the name says so."""
+    name = next((node[key] for key in ("name", "setting", "key") if key in node), None)
+    value = node.get("value")
+    named = isinstance(name, str) and is_secret_name(name)
+    if named and isinstance(value, str) and not is_harmless(value.strip()):
+        return {**node, "value": "[redacted variable]"}
+    return node
 
 
 def _is_random(value: str) -> bool:
@@ -204,6 +238,8 @@ def _lower(text: str) -> bytes:
 def _texts(node: object) -> Iterator[str]:
     if isinstance(node, str):
         yield node
+    elif isinstance(node, bytes):
+        yield node.decode(errors="replace")
     elif dataclasses.is_dataclass(node) and not isinstance(node, type):
         for field in dataclasses.fields(node):
             yield from _texts(getattr(node, field.name))

@@ -25,8 +25,10 @@ _HOSTS = tuple(
         r"\b[\w.-]{1,64}@<NAME>(?=[:\s'\"$~])",
         r"(?:tcp|nccl|grpc|ray|redis|amqps?|postgres\w*|mysql|mongodb|ssh)://(?:[^\s/@]{1,100}@)?<NAME>",
         r"\bhttps?://(?:[^\s/@]{1,100}@)?<NAME>(?=[:/\s\"']|$)",
-        r"(?i)\b(?:endpoint|rdzv[_-]endpoint|master[_-]addr|coordinator|address)\\?[\"']?\s{0,3}[:= ]\s{0,3}\\?[\"']?<NAME>:\d",
-        r"^(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT\S{8,40}) <NAME> (?:kernel|[\w.-]{1,40}\[\d+\]|slurmd|systemd):?",
+        r"(?i)\b(?:endpoint|rdzv[_-]endpoint|master[_-]addr|coordinator|address)\\?[\"']?"
+        r"\s{0,3}[:= ]\s{0,3}\\?[\"']?<NAME>:\d",
+        r"^(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT\S{8,40}) <NAME> "
+        r"(?:kernel|[\w.-]{1,40}\[\d+\]|slurmd|systemd):?",
         r"^\[<NAME>:\d{2,8}\](?: \*\*\*|\s+\[|:| PMIX| mca)",
         r"\[<NAME>:\d{2,8}\] \*\*\*",
     )
@@ -44,7 +46,8 @@ _USERS = tuple(
         r"\b(?:USER|LOGNAME|USERNAME|SLURM_JOB_USER|SUDO_USER|NB_USER)\\?[\"']?\s?[=:]\s?\\?[\"']?(?P<name>[\w.-]{2,64})",
         r"\buid=\d+\((?P<name>[\w.-]{2,64})\)",
         r"\bUserId=(?P<name>[\w.-]{2,64})\(",
-        r"(?i)\b(?:logged in as:?|login as|user=|username=|--user[= ])\s?[\"']?(?P<name>[A-Za-z][\w.-]{1,63})",
+        r"(?i)\b(?:logged in as:?|login as|user=|username=|--user[= ])\s?[\"']?"
+        r"(?P<name>[A-Za-z][\w.-]{1,63})",
         r"(?<![\w.-])(?P<name>[a-z][\w.-]{1,63})@[\w-]{1,63}(?=[:\s'\"$~])",
         r"\bfor user [\"'](?P<name>[\w.-]{2,64})[\"']",
     )
@@ -52,8 +55,11 @@ _USERS = tuple(
 _ACCOUNTS = tuple(
     re.compile(pattern)
     for pattern in (
-        r"\b(?:SLURM_JOB_ACCOUNT|SBATCH_ACCOUNT|GOOGLE_CLOUD_PROJECT|GCP_PROJECT|CLOUDSDK_CORE_PROJECT|AWS_ACCOUNT_ID|WANDB_ENTITY|AZURE_STORAGE_ACCOUNT)\\?[\"']?\s?[=:]\s?\\?[\"']?(?P<name>[\w.-]{2,64})",
-        r"(?:--account[= ]|\bAccount=|\bAccountName=|\baccount_name[\"']?\s?[=:]\s?[\"']?|\bsbatch -A |\bsrun -A )(?P<name>[\w.-]{2,64})",
+        r"\b(?:SLURM_JOB_ACCOUNT|SBATCH_ACCOUNT|GOOGLE_CLOUD_PROJECT|GCP_PROJECT|"
+        r"CLOUDSDK_CORE_PROJECT|AWS_ACCOUNT_ID|WANDB_ENTITY|AZURE_STORAGE_ACCOUNT)"
+        r"\\?[\"']?\s?[=:]\s?\\?[\"']?(?P<name>[\w.-]{2,64})",
+        r"(?:--account[= ]|\bAccount=|\bAccountName=|\baccount_name[\"']?\s?[=:]\s?[\"']?"
+        r"|\bsbatch -A |\bsrun -A )(?P<name>[\w.-]{2,64})",
         r"\bprojects/(?P<name>[a-z][\w-]{3,40})/",
         r"\b(?:project_id|projectId|gcp_project)\\?[\"']?\s?[=:]\s?\\?[\"']?(?P<name>[a-z][\w-]{3,40})",
         r"\bwandb\.ai/(?P<name>[\w-]{2,64})/",

@@ -19,16 +19,16 @@ _COLOUR = r"(?:\x1b\[[0-9;]{0,12}m)*"
 _QUOTE = r"(?:\\{0,7}[\"'`]|&quot;|&#39;|%22|\\u0022)"
 _BLANK = r"[^\S\n]"
 
-_NAME_BEFORE = re.compile(r"[\w.-]{1,60}$")
+_NAME_BEFORE = re.compile(r"[\w.-]{1,60}\Z")
 _NAME_AFTER = re.compile(r"(?:[\w-]|\.(?=\w)){0,40}", re.ASCII)
 _TWO_WORDS = re.compile(
     r"(?i)\b(?:api|access|private|secret|signing|encryption|account|auth|refresh|session)"
-    r"(?: access)? $"
+    r"(?: access)? \Z"
 )
 _SIGN = re.compile(
     rf"{_COLOUR}(?:{_QUOTE}\]?)?(?:\[\d\])?{_COLOUR}"
     rf"(?:{_BLANK}{{0,60}}{_COLOUR}"
-    r"(?P<sign>=>|:=|->|={1,2}|:{1,2}(?!//)|[→：＝]|[|│┃]|\.{3,300}|…|%3[dDaA]|[是为])"
+    r"(?P<sign>=>|:=|->|={1,2}|:{1,2}(?!//)|[→：＝]|[|│┃]|\\u(?:2502|2503|2192|ff1a|ff1d|662f|4e3a)|\.{3,300}|…|%3[dDaA]|[是为])"
     rf"(?:{_BLANK}{{0,3}}(?:str|bytes|string|String|SecretStr|Optional\[\w+\]|str \| None)"
     rf"{_BLANK}{{0,3}}=(?!=))?)"
 )
@@ -37,27 +37,37 @@ _ELEMENT = re.compile(r"</name>\s{0,20}<value>|>(?=[^<>\n]{1,400}</)")
 _PAIR = re.compile(
     rf"{_QUOTE}?\s{{0,3}},?\s{{0,40}}(?:-\s)?{_QUOTE}?(?:value|Value){_QUOTE}?\s{{0,3}}[:=]"
 )
-_LISTED = re.compile(rf"{_QUOTE}\s{{0,3}},(?=\s{{0,3}}b?{_QUOTE})|,(?=[^\s,-])|{_BLANK}{{1,8}}(?=[^\s-])")
+_LISTED = re.compile(
+    rf"{_QUOTE}\s{{0,3}},(?=\s{{0,3}}b?{_QUOTE})|,(?=[^\s,-])|{_BLANK}{{1,8}}(?=[^\s-])"
+)
 _TUPLE = re.compile(rf"{_QUOTE}\s{{0,3}},(?=\s{{0,3}}b?{_QUOTE})")
 _SPACED = re.compile(rf"{_BLANK}{{1,60}}")
-_OPTION = re.compile(r"(?:^|[\s\"'`,\[(=])-{1,2}(?:[\w.-]{1,80}\.)?$")
+_OPTION = re.compile(r"(?:^|[\s\"'`,\[(=])-{1,2}(?:[\w.-]{1,80}\.)?\Z")
 _SETTER = re.compile(
-    r"(?i)(?:^|[\s;&])(?:env|arg|setenv|set|export|declare -x|configure set|config set|config)\s+$"
+    r"(?i)(?:^|[\s;&])(?:env|arg|setenv|set|export|declare -x|(?:configure|config) set|config)"
+    r"[^\S\n]+\Z"
 )
-_LOGIN_BEFORE = re.compile(r"(?i)\b(?:login|machine)\s+\S+\s*$")
+_LOGIN_BEFORE = re.compile(r"(?i)\b(?:login|machine)\s+\S+\s*\Z")
 
 _NEXT_LINE = re.compile(
     rf"{_BLANK}{{0,8}}(?P<block>[|>][-+]?\d?)?{_BLANK}{{0,8}}\\?\n"
     rf"(?:\[[^\]\n]{{1,60}}\]:?)?(?P<indent>{_BLANK}{{0,60}})(?=\S)"
 )
-_QUOTED = re.compile(rf"{_BLANK}{{0,80}}{_COLOUR}(?:[bBrRfFuU]{{1,2}}(?=\\{{0,7}}[\"']))?(?P<quote>{_QUOTE})")
+_QUOTED = re.compile(
+    rf"{_BLANK}{{0,80}}{_COLOUR}(?:[bBrRfFuU]{{1,2}}(?=\\{{0,7}}[\"']))?(?P<quote>{_QUOTE})"
+)
 _BARE_BEGIN = re.compile(rf"{_BLANK}{{0,300}}{_COLOUR}{_BLANK}{{0,3}}")
 _BARE = re.compile(
     r"(?:(?!\[redacted |[&;,]\s{0,2}[\w.-]{1,40}=|&amp;|%26|</|\x1b|[,;]\s|[,;)\]}>]+(?:\s|$)"
     r"|\\{1,8}[\"'n]|[\"'`]+(?:[\s,;:)\]}>]|$))\S){1,4000}"
 )
-_MORE_WORDS = re.compile(rf"(?:{_BLANK}{{1,2}}[^\s=:\[\](){{}}|,-][^\s=:\[\](){{}}|,]{{0,40}}){{1,5}}{_BLANK}*$", re.M)
-_HEAD = re.compile(r"^\W{0,20}(?:\[[^\]\n]{0,60}\]:?\s{0,4}|\([^)\n]{0,60}\)\s{0,4})*(?:[\w-]{1,20} )?$")
+_MORE_WORDS = re.compile(
+    rf"(?:{_BLANK}{{1,2}}[^\s=:\[\](){{}}|,-][^\s=:\[\](){{}}|,]{{0,40}}){{1,5}}{_BLANK}*$",
+    re.MULTILINE,
+)
+_HEAD = re.compile(
+    r"^\W{0,20}(?:\[[^\]\n]{0,60}\]:?\s{0,4}|\([^)\n]{0,60}\)\s{0,4})*(?:[\w-]{1,20} )?$"
+)
 _ONE_WORD = re.compile(r"[^\s:]{4,4000}[\"',]*(?=\s|$)")
 _LONGEST_VALUE = 4_000
 _LONGEST_NAME = 60
@@ -151,7 +161,9 @@ def _joint(text: str, begin: int, end: int, found: Grade) -> _Joint | None:
         return _Joint(whom.end(), found, assigned=True)
     if option:
         listed = _LISTED.match(text, end)
-        return None if listed is None else _Joint(listed.end(), max(found, Grade.SURE), assigned=False)
+        return (
+            None if listed is None else _Joint(listed.end(), max(found, Grade.SURE), assigned=False)
+        )
     element = _ELEMENT.match(text, end)
     if element is not None:
         return _Joint(element.end(), found, assigned=True)
@@ -211,7 +223,11 @@ def _on_next_line(text: str, name: int, match: re.Match[str], found: Grade) -> S
     word = _ONE_WORD.match(text, begin)
     if word is None or (indent <= own and not values.looks_random(word[0])):
         return None
-    rest = text[word.end() : text.find("\n", word.end())] if "\n" in text[word.end() :] else text[word.end() :]
+    rest = (
+        text[word.end() : text.find("\n", word.end())]
+        if "\n" in text[word.end() :]
+        else text[word.end() :]
+    )
     return None if rest.strip() else _judged(text, begin, word.end(), found, quoted=False)
 
 
@@ -238,7 +254,9 @@ def _judged(text: str, begin: int, end: int, found: Grade, *, quoted: bool) -> S
     value = text[begin:end].strip()
     if not quoted:
         value = value.rstrip("`.,;:") + (">" if text[end : end + 1] == ">" else "")
-    if len(value) < (3 if found is Grade.PASSWORD else 4) or not _may_be_secret(value, found, quoted):
+    if len(value) < (3 if found is Grade.PASSWORD else 4) or not _may_be_secret(
+        value, found, quoted
+    ):
         return None
     return Span(begin, end, _KIND)
 
@@ -252,7 +270,9 @@ def _may_be_secret(value: str, found: Grade, quoted: bool) -> bool:
         return not values.is_prose(value) and not values.is_place(value)
     if found is Grade.SURE:
         plain = value.isalpha() and value == value.lower() and len(value) < 12
-        return not (values.is_number(value) or values.is_place(value) or plain or values.is_prose(value))
+        return not (
+            values.is_number(value) or values.is_place(value) or plain or values.is_prose(value)
+        )
     if found is Grade.RANDOM:
         return values.looks_random(value)
     return len(value) >= 16 and values.looks_random(value) and not values.is_hex(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import json
 import re
 from functools import lru_cache
 
@@ -49,16 +50,33 @@ _LOOSE = frozenset(
         *("sig", "signature", "samlresponse", "assertion"),
     }
 )
-FOREIGN = re.compile(
-    "密码|口令|密钥|秘钥|令牌|密碼|金鑰|パスワード|비밀번호|пароль|contraseña|mot de passe", re.IGNORECASE
+_FOREIGN = (
+    *("密码", "口令", "密钥", "秘钥", "令牌", "密碼", "金鑰", "パスワード", "비밀번호", "пароль"),
+    *("contraseña", "mot de passe"),
 )
-"""Names of secrets that are not English."""
+FOREIGN = re.compile(
+    "|".join(re.escape(form) for word in _FOREIGN for form in (word, json.dumps(word)[1:-1])),
+    re.IGNORECASE,
+)
+"""Names of secrets that are not English, as they are and as JSON escapes them."""
 _OF_KEYS = frozenset(
     {
         *("api", "access", "private", "secret", "account", "signing", "encryption", "client"),
         *("master", "storage", "shared", "subscription", "service", "deploy", "encrypt", "auth"),
         *("app", "consumer", "license", "ssl", "tls", "hmac", "jwt", "session", "webhook", "ssh"),
-        *("wandb", "comet", "kaggle", "openai", "hf", "my", "sas", "admin", "write", "read", "user"),
+        *(
+            "wandb",
+            "comet",
+            "kaggle",
+            "openai",
+            "hf",
+            "my",
+            "sas",
+            "admin",
+            "write",
+            "read",
+            "user",
+        ),
     }
 )
 _TOKENIZER = frozenset(

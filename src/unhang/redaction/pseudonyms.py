@@ -10,10 +10,22 @@ from __future__ import annotations
 import hashlib
 import hmac
 import ipaddress
+import os
 import re
+import secrets
 from collections.abc import Callable, Iterable
 
-from unhang.redaction.contexts import BRACKETS, expand, find_accounts, find_buckets, find_hosts, find_users
+from unhang.redaction.contexts import (
+    BRACKETS,
+    expand,
+    find_accounts,
+    find_buckets,
+    find_hosts,
+    find_users,
+)
+
+KEY_VARIABLE = "UNHANG_REDACT_KEY"
+"""Who sets it alike on all nodes gets equal pseudonyms for equal names."""
 
 _SHORTEST = 2
 _MOST_NAMES = 4_000
@@ -26,7 +38,9 @@ _PATH = re.compile(r"(?<![\w.~/:-])(?:/[\w.@+=~%-]{1,200}){2,40}/?")
 _INNER = re.compile(r"/(?:lib/python3|lib64/python3|site-packages/|dist-packages/)")
 _IPV4 = re.compile(r"(?<![\d.])(?<!==)(?:\d{1,3}\.){3}\d{1,3}(?![\d.]*\d)")
 _IPV6 = re.compile(r"(?<![\w:.])(?=[\w:]*\d)[0-9a-fA-F]{0,4}(?::[0-9a-fA-F]{0,4}){2,7}(?![\w:])")
-_IPV4_DASHED = re.compile(r"\bip-(\d{1,3})-(\d{1,3})-(\d{1,3})-(\d{1,3})\b(?:\.[\w-]{1,40}\.internal)?")
+_IPV4_DASHED = re.compile(
+    r"\bip-(\d{1,3})-(\d{1,3})-(\d{1,3})-(\d{1,3})\b(?:\.[\w-]{1,40}\.internal)?"
+)
 _MAC = re.compile(
     r"(?<![\w:.-])[0-9a-fA-F]{2}(?P<joint>[:-])(?:[0-9a-fA-F]{2}(?P=joint)){4,18}[0-9a-fA-F]{2}(?![\w:-])"
 )
@@ -34,7 +48,9 @@ _UUID = re.compile(
     r"(?<![0-9a-fA-F])(?<![0-9a-fA-F]-)[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(?![0-9a-fA-F-])"
 )
 _GUID = re.compile(r"(?<![\w:.])[0-9a-f]{4}(?::[0-9a-f]{4}){3}(?![\w:])")
-_GUID_NAMED = re.compile(r"(?i)guid[^\n]{0,40}?(?:0x)?(?P<guid>(?<![0-9a-f])[0-9a-f]{16})(?![0-9a-f])")
+_GUID_NAMED = re.compile(
+    r"(?i)guid[^\n]{0,40}?(?:0x)?(?P<guid>(?<![0-9a-f])[0-9a-f]{16})(?![0-9a-f])"
+)
 _MAIL = re.compile(r"(?<![/\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}\b")
 _HOME = re.compile(r"/(?:home|Users|users)/(?P<user>[\w.-]{2,64})")
 _STORE = re.compile(
@@ -72,10 +88,56 @@ _PUBLIC = re.compile(
 )
 _COMMON = frozenset(
     {
-        *("localhost", "root", "python", "python3", "torch", "rank", "node", "host", "data", "train"),
-        *("user", "users", "default", "none", "null", "error", "warning", "info", "debug", "kernel"),
-        *("true", "false", "all", "local", "master", "worker", "head", "main", "test", "the", "and"),
-        *("unknown", "nccl", "cuda", "gpu", "cpu", "ssh", "srun", "slurm", "admin", "ubuntu", "home"),
+        *(
+            "localhost",
+            "root",
+            "python",
+            "python3",
+            "torch",
+            "rank",
+            "node",
+            "host",
+            "data",
+            "train",
+        ),
+        *(
+            "user",
+            "users",
+            "default",
+            "none",
+            "null",
+            "error",
+            "warning",
+            "info",
+            "debug",
+            "kernel",
+        ),
+        *(
+            "true",
+            "false",
+            "all",
+            "local",
+            "master",
+            "worker",
+            "head",
+            "main",
+            "test",
+            "the",
+            "and",
+        ),
+        *(
+            "unknown",
+            "nccl",
+            "cuda",
+            "gpu",
+            "cpu",
+            "ssh",
+            "srun",
+            "slurm",
+            "admin",
+            "ubuntu",
+            "home",
+        ),
         *("project", "account", "name", "for", "with", "is", "was", "to", "in", "on", "of", "not"),
         *("docker", "runner", "nobody", "git", "www", "com", "org", "exited", "failed", "failure"),
     }
@@ -103,7 +165,17 @@ class Pseudonyms:
         self._words: re.Pattern[str] | None = None
         self._stale = False
         self._note("user", users)
-        self._note("host", (part for host in hosts for part in (host, host.split(".")[0])))
+        self.learn_hosts(hosts)
+
+    @classmethod
+    def keyed(cls, hosts: Iterable[str] = (), users: Iterable[str] = ()) -> Pseudonyms:
+        """With the key of the user's (UNHANG_REDACT_KEY), or one that nobody knows."""
+        key = os.environ.get(KEY_VARIABLE, "").encode() or secrets.token_bytes(16)
+        return cls(hosts, users, key)
+
+    def learn_hosts(self, names: Iterable[str]) -> None:
+        """Note hosts; the first part of a full name counts, too."""
+        self._note("host", (part for name in names for part in (name, name.split(".")[0])))
 
     def learn(self, text: str) -> None:
         """Note names that a text tells by what stands around them."""
@@ -267,7 +339,9 @@ class Pseudonyms:
     def _mark(self, kind: str, name: str) -> bytes:
         found = self._marks.get((kind, name))
         if found is None:
-            found = hmac.new(self._key, f"{kind}\0{name}".encode(errors="replace"), hashlib.sha256).digest()
+            found = hmac.new(
+                self._key, f"{kind}\0{name}".encode(errors="replace"), hashlib.sha256
+            ).digest()
             self._marks[kind, name] = found
         return found
 
@@ -290,7 +364,11 @@ def _names(word: str) -> bool:
 
 def _alternatives(words: Iterable[str]) -> re.Pattern[str] | None:
     listed = "|".join(re.escape(word) for word in sorted(words, key=lambda w: (-len(w), w)))
-    return re.compile(rf"(?<![A-Za-z0-9])(?:{listed})(?![A-Za-z0-9])", re.IGNORECASE) if listed else None
+    return (
+        re.compile(rf"(?<![A-Za-z0-9])(?:{listed})(?![A-Za-z0-9])", re.IGNORECASE)
+        if listed
+        else None
+    )
 
 
 def _teller(

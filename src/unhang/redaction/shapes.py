@@ -5,6 +5,7 @@ Shapes are tried only where a literal part of them occurs, so that megabytes of 
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,8 +28,9 @@ _BEFORE = (
     r"(?:(?<![A-Za-z0-9])|(?<=\\[nrtb])|(?<=%[0-9A-Fa-f]{2})|(?<=\\u[0-9a-fA-F]{4})"
     r"|(?<=\x1b\[\dm)|(?<=\x1b\[\d\dm)|(?<=\x1b\[\d;\d\dm))"
 )
-"""What may stand before a secret: no letter, unless it ends an escape of JSON, a URL, a terminal."""
+"""What stands before a secret: no letter, unless it ends an escape of JSON, URL or terminal."""
 
+_RULES_VARIABLE = "UNHANG_REDACT_RULES"
 _LONGEST_PATTERN = 2_000
 _LONG_WORD = 24
 _BEFORE_NEEDLE, _BEHIND_NEEDLE = 600, 40_000
@@ -118,17 +120,21 @@ def known_shapes() -> tuple[Shape, ...]:
     return tuple(_shape(table) for table in told["shape"])
 
 
-def own_shapes(patterns: Iterable[str] = (), file: str | Path | None = None) -> tuple[Shape, ...]:
+def own_shapes(
+    patterns: Iterable[str] = (), file: str | os.PathLike[str] | None = None
+) -> tuple[Shape, ...]:
     """Shapes of the user's.
 
     Args:
         patterns: regular expressions; a group `value` is the part to replace.
         file: TOML with tables like those of `shapes.toml`; `kind` and `needles` may be missing.
+            None = the one that the variable UNHANG_REDACT_RULES names, if any.
 
     Raises:
         UsageError: a pattern is none, or the file cannot be read; the message says which.
     """
     made = [_own({"pattern": pattern}, f"the pattern {pattern!r}") for pattern in patterns]
+    file = file or os.environ.get(_RULES_VARIABLE) or None
     if file is not None:
         tables = _tables(Path(file))
         made.extend(

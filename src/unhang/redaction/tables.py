@@ -41,7 +41,9 @@ def find_in_tables(text: str, lower: bytes) -> Iterator[Span]:
 def _below(text: str, begin: int, end: int) -> Iterator[Span]:
     for joint in _JOINTS:
         head = list(joint.finditer(text, begin, end))
-        if len(head) < 2 or not all(_NAME.fullmatch(_plain(cell[0])) for cell in head if _plain(cell[0])):
+        if len(head) < 2 or not all(
+            _NAME.fullmatch(_plain(cell[0])) for cell in head if _plain(cell[0])
+        ):
             continue
         grades = [grade(_plain(cell[0]).replace(" ", "_")) for cell in head]
         if max(grades) >= Grade.RANDOM:
@@ -49,9 +51,7 @@ def _below(text: str, begin: int, end: int) -> Iterator[Span]:
             return
 
 
-def _cells(
-    text: str, begin: int, joint: re.Pattern[str], grades: list[Grade]
-) -> Iterator[Span]:
+def _cells(text: str, begin: int, joint: re.Pattern[str], grades: list[Grade]) -> Iterator[Span]:
     for _ in range(_MOST_ROWS):
         end = text.find("\n", begin)
         end = len(text) if end < 0 else end
@@ -77,4 +77,4 @@ def _plain(cell: str) -> str:
 def _is_secret(value: str, found: Grade) -> bool:
     if len(value) < 4 or is_harmless(value) or is_prose(value):
         return False
-    return found is Grade.PASSWORD and not is_number(value) or looks_random(value)
+    return (found is Grade.PASSWORD and not is_number(value)) or looks_random(value)

@@ -11,13 +11,21 @@ _SWITCH = re.compile(
     r"|\d{1,6}|\*{3,}|[xX.]{3,}|<[^>]{0,80}>|\$\{?[\w.:-]+\}?\}?|\$\(.*|\{\{.*|%[\w(]+\)?s?%?)?",
     re.IGNORECASE | re.DOTALL,
 )
-_NUMBER = re.compile(r"[-+]?[\d][\d_,.]*(?:e[-+]?\d+)?\s*(?:[kmbtg]|%|ms|s|us|tok/s)?", re.IGNORECASE)
+_NUMBER = re.compile(
+    r"[-+]?[\d][\d_,.]*(?:e[-+]?\d+)?\s*(?:[kmbtg]|%|ms|s|us|tok/s)?", re.IGNORECASE
+)
 _PROSE = frozenset(
-    "not required missing optional invalid expired incorrect wrong found provided given needed"
-    " set unset must should is was has have will can cannot may the a an and or of for to in with"
-    " enabled disabled empty denied failed failure error unknown unavailable str string bytes int"
-    " bool optional[str] secretstr any dict list type object authentication auth prompt read"
-    " return returned value values name names store manager granted rejected accepted ok".split()
+    {
+        *("not", "required", "missing", "optional", "invalid", "expired", "incorrect"),
+        *("wrong", "found", "provided", "given", "needed", "set", "unset", "must"),
+        *("should", "is", "was", "has", "have", "will", "can", "cannot", "may", "the", "a"),
+        *("an", "and", "or", "of", "for", "to", "in", "with", "enabled", "disabled"),
+        *("empty", "denied", "failed", "failure", "error", "unknown", "unavailable", "str"),
+        *("string", "bytes", "int", "bool", "optional[str]", "secretstr", "any", "dict"),
+        *("list", "type", "object", "authentication", "auth", "prompt", "read", "return"),
+        *("returned", "value", "values", "name", "names", "store", "manager", "granted"),
+        *("rejected", "accepted", "ok"),
+    }
 )
 _CODE = re.compile(
     r"(?:os\.environ|os\.getenv|getpass|environ|self|args|config|cfg|settings|kwargs|opts|options"
@@ -81,7 +89,7 @@ def looks_random(value: str) -> bool:
     letters = any(c.isalpha() for c in value)
     digits = any(c.isdigit() for c in value)
     mixed = value != value.lower() and value != value.upper()
-    told = letters and digits or (mixed and len(value) >= 16) or len(value) >= 32
+    told = (letters and digits) or (mixed and len(value) >= 16) or len(value) >= 32
     return told and entropy(value) >= min(_RANDOM_BITS, math.log2(len(value)) - 0.6)
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import importlib
+import os
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from unhang.reporters.style import PLAIN, Style
 
 if TYPE_CHECKING:
     from unhang.model.diagnosis import Diagnosis
+    from unhang.redaction import Redactor
 
 REPORTERS: dict[str, str] = {
     "terminal": "unhang.reporters.terminal",
@@ -18,13 +21,38 @@ REPORTERS: dict[str, str] = {
 """Every form by the name that `--format` takes; its module has a function `render`."""
 
 
-def render(diagnosis: Diagnosis, form: str, style: Style = PLAIN) -> str:
+PUBLIC_FORMS = frozenset({"markdown", "html", "prompt"})
+"""Forms that are made for other people's eyes: secrets are replaced unless the caller says no."""
+
+
+def render(
+    diagnosis: Diagnosis, form: str, style: Style = PLAIN, *, redact: bool | None = None
+) -> str:
     """Return `diagnosis` in one of the forms, without a line end.
 
     The form's module is loaded only now: the terminal report needs rich, the others do not.
 
+    Args:
+        diagnosis: the verdict.
+        form: one of `REPORTERS`.
+        style: for the reader's screen.
+        redact: whether secrets are replaced; None = in `PUBLIC_FORMS`.
+
     Raises:
         KeyError: no such form.
     """
+    if redact or (redact is None and form in PUBLIC_FORMS):
+        from unhang.redaction import Redactor
+
+        diagnosis = redacted(diagnosis, Redactor([os.environ]))
     text: str = importlib.import_module(REPORTERS[form]).render(diagnosis, style)
     return text
+
+
+def redacted(diagnosis: Diagnosis, redactor: Redactor) -> Diagnosis:
+    """Return the same verdict without secrets; `redacted` of it counts them by kind."""
+    redactor.learn_hosts(diagnosis.culprit_hosts)
+    redactor.learn(diagnosis)
+    told = redactor.tree(diagnosis)
+    hosts = frozenset(redactor.host(host) for host in diagnosis.culprit_hosts)
+    return replace(told, culprit_hosts=hosts, redacted=redactor.counts)

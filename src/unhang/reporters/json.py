@@ -172,6 +172,7 @@ def _basis(d: Diagnosis) -> dict[str, object]:
         "versions": {name: _known(version) for name, version in d.versions.items()},
         "framework": None if d.framework is None else _named(d.framework),
         "missing_facts": {code: list(facts) for code, facts in d.missing_facts.items()},
+        "redacted": None if d.redacted is None else dict(d.redacted),
         "stats": {
             "files": d.stats.files,
             "bytes": d.stats.size_bytes,

@@ -299,6 +299,9 @@ class _Writer:
         if stats.files:
             key = "footer.read_one" if stats.files == 1 else "footer.read"
             yield self.say(key, files=stats.files, size=stats.size_bytes, seconds=stats.seconds)
+        if self._diagnosis.redacted:
+            told = ", ".join(f"{n} × {kind}" for kind, n in self._diagnosis.redacted.items())
+            yield self.say("footer.redacted", kinds=told)
         if rule is not None:
             yield self.say("footer.explain", code=rule)
 

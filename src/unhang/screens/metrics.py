@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from unhang import __version__
 from unhang.errors import UsageError
 from unhang.live.messages.standing import GroupView, RankView, Stage, Standing
+from unhang.redaction import Redactor
 from unhang.screens.feed import Feed, RunRecord
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ _GROUP_GAUGES: tuple[tuple[str, str, Callable[[GroupView], float | None]], ...] 
 )
 
 
-def metrics(feed: Feed) -> bytes:
+def metrics(feed: Feed, redactor: Redactor) -> bytes:
     """Return the exposition text of a run, as it is now.
 
     Raises:
@@ -51,15 +52,16 @@ def metrics(feed: Feed) -> bytes:
             "/metrics needs prometheus-client; install it with: pip install 'unhang[screens]'"
         ) from error
     registry = CollectorRegistry()
-    registry.register(_Collector(feed))
+    registry.register(_Collector(feed, redactor))
     return generate_latest(registry)
 
 
 class _Collector:
     """What `prometheus_client` asks for metrics."""
 
-    def __init__(self, feed: Feed) -> None:
+    def __init__(self, feed: Feed, redactor: Redactor) -> None:
         self._feed = feed
+        self._redactor = redactor
 
     def describe(self) -> list[Metric]:
         """Nothing in advance: the folder is read when somebody asks."""
@@ -68,7 +70,7 @@ class _Collector:
     def collect(self) -> Iterator[Metric]:
         """Everything that the folder tells now."""
         live = self._feed.is_live()
-        yield from _run(self._feed.record(), live=live)
+        yield from _run(self._redactor.tree(self._feed.record()), live=live)
         standing = self._feed.standing()
         # Numbers of a run that nobody watches any more would look like a job that stands still.
         if standing is not None and live:

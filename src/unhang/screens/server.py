@@ -8,11 +8,14 @@ GET /api/events           everything that happened
 GET /stream               server-sent events: `standing`, `note`, `run`
 GET /metrics              Prometheus
 GET /healthz              204
+
+Secrets in texts are replaced before they leave.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -23,6 +26,7 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 from unhang.errors import UnhangError, UsageError
+from unhang.redaction import Redactor
 from unhang.screens import pages
 from unhang.screens.access import COOKIE, Access, shown_token
 from unhang.screens.feed import EventTail, Feed
@@ -70,6 +74,7 @@ class Server(ThreadingHTTPServer):
         self.feed = Feed(root)
         self.access = Access(host, token)
         self.language = language
+        self.redactor = Redactor([os.environ])
         self.streams = threading.BoundedSemaphore(_MOST_STREAMS)
         self.closing = threading.Event()
         try:
@@ -133,10 +138,10 @@ class _Handler(BaseHTTPRequestHandler):
         if path == "/stream":
             return self._stream(query)
         if path == "/metrics":
-            text = metrics(self.server.feed)
+            text = metrics(self.server.feed, self.server.redactor)
             return self._send(text, "text/plain; version=1.0.0; charset=utf-8")
         if (make := _API.get(path)) is not None:
-            return self._send(_json(make(self, query)), "application/json")
+            return self._send(self._json(make(self, query)), "application/json")
         return self._refuse(HTTPStatus.NOT_FOUND, f"there is no {path} here")
 
     def _run(self, query: dict[str, str]) -> object:
@@ -188,8 +193,12 @@ class _Handler(BaseHTTPRequestHandler):
             self.server.closing.wait(_PERIOD_S)
 
     def _say(self, kind: str, data: object) -> None:
-        self.wfile.write(b"event: " + kind.encode() + b"\ndata: " + _json(data) + b"\n\n")
+        self.wfile.write(b"event: " + kind.encode() + b"\ndata: " + self._json(data) + b"\n\n")
         self.wfile.flush()
+
+    def _json(self, data: object) -> bytes:
+        told = self.server.redactor.tree(data)
+        return json.dumps(told, separators=(",", ":"), ensure_ascii=False).encode()
 
     def _remember(self, token: str) -> None:
         """Keep the token out of the address bar, and so out of histories and screenshots."""
@@ -223,10 +232,6 @@ _API: dict[str, Callable[[_Handler, dict[str, str]], object]] = {
     "/api/heat": _Handler._heat,
     "/api/events": _Handler._events,
 }
-
-
-def _json(data: object) -> bytes:
-    return json.dumps(data, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 def _number(text: str) -> float:

@@ -8,9 +8,10 @@ import pytest
 
 from desks import desk, take
 from unhang.collect.desk import Stop
-from unhang.collect.redaction import Redactor
+from unhang.collect.filing import redact_pickle
 from unhang.collect.specs import run_folder
 from unhang.probe.board import Board
+from unhang.redaction import Redactor
 
 
 def run_of_two_hosts(root: Path) -> None:
@@ -86,9 +87,9 @@ def test_pickled_dumps_lose_secrets_and_keep_their_form() -> None:
     }
     tree = {"version": "2.10", "entries": [entry, (1, 2.5, None, True)], "pg_config": {}}
     redactor = Redactor()
-    told = pickle.loads(redactor.pickle(pickle.dumps(tree, protocol=2)))
+    told = pickle.loads(redact_pickle(pickle.dumps(tree, protocol=2), redactor))
     assert told["entries"][0]["frames"][0]["filename"] == "/x/[redacted Hugging Face token].py"
     assert told["entries"][1] == (1, 2.5, None, True)
     assert redactor.counts == {"Hugging Face token": 1}
     cut = pickle.dumps(tree, protocol=2)[:-12]
-    assert pickle.loads(redactor.pickle(cut))["version"] == "2.10"
+    assert pickle.loads(redact_pickle(cut, redactor))["version"] == "2.10"

@@ -8,12 +8,12 @@ from unhang.collect.desk import Desk, absent, refused
 from unhang.collect.filing import file_pieces
 from unhang.collect.haste import Haste
 from unhang.collect.processes import Process, Role
-from unhang.collect.redaction import Redactor
 from unhang.collect.scene import Scene
 from unhang.collect.schedule import ask, questions
 from unhang.collect.spec import About, Form, Piece, Spec
 from unhang.model.capture import Fate
 from unhang.model.ids import Rank
+from unhang.redaction import Redactor
 
 
 def rank(number: int, pid: int) -> Process:

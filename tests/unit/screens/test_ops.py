@@ -12,6 +12,7 @@ import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from run_folders import hanging, run_folder
+from unhang.redaction import Redactor
 from unhang.screens.feed import Feed
 from unhang.screens.metrics import metrics
 
@@ -31,7 +32,7 @@ def expressions() -> Iterator[str]:
 def test_every_metric_exists_with_its_labels(expression: str, tmp_path: Path) -> None:
     run_folder(tmp_path, [hanging()])
     labels: dict[str, set[str]] = {}
-    for family in text_string_to_metric_families(metrics(Feed(tmp_path)).decode()):
+    for family in text_string_to_metric_families(metrics(Feed(tmp_path), Redactor()).decode()):
         for sample in family.samples:
             labels.setdefault(sample.name, set()).update(sample.labels)
     asked = re.findall(r"(unhang_\w+)(?:\{([^}]*)\})?", expression)

@@ -7,10 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unhang.collect.hosts import expand, names_of
+from unhang.collect.hosts import names_of
 from unhang.collect.processes import Process, Role
-from unhang.collect.redaction import Pseudonyms, Redactor
 from unhang.collect.scene import Scene
+from unhang.model.diagnosis import Diagnosis, Outcome, StoryItem
+from unhang.model.provenance import Message, Provenance
+from unhang.redaction import Pseudonyms, Redactor
+from unhang.redaction.contexts import expand
 from unhang.sources.hints import origin_of
 
 KEY = b"a key of the test"
@@ -38,11 +41,11 @@ def test_code_of_packages_and_of_the_system_stays_readable() -> None:
     text = told(
         'File "/home/alice/venv/lib/python3.12/site-packages/torch/serialization.py", line 944\n'
         "/proc/4711/stack /usr/lib/libc.so.6 ncclUniqueId from /pytorch/torch/csrc/x.cpp:1\n"
-        "3/4 done, and/or s3://bucket/key 12:30:01 1.2.3 torch 2.9.1+cu128"
+        "3/4 done, and/or 12:30:01 1.2.3 torch 2.9.1+cu128"
     )
     assert "/lib/python3.12/site-packages/torch/serialization.py" in text
     assert "/proc/4711/stack /usr/lib/libc.so.6" in text
-    assert text.endswith("3/4 done, and/or s3://bucket/key 12:30:01 1.2.3 torch 2.9.1+cu128")
+    assert text.endswith("3/4 done, and/or 12:30:01 1.2.3 torch 2.9.1+cu128")
 
 
 def test_a_name_has_one_pseudonym_in_all_bundles_of_one_key() -> None:
@@ -107,3 +110,64 @@ def test_the_environment_tells_names() -> None:
     hosts, users = names_of(Scene(host="gpu-08", processes=(process,)))
     assert {"gpu-07", "gpu-08", "gpu-09"} <= hosts
     assert {"alice", "al"} <= users
+
+
+NAMED = """\
+gpu-07:4711:4890 [0] NCCL INFO Bootstrap : Using eth0:10.128.3.7<0>
+gpu-08.cluster.example.com:4711:4890 [1] NCCL INFO comm 0x55 rank 1
+SLURM_JOB_NODELIST=a100-[01-03]
+srun: error: a100-02: task 3: Killed
+Mar  1 12:00:01 trainbox2 kernel: NVRM: Xid (PCI:0000:4e:00): 79
+link/ether 7c:fe:90:12:34:56 brd ff:ff:ff:ff:ff:ff
+node_guid: 7cfe:9003:0012:3456 and Port GUID: 0x7cfe900300123456
+GPU 0: H100 (UUID: GPU-8a56a4bc-1f2e-4d3c-9b8a-7c6d5e4f3a2b)
+s3://corp-bucket/team-x/shard.tar abfss://cont9@acct9.dfs.core.windows.net/team-x/b.bin
+https://corp-bucket.s3.us-east-1.amazonaws.com/y.pt gs://corp-bucket/y.pt
+arn:aws:iam::123456789012:role/TrainRole 123456789012.dkr.ecr.us-east-1.amazonaws.com/img:1
+bob7@gpu-07:~$ ssh bob7@a100-01 ls /home/alice9/proj/x.py
+ip-10-1-2-3.us-west-2.compute.internal and https://mlflow.corp.internal:5000/api
+wandb: View run at https://wandb.ai/lab-team/llm/runs/1
+sbatch --account=proj42 train.sh; uid=1000(carol5)
+later: gpu-08 lost trainbox2, A100-03 left, lab-team and proj42 and carol5 remain
+"""
+GONE = (
+    *("gpu-07", "gpu-08", "a100-02", "A100-03", "trainbox2", "10.128.3.7", "7c:fe:90", "7cfe9003"),
+    *("7cfe:9003", "8a56a4bc", "corp-bucket", "team-x", "cont9", "acct9", "123456789012"),
+    *("TrainRole", "bob7", "alice9", "10-1-2-3", "mlflow", "corp.internal", "lab-team", "proj42"),
+    "carol5",
+)
+
+
+def test_every_kind_of_name_goes_and_stays_the_same() -> None:
+    redactor = Redactor(names=Pseudonyms((), (), KEY))
+    redactor.learn(NAMED)
+    text = redactor.text(NAMED)
+    assert [name for name in GONE if name.lower() in text.lower()] == []
+    assert redactor.text(text) == text
+    assert len(re.findall(redactor.host("gpu-08"), text)) == 2, "full and short name are one host"
+    assert redactor.host("gpu-08.cluster.example.com") == redactor.host("GPU-08")
+    guid = re.search(r"node_guid: (\S+) and Port GUID: 0x(\w+)", text)
+    assert guid is not None
+    assert guid[1].replace(":", "") == guid[2], "one identifier, however it is written"
+    for kept in ("NCCL INFO Bootstrap : Using eth0:", "PCI:0000:4e:00", "shard.tar", "wandb.ai"):
+        assert kept in text
+    assert set(redactor.counts) >= {"host", "address", "bucket", "account", "identifier", "user"}
+
+
+def test_a_report_without_names() -> None:
+    from unhang.reporters import redacted
+
+    evidence = Provenance(artifact="logs/host=gpu-07/rank_3.log", line=4, text="gpu-07 is gone")
+    verdict = Diagnosis(
+        outcome=Outcome.UNDETERMINED,
+        summary=Message(key="summary.undetermined", values={}),
+        culprit_hosts=frozenset({"gpu-07"}),
+        story=(
+            StoryItem(
+                at=None, ranks=frozenset(), what=Message(key="x", values={}), evidence=evidence
+            ),
+        ),
+    )
+    told = redacted(verdict, Redactor(names=Pseudonyms((), (), KEY)))
+    assert told.culprit_hosts == {NAMES.host("gpu-07")}
+    assert "gpu-07" not in repr(told)

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from unhang.collect.redaction import Redactor
-from unhang.collect.redaction.secrets import is_harmless, is_secret_name
+from unhang.redaction import Redactor
+from unhang.redaction.names import is_secret_name
+from unhang.redaction.values import is_harmless
 
 BODY = string.ascii_letters + string.digits
 SECRETS = {
