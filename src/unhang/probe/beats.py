@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 C10D, NATIVE = "torch.distributed.distributed_c10d", "torch._C._distributed_c10d"
 _MOST_LOST = 20
+_AWAIT = "wait"
+"""The method by which a program waits for what it has begun."""
 _LONG = 300
 
 
@@ -69,6 +71,9 @@ class Beats:
     def compose(self, now_s: float) -> dict[str, Any]:
         """One beat, at a monotonic time; what fails is left out and told in `lost`."""
         places = self._try("stack", stack.main_thread) or []
+        calling = self._try("stack", self._calling.see)
+        call = self._try("stack", arguments.of_call) if self._calling.stands else None
+        rests = self._calling.stands and call is None and calling != _AWAIT
         beat = {
             **self._fixed,
             "argv": getattr(sys, "argv", [])[:5],
@@ -76,16 +81,16 @@ class Beats:
             "mono": now_s,
             "stack": places,
             "stack_since": self._place.see(stack.own_place(places), now_s),
-            "calling": self._try("stack", self._calling.see),
+            "calling": calling,
             "threads": self._try("stack", stack.other_threads) if self._calling.stands else [],
-            "call": self._try("stack", arguments.of_call) if self._calling.stands else None,
+            "call": call,
             "probe_thread": threading.get_native_id(),
             "steps": steps.COUNT.done if steps.COUNT.attached else None,
             "step_wall": steps.COUNT.wall_s,
             **(self._try("usage", self._usage) or {}),
             **(self._try("torch", self._torch) or {}),
             **(self._try("ranks", _ranks) or {}),
-            "groups": self._try("groups", lambda: self._groups(now_s)) or {},
+            "groups": self._try("groups", lambda: self._groups(now_s, rests=rests)) or {},
             **(self._try("exit", _state) or {}),
             "timeouts": {
                 "mode": self._limits.mode,
@@ -129,13 +134,13 @@ class Beats:
         rank: int | None = (self._try("ranks", _ranks) or {}).get("rank")
         return rank
 
-    def _groups(self, now_s: float) -> dict[str, Any]:
+    def _groups(self, now_s: float, *, rests: bool) -> dict[str, Any]:
         c10d = sys.modules.get(C10D)
         if c10d is None:
             return {}
         registered = groups.registered(c10d)
-        progress = self._try("recorder", self._ask_recorder) or {}
         native = sys.modules.get(NATIVE)
+        progress = self._try("recorder", lambda: self._recorder.progress(native, rests=rests)) or {}
         # Then a group without a record has issued nothing, and its own count, which is dear, is 0.
         all_recorded = hasattr(native, STATUS[1]) and switched_off(os.environ) is None
         told = {}
@@ -160,9 +165,6 @@ class Beats:
             del self._progress[gone]
             self._described.pop(gone, None)
         return told
-
-    def _ask_recorder(self) -> dict[str, Progress]:
-        return self._recorder.progress(sys.modules.get(NATIVE))
 
     def _description(self, c10d: Any, group: Any, name: str) -> dict[str, Any]:
         # By identity, not by the group itself: whoever holds a group keeps it alive.

@@ -87,7 +87,7 @@ class Guard:
 
     def _look(self, now_s: float) -> Overdue | None:
         native = sys.modules.get(NATIVE)
-        flying = self._flights.see(self._recorder.progress(native), now_s)
+        flying = self._flights.see(self._recorder.progress(native, rests=True), now_s)
         places = stack.main_thread()
         place_since_s = self._place.see(stack.own_place(places), now_s)
         unrecorded_since_s = self._unrecorded.see(_unrecorded(native, places), now_s)

@@ -26,6 +26,10 @@ SIZES = ("TORCH_FR_BUFFER_SIZE", "TORCH_NCCL_TRACE_BUFFER_SIZE")
 # Keys are sorted in torch's JSON, so these two are neighbours; reading a whole dump as JSON would
 # hold the GIL for tens of milliseconds.
 _ENTRY = re.compile(rb'"pg_id":\s*"?(\d+)"?,\s*"process_group":\s*\[\s*"([^"\\]*)"')
+_STATE = re.compile(
+    rb'"collective_seq_id":\s*(\d+),[^{}]*?"is_p2p":\s*(true|false),[^{}]*?"pg_id":\s*"?(\d+)"?,'
+    rb'[^{}]*?"retired":\s*(true|false)'
+)
 _RARELY = 100
 """Entries are read for at most a hundredth of the time."""
 
@@ -73,9 +77,17 @@ class Recorder:
     def __init__(self) -> None:
         self._names: dict[str, dict[str, str]] = {name: {} for name in STATUS}
         self._not_before_s = dict.fromkeys(STATUS, 0.0)
+        self._checked: dict[str, tuple[dict[str, Progress], dict[str, int]]] = {}
 
-    def progress(self, native: Any) -> dict[str, Progress]:
-        """Progress by name of the group; a group whose name is not known yet is left out."""
+    def progress(self, native: Any, *, rests: bool = False) -> dict[str, Progress]:
+        """Progress by name of the group; a group whose name is not known yet is left out.
+
+        Args:
+            native: `torch._C._distributed_c10d`.
+            rests: the main thread stands still outside of any collective, so that what seems to be
+                in flight is worth a closer look: gloo notes what ended last, and not the highest
+                number, which falls back where several operations end out of order.
+        """
         seen: dict[str, Progress] = {}
         for function in STATUS:
             ask = getattr(native, function, None)
@@ -85,8 +97,35 @@ class Recorder:
             names = self._names[function]
             if any(number not in names for number in status):
                 self._learn(function, ask)
-            seen.update((names[n], _progress(s)) for n, s in status.items() if n in names)
+            told = {n: _progress(s) for n, s in status.items() if n in names}
+            if rests and any(at.in_flight and at.started is None for at in told.values()):
+                told = self._looked_at(function, ask, told)
+            seen.update((names[n], at) for n, at in told.items())
         return seen
+
+    def _looked_at(
+        self, function: str, ask: Callable[[bool, bool], bytes], told: dict[str, Progress]
+    ) -> dict[str, Progress]:
+        """The same, with what the entries say of operations that seem to be in flight."""
+        if self._checked.get(function, ({}, {}))[0] != told:
+            begun = time.monotonic()
+            if begun < self._not_before_s[function]:
+                return told
+            open_: dict[str, int] = {}
+            for seq, pair, number, retired in _STATE.findall(ask(True, False)):
+                if retired == b"false" and pair == b"false":
+                    name = number.decode()
+                    open_[name] = min(open_.get(name, int(seq)), int(seq))
+            self._checked[function] = (told, open_)
+            spent = time.monotonic() - begun
+            self._not_before_s[function] = begun + spent * _RARELY
+        open_ = self._checked[function][1]
+        return {
+            n: at._replace(completed=open_.get(n, (at.enqueued or 0) + 1) - 1)
+            if at.in_flight and at.started is None
+            else at
+            for n, at in told.items()
+        }
 
     def _learn(self, function: str, ask: Callable[[bool, bool], bytes]) -> None:
         begun = time.monotonic()

@@ -124,3 +124,39 @@ def test_what_a_torch_does_not_record_is_known(
     native: object, environ: dict[str, str], backend: str, expected: list[tuple[str, str]]
 ) -> None:
     assert list(lacking(native, environ, {backend})) == expected
+
+
+def gloo(seq: int, *, retired: bool, pair: bool = False) -> dict[str, Any]:
+    return {**entry(0, "0"), "collective_seq_id": seq, "is_p2p": pair, "retired": retired}
+
+
+def test_what_ended_out_of_order_is_no_open_call_of_a_rank_that_rests() -> None:
+    """gloo's number of the last that ended falls back: 186 was noted after 187."""
+    entries = [gloo(n, retired=True) for n in (185, 186, 187)]
+    recorder = MadeUpRecorder({"0": at(187, -1, 186)}, entries)
+    ours = Recorder()
+    torch = NewTorch(MadeUpRecorder({}, []), recorder)
+    assert ours.progress(torch)["0"] == Progress(187, None, 186)
+    ours._not_before_s = dict.fromkeys(STATUS, 0.0)
+    assert ours.progress(torch, rests=True)["0"] == Progress(187, None, 187)
+
+
+def test_a_call_that_is_open_stays_open_however_many_ended_after_it() -> None:
+    entries = [gloo(186, retired=False), gloo(187, retired=True), gloo(3, retired=False, pair=True)]
+    recorder = MadeUpRecorder({"0": at(188, -1, 187)}, entries)
+    told = Recorder()
+    torch = NewTorch(MadeUpRecorder({}, []), recorder)
+    told.progress(torch)
+    told._not_before_s = dict.fromkeys(STATUS, 0.0)
+    assert told.progress(torch, rests=True)["0"] == Progress(188, None, 185)
+
+
+def test_the_same_numbers_are_looked_at_once() -> None:
+    recorder = MadeUpRecorder({"0": at(9, -1, 8)}, [gloo(9, retired=True)])
+    ours = Recorder()
+    torch = NewTorch(MadeUpRecorder({}, []), recorder)
+    ours.progress(torch)
+    ours._not_before_s = dict.fromkeys(STATUS, 0.0)
+    before = recorder.dumps
+    assert [ours.progress(torch, rests=True)["0"].completed for _ in range(5)] == [9] * 5
+    assert recorder.dumps == before + 1

@@ -86,6 +86,7 @@ def facts_of(pid: int, stat: Stat) -> ProcessFacts:
             alive=False, state=stat.state, cpu_s=stat.cpu_s, exit_code=code, signal=number
         )
     main_cpu_s, main_runs = runs_of(pid)
+    wchan = _wchan(pid)
     return ProcessFacts(
         alive=True,
         state=stat.state,
@@ -97,7 +98,8 @@ def facts_of(pid: int, stat: Stat) -> ProcessFacts:
         read_bytes=None if moved is None else moved.read,
         write_bytes=None if moved is None else moved.written,
         stored_bytes=None if moved is None else moved.stored,
-        wchan=_wchan(pid),
+        wchan=wchan,
+        lock_holder=lock_holder(pid) if "lock" in (wchan or "") else None,
     )
 
 
@@ -162,6 +164,21 @@ def runs_of(pid: int, thread: int | None = None) -> tuple[float | None, int | No
     except (OSError, ValueError):  # gone, or a kernel without these counters
         return None, None
     return used / 1e9, runs
+
+
+def lock_holder(pid: int) -> int | None:
+    """The process that has the lock of a file which a process waits for, by `/proc/locks`.
+
+    Rows of waiters follow the row of the lock that they wait for, under the same number.
+    """
+    try:
+        rows = [line.split() for line in _read("/proc/locks").splitlines()]
+    except OSError:
+        return None
+    holders = {row[0]: row[4] for row in rows if len(row) > 4 and row[1] != "->"}
+    waited = (row[0] for row in rows if len(row) > 5 and row[1] == "->" and row[5] == str(pid))
+    holder = next((holders[number] for number in waited if number in holders), "")
+    return int(holder) if holder.isdigit() else None
 
 
 def threads_of(pid: int) -> list[int]:

@@ -27,6 +27,9 @@ _WAITED_S = 1.0
 """Nobody is held up by a rank that others have waited for less long."""
 _UNSEEN_S = 8.0
 _CIRCLE_S = 3.0
+_BETWEEN_S = 6.0
+"""The same where two ranks wait for each other alone: what one of them sent before may be on its
+way."""
 _DIFFER_S = 1.5
 _BROKEN_S = 30.0
 """A launcher ends the others before; a link that fails may keep it from doing so."""
@@ -48,6 +51,7 @@ class Claim:
         patience_s: for how long that may last before the job is ended; None = it is proved.
         lives: signs of life of the last seconds.
         where: place and phase of the culprits, by which is remembered how long they stand there.
+        between: the pairs of ranks of which one waits for the other alone, with what it waits in.
         ask: the dumps of all ranks would decide.
     """
 
@@ -63,6 +67,7 @@ class Claim:
     patience_s: float | None = None
     lives: tuple[str, ...] = ()
     where: tuple[Where, ...] = ()
+    between: tuple[tuple[Rank, Rank, str], ...] = ()
     ask: bool = False
 
 
@@ -326,10 +331,14 @@ def _circle(waits: Sequence[Wait], tracks: Mapping[Rank, Track], patience: Patie
     """Ranks wait for each other: the few for whom the many wait are the odd ones."""
     largest = waits[0]
     everybody = NO_RANKS.union(*(wait.held_up for wait in waits))
-    few = largest.lacking & everybody
+    pairs = [wait for wait in waits if wait.between]
+    # Which of the two is wrong nobody can tell, and the others only wait for them.
+    few = NO_RANKS.union(*(wait.waiters | wait.lacking for wait in pairs))
+    few = few or largest.lacking & everybody
     # Whom a rank waits for by a handle is not seen: it may be one of the many.
     dim = any(tracks[r].place.handle and not open_calls(tracks[r]) for r in everybody)
-    odd = few if len(few) < len(largest.waiters) and not dim else NO_RANKS
+    fewer = few < everybody if pairs else len(few) < len(largest.waiters)
+    odd = few if fewer and not dim else NO_RANKS
     settled_s = min(wait.settled_s for wait in waits)
     sure = not dim and all(_surely_waits(tracks[r]) for r in everybody)
     proved = sure and not any(w.pairs for w in waits)
@@ -338,7 +347,8 @@ def _circle(waits: Sequence[Wait], tracks: Mapping[Rank, Track], patience: Patie
         ranks=len(everybody), waited_s=largest.waited_s, limit_s=min(asked_s, default=None)
     )
     needed_s = patience.needed_s(stood)
-    stage = stage_at(settled_s, _CIRCLE_S / 2, _CIRCLE_S if proved else needed_s)
+    proved_s = _BETWEEN_S if pairs else _CIRCLE_S
+    stage = stage_at(settled_s, _CIRCLE_S / 2, proved_s if proved else needed_s)
     return Claim(
         charge=Charge.CIRCLE,
         culprits=odd,
@@ -350,12 +360,15 @@ def _circle(waits: Sequence[Wait], tracks: Mapping[Rank, Track], patience: Patie
         stage=stage if _fresh(everybody, tracks) else Stage.WATCHED,
         lifeless_s=None if proved else settled_s,
         patience_s=None if proved else needed_s,
+        between=tuple((min(w.waiters), min(w.lacking), w.call.op or "") for w in pairs),
         ask=True,
     )
 
 
 def _surely_waits(track: Track) -> bool:
     """Whether a rank surely does nothing but wait; on a GPU only its own stack can say so."""
+    if track.facts.lock_holder is not None:
+        return not _moves(track)
     if track.beat.device == "cuda":
         return track.place.waits
     return track.place.may_wait and not _moves(track)

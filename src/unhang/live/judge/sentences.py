@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from unhang.live.judge.checkpoints import Checkpoints
 from unhang.live.judge.claims import Claim
 from unhang.live.judge.track import Track
+from unhang.live.judge.waits import LOCK
 from unhang.live.messages.standing import Charge
-from unhang.model.ids import Rank, Ranks
+from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.phases import Phase
 from unhang.model.provenance import Message
 
@@ -16,6 +17,8 @@ from unhang.model.provenance import Message
 def reason(claim: Claim, tracks: Mapping[Rank, Track]) -> Message:
     """Why a claim is made, or what a working rank does."""
     key = claim.charge.value.replace("-", "_")
+    if claim.between:
+        return _between(claim, tracks)
     if claim.charge in _AMONG:
         key += "_odd" if claim.culprits else ""
     elif claim.charge is Charge.AT_WORK and claim.phase is None:
@@ -37,6 +40,34 @@ def reason(claim: Claim, tracks: Mapping[Rank, Track]) -> Message:
         "ops": _ops(claim, tracks),
     }
     return Message(key=f"live.{key}", values=values)
+
+
+def _between(claim: Claim, tracks: Mapping[Rank, Track]) -> Message:
+    """Ranks that wait for each other, each with the one it waits for where that is told."""
+    locks = [pair for pair in claim.between if pair[2] == LOCK]
+    waiter, holder, _ = (locks or claim.between)[0]
+    values = {
+        "all": claim.culprits or claim.victims,
+        "waiter": frozenset({waiter}),
+        "holder": frozenset({holder}),
+        "others": claim.victims if claim.culprits else NO_RANKS,
+        "op": (tracks[holder].place.op if holder in tracks else None) or "?",
+        "ops": frozenset(op for _, _, op in claim.between),
+        "waited": round(claim.waited_s, 1),
+    }
+    if locks:
+        return Message(key="live.circle_lock", values=values)
+    key = "live.circle_pairs_odd" if claim.culprits else "live.circle_pairs"
+    return Message(key=key, values={**values, "pairs": _arrows(claim)})
+
+
+_MOST_ARROWS = 8
+
+
+def _arrows(claim: Claim) -> str:
+    """`1 → 0 (recv)`: who waits for whom."""
+    told = [f"{a} \u2192 {b} ({op})" for a, b, op in claim.between[:_MOST_ARROWS]]
+    return ", ".join((*told, *(["…"] if len(claim.between) > _MOST_ARROWS else [])))
 
 
 def against(claim: Claim) -> tuple[Message, ...]:

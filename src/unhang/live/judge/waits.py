@@ -44,7 +44,9 @@ class Wait:
         settled_s: of the one that came last.
         counted: counters tell it, not stacks alone.
         pairs: a waiter is in a point-to-point operation.
-        ops: as the waiters' programs call it, with the ranks that do.
+        between: two ranks alone: one waits for the other, by an operation that names it or a lock.
+        ops: as the waiters' programs call it, with the ranks that do; where the source is known,
+            with it.
     """
 
     call: CallRef
@@ -56,6 +58,7 @@ class Wait:
     settled_s: float = 0.0
     counted: bool = True
     pairs: bool = False
+    between: bool = False
     ops: Mapping[str, Ranks] = field(default_factory=dict)
 
     @property
@@ -75,8 +78,17 @@ def find_waits(tracks: Mapping[Rank, Track], world_size: int | None) -> tuple[Wa
     waiting: set[Rank] = set()
     by_stack: set[Rank] = set()
     outside = _outside(tracks)
+    found = [*_between(tracks), *_locked(tracks)]
+    alone = NO_RANKS.union(*(wait.waiters for wait in found))
+    waiting |= alone
     for rank, track in tracks.items():
-        if track.ended or track.stopped or track.beats_late or not is_waiting(track):
+        if (
+            rank in alone
+            or track.ended
+            or track.stopped
+            or track.beats_late
+            or not is_waiting(track)
+        ):
             continue  # what a frozen rank told last is too old to say that it waits
         if rank in outside:
             continue
@@ -87,7 +99,7 @@ def find_waits(tracks: Mapping[Rank, Track], world_size: int | None) -> tuple[Wa
             groups.setdefault((group.name, group.ranks), {})[rank] = group
         waiting.add(rank)
     counted = (_wait(key, held, tracks, waiting) for key, held in groups.items())
-    found = [wait for wait in counted if wait is not None]
+    found += [wait for wait in counted if wait is not None]
     if by_stack:
         found.append(_wait_by_stack(by_stack, tracks, waiting, world_size))
     return tuple(sorted(found, key=lambda w: (-len(w.waiters), w.call.group or "")))
@@ -104,8 +116,10 @@ def is_waiting(track: Track) -> bool:
         return True
     if track.place.doing in {Doing.STEPS, Doing.DEVICE}:
         return track.still.calls_s >= _SETTLED_S and track.still.place_s >= _SETTLED_S
-    # `work.wait()` in the program's own code looks like any other line of it; the main thread may
-    # also wait for the thread that trains.
+    # `work.wait()` in the program's own code looks like any other line of it, where Python does not
+    # tell which method is called; the main thread may also wait for the thread that trains.
+    if track.place.own and track.beat.calling is not None and track.beat.device != "cuda":
+        return False
     return track.place.doing in {Doing.CODE, Doing.LOCKED} and track.still.whole_s >= _SETTLED_S
 
 
@@ -161,8 +175,74 @@ def _wait(
         unknown=frozenset(unknown),
         **_durations(tracks[r] for r in waiters),
         pairs=any(tracks[r].place.pairs for r in waiters),
-        ops=_ops(waiters, tracks),
+        ops=_ops(waiters, frozenset(held) - waiters - lacking, tracks),
     )
+
+
+def _between(tracks: Mapping[Rank, Track]) -> list[Wait]:
+    """Ranks that stand in an operation which names the other rank, where that one is elsewhere."""
+    found = []
+    for rank, track in tracks.items():
+        call = track.beat.call
+        if call is None or not track.place.pairs or track.ended or track.stopped:
+            continue
+        peer = call.src if call.op in _RECEIVE else call.dst if call.op in _SEND else None
+        other = None if peer is None else tracks.get(peer)
+        if track.beats_late or peer is None or other is None or _answers(other, rank, call.op):
+            continue
+        place_s = track.still.place_s
+        found.append(
+            Wait(
+                call=CallRef(group=call.group, op=call.op, members=frozenset({rank, peer})),
+                waiters=frozenset({rank}),
+                lacking=frozenset({peer}),
+                waited_s=place_s,
+                settled_s=place_s,
+                between=True,
+                ops={call.op: frozenset({rank})},
+            )
+        )
+    return found
+
+
+_RECEIVE, _SEND = frozenset({"recv"}), frozenset({"send"})
+
+
+def _answers(other: Track, rank: Rank, op: str) -> bool:
+    """Whether the other rank stands in the counterpart: the bytes are on their way."""
+    call = other.beat.call
+    if call is None or not other.place.pairs or other.ended:
+        return False
+    if op in _RECEIVE:
+        return call.op in _SEND and call.dst == rank
+    return call.op in _RECEIVE and call.src in {rank, None}
+
+
+def _locked(tracks: Mapping[Rank, Track]) -> list[Wait]:
+    """Ranks that the kernel keeps until another rank gives back the lock of a file."""
+    by_process = {(t.beat.host, t.beat.pid): r for r, t in tracks.items() if not t.ended}
+    found = []
+    for rank, track in tracks.items():
+        holder = by_process.get((track.beat.host, track.facts.lock_holder or -1))
+        if holder is None or holder == rank or track.ended or track.stopped:
+            continue
+        place_s = track.still.place_s
+        found.append(
+            Wait(
+                call=CallRef(op=LOCK, members=frozenset({rank, holder})),
+                waiters=frozenset({rank}),
+                lacking=frozenset({holder}),
+                waited_s=place_s,
+                settled_s=place_s,
+                between=True,
+                ops={LOCK: frozenset({rank})},
+            )
+        )
+    return found
+
+
+LOCK = "a file lock"
+"""What a rank waits in that another rank holds up so."""
 
 
 def _holds_back(track: Track, *, opened: bool, waiting: bool) -> bool:
@@ -202,7 +282,7 @@ def _wait_by_stack(
         **_durations(tracks[r] for r in held),
         counted=False,
         pairs=any(tracks[r].place.pairs or tracks[r].place.handle for r in held),
-        ops=_ops(held, tracks),
+        ops=_ops(held, NO_RANKS, tracks),
     )
 
 
@@ -247,13 +327,25 @@ def _number(value: int | None) -> int:
     return value
 
 
-def _ops(waiters: Iterable[Rank], tracks: Mapping[Rank, Track]) -> Mapping[str, Ranks]:
+def _ops(waiters: Ranks, ahead: Ranks, tracks: Mapping[Rank, Track]) -> Mapping[str, Ranks]:
+    """What the waiters call; ranks further on that still are in the same call belong to them."""
     found: dict[str, set[Rank]] = {}
-    for rank in waiters:
-        op = tracks[rank].place.op
-        if op is not None:
+    for rank in sorted(waiters):
+        if (op := _op_of(tracks[rank])) is not None:
             found.setdefault(op, set()).add(rank)
+    for rank in ahead:
+        op = _op_of(tracks[rank])
+        if op in found:
+            found[op].add(rank)
     return {op: frozenset(ranks) for op, ranks in found.items()}
+
+
+def _op_of(track: Track) -> str | None:
+    """The call that a rank waits in, with the source that all must agree on."""
+    call, op = track.beat.call, track.place.op
+    if call is None or call.src is None or op is None or track.place.pairs:
+        return op
+    return f"{op}(src={call.src})"
 
 
 def _common_op(waiters: Iterable[Track]) -> str | None:

@@ -156,6 +156,7 @@ class ProcessFacts:
         rss_bytes: memory that it holds.
         faults: of pages that were not there.
         wchan: where in the kernel its main thread waits, or None.
+        lock_holder: process that has the lock of a file which its main thread waits for, or None.
         exit_code: None = unknown, which it is unless a parent told us.
         signal: that ended it, or None.
     """
@@ -175,6 +176,7 @@ class ProcessFacts:
     rss_bytes: int | None = None
     faults: int | None = None
     wchan: str | None = None
+    lock_holder: int | None = None
     exit_code: int | None = None
     signal: int | None = None
 

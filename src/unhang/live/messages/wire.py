@@ -164,6 +164,7 @@ def _process(item: object) -> ProcessReport | None:
             rss_bytes=_int(facts, "rss_bytes"),
             faults=_int(facts, "faults"),
             wchan=_text(facts, "wchan"),
+            lock_holder=_int(facts, "lock_holder"),
             exit_code=_int(facts, "exit_code"),
             signal=_int(facts, "signal"),
         ),

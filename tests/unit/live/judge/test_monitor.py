@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from live_jobs import (
@@ -827,6 +827,9 @@ def test_nobody_but_the_culprit_is_ever_condemned(
     job = Job(random_program(seed), world=world, per_host=4, seed=seed)
     job.inject = [(1_000.0 + at_s, lambda job: happens(job.workers[culprit]))]
     watched = watch(job, 60 + 120)
+    ranks = watched.monitor.standing(job.now_s).ranks
+    # Another rank may be at work of its own all the time: then nobody waits for the culprit.
+    assume(any(r.condition is Condition.WAITING for r in ranks))
     # A rank that freezes while it compiles or saves is only suspected for some minutes.
     patient = happens is freeze_now
     assert named(watched) in ([[culprit], []] if patient else [[culprit]])

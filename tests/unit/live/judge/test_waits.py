@@ -5,7 +5,14 @@ from __future__ import annotations
 from live_jobs import PLACES, waiting_in
 from unhang.live.judge.track import Track, begin
 from unhang.live.judge.waits import Wait, find_waits
-from unhang.live.messages.reports import Beat, FramePlace, GroupBeat, ProcessFacts, ProcessReport
+from unhang.live.messages.reports import (
+    Beat,
+    FramePlace,
+    GroupBeat,
+    Issued,
+    ProcessFacts,
+    ProcessReport,
+)
 from unhang.model.ids import Rank
 
 WAITING = waiting_in("all_reduce")
@@ -28,6 +35,9 @@ def track(
     state: str = "S",
     still_s: float = 5.0,
     silent_s: float = 0.0,
+    call: Issued | None = None,
+    calling: str | None = None,
+    lock_holder: int | None = None,
 ) -> Track:
     beat = Beat(
         host="gn1",
@@ -35,8 +45,10 @@ def track(
         rank=Rank(rank),
         stack=stack,
         groups={} if told is None else {"0": told},
+        call=call,
+        calling=calling,
     )
-    facts = ProcessFacts(alive=alive, state=state)
+    facts = ProcessFacts(alive=alive, state=state, lock_holder=lock_holder)
     found = begin(ProcessReport(beat=beat, facts=facts, beats=1, beat_age_s=0.0), 0.0)
     found.still.whole_s = found.still.place_s = found.still.calls_s = still_s
     found.still.beat_s = silent_s
@@ -179,3 +191,70 @@ def test_who_makes_its_first_group_does_not_wait_for_members_that_are_further_on
         track(0, WAITING, group(1, 0)), track(1, starting, None), track(2, starting, None)
     )
     assert [shown(wait) for wait in found] == [([1, 2], [], [], None), ([0], [], [1, 2], 1)]
+
+
+def receives(rank: int, source: int) -> Track:
+    call = Issued(op="recv", src=Rank(source))
+    return track(rank, RECEIVING, group(3, 3), call=call)
+
+
+def test_a_rank_that_receives_waits_for_its_source_alone() -> None:
+    found = waits(receives(0, 2), receives(1, 0), receives(2, 1))
+    assert [shown(wait)[::2] for wait in found] == [([0], [2]), ([1], [0]), ([2], [1])]
+    assert all(wait.between for wait in found)
+
+
+def test_a_send_and_its_receive_are_on_their_way() -> None:
+    call = Issued(op="send", dst=Rank(1))
+    sends = track(0, waiting_in("send"), group(3, 3), call=call)
+    assert not [wait for wait in waits(sends, receives(1, 0)) if wait.between]
+
+
+def test_who_waits_for_the_lock_of_a_file_waits_for_its_holder() -> None:
+    (lock, barrier) = sorted(
+        waits(
+            track(0, waiting_in("barrier"), group(8, 7)),
+            track(1, PLACES["code"], group(7, 7), lock_holder=40),
+            track(2, waiting_in("barrier"), group(8, 7)),
+        ),
+        key=lambda wait: len(wait.waiters),
+    )
+    assert shown(lock)[::2] == ([1], [0])
+    assert shown(barrier)[::2] == ([0, 2], [1])
+
+
+def test_a_lock_that_a_stranger_holds_is_nobody_s_wait() -> None:
+    (wait,) = waits(
+        track(0, WAITING, group(8, 7)),
+        track(1, PLACES["code"], group(7, 7), lock_holder=9_999),
+        track(2, WAITING, group(8, 7)),
+    )
+    assert shown(wait)[::2] == ([0, 2], [1])
+
+
+def test_the_source_of_a_broadcast_tells_calls_of_one_number_apart() -> None:
+    """Rank 1 has its first part of two, and is further on in the same call."""
+    stack = waiting_in("broadcast_object_list")
+    ours, other = (Issued(op="broadcast_object_list", src=Rank(r)) for r in (0, 2))
+    (wait,) = waits(
+        track(0, stack, group(8, 7), call=ours),
+        track(1, stack, group(9, 8), call=ours),
+        track(2, stack, group(8, 7), call=other),
+    )
+    assert {op: sorted(ranks) for op, ranks in wait.ops.items()} == {
+        "broadcast_object_list(src=0)": [0, 1],
+        "broadcast_object_list(src=2)": [2],
+    }
+
+
+SLEEPS = (FramePlace("/home/u/train.py", 30, "pause"),)
+
+
+def test_a_stale_counter_of_a_rank_that_is_seen_elsewhere_makes_no_waiter() -> None:
+    """gloo notes what ended last, so that calls which ended out of order seem to be open."""
+    (wait,) = waits(
+        track(0, WAITING, group(8, 7)),
+        track(1, SLEEPS, group(7, 6), calling="sleep"),
+        track(2, WAITING, group(8, 7)),
+    )
+    assert shown(wait) == ([0, 2], [], [1], 8)

@@ -1,0 +1,53 @@
+"""The collective that the main thread stands in, read from frames of torch itself."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from unhang.probe import arguments
+
+dist = pytest.importorskip("torch.distributed")
+torch = pytest.importorskip("torch")
+
+
+@contextmanager
+def two_ranks() -> Iterator[None]:
+    """This process is rank 1 of two; the other one never comes."""
+    store = dist.HashStore()
+    dist.init_process_group("fake", store=store, rank=1, world_size=2)
+    yield
+    dist.destroy_process_group()
+
+
+def seen_during(call: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> object:
+    """What is told while the native part of a call runs."""
+    told: list[object] = []
+
+    def look(*_args: object, **_more: object) -> None:
+        watcher = threading.Thread(target=lambda: told.append(arguments.of_call()))
+        watcher.start()
+        watcher.join()
+
+    monkeypatch.setattr(dist.distributed_c10d, "_rank_not_in_group", look)
+    call()
+    return told[0]
+
+
+def test_the_source_of_a_broadcast_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch.testing._internal.distributed.fake_pg")
+    with two_ranks():
+        tensor = torch.ones(2)
+        told = seen_during(lambda: dist.broadcast(tensor, src=0), monkeypatch)
+        assert isinstance(told, dict)
+        assert (told["op"], told["src"], told["dst"]) == ("broadcast", 0, None)
+        told = seen_during(lambda: dist.send(tensor, dst=0), monkeypatch)
+        assert isinstance(told, dict)
+        assert (told["op"], told["dst"]) == ("send", 0)
+
+
+def test_outside_of_a_collective_nothing_is_told() -> None:
+    assert arguments.of_call() is None
