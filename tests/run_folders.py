@@ -9,8 +9,6 @@ from pathlib import Path
 
 from unhang.live.books.folder import RunFolder
 from unhang.live.books.history import History
-from unhang.live.messages.actions import CallRef
-from unhang.live.messages.codec import encode
 from unhang.live.messages.losses import Loss
 from unhang.live.messages.standing import (
     Charge,
@@ -24,9 +22,11 @@ from unhang.live.messages.standing import (
     Standing,
     Suspicion,
 )
+from unhang.model.codec import encode
 from unhang.model.ids import Rank, Ranks
 from unhang.model.phases import Phase
 from unhang.model.provenance import Message
+from unhang.model.waits import CallRef
 
 AT_S = 1_790_000_000.0
 WORLD = 4

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from unhang.api import diagnose
-from unhang.live.messages.codec import decode
 from unhang.live.messages.standing import Charge, Stage, Standing
 from unhang.model.causes import Cause
+from unhang.model.codec import decode
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(150)]
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from unhang.api import diagnose
-from unhang.live.messages.actions import CallRef
-from unhang.live.messages.codec import document
 from unhang.live.messages.standing import SCHEMA, Charge, Stage, Standing, Suspicion
+from unhang.model.codec import document
 from unhang.model.ids import Rank
 from unhang.model.provenance import Message
+from unhang.model.waits import CallRef
 from unhang.reporters.parts import SCREEN
 from unhang.reporters.view import view as view_of
 

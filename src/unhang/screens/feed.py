@@ -11,8 +11,8 @@ from pathlib import Path
 from unhang.errors import ArtifactError, UsageError
 from unhang.live.books import history
 from unhang.live.books.folder import RunFolder
-from unhang.live.messages.codec import decode
 from unhang.live.messages.standing import Standing
+from unhang.model.codec import decode
 
 _STALE_S = 10.0
 """An agent replaces its view every second; after this long without one it is no longer there."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from feeding import feed, only
-from unhang.live.messages.actions import CallRef
-from unhang.live.messages.codec import document
 from unhang.live.messages.standing import SCHEMA, Charge, Stage, Standing, Suspicion
+from unhang.model.codec import document
 from unhang.model.events import HoldUp, WorldSeen
 from unhang.model.ids import Rank
 from unhang.model.phases import Phase
 from unhang.model.provenance import Message
 from unhang.model.time import Clock
+from unhang.model.waits import CallRef
 from unhang.parsers.run_record import RunRecordParser
 
 SUSPICION = Suspicion(

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from job_text import judge_text, timed_out
-from unhang.live.messages.actions import CallRef
-from unhang.live.messages.codec import document
 from unhang.live.messages.standing import SCHEMA, Charge, Stage, Standing, Suspicion
 from unhang.model.causes import Cause
+from unhang.model.codec import document
 from unhang.model.finding import Finding, Strength
 from unhang.model.ids import Rank
 from unhang.model.phases import Phase
 from unhang.model.provenance import Message
 from unhang.model.rule import Rule
+from unhang.model.waits import CallRef
 from unhang.rules import RULES
 from unhang.rules.crash.job_stopped import check as CRA005
 from unhang.rules.desync.watched_circle import check as DSY301

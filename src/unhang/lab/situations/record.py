@@ -9,7 +9,7 @@ from pathlib import Path
 from unhang.errors import UsageError
 from unhang.lab.judging import Judged, Mark
 from unhang.lab.situations.watching import Said
-from unhang.live.messages.codec import decode, document
+from unhang.model.codec import decode, document
 
 SCHEMA = "unhang.rehearsal/2"
 FILE = "rehearsal.json"

@@ -13,9 +13,9 @@ from unhang.live.books.history import History
 from unhang.live.books.record import replace
 from unhang.live.books.scribe import Scribe
 from unhang.live.messages.actions import Note
-from unhang.live.messages.codec import document
 from unhang.live.messages.losses import Loss
 from unhang.live.messages.standing import SCHEMA, Standing
+from unhang.model.codec import document
 
 _SHARE = 0.02
 """Of one core that writing standings may take; a large job's are written less often."""

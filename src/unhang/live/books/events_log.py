@@ -7,9 +7,11 @@ import os
 from pathlib import Path
 from typing import Any
 
-from unhang.live.messages.actions import CallRef, Note
+from unhang.live.messages.actions import Note
 from unhang.model.ids import format_ranks
+from unhang.model.waits import CallRef
 from unhang.reporters.catalogue import write
+from unhang.waitgraph.record import to_json
 
 
 def event_of(note: Note, at: str) -> dict[str, Any]:
@@ -34,6 +36,8 @@ def event_of(note: Note, at: str) -> dict[str, Any]:
         event["patience_s"] = round(note.patience_s, 1)
     if note.unsaved_s is not None:
         event["unsaved_s"] = round(note.unsaved_s, 1)
+    if note.snapshot is not None:
+        event["snapshot"] = to_json(note.snapshot)
     return event
 
 

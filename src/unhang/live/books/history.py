@@ -22,8 +22,9 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from unhang.errors import ArtifactError
-from unhang.live.messages.codec import decode, encode
 from unhang.live.messages.standing import Standing
+from unhang.model.codec import decode, encode
+from unhang.model.waits import Snapshot
 
 SCHEMA = "unhang.history/1"
 
@@ -152,6 +153,15 @@ def read(
     with _reading(path) as file:
         for (data,) in file.execute(query, (low, high)):
             yield _unpack(data)
+
+
+def snapshots(path: Path) -> Iterator[Snapshot]:
+    """Yield who waited in which call for whom over a run, oldest first.
+
+    Raises:
+        ArtifactError: the file cannot be read, or is no such history.
+    """
+    return (standing.snapshot for standing in read(path) if standing.snapshot is not None)
 
 
 def spread(path: Path, most: int) -> Iterator[Standing]:

@@ -15,11 +15,12 @@ from unhang.live.judge.echoes import raised_second_hand
 from unhang.live.judge.pace import Habit, Where
 from unhang.live.judge.patience import Patience, Stood
 from unhang.live.judge.track import Track
-from unhang.live.judge.waits import Wait, open_calls
-from unhang.live.messages.actions import CallRef
+from unhang.live.judge.waits import is_by_stack, is_pairwise, names_a_rank, open_calls
 from unhang.live.messages.standing import Charge, Stage
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.phases import Phase
+from unhang.model.waits import Analysis, CallRef, Wait, WaitEnd
+from unhang.waitgraph import WaitGraph
 
 _FRESH = 3
 """Reports in a row, before anything is held against anybody."""
@@ -72,27 +73,25 @@ class Claim:
 
 
 def find_claims(
-    tracks: Mapping[Rank, Track], waits: Sequence[Wait], patience: Patience
+    tracks: Mapping[Rank, Track], found: Analysis, patience: Patience
 ) -> tuple[Claim, ...]:
     """Return all claims of one moment, the gravest first.
 
     Args:
         tracks: the present process of each rank whose host is heard.
-        waits: the calls that some of them wait in.
+        found: what the waits of a snapshot of these come to.
         patience: how long the ranks of this job are left alone.
     """
-    waiters = NO_RANKS.union(*(wait.held_up for wait in waits))
-    roots = _roots(waits, tracks, waiters)
+    ends = {end.rank: end for end in found.ends}
     if _is_ending(tracks):
-        roots = frozenset(rank for rank in roots if not tracks[rank].departs)
-    chains = _Chains(waits)
-    claims = [_against(rank, chains, patience, tracks) for rank in sorted(roots)]
+        ends = {rank: end for rank, end in ends.items() if not tracks[rank].departs}
+    graph = WaitGraph(found.waits)
+    claims = [_against(end, graph.victims(rank), patience, tracks) for rank, end in ends.items()]
     claims = _beside_work(claims)
-    claims.extend(_broken(wait, tracks) for wait in waits if _is_broken(wait, roots, tracks))
-    stuck = [wait for wait in waits if not _reaches(wait, waits, roots)]
-    if stuck:
-        claims.extend(_among(stuck, tracks, patience))
-    claims.extend(_against_unknown(wait) for wait in waits if wait.unknown and not wait.lacking)
+    late = frozenset(ends)
+    claims.extend(_broken(wait, tracks) for wait in found.waits if _is_broken(wait, late, tracks))
+    claims.extend(_among(found, tracks, patience))
+    claims.extend(_against_unknown(w) for w in found.waits if w.unknown and not w.awaited)
     return tuple(sorted(claims, key=lambda c: -_GRAVITY[c.stage]))
 
 
@@ -117,71 +116,17 @@ def _is_ending(tracks: Mapping[Rank, Track]) -> bool:
     return 2 * departing > len(tracks)
 
 
-def _roots(waits: Iterable[Wait], tracks: Mapping[Rank, Track], waiters: Ranks) -> Ranks:
-    """Ranks that others wait for and that wait for nobody."""
-    lacking = NO_RANKS.union(*(wait.lacking for wait in waits))
-    return frozenset(r for r in lacking if r not in waiters or tracks[r].ended)
-
-
-def _reaches(wait: Wait, waits: Sequence[Wait], roots: Ranks) -> bool:
-    """Whether somebody outside of all waits is to blame for a wait, or may be."""
-    seen: set[int] = set()
-    todo = [wait]
-    while todo:
-        this = todo.pop()
-        if this.unknown or this.lacking & roots:
-            return True
-        seen.add(id(this))
-        todo += [w for w in waits if id(w) not in seen and w.held_up & this.lacking]
-    return False
-
-
-class _Chains:
-    """Who waits for a rank, directly or through others."""
-
-    def __init__(self, waits: Sequence[Wait]) -> None:
-        self._waits = waits
-        self._lacking_in: dict[Rank, list[int]] = {}
-        self._victims: dict[tuple[int, ...], Ranks] = {}
-        for index, wait in enumerate(waits):
-            for rank in wait.lacking:
-                self._lacking_in.setdefault(rank, []).append(index)
-
-    def direct(self, rank: Rank) -> list[Wait]:
-        """The calls that a rank lacks, those of most waiters first."""
-        return [self._waits[index] for index in self._lacking_in[rank]]
-
-    def victims(self, rank: Rank) -> Ranks:
-        """All that are held up by a rank; many late ranks hold up the same."""
-        first = tuple(self._lacking_in[rank])
-        if first not in self._victims:
-            self._victims[first] = self._above(first)
-        return self._victims[first] - {rank}
-
-    def _above(self, first: Iterable[int]) -> Ranks:
-        reached, todo = set(first), list(first)
-        victims: set[Rank] = set()
-        while todo:
-            new = self._waits[todo.pop()].held_up - victims
-            victims |= new
-            more = {index for rank in new for index in self._lacking_in.get(rank, ())} - reached
-            reached |= more
-            todo += more
-        return frozenset(victims)
-
-
 def _against(
-    rank: Rank, chains: _Chains, patience: Patience, tracks: Mapping[Rank, Track]
+    end: WaitEnd, victims: Ranks, patience: Patience, tracks: Mapping[Rank, Track]
 ) -> Claim:
-    found, victims = chains.direct(rank), chains.victims(rank)
-    waited_s = max(wait.waited_s for wait in found)
-    track = tracks[rank]
+    rank, track = end.rank, tracks[end.rank]
+    waited_s = max(_waited_s(wait) for wait in end.lacks)
     verdict = judge(track, patience.pace)
     claim = Claim(
         charge=verdict.charge,
         culprits=frozenset({rank}),
         victims=victims,
-        call=found[0].call,
+        call=end.lacks[0].call,
         phase=verdict.phase,
         still_s=verdict.still_s,
         waited_s=waited_s,
@@ -197,12 +142,10 @@ def _against(
         return replace(claim, stage=Stage.CONFIRMED)
     if not verdict.suspected:
         return claim
-    asked_s = (_asked_s(wait, tracks) for wait in found)
-    limit_s = min((limit for limit in asked_s if limit is not None), default=None)
     stood = Stood(
         ranks=len(victims) + 1,
         waited_s=waited_s,
-        limit_s=limit_s,
+        limit_s=_limit_s(end.lacks),
         works=track.place.certain,
         stirs=track.stirs,
     )
@@ -216,16 +159,16 @@ def _against(
     )
 
 
-def _is_broken(wait: Wait, roots: Ranks, tracks: Mapping[Rank, Track]) -> bool:
+def _is_broken(wait: Wait, ends: Ranks, tracks: Mapping[Rank, Track]) -> bool:
     """Whether all that is missing is ranks whose collective failed: nobody's own fault."""
-    late = wait.lacking & roots
+    late = wait.awaited & ends
     return bool(late) and all(raised_second_hand(tracks[rank]) for rank in late)
 
 
 def _broken(wait: Wait, tracks: Mapping[Rank, Track]) -> Claim:
     """A link, or something that nobody saw, broke a call; those that still wait do so for ever."""
-    broken_s = min(tracks[r].still.leaving_s for r in wait.lacking if tracks[r].departs)
-    still_s = min(broken_s, wait.settled_s)
+    broken_s = min(tracks[r].still.leaving_s for r in wait.awaited if tracks[r].departs)
+    still_s = min(broken_s, _settled_s(wait))
     return Claim(
         charge=Charge.TOGETHER,
         culprits=NO_RANKS,
@@ -233,7 +176,7 @@ def _broken(wait: Wait, tracks: Mapping[Rank, Track]) -> Claim:
         call=wait.call,
         phase=_phase(wait.held_up, tracks),
         still_s=still_s,
-        waited_s=wait.waited_s,
+        waited_s=_waited_s(wait),
         stage=stage_at(still_s, _BROKEN_S / 2, _BROKEN_S),
     )
 
@@ -250,8 +193,8 @@ def _against_unknown(wait: Wait) -> Claim:
         culprits=wait.unknown,
         victims=wait.waiters,
         call=wait.call,
-        waited_s=wait.waited_s,
-        stage=Stage.SUSPECTED if wait.waited_s >= _UNSEEN_S else Stage.WATCHED,
+        waited_s=_waited_s(wait),
+        stage=Stage.SUSPECTED if _waited_s(wait) >= _UNSEEN_S else Stage.WATCHED,
     )
 
 
@@ -260,28 +203,29 @@ def _all_stopped(tracks: Mapping[Rank, Track], victims: Ranks) -> bool:
     return not any(not tracks[r].stopped and tracks[r].looks > 2 for r in victims if r in tracks)
 
 
-def _among(stuck: Sequence[Wait], tracks: Mapping[Rank, Track], patience: Patience) -> list[Claim]:
+def _among(found: Analysis, tracks: Mapping[Rank, Track], patience: Patience) -> list[Claim]:
     """Claims where nobody outside of the waits can be to blame."""
-    together = [wait for wait in stuck if not wait.lacking]
-    if together:
-        return [_together(wait, tracks, patience) for wait in together]
-    circle = [wait for wait in stuck if _comes_back(wait, stuck)]
-    return [_circle(circle, tracks, patience)] if circle else []
+    if found.together:
+        return [_together(wait, tracks, patience) for wait in found.together]
+    cycle = {id(w) for c in found.cycles if not c.leads_out for w in c.waits}
+    waits = [wait for wait in found.waits if id(wait) in cycle]
+    return [_circle(waits, tracks, patience)] if waits else []
 
 
 def _together(wait: Wait, tracks: Mapping[Rank, Track], patience: Patience) -> Claim:
     """All members wait in one call."""
-    settled_s = wait.settled_s
-    camps = sorted(wait.ops.values(), key=len)
-    differ = len(camps) == 2 and not wait.pairs and _is_last_call(wait, tracks)
+    settled_s = _settled_s(wait)
+    sides = sorted((variant.ranks for variant in wait.variants), key=len)
+    pairs = is_pairwise(wait, tracks)
+    differ = len(sides) == 2 and not pairs and _is_last_call(wait, tracks)
     moving = any(_moves(tracks[r]) for r in wait.held_up) or not _fresh(wait.held_up, tracks)
     suspect_s = max(_TOGETHER_S, 3 * patience.pace.usual_s(Habit.TOGETHER, None))
-    if (wait.call.seq is not None and wait.call.seq <= 1) or not wait.counted:
+    if (wait.call.seq is not None and wait.call.seq <= 1) or is_by_stack(wait):
         suspect_s *= _FIRST_CALL
     if differ:
         suspect_s = _DIFFER_S
-    odd = camps[0] if differ and len(camps[0]) < len(camps[1]) else NO_RANKS
-    stood = Stood(ranks=len(wait.held_up), waited_s=wait.waited_s, limit_s=_asked_s(wait, tracks))
+    odd = sides[0] if differ and len(sides[0]) < len(sides[1]) else NO_RANKS
+    stood = Stood(ranks=len(wait.held_up), waited_s=_waited_s(wait), limit_s=wait.limit_s)
     needed_s = patience.needed_s(stood)
     stage = stage_at(settled_s, suspect_s, needed_s)
     return Claim(
@@ -291,7 +235,7 @@ def _together(wait: Wait, tracks: Mapping[Rank, Track], patience: Patience) -> C
         call=wait.call,
         phase=_phase(wait.held_up, tracks),
         still_s=settled_s,
-        waited_s=wait.waited_s,
+        waited_s=_waited_s(wait),
         stage=Stage.WATCHED if moving else stage,
         lifeless_s=settled_s,
         patience_s=needed_s,
@@ -299,14 +243,17 @@ def _together(wait: Wait, tracks: Mapping[Rank, Track], patience: Patience) -> C
     )
 
 
-def _asked_s(wait: Wait, tracks: Mapping[Rank, Track]) -> float | None:
+def _limit_s(waits: Iterable[Wait]) -> float | None:
     """How long the program itself would have waited: where nobody works, more is no patience."""
-    asked: list[int | None] = []
-    for track in (tracks[rank] for rank in wait.waiters):
-        group = track.beat.groups.get(wait.call.group or "")
-        asked.append(track.beat.meeting_ms if group is None else group.user_timeout_ms)
-    known = [limit_ms / 1_000 for limit_ms in asked if limit_ms is not None]
-    return min(known, default=None)
+    return min((wait.limit_s for wait in waits if wait.limit_s is not None), default=None)
+
+
+def _waited_s(wait: Wait) -> float:
+    return wait.waited_s or 0.0
+
+
+def _settled_s(wait: Wait) -> float:
+    return wait.settled_s or 0.0
 
 
 def _is_last_call(wait: Wait, tracks: Mapping[Rank, Track]) -> bool:
@@ -318,34 +265,22 @@ def _is_last_call(wait: Wait, tracks: Mapping[Rank, Track]) -> bool:
     )
 
 
-def _comes_back(wait: Wait, stuck: Sequence[Wait]) -> bool:
-    """Whether the ranks that a wait lacks wait, in the end, for its own waiters."""
-    reached, todo = set[Rank](), set(wait.lacking)
-    while todo:
-        reached |= todo
-        todo = {r for w in stuck if w.held_up & todo for r in w.lacking} - reached
-    return bool(reached & wait.held_up)
-
-
 def _circle(waits: Sequence[Wait], tracks: Mapping[Rank, Track], patience: Patience) -> Claim:
     """Ranks wait for each other: the few for whom the many wait are the odd ones."""
     largest = waits[0]
     everybody = NO_RANKS.union(*(wait.held_up for wait in waits))
-    pairs = [wait for wait in waits if wait.between]
+    pairs = [wait for wait in waits if names_a_rank(wait)]
     # Which of the two is wrong nobody can tell, and the others only wait for them.
-    few = NO_RANKS.union(*(wait.waiters | wait.lacking for wait in pairs))
-    few = few or largest.lacking & everybody
+    few = NO_RANKS.union(*(wait.waiters | wait.awaited for wait in pairs))
+    few = few or largest.awaited & everybody
     # Whom a rank waits for by a handle is not seen: it may be one of the many.
     dim = any(tracks[r].place.handle and not open_calls(tracks[r]) for r in everybody)
     fewer = few < everybody if pairs else len(few) < len(largest.waiters)
     odd = few if fewer and not dim else NO_RANKS
-    settled_s = min(wait.settled_s for wait in waits)
+    settled_s = min(_settled_s(wait) for wait in waits)
     sure = not dim and all(_surely_waits(tracks[r]) for r in everybody)
-    proved = sure and not any(w.pairs for w in waits)
-    asked_s = [limit for w in waits if (limit := _asked_s(w, tracks)) is not None]
-    stood = Stood(
-        ranks=len(everybody), waited_s=largest.waited_s, limit_s=min(asked_s, default=None)
-    )
+    proved = sure and not any(is_pairwise(w, tracks) for w in waits)
+    stood = Stood(ranks=len(everybody), waited_s=_waited_s(largest), limit_s=_limit_s(waits))
     needed_s = patience.needed_s(stood)
     proved_s = _BETWEEN_S if pairs else _CIRCLE_S
     stage = stage_at(settled_s, _CIRCLE_S / 2, proved_s if proved else needed_s)
@@ -356,11 +291,11 @@ def _circle(waits: Sequence[Wait], tracks: Mapping[Rank, Track], patience: Patie
         call=largest.call,
         phase=_phase(odd or everybody, tracks),
         still_s=settled_s,
-        waited_s=largest.waited_s,
+        waited_s=_waited_s(largest),
         stage=stage if _fresh(everybody, tracks) else Stage.WATCHED,
         lifeless_s=None if proved else settled_s,
         patience_s=None if proved else needed_s,
-        between=tuple((min(w.waiters), min(w.lacking), w.call.op or "") for w in pairs),
+        between=tuple((min(w.waiters), min(w.awaited), w.call.op or "") for w in pairs),
         ask=True,
     )
 

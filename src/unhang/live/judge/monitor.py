@@ -19,7 +19,7 @@ from unhang.live.judge.roster import Roster
 from unhang.live.judge.sentences import against, cost, patient, reason, resumed, waits_for_save
 from unhang.live.judge.track import Track
 from unhang.live.judge.view import suspicion, view
-from unhang.live.judge.waits import Wait, find_waits
+from unhang.live.judge.waits import take_snapshot
 from unhang.live.messages.actions import (
     Abort,
     Action,
@@ -38,6 +38,8 @@ from unhang.model.causes import Cause
 from unhang.model.finding import Strength
 from unhang.model.ids import Rank
 from unhang.model.provenance import Message
+from unhang.model.waits import Snapshot
+from unhang.waitgraph import analyse
 
 _MANY = 64
 """From so many ranks on not every single report leads to a new judgement."""
@@ -80,7 +82,7 @@ class Monitor:
         self._patience = Patience(self._pace, self._saves, self._policy.patience_s)
         self._docket = Docket(self._pace)
         self._course = Course()
-        self._waits: tuple[Wait, ...] = ()
+        self._snapshot = Snapshot()
         self._claims: tuple[Claim, ...] = ()
         self._question: _Question | None = None
         self._confirmed: Suspicion | None = None
@@ -118,7 +120,7 @@ class Monitor:
         """The whole view at this moment."""
         return view(
             self._roster,
-            self._waits,
+            self._snapshot,
             self._docket,
             self._pace,
             self._confirmed if self._docket.confirmed is not None else None,
@@ -151,15 +153,16 @@ class Monitor:
     def _judge(self, now: float) -> list[Action]:
         """Look at everything once."""
         self._judged_s = now
-        self._waits = ()
+        self._snapshot = Snapshot()
         roster = self._roster
         if self._over or not roster.launcher_alive or roster.contested(now):
             return []
         tracks = self._seen(now)
-        self._waits = find_waits(tracks, self._roster.world_size)
+        wall_s = max((host.wall_s for host in roster.hosts.values()), default=None)
+        self._snapshot = take_snapshot(tracks, roster.world_size, wall_s)
         self._saves.look(tracks, now)
         self._patience.now_s, self._patience.world = now, len(roster.by_rank)
-        claims = find_claims(tracks, self._waits, self._patience)
+        claims = find_claims(tracks, analyse(self._snapshot), self._patience)
         self._claims = tuple(self._answered(claim) for claim in claims)
         actions = self._ask(now)
         for change in self._docket.look(self._claims, tracks, now):
@@ -181,15 +184,17 @@ class Monitor:
         why = reason(claim, tracks)
         match change.stage:
             case Stage.WATCHED:
-                return [_note(NoteKind.WAITING, claim, why)]
+                return [_note(NoteKind.WAITING, claim, why, self._snapshot)]
             case Stage.SUSPECTED:
                 doubt = (*against(claim), *patient(claim))
-                note = replace(_note(NoteKind.STALL_SUSPECTED, claim, why), against=doubt)
+                note = replace(
+                    _note(NoteKind.STALL_SUSPECTED, claim, why, self._snapshot), against=doubt
+                )
                 return self._suspect(claim, replace(note, patience_s=claim.patience_s), now)
             case Stage.CONFIRMED:
                 self._confirmed = suspicion(claim, Stage.CONFIRMED, tracks)
                 lost = replace(
-                    _note(NoteKind.HANG_CONFIRMED, claim, why),
+                    _note(NoteKind.HANG_CONFIRMED, claim, why, self._snapshot),
                     against=against(claim),
                     cost=cost(self._saves, now),
                     unsaved_s=self._saves.unsaved_s(now),
@@ -295,7 +300,7 @@ def _decides(answer: DumpsReady) -> bool:
     return uneven or answer.strength is Strength.PROVES
 
 
-def _note(kind: NoteKind, claim: Claim, why: Message) -> Note:
+def _note(kind: NoteKind, claim: Claim, why: Message, snapshot: Snapshot | None = None) -> Note:
     return Note(
         kind=kind,
         ranks=claim.victims,
@@ -304,4 +309,5 @@ def _note(kind: NoteKind, claim: Claim, why: Message) -> Note:
         call=claim.call,
         since_s=claim.waited_s,
         why=why,
+        snapshot=snapshot,
     )

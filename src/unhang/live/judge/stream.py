@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator
 
 from unhang.live.judge.monitor import Monitor
 from unhang.live.messages.actions import Action
-from unhang.live.messages.codec import decode, encode
 from unhang.live.messages.inputs import DumpsReady, Input, OutputEnded, Tick
 from unhang.live.messages.policy import Policy
 from unhang.live.messages.reports import NodeReport
 from unhang.live.messages.wire import node_from_json, node_to_json
+from unhang.model.codec import decode, encode
 
 
 def to_line(event: Input, now: float) -> str:

@@ -11,7 +11,7 @@ from unhang.live.judge.pace import Pace
 from unhang.live.judge.roster import Roster
 from unhang.live.judge.sentences import ending, ending_of, place_of, reason
 from unhang.live.judge.track import Track
-from unhang.live.judge.waits import Wait, is_waiting, open_calls, waited_s
+from unhang.live.judge.waits import is_waiting, open_calls, waited_s
 from unhang.live.messages.losses import gather
 from unhang.live.messages.reports import GroupBeat
 from unhang.live.messages.standing import (
@@ -26,6 +26,7 @@ from unhang.live.messages.standing import (
     Suspicion,
 )
 from unhang.model.ids import Rank
+from unhang.model.waits import Snapshot, Wait
 
 _STILL_S = 3.0
 _WORTH_SHOWING_S = 2.0
@@ -34,7 +35,7 @@ _GRAVITY = {Stage.CONFIRMED: 0, Stage.SUSPECTED: 1, Stage.WATCHED: 2}
 
 def view(
     roster: Roster,
-    waits: Sequence[Wait],
+    snapshot: Snapshot,
     docket: Docket,
     pace: Pace,
     confirmed: Suspicion | None,
@@ -61,9 +62,10 @@ def view(
         restart=roster.restart,
         ranks=ranks,
         classes=_classes(ranks),
-        groups=_groups(roster.by_rank, waits),
+        groups=_groups(roster.by_rank, snapshot.waits),
         edges=tuple(
-            Edge(waiters=w.waiters, on=w.lacking, call=w.call, since_s=w.waited_s) for w in waits
+            Edge(waiters=w.waiters, on=w.awaited, call=w.call, since_s=w.waited_s or 0.0)
+            for w in snapshot.waits
         ),
         suspicions=_suspicions(docket, confirmed, roster.by_rank),
         hosts=tuple(
@@ -76,6 +78,7 @@ def view(
             for h in hosts
         ),
         lost=gather(lost),
+        snapshot=snapshot,
         phases_s=pace.phases_s(),
     )
 
@@ -200,7 +203,7 @@ def _group(
         issued=_span(g.enqueued for _, g in told),
         completed=_span(g.completed for _, g in told),
         waiting=frozenset() if wait is None else wait.waiters,
-        lacking=frozenset() if wait is None else wait.lacking,
+        lacking=frozenset() if wait is None else wait.awaited,
         since_s=None if wait is None else wait.waited_s,
         timeout_ms=min(limits, default=None),
         user_timeout_ms=first.user_timeout_ms,

@@ -11,15 +11,27 @@ counters are at hand (before the first call, or with an old torch) the stacks al
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypedDict
 
 from unhang.live.judge.track import Track
-from unhang.live.messages.actions import CallRef
 from unhang.live.messages.reports import GroupBeat
 from unhang.model.ids import NO_RANKS, Rank, Ranks
+from unhang.model.phases import Phase
+from unhang.model.recording import CallKind
 from unhang.model.stances import Doing
+from unhang.model.strength import Strength
+from unhang.model.time import Clock, Instant
+from unhang.model.waits import (
+    CallRef,
+    Life,
+    RankState,
+    Snapshot,
+    Variant,
+    Wait,
+    WaitWitness,
+    WitnessKind,
+)
 
 _SETTLED_S = 1.4
 """A rank in native code below the step counts as waiting once it has stood for so long."""
@@ -27,44 +39,61 @@ _SETTLED_S = 1.4
 _AWAITED = "wait()"
 """What is waited in where only a handle is seen."""
 
+_COUNTED = (WaitWitness(kind=WitnessKind.REPORT, weight=Strength.PROVES),)
+"""Counters tell of a wait."""
+_NAMED = (WaitWitness(kind=WitnessKind.REPORT, weight=Strength.SUPPORTS),)
+"""An operation of two ranks, or a lock of a file."""
+_BY_STACK = (WaitWitness(kind=WitnessKind.STACK, weight=Strength.SUPPORTS),)
+
 GroupKey = tuple[str, tuple[Rank, ...] | None]
 """Name and members: names are counters of the process where groups are made locally."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wait:
-    """One call, and who waits in it for whom.
+def take_snapshot(
+    tracks: Mapping[Rank, Track], world_size: int | None, wall_s: float | None = None
+) -> Snapshot:
+    """Return who waits in which call for whom, and what the ranks do beside.
 
-    Attributes:
-        waiters: members that have issued it and wait.
-        ahead: members that have completed it, and wait further on in the same group.
-        lacking: members that have not issued it; those that wait elsewhere are among them.
-        unknown: members of which nothing is known.
-        waited_s: observed time, of the waiter that has waited for the longest.
-        settled_s: of the one that came last.
-        counted: counters tell it, not stacks alone.
-        pairs: a waiter is in a point-to-point operation.
-        between: two ranks alone: one waits for the other, by an operation that names it or a lock.
-        ops: as the waiters' programs call it, with the ranks that do; where the source is known,
-            with it.
+    Args:
+        tracks: the present process of each rank whose host is heard.
+        world_size: ranks of the job, or None.
+        wall_s: epoch of the last report, or None.
     """
+    waits = find_waits(tracks, world_size)
+    at = None if wall_s is None else Instant(seconds=wall_s, clock=Clock.UTC, resolution_s=0.001)
+    world = frozenset(tracks) | {Rank(r) for r in range(world_size or 0)}
+    return Snapshot(at=at, world=world, waits=waits, states=_states(tracks, waits))
 
-    call: CallRef
-    waiters: Ranks
-    ahead: Ranks = NO_RANKS
-    lacking: Ranks = NO_RANKS
-    unknown: Ranks = NO_RANKS
-    waited_s: float = 0.0
-    settled_s: float = 0.0
-    counted: bool = True
-    pairs: bool = False
-    between: bool = False
-    ops: Mapping[str, Ranks] = field(default_factory=dict)
 
-    @property
-    def held_up(self) -> Ranks:
-        """All that wait in the group, here or further on."""
-        return self.waiters | self.ahead
+def _states(tracks: Mapping[Rank, Track], waits: Sequence[Wait]) -> tuple[RankState, ...]:
+    """What the ranks that wait in none of the calls do, those that do the same as one."""
+    waiting = NO_RANKS.union(*(wait.held_up for wait in waits))
+    found: dict[tuple[Life, Doing | None, Phase | None], list[Rank]] = {}
+    for rank, track in tracks.items():
+        if rank not in waiting:
+            doing = None if track.place.waits or track.ended else track.place.doing
+            found.setdefault((_life(track), doing, track.place.phase), []).append(rank)
+    return tuple(
+        RankState(
+            ranks=frozenset(ranks),
+            activity=doing,
+            phase=phase,
+            life=life,
+            since_s=round(max(tracks[rank].still.whole_s for rank in ranks), 3),
+            moved=any(tracks[rank].still.whole_s == 0 for rank in ranks),
+        )
+        for (life, doing, phase), ranks in found.items()
+    )
+
+
+def _life(track: Track) -> Life:
+    if track.ended:
+        return Life.GONE if track.failed else Life.LEFT
+    if track.beat.exception is not None or track.beat.state == "raising":
+        return Life.RAISED
+    if track.stopped:
+        return Life.STOPPED
+    return Life.FROZEN if track.beats_late else Life.ALIVE
 
 
 def find_waits(tracks: Mapping[Rank, Track], world_size: int | None) -> tuple[Wait, ...]:
@@ -171,11 +200,12 @@ def _wait(
         ),
         waiters=waiters,
         ahead=frozenset(held) - waiters - lacking,
-        lacking=frozenset(lacking),
+        awaited=frozenset(lacking),
         unknown=frozenset(unknown),
         **_durations(tracks[r] for r in waiters),
-        pairs=any(tracks[r].place.pairs for r in waiters),
-        ops=_ops(waiters, frozenset(held) - waiters - lacking, tracks),
+        limit_s=_limit_s(name, (tracks[r] for r in waiters)),
+        variants=_variants(waiters, frozenset(held) - waiters - lacking, tracks),
+        witnesses=_COUNTED,
     )
 
 
@@ -195,11 +225,11 @@ def _between(tracks: Mapping[Rank, Track]) -> list[Wait]:
             Wait(
                 call=CallRef(group=call.group, op=call.op, members=frozenset({rank, peer})),
                 waiters=frozenset({rank}),
-                lacking=frozenset({peer}),
+                awaited=frozenset({peer}),
                 waited_s=place_s,
                 settled_s=place_s,
-                between=True,
-                ops={call.op: frozenset({rank})},
+                variants=(Variant(kind=CallKind(call.op), ranks=frozenset({rank})),),
+                witnesses=_NAMED,
             )
         )
     return found
@@ -231,11 +261,11 @@ def _locked(tracks: Mapping[Rank, Track]) -> list[Wait]:
             Wait(
                 call=CallRef(op=LOCK, members=frozenset({rank, holder})),
                 waiters=frozenset({rank}),
-                lacking=frozenset({holder}),
+                awaited=frozenset({holder}),
                 waited_s=place_s,
                 settled_s=place_s,
-                between=True,
-                ops={LOCK: frozenset({rank})},
+                variants=(Variant(kind=CallKind(LOCK), ranks=frozenset({rank})),),
+                witnesses=_NAMED,
             )
         )
     return found
@@ -277,12 +307,12 @@ def _wait_by_stack(
         call=CallRef(op=_common_op(tracks[r] for r in held) or _AWAITED, members=world),
         waiters=held,
         # Those that wait in a counted call are no further behind than these; they wait as well.
-        lacking=frozenset(elsewhere or further),
+        awaited=frozenset(elsewhere or further),
         unknown=world - frozenset(tracks),
         **_durations(tracks[r] for r in held),
-        counted=False,
-        pairs=any(tracks[r].place.pairs or tracks[r].place.handle for r in held),
-        ops=_ops(held, NO_RANKS, tracks),
+        limit_s=_limit_s(None, (tracks[r] for r in held)),
+        variants=_variants(held, NO_RANKS, tracks),
+        witnesses=_BY_STACK,
     )
 
 
@@ -307,6 +337,23 @@ def waited_s(track: Track) -> float:
     return track.still.calls_s if open_calls(track) else track.still.place_s
 
 
+def is_pairwise(wait: Wait, tracks: Mapping[Rank, Track]) -> bool:
+    """Whether a waiter is in a point-to-point operation, or may be where only stacks tell."""
+    places = [tracks[rank].place for rank in wait.waiters]
+    by_stack = wait.witnesses == _BY_STACK
+    return any(place.pairs or (by_stack and place.handle) for place in places)
+
+
+def is_by_stack(wait: Wait) -> bool:
+    """Whether stacks alone tell of it."""
+    return wait.witnesses == _BY_STACK
+
+
+def names_a_rank(wait: Wait) -> bool:
+    """Whether the waiter's own operation, or a lock, names the rank that it waits for."""
+    return wait.witnesses == _NAMED
+
+
 class _Durations(TypedDict):
     waited_s: float
     settled_s: float
@@ -327,7 +374,7 @@ def _number(value: int | None) -> int:
     return value
 
 
-def _ops(waiters: Ranks, ahead: Ranks, tracks: Mapping[Rank, Track]) -> Mapping[str, Ranks]:
+def _variants(waiters: Ranks, ahead: Ranks, tracks: Mapping[Rank, Track]) -> tuple[Variant, ...]:
     """What the waiters call; ranks further on that still are in the same call belong to them."""
     found: dict[str, set[Rank]] = {}
     for rank in sorted(waiters):
@@ -337,7 +384,18 @@ def _ops(waiters: Ranks, ahead: Ranks, tracks: Mapping[Rank, Track]) -> Mapping[
         op = _op_of(tracks[rank])
         if op in found:
             found[op].add(rank)
-    return {op: frozenset(ranks) for op, ranks in found.items()}
+    variants = [Variant(kind=CallKind(op), ranks=frozenset(ranks)) for op, ranks in found.items()]
+    return tuple(sorted(variants, key=lambda v: (-len(v.ranks), min(v.ranks))))
+
+
+def _limit_s(group: str | None, waiters: Iterable[Track]) -> float | None:
+    """How long the program itself would have waited."""
+    asked: list[int | None] = []
+    for track in waiters:
+        told = track.beat.groups.get(group or "")
+        asked.append(track.beat.meeting_ms if told is None else told.user_timeout_ms)
+    known = [limit_ms / 1_000 for limit_ms in asked if limit_ms is not None]
+    return min(known, default=None)
 
 
 def _op_of(track: Track) -> str | None:

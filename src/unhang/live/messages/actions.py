@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from unhang.model.ids import NO_RANKS, Ranks
 from unhang.model.phases import Phase
 from unhang.model.provenance import Message
+from unhang.model.waits import CallRef, Snapshot
 
 
 class NoteKind(enum.Enum):
@@ -40,25 +41,6 @@ class NoteKind(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CallRef:
-    """The collective that is waited for, as far as the counters and stacks tell.
-
-    Attributes:
-        group: name of the process group, or None where only stacks tell that somebody waits.
-        description: of the group, such as `default_pg` or `mesh_tp`.
-        seq: sequence number in the group.
-        op: as the program called it (`all_reduce`).
-        members: ranks of the group; empty = unknown.
-    """
-
-    group: str | None = None
-    description: str = ""
-    seq: int | None = None
-    op: str | None = None
-    members: Ranks = NO_RANKS
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Note:
     """A line for `events.jsonl`.
 
@@ -72,6 +54,7 @@ class Note:
         patience_s: how long the culprits may show no life before the job is ended; None = it is
             proved, or no hang.
         unsaved_s: work since the last checkpoint that was seen.
+        snapshot: who waited in which call for whom then, where something is held against ranks.
     """
 
     kind: NoteKind
@@ -85,6 +68,7 @@ class Note:
     cost: Message | None = None
     patience_s: float | None = None
     unsaved_s: float | None = None
+    snapshot: Snapshot | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
-from unhang.live.messages.codec import decode, encode
+from unhang.model.codec import decode, encode
 from unhang.model.ids import NO_RANKS, Ranks
 from unhang.model.provenance import Message
 from unhang.reporters.catalogue import write

@@ -9,12 +9,12 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from unhang.live.messages.actions import CallRef
 from unhang.live.messages.losses import Loss
 from unhang.model.events import Charge, Stage
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.phases import Phase
 from unhang.model.provenance import Message
+from unhang.model.waits import CallRef, Snapshot
 
 __all__ = [
     "SCHEMA",
@@ -217,6 +217,7 @@ class Standing:
         up_s: since the first report.
         restart: the start of the job that is shown.
         suspicions: the gravest first.
+        snapshot: who waits in which call for whom, and what the others do.
         lost: what could not be seen or done.
     """
 
@@ -231,5 +232,6 @@ class Standing:
     suspicions: tuple[Suspicion, ...] = ()
     hosts: tuple[HostView, ...] = ()
     lost: tuple[Loss, ...] = ()
+    snapshot: Snapshot | None = None
     phases_s: Mapping[str, float] = field(default_factory=dict)
     """How long each phase usually lasts here, as far as it was learnt (95th percentile)."""

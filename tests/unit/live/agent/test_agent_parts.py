@@ -26,13 +26,14 @@ from unhang.live.books.folder import RunFolder
 from unhang.live.books.history import read
 from unhang.live.books.record import begin, write_json
 from unhang.live.books.scribe import Scribe
-from unhang.live.messages.actions import CallRef, Note, NoteKind, SetTimeouts
+from unhang.live.messages.actions import Note, NoteKind, SetTimeouts
 from unhang.live.messages.losses import Loss
 from unhang.live.messages.request import RunRequest
 from unhang.live.messages.standing import Standing
 from unhang.model.ids import Rank
 from unhang.model.phases import Phase
 from unhang.model.provenance import Message
+from unhang.model.waits import CallRef
 
 NOTE = Note(
     kind=NoteKind.HANG_CONFIRMED,

@@ -8,10 +8,11 @@ from unhang.live.judge.claims import Claim, find_claims
 from unhang.live.judge.pace import Pace
 from unhang.live.judge.patience import Patience
 from unhang.live.judge.track import Track, begin
-from unhang.live.judge.waits import find_waits
+from unhang.live.judge.waits import take_snapshot
 from unhang.live.messages.reports import Beat, GroupBeat, ProcessFacts, ProcessReport, Raised
 from unhang.live.messages.standing import Charge, Stage
 from unhang.model.ids import NO_RANKS, Rank
+from unhang.waitgraph import analyse
 
 LINK = Raised(type="RuntimeError", message="gloo: Connection closed by peer [10.0.0.1]:4711")
 OWN = Raised(type="KeyError", message="'labels'")
@@ -44,7 +45,7 @@ def track(rank: int, raised: Raised | None, lasted_s: float) -> Track:
 
 def claims(raised: Raised, lasted_s: float) -> dict[Charge, Claim]:
     tracks = {Rank(r): track(r, raised if r == 2 else None, lasted_s) for r in range(3)}
-    found = find_claims(tracks, find_waits(tracks, 3), Patience(Pace(), Checkpoints()))
+    found = find_claims(tracks, analyse(take_snapshot(tracks, 3)), Patience(Pace(), Checkpoints()))
     return {claim.charge: claim for claim in found}
 
 

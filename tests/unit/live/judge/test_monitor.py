@@ -23,12 +23,12 @@ from live_jobs import (
 )
 from unhang.live.judge.monitor import Monitor
 from unhang.live.messages.actions import Abort, Capture, NoteKind, Notify, OrderDump, SetTimeouts
-from unhang.live.messages.codec import decode, encode
 from unhang.live.messages.inputs import DumpsReady, OutputEnded
 from unhang.live.messages.policy import Policy
 from unhang.live.messages.reports import NodeReport
 from unhang.live.messages.standing import Charge, Condition, Stage, Standing
 from unhang.model.causes import Cause
+from unhang.model.codec import decode, encode
 from unhang.model.finding import Strength
 from unhang.model.ids import Rank
 from unhang.model.phases import Phase

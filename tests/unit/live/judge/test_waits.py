@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from live_jobs import PLACES, waiting_in
 from unhang.live.judge.track import Track, begin
-from unhang.live.judge.waits import Wait, find_waits
+from unhang.live.judge.waits import (
+    find_waits,
+    is_by_stack,
+    is_pairwise,
+    names_a_rank,
+    take_snapshot,
+)
 from unhang.live.messages.reports import (
     Beat,
     FramePlace,
@@ -14,6 +20,8 @@ from unhang.live.messages.reports import (
     ProcessReport,
 )
 from unhang.model.ids import Rank
+from unhang.model.stances import Doing
+from unhang.model.waits import Life, Wait
 
 WAITING = waiting_in("all_reduce")
 RECEIVING = waiting_in("recv")
@@ -61,7 +69,7 @@ def waits(*tracks: Track) -> list[Wait]:
 
 
 def shown(wait: Wait) -> tuple[list[int], list[int], list[int], int | None]:
-    return sorted(wait.waiters), sorted(wait.ahead), sorted(wait.lacking), wait.call.seq
+    return sorted(wait.waiters), sorted(wait.ahead), sorted(wait.awaited), wait.call.seq
 
 
 def test_a_member_that_issued_fewer_calls_is_lacking() -> None:
@@ -139,22 +147,34 @@ def test_nobody_waits_while_no_gpu_has_come_to_the_call() -> None:
 def test_without_counters_the_stacks_tell() -> None:
     (wait,) = waits(track(0, WAITING, None), track(1, WAITING, None), track(2, WORKING, None))
     assert shown(wait) == ([0, 1], [], [2], None)
-    assert not wait.counted
+    assert is_by_stack(wait)
 
 
 def test_ranks_that_nobody_has_seen_are_unknown_and_not_lacking() -> None:
     found = find_waits({Rank(0): track(0, WAITING, None)}, 3)
     assert [sorted(w.unknown) for w in found] == [[1, 2]]
-    assert [sorted(w.lacking) for w in found] == [[]]
+    assert [sorted(w.awaited) for w in found] == [[]]
 
 
 def test_a_receive_is_known_as_one_of_pairs() -> None:
-    (wait,) = waits(
-        track(0, RECEIVING, group(8, 7)),
-        track(1, WORKING, group(6, 6)),
-        track(2, WORKING, group(6, 6)),
-    )
-    assert wait.pairs
+    stacks = ((RECEIVING, group(8, 7)), (WORKING, group(6, 6)), (WORKING, group(6, 6)))
+    tracks = {Rank(r): track(r, *told) for r, told in enumerate(stacks)}
+    (wait,) = find_waits(tracks, 3)
+    assert is_pairwise(wait, tracks)
+
+
+def test_a_snapshot_says_what_those_do_that_do_not_wait() -> None:
+    tracks = {
+        Rank(0): track(0, WAITING, group(8, 7)),
+        Rank(1): track(1, WORKING, group(7, 7), still_s=0.0),
+        Rank(2): track(2, WORKING, group(7, 7), alive=False),
+        Rank(3): track(3, WORKING, group(7, 7), still_s=0.0),
+    }
+    states = take_snapshot(tracks, 4, 1_700_000_000.0).states
+    assert [(sorted(s.ranks), s.life, s.activity, s.moved) for s in states] == [
+        ([1, 3], Life.ALIVE, Doing.CODE, True),
+        ([2], Life.GONE, None, False),
+    ]
 
 
 C10D = "/env/site-packages/torch/distributed/distributed_c10d.py"
@@ -201,13 +221,13 @@ def receives(rank: int, source: int) -> Track:
 def test_a_rank_that_receives_waits_for_its_source_alone() -> None:
     found = waits(receives(0, 2), receives(1, 0), receives(2, 1))
     assert [shown(wait)[::2] for wait in found] == [([0], [2]), ([1], [0]), ([2], [1])]
-    assert all(wait.between for wait in found)
+    assert all(names_a_rank(wait) for wait in found)
 
 
 def test_a_send_and_its_receive_are_on_their_way() -> None:
     call = Issued(op="send", dst=Rank(1))
     sends = track(0, waiting_in("send"), group(3, 3), call=call)
-    assert not [wait for wait in waits(sends, receives(1, 0)) if wait.between]
+    assert not [wait for wait in waits(sends, receives(1, 0)) if names_a_rank(wait)]
 
 
 def test_who_waits_for_the_lock_of_a_file_waits_for_its_holder() -> None:
@@ -241,7 +261,7 @@ def test_the_source_of_a_broadcast_tells_calls_of_one_number_apart() -> None:
         track(1, stack, group(9, 8), call=ours),
         track(2, stack, group(8, 7), call=other),
     )
-    assert {op: sorted(ranks) for op, ranks in wait.ops.items()} == {
+    assert {v.kind.op: sorted(v.ranks) for v in wait.variants} == {
         "broadcast_object_list(src=0)": [0, 1],
         "broadcast_object_list(src=2)": [2],
     }

@@ -2,8 +2,6 @@ import json
 
 import pytest
 
-from unhang.live.messages.actions import CallRef
-from unhang.live.messages.codec import decode, document, encode
 from unhang.live.messages.standing import (
     Charge,
     Condition,
@@ -16,9 +14,11 @@ from unhang.live.messages.standing import (
     Standing,
     Suspicion,
 )
+from unhang.model.codec import decode, document, encode
 from unhang.model.ids import Rank
 from unhang.model.phases import Phase
 from unhang.model.provenance import Message
+from unhang.model.waits import CallRef
 
 CALL = CallRef(group="0", description="default_pg", seq=808, op="all_reduce")
 ONE, TWO = frozenset({Rank(2)}), frozenset({Rank(0), Rank(1)})

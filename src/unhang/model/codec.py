@@ -1,4 +1,4 @@
-"""The monitor's own records to JSON and back: standings, inputs and actions.
+"""Records to JSON and back: snapshots, standings, inputs and actions of the live judge.
 
 Ranks may be thousands and are written as ranges (`"0-2,4-511"`); a dataclass is an object with its
 fields' names, an enumeration its value. Fields that hold their default are left out, and fields
@@ -42,7 +42,7 @@ def encode(value: object) -> object:
 
 
 def document(schema: str, record: object) -> str:
-    """JSON text of a record in which each element of a list has a line of its own.
+    """JSON text of a record in which each element of a list, and each record, has its own line.
 
     Readers of lines, such as a parser, take it piece by piece; `json.loads` takes it as a whole.
 
@@ -52,11 +52,14 @@ def document(schema: str, record: object) -> str:
     """
     fields = encode(record)
     assert isinstance(fields, dict)
-    plain = {"schema": schema, **{k: v for k, v in fields.items() if not isinstance(v, list)}}
+    inner = {k: v for k, v in fields.items() if isinstance(v, (list, dict))}
+    plain = {"schema": schema, **{k: v for k, v in fields.items() if k not in inner}}
     rows = [",".join(f"{_text(key)}:{_text(value)}" for key, value in plain.items())]
-    for key, items in fields.items():
-        if isinstance(items, list):
-            rows.append(f"{_text(key)}:[\n" + ",\n".join(_text(item) for item in items) + "\n]")
+    for key, value in inner.items():
+        text = _text(value)
+        if isinstance(value, list):
+            text = "[\n" + ",\n".join(_text(item) for item in value) + "\n]"
+        rows.append(f"{_text(key)}:{text}")
     return "{" + ",\n".join(rows) + "}"
 
 
