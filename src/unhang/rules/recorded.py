@@ -7,16 +7,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from unhang.model.events import DumpFlaw, DumpUnusable, Frame, GroupRef
-from unhang.model.finding import Finding, Strength
 from unhang.model.ids import NO_RANKS, GroupId, Ranks, SeqId
-from unhang.model.incident import Call, Incident, Join
+from unhang.model.incident import Call, Join
 from unhang.model.phases import Phase
-from unhang.model.provenance import Message, Provenance, say
+from unhang.model.provenance import Provenance
 from unhang.model.recorder_analysis import Suspect, SuspectRole
 from unhang.model.recording import LastCall
+from unhang.model.rule import Finding, Incident, Message, Rule, Strength, say
 from unhang.model.waits import CallRef, Mismatch, Variant, Wait
 
-_MOST_EVIDENCE = 4
 _SHOWN_SUSPECTS = 2
 
 # Functions of programs and frameworks that do nothing else.
@@ -92,12 +91,10 @@ def operation(op: str) -> str:
     return op.upper().replace("ALL_REDUCE", "ALLREDUCE").replace("ALL_GATHER", "ALLGATHER")
 
 
-def evidence(found: tuple[Suspect, ...], wait: Wait | None) -> tuple[Provenance, ...]:
+def evidence(found: tuple[Suspect, ...], wait: Wait | None) -> list[Provenance]:
     """The last calls of the first suspects, and of one rank that waits."""
     sources = [suspect.source for suspect in found[:_SHOWN_SUSPECTS]]
-    if wait is not None:
-        sources.extend(wait.sources)
-    return tuple(dict.fromkeys(sources))[:_MOST_EVIDENCE]
+    return sources if wait is None else [*sources, *wait.sources]
 
 
 def weigh(incident: Incident, ranks: Ranks, otherwise: Strength) -> tuple[Strength, Message | None]:
@@ -112,13 +109,13 @@ def weigh(incident: Incident, ranks: Ranks, otherwise: Strength) -> tuple[Streng
 
 
 def located(
-    incident: Incident, code: str, role: SuspectRole, claim: Message, why: Message
+    rule: Rule, incident: Incident, role: SuspectRole, claim: Message, why: Message
 ) -> Iterator[Finding]:
     """Yield one finding for all ranks of a role that dumps support, but do not prove.
 
     Args:
+        rule: the rule.
         incident: what the dumps show.
-        code: of the rule.
         role: how they hold the others up.
         claim: what is said of the ranks.
         why: what shows it.
@@ -129,10 +126,8 @@ def located(
     ranks = ranks_of(found)
     wait = incident.recorded.analysis.wait_for(ranks)
     strength, against = weigh(incident, ranks, Strength.SUPPORTS)
-    yield Finding(
-        rule=code,
-        cause=None,
-        strength=strength,
+    yield rule.finding(
+        strength,
         claim=claim.using(ranks=ranks),
         why=why,
         against=against,

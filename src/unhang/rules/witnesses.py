@@ -14,12 +14,11 @@ from unhang.model.events.base import Seen
 from unhang.model.finding import Strength
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.incident import Failure, Incident, Manner
-from unhang.model.provenance import Message, Origin, Provenance, say
+from unhang.model.provenance import Message, Origin, say
 from unhang.rules import order
 
 S = TypeVar("S", bound=Seen)
 
-_MOST_EVIDENCE = 4
 _GONE = frozenset(
     {
         Manner.RAISED,
@@ -95,11 +94,6 @@ def minority_hosts(incident: Incident, events: Iterable[Seen]) -> frozenset[str]
     """Hosts that printed `events`, unless most hosts of the job did."""
     found = hosts(events)
     return frozenset() if len(found) > 1 and 2 * len(found) > len(hosts(incident.events)) else found
-
-
-def evidence(events: Iterable[Seen]) -> tuple[Provenance, ...]:
-    """The first few lines."""
-    return tuple(dict.fromkeys(e.source for e in events))[:_MOST_EVIDENCE]
 
 
 def rival(

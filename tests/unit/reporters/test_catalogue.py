@@ -29,10 +29,10 @@ def nodes() -> Iterator[tuple[Path, ast.AST]]:
 
 
 def imports(name: str, tree: ast.Module) -> bool:
-    """Whether a module has this from `unhang.model.provenance`."""
+    """Whether a module has the model's `say` or `Message`."""
     return any(
         isinstance(node, ast.ImportFrom)
-        and node.module == "unhang.model.provenance"
+        and node.module in ("unhang.model.provenance", "unhang.model.rule")
         and any(alias.name == name for alias in node.names)
         for node in tree.body
     )

@@ -28,13 +28,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.causes import Cause
 from unhang.model.events import StoreFault, StoreProblem
-from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Incident
 from unhang.model.phases import Phase
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules import order
 from unhang.rules.config.rendezvous import faults, why_echo
 
@@ -43,7 +39,12 @@ _MANY = 3
 
 
 @rule(
-    "CFG003", "fewer-ranks-than-expected", cause=Cause.RENDEZVOUS, needs={Fact.STORE}, since="0.1.0"
+    "CFG003",
+    "fewer-ranks-than-expected",
+    cause=Cause.RENDEZVOUS,
+    needs={Fact.STORE},
+    since="0.1.0",
+    explains=frozenset({Cause.NET_INTERFACE, Cause.RANK_EXCEPTION}),
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the count that stayed short."""
@@ -64,22 +65,17 @@ def check(incident: Incident) -> Iterator[Finding]:
         if counted
         else say("CFG003.claim_unknown", "not all ranks joined the job")
     )
-    yield Finding(
-        rule=check.code,
-        cause=Cause.RENDEZVOUS,
-        strength=Strength.SUPPORTS if against is None else Strength.HINTS,
+    yield check.finding(
+        Strength.SUPPORTS,
         claim=claim.using(joined=last.joined, expected=last.expected),
         why=say(
             "CFG003.why",
             "Start-up completes only when as many ranks have joined as were announced.",
         ),
-        against=against,
+        rival=against,
         phase=Phase.INIT,
-        explains=frozenset({Cause.NET_INTERFACE, Cause.RANK_EXCEPTION})
-        if against is None
-        else frozenset(),
         at=last.at,
-        evidence=tuple(f.source for f in short)[:4],
+        evidence=short,
     )
 
 

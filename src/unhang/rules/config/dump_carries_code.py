@@ -28,12 +28,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from unhang.model.events import DumpFlaw, DumpUnusable
-from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Incident
-from unhang.model.provenance import Message, say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Fact, Finding, Incident, Message, Strength, rule, say
 
-_MOST_EVIDENCE = 4
 _NAMED = 3
 
 
@@ -70,16 +66,14 @@ def check(incident: Incident) -> Iterator[Finding]:
 def _warning(claim: Message, why: Message, found: Sequence[DumpUnusable]) -> Finding:
     files = [e.source.artifact for e in found]
     more = f" (+{len(files) - _NAMED})" if len(files) > _NAMED else ""
-    return Finding(
-        rule=check.code,
-        cause=None,
-        strength=Strength.PROVES,
+    return check.finding(
+        Strength.PROVES,
         claim=claim.using(
             files=", ".join(files[:_NAMED]) + more,
             count=len(files),
             detail=", ".join(dict.fromkeys(e.detail for e in found[:_NAMED])),
         ),
         why=why,
-        evidence=tuple(e.source for e in found[:_MOST_EVIDENCE]),
+        evidence=found,
         urgent=True,
     )

@@ -25,13 +25,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.causes import Cause
 from unhang.model.events import StoreProblem
-from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Incident
 from unhang.model.phases import Phase
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules.config.rendezvous import faults, why_echo
 
 
@@ -41,6 +37,7 @@ from unhang.rules.config.rendezvous import faults, why_echo
     cause=Cause.RENDEZVOUS,
     needs={Fact.STORE},
     since="0.1.0",
+    explains=frozenset({Cause.NET_INTERFACE, Cause.RANK_EXCEPTION}),
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the first rank without a group."""
@@ -52,20 +49,15 @@ def check(incident: Incident) -> Iterator[Finding]:
     ranks = frozenset(f.origin.rank for f in bare if f.origin.rank is not None)
     size = incident.world.size
     everybody = len(bare) > 1 and (size is None or 2 * len(bare) > size)
-    yield Finding(
-        rule=check.code,
-        cause=Cause.RENDEZVOUS,
-        strength=Strength.SUPPORTS if against is None else Strength.HINTS,
+    yield check.finding(
+        Strength.SUPPORTS,
         claim=say(
             "CFG005.claim", "a process group was used that is not, or cannot be, initialised"
         ),
         why=say("CFG005.why", "That process fails or trains alone, and the others wait for it."),
-        against=against,
+        rival=against,
         culprits=frozenset() if everybody else ranks,
         phase=Phase.INIT,
-        explains=frozenset({Cause.NET_INTERFACE, Cause.RANK_EXCEPTION})
-        if against is None
-        else frozenset(),
         at=first.at,
-        evidence=tuple(f.source for f in bare)[:4],
+        evidence=bare,
     )

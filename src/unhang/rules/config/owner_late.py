@@ -29,14 +29,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.causes import Cause
 from unhang.model.events import StoreProblem
-from unhang.model.finding import Collect, Finding, Strength
+from unhang.model.finding import Collect
 from unhang.model.ids import NO_RANKS, Rank
-from unhang.model.incident import Incident
 from unhang.model.phases import Phase
-from unhang.model.provenance import Message, say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
 from unhang.rules.config.rendezvous import faults, why_echo, why_under_way
 
 _OWNER_AT_WORK = Collect(
@@ -48,7 +45,12 @@ _SLOW = frozenset({Phase.LOAD, Phase.DATA, Phase.COMPILE, Phase.EVAL, Phase.SAVE
 
 
 @rule(
-    "CFG004", "store-key-never-written", cause=Cause.RENDEZVOUS, needs={Fact.STORE}, since="0.1.0"
+    "CFG004",
+    "store-key-never-written",
+    cause=Cause.RENDEZVOUS,
+    needs={Fact.STORE},
+    since="0.1.0",
+    explains=frozenset({Cause.NET_INTERFACE, Cause.RANK_EXCEPTION}),
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield who is late, and start-up as the cause."""
@@ -75,10 +77,9 @@ def check(incident: Incident) -> Iterator[Finding]:
     )
     evidence = tuple(f.source for f in waits)[:4]
     if owners and against is None:
-        yield Finding(
-            rule=check.code,
+        yield check.finding(
+            Strength.SUPPORTS,
             cause=None,
-            strength=Strength.SUPPORTS,
             claim=claim,
             why=say(
                 "CFG004.why",
@@ -91,23 +92,18 @@ def check(incident: Incident) -> Iterator[Finding]:
             evidence=evidence,
             collect=(_OWNER_AT_WORK,),
         )
-    yield Finding(
-        rule=check.code,
-        cause=Cause.RENDEZVOUS,
-        strength=Strength.SUPPORTS if against is None else Strength.HINTS,
+    yield check.finding(
+        Strength.SUPPORTS,
         claim=claim,
         why=say(
             "CFG004.why",
             "The waiting rank did reach the store. The rank that writes the key has not come"
             " to its first collective: it is late, or it has failed.",
         ),
-        against=against
-        or say("CFG004.against", "what the late rank does meanwhile is not in the logs"),
+        rival=against,
+        against=say("CFG004.against", "what the late rank does meanwhile is not in the logs"),
         culprits=owners if against is None else NO_RANKS,
         phase=Phase.INIT,
-        explains=frozenset({Cause.NET_INTERFACE, Cause.RANK_EXCEPTION})
-        if against is None
-        else frozenset(),
         at=first.at,
         evidence=evidence,
         collect=(_OWNER_AT_WORK,),

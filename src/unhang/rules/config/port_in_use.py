@@ -27,13 +27,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.causes import Cause
 from unhang.model.events import StoreProblem
-from unhang.model.finding import Collect, Finding, Strength
-from unhang.model.incident import Incident
+from unhang.model.finding import Collect
 from unhang.model.phases import Phase
-from unhang.model.provenance import Message, say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
 from unhang.rules import witnesses
 from unhang.rules.config.rendezvous import faults, why_echo
 
@@ -45,7 +42,14 @@ _OWNER = Collect(
 )
 
 
-@rule("CFG001", "store-port-in-use", cause=Cause.RENDEZVOUS, needs={Fact.STORE}, since="0.1.0")
+@rule(
+    "CFG001",
+    "store-port-in-use",
+    cause=Cause.RENDEZVOUS,
+    needs={Fact.STORE},
+    since="0.1.0",
+    explains=frozenset({Cause.NET_INTERFACE, Cause.RANK_EXCEPTION}),
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the first port that is taken."""
     taken = faults(incident, [StoreProblem.PORT_IN_USE])
@@ -64,19 +68,14 @@ def check(incident: Incident) -> Iterator[Finding]:
         )
     else:
         claim = say("CFG001.claim", "port {port} of the store is already in use", port=port)
-    yield Finding(
-        rule=check.code,
-        cause=Cause.RENDEZVOUS,
-        strength=Strength.PROVES if against is None else Strength.HINTS,
+    yield check.finding(
+        Strength.PROVES,
         claim=claim,
         why=say("CFG001.why", "Without a store that listens nobody can join the job."),
-        against=against,
+        rival=against,
         culprits=witnesses.minority(incident, taken),
         phase=Phase.INIT,
-        explains=frozenset({Cause.NET_INTERFACE, Cause.RANK_EXCEPTION})
-        if against is None
-        else frozenset(),
         at=first.at,
-        evidence=tuple(f.source for f in taken)[:4],
+        evidence=taken,
         collect=(_OWNER,),
     )

@@ -28,14 +28,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from unhang.model.causes import Cause
 from unhang.model.events import FrameworkSeen, SettingSeen, VersionSeen, WorldSeen
-from unhang.model.finding import Finding, Strength
 from unhang.model.ids import NO_RANKS, Rank
-from unhang.model.incident import Incident
 from unhang.model.phases import Phase
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, Status, rule
+from unhang.model.rule import Cause, Fact, Finding, Incident, Status, Strength, rule, say
 
 _MOST_RANKS = 65_536
 _PREPARATION = (WorldSeen, VersionSeen, FrameworkSeen, SettingSeen)
@@ -62,25 +58,21 @@ def check(incident: Incident) -> Iterator[Finding]:
     if not missing:
         return
     twice = frozenset(r for r, n in counts.items() if n > 1)
-    yield Finding(
-        rule=check.code,
-        cause=Cause.RENDEZVOUS,
-        strength=Strength.SUPPORTS,
-        claim=(
-            say(
-                "CFG006.claim_twice",
-                "{twice:ranks} announced themselves twice and {missing:ranks} of {size} never did",
-                twice=twice,
-                missing=missing,
-                size=size,
-            )
-            if twice
-            else say(
-                "CFG006.claim_missing",
-                "{missing:ranks} of {size} never announced themselves",
-                missing=missing,
-                size=size,
-            )
+    yield check.finding(
+        Strength.SUPPORTS,
+        claim=say(
+            "CFG006.claim_twice",
+            "{twice:ranks} announced themselves twice and {missing:ranks} of {size} never did",
+            twice=twice,
+            missing=missing,
+            size=size,
+        )
+        if twice
+        else say(
+            "CFG006.claim_missing",
+            "{missing:ranks} of {size} never announced themselves",
+            missing=missing,
+            size=size,
         ),
         why=say(
             "CFG006.why",
@@ -91,5 +83,5 @@ def check(incident: Incident) -> Iterator[Finding]:
         culprits=NO_RANKS if twice else missing,
         phase=Phase.INIT,
         at=told[-1].at,
-        evidence=tuple(e.source for e in told)[:4],
+        evidence=told,
     )

@@ -29,14 +29,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.causes import Cause
 from unhang.model.events import GlooFault, GlooProblem, NcclReason, SettingSeen
 from unhang.model.events.base import Seen
-from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Incident
 from unhang.model.phases import Phase
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, Status, rule
+from unhang.model.rule import Cause, Fact, Finding, Incident, Status, Strength, rule, say
 from unhang.rules import witnesses
 from unhang.settings.versions import at_least
 
@@ -53,6 +49,7 @@ _OWN_STORE = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE"
     needs={Fact.GLOO},
     since="0.1.0",
     status=Status.PREVIEW,
+    explains=_ECHOES,
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for a restart whose ranks do not find each other."""
@@ -63,10 +60,8 @@ def check(incident: Incident) -> Iterator[Finding]:
     if not failed or not incident.connected_before or not _may_share(incident):
         return
     against = witnesses.rival(incident, failed)
-    yield Finding(
-        rule=check.code,
-        cause=Cause.RENDEZVOUS,
-        strength=witnesses.weaker(Strength.SUPPORTS, against),
+    yield check.finding(
+        Strength.SUPPORTS,
         claim=say(
             "CFG007.claim",
             "After a restart the ranks cannot connect to each other, which the first start"
@@ -77,11 +72,11 @@ def check(incident: Incident) -> Iterator[Finding]:
             "From torch 2.5 on all starts under one torchrun share a store. A rank that reads"
             " it before its peer has written gets the address of a process that is gone.",
         ),
-        against=against or say("CFG007.against", "the network may have failed in the meantime"),
+        rival=against,
+        against=say("CFG007.against", "the network may have failed in the meantime"),
         phase=Phase.INIT,
-        explains=_ECHOES if against is None else frozenset(),
         at=failed[0].at,
-        evidence=witnesses.evidence(failed),
+        evidence=failed,
     )
 
 

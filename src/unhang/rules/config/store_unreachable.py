@@ -29,13 +29,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.causes import Cause
 from unhang.model.events import StoreFault, StoreProblem
-from unhang.model.finding import Collect, Finding, Strength
-from unhang.model.incident import Incident
+from unhang.model.finding import Collect
 from unhang.model.phases import Phase
-from unhang.model.provenance import Message, say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
 from unhang.rules import order
 from unhang.rules.config.rendezvous import faults, why_echo, why_under_way
 
@@ -55,7 +52,14 @@ _CONNECTION = Collect(
 )
 
 
-@rule("CFG002", "store-unreachable", cause=Cause.RENDEZVOUS, needs={Fact.STORE}, since="0.1.0")
+@rule(
+    "CFG002",
+    "store-unreachable",
+    cause=Cause.RENDEZVOUS,
+    needs={Fact.STORE},
+    since="0.1.0",
+    explains=frozenset({Cause.RANK_EXCEPTION}),
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the store that could not be reached."""
     unreached = faults(incident, _UNREACHED) or _refused_to_the_end(incident)
@@ -63,20 +67,17 @@ def check(incident: Incident) -> Iterator[Finding]:
         return
     first = unreached[0]
     against = why_echo(incident, first) or why_under_way(incident, first)
-    yield Finding(
-        rule=check.code,
-        cause=Cause.RENDEZVOUS,
-        strength=Strength.SUPPORTS if against is None else Strength.HINTS,
+    yield check.finding(
+        Strength.SUPPORTS,
         claim=_claim(unreached),
         why=say(
             "CFG002.why", "Rank 0, or the agent of the endpoint's host, does not answer there."
         ),
-        against=against
-        or say("CFG002.against", "a firewall or rank 0 at slow work looks the same from here"),
+        rival=against,
+        against=say("CFG002.against", "a firewall or rank 0 at slow work looks the same from here"),
         phase=Phase.INIT,
-        explains=frozenset({Cause.RANK_EXCEPTION}) if against is None else frozenset(),
         at=first.at,
-        evidence=tuple(f.source for f in unreached)[:4],
+        evidence=unreached,
         collect=(_CONNECTION,),
     )
 

@@ -28,18 +28,20 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator
 
-from unhang.model.causes import Cause
 from unhang.model.events import ExceptionKind, ProcessEnded, PythonException
-from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Failure, Incident, ranks_of
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, rule
+from unhang.model.incident import Failure, ranks_of
+from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules import order
-from unhang.rules.crash.echoes import ECHOES_OF_A_LOST_RANK, NO_CAUSES, why_echo
+from unhang.rules.crash.echoes import ECHOES_OF_A_LOST_RANK, why_echo
 
 
 @rule(
-    "CRA007", "file-system-full", cause=Cause.RANK_EXCEPTION, needs={Fact.EXCEPTIONS}, since="0.1.0"
+    "CRA007",
+    "file-system-full",
+    cause=Cause.RANK_EXCEPTION,
+    needs={Fact.EXCEPTIONS},
+    since="0.1.0",
+    explains=ECHOES_OF_A_LOST_RANK | {Cause.LIBRARY_BUG},
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the ranks that found no space."""
@@ -52,27 +54,22 @@ def check(incident: Incident) -> Iterator[Finding]:
         return
     first, ranks = full[0], ranks_of(full)
     against = why_echo(incident, first)
-    yield Finding(
-        rule=check.code,
-        cause=Cause.RANK_EXCEPTION,
-        strength=Strength.PROVES if against is None else Strength.HINTS,
-        claim=(
-            say(
-                "CRA007.claim",
-                "{ranks:ranks} failed because a file system or a quota is full",
-                ranks=ranks,
-            )
-            if ranks
-            else say(
-                "CRA007.claim_nobody", "a process failed because a file system or a quota is full"
-            )
+    yield check.finding(
+        Strength.PROVES,
+        claim=say(
+            "CRA007.claim",
+            "{ranks:ranks} failed because a file system or a quota is full",
+            ranks=ranks,
+        )
+        if ranks
+        else say(
+            "CRA007.claim_nobody", "a process failed because a file system or a quota is full"
         ),
         why=say("CRA007.why", "The process that writes raises and leaves; the others wait for it."),
-        against=against,
+        rival=against,
         culprits=ranks,
-        explains=ECHOES_OF_A_LOST_RANK | {Cause.LIBRARY_BUG} if against is None else NO_CAUSES,
         at=first.at,
-        evidence=tuple(f.source for f in full)[:4],
+        evidence=full,
     )
 
 

@@ -27,11 +27,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.causes import Cause
-from unhang.model.finding import Collect, Finding, Strength
-from unhang.model.incident import Failure, Incident, Manner, ranks_of
-from unhang.model.provenance import Message, say
-from unhang.model.rule import Fact, rule
+from unhang.model.finding import Collect
+from unhang.model.incident import Failure, Manner, ranks_of
+from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
 from unhang.rules import order
 
 _TRACEBACK = Collect(
@@ -68,10 +66,9 @@ def check(incident: Incident) -> Iterator[Finding]:
     )
     evidence = tuple(f.source for f in left)[:4]
     if ranks and others and not _others_gave_up(incident, left[0]):
-        yield Finding(
-            rule=check.code,
+        yield check.finding(
+            Strength.SUPPORTS,
             cause=None,
-            strength=Strength.SUPPORTS,
             claim=claim,
             why=say(
                 "CRA008.why",
@@ -82,10 +79,8 @@ def check(incident: Incident) -> Iterator[Finding]:
             evidence=evidence,
             collect=(_TRACEBACK,),
         )
-    yield Finding(
-        rule=check.code,
-        cause=Cause.RANK_EXCEPTION,
-        strength=Strength.HINTS,
+    yield check.finding(
+        Strength.HINTS,
         claim=claim,
         why=say(
             "CRA008.why", "Neither a traceback nor another reason of any process is in the logs."

@@ -32,13 +32,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from unhang.model.causes import Cause
-from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Failure, Incident, Manner, Tie, ranks_of
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, rule
+from unhang.model.incident import Failure, Manner, Tie, ranks_of
+from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules.crash import kills
-from unhang.rules.crash.echoes import ECHOES_OF_A_LOST_RANK, NO_CAUSES, why_echo
+from unhang.rules.crash.echoes import ECHOES_OF_A_LOST_RANK, why_echo
 
 
 @rule(
@@ -47,6 +44,7 @@ from unhang.rules.crash.echoes import ECHOES_OF_A_LOST_RANK, NO_CAUSES, why_echo
     cause=Cause.HOST_OOM,
     needs={Fact.EXITS, Fact.KERNEL_LOG, Fact.EXCEPTIONS},
     since="0.1.0",
+    explains=ECHOES_OF_A_LOST_RANK,
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield the reported kills, else the unexplained SIGKILLs."""
@@ -83,15 +81,11 @@ def _reported(incident: Incident, failures: Sequence[Failure]) -> Finding:
             else None
         )
     ranks = ranks_of(failures)
-    return Finding(
-        rule=check.code,
-        cause=Cause.HOST_OOM,
-        strength=strength,
-        claim=(
-            say("CRA002.claim", "{ranks:ranks} ran out of host memory", **_who(ranks))
-            if ranks
-            else say("CRA002.claim_nobody", "a process of the job ran out of host memory")
-        ),
+    return check.finding(
+        strength,
+        claim=say("CRA002.claim", "{ranks:ranks} ran out of host memory", **_who(ranks))
+        if ranks
+        else say("CRA002.claim_nobody", "a process of the job ran out of host memory"),
         why=say(
             "CRA002.why",
             "The kernel ends a process by SIGKILL when memory runs out. It leaves no"
@@ -100,18 +94,15 @@ def _reported(incident: Incident, failures: Sequence[Failure]) -> Finding:
         against=against,
         culprits=ranks,
         culprit_hosts=frozenset(f.host for f in failures if f.host is not None),
-        explains=NO_CAUSES if strength is Strength.HINTS else ECHOES_OF_A_LOST_RANK,
         at=first.at,
-        evidence=tuple(f.source for f in failures)[:4],
+        evidence=failures,
     )
 
 
 def _beside(strangers: Sequence[Failure]) -> Finding:
     """Memory ran out on a host, at another time or for somebody else's process."""
-    return Finding(
-        rule=check.code,
-        cause=Cause.HOST_OOM,
-        strength=Strength.HINTS,
+    return check.finding(
+        Strength.HINTS,
         claim=say("CRA002.claim_beside", "a process on a host of the job was killed for memory"),
         why=say(
             "CRA002.why",
@@ -120,7 +111,7 @@ def _beside(strangers: Sequence[Failure]) -> Finding:
         ),
         against=say("CRA002.against_beside", "by its name or its time it was not one of this job"),
         at=strangers[0].at,
-        evidence=tuple(f.source for f in strangers)[:4],
+        evidence=strangers,
     )
 
 
@@ -139,21 +130,17 @@ def _killed(incident: Incident, failures: Sequence[Failure]) -> Iterator[Finding
             "CRA002.against_others",
             "other processes left with an error, and launchers kill the rest",
         )
-    finding = Finding(
-        rule=check.code,
-        cause=Cause.HOST_OOM,
-        strength=Strength.HINTS,
-        claim=(
-            say(
-                "CRA002.claim_killed",
-                "{ranks:ranks} ended by SIGKILL, most likely for host memory",
-                **_who(ranks),
-            )
-            if ranks
-            else say(
-                "CRA002.claim_killed_nobody",
-                "a process ended by SIGKILL, most likely for host memory",
-            )
+    finding = check.finding(
+        Strength.HINTS,
+        claim=say(
+            "CRA002.claim_killed",
+            "{ranks:ranks} ended by SIGKILL, most likely for host memory",
+            **_who(ranks),
+        )
+        if ranks
+        else say(
+            "CRA002.claim_killed_nobody",
+            "a process ended by SIGKILL, most likely for host memory",
         ),
         why=say(
             "CRA002.why_killed",
@@ -167,7 +154,7 @@ def _killed(incident: Incident, failures: Sequence[Failure]) -> Iterator[Finding
         ),
         culprits=ranks,
         at=first.at,
-        evidence=tuple(f.source for f in failures)[:4],
+        evidence=failures,
         collect=(kills.KERNEL_LOG,),
     )
     if against is None:

@@ -34,7 +34,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from unhang.model.causes import Cause
 from unhang.model.events import (
     ClosingSignal,
     CollectiveTimeout,
@@ -43,12 +42,9 @@ from unhang.model.events import (
     StopKind,
     StopSeen,
 )
-from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Incident
-from unhang.model.provenance import Message, say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
 from unhang.rules import order
-from unhang.rules.crash.echoes import ECHOES_OF_A_STOP, NO_CAUSES
+from unhang.rules.crash.echoes import ECHOES_OF_A_STOP
 from unhang.rules.crash.signs_of_work import (
     interrupted_in_wait,
     silent_s,
@@ -82,6 +78,7 @@ _CLAIMS = {
     cause=Cause.EXTERNAL_STOP,
     needs={Fact.STOPS},
     since="0.1.0",
+    explains=ECHOES_OF_A_STOP,
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the first stop."""
@@ -104,28 +101,22 @@ def check(incident: Incident) -> Iterator[Finding]:
                 Strength.HINTS,
                 say("CRA005.against_waiting", "the interrupt found a rank waiting in a collective"),
             )
-    certain = strength is not Strength.HINTS
-    yield Finding(
-        rule=check.code,
-        cause=Cause.EXTERNAL_STOP,
-        strength=strength,
+    yield check.finding(
+        strength,
         claim=_CLAIMS[first.kind],
-        why=(
-            say(
-                "CRA005.why_orphans",
-                "The stop did not reach all processes. Those that it missed waited for the"
-                " others and timed out: they are orphans, not the cause.",
-            )
-            if orphans
-            else say(
-                "CRA005.why",
-                "Nothing was wrong before the stop; what failed afterwards is its echo.",
-            )
+        why=say(
+            "CRA005.why_orphans",
+            "The stop did not reach all processes. Those that it missed waited for the"
+            " others and timed out: they are orphans, not the cause.",
+        )
+        if orphans
+        else say(
+            "CRA005.why",
+            "Nothing was wrong before the stop; what failed afterwards is its echo.",
         ),
         against=against,
-        explains=ECHOES_OF_A_STOP if certain else NO_CAUSES,
         at=first.at,
-        evidence=(first.source, *(t.source for t in orphans[:2])),
+        evidence=[first, *orphans[:2]],
     )
 
 

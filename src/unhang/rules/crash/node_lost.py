@@ -28,17 +28,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.causes import Cause
 from unhang.model.events import StopKind, StopSeen, StoreFault, StoreProblem
-from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Incident
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules import order
-from unhang.rules.crash.echoes import ECHOES_OF_A_LOST_RANK, NO_CAUSES
+from unhang.rules.crash.echoes import ECHOES_OF_A_LOST_RANK
 
 
-@rule("CRA004", "node-lost", cause=Cause.RANK_CRASH, needs={Fact.STOPS, Fact.STORE}, since="0.1.0")
+@rule(
+    "CRA004",
+    "node-lost",
+    cause=Cause.RANK_CRASH,
+    needs={Fact.STOPS, Fact.STORE},
+    since="0.1.0",
+    explains=ECHOES_OF_A_LOST_RANK | {Cause.HOST_OOM},
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the first report of a lost node."""
     failed = [s for s in incident.all(StopSeen) if s.kind is StopKind.NODE_FAILED]
@@ -50,15 +53,11 @@ def check(incident: Incident) -> Iterator[Finding]:
     earlier = order.decisive_failure_before(incident, first)
     strength = Strength.PROVES if reported is not None and earlier is None else Strength.HINTS
     host = first.origin.host if isinstance(first, StopSeen) else first.host
-    yield Finding(
-        rule=check.code,
-        cause=Cause.RANK_CRASH,
-        strength=strength,
-        claim=(
-            say("CRA004.claim", "node {host} went away", host=host or "")
-            if host is not None
-            else say("CRA004.claim_nobody", "a node of the job went away")
-        ),
+    yield check.finding(
+        strength,
+        claim=say("CRA004.claim", "node {host} went away", host=host or "")
+        if host is not None
+        else say("CRA004.claim_nobody", "a node of the job went away"),
         why=say(
             "CRA004.why",
             "All ranks of a lost node are gone at once, and the other nodes wait for them.",
@@ -70,9 +69,6 @@ def check(incident: Incident) -> Iterator[Finding]:
             "an agent also falls silent after a failure of its job, or when the network is down",
         ),
         culprit_hosts=frozenset() if host is None else frozenset({host}),
-        explains=ECHOES_OF_A_LOST_RANK | {Cause.HOST_OOM}
-        if strength is Strength.PROVES
-        else NO_CAUSES,
         at=first.at,
-        evidence=(first.source,),
+        evidence=[first],
     )

@@ -32,13 +32,11 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator
 
-from unhang.model.causes import Cause
 from unhang.model.events import ProcessEnded, Reporter
-from unhang.model.finding import Collect, Finding, Strength
-from unhang.model.incident import Failure, Incident, Manner
-from unhang.model.provenance import Message, say
-from unhang.model.rule import Fact, rule
-from unhang.rules.crash.echoes import ECHOES_OF_A_LOST_RANK, NO_CAUSES, why_echo
+from unhang.model.finding import Collect
+from unhang.model.incident import Failure, Manner
+from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
+from unhang.rules.crash.echoes import ECHOES_OF_A_LOST_RANK, why_echo
 from unhang.rules.crash.sameness import special_ranks
 
 _STACK = Collect(
@@ -60,6 +58,7 @@ _ONLY_THE_SIGNAL = "Fatal Python error: Abort"
     cause=Cause.RANK_CRASH,
     needs={Fact.EXITS, Fact.KERNEL_LOG},
     since="0.1.0",
+    explains=ECHOES_OF_A_LOST_RANK,
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the first crash and all that went the same way."""
@@ -77,21 +76,17 @@ def check(incident: Incident) -> Iterator[Finding]:
     strength = Strength.SUPPORTS if against is None else Strength.HINTS
     culprits = special_ranks(incident, same, len(same))
     number = signal.Signals(first.signal).name if first.signal is not None else ""
-    yield Finding(
-        rule=check.code,
-        cause=Cause.RANK_CRASH,
-        strength=strength,
-        claim=(
-            say(
-                "CRA003.claim", "{ranks:ranks} crashed with {signal}", ranks=culprits, signal=number
-            )
-            if culprits
-            else say(
-                "CRA003.claim_nobody",
-                "processes crashed with {signal} ({count} seen)",
-                signal=number,
-                count=len(same),
-            )
+    yield check.finding(
+        strength,
+        claim=say(
+            "CRA003.claim", "{ranks:ranks} crashed with {signal}", ranks=culprits, signal=number
+        )
+        if culprits
+        else say(
+            "CRA003.claim_nobody",
+            "processes crashed with {signal} ({count} seen)",
+            signal=number,
+            count=len(same),
         ),
         why=say(
             "CRA003.why",
@@ -100,9 +95,8 @@ def check(incident: Incident) -> Iterator[Finding]:
         ),
         against=against,
         culprits=culprits,
-        explains=NO_CAUSES if strength is Strength.HINTS else ECHOES_OF_A_LOST_RANK,
         at=first.at,
-        evidence=tuple(f.source for f in same)[:4],
+        evidence=same,
         collect=(_STACK,),
     )
 

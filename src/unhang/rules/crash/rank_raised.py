@@ -32,16 +32,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 
-from unhang.model.causes import Cause
 from unhang.model.events import Event, ExceptionKind, PythonException
-from unhang.model.finding import Finding, Strength
 from unhang.model.ids import Ranks
-from unhang.model.incident import Failure, Incident, Manner
-from unhang.model.provenance import Message, say
-from unhang.model.rule import Fact, rule
+from unhang.model.incident import Failure, Manner
+from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
 from unhang.rules import order
 from unhang.rules.crash import doubts
-from unhang.rules.crash.echoes import ECHOES_OF_A_LOST_RANK, NO_CAUSES
+from unhang.rules.crash.echoes import ECHOES_OF_A_LOST_RANK
 from unhang.rules.crash.sameness import count_nameless, special_ranks
 
 _OTHER_RULES = frozenset(
@@ -61,6 +58,7 @@ _OTHER_RULES = frozenset(
     cause=Cause.RANK_EXCEPTION,
     needs={Fact.EXCEPTIONS},
     since="0.1.0",
+    explains=ECHOES_OF_A_LOST_RANK,
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the earliest exception, with all processes that raised the same."""
@@ -82,10 +80,8 @@ def check(incident: Incident) -> Iterator[Finding]:
         against = doubts.weakness(exception)
         strength = Strength.PROVES if against is None else Strength.SUPPORTS
     culprits = special_ranks(incident, same, count)
-    yield Finding(
-        rule=check.code,
-        cause=Cause.RANK_EXCEPTION,
-        strength=strength,
+    yield check.finding(
+        strength,
         claim=_claim(exception, culprits, count),
         why=say(
             "CRA001.why",
@@ -94,9 +90,8 @@ def check(incident: Incident) -> Iterator[Finding]:
         ),
         against=against,
         culprits=culprits,
-        explains=NO_CAUSES if strength is Strength.HINTS else ECHOES_OF_A_LOST_RANK,
         at=first.at,
-        evidence=tuple(f.source for f in same)[:4],
+        evidence=same,
     )
 
 

@@ -29,15 +29,13 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator, Sequence
 
-from unhang.model.causes import Cause
 from unhang.model.events import ExceptionKind, ProcessEnded, PythonException
-from unhang.model.finding import Collect, Finding, Strength
+from unhang.model.finding import Collect
 from unhang.model.ids import NO_RANKS, Ranks
-from unhang.model.incident import Incident, Manner, ranks_of
-from unhang.model.provenance import Message, say
-from unhang.model.rule import Fact, rule
+from unhang.model.incident import Manner, ranks_of
+from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
 from unhang.rules import order
-from unhang.rules.crash.echoes import ECHOES_OF_A_LOST_RANK, NO_CAUSES
+from unhang.rules.crash.echoes import ECHOES_OF_A_LOST_RANK
 
 _SPACE = Collect(
     what=Message(key="collect.shm_space.what"),
@@ -52,6 +50,7 @@ _SPACE = Collect(
     cause=Cause.SHM_SMALL,
     needs={Fact.EXITS, Fact.EXCEPTIONS},
     since="0.1.0",
+    explains=ECHOES_OF_A_LOST_RANK,
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding: workers that died of it, else ranks that did."""
@@ -104,10 +103,8 @@ def _finding(
 ) -> Finding:
     first = order.earliest(facts) or facts[0]
     stopped = order.stop_before(incident, first) is not None
-    return Finding(
-        rule=check.code,
-        cause=Cause.SHM_SMALL,
-        strength=Strength.HINTS if stopped else strength,
+    return check.finding(
+        Strength.HINTS if stopped else strength,
         claim=claim,
         why=say(
             "CRA006.why",
@@ -118,8 +115,7 @@ def _finding(
         if stopped
         else None,
         culprits=ranks,
-        explains=NO_CAUSES if stopped else ECHOES_OF_A_LOST_RANK,
         at=first.at,
-        evidence=tuple(f.source for f in facts)[:4],
+        evidence=facts,
         collect=(_SPACE,),
     )

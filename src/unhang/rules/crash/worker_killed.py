@@ -30,19 +30,21 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator
 
-from unhang.model.causes import Cause
 from unhang.model.events import ProcessEnded
-from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Incident, Manner
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, rule
+from unhang.model.incident import Manner
+from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules import order
-from unhang.rules.crash.echoes import ECHOES_OF_A_LOST_RANK, NO_CAUSES, why_echo
+from unhang.rules.crash.echoes import ECHOES_OF_A_LOST_RANK, why_echo
 from unhang.rules.crash.kills import KERNEL_LOG
 
 
 @rule(
-    "CRA009", "data-loader-worker-killed", cause=Cause.HOST_OOM, needs={Fact.EXITS}, since="0.1.0"
+    "CRA009",
+    "data-loader-worker-killed",
+    cause=Cause.HOST_OOM,
+    needs={Fact.EXITS},
+    since="0.1.0",
+    explains=ECHOES_OF_A_LOST_RANK,
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for all workers that were killed."""
@@ -55,23 +57,20 @@ def check(incident: Incident) -> Iterator[Finding]:
         return
     against = why_echo(incident, workers[0])
     ranks = frozenset(e.origin.rank for e in workers if e.origin.rank is not None)
-    yield Finding(
-        rule=check.code,
-        cause=Cause.HOST_OOM,
-        strength=Strength.SUPPORTS if against is None else Strength.HINTS,
+    yield check.finding(
+        Strength.SUPPORTS,
         claim=say("CRA009.claim", "data-loader workers were killed, most likely for host memory"),
         why=say(
             "CRA009.why",
             "Workers hold copies of the data set and prefetched batches, and are what the"
             " kernel ends first when host memory runs out.",
         ),
-        against=against
-        or say(
+        rival=against,
+        against=say(
             "CRA009.against_sender", "a person or a monitor can kill too; the kernel log decides"
         ),
         culprits=ranks if len(ranks) == 1 else frozenset(),
-        explains=ECHOES_OF_A_LOST_RANK if against is None else NO_CAUSES,
         at=workers[0].at,
-        evidence=tuple(e.source for e in workers)[:4],
+        evidence=workers,
         collect=(KERNEL_LOG,),
     )

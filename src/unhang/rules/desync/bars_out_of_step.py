@@ -29,11 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.causes import Cause
-from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Incident
-from unhang.model.provenance import Message, say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
 from unhang.rules import order
 from unhang.rules.desync import rivals
 from unhang.rules.desync.pace import Apart, of_ranks, of_stream
@@ -50,6 +46,7 @@ _ECHOES = frozenset(
     cause=Cause.UNEVEN_WORK,
     needs={Fact.PHASES},
     since="0.1.0",
+    explains=_ECHOES,
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield at most one finding, of named ranks before nameless bars."""
@@ -61,10 +58,8 @@ def check(incident: Incident) -> Iterator[Finding]:
         return
     strength = Strength.PROVES if apart.ended_early else Strength.SUPPORTS
     weight = rivals.weigh(incident, first, strength)
-    yield Finding(
-        rule=check.code,
-        cause=Cause.UNEVEN_WORK,
-        strength=weight.strength,
+    yield check.finding(
+        weight.strength,
         claim=_claim(apart),
         why=say(
             "DSY011.why",
@@ -73,10 +68,9 @@ def check(incident: Incident) -> Iterator[Finding]:
         ),
         against=weight.against,
         culprits=apart.odd,
-        explains=_ECHOES,
         at=first.at,
         call=incident.calls[0] if incident.calls else None,
-        evidence=tuple(p.source for p in apart.states)[:4],
+        evidence=apart.states,
     )
 
 

@@ -30,12 +30,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from unhang.model.causes import Cause
-from unhang.model.finding import Finding, Strength
 from unhang.model.ids import Ranks
-from unhang.model.incident import Call, Incident, Join
-from unhang.model.provenance import Provenance, say
-from unhang.model.rule import Fact, rule
+from unhang.model.incident import Call, Join
+from unhang.model.provenance import Provenance
+from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules import matching
 from unhang.rules.desync import rivals
 
@@ -46,6 +44,7 @@ from unhang.rules.desync import rivals
     cause=Cause.DESYNC,
     needs={Fact.TIMEOUTS},
     since="0.1.0",
+    explains=rivals.ECHOES,
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding per call whose ranks name different operations."""
@@ -63,10 +62,8 @@ def _finding(incident: Incident, call: Call, ops: frozenset[str]) -> Finding:
     parted = matching.camps(joins, {j.rank: j.op for j in joins})
     first = joins[0]
     weight = rivals.weigh(incident, first, Strength.PROVES)
-    return Finding(
-        rule=check.code,
-        cause=Cause.DESYNC,
-        strength=weight.strength,
+    return check.finding(
+        weight.strength,
         claim=say(
             "DSY001.claim",
             "{ranks:ranks} issued different operations under sequence number {seq}: {ops:ops}.",
@@ -83,7 +80,6 @@ def _finding(incident: Incident, call: Call, ops: frozenset[str]) -> Finding:
         ),
         against=weight.against,
         culprits=matching.odd_ranks(parted),
-        explains=rivals.ECHOES,
         at=first.at,
         call=call,
         evidence=tuple(_of_each_camp(joins, parted.values()))[:4],

@@ -30,40 +30,39 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.causes import Cause
-from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Incident
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules.desync import rivals
 from unhang.rules.desync.sizes import find_differences
 
 
-@rule("DSY003", "data-sizes-differ", cause=Cause.DESYNC, needs={Fact.TIMEOUTS}, since="0.1.0")
+@rule(
+    "DSY003",
+    "data-sizes-differ",
+    cause=Cause.DESYNC,
+    needs={Fact.TIMEOUTS},
+    since="0.1.0",
+    explains=rivals.ECHOES,
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding per call of the program's data with different sizes."""
     for found in find_differences(incident, graph=False):
         weight = found.weight
         if found.apart:
             weight = rivals.weigh(incident, found.joins[0], Strength.SUPPORTS)
-        yield Finding(
-            rule=check.code,
-            cause=Cause.DESYNC,
-            strength=weight.strength,
-            claim=(
-                say(
-                    "DSY003.claim_apart",
-                    "{ranks:ranks} are in different places of the program: one {op:ops} has"
-                    " {least} elements on one side and {most} on the other.",
-                    **found.values,
-                )
-                if found.apart
-                else say(
-                    "DSY003.claim",
-                    "{ranks:ranks} brought different numbers of elements to one {op:ops}:"
-                    " {least} and {most}.",
-                    **found.values,
-                )
+        yield check.finding(
+            weight.strength,
+            claim=say(
+                "DSY003.claim_apart",
+                "{ranks:ranks} are in different places of the program: one {op:ops} has"
+                " {least} elements on one side and {most} on the other.",
+                **found.values,
+            )
+            if found.apart
+            else say(
+                "DSY003.claim",
+                "{ranks:ranks} brought different numbers of elements to one {op:ops}:"
+                " {least} and {most}.",
+                **found.values,
             ),
             why=say(
                 "DSY003.why",
@@ -72,8 +71,7 @@ def check(incident: Incident) -> Iterator[Finding]:
             ),
             against=weight.against,
             culprits=found.odd,
-            explains=rivals.ECHOES,
             at=found.joins[0].at,
             call=found.call,
-            evidence=tuple(j.source for j in found.joins)[:4],
+            evidence=found.joins,
         )

@@ -28,11 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.causes import Cause
-from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Incident
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules.desync import rivals
 from unhang.rules.desync.fingerprints import Aspect, compare
 
@@ -43,6 +39,7 @@ from unhang.rules.desync.fingerprints import Aspect, compare
     cause=Cause.MODEL_DIVERGENCE,
     needs={Fact.FINGERPRINTS},
     since="0.1.0",
+    explains=rivals.ECHOES | {Cause.DESYNC},
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield at most one finding for all mismatches together."""
@@ -51,10 +48,8 @@ def check(incident: Incident) -> Iterator[Finding]:
         return
     weight = rivals.weigh(incident, found.events[0], Strength.PROVES)
     shapes = [side.shape for side in found.sides.values() if side.shape is not None]
-    yield Finding(
-        rule=check.code,
-        cause=Cause.MODEL_DIVERGENCE,
-        strength=weight.strength,
+    yield check.finding(
+        weight.strength,
         claim=say(
             "DSY005.claim",
             "{ranks:ranks} brought different numbers of elements to one {op:ops} of gradients"
@@ -71,7 +66,6 @@ def check(incident: Incident) -> Iterator[Finding]:
         ),
         against=weight.against,
         culprits=found.odd,
-        explains=rivals.ECHOES | {Cause.DESYNC},
         at=found.events[0].at,
-        evidence=tuple(e.source for e in found.events)[:4],
+        evidence=found.events,
     )

@@ -28,11 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.causes import Cause
-from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Incident
-from unhang.model.provenance import Message, say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
 from unhang.rules.desync import rivals
 from unhang.rules.desync.fingerprints import Aspect, Comparison, compare
 
@@ -60,17 +56,22 @@ _CLAIMS = {
 }
 
 
-@rule("DSY004", "fingerprints-differ", cause=Cause.DESYNC, needs={Fact.FINGERPRINTS}, since="0.1.0")
+@rule(
+    "DSY004",
+    "fingerprints-differ",
+    cause=Cause.DESYNC,
+    needs={Fact.FINGERPRINTS},
+    since="0.1.0",
+    explains=rivals.ECHOES,
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield at most one finding for all mismatches together."""
     found = compare(incident)
     if found is None or found.aspect is Aspect.PARAMETERS:
         return
     weight = rivals.weigh(incident, found.events[0], _strength(found))
-    yield Finding(
-        rule=check.code,
-        cause=Cause.DESYNC,
-        strength=weight.strength,
+    yield check.finding(
+        weight.strength,
         claim=_CLAIMS[found.aspect].using(
             ranks=frozenset(found.sides),
             ops=frozenset(s.op for s in found.sides.values() if s.op is not None),
@@ -82,9 +83,8 @@ def check(incident: Incident) -> Iterator[Finding]:
         ),
         against=weight.against or _against(found),
         culprits=found.odd,
-        explains=rivals.ECHOES,
         at=found.events[0].at,
-        evidence=tuple(e.source for e in found.events)[:4],
+        evidence=found.events,
     )
 
 

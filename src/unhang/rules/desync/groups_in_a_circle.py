@@ -30,11 +30,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 
-from unhang.model.causes import Cause
-from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Call, Incident
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, Status, rule
+from unhang.model.incident import Call
+from unhang.model.rule import Cause, Fact, Finding, Incident, Status, Strength, rule, say
 from unhang.model.waits import WitnessKind
 from unhang.rules import matching
 from unhang.rules.desync import rivals
@@ -47,6 +44,7 @@ from unhang.rules.desync import rivals
     needs={Fact.STATUS},
     since="0.1.0",
     status=Status.PREVIEW,
+    explains=rivals.ECHOES,
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the first pair of groups that wait for each other."""
@@ -72,10 +70,8 @@ def _finding(incident: Incident, one: Call, other: Call, strength: Strength) -> 
         if strength is Strength.HINTS
         else None
     )
-    return Finding(
-        rule=check.code,
-        cause=Cause.PG_DEADLOCK,
-        strength=weight.strength,
+    return check.finding(
+        weight.strength,
         claim=say(
             "DSY010.claim",
             "{ranks:ranks} wait in group {group} and {others:ranks} in group {other_group} at"
@@ -91,10 +87,9 @@ def _finding(incident: Incident, one: Call, other: Call, strength: Strength) -> 
             " else each waits for a rank that the other one holds.",
         ),
         against=weight.against or against,
-        explains=rivals.ECHOES,
         at=sides[0].at,
         call=one,
-        evidence=tuple(j.source for j in sides)[:4],
+        evidence=sides,
     )
 
 

@@ -28,14 +28,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.causes import Cause
 from unhang.model.events import ClosingSignal, Finished, ProcessEnded, Progress
-from unhang.model.finding import Finding, Strength
 from unhang.model.ids import Rank
-from unhang.model.incident import Incident, Join
+from unhang.model.incident import Join
 from unhang.model.phases import Phase
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, Status, rule
+from unhang.model.rule import Cause, Fact, Finding, Incident, Status, Strength, rule, say
 from unhang.rules import order
 from unhang.rules.desync import rivals
 
@@ -49,6 +46,7 @@ _GATHERS = frozenset({"_ALLGATHER_BASE", "ALLGATHER", "ALLGATHER_COALESCED", "GA
     needs={Fact.TIMEOUTS},
     since="0.1.0",
     status=Status.PREVIEW,
+    explains=rivals.ECHOES,
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield a finding when rank 0 alone waits after the end of training."""
@@ -65,10 +63,8 @@ def check(incident: Incident) -> Iterator[Finding]:
         return
     reported = len(incident.all(ProcessEnded)) > 0
     weight = rivals.weigh(incident, join, Strength.SUPPORTS if reported else Strength.HINTS)
-    yield Finding(
-        rule=check.code,
-        cause=Cause.DESYNC,
-        strength=weight.strength,
+    yield check.finding(
+        weight.strength,
         claim=say(
             "DSY012.claim", "Only rank 0 waits, in {op:ops}, after the work was done.", op=join.op
         ),
@@ -80,10 +76,9 @@ def check(incident: Incident) -> Iterator[Finding]:
         against=weight.against,
         culprits=frozenset({Rank(0)}),
         phase=Phase.SAVE,
-        explains=rivals.ECHOES,
         at=join.at,
         call=call,
-        evidence=(join.source,),
+        evidence=[join],
     )
 
 

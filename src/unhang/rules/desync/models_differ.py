@@ -29,13 +29,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from unhang.model.causes import Cause
 from unhang.model.events import ModelDifference, ModelMismatch
-from unhang.model.finding import Finding, Strength
 from unhang.model.ids import NO_RANKS, Rank, Ranks
-from unhang.model.incident import Incident
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules import matching, witnesses
 from unhang.rules.desync import rivals
 
@@ -64,6 +60,7 @@ _CLAIMS = {
     cause=Cause.MODEL_DIVERGENCE,
     needs={Fact.FINGERPRINTS, Fact.EXCEPTIONS},
     since="0.1.0",
+    explains=rivals.ECHOES | {Cause.DESYNC},
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the first difference that a check names."""
@@ -74,10 +71,8 @@ def check(incident: Incident) -> Iterator[Finding]:
         return
     first = found[0]
     weight = rivals.weigh(incident, first, _strength(first.difference))
-    yield Finding(
-        rule=check.code,
-        cause=Cause.MODEL_DIVERGENCE,
-        strength=weight.strength,
+    yield check.finding(
+        weight.strength,
         claim=_CLAIMS[first.difference].using(
             ranks=_speakers(incident, found),
             other=first.other_rank,
@@ -90,9 +85,8 @@ def check(incident: Incident) -> Iterator[Finding]:
         ),
         against=weight.against,
         culprits=_odd(incident, found),
-        explains=rivals.ECHOES | {Cause.DESYNC},
         at=first.at,
-        evidence=tuple(e.source for e in found)[:4],
+        evidence=found,
     )
 
 

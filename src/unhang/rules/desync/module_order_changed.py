@@ -27,13 +27,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.causes import Cause
 from unhang.model.events import ModelDifference, ModelMismatch
-from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Call, Incident
+from unhang.model.incident import Call
 from unhang.model.phases import Phase
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, Status, rule
+from unhang.model.rule import Cause, Fact, Finding, Incident, Status, Strength, rule, say
 from unhang.rules import order
 from unhang.rules.desync import rivals
 
@@ -74,10 +71,8 @@ def _finding(incident: Incident, call: Call, changed: list[ModelMismatch]) -> Fi
                 " all ranks alike.",
             ),
         )
-    return Finding(
-        rule=check.code,
-        cause=Cause.MODEL_DIVERGENCE,
-        strength=weight.strength,
+    return check.finding(
+        weight.strength,
         claim=say(
             "DSY009.claim",
             "The order of modules under ZeRO-3 changed in step {step}, and then ranks waited"

@@ -32,11 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.causes import Cause
-from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Incident
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, Status, rule
+from unhang.model.rule import Cause, Fact, Finding, Incident, Status, Strength, rule, say
 from unhang.rules import endings
 from unhang.rules.desync import rivals
 
@@ -48,6 +44,7 @@ from unhang.rules.desync import rivals
     needs={Fact.EXCEPTIONS},
     since="0.1.0",
     status=Status.PREVIEW,
+    explains=rivals.ECHOES,
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield a finding for the one rank that the others have left."""
@@ -56,10 +53,8 @@ def check(incident: Incident) -> Iterator[Finding]:
         return
     ranks = frozenset({alone.rank})
     values = {"ranks": ranks, "others": alone.others, "function": alone.function}
-    yield Finding(
-        rule=check.code,
-        cause=Cause.DESYNC,
-        strength=Strength.SUPPORTS,
+    yield check.finding(
+        Strength.SUPPORTS,
         claim=say(
             "DSY014.claim",
             "{ranks:ranks} issued a collective in `{function}` after {others:ranks} had ended"
@@ -74,7 +69,6 @@ def check(incident: Incident) -> Iterator[Finding]:
         ),
         culprits=ranks,
         phase=alone.phase,
-        explains=rivals.ECHOES,
         at=alone.raised.at,
-        evidence=(alone.raised.source, incident.failures[0].source),
+        evidence=[alone.raised, incident.failures[0]],
     )

@@ -30,11 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.causes import Cause
-from unhang.model.finding import Finding
-from unhang.model.incident import Incident
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Cause, Fact, Finding, Incident, rule, say
 from unhang.rules.desync import rivals
 from unhang.rules.desync.sizes import find_differences
 
@@ -45,14 +41,13 @@ from unhang.rules.desync.sizes import find_differences
     cause=Cause.MODEL_DIVERGENCE,
     needs={Fact.TIMEOUTS},
     since="0.1.0",
+    explains=rivals.ECHOES | {Cause.DESYNC},
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding per call of gradients or parameters with different sizes."""
     for found in find_differences(incident, graph=True):
-        yield Finding(
-            rule=check.code,
-            cause=Cause.MODEL_DIVERGENCE,
-            strength=found.weight.strength,
+        yield check.finding(
+            found.weight.strength,
             claim=say(
                 "DSY002.claim",
                 "{ranks:ranks} brought different numbers of elements to one {op:ops} of"
@@ -66,8 +61,7 @@ def check(incident: Incident) -> Iterator[Finding]:
             ),
             against=found.weight.against,
             culprits=found.odd,
-            explains=rivals.ECHOES | {Cause.DESYNC},
             at=found.joins[0].at,
             call=found.call,
-            evidence=tuple(j.source for j in found.joins)[:4],
+            evidence=found.joins,
         )

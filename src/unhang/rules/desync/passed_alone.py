@@ -32,19 +32,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 
-from unhang.model.causes import Cause
-from unhang.model.finding import Finding, Strength
 from unhang.model.ids import Rank, Ranks
-from unhang.model.incident import Call, Incident
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, rule
+from unhang.model.incident import Call
+from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules import matching
 from unhang.rules.desync import rivals
 
 _ENOUGH = 2
 
 
-@rule("DSY006", "passed-without-a-peer", cause=Cause.DESYNC, needs={Fact.TIMEOUTS}, since="0.1.0")
+@rule(
+    "DSY006",
+    "passed-without-a-peer",
+    cause=Cause.DESYNC,
+    needs={Fact.TIMEOUTS},
+    since="0.1.0",
+    explains=rivals.ECHOES,
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding per pair of calls of one group that cannot both be what they seem."""
     numbered = [c for c in incident.calls if c.seq is not None]
@@ -92,10 +96,8 @@ def _finding(incident: Incident, behind: Call, ahead: Call) -> Finding:
     late, early = behind.joined, ahead.joined
     sides = [*behind.sides, *ahead.sides]
     weight = rivals.weigh(incident, sides[0], Strength.SUPPORTS)
-    return Finding(
-        rule=check.code,
-        cause=Cause.DESYNC,
-        strength=weight.strength,
+    return check.finding(
+        weight.strength,
         claim=say(
             "DSY006.claim",
             "{early:ranks} completed works after number {seq} and waited in {later}, while"
@@ -112,8 +114,7 @@ def _finding(incident: Incident, behind: Call, ahead: Call) -> Finding:
         ),
         against=weight.against,
         culprits=_odd(behind, ahead, incident),
-        explains=rivals.ECHOES,
         at=sides[0].at,
         call=behind,
-        evidence=tuple(j.source for j in sides)[:4],
+        evidence=sides,
     )

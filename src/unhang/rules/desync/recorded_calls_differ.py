@@ -27,11 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.causes import Cause
-from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Incident
-from unhang.model.provenance import Message, say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
 from unhang.model.waits import Aspect, Mismatch
 from unhang.rules import recorded
 from unhang.rules.desync import rivals
@@ -67,7 +63,14 @@ _PAIR_CLAIMS = {
 }
 
 
-@rule("DSY101", "recorded-calls-differ", cause=Cause.DESYNC, needs={Fact.DUMPS}, since="0.1.0")
+@rule(
+    "DSY101",
+    "recorded-calls-differ",
+    cause=Cause.DESYNC,
+    needs={Fact.DUMPS},
+    since="0.1.0",
+    explains=rivals.ECHOES,
+)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for each group whose calls differ."""
     found = () if incident.recorded is None else incident.recorded.analysis.mismatches
@@ -75,10 +78,8 @@ def check(incident: Incident) -> Iterator[Finding]:
         most, other = difference.variants[0], difference.variants[1]
         strength = Strength.SUPPORTS if _may_be_a_shorter_loop(difference) else Strength.PROVES
         strength, against = recorded.weigh(incident, difference.odd, strength)
-        yield Finding(
-            rule=check.code,
-            cause=Cause.DESYNC,
-            strength=strength,
+        yield check.finding(
+            strength,
             claim=(_CLAIMS if difference.call.seq is not None else _PAIR_CLAIMS)[
                 difference.aspect
             ].using(
@@ -96,7 +97,6 @@ def check(incident: Incident) -> Iterator[Finding]:
             why=_why(difference),
             against=against,
             culprits=difference.odd,
-            explains=rivals.ECHOES,
             call=recorded.mismatched_call(difference),
             evidence=recorded.sources((other, most)),
         )

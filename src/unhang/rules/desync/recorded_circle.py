@@ -27,17 +27,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.causes import Cause
-from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Incident
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules import recorded
 from unhang.rules.desync import rivals
 
 
 @rule(
-    "DSY102", "recorded-circle-of-waits", cause=Cause.PG_DEADLOCK, needs={Fact.DUMPS}, since="0.1.0"
+    "DSY102",
+    "recorded-circle-of-waits",
+    cause=Cause.PG_DEADLOCK,
+    needs={Fact.DUMPS},
+    since="0.1.0",
+    explains=rivals.ECHOES,
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the ranks in the circle."""
@@ -47,10 +48,8 @@ def check(incident: Incident) -> Iterator[Finding]:
     waits = [w for w in found.analysis.waits if w.waiters & found.cycle]
     groups = frozenset(recorded.group_name(w.call) for w in waits)
     strength, against = recorded.weigh(incident, found.cycle, Strength.SUPPORTS)
-    yield Finding(
-        rule=check.code,
-        cause=Cause.PG_DEADLOCK,
-        strength=strength,
+    yield check.finding(
+        strength,
         claim=say(
             "DSY102.claim",
             "{ranks:ranks} wait for each other in a circle, in the groups {groups:ops}.",
@@ -72,7 +71,6 @@ def check(incident: Incident) -> Iterator[Finding]:
         ),
         against=against,
         culprits=found.cycle_odd,
-        explains=rivals.ECHOES,
         call=recorded.call_of(waits[0]) if waits else None,
         evidence=tuple(s for w in waits[:4] for s in w.sources),
     )

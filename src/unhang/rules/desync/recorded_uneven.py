@@ -26,12 +26,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.causes import Cause
-from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Incident
-from unhang.model.provenance import say
 from unhang.model.recorder_analysis import SuspectRole
-from unhang.model.rule import Fact, Status, rule
+from unhang.model.rule import Cause, Fact, Finding, Incident, Status, Strength, rule, say
 from unhang.rules import recorded
 from unhang.rules.desync import rivals
 
@@ -54,10 +50,8 @@ def check(incident: Incident) -> Iterator[Finding]:
     for difference in found.mismatches:
         most = difference.variants[0]
         if difference.ended and difference.odd and difference.variants[1].kind.op == "barrier":
-            yield Finding(
-                rule=check.code,
-                cause=Cause.UNEVEN_WORK,
-                strength=Strength.SUPPORTS,
+            yield check.finding(
+                Strength.SUPPORTS,
                 claim=say(
                     "DSY103.claim_shorter",
                     "{ranks:ranks} left the loop earlier than the others.",
@@ -79,10 +73,8 @@ def check(incident: Incident) -> Iterator[Finding]:
     if ahead:
         ranks = recorded.ranks_of(ahead)
         wait = next(w for w in found.waits if w.waiters & ranks)
-        yield Finding(
-            rule=check.code,
-            cause=Cause.UNEVEN_WORK,
-            strength=Strength.SUPPORTS,
+        yield check.finding(
+            Strength.SUPPORTS,
             claim=say(
                 "DSY103.claim_longer",
                 "{ranks:ranks} {ranks:|waits|wait} in number {seq}, which none of the others"

@@ -26,12 +26,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 
-from unhang.model.causes import Cause
 from unhang.model.events import CollectiveTimeout
-from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Incident
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, Status, rule
+from unhang.model.rule import Cause, Fact, Finding, Incident, Status, Strength, rule, say
 
 _SET_UP = 8
 """Numbers below this are the first calls of a job."""
@@ -54,10 +50,8 @@ def check(incident: Incident) -> Iterator[Finding]:
         place = (event.origin.rank, event.group_rank, event.seq, event.op, event.numel_in)
         before = seen.setdefault(place, event)
         if before.timeout_ms is not None and before.timeout_ms != event.timeout_ms:
-            yield Finding(
-                rule=check.code,
-                cause=Cause.DESYNC,
-                strength=Strength.HINTS,
+            yield check.finding(
+                Strength.HINTS,
                 claim=say(
                     "DSY013.claim",
                     "{op:ops} number {seq} timed out with {shorter:ms} and again with {longer:ms}.",
@@ -72,6 +66,6 @@ def check(incident: Incident) -> Iterator[Finding]:
                     " never comes.",
                 ),
                 at=before.at,
-                evidence=(before.source, event.source),
+                evidence=[before, event],
             )
             return

@@ -25,12 +25,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.causes import Cause
 from unhang.model.events import GlooFault, GlooProblem, NcclFailure, NcclReason
-from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Incident
-from unhang.model.provenance import Message, say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
 from unhang.rules.desync import rivals
 
 
@@ -40,6 +36,7 @@ from unhang.rules.desync import rivals
     cause=Cause.DESYNC,
     needs={Fact.GLOO, Fact.NCCL_WARNINGS},
     since="0.1.0",
+    explains=rivals.ECHOES,
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the first message of each library."""
@@ -79,16 +76,13 @@ def _finding(
             "Different NCCL settings or versions on the ranks give the same message.",
         )
     )
-    return Finding(
-        rule=check.code,
-        cause=Cause.DESYNC,
-        strength=weight.strength,
+    return check.finding(
+        weight.strength,
         claim=claim,
         why=say(
             "DSY007.why", "Two ranks are in different collectives, or in one with different sizes."
         ),
         against=weight.against or settings,
-        explains=rivals.ECHOES,
         at=events[0].at,
-        evidence=tuple(e.source for e in events)[:4],
+        evidence=events,
     )

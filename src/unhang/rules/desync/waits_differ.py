@@ -31,13 +31,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from unhang.model.causes import Cause
-from unhang.model.finding import Finding, Strength
 from unhang.model.ids import NO_RANKS
-from unhang.model.incident import Incident
 from unhang.model.phases import Phase
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.model.stances import Doing, Stance
 from unhang.rules.stacks import contradicted, find_wait_of_stacks, ranks, silent, states_of
 
@@ -96,10 +92,9 @@ def _finding(incident: Incident, few: list[Stance], many: list[Stance], *, sure:
         claim = say(
             "DSY201.claim_nobody", "ranks wait in {op} ({code}) and in {other_op} ({other_code})"
         )
-    return Finding(
-        rule=check.code,
+    return check.finding(
+        Strength.HINTS if weak else Strength.SUPPORTS,
         cause=Cause.DESYNC if ahead is None else Cause.UNEVEN_WORK,
-        strength=Strength.HINTS if weak else Strength.SUPPORTS,
         claim=claim.using(
             ranks=ranks(front),
             others=ranks(back),
@@ -119,7 +114,7 @@ def _finding(incident: Incident, few: list[Stance], many: list[Stance], *, sure:
         culprits=NO_RANKS if tie else ranks(few),
         phase=few[0].phase,
         call=incident.calls[0] if incident.calls else None,
-        evidence=(few[0].source, many[0].source),
+        evidence=[few[0], many[0]],
     )
 
 

@@ -25,12 +25,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.causes import Cause
 from unhang.model.events import Charge, HoldUp
-from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Incident
-from unhang.model.provenance import Message, say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
 from unhang.rules.watched import hold_ups, message
 
 
@@ -45,10 +41,9 @@ def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for each standstill among the ranks themselves."""
     for event in hold_ups(incident, Charge.MISMATCH, Charge.CIRCLE):
         circle = event.charge is Charge.CIRCLE
-        yield Finding(
-            rule=check.code,
+        yield check.finding(
+            Strength.SUPPORTS,
             cause=Cause.PG_DEADLOCK if circle else Cause.DESYNC,
-            strength=Strength.SUPPORTS,
             claim=_claim(event),
             why=message(
                 say(
@@ -67,7 +62,7 @@ def check(incident: Incident) -> Iterator[Finding]:
             culprits=event.culprits,
             phase=event.phase,
             at=event.at,
-            evidence=(event.source,),
+            evidence=[event],
         )
 
 

@@ -26,12 +26,9 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator
 
-from unhang.model.causes import Cause
 from unhang.model.events import KernelEvent, KernelProblem, ProcessEnded, StackSeen, VersionSeen
-from unhang.model.finding import Collect, Finding, Strength
-from unhang.model.incident import Incident
-from unhang.model.provenance import Message, say
-from unhang.model.rule import Fact, rule
+from unhang.model.finding import Collect
+from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
 from unhang.rules import witnesses
 from unhang.rules.device.echoes import ECHOES_OF_A_LOST_GPU
 
@@ -49,6 +46,7 @@ _STACK = Collect(
     cause=Cause.VERSION_MISMATCH,
     needs={Fact.EXITS, Fact.KERNEL_LOG},
     since="0.1.0",
+    explains=ECHOES_OF_A_LOST_GPU,
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for all processes that ended by SIGFPE."""
@@ -61,37 +59,28 @@ def check(incident: Incident) -> Iterator[Finding]:
     first = found[0]
     against = witnesses.rival(incident, found)
     culprits = frozenset(e.rank for e in ended if e.rank is not None)
-    yield Finding(
-        rule=check.code,
-        cause=Cause.VERSION_MISMATCH,
-        strength=witnesses.weaker(Strength.SUPPORTS if known else Strength.HINTS, against),
-        claim=(
-            say(
-                "DEV010.claim",
-                "{ranks:ranks} ended by SIGFPE, as old cuBLAS does on an H20",
-                ranks=culprits,
-            )
-            if culprits
-            else say(
-                "DEV010.claim_nobody", "processes ended by SIGFPE, as old cuBLAS does on an H20"
-            )
-        ),
+    yield check.finding(
+        Strength.SUPPORTS if known else Strength.HINTS,
+        claim=say(
+            "DEV010.claim",
+            "{ranks:ranks} ended by SIGFPE, as old cuBLAS does on an H20",
+            ranks=culprits,
+        )
+        if culprits
+        else say("DEV010.claim_nobody", "processes ended by SIGFPE, as old cuBLAS does on an H20"),
         why=say(
             "DEV010.why", "cuBLASLt divides by a figure of the GPU that older releases do not know."
         ),
-        against=against
-        or (
-            None
-            if known
-            else say(
-                "DEV010.against_bare",
-                "Any division by zero in native code ends in the same signal.",
-            )
+        rival=against,
+        against=None
+        if known
+        else say(
+            "DEV010.against_bare",
+            "Any division by zero in native code ends in the same signal.",
         ),
         culprits=culprits,
-        explains=ECHOES_OF_A_LOST_GPU if known else frozenset(),
         at=first.at,
-        evidence=witnesses.evidence(found),
+        evidence=found,
         collect=(_STACK,),
     )
 

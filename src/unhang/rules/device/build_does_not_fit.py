@@ -28,7 +28,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.causes import Cause
 from unhang.model.events import (
     DeviceFault,
     DeviceProblem,
@@ -37,10 +36,8 @@ from unhang.model.events import (
     PythonException,
 )
 from unhang.model.events.base import Seen
-from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Incident, Manner
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, rule
+from unhang.model.incident import Manner
+from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules import order, witnesses
 from unhang.rules.device.echoes import ECHOES_OF_A_LOST_GPU
 
@@ -53,6 +50,7 @@ _UNFIT = frozenset({DeviceProblem.DRIVER, DeviceProblem.NO_KERNEL})
     cause=Cause.VERSION_MISMATCH,
     needs={Fact.DEVICE_ERRORS, Fact.NCCL_WARNINGS, Fact.EXCEPTIONS},
     since="0.1.0",
+    explains=ECHOES_OF_A_LOST_GPU | {Cause.GPU_KERNEL_FAULT},
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for errors, else for symbols, else for warnings."""
@@ -79,20 +77,17 @@ def _finding(incident: Incident, found: list[Seen], sure: Strength) -> Finding:
     against = witnesses.rival(incident, ordered, kin=frozenset({Manner.DEVICE}))
     culprits = witnesses.minority(incident, found)
     text = getattr(first, "message", "") or getattr(first, "detail", "")
-    return Finding(
-        rule=check.code,
-        cause=Cause.VERSION_MISMATCH,
-        strength=witnesses.weaker(sure, against),
+    return check.finding(
+        sure,
         claim=say(
             "DEV009.claim",
             "the CUDA build does not fit the driver or the GPU: {text}",
             text=text[:160],
         ),
         why=say("DEV009.why", "The first CUDA call of the rank fails; the others wait for it."),
-        against=against,
+        rival=against,
         culprits=culprits,
         culprit_hosts=witnesses.minority_hosts(incident, found),
-        explains=ECHOES_OF_A_LOST_GPU | {Cause.GPU_KERNEL_FAULT},
         at=first.at,
-        evidence=witnesses.evidence(found),
+        evidence=found,
     )

@@ -29,13 +29,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from unhang.model.causes import Cause
 from unhang.model.events import DeviceGuessed, WorldSeen
-from unhang.model.finding import Finding, Strength
 from unhang.model.ids import Ranks
-from unhang.model.incident import Incident
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules import witnesses
 from unhang.rules.device.echoes import ECHOES_OF_A_LOST_GPU
 
@@ -49,6 +45,7 @@ _USUAL = 8
     cause=Cause.DEVICE_MAP,
     needs={Fact.GUESSES},
     since="0.1.0",
+    explains=ECHOES_OF_A_LOST_GPU,
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding when guesses collide and a collective is stuck."""
@@ -59,10 +56,8 @@ def check(incident: Incident) -> Iterator[Finding]:
     ranks: Ranks = frozenset(g.group_rank for g in collided if g.group_rank is not None)
     first = collided[0]
     against = witnesses.rival(incident, collided, after_timeout=False)
-    yield Finding(
-        rule=check.code,
-        cause=Cause.DEVICE_MAP,
-        strength=witnesses.weaker(Strength.SUPPORTS, against),
+    yield check.finding(
+        Strength.SUPPORTS,
         claim=say(
             "DEV006.claim",
             "{ranks:ranks} of one host ran a barrier on the same guessed GPU {device}",
@@ -70,11 +65,10 @@ def check(incident: Incident) -> Iterator[Finding]:
             device=first.device,
         ),
         why=say("DEV006.why", "Without `set_device` torch guesses the GPU from the rank."),
-        against=against,
-        explains=ECHOES_OF_A_LOST_GPU,
+        rival=against,
         call=incident.calls[0],
         at=first.at,
-        evidence=witnesses.evidence(collided),
+        evidence=collided,
     )
 
 

@@ -26,14 +26,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.causes import Cause
 from unhang.model.events import DeviceFault, DeviceProblem, NcclReason
 from unhang.model.events.base import Seen
-from unhang.model.finding import Finding, Strength
 from unhang.model.ids import Ranks
-from unhang.model.incident import Incident, Manner
-from unhang.model.provenance import Message, say
-from unhang.model.rule import Fact, rule
+from unhang.model.incident import Manner
+from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
 from unhang.rules import witnesses
 from unhang.rules.device.echoes import ECHOES_OF_A_LOST_GPU
 
@@ -44,6 +41,7 @@ from unhang.rules.device.echoes import ECHOES_OF_A_LOST_GPU
     cause=Cause.DEVICE_MAP,
     needs={Fact.DEVICE_ERRORS, Fact.NCCL_WARNINGS},
     since="0.1.0",
+    explains=ECHOES_OF_A_LOST_GPU | {Cause.GPU_KERNEL_FAULT},
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for devices that are not there, else for busy ones."""
@@ -59,21 +57,18 @@ def check(incident: Incident) -> Iterator[Finding]:
     first = found[0]
     against = witnesses.rival(incident, found, kin=frozenset({Manner.DEVICE}))
     culprits = witnesses.minority(incident, found)
-    yield Finding(
-        rule=check.code,
-        cause=Cause.DEVICE_MAP,
-        strength=witnesses.weaker(Strength.PROVES if ordinal else Strength.SUPPORTS, against),
+    yield check.finding(
+        Strength.PROVES if ordinal else Strength.SUPPORTS,
         claim=_claim(culprits, absent=bool(ordinal)),
         why=say(
             "DEV007.why",
             "There are more processes than visible GPUs, or the index is counted from another"
             " list.",
         ),
-        against=against,
+        rival=against,
         culprits=culprits,
-        explains=ECHOES_OF_A_LOST_GPU | {Cause.GPU_KERNEL_FAULT},
         at=first.at,
-        evidence=witnesses.evidence(found),
+        evidence=found,
     )
 
 

@@ -28,13 +28,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from unhang.model.causes import Cause
 from unhang.model.events import GpuState, TopologySeen
 from unhang.model.events.base import Seen
-from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Incident
-from unhang.model.provenance import Message, say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
 from unhang.rules import witnesses
 
 _LEAST_HOSTS = 3
@@ -103,10 +99,8 @@ def _without_nvlink(topology: TopologySeen) -> int | None:
 
 
 def _finding(claim: Message, event: Seen) -> Finding:
-    return Finding(
-        rule=check.code,
-        cause=Cause.GPU_HARDWARE,
-        strength=Strength.HINTS,
+    return check.finding(
+        Strength.HINTS,
         claim=claim,
         why=say(
             "DEV204.why",
@@ -114,7 +108,7 @@ def _finding(claim: Message, event: Seen) -> Finding:
         ),
         against=say("DEV204.against", "A report tells no time, and hosts may rightly differ."),
         culprit_hosts=witnesses.hosts([event]),
-        evidence=(event.source,),
+        evidence=[event],
     )
 
 

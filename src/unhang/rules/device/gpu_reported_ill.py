@@ -27,7 +27,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.causes import Cause
 from unhang.model.events import (
     DeviceFault,
     DeviceProblem,
@@ -35,10 +34,7 @@ from unhang.model.events import (
     HostReport,
     KernelEvent,
 )
-from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Incident
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules import witnesses
 from unhang.rules.device import xids
 
@@ -65,10 +61,8 @@ def check(incident: Incident) -> Iterator[Finding]:
     alike = [r for r in reports if r.problem is gravest.problem]
     lost = gravest.problem is HostProblem.GPU_LOST
     sure = lost or (gravest.problem is not HostProblem.GPU_SLOWED and _job_says_so(incident))
-    yield Finding(
-        rule=check.code,
-        cause=Cause.GPU_HARDWARE,
-        strength=Strength.SUPPORTS if sure else Strength.HINTS,
+    yield check.finding(
+        Strength.SUPPORTS if sure else Strength.HINTS,
         claim=say(
             "DEV201.claim",
             "nvidia-smi reports GPU {device}: {detail}",
@@ -84,7 +78,7 @@ def check(incident: Incident) -> Iterator[Finding]:
             "DEV201.against", "The report tells no time, and nothing in the job speaks of that GPU."
         ),
         culprit_hosts=witnesses.hosts(alike) if sure else frozenset(),
-        evidence=witnesses.evidence(alike),
+        evidence=alike,
     )
 
 

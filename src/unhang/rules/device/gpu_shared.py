@@ -28,13 +28,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from unhang.model.causes import Cause
 from unhang.model.events import GpuProcess, GpuState
-from unhang.model.finding import Finding, Strength
 from unhang.model.ids import Ranks
-from unhang.model.incident import Incident
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules import gpu_use, witnesses
 
 
@@ -64,24 +60,20 @@ def _finding(incident: Incident, gpu: int, processes: Sequence[GpuProcess]) -> F
     known = gpu_use.ranks_by_pid(incident)
     ranks: Ranks = frozenset(known[p.pid] for p in processes if p.pid in known)
     sure = len(ranks) > 1
-    return Finding(
-        rule=check.code,
-        cause=Cause.DEVICE_MAP,
-        strength=Strength.SUPPORTS if sure else Strength.HINTS,
-        claim=(
-            say(
-                "DEV202.claim",
-                "{ranks:ranks} compute on one GPU, number {gpu} of nvidia-smi's table.",
-                ranks=ranks,
-                gpu=gpu,
-            )
-            if sure
-            else say(
-                "DEV202.claim_unknown",
-                "{count} processes compute on GPU {gpu}, while another GPU has none.",
-                count=len(processes),
-                gpu=gpu,
-            )
+    return check.finding(
+        Strength.SUPPORTS if sure else Strength.HINTS,
+        claim=say(
+            "DEV202.claim",
+            "{ranks:ranks} compute on one GPU, number {gpu} of nvidia-smi's table.",
+            ranks=ranks,
+            gpu=gpu,
+        )
+        if sure
+        else say(
+            "DEV202.claim_unknown",
+            "{count} processes compute on GPU {gpu}, while another GPU has none.",
+            count=len(processes),
+            gpu=gpu,
         ),
         why=say(
             "DEV202.why",
@@ -92,5 +84,5 @@ def _finding(incident: Incident, gpu: int, processes: Sequence[GpuProcess]) -> F
         else say("DEV202.against", "Nothing tells whether both processes are of this job."),
         culprits=ranks if sure else frozenset(),
         culprit_hosts=witnesses.hosts(processes),
-        evidence=witnesses.evidence(processes),
+        evidence=processes,
     )

@@ -28,14 +28,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from unhang.model.causes import Cause
 from unhang.model.events import CommunicatorStage, InitStage, NcclFailure, NcclReason
 from unhang.model.events.base import Seen
-from unhang.model.finding import Finding, Strength
 from unhang.model.ids import NO_RANKS, Rank, Ranks
-from unhang.model.incident import Incident
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules import witnesses
 from unhang.rules.device.echoes import ECHOES_OF_FAILED_HARDWARE
 
@@ -46,6 +42,7 @@ from unhang.rules.device.echoes import ECHOES_OF_FAILED_HARDWARE
     cause=Cause.DEVICE_MAP,
     needs={Fact.NCCL_WARNINGS, Fact.NCCL_INFO},
     since="0.1.0",
+    explains=ECHOES_OF_FAILED_HARDWARE,
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for all ranks that share a GPU."""
@@ -55,10 +52,8 @@ def check(incident: Incident) -> Iterator[Finding]:
         return
     found: Sequence[Seen] = told or stages
     ranks = _pairs(told) if told else _members(stages)
-    yield Finding(
-        rule=check.code,
-        cause=Cause.DEVICE_MAP,
-        strength=Strength.PROVES,
+    yield check.finding(
+        Strength.PROVES,
         claim=say("DEV005.claim", "{ranks:ranks} use the same GPU", ranks=ranks),
         why=say(
             "DEV005.why",
@@ -66,9 +61,8 @@ def check(incident: Incident) -> Iterator[Finding]:
         ),
         culprits=_culprits(told, ranks),
         culprit_hosts=witnesses.minority_hosts(incident, found),
-        explains=ECHOES_OF_FAILED_HARDWARE,
         at=found[0].at,
-        evidence=witnesses.evidence(found),
+        evidence=found,
     )
 
 

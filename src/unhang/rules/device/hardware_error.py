@@ -28,13 +28,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from unhang.model.causes import Cause
 from unhang.model.events import DeviceFault, DeviceProblem, NcclFailure, NcclReason
-from unhang.model.finding import Collect, Finding, Strength
+from unhang.model.finding import Collect
 from unhang.model.ids import NO_RANKS
-from unhang.model.incident import Incident, Manner
-from unhang.model.provenance import Message, say
-from unhang.model.rule import Fact, rule
+from unhang.model.incident import Manner
+from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
 from unhang.rules import witnesses
 from unhang.rules.device.echoes import ECHOES_OF_FAILED_HARDWARE
 
@@ -56,6 +54,7 @@ _Told = DeviceFault | NcclFailure
     cause=Cause.GPU_HARDWARE,
     needs={Fact.DEVICE_ERRORS, Fact.NCCL_WARNINGS},
     since="0.1.0",
+    explains=ECHOES_OF_FAILED_HARDWARE,
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the most telling kind of failure."""
@@ -90,34 +89,26 @@ def _finding(incident: Incident, found: Sequence[_Told], sure: Strength, kind: s
         )
     culprits = witnesses.minority(incident, found) if kind == "broken" else NO_RANKS
     text = first.message if isinstance(first, DeviceFault) else first.detail
-    return Finding(
-        rule=check.code,
-        cause=Cause.GPU_HARDWARE,
-        strength=witnesses.weaker(sure, against),
-        claim=(
-            say(
-                "DEV002.claim",
-                "the GPU of {ranks:ranks} failed: {text}",
-                ranks=culprits,
-                text=text[:160],
-            )
-            if culprits
-            else say("DEV002.claim_nobody", "a GPU or its fabric failed: {text}", text=text[:160])
-        ),
-        why=(
-            say(
-                "DEV002.why_fabric",
-                "GPUs behind NVSwitch cannot be used until the fabric manager has set up the"
-                " switches.",
-            )
-            if kind == "fabric"
-            else say("DEV002.why", "CUDA reports a fault of the hardware, not of the program.")
-        ),
-        against=against,
+    return check.finding(
+        sure,
+        claim=say(
+            "DEV002.claim",
+            "the GPU of {ranks:ranks} failed: {text}",
+            ranks=culprits,
+            text=text[:160],
+        )
+        if culprits
+        else say("DEV002.claim_nobody", "a GPU or its fabric failed: {text}", text=text[:160]),
+        why=say(
+            "DEV002.why_fabric",
+            "GPUs behind NVSwitch cannot be used until the fabric manager has set up the switches.",
+        )
+        if kind == "fabric"
+        else say("DEV002.why", "CUDA reports a fault of the hardware, not of the program."),
+        rival=against,
         culprits=culprits,
         culprit_hosts=witnesses.minority_hosts(incident, found),
-        explains=ECHOES_OF_FAILED_HARDWARE,
         at=first.at,
-        evidence=witnesses.evidence(found),
+        evidence=found,
         collect=(_KERNEL_LOG,),
     )

@@ -31,13 +31,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from unhang.model.causes import Cause
 from unhang.model.events import DeviceFault, DeviceProblem, NcclFailure, NcclReason
-from unhang.model.finding import Finding, Strength
 from unhang.model.ids import Ranks
-from unhang.model.incident import Incident, Manner
-from unhang.model.provenance import Message, say
-from unhang.model.rule import Fact, rule
+from unhang.model.incident import Manner
+from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
 from unhang.rules import order, witnesses
 from unhang.rules.device.echoes import ECHOES_OF_A_LOST_GPU
 
@@ -54,6 +51,7 @@ _Told = DeviceFault | NcclFailure
     cause=Cause.GPU_KERNEL_FAULT,
     needs={Fact.DEVICE_ERRORS, Fact.NCCL_WARNINGS},
     since="0.1.0",
+    explains=ECHOES_OF_A_LOST_GPU,
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the kernels that failed, else for a library that complains."""
@@ -85,30 +83,25 @@ def _finding(incident: Incident, found: Sequence[_Told], sure: Strength) -> Find
     against = _against(incident, found)
     culprits = _earliest(incident, found)
     text = first.message if isinstance(first, DeviceFault) else first.detail
-    return Finding(
-        rule=check.code,
-        cause=Cause.GPU_KERNEL_FAULT,
-        strength=witnesses.weaker(sure, against),
-        claim=(
-            say(
-                "DEV003.claim",
-                "a GPU kernel failed on {ranks:ranks}: {text}",
-                ranks=culprits,
-                text=text[:160],
-            )
-            if culprits
-            else say("DEV003.claim_nobody", "a GPU kernel failed: {text}", text=text[:160])
-        ),
+    return check.finding(
+        sure,
+        claim=say(
+            "DEV003.claim",
+            "a GPU kernel failed on {ranks:ranks}: {text}",
+            ranks=culprits,
+            text=text[:160],
+        )
+        if culprits
+        else say("DEV003.claim_nobody", "a GPU kernel failed: {text}", text=text[:160]),
         why=say(
             "DEV003.why",
             "A failed kernel ends the CUDA context; the next CUDA call, often in NCCL's"
             " watchdog, only reports it.",
         ),
-        against=against,
+        rival=against,
         culprits=culprits,
-        explains=ECHOES_OF_A_LOST_GPU,
         at=first.at,
-        evidence=witnesses.evidence(found),
+        evidence=found,
     )
 
 

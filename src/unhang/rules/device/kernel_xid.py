@@ -30,13 +30,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from unhang.model.causes import Cause
 from unhang.model.events import KernelEvent, KernelProblem
-from unhang.model.finding import Finding, Strength
 from unhang.model.ids import NO_RANKS, Ranks
-from unhang.model.incident import Incident
-from unhang.model.provenance import Message, say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
 from unhang.rules import witnesses
 from unhang.rules.device import dating, xids
 from unhang.rules.device.echoes import ECHOES_OF_A_LOST_GPU, ECHOES_OF_FAILED_HARDWARE
@@ -80,44 +76,39 @@ def _finding(
         # Another process failed by itself, and no clock tells whether that was before.
         sure = min(sure, Strength.SUPPORTS, key=_ORDER.index)
     hardware = cause is Cause.GPU_HARDWARE
-    return Finding(
-        rule=check.code,
+    return check.finding(
+        sure,
         cause=cause,
-        strength=witnesses.weaker(sure, against),
-        claim=(
-            say(
-                "DEV001.claim",
-                "GPU {device} on {hosts} failed: {what}",
-                device=first.device or "?",
-                hosts=witnesses.hosts(found) or "this host",
-                what=xids.meaning(first),
-            )
-            if hardware
-            else say(
-                "DEV001.claim_program",
-                "a kernel on GPU {device} of {hosts} did what it must not: {what}",
-                device=first.device or "?",
-                hosts=witnesses.hosts(found) or "this host",
-                what=xids.meaning(first),
-            )
+        claim=say(
+            "DEV001.claim",
+            "GPU {device} on {hosts} failed: {what}",
+            device=first.device or "?",
+            hosts=witnesses.hosts(found) or "this host",
+            what=xids.meaning(first),
+        )
+        if hardware
+        else say(
+            "DEV001.claim_program",
+            "a kernel on GPU {device} of {hosts} did what it must not: {what}",
+            device=first.device or "?",
+            hosts=witnesses.hosts(found) or "this host",
+            what=xids.meaning(first),
         ),
-        why=(
-            say(
-                "DEV001.why",
-                "The kernel log reports a fault of the hardware, its firmware or its links.",
-            )
-            if hardware
-            else say(
-                "DEV001.why_program",
-                "These Xid numbers come from the program's own kernels, rarely from a failing GPU.",
-            )
+        why=say(
+            "DEV001.why",
+            "The kernel log reports a fault of the hardware, its firmware or its links.",
+        )
+        if hardware
+        else say(
+            "DEV001.why_program",
+            "These Xid numbers come from the program's own kernels, rarely from a failing GPU.",
         ),
-        against=against,
+        rival=against,
         culprits=_owners(incident, found) if hardware else NO_RANKS,
         culprit_hosts=witnesses.hosts(found),
         explains=ECHOES_OF_FAILED_HARDWARE if hardware else ECHOES_OF_A_LOST_GPU,
         at=first.at,
-        evidence=witnesses.evidence(ordered),
+        evidence=ordered,
     )
 
 

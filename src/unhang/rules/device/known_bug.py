@@ -26,12 +26,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from unhang.model.causes import Cause
 from unhang.model.events import NcclFailure, NcclReason, VersionSeen
-from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Incident, Manner
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, rule
+from unhang.model.incident import Manner
+from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules import witnesses
 from unhang.rules.device.echoes import ECHOES_OF_A_LOST_GPU
 
@@ -66,6 +63,7 @@ _BUGS = (
     cause=Cause.LIBRARY_BUG,
     needs={Fact.NCCL_WARNINGS},
     since="0.1.0",
+    explains=(ECHOES_OF_A_LOST_GPU - {Cause.LIBRARY_BUG}) | {Cause.GPU_KERNEL_FAULT},
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the first bug that fits."""
@@ -79,10 +77,8 @@ def check(incident: Incident) -> Iterator[Finding]:
 
 def _finding(incident: Incident, failure: NcclFailure, bug: _Bug) -> Finding:
     against = witnesses.rival(incident, [failure], kin=frozenset({Manner.DEVICE}))
-    return Finding(
-        rule=check.code,
-        cause=Cause.LIBRARY_BUG,
-        strength=witnesses.weaker(Strength.SUPPORTS, against),
+    return check.finding(
+        Strength.SUPPORTS,
         claim=say(
             "DEV011.claim",
             "a known library bug ({report}): {text}",
@@ -90,10 +86,9 @@ def _finding(incident: Incident, failure: NcclFailure, bug: _Bug) -> Finding:
             text=failure.detail[:160],
         ),
         why=say("DEV011.why", "This text in this release is described in the report."),
-        against=against,
-        explains=(ECHOES_OF_A_LOST_GPU - {Cause.LIBRARY_BUG}) | {Cause.GPU_KERNEL_FAULT},
+        rival=against,
         at=failure.at,
-        evidence=(failure.source,),
+        evidence=[failure],
     )
 
 

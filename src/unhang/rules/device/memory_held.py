@@ -26,12 +26,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from unhang.model.causes import Cause
 from unhang.model.events import GpuProcess
-from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Incident
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules import gpu_use, witnesses
 from unhang.rules.device.allocations import Allocation, find_allocations
 
@@ -47,10 +43,8 @@ def check(incident: Incident) -> Iterator[Finding]:
     most = max(foreign, key=_held, default=None)
     if not failed or most is None or most.used_mib is None:
         return
-    yield Finding(
-        rule=check.code,
-        cause=Cause.GPU_OOM,
-        strength=Strength.SUPPORTS,
+    yield check.finding(
+        Strength.SUPPORTS,
         claim=say(
             "DEV203.claim",
             "Process {pid} ({name}), not one of this job, holds {held:bytes} of GPU {gpu}.",
@@ -62,7 +56,7 @@ def check(incident: Incident) -> Iterator[Finding]:
         why=say("DEV203.why", "That memory is missing where the job's allocation failed."),
         culprit_hosts=witnesses.hosts([most]),
         at=failed[0].at,
-        evidence=witnesses.evidence([most, failed[0]]),
+        evidence=[most, failed[0]],
     )
 
 

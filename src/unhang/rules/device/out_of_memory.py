@@ -30,13 +30,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from unhang.model.causes import Cause
 from unhang.model.events import DeviceFault
-from unhang.model.finding import Finding, Strength
 from unhang.model.ids import Ranks
-from unhang.model.incident import Incident, Manner
-from unhang.model.provenance import Message, say
-from unhang.model.rule import Fact, rule
+from unhang.model.incident import Manner
+from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
 from unhang.rules import witnesses
 from unhang.rules.device.allocations import Allocation, find_allocations
 from unhang.rules.device.echoes import ECHOES_OF_A_LOST_GPU
@@ -50,6 +47,7 @@ _KIN = frozenset({Manner.GPU_OOM})
     cause=Cause.GPU_OOM,
     needs={Fact.DEVICE_ERRORS, Fact.NCCL_WARNINGS, Fact.EXCEPTIONS},
     since="0.1.0",
+    explains=ECHOES_OF_A_LOST_GPU | {Cause.GPU_KERNEL_FAULT},
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for all allocations that failed."""
@@ -63,26 +61,21 @@ def _finding(incident: Incident, found: Sequence[Allocation]) -> Finding:
     against = witnesses.rival(incident, found, kin=_KIN)
     culprits = witnesses.minority(incident, found)
     shared = next((d for d in found if isinstance(d, DeviceFault) and _is_shared(d)), None)
-    return Finding(
-        rule=check.code,
-        cause=Cause.GPU_OOM,
-        strength=witnesses.weaker(Strength.PROVES, against),
+    return check.finding(
+        Strength.PROVES,
         claim=_claim(found, culprits, shared),
-        why=(
-            say(
-                "DEV004.why_shared",
-                "Another program shares the GPU: the batch size is not the matter.",
-            )
-            if shared is not None
-            else say(
-                "DEV004.why", "The rank leaves when the allocation fails; the others wait for it."
-            )
+        why=say(
+            "DEV004.why_shared",
+            "Another program shares the GPU: the batch size is not the matter.",
+        )
+        if shared is not None
+        else say(
+            "DEV004.why", "The rank leaves when the allocation fails; the others wait for it."
         ),
-        against=against,
+        rival=against,
         culprits=culprits,
-        explains=ECHOES_OF_A_LOST_GPU | {Cause.GPU_KERNEL_FAULT},
         at=first.at,
-        evidence=witnesses.evidence(found),
+        evidence=found,
     )
 
 

@@ -29,13 +29,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.causes import Cause
 from unhang.model.events import NcclReason, VersionSeen
 from unhang.model.events.base import Seen
-from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Incident
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules import witnesses
 from unhang.rules.device.echoes import ECHOES_OF_A_LOST_GPU
 
@@ -54,6 +50,7 @@ _MISUNDERSTOOD = (
     cause=Cause.VERSION_MISMATCH,
     needs={Fact.NCCL_WARNINGS, Fact.VERSIONS},
     since="0.1.0",
+    explains=ECHOES_OF_A_LOST_GPU,
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the mismatch that NCCL names, else for banners that differ."""
@@ -79,13 +76,10 @@ def _banners(incident: Incident) -> list[VersionSeen]:
 
 
 def _finding(found: list[Seen], strength: Strength, text: str) -> Finding:
-    return Finding(
-        rule=check.code,
-        cause=Cause.VERSION_MISMATCH,
-        strength=strength,
+    return check.finding(
+        strength,
         claim=say("DEV008.claim", "ranks run different versions of NCCL: {text}", text=text),
         why=say("DEV008.why", "Releases of NCCL do not understand each other's messages."),
-        explains=ECHOES_OF_A_LOST_GPU,
         at=found[0].at,
-        evidence=witnesses.evidence(found),
+        evidence=found,
     )

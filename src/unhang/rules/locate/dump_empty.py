@@ -27,14 +27,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from unhang.model.events import DumpFlaw, DumpUnusable
-from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Incident
-from unhang.model.provenance import say
 from unhang.model.recorder_analysis import SuspectRole
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Fact, Finding, Incident, Strength, rule, say
 from unhang.rules import recorded
-
-_MOST_EVIDENCE = 4
 
 
 @rule("LOC110", "dump-empty", needs={Fact.UNUSABLE_DUMPS}, since="0.1.0")
@@ -48,25 +43,21 @@ def check(incident: Incident) -> Iterator[Finding]:
     strength, against = recorded.weigh(
         incident, culprits, Strength.SUPPORTS if culprits else Strength.HINTS
     )
-    yield Finding(
-        rule=check.code,
-        cause=None,
-        strength=strength,
-        claim=(
-            say(
-                "LOC110.claim_waited",
-                "The {count:|dump|dumps} of {ranks:ranks} {count:|is|are} empty (0 bytes), and"
-                " all others wait for it.",
-                ranks=culprits or ranks,
-                count=len(found),
-            )
-            if culprits
-            else say(
-                "LOC110.claim",
-                "{count} {count:|dump|dumps} of {ranks:ranks} {count:|is|are} empty (0 bytes).",
-                ranks=culprits or ranks,
-                count=len(found),
-            )
+    yield check.finding(
+        strength,
+        claim=say(
+            "LOC110.claim_waited",
+            "The {count:|dump|dumps} of {ranks:ranks} {count:|is|are} empty (0 bytes), and"
+            " all others wait for it.",
+            ranks=culprits or ranks,
+            count=len(found),
+        )
+        if culprits
+        else say(
+            "LOC110.claim",
+            "{count} {count:|dump|dumps} of {ranks:ranks} {count:|is|are} empty (0 bytes).",
+            ranks=culprits or ranks,
+            count=len(found),
         ),
         why=say(
             "LOC110.why",
@@ -74,5 +65,5 @@ def check(incident: Incident) -> Iterator[Finding]:
         ),
         against=against if culprits else None,
         culprits=culprits,
-        evidence=tuple(e.source for e in found[:_MOST_EVIDENCE]),
+        evidence=found,
     )

@@ -28,12 +28,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from unhang.model.events import StackRefused
-from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Incident
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Fact, Finding, Incident, Strength, rule, say
 from unhang.model.stances import Doing
-from unhang.rules import witnesses
 
 _EXPIRED = 408
 
@@ -49,10 +45,8 @@ def check(incident: Incident) -> Iterator[Finding]:
     waiting = [s for s in incident.stances if s.doing is Doing.WAITS]
     sure = len(incident.calls) > 0 or 2 * len(waiting) > len(incident.stances)
     expired = all(e.status == _EXPIRED for e in refused)
-    yield Finding(
-        rule=check.code,
-        cause=None,
-        strength=Strength.SUPPORTS if sure else Strength.HINTS,
+    yield check.finding(
+        Strength.SUPPORTS if sure else Strength.HINTS,
         claim=say(
             "LOC209.claim",
             "{ranks:ranks} {count:|does|do} not answer torch's debug server, while the others"
@@ -60,18 +54,16 @@ def check(incident: Incident) -> Iterator[Finding]:
             ranks=culprits,
             count=len(culprits),
         ),
-        why=(
-            say(
-                "LOC209.why_expired",
-                "A thread of every process answers: this one never gets to it, as when another"
-                " thread keeps Python's interpreter lock.",
-            )
-            if expired
-            else say(
-                "LOC209.why",
-                "A thread of every process answers: this one is gone, or it cannot be reached.",
-            )
+        why=say(
+            "LOC209.why_expired",
+            "A thread of every process answers: this one never gets to it, as when another"
+            " thread keeps Python's interpreter lock.",
+        )
+        if expired
+        else say(
+            "LOC209.why",
+            "A thread of every process answers: this one is gone, or it cannot be reached.",
         ),
         culprits=culprits,
-        evidence=witnesses.evidence(refused),
+        evidence=refused,
     )

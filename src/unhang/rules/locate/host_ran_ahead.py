@@ -24,10 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Incident
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Fact, Finding, Incident, Strength, rule, say
 
 _QUEUE = 8
 """Works in flight that an ordinary step keeps ahead of the device."""
@@ -45,10 +42,8 @@ def check(incident: Incident) -> Iterator[Finding]:
             and j.enqueued - j.completed > _QUEUE
         ]
         if past:
-            yield Finding(
-                rule=check.code,
-                cause=None,
-                strength=Strength.HINTS,
+            yield check.finding(
+                Strength.HINTS,
                 claim=say(
                     "LOC007.claim",
                     "{ranks:ranks} had issued {count} works past the last completed one.",
@@ -61,6 +56,6 @@ def check(incident: Incident) -> Iterator[Finding]:
                 ),
                 at=past[0].at,
                 call=call,
-                evidence=tuple(j.source for j in past)[:4],
+                evidence=past,
             )
             return

@@ -27,10 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Incident
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Fact, Finding, Incident, Strength, rule, say
 from unhang.rules.stacks import ranks
 
 
@@ -42,10 +39,8 @@ def check(incident: Incident) -> Iterator[Finding]:
     if not culprits:
         return
     everybody = len(found) == len(incident.stances) > 1
-    yield Finding(
-        rule=check.code,
-        cause=None,
-        strength=Strength.HINTS if everybody else Strength.SUPPORTS,
+    yield check.finding(
+        Strength.HINTS if everybody else Strength.SUPPORTS,
         claim=say(
             "LOC203.claim",
             "{ranks:ranks}: a thread keeps Python's interpreter lock in native code ({thread})"
@@ -59,5 +54,5 @@ def check(incident: Incident) -> Iterator[Finding]:
             " neither.",
         ),
         culprits=culprits,
-        evidence=tuple(s.source for s in found)[:4],
+        evidence=found,
     )

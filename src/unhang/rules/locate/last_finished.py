@@ -28,11 +28,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from unhang.model.events import CollectivesMeasured
-from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Incident
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, rule
-from unhang.rules import measured, witnesses
+from unhang.model.rule import Fact, Finding, Incident, Strength, rule, say
+from unhang.rules import measured
 
 
 @rule("LOC208", "last-finished-collective", needs={Fact.INSPECTOR}, since="0.1.0")
@@ -46,33 +43,29 @@ def check(incident: Incident) -> Iterator[Finding]:
     most = max(e.last_seq for e in peers)
     fewer = [e for e in peers if e.last_seq < most]
     ranks = frozenset(r for e in fewer if (r := measured.rank_of(incident, e)) is not None)
-    yield Finding(
-        rule=check.code,
-        cause=None,
-        strength=Strength.HINTS,
-        claim=(
-            say(
-                "LOC208.claim_fewer",
-                "The last collective that NCCL Inspector saw end is {op} #{seq} of"
-                " communicator {comm}; {ranks:ranks} had written fewer.",
-                op=last.last_op,
-                seq=most,
-                comm=last.comm,
-                ranks=ranks,
-            )
-            if ranks
-            else say(
-                "LOC208.claim",
-                "The last collective that NCCL Inspector saw end is {op} #{seq} of"
-                " communicator {comm}.",
-                op=last.last_op,
-                seq=most,
-                comm=last.comm,
-            )
+    yield check.finding(
+        Strength.HINTS,
+        claim=say(
+            "LOC208.claim_fewer",
+            "The last collective that NCCL Inspector saw end is {op} #{seq} of"
+            " communicator {comm}; {ranks:ranks} had written fewer.",
+            op=last.last_op,
+            seq=most,
+            comm=last.comm,
+            ranks=ranks,
+        )
+        if ranks
+        else say(
+            "LOC208.claim",
+            "The last collective that NCCL Inspector saw end is {op} #{seq} of"
+            " communicator {comm}.",
+            op=last.last_op,
+            seq=most,
+            comm=last.comm,
         ),
         why=say("LOC208.why", "What hangs is never written: nothing has ended since."),
         at=last.at,
-        evidence=witnesses.evidence([last, *fewer]),
+        evidence=[last, *fewer],
     )
 
 

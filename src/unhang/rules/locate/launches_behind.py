@@ -27,11 +27,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from unhang.model.events import CollectiveTimeout, DumpSignal, RasGroup, RasReport
-from unhang.model.finding import Finding, Strength
 from unhang.model.ids import Ranks
-from unhang.model.incident import Incident
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Fact, Finding, Incident, Strength, rule, say
 from unhang.model.waits import WitnessKind, ranks_of_ends
 
 
@@ -56,45 +53,39 @@ def _finding(
     behind, ahead = by_count[0], by_count[-1]
     few_behind = behind.count < sum(g.count for g in by_count[1:])
     alarmed = any(isinstance(e, CollectiveTimeout | DumpSignal) for e in incident.events)
-    return Finding(
-        rule=check.code,
-        cause=None,
-        strength=Strength.SUPPORTS if alarmed or asked_twice else Strength.HINTS,
-        claim=(
-            say(
-                "LOC205.claim",
-                "{ranks:ranks} launched {op} up to number {done}, {others} other"
-                " {others:|rank|ranks} up to {asked}.",
-                ranks=culprits,
-                others=ahead.count,
-                op=report.op or "?",
-                done=behind.says,
-                asked=ahead.says,
-            )
-            if culprits
-            else say(
-                "LOC205.claim_nobody",
-                "{count} {count:|rank|ranks} launched {op} up to number {done}, {others}"
-                " {others:|rank|ranks} up to {asked}.",
-                count=behind.count,
-                others=ahead.count,
-                op=report.op or "?",
-                done=behind.says,
-                asked=ahead.says,
-            )
+    return check.finding(
+        Strength.SUPPORTS if alarmed or asked_twice else Strength.HINTS,
+        claim=say(
+            "LOC205.claim",
+            "{ranks:ranks} launched {op} up to number {done}, {others} other"
+            " {others:|rank|ranks} up to {asked}.",
+            ranks=culprits,
+            others=ahead.count,
+            op=report.op or "?",
+            done=behind.says,
+            asked=ahead.says,
+        )
+        if culprits
+        else say(
+            "LOC205.claim_nobody",
+            "{count} {count:|rank|ranks} launched {op} up to number {done}, {others}"
+            " {others:|rank|ranks} up to {asked}.",
+            count=behind.count,
+            others=ahead.count,
+            op=report.op or "?",
+            done=behind.says,
+            asked=ahead.says,
         ),
-        why=(
-            say("LOC205.why", "Those ahead wait in an operation that the others have not launched.")
-            if few_behind
-            else say(
-                "LOC205.why_ahead",
-                "RAS lists the few that are ahead; those behind are the many, and not listed"
-                " by number.",
-            )
+        why=say("LOC205.why", "Those ahead wait in an operation that the others have not launched.")
+        if few_behind
+        else say(
+            "LOC205.why_ahead",
+            "RAS lists the few that are ahead; those behind are the many, and not listed"
+            " by number.",
         ),
         culprits=culprits,
         at=report.at,
-        evidence=(report.source,),
+        evidence=[report],
     )
 
 

@@ -30,10 +30,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from unhang.model.events import CollectiveTimeout, RasProblem, RasReport
-from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Incident
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Fact, Finding, Incident, Strength, rule, say
 
 
 @rule("LOC207", "launches-equal-while-a-call-waits", needs={Fact.RAS}, since="0.1.0")
@@ -47,10 +44,8 @@ def check(incident: Incident) -> Iterator[Finding]:
     report = next((r for r in well if not _taken_before(r, timeouts[0])), None)
     if report is None:
         return
-    yield Finding(
-        rule=check.code,
-        cause=None,
-        strength=Strength.HINTS,
+    yield check.finding(
+        Strength.HINTS,
         claim=say(
             "LOC207.claim",
             "NCCL's RAS counts the same launched operations on all {count} ranks, while {op}"
@@ -71,7 +66,7 @@ def check(incident: Incident) -> Iterator[Finding]:
             " of another moment.",
         ),
         at=report.at,
-        evidence=(report.source, timeouts[0].source),
+        evidence=[report, timeouts[0]],
     )
 
 

@@ -25,11 +25,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Incident
 from unhang.model.phases import Phase
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Fact, Finding, Incident, Strength, rule, say
 
 
 @rule("LOC006", "nothing-ever-completed", needs={Fact.STATUS}, since="0.1.0")
@@ -39,10 +36,8 @@ def check(incident: Incident) -> Iterator[Finding]:
         counted = [j for j in call.joins.values() if j.completed is not None]
         if counted and all(j.completed == -1 for j in counted):
             ranks = frozenset(j.rank for j in counted)
-            yield Finding(
-                rule=check.code,
-                cause=None,
-                strength=Strength.PROVES,
+            yield check.finding(
+                Strength.PROVES,
                 claim=say(
                     "LOC006.claim",
                     "{op:ops} of {ranks:ranks} is the first collective of its group, and none"
@@ -58,5 +53,5 @@ def check(incident: Incident) -> Iterator[Finding]:
                 phase=Phase.INIT,
                 at=counted[0].at,
                 call=call,
-                evidence=tuple(j.source for j in counted)[:4],
+                evidence=counted,
             )

@@ -28,12 +28,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from unhang.model.events import StoreFault, StoreProblem
-from unhang.model.finding import Finding, Strength
 from unhang.model.ids import Rank
-from unhang.model.incident import Incident
 from unhang.model.phases import Phase
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Fact, Finding, Incident, Strength, rule, say
 
 _WAITS = frozenset({StoreProblem.UNIQUE_ID_TIMED_OUT, StoreProblem.KEY_TIMED_OUT})
 
@@ -47,10 +44,8 @@ def check(incident: Incident) -> Iterator[Finding]:
         if fault.owner is not None and fault.owner != fault.waiter:
             owners.setdefault(fault.owner, []).append(fault)
     for owner, waits in owners.items():
-        yield Finding(
-            rule=check.code,
-            cause=None,
-            strength=Strength.HINTS if any(map(_is_sub_group, waits)) else Strength.SUPPORTS,
+        yield check.finding(
+            Strength.HINTS if any(map(_is_sub_group, waits)) else Strength.SUPPORTS,
             claim=say(
                 "LOC003.claim",
                 "{owner:ranks} did not come to its first collective; {waiters:ranks} waited"
@@ -66,7 +61,7 @@ def check(incident: Incident) -> Iterator[Finding]:
             culprits=frozenset({owner}),
             phase=Phase.INIT,
             at=waits[0].at,
-            evidence=tuple(w.source for w in waits)[:4],
+            evidence=waits,
         )
 
 

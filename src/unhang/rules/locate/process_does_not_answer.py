@@ -26,10 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from unhang.model.events import RasProblem, RasReport
-from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Incident
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Fact, Finding, Incident, Strength, rule, say
 from unhang.rules import ras
 
 
@@ -42,23 +39,19 @@ def check(incident: Incident) -> Iterator[Finding]:
     culprits = frozenset(
         rank for r in reports for g in r.groups for rank in ras.ranks_of(incident, r, g)
     )
-    yield Finding(
-        rule=check.code,
-        cause=None,
-        strength=Strength.SUPPORTS,
-        claim=(
-            say(
-                "LOC206.claim",
-                "{ranks:ranks} {count:|does|do} not answer NCCL's RAS.",
-                ranks=culprits,
-                count=max(map(_count, reports)),
-            )
-            if culprits
-            else say(
-                "LOC206.claim_nobody",
-                "{count} {count:|process does|processes do} not answer NCCL's RAS.",
-                count=max(map(_count, reports)),
-            )
+    yield check.finding(
+        Strength.SUPPORTS,
+        claim=say(
+            "LOC206.claim",
+            "{ranks:ranks} {count:|does|do} not answer NCCL's RAS.",
+            ranks=culprits,
+            count=max(map(_count, reports)),
+        )
+        if culprits
+        else say(
+            "LOC206.claim_nobody",
+            "{count} {count:|process does|processes do} not answer NCCL's RAS.",
+            count=max(map(_count, reports)),
         ),
         why=say(
             "LOC206.why",
@@ -68,7 +61,7 @@ def check(incident: Incident) -> Iterator[Finding]:
         culprits=culprits,
         culprit_hosts=frozenset(h for r in reports for g in r.groups for h in g.hosts),
         at=reports[0].at,
-        evidence=tuple(r.source for r in reports)[:4],
+        evidence=reports,
     )
 
 

@@ -31,11 +31,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.finding import Finding, Strength
 from unhang.model.ids import Rank, Ranks
-from unhang.model.incident import Call, Incident
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, rule
+from unhang.model.incident import Call
+from unhang.model.rule import Fact, Finding, Incident, Strength, rule, say
 from unhang.model.waits import WitnessKind, ranks_of_ends
 from unhang.rules import matching
 
@@ -77,10 +75,8 @@ def _behind_in_earlier_calls(incident: Incident, call: Call) -> Ranks:
 def _finding(call: Call, behind: Ranks, strength: Strength) -> Finding:
     first = call.first
     assert first is not None
-    return Finding(
-        rule=check.code,
-        cause=None,
-        strength=strength,
+    return check.finding(
+        strength,
         claim=say(
             "LOC001.claim",
             "{ranks:ranks} had not issued {op:ops} number {seq}, which the others wait in.",
@@ -97,5 +93,5 @@ def _finding(call: Call, behind: Ranks, strength: Strength) -> Finding:
         culprits=behind,
         at=first.at,
         call=call,
-        evidence=tuple(j.source for j in call.sides)[:4],
+        evidence=call.sides,
     )

@@ -30,11 +30,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.finding import Collect, Finding, Strength
+from unhang.model.finding import Collect
 from unhang.model.ids import Ranks
-from unhang.model.incident import Incident
-from unhang.model.provenance import Message, say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Fact, Finding, Incident, Message, Strength, rule, say
 from unhang.model.waits import Wait
 from unhang.rules.stacks import (
     alarmed,
@@ -64,10 +62,8 @@ def check(incident: Incident) -> Iterator[Finding]:
         "waiting": len(wait.waiters),
         "op": waiting[0].op or waiting[0].frame,
     }
-    yield Finding(
-        rule=check.code,
-        cause=None,
-        strength=_strength(incident, wait),
+    yield check.finding(
+        _strength(incident, wait),
         claim=say(
             "LOC201.claim",
             "{ranks:ranks} {count:|is|are} in {place} while {waiters:ranks} {waiting:|waits|wait}.",

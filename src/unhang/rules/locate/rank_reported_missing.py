@@ -28,11 +28,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from unhang.model.events import BarrierMissing, DesyncReported, GlooFault, GlooProblem
-from unhang.model.finding import Finding, Strength
 from unhang.model.ids import NO_RANKS, Rank, Ranks
-from unhang.model.incident import Incident
-from unhang.model.provenance import Message, say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Fact, Finding, Incident, Message, Strength, rule, say
 
 
 @rule("LOC002", "rank-reported-missing", needs={Fact.DESYNC_REPORT, Fact.BARRIERS}, since="0.1.0")
@@ -108,13 +105,11 @@ def _finding(
     strength: Strength,
     claim: Message,
 ) -> Finding:
-    return Finding(
-        rule=check.code,
-        cause=None,
-        strength=strength,
+    return check.finding(
+        strength,
         claim=claim,
         why=say("LOC002.why", "PyTorch compared the ranks itself and names them."),
         culprits=ranks,
         at=events[0].at,
-        evidence=tuple(e.source for e in events)[:4],
+        evidence=events,
     )

@@ -28,12 +28,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.finding import Finding, Strength
 from unhang.model.ids import Rank, Ranks
-from unhang.model.incident import Incident
-from unhang.model.provenance import Message, say
 from unhang.model.recorder_analysis import RecorderAnalysis, Suspect, SuspectRole
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Fact, Finding, Incident, Message, Strength, rule, say
 from unhang.model.waits import Wait
 from unhang.rules import recorded
 
@@ -82,10 +79,8 @@ def check(incident: Incident) -> Iterator[Finding]:
         "seq": wait.call.seq,
         "group": recorded.group_name(wait.call),
     }
-    yield Finding(
-        rule=check.code,
-        cause=None,
-        strength=strength,
+    yield check.finding(
+        strength,
         claim=say(
             "LOC101.claim",
             "{ranks:ranks} had not issued {op:ops} number {seq} of group {group}, which"

@@ -28,11 +28,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.finding import Finding
-from unhang.model.incident import Incident
-from unhang.model.provenance import say
 from unhang.model.recorder_analysis import SuspectRole
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Fact, Finding, Incident, rule, say
 from unhang.rules import endings, recorded
 
 
@@ -42,8 +39,8 @@ def check(incident: Incident) -> Iterator[Finding]:
     if endings.left_alone(incident) is not None:
         return
     yield from recorded.located(
+        check,
         incident,
-        check.code,
         SuspectRole.SILENT,
         say("LOC102.claim", "{ranks:ranks} left no usable dump, and all others wait for it."),
         say(

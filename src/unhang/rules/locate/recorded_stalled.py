@@ -27,12 +27,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.finding import Finding
 from unhang.model.ids import NO_RANKS
-from unhang.model.incident import Incident
-from unhang.model.provenance import say
 from unhang.model.recorder_analysis import SuspectRole
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Fact, Finding, Incident, rule, say
 from unhang.rules import recorded
 
 
@@ -47,8 +44,8 @@ def check(incident: Incident) -> Iterator[Finding]:
         waiting=waiting,
     )
     yield from recorded.located(
+        check,
         incident,
-        check.code,
         SuspectRole.STALLED,
         say(
             "LOC103.claim",

@@ -24,10 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Incident
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Fact, Finding, Incident, Strength, rule, say
 from unhang.rules import recorded
 
 
@@ -38,10 +35,8 @@ def check(incident: Incident) -> Iterator[Finding]:
     if found is None or found.mismatches or found.held_up or not found.together:
         return
     wait = found.together[0]
-    yield Finding(
-        rule=check.code,
-        cause=None,
-        strength=Strength.HINTS,
+    yield check.finding(
+        Strength.HINTS,
         claim=say(
             "LOC104.claim",
             "{ranks:ranks} have all issued {op:ops} number {seq}, and it is open on all.",

@@ -28,11 +28,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from unhang.model.events import CollectiveTimeout, DumpSignal, RasGroup, RasProblem, RasReport
-from unhang.model.finding import Finding, Strength
 from unhang.model.ids import NO_RANKS, Ranks
-from unhang.model.incident import Incident
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Fact, Finding, Incident, Strength, rule, say
 from unhang.rules import ras
 
 _RUNS = "RUNNING"
@@ -55,41 +52,35 @@ def check(incident: Incident) -> Iterator[Finding]:
 def _finding(incident: Incident, report: RasReport, apart: RasGroup, running: int) -> Finding:
     alarmed = any(isinstance(e, CollectiveTimeout | DumpSignal) for e in incident.events)
     ranks: Ranks = ras.ranks_of(incident, report, apart) or NO_RANKS
-    return Finding(
-        rule=check.code,
-        cause=None,
-        strength=Strength.SUPPORTS if alarmed else Strength.HINTS,
-        claim=(
-            say(
-                "LOC210.claim",
-                "NCCL's RAS finds {ranks:ranks} in state {status}, while {others}"
-                " {others:|rank is|ranks are} running.",
-                ranks=ranks,
-                status=apart.says,
-                others=running,
-            )
-            if ranks
-            else say(
-                "LOC210.claim_nobody",
-                "NCCL's RAS finds {count} {count:|rank|ranks} in state {status}, while"
-                " {others} {others:|rank is|ranks are} running.",
-                count=apart.count,
-                status=apart.says,
-                others=running,
-            )
+    return check.finding(
+        Strength.SUPPORTS if alarmed else Strength.HINTS,
+        claim=say(
+            "LOC210.claim",
+            "NCCL's RAS finds {ranks:ranks} in state {status}, while {others}"
+            " {others:|rank is|ranks are} running.",
+            ranks=ranks,
+            status=apart.says,
+            others=running,
+        )
+        if ranks
+        else say(
+            "LOC210.claim_nobody",
+            "NCCL's RAS finds {count} {count:|rank|ranks} in state {status}, while"
+            " {others} {others:|rank is|ranks are} running.",
+            count=apart.count,
+            status=apart.says,
+            others=running,
         ),
-        why=(
-            say(
-                "LOC210.why_left",
-                "A rank that has left launches nothing more; those that run wait for it.",
-            )
-            if apart.says == "FINALIZE"
-            else say(
-                "LOC210.why",
-                "A rank that has not joined launches nothing; those that run wait for it.",
-            )
+        why=say(
+            "LOC210.why_left",
+            "A rank that has left launches nothing more; those that run wait for it.",
+        )
+        if apart.says == "FINALIZE"
+        else say(
+            "LOC210.why",
+            "A rank that has not joined launches nothing; those that run wait for it.",
         ),
         culprits=ranks,
         at=report.at,
-        evidence=(report.source,),
+        evidence=[report],
     )

@@ -25,11 +25,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.finding import Finding, Strength
 from unhang.model.ids import NO_RANKS
-from unhang.model.incident import Incident
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Fact, Finding, Incident, Strength, rule, say
 from unhang.model.stances import Doing
 from unhang.rules.stacks import contradicted, ranks
 
@@ -43,10 +40,8 @@ def check(incident: Incident) -> Iterator[Finding]:
         return
     everybody = len(found) == len(incident.stances) > 1
     weak = everybody or contradicted(incident, held)
-    yield Finding(
-        rule=check.code,
-        cause=None,
-        strength=Strength.HINTS if weak else Strength.SUPPORTS,
+    yield check.finding(
+        Strength.HINTS if weak else Strength.SUPPORTS,
         claim=say(
             "LOC204.claim",
             "{ranks:ranks} {count:|stands|stand} in the kernel, in a file system ({frame}).",
@@ -62,5 +57,5 @@ def check(incident: Incident) -> Iterator[Finding]:
         culprits=NO_RANKS if everybody else held,
         culprit_hosts=frozenset(s.host for s in found if s.host is not None),
         phase=found[0].phase,
-        evidence=tuple(s.source for s in found)[:4],
+        evidence=found,
     )

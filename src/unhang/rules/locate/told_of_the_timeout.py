@@ -27,11 +27,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from unhang.model.events import DumpReason, DumpSignal
-from unhang.model.finding import Finding, Strength
 from unhang.model.ids import Rank
-from unhang.model.incident import Incident
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Fact, Finding, Incident, Strength, rule, say
 
 
 @rule("LOC004", "rank-told-of-the-timeout", needs={Fact.TIMEOUTS, Fact.STATUS}, since="0.1.0")
@@ -49,10 +46,8 @@ def check(incident: Incident) -> Iterator[Finding]:
     if not told or not (incident.calls or alarmed):
         return
     ranks = frozenset(rank for s in told if (rank := _rank(s)) is not None)
-    yield Finding(
-        rule=check.code,
-        cause=None,
-        strength=Strength.HINTS,
+    yield check.finding(
+        Strength.HINTS,
         claim=say(
             "LOC004.claim",
             "{ranks:ranks} did not time out and were told of the time-out by others.",
@@ -65,7 +60,7 @@ def check(incident: Incident) -> Iterator[Finding]:
         ),
         culprits=ranks,
         at=told[0].at,
-        evidence=tuple(s.source for s in told)[:4],
+        evidence=told,
     )
 
 

@@ -28,11 +28,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from unhang.model.events import WatchdogStuck
-from unhang.model.finding import Finding, Strength
 from unhang.model.ids import NO_RANKS, Rank, Ranks
-from unhang.model.incident import Incident
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Fact, Finding, Incident, Strength, rule, say
 
 
 @rule("LOC005", "watchdog-stood-still", needs={Fact.STATUS}, since="0.1.0")
@@ -54,23 +51,19 @@ def check(incident: Incident) -> Iterator[Finding]:
     else:
         behind = ranks if ranks < incident.coverage.ranks_seen else NO_RANKS
         claim = say("LOC005.claim", "The watchdogs of {ranks:ranks} stood still.", ranks=ranks)
-    yield Finding(
-        rule=check.code,
-        cause=None,
-        strength=Strength.SUPPORTS,
+    yield check.finding(
+        Strength.SUPPORTS,
         claim=claim,
-        why=(
-            say("LOC005.why_gil", "The GIL could not be taken: a thread keeps it in native code.")
-            if any(s.gil for s in stuck)
-            else say(
-                "LOC005.why",
-                "A CUDA call does not return, or another thread keeps the GIL: the process"
-                " hangs, and not a peer.",
-            )
+        why=say("LOC005.why_gil", "The GIL could not be taken: a thread keeps it in native code.")
+        if any(s.gil for s in stuck)
+        else say(
+            "LOC005.why",
+            "A CUDA call does not return, or another thread keeps the GIL: the process"
+            " hangs, and not a peer.",
         ),
         culprits=behind,
         at=stuck[0].at,
-        evidence=tuple(s.source for s in stuck)[:4],
+        evidence=stuck,
     )
 
 

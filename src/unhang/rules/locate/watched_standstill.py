@@ -28,10 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from unhang.model.events import Charge
-from unhang.model.finding import Finding
-from unhang.model.incident import Incident
-from unhang.model.provenance import Message, say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Fact, Finding, Incident, Message, rule, say
 from unhang.rules.watched import hold_ups, message, strength
 
 _CHARGES = (
@@ -49,10 +46,8 @@ _CHARGES = (
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for each kind of standstill."""
     for event in hold_ups(incident, *_CHARGES):
-        yield Finding(
-            rule=check.code,
-            cause=None,
-            strength=strength(event),
+        yield check.finding(
+            strength(event),
             claim=message(Message(key=f"live.{event.charge.value.replace('-', '_')}"), event),
             why=message(
                 say(
@@ -66,5 +61,5 @@ def check(incident: Incident) -> Iterator[Finding]:
             culprits=event.culprits,
             phase=event.phase,
             at=event.at,
-            evidence=(event.source,),
+            evidence=[event],
         )

@@ -29,13 +29,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from unhang.model.causes import Cause
 from unhang.model.events import CollectivesMeasured
-from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Incident
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, rule
-from unhang.rules import measured, witnesses
+from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
+from unhang.rules import measured
 
 _LARGE_BYTES = 1 << 20
 _LEAST_TIMED = 10
@@ -66,10 +62,8 @@ def check(incident: Incident) -> Iterator[Finding]:
 def _finding(
     events: Sequence[CollectivesMeasured], values: dict[str, object], strength: Strength
 ) -> Finding:
-    return Finding(
-        rule=check.code,
-        cause=Cause.BANDWIDTH_LOW,
-        strength=strength,
+    return check.finding(
+        strength,
         claim=say(
             "NET202.claim",
             "The bus bandwidth of {op} of {size:bytes} fell from {before:.1f} to {after:.1f} GB/s.",
@@ -83,5 +77,5 @@ def _finding(
             "NET202.against", "Nothing tells whether what timed out was slow or stood still."
         ),
         at=events[0].at,
-        evidence=witnesses.evidence(events),
+        evidence=events,
     )

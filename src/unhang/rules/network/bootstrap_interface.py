@@ -26,12 +26,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.causes import Cause
 from unhang.model.events import InterfaceUsed, Progress
-from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Incident
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules import witnesses
 from unhang.rules.network.addresses import leads_nowhere
 from unhang.rules.network.echoes import ECHOES_OF_A_BROKEN_SETUP
@@ -43,6 +39,7 @@ from unhang.rules.network.echoes import ECHOES_OF_A_BROKEN_SETUP
     cause=Cause.NET_INTERFACE,
     needs={Fact.NCCL_INFO},
     since="0.1.0",
+    explains=ECHOES_OF_A_BROKEN_SETUP,
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for all hosts with such an interface."""
@@ -53,10 +50,8 @@ def check(incident: Incident) -> Iterator[Finding]:
     first = private[0]
     against = witnesses.rival(incident, private, after_timeout=False)
     stuck = len(incident.calls) > 0
-    yield Finding(
-        rule=check.code,
-        cause=Cause.NET_INTERFACE,
-        strength=witnesses.weaker(Strength.SUPPORTS if stuck else Strength.HINTS, against),
+    yield check.finding(
+        Strength.SUPPORTS if stuck else Strength.HINTS,
         claim=say(
             "NET014.claim",
             "{hosts} bootstraps NCCL over {interface}, which other hosts cannot reach",
@@ -67,11 +62,10 @@ def check(incident: Incident) -> Iterator[Finding]:
             "NET014.why",
             "Not one collective was finished: the connections between hosts never worked.",
         ),
-        against=against,
+        rival=against,
         culprit_hosts=witnesses.minority_hosts(incident, private),
-        explains=ECHOES_OF_A_BROKEN_SETUP,
         at=first.at,
-        evidence=witnesses.evidence(private),
+        evidence=private,
     )
 
 

@@ -27,12 +27,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.causes import Cause
 from unhang.model.events import NcclReason
-from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Incident
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules import witnesses
 from unhang.rules.network.echoes import ECHOES_OF_A_BROKEN_LINK
 
@@ -50,6 +46,7 @@ _STRENGTHS = {
     cause=Cause.RENDEZVOUS,
     needs={Fact.NCCL_WARNINGS},
     since="0.1.0",
+    explains=ECHOES_OF_A_BROKEN_LINK - {Cause.RENDEZVOUS} | {Cause.NET_INTERFACE},
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the most telling complaint."""
@@ -57,10 +54,8 @@ def check(incident: Incident) -> Iterator[Finding]:
         found = witnesses.nccl(incident, reason)
         if not found:
             continue
-        yield Finding(
-            rule=check.code,
-            cause=Cause.RENDEZVOUS,
-            strength=strength,
+        yield check.finding(
+            strength,
             claim=say(
                 "NET012.claim",
                 "the members of the communicator do not fit together: {text}",
@@ -71,8 +66,7 @@ def check(incident: Incident) -> Iterator[Finding]:
                 "A second process with the same rank, another world size, or a process left"
                 " over from an earlier start took part.",
             ),
-            explains=ECHOES_OF_A_BROKEN_LINK - {Cause.RENDEZVOUS} | {Cause.NET_INTERFACE},
             at=found[0].at,
-            evidence=witnesses.evidence(found),
+            evidence=found,
         )
         return

@@ -36,13 +36,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from unhang.model.causes import Cause
 from unhang.model.events import KernelEvent, KernelProblem, NcclFailure, NcclReason
-from unhang.model.finding import Finding, Strength
 from unhang.model.ids import NO_RANKS, Ranks
-from unhang.model.incident import Incident
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules import witnesses
 from unhang.rules.network.echoes import ECHOES_OF_A_BROKEN_LINK
 
@@ -57,6 +53,7 @@ _SIZE_STATUSES = frozenset({1, 9})
     cause=Cause.RDMA_FAULT,
     needs={Fact.NCCL_WARNINGS},
     since="0.1.0",
+    explains=ECHOES_OF_A_BROKEN_LINK | {Cause.NET_INTERFACE},
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for all completions with an error of their own."""
@@ -71,47 +68,39 @@ def check(incident: Incident) -> Iterator[Finding]:
             "This status also appears when the two sides disagree about the message's size.",
         )
     memory = first.status in _MEMORY_STATUSES
-    yield Finding(
-        rule=check.code,
-        cause=Cause.RDMA_FAULT,
-        strength=witnesses.weaker(Strength.PROVES, against),
-        claim=(
-            say(
-                "NET005.claim",
-                "{hosts} got an RDMA completion error from {peer}: status {status}, vendor"
-                " error {vendor}",
-                hosts=witnesses.hosts(found) or "a host",
-                peer=first.peer or "a peer",
-                status=first.status,
-                vendor=first.vendor_error,
-            )
-            if first.status is not None
-            else say(
-                "NET005.claim_text",
-                "{hosts} got an RDMA error: {text}",
-                hosts=witnesses.hosts(found) or "a host",
-                text=first.detail[:160],
-            )
+    yield check.finding(
+        Strength.PROVES,
+        claim=say(
+            "NET005.claim",
+            "{hosts} got an RDMA completion error from {peer}: status {status}, vendor"
+            " error {vendor}",
+            hosts=witnesses.hosts(found) or "a host",
+            peer=first.peer or "a peer",
+            status=first.status,
+            vendor=first.vendor_error,
+        )
+        if first.status is not None
+        else say(
+            "NET005.claim_text",
+            "{hosts} got an RDMA error: {text}",
+            hosts=witnesses.hosts(found) or "a host",
+            text=first.detail[:160],
         ),
-        why=(
-            say(
-                "NET005.why_memory",
-                "The adapter could not reach the memory: PCIe access control (ACS) blocks"
-                " GPUDirect.",
-            )
-            if memory
-            else say(
-                "NET005.why",
-                "Retries ran out: packets between these two adapters, or their"
-                " acknowledgements, are lost.",
-            )
+        why=say(
+            "NET005.why_memory",
+            "The adapter could not reach the memory: PCIe access control (ACS) blocks GPUDirect.",
+        )
+        if memory
+        else say(
+            "NET005.why",
+            "Retries ran out: packets between these two adapters, or their"
+            " acknowledgements, are lost.",
         ),
-        against=against,
+        rival=against,
         culprits=_lone(incident, found) if against is None else NO_RANKS,
         culprit_hosts=_flapped(incident) or _accused(found),
-        explains=ECHOES_OF_A_BROKEN_LINK | {Cause.NET_INTERFACE},
         at=first.at,
-        evidence=witnesses.evidence(found),
+        evidence=found,
     )
 
 

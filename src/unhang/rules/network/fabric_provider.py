@@ -28,12 +28,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.causes import Cause
 from unhang.model.events import NcclReason
-from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Incident
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules import witnesses
 from unhang.rules.network.echoes import ECHOES_OF_A_BROKEN_LINK
 
@@ -44,6 +40,7 @@ from unhang.rules.network.echoes import ECHOES_OF_A_BROKEN_LINK
     cause=Cause.RDMA_FAULT,
     needs={Fact.NCCL_WARNINGS},
     since="0.1.0",
+    explains=ECHOES_OF_A_BROKEN_LINK,
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the plugin's errors."""
@@ -53,30 +50,26 @@ def check(incident: Incident) -> Iterator[Finding]:
     first = found[0]
     address = next((e for e in found if "address" in e.detail.lower()), None)
     against = witnesses.rival(incident, found)
-    yield Finding(
-        rule=check.code,
+    yield check.finding(
+        Strength.SUPPORTS,
         cause=Cause.RDMA_FAULT if address is None else Cause.NET_INTERFACE,
-        strength=witnesses.weaker(Strength.SUPPORTS, against),
-        claim=(
-            say(
-                "NET004.claim",
-                "the network plugin failed: {text}",
-                text=first.detail[:160],
-            )
-            if address is None
-            else say(
-                "NET004.claim_address",
-                "the network plugin cannot reach a peer's address: {text}",
-                text=address.detail[:160],
-            )
+        claim=say(
+            "NET004.claim",
+            "the network plugin failed: {text}",
+            text=first.detail[:160],
+        )
+        if address is None
+        else say(
+            "NET004.claim_address",
+            "the network plugin cannot reach a peer's address: {text}",
+            text=address.detail[:160],
         ),
         why=say(
             "NET004.why",
             "EFA traffic must be allowed by the security group to and from itself, in both"
             " directions; ping and sockets do not show it.",
         ),
-        against=against,
-        explains=ECHOES_OF_A_BROKEN_LINK,
+        rival=against,
         at=first.at,
-        evidence=witnesses.evidence(found),
+        evidence=found,
     )

@@ -30,12 +30,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.causes import Cause
 from unhang.model.events import GlooFault, GlooProblem
-from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Incident
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules import witnesses
 from unhang.rules.network.echoes import ECHOES_OF_A_BROKEN_SETUP
 
@@ -43,7 +39,12 @@ _FAILED = frozenset({GlooProblem.CONNECT_FAILED, GlooProblem.LOOPBACK})
 
 
 @rule(
-    "NET003", "gloo-mesh-not-connected", cause=Cause.NET_INTERFACE, needs={Fact.GLOO}, since="0.1.0"
+    "NET003",
+    "gloo-mesh-not-connected",
+    cause=Cause.NET_INTERFACE,
+    needs={Fact.GLOO},
+    since="0.1.0",
+    explains=ECHOES_OF_A_BROKEN_SETUP,
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the mesh that did not form."""
@@ -66,28 +67,23 @@ def check(incident: Incident) -> Iterator[Finding]:
             "All that was seen lies on one host, where loopback is right: the peer may be gone.",
         )
     sure = Strength.PROVES if loopback is not None else Strength.SUPPORTS
-    yield Finding(
-        rule=check.code,
-        cause=Cause.NET_INTERFACE,
-        strength=witnesses.weaker(sure, against),
-        claim=(
-            say("NET003.claim", "Gloo's ranks could not connect to each other")
-            if loopback is None
-            else say(
-                "NET003.claim_loopback",
-                "Gloo's ranks meet at {remote}: the host name resolves to the loopback address",
-                remote=first.remote,
-            )
+    yield check.finding(
+        sure,
+        claim=say("NET003.claim", "Gloo's ranks could not connect to each other")
+        if loopback is None
+        else say(
+            "NET003.claim_loopback",
+            "Gloo's ranks meet at {remote}: the host name resolves to the loopback address",
+            remote=first.remote,
         ),
         why=say(
             "NET003.why",
             "Gloo publishes the address that the host name resolves to; every other rank must"
             " reach it.",
         ),
-        against=against,
-        explains=ECHOES_OF_A_BROKEN_SETUP,
+        rival=against,
         at=first.at,
-        evidence=witnesses.evidence([first, *failed]),
+        evidence=[first, *failed],
     )
 
 

@@ -29,13 +29,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from unhang.model.events import CommunicatorStage, InitStage
-from unhang.model.finding import Finding, Strength
 from unhang.model.ids import Rank, Ranks
-from unhang.model.incident import Incident
 from unhang.model.phases import Phase
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, rule
-from unhang.rules import witnesses
+from unhang.model.rule import Fact, Finding, Incident, Strength, rule, say
 
 
 @rule("NET013", "communicator-init-incomplete", needs={Fact.NCCL_INFO}, since="0.1.0")
@@ -56,10 +52,8 @@ def check(incident: Incident) -> Iterator[Finding]:
 def _finding(
     stages: Sequence[CommunicatorStage], started: Ranks, seen: Ranks, complete: bool
 ) -> Finding:
-    return Finding(
-        rule=check.code,
-        cause=None,
-        strength=Strength.SUPPORTS if complete else Strength.HINTS,
+    return check.finding(
+        Strength.SUPPORTS if complete else Strength.HINTS,
         claim=say(
             "NET013.claim",
             "{absent:ranks} never started the communicator that {started:ranks} wait for",
@@ -76,7 +70,7 @@ def _finding(
         culprits=seen,
         phase=Phase.INIT,
         at=stages[0].at,
-        evidence=witnesses.evidence(stages),
+        evidence=stages,
     )
 
 

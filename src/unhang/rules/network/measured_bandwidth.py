@@ -33,7 +33,6 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from unhang.model.causes import Cause
 from unhang.model.events import (
     BandwidthMeasured,
     SettingSeen,
@@ -42,11 +41,7 @@ from unhang.model.events import (
     WorldSeen,
 )
 from unhang.model.events.base import Seen
-from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Incident
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, rule
-from unhang.rules import witnesses
+from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 
 _LARGE_BYTES = 64 << 20
 _FAR_BELOW = 0.25
@@ -87,39 +82,32 @@ def check(incident: Incident) -> Iterator[Finding]:
     steering = [s for s in incident.all(SettingSeen) if _STEERS.match(s.name)]
     named = ", ".join(sorted({f"{s.name}={s.value}" for s in steering}))
     channels = [t.channels for t in incident.all(TransportUsed) if t.channels is not None]
-    yield Finding(
-        rule=check.code,
-        cause=Cause.BANDWIDTH_LOW,
-        strength=Strength.PROVES if len(_hosts(incident)) <= 1 else Strength.SUPPORTS,
-        claim=(
-            say(
-                "NET009.claim_setting",
-                "large messages reach {measured:.1f} GB/s where the link gives {link:.0f}"
-                " GB/s, with {settings} set",
-                measured=best.busbw_gbps,
-                link=link.gbps,
-                settings=named,
-            )
-            if named
-            else say(
-                "NET009.claim",
-                "large messages reach {measured:.1f} GB/s where the link gives {link:.0f} GB/s",
-                measured=best.busbw_gbps,
-                link=link.gbps,
-            )
+    yield check.finding(
+        Strength.PROVES if len(_hosts(incident)) <= 1 else Strength.SUPPORTS,
+        claim=say(
+            "NET009.claim_setting",
+            "large messages reach {measured:.1f} GB/s where the link gives {link:.0f}"
+            " GB/s, with {settings} set",
+            measured=best.busbw_gbps,
+            link=link.gbps,
+            settings=named,
+        )
+        if named
+        else say(
+            "NET009.claim",
+            "large messages reach {measured:.1f} GB/s where the link gives {link:.0f} GB/s",
+            measured=best.busbw_gbps,
+            link=link.gbps,
         ),
-        why=(
-            say(
-                "NET009.why_channels",
-                "The data takes a slower way than the topology offers; NCCL uses {channels}"
-                " channels.",
-                channels=min(channels, default=None),
-            )
-            if channels
-            else say("NET009.why", "The data takes a slower way than the topology offers.")
-        ),
+        why=say(
+            "NET009.why_channels",
+            "The data takes a slower way than the topology offers; NCCL uses {channels} channels.",
+            channels=min(channels, default=None),
+        )
+        if channels
+        else say("NET009.why", "The data takes a slower way than the topology offers."),
         at=best.at,
-        evidence=witnesses.evidence([best, link.source, *steering]),
+        evidence=[best, link.source, *steering],
     )
 
 

@@ -27,14 +27,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.causes import Cause
 from unhang.model.events import GlooFault, GlooProblem, NcclReason
 from unhang.model.events.base import Seen
-from unhang.model.finding import Finding, Strength
 from unhang.model.ids import NO_RANKS, Ranks
-from unhang.model.incident import Incident
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules import witnesses
 from unhang.rules.network.echoes import ECHOES_OF_A_BROKEN_SETUP
 
@@ -45,6 +41,7 @@ from unhang.rules.network.echoes import ECHOES_OF_A_BROKEN_SETUP
     cause=Cause.NET_INTERFACE,
     needs={Fact.NCCL_WARNINGS, Fact.GLOO},
     since="0.1.0",
+    explains=ECHOES_OF_A_BROKEN_SETUP,
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for all processes without an interface."""
@@ -54,10 +51,8 @@ def check(incident: Incident) -> Iterator[Finding]:
     ]
     if not found:
         return
-    yield Finding(
-        rule=check.code,
-        cause=Cause.NET_INTERFACE,
-        strength=Strength.PROVES,
+    yield check.finding(
+        Strength.PROVES,
         claim=say("NET001.claim", "no network interface can be used: {text}", text=_text(found[0])),
         why=say(
             "NET001.why",
@@ -66,9 +61,8 @@ def check(incident: Incident) -> Iterator[Finding]:
         ),
         culprits=_minority(incident, found),
         culprit_hosts=witnesses.minority_hosts(incident, found),
-        explains=ECHOES_OF_A_BROKEN_SETUP,
         at=found[0].at,
-        evidence=witnesses.evidence(found),
+        evidence=found,
     )
 
 

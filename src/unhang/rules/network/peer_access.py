@@ -29,13 +29,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.causes import Cause
 from unhang.model.events import DeviceFault, DeviceProblem, KernelEvent, KernelProblem, NcclReason
 from unhang.model.events.base import Seen
-from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Incident, Manner
-from unhang.model.provenance import Message, say
-from unhang.model.rule import Fact, rule
+from unhang.model.incident import Manner
+from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
 from unhang.rules import witnesses
 from unhang.rules.network.echoes import ECHOES_OF_A_BROKEN_SETUP
 
@@ -46,6 +43,7 @@ from unhang.rules.network.echoes import ECHOES_OF_A_BROKEN_SETUP
     cause=Cause.P2P_FAULT,
     needs={Fact.NCCL_WARNINGS, Fact.DEVICE_ERRORS, Fact.KERNEL_LOG},
     since="0.1.0",
+    explains=ECHOES_OF_A_BROKEN_SETUP,
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for refused peer access, or for IOMMU faults beside a stuck job."""
@@ -95,15 +93,12 @@ def _finding(
     first = ordered[0]
     against = witnesses.rival(incident, ordered, kin=frozenset({Manner.DEVICE}))
     text = getattr(first, "detail", "") or getattr(first, "message", "") or first.source.text
-    return Finding(
-        rule=check.code,
-        cause=Cause.P2P_FAULT,
-        strength=witnesses.weaker(sure, against),
+    return check.finding(
+        sure,
         claim=claim.using(hosts=witnesses.hosts(found) or "a host", text=text[:160]),
         why=why,
-        against=against,
+        rival=against,
         culprit_hosts=witnesses.minority_hosts(incident, found),
-        explains=ECHOES_OF_A_BROKEN_SETUP,
         at=first.at,
-        evidence=witnesses.evidence(found),
+        evidence=found,
     )

@@ -32,12 +32,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from unhang.model.causes import Cause
 from unhang.model.events import InterfaceUsed, NcclFailure, NcclReason
-from unhang.model.finding import Collect, Finding, Strength
-from unhang.model.incident import Incident
-from unhang.model.provenance import Message, say
-from unhang.model.rule import Fact, rule
+from unhang.model.finding import Collect
+from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
 from unhang.rules import witnesses
 from unhang.rules.network.addresses import leads_nowhere
 from unhang.rules.network.echoes import ECHOES_OF_A_BROKEN_SETUP
@@ -57,6 +54,7 @@ _NCCL_INFO = Collect(
     cause=Cause.NET_INTERFACE,
     needs={Fact.NCCL_WARNINGS},
     since="0.1.0",
+    explains=ECHOES_OF_A_BROKEN_SETUP,
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the connections that failed."""
@@ -72,41 +70,34 @@ def check(incident: Incident) -> Iterator[Finding]:
             "A refused connection also means that the peer's process was already gone.",
         )
     strength = witnesses.weaker(_strength(first, wrong), against)
-    yield Finding(
-        rule=check.code,
-        cause=Cause.NET_INTERFACE,
-        strength=strength,
-        claim=(
-            say(
-                "NET002.claim",
-                "{peer} cannot be reached: {text}",
-                peer=first.peer or "a peer",
-                text=first.detail[:160],
-            )
-            if wrong is None
-            else say(
-                "NET002.claim_private",
-                "ranks meet at {address}, an address that other hosts cannot reach",
-                address=wrong,
-            )
+    yield check.finding(
+        strength,
+        claim=say(
+            "NET002.claim",
+            "{peer} cannot be reached: {text}",
+            peer=first.peer or "a peer",
+            text=first.detail[:160],
+        )
+        if wrong is None
+        else say(
+            "NET002.claim_private",
+            "ranks meet at {address}, an address that other hosts cannot reach",
+            address=wrong,
         ),
-        why=(
-            say(
-                "NET002.why",
-                "Ranks connect to each other on ports that the system picks; a firewall or a"
-                " wrong interface drops these connections although the store works.",
-            )
-            if wrong is None
-            else say(
-                "NET002.why_private",
-                "Loopback, container bridges, tunnels and link-local addresses lead nowhere"
-                " from another host.",
-            )
+        why=say(
+            "NET002.why",
+            "Ranks connect to each other on ports that the system picks; a firewall or a"
+            " wrong interface drops these connections although the store works.",
+        )
+        if wrong is None
+        else say(
+            "NET002.why_private",
+            "Loopback, container bridges, tunnels and link-local addresses lead nowhere"
+            " from another host.",
         ),
         against=against,
-        explains=ECHOES_OF_A_BROKEN_SETUP,
         at=first.at,
-        evidence=witnesses.evidence([first, *failed]),
+        evidence=[first, *failed],
         collect=() if strength is Strength.PROVES else (_NCCL_INFO,),
     )
 

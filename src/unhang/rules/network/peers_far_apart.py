@@ -30,7 +30,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from unhang.model.causes import Cause
 from unhang.model.events import (
     CommunicatorStage,
     DeviceFault,
@@ -41,10 +40,7 @@ from unhang.model.events import (
     TopologySeen,
     TransportUsed,
 )
-from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Incident
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules import witnesses
 
 _FAR = frozenset({"SYS", "NODE", "PHB"})
@@ -67,10 +63,8 @@ def check(incident: Incident) -> Iterator[Finding]:
     pair = next(_far_pairs(incident), None)
     if pair is None or not (_stuck_from_the_start(incident) or _refused(incident)):
         return
-    yield Finding(
-        rule=check.code,
-        cause=Cause.P2P_FAULT,
-        strength=Strength.HINTS,
+    yield check.finding(
+        Strength.HINTS,
         claim=say(
             "NET203.claim",
             "NCCL connects GPUs {one} and {other} directly, although they are far apart ({kind}).",
@@ -84,7 +78,7 @@ def check(incident: Incident) -> Iterator[Finding]:
         ),
         against=say("NET203.against", "Most hosts of that layout work."),
         culprit_hosts=witnesses.hosts([pair.topology]),
-        evidence=witnesses.evidence([pair.topology, pair.channel]),
+        evidence=[pair.topology, pair.channel],
     )
 
 

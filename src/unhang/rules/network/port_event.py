@@ -28,12 +28,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.causes import Cause
 from unhang.model.events import KernelEvent, KernelProblem, NcclFailure, NcclReason
-from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Incident
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules import order, witnesses
 from unhang.rules.network.echoes import ECHOES_OF_A_BROKEN_LINK
 
@@ -55,6 +51,7 @@ _WINDOW_S = 3_600.0
     cause=Cause.RDMA_FAULT,
     needs={Fact.NCCL_WARNINGS, Fact.KERNEL_LOG},
     since="0.1.0",
+    explains=ECHOES_OF_A_BROKEN_LINK | {Cause.NET_INTERFACE},
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the ports that went down."""
@@ -71,10 +68,8 @@ def check(incident: Incident) -> Iterator[Finding]:
     against = witnesses.rival(incident, found)
     certain = _troubled(incident) or any(_is_fatal(e) for e in events)
     sure = Strength.PROVES if events and _troubled(incident) else Strength.SUPPORTS
-    yield Finding(
-        rule=check.code,
-        cause=Cause.RDMA_FAULT,
-        strength=witnesses.weaker(sure if certain else Strength.HINTS, against),
+    yield check.finding(
+        sure if certain else Strength.HINTS,
         claim=say(
             "NET006.claim",
             "the network port of {hosts} went down ({device})",
@@ -85,11 +80,10 @@ def check(incident: Incident) -> Iterator[Finding]:
             "NET006.why",
             "The host that reports its own port is the faulty side; its peers only time out.",
         ),
-        against=against,
+        rival=against,
         culprit_hosts=witnesses.hosts(found),
-        explains=ECHOES_OF_A_BROKEN_LINK | {Cause.NET_INTERFACE},
         at=first.at,
-        evidence=witnesses.evidence(found),
+        evidence=found,
     )
 
 

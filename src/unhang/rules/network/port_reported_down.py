@@ -25,12 +25,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.causes import Cause
 from unhang.model.events import HostProblem, HostReport, NcclFailure
-from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Incident
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules import witnesses
 
 
@@ -54,10 +50,9 @@ def check(incident: Incident) -> Iterator[Finding]:
 def _finding(reports: list[HostReport], cause: Cause, strength: Strength) -> Finding:
     first = reports[0]
     hint = strength is Strength.HINTS
-    return Finding(
-        rule=check.code,
+    return check.finding(
+        strength,
         cause=cause,
-        strength=strength,
         claim=say(
             "NET201.claim",
             "the port of {device} is not well: {detail}",
@@ -73,5 +68,5 @@ def _finding(reports: list[HostReport], cause: Cause, strength: Strength) -> Fin
         if hint
         else None,
         culprit_hosts=frozenset() if hint else witnesses.hosts(reports),
-        evidence=witnesses.evidence(reports),
+        evidence=reports,
     )

@@ -30,12 +30,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from unhang.model.causes import Cause
 from unhang.model.events import NcclFailure, NcclReason
-from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Incident
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules import witnesses
 from unhang.rules.network.echoes import ECHOES_OF_A_BROKEN_SETUP
 
@@ -53,6 +49,7 @@ _STRENGTHS = {
     cause=Cause.RDMA_FAULT,
     needs={Fact.NCCL_WARNINGS},
     since="0.1.0",
+    explains=ECHOES_OF_A_BROKEN_SETUP | {Cause.HOST_OOM, Cause.NET_INTERFACE},
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the most telling kind of failed call."""
@@ -67,32 +64,27 @@ def _finding(incident: Incident, found: Sequence[NcclFailure], sure: Strength) -
     first = found[0]
     bare = first.reason is NcclReason.IB_QP_CONNECT and "create_qp" in first.detail
     against = witnesses.rival(incident, found)
-    return Finding(
-        rule=check.code,
-        cause=Cause.RDMA_FAULT,
-        strength=witnesses.weaker(Strength.SUPPORTS if bare else sure, against),
+    return check.finding(
+        Strength.SUPPORTS if bare else sure,
         claim=say(
             "NET007.claim",
             "{hosts} could not set up RDMA: {text}",
             hosts=witnesses.hosts(found) or "a host",
             text=first.detail[:160],
         ),
-        why=(
-            say(
-                "NET007.why_lock",
-                "RDMA pins memory; the limit on locked memory (`ulimit -l`) of this process is"
-                " too low. Neither host nor GPU memory ran out.",
-            )
-            if first.reason is NcclReason.IB_MEMORY_LOCK
-            else say(
-                "NET007.why",
-                "The queue pair or the device refused: a wrong GID index or partition, two"
-                " subnets without a route, or an RDMA driver that lacks the function.",
-            )
+        why=say(
+            "NET007.why_lock",
+            "RDMA pins memory; the limit on locked memory (`ulimit -l`) of this process is"
+            " too low. Neither host nor GPU memory ran out.",
+        )
+        if first.reason is NcclReason.IB_MEMORY_LOCK
+        else say(
+            "NET007.why",
+            "The queue pair or the device refused: a wrong GID index or partition, two"
+            " subnets without a route, or an RDMA driver that lacks the function.",
         ),
-        against=against,
+        rival=against,
         culprit_hosts=witnesses.minority_hosts(incident, found),
-        explains=ECHOES_OF_A_BROKEN_SETUP | {Cause.HOST_OOM, Cause.NET_INTERFACE},
         at=first.at,
-        evidence=witnesses.evidence(found),
+        evidence=found,
     )

@@ -27,12 +27,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from unhang.model.causes import Cause
 from unhang.model.events import NcclFailure, NcclReason
-from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Incident
-from unhang.model.provenance import Message, say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
 from unhang.rules import witnesses
 from unhang.rules.network.echoes import ECHOES_OF_A_BROKEN_SETUP
 
@@ -43,6 +39,7 @@ from unhang.rules.network.echoes import ECHOES_OF_A_BROKEN_SETUP
     cause=Cause.SHM_SMALL,
     needs={Fact.NCCL_WARNINGS},
     since="0.1.0",
+    explains=ECHOES_OF_A_BROKEN_SETUP | {Cause.NET_INTERFACE, Cause.HOST_OOM},
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for segments without space, else for those that could not be made."""
@@ -75,10 +72,8 @@ def _finding(
     incident: Incident, found: Sequence[NcclFailure], sure: Strength, claim: Message
 ) -> Finding:
     first = found[0]
-    return Finding(
-        rule=check.code,
-        cause=Cause.SHM_SMALL,
-        strength=sure,
+    return check.finding(
+        sure,
         claim=claim.using(hosts=witnesses.hosts(found) or "a host", text=first.detail[:160]),
         why=say(
             "NET011.why",
@@ -86,7 +81,6 @@ def _finding(
             " unless told otherwise.",
         ),
         culprit_hosts=witnesses.minority_hosts(incident, found),
-        explains=ECHOES_OF_A_BROKEN_SETUP | {Cause.NET_INTERFACE, Cause.HOST_OOM},
         at=first.at,
-        evidence=witnesses.evidence(found),
+        evidence=found,
     )

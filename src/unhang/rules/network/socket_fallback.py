@@ -30,12 +30,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.causes import Cause
 from unhang.model.events import TransportUsed
-from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Call, Incident
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, rule
+from unhang.model.incident import Call
+from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules import witnesses
 
 _TCP_BYTES_PER_S = 100_000_000.0
@@ -63,10 +60,8 @@ def check(incident: Incident) -> Iterator[Finding]:
             "NET008.against_small",
             "The collective is small enough for TCP: sockets alone do not explain the timeout.",
         )
-    yield Finding(
-        rule=check.code,
-        cause=Cause.BANDWIDTH_LOW,
-        strength=witnesses.weaker(Strength.SUPPORTS, against),
+    yield check.finding(
+        Strength.SUPPORTS,
         claim=say(
             "NET008.claim",
             "data goes over TCP sockets between {hosts} while {op} does not finish",
@@ -77,9 +72,9 @@ def check(incident: Incident) -> Iterator[Finding]:
             "NET008.why",
             "NCCL found no RDMA device and took sockets, ten to a hundred times slower.",
         ),
-        against=against,
+        rival=against,
         call=call,
-        evidence=witnesses.evidence(sockets),
+        evidence=sockets,
     )
 
 

@@ -32,12 +32,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.causes import Cause
-from unhang.model.finding import Finding
-from unhang.model.incident import Incident
 from unhang.model.phases import Phase
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Cause, Fact, Finding, Incident, rule, say
 from unhang.rules.slow.telling import WorkRule, tell
 
 
@@ -51,8 +47,7 @@ from unhang.rules.slow.telling import WorkRule, tell
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield a finding when a save or a load outlasted the wait."""
     about = WorkRule(
-        code=check.code,
-        cause=Cause.CHECKPOINT_SLOW,
+        rule=check,
         phases=frozenset({Phase.SAVE, Phase.LOAD}),
         claim_ranks=say(
             "SLO001.claim_ranks",

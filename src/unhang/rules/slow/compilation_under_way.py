@@ -31,12 +31,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.causes import Cause
-from unhang.model.finding import Finding
-from unhang.model.incident import Incident
 from unhang.model.phases import Phase
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Cause, Fact, Finding, Incident, rule, say
 from unhang.rules.slow.telling import WorkRule, tell
 
 
@@ -50,8 +46,7 @@ from unhang.rules.slow.telling import WorkRule, tell
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield a finding when a compilation outlasts the wait."""
     about = WorkRule(
-        code=check.code,
-        cause=Cause.COMPILE_SLOW,
+        rule=check,
         phases=frozenset({Phase.COMPILE}),
         claim_ranks=say(
             "SLO004.claim_ranks",

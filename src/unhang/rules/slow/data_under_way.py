@@ -34,12 +34,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.causes import Cause
-from unhang.model.finding import Finding
-from unhang.model.incident import Incident
 from unhang.model.phases import Phase
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Cause, Fact, Finding, Incident, rule, say
 from unhang.rules.slow.telling import WorkRule, tell
 
 
@@ -53,8 +49,7 @@ from unhang.rules.slow.telling import WorkRule, tell
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield a finding when preparing data outlasted the wait."""
     about = WorkRule(
-        code=check.code,
-        cause=Cause.DATA_SLOW,
+        rule=check,
         phases=frozenset({Phase.DATA}),
         claim_ranks=say(
             "SLO002.claim_ranks",

@@ -30,12 +30,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.causes import Cause
-from unhang.model.finding import Finding
-from unhang.model.incident import Incident
 from unhang.model.phases import Phase
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Cause, Fact, Finding, Incident, rule, say
 from unhang.rules.slow.telling import WorkRule, tell
 
 _PHASES = frozenset({Phase.EVAL, Phase.GENERATE, Phase.LOGGING})
@@ -51,8 +47,7 @@ _PHASES = frozenset({Phase.EVAL, Phase.GENERATE, Phase.LOGGING})
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield a finding when an evaluation outlasted the wait."""
     about = WorkRule(
-        code=check.code,
-        cause=Cause.EVAL_SLOW,
+        rule=check,
         phases=_PHASES,
         claim_ranks=say(
             "SLO003.claim_ranks",

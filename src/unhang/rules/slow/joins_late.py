@@ -33,10 +33,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from unhang.model.events import CollectivesMeasured, Pace
-from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Incident
-from unhang.model.provenance import say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Fact, Finding, Incident, Strength, rule, say
 from unhang.rules import measured
 
 _LEAST_TIMED = 5
@@ -71,27 +68,22 @@ def check(incident: Incident) -> Iterator[Finding]:
     rank = measured.rank_of(incident, latest.event)
     limits_ms = [call.timeout_ms for call in incident.calls if call.timeout_ms is not None]
     much = any(1_000 * latest.late_s >= _MUCH_OF_TIMEOUT * limit for limit in limits_ms)
-    yield Finding(
-        rule=check.code,
-        cause=None,
-        strength=Strength.SUPPORTS if much else Strength.HINTS,
-        claim=(
-            say(
-                "SLO202.claim",
-                "{ranks:ranks} joined {op} {late:s} after all others, again and again.",
-                ranks=frozenset({rank}),
-                late=latest.late_s,
-                op=latest.op,
-            )
-            if rank is not None
-            else say(
-                "SLO202.claim_unknown",
-                "Rank {rank} of a communicator joined {op} {late:s} after all others, again"
-                " and again.",
-                rank=latest.event.comm_rank,
-                late=latest.late_s,
-                op=latest.op,
-            )
+    yield check.finding(
+        Strength.SUPPORTS if much else Strength.HINTS,
+        claim=say(
+            "SLO202.claim",
+            "{ranks:ranks} joined {op} {late:s} after all others, again and again.",
+            ranks=frozenset({rank}),
+            late=latest.late_s,
+            op=latest.op,
+        )
+        if rank is not None
+        else say(
+            "SLO202.claim_unknown",
+            "Rank {rank} of a communicator joined {op} {late:s} after all others, again and again.",
+            rank=latest.event.comm_rank,
+            late=latest.late_s,
+            op=latest.op,
         ),
         why=say(
             "SLO202.why",
@@ -102,7 +94,7 @@ def check(incident: Incident) -> Iterator[Finding]:
         else say("SLO202.against", "What was slow before a hang need not be what hangs."),
         culprits=frozenset() if rank is None else frozenset({rank}),
         at=latest.event.at,
-        evidence=(latest.event.source, latest.other.source),
+        evidence=[latest.event, latest.other],
     )
 
 

@@ -29,12 +29,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.causes import Cause
-from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Incident
 from unhang.model.phases import Phase
-from unhang.model.provenance import Message, say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
 from unhang.model.stances import Stance
 from unhang.model.waits import Wait
 from unhang.rules.stacks import (
@@ -119,6 +115,7 @@ _ECHOES = frozenset(
     cause=Cause.CHECKPOINT_SLOW,
     needs={Fact.STACKS},
     since="0.1.0",
+    explains=_ECHOES,
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for each cause that the ranks elsewhere show."""
@@ -146,10 +143,9 @@ def _finding(incident: Incident, wait: Wait, cause: Cause, found: list[Stance]) 
         "code": first.code or first.frame,
         "waiters": wait.waiters,
     }
-    return Finding(
-        rule=check.code,
+    return check.finding(
+        strength,
         cause=cause,
-        strength=strength,
         claim=_CLAIMS[first.phase].using(**values),
         why=say(
             "SLO201.why",
@@ -160,7 +156,6 @@ def _finding(incident: Incident, wait: Wait, cause: Cause, found: list[Stance]) 
         against=denial(incident, culprits) or _against(incident, wait, first),
         culprits=culprits,
         phase=first.phase,
-        explains=frozenset() if strength is Strength.HINTS else _ECHOES,
         call=incident.calls[0] if incident.calls else None,
         evidence=tuple(s.source for s in (*found[:3], *states_of(incident, wait.waiters)[:1])),
     )

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from unhang.model.causes import Cause
 from unhang.model.events import Charge, StackSeen, Stage
-from unhang.model.finding import Finding, Strength
 from unhang.model.ids import NO_RANKS, Rank, Ranks
-from unhang.model.incident import Incident
 from unhang.model.phases import Phase
-from unhang.model.provenance import Message, say
+from unhang.model.rule import Cause, Finding, Incident, Message, Rule, Strength, say
 from unhang.rules import order, watched
 from unhang.rules.slow.waiting import Wait, find_wait
 from unhang.rules.slow.weighing import Fit, fit, is_missing, ranks_differ, weigh
@@ -37,14 +34,13 @@ class WorkRule:
     """What one rule on work that outlasts the others' wait is about, and what it says.
 
     Attributes:
-        code, cause: of the rule.
+        rule: the rule.
         phases: the work.
         claim_ranks: what is said of ranks; `{detail}` is the text or the frame that shows it.
         claim: the same where no rank is known.
     """
 
-    code: str
-    cause: Cause
+    rule: Rule
     phases: frozenset[Phase]
     claim_ranks: Message
     claim: Message
@@ -70,10 +66,8 @@ def _is_idle(incident: Incident) -> bool:
 def _from_work(incident: Incident, about: WorkRule, work: Work, wait: Wait) -> Finding:
     strength, against = weigh(incident, work, wait)
     culprits = _culprits(work, wait, strength)
-    return Finding(
-        rule=about.code,
-        cause=about.cause,
-        strength=strength,
+    return about.rule.finding(
+        strength,
         claim=_claim(about, culprits, work.phase.detail or work.phase.phase.value),
         why=_why(work, wait),
         against=against,
@@ -82,7 +76,7 @@ def _from_work(incident: Incident, about: WorkRule, work: Work, wait: Wait) -> F
         explains=frozenset() if strength is Strength.HINTS else _ECHOES,
         at=work.phase.since or work.mark.at,
         call=wait.call,
-        evidence=(work.mark.source, wait.alarm.source),
+        evidence=[work.mark, wait.alarm],
     )
 
 
@@ -109,10 +103,8 @@ def _from_stacks(incident: Incident, about: WorkRule, wait: Wait | None) -> Iter
     elif wait is not None:
         strength = Strength.PROVES
     culprits = frozenset(r for s in stacks if (r := _rank_of(incident, s)) is not None)
-    yield Finding(
-        rule=about.code,
-        cause=about.cause,
-        strength=strength,
+    yield about.rule.finding(
+        strength,
         claim=_claim(about, culprits, stacks[0].frame),
         why=say(
             "SLO.why_stack", "A live stack shows the process in `{frame}`.", frame=stacks[0].frame
@@ -123,7 +115,7 @@ def _from_stacks(incident: Incident, about: WorkRule, wait: Wait | None) -> Iter
         explains=frozenset() if strength is Strength.HINTS else _ECHOES,
         at=stacks[0].at,
         call=None if wait is None else wait.call,
-        evidence=tuple(s.source for s in stacks)[:4],
+        evidence=stacks,
     )
 
 

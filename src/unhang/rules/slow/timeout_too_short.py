@@ -29,13 +29,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.causes import Cause
 from unhang.model.events import Progress
-from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Incident
 from unhang.model.phases import Phase
-from unhang.model.provenance import Message, say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
 from unhang.rules import order
 from unhang.rules.slow.waiting import Wait, WaitKind, find_wait
 from unhang.rules.slow.weighing import Fit, find_rival, fit
@@ -106,10 +102,8 @@ def _long_step(incident: Incident, wait: Wait, limit_s: float) -> Iterator[Findi
 def _finding(
     wait: Wait, bar: Progress, strength: Strength, claim: Message, seconds: float
 ) -> Finding:
-    return Finding(
-        rule=check.code,
-        cause=Cause.TIMEOUT_SHORT,
-        strength=strength,
+    return check.finding(
+        strength,
         claim=claim.using(seconds=seconds, limit_s=wait.limit_s),
         why=say(
             "SLO005.why",
@@ -118,5 +112,5 @@ def _finding(
         phase=bar.phase,
         at=bar.at,
         call=wait.call,
-        evidence=(bar.source, wait.alarm.source),
+        evidence=[bar, wait.alarm],
     )

@@ -27,13 +27,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from unhang.model.causes import Cause
 from unhang.model.events import Charge, HoldUp
-from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Incident, Manner
+from unhang.model.incident import Manner
 from unhang.model.phases import Phase
-from unhang.model.provenance import Message, say
-from unhang.model.rule import Fact, rule
+from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
 from unhang.rules.watched import hold_ups, message, waited_for
 
 _GAVE_UP = frozenset({Manner.WATCHDOG, Manner.PEER})
@@ -163,14 +160,13 @@ def _finding(
     cause = None if event.phase is None else _CAUSES.get(event.phase)
     if cause is None or event.phase is None:
         return
-    yield Finding(
-        rule=check.code,
+    yield check.finding(
+        strength,
         cause=cause,
-        strength=strength,
         claim=message(claims[event.phase], event),
         why=message(why, event),
         culprits=event.culprits,
         phase=event.phase,
         at=event.at,
-        evidence=(event.source,),
+        evidence=[event],
     )
