@@ -144,7 +144,7 @@ class {kind}(LineParser):
 
     def feed(self, line: Line) -> Iterator[Event]:
         """Say what a line tells."""
-        if match := _LINE.search(line.text):
+        if {match}_LINE.search(line.text):
             yield {event}(
                 **place(line),{fields}
             )
@@ -158,7 +158,7 @@ LINE = "{needle} to fill"
 
 
 def test_a_line_is_read() -> None:
-    assert only({event}, feed({kind}, LINE))
+    assert only({event}, feed({kind}, LINE)).source.line == 1
 
 
 def test_what_looks_alike_is_left_aside() -> None:
@@ -223,9 +223,9 @@ def _rule(options: argparse.Namespace) -> dict[Path, str]:
     fact = next(f for f, kinds in SHOWN_BY.items() if event in kinds)
     names = {"Fact", "Finding", "Incident", "Status", "Strength", "rule", "say"}
     imports = {
-        ("support.builders", "by"),
-        ("support.builders", "incident"),
-        ("support.builders", "source"),
+        ("builders", "by"),
+        ("builders", "incident"),
+        ("builders", "source"),
         ("unhang.model.events", event.__name__),
         ("unhang.model.ids", "Rank"),
         (f"unhang.rules.{family}.{module}", "check"),
@@ -261,8 +261,8 @@ def _parser(options: argparse.Namespace) -> dict[Path, str]:
     module, event = name.replace("-", "_"), EVENTS[options.event]
     kind = "".join(word.capitalize() for word in name.split("-")) + "Parser"
     imports = {
-        ("support.feeding", "feed"),
-        ("support.feeding", "only"),
+        ("feeding", "feed"),
+        ("feeding", "only"),
         ("unhang.model.events", event.__name__),
         (f"unhang.parsers.{module}", kind),
     }
@@ -274,7 +274,8 @@ def _parser(options: argparse.Namespace) -> dict[Path, str]:
         "kind": kind,
         "needle": f"{name}:",
         "event": event.__name__,
-        "fields": _fields(event, own, 'match["detail"]'),
+        "fields": (fields := _fields(event, own, 'match["detail"]')),
+        "match": "match := " if "match" in fields else "",
     }
     from_events = {n for home, n in own if home == "unhang.model.events"}
     more = "".join(
@@ -332,7 +333,7 @@ def _fields(kind: type, imports: set[tuple[str, str]], text: str) -> str:
     )
 
 
-def _sample(hint: Any, imports: set[tuple[str, str]], text: str) -> str:
+def _sample(hint: Any, imports: set[tuple[str, str]], text: str) -> str:  # noqa: ANN401
     """The source of a plain value of a type."""
     origin = typing.get_origin(hint)
     if origin in (typing.Union, types.UnionType):

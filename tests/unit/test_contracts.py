@@ -132,14 +132,19 @@ def test_every_parser_is_found() -> None:
     folder = Path(inspect.getfile(unhang.parsers)).parent
     written = [
         name
-        for path in sorted(folder.rglob("*.py"))
-        for name in re.findall(r'^    NAME(?:: .*)? = "([^"]+)"', path.read_text("utf-8"), re.MULTILINE)
+        for path in folder.rglob("*.py")
+        for name in re.findall(r'\n    NAME: .* = "([^"]+)"', path.read_text("utf-8"))
     ]
     assert sorted(written) == sorted(parser.NAME for parser in PARSERS)
 
 
 def test_names_of_parsers_are_unique() -> None:
     assert max(Counter(parser.NAME for parser in PARSERS).values()) == 1
+
+
+def test_nothing_of_the_scaffold_is_left_to_fill() -> None:
+    texts = (path for path in (REPOSITORY / "src").rglob("*.*") if path.suffix in (".py", ".toml"))
+    assert [p.name for p in texts if "to fill" in p.read_text("utf-8").lower()] == []
 
 
 @every_parser
