@@ -133,11 +133,10 @@ def _analyses(
     expected = frozenset(roster) | {Rank(r) for r in range(run.world.size or 0)}
     alarmed = any(isinstance(event, _ALARMS) for event in run.events)
     answers = [e for e in run.events if isinstance(e, RasReport)]
-    signals = (e for e in run.events if isinstance(e, DumpSignal))
     ras = RasRanks(answers, roster, run.world.size)
     snapshots = {
         WitnessKind.STACK: waits_of_stacks(stances, expected, alarmed=alarmed),
-        WitnessKind.LOG: waits_of_logs(calls, signals),
+        WitnessKind.LOG: waits_of_logs(calls, run),
         WitnessKind.RAS: waits_of_ras(answers, ras),
     }
     found = {kind: analyse(s) for kind, s in snapshots.items() if s.waits or s.states}

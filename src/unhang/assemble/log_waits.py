@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from unhang.assemble.calls import group_name
-from unhang.model.events import DumpSignal
+from unhang.assemble.run import Run
+from unhang.model.events import BarrierMissing, DumpSignal, StoreFault
 from unhang.model.ids import NO_RANKS, Ranks
 from unhang.model.incident import Call, Join
 from unhang.model.recording import CallKind
@@ -16,15 +17,22 @@ from unhang.model.strength import Strength
 from unhang.model.waits import CallRef, Snapshot, Variant, Wait, WaitWitness, WitnessKind
 
 
-def waits_of_logs(calls: Sequence[Call], signals: Iterable[DumpSignal]) -> Snapshot:
-    """Return one wait for each call in which somebody gave up.
+def waits_of_logs(calls: Sequence[Call], run: Run) -> Snapshot:
+    """Return one wait for each call in which somebody gave up, then those of set-up.
 
     Args:
         calls: with what counters and reports tell of the ranks that did not give up.
-        signals: ranks that dump, some with counters of the world group.
+        run: the events.
     """
-    told = list(signals)
-    waits = tuple(_wait(call, calls, told) for call in calls)
+    signals = [e for e in run.events if isinstance(e, DumpSignal)]
+    barriers = [e for e in run.events if isinstance(e, BarrierMissing)]
+    stores = [e for e in run.events if isinstance(e, StoreFault) and e.owner is not None]
+    sides = ([b for b in barriers if b.direct is direct] for direct in (True, False))
+    waits = (
+        *(_wait(call, calls, signals) for call in calls),
+        *(_barrier(side) for side in sides if side),
+        *(_at_store(fault, run) for fault in stores),
+    )
     world = NO_RANKS.union(*(wait.waiters | wait.awaited for wait in waits))
     return Snapshot(world=world, waits=waits)
 
@@ -56,6 +64,39 @@ def _wait(call: Call, calls: Sequence[Call], signals: Sequence[DumpSignal]) -> W
                 weight=Strength.PROVES if awaited else Strength.SUPPORTS,
                 source=None if first is None else first.source,
             ),
+        ),
+    )
+
+
+def _barrier(told: Sequence[BarrierMissing]) -> Wait:
+    """A monitored barrier: its root names who did not come, and the others name the root."""
+    missing = NO_RANKS.union(*(b.missing for b in told))
+    waiters = frozenset(b.reporter for b in told if b.reporter is not None) - missing
+    limits = [b.timeout_ms / 1_000 for b in told if b.timeout_ms is not None]
+    weight = Strength.PROVES if told[0].direct else Strength.HINTS
+    return Wait(
+        call=CallRef(op="monitored_barrier"),
+        waiters=waiters,
+        unnamed=0 if waiters else 1,
+        awaited=missing,
+        limit_s=min(limits, default=None),
+        witnesses=(WaitWitness(kind=WitnessKind.LOG, weight=weight, source=told[0].source),),
+    )
+
+
+def _at_store(fault: StoreFault, run: Run) -> Wait:
+    """A key of the store that only one rank sets."""
+    waiter = fault.waiter if fault.waiter is not None else run.identity.rank_of(fault)
+    owner = NO_RANKS if fault.owner is None else frozenset({fault.owner})
+    waiters = (NO_RANKS if waiter is None else frozenset({waiter})) - owner
+    return Wait(
+        call=CallRef(op=fault.key or "store"),
+        waiters=waiters,
+        unnamed=0 if waiters else 1,
+        awaited=owner,
+        limit_s=None if fault.timeout_ms is None else fault.timeout_ms / 1_000,
+        witnesses=(
+            WaitWitness(kind=WitnessKind.LOG, weight=Strength.SUPPORTS, source=fault.source),
         ),
     )
 

@@ -21,9 +21,10 @@ from unhang.model.events import (
     WatchdogAborted,
     WatchdogStuck,
 )
-from unhang.model.ids import NO_RANKS, Rank, Ranks
+from unhang.model.ids import Rank, Ranks
 from unhang.model.incident import Call, Incident, Manner
 from unhang.model.stances import Doing
+from unhang.model.waits import ranks_of_ends
 from unhang.rules import order
 
 Alarm = (
@@ -79,7 +80,7 @@ class Wait:
         alarm: the first sign of it.
         limit_s: the smallest configured time-out.
         ranks: those that timed out, or that stand in a wait by their stacks.
-        awaited: the ranks that the waiting ones name, or that a report calls absent.
+        awaited: the ranks that all wait for in the end, by whatever tells of it.
         seq: the smallest sequence number waited in.
         missing: the only rank that did not give up waiting although all the others did, or None.
     """
@@ -107,7 +108,7 @@ def find_wait(incident: Incident) -> Wait | None:
         kind=_kind(incident, alarm),
         limit_s=_limit_s(incident),
         ranks=ranks,
-        awaited=_awaited(incident),
+        awaited=ranks_of_ends(incident.waits.ends),
         seq=min(sequences, default=None),
         missing=_only_missing(incident, ranks),
         call=call,
@@ -180,14 +181,6 @@ def _waiting(incident: Incident) -> Ranks:
 
 def _waits(fault: GlooFault) -> bool:
     return fault.problem in _GLOO_WAITS
-
-
-def _awaited(incident: Incident) -> Ranks:
-    """Ranks that somebody names as missing; empty when that would be everybody."""
-    absent = frozenset(r for call in incident.calls for r in call.absent)
-    named = frozenset(r for e in incident.all(BarrierMissing) for r in e.missing)
-    owners = frozenset(e.owner for e in incident.all(StoreFault) if e.owner is not None)
-    return absent or named or owners or NO_RANKS
 
 
 def _only_missing(incident: Incident, ranks: Ranks) -> Rank | None:
