@@ -6,12 +6,33 @@ from collections import Counter
 from collections.abc import Sequence
 
 from unhang.model.events import (
+    BarrierMissing,
+    ClosingSignal,
+    CollectiveTimeout,
+    DesyncReported,
+    DeviceFault,
+    DumpRead,
     Event,
+    FingerprintMismatch,
     Finished,
     FrameworkSeen,
+    GlooFault,
+    GroupStatus,
+    HostReport,
+    KernelEvent,
+    ModelMismatch,
+    NcclFailure,
     ProcessEnded,
     Progress,
+    PythonException,
+    RasReport,
+    Restarted,
+    StopSeen,
+    StoreFault,
+    ThreadStack,
     VersionSeen,
+    WatchdogAborted,
+    WatchdogStuck,
 )
 from unhang.settings import frameworks
 
@@ -26,12 +47,67 @@ def has_finished(events: Sequence[Event]) -> bool:
         (i for i, e in enumerate(events) if isinstance(e, Finished) and e.whole_job), default=None
     )
     if last is None:
-        return False
+        return _came_through(events)
     artifact = events[last].source.artifact
     later = (e for e in events[last + 1 :] if e.source.artifact == artifact)
     return not any(
         (isinstance(e, Progress) and _under_way(e)) or (isinstance(e, ProcessEnded) and _failed(e))
         for e in later
+    )
+
+
+_TROUBLE = (
+    BarrierMissing,
+    ClosingSignal,
+    CollectiveTimeout,
+    DesyncReported,
+    DeviceFault,
+    DumpRead,
+    FingerprintMismatch,
+    GlooFault,
+    GroupStatus,
+    HostReport,
+    KernelEvent,
+    ModelMismatch,
+    NcclFailure,
+    ProcessEnded,
+    PythonException,
+    RasReport,
+    Restarted,
+    StoreFault,
+    ThreadStack,
+    WatchdogAborted,
+    WatchdogStuck,
+)
+"""What a job that came to its end without trouble does not show."""
+
+
+def _came_through(events: Sequence[Event]) -> bool:
+    """Whether the work was told done after everything that looks like trouble.
+
+    The mark and the trouble must stand in one log, and the trouble be nobody else's: a rank that
+    failed in its last step does not keep another from saying that it is done.
+    """
+    last = max((i for i, e in enumerate(events) if isinstance(e, Finished)), default=None)
+    if last is None:
+        return False
+    done = events[last]
+    if any(isinstance(e, StopSeen) for e in events):
+        return False  # whoever was stopped may well say that it is done
+    trouble = [i for i, e in enumerate(events) if isinstance(e, _TROUBLE)]
+    return len(trouble) > 0 and all(
+        i < last
+        and events[i].source.artifact == done.source.artifact
+        and events[i].origin.rank in (None, done.origin.rank)
+        and not _tells_of_a_child(events[i])
+        for i in trouble
+    )
+
+
+def _tells_of_a_child(event: Event) -> bool:
+    """Whether a launcher reports it, which does so when all is over."""
+    return isinstance(event, Restarted) or (
+        isinstance(event, ProcessEnded) and event.exit_code not in (None, 0)
     )
 
 

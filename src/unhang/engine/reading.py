@@ -8,9 +8,10 @@ from unhang.engine.own_reports import OwnReports
 from unhang.errors import ArtifactError
 from unhang.model.events import Event
 from unhang.model.provenance import Problem
-from unhang.parsers import PARSERS
+from unhang.parsers import PARSERS, READ_ANY_WORDS
 from unhang.parsers.base import Parser
 from unhang.sources.artifact import Artifact
+from unhang.sources.context import OTHERS, ContextReader
 from unhang.sources.members import readers_of
 from unhang.sources.plan import Wanted
 from unhang.sources.select import select
@@ -18,8 +19,11 @@ from unhang.sources.select import select
 WANTED = (
     *(Wanted(needles=p.NEEDLES, after=p.AFTER, sampled=p.SAMPLED) for p in PARSERS),
     OwnReports.WANTED,
+    ContextReader.WANTED,
 )
 _OWN = len(PARSERS)
+_TELL_FAILURES = frozenset(i for i, p in enumerate(PARSERS) if p.NAME not in READ_ANY_WORDS)
+_QUOTE_NOTHING = _TELL_FAILURES | {i for i, p in enumerate(PARSERS) if p.NAME == "traceback"}
 _ALL = frozenset(range(len(PARSERS)))
 
 Read = tuple[list[Event], list[Problem]]
@@ -33,30 +37,38 @@ def read_artifact(artifact: Artifact, progress: Callable[[int], None] | None = N
         artifact: what to read.
         progress: is told now and then how many bytes have been read since the last time.
     """
-    events: list[Event] = []
+    events: list[tuple[int, Event]] = []
     problems: list[Problem] = []
     parsers: dict[int, Parser] = {}
     own = OwnReports()
+    contexts = ContextReader()
     allowed = _allowed(artifact.name)
     if not allowed:
-        return events, problems
+        return [], problems
     try:
-        for line, readers in select(artifact, WANTED, progress=progress):
+        for line, readers in select(artifact, WANTED, progress=progress, contexts=contexts):
             if _OWN in readers:
                 own.feed(line)
-            for index in sorted(readers & allowed):
+            wanting = readers & allowed
+            for index in sorted(wanting - _TELL_FAILURES if line.context in OTHERS else wanting):
                 parser = parsers.get(index)
                 if parser is None:
                     parser = parsers[index] = PARSERS[index]()
-                events.extend(parser.feed(line))
+                events.extend((index, event) for event in parser.feed(line))
     except ArtifactError as error:
         problems.append(Problem(artifact=artifact.name, component="reader", message=str(error)))
-    for parser in parsers.values():
-        events.extend(parser.finish())
-    events = [event for event in events if not own.hold(event.source.line)]
+    for index, parser in parsers.items():
+        events.extend((index, event) for event in parser.finish())
+    foreign = contexts.foreign()
+    told = [
+        event
+        for index, event in events
+        if not own.hold(event.source.line)
+        and not (index in _QUOTE_NOTHING and event.source.line in foreign)
+    ]
     # A parser with memory says an event when its last line is known: back to the place it is at.
-    events.sort(key=lambda event: event.source.line or 0)
-    return events, problems
+    told.sort(key=lambda event: event.source.line or 0)
+    return told, problems
 
 
 def _allowed(name: str) -> frozenset[int]:

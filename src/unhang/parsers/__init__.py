@@ -18,3 +18,15 @@ def _found() -> Iterator[type[Parser]]:
 
 PARSERS: tuple[type[Parser], ...] = tuple(_found())
 """Every parser, in alphabetical order of module."""
+
+READ_ANY_WORDS = frozenset(
+    {
+        *("debug-server", "error-file", "json-stacks", "ras-json", "run-record", "inspector"),
+        *("gpu-names", "gpu-report", "gpu-table", "port-report", "topology", "nccl-tests"),
+        *("native-stacks", "native-threads", "python-stacks", "kernel-stacks", "stacks-seen"),
+        *("endings", "frameworks", "membership", "settings_seen", "torch-version", "versions"),
+        *("dropped-lines", "nccl-info", "phase_marks", "progress", "traceback"),
+    }
+)
+"""Parsers that are also fed with commands, comments and quotations: they tell what a job is and
+does, or know the beginning of what they read by themselves. All others tell of failures."""

@@ -31,8 +31,7 @@ from unhang.parsers.vocabulary import cuda_errors
 from unhang.sources.line import Line
 
 _OOM = re.compile(
-    r"(?:^\s*|[:\])|]\s*)(?:CUDA|HIP|XPU|NPU)\s*(?:error\s*:\s*)?out\s*of\s*memory|"
-    r"(?:CUDA|HIP|XPU|NPU)\s*(?:error\s*:\s*)?out\s*of\s*memory(?=\.?\s*Tried)",
+    r"(?:CUDA|HIP|XPU|NPU)\s*(?:error\s*:\s*)?out\s*of\s*memory(?P<whole>\.?\s*Tried)?",
     re.IGNORECASE,
 )
 _ALLOCATION = re.compile(
@@ -69,7 +68,7 @@ _PLAIN = re.compile(
     r"Memory\s*access\s*fault\s*by\s*GPU|HW\s*Exception\s*by\s*GPU|"
     r"Unable\s*to\s*determine\s*the\s*device\s*handle|"
     r"Driver/library\s*version\s*mismatch|fallen\s*off\s*the\s*bus|GPU\s*is\s*lost|"
-    r"error\s*from\s*cudaGetDeviceCount"
+    r"(?:CUDA\s*initialization:\s*)?(?:Unexpected\s*)?error\s*from\s*cudaGetDeviceCount"
 )
 _BOILERPLATE = re.compile(
     r"CUDA\s*kernel\s*errors\s*might|CUDA_LAUNCH_BLOCKING|TORCH_USE_CUDA_DSA|"
@@ -154,7 +153,7 @@ class CudaParser:
 
 def _memory(line: Line) -> DeviceFault | None:
     """An allocation that failed, with who holds the memory."""
-    found = _OOM.search(line.text) or _JAX_OOM.search(line.text)
+    found = line.says(_OOM) or line.says(_JAX_OOM, within=True)
     asked = _ALLOCATION.search(line.text)
     if found is None or _BOILERPLATE.search(line.text[: found.start()]):
         return None
@@ -200,11 +199,11 @@ def _asserted(line: Line) -> DeviceFault | None:
 
 def _error(line: Line) -> DeviceFault | None:
     """Any other CUDA error."""
-    for match in _ERROR.finditer(line.text):
+    for match in line.sayings(_ERROR, within=True):
         text = match["text"] or match["triton"] or match["symbol"] or match["library"]
         if text and not _BOILERPLATE.search(line.text[match.start() : match.end()]):
             return _fault(line, match[0])
-    plain = _PLAIN.search(line.text)
+    plain = line.says(_PLAIN, within=True)
     if plain is None or _PROSE.search(line.text[: plain.start()]):
         return None
     return _fault(line, line.text)

@@ -69,10 +69,10 @@ class DumpsParser(LineParser):
 
     def feed(self, line: Line) -> Iterator[Event]:
         """Say who dumps on whose signal, and whose watchdog stands still."""
-        match = _SIGNAL.search(line.text)
+        match = line.says(_SIGNAL, within=True)
         if match is not None:
             yield _signal(line, match)
-        match = _STUCK.search(line.text)
+        match = line.says(_STUCK, within=True)
         if match is not None:
             speaker = find_speaker(line.text, match.start())
             pending = _PENDING.search(line.text, match.start())

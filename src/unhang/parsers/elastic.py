@@ -120,10 +120,10 @@ class ElasticParser:
         row = self._rows.setdefault(line.origin, _Row())
         if line.gap or _OTHERS.search(line.text):
             row = self._rows[line.origin] = _Row()
-        if _ROOT.search(line.text):
+        if line.says(_ROOT, within=True):
             row = self._rows[line.origin] = _Row(root=True)
         _read_cells(row, line.text)
-        code = _EXITCODE.search(line.text)
+        code = line.says(_EXITCODE, within=True)
         if code is None or row.rank is None:
             return
         number, exit_code = split_exit(int(code["code"]))
@@ -165,7 +165,7 @@ def _instant(text: str) -> Instant | None:
 
 def _agent(line: Line) -> Iterator[Event]:
     """Single lines of the agent."""
-    for match in (*_FAILED.finditer(line.text), *_CHILD.finditer(line.text)):
+    for match in (*line.sayings(_FAILED), *line.sayings(_CHILD)):
         number, exit_code = split_exit(int(match["code"]))
         yield ProcessEnded(
             **place(line),
@@ -176,11 +176,11 @@ def _agent(line: Line) -> Iterator[Event]:
             exit_code=exit_code,
             reported_first=True,
         )
-    for match in (*_CLOSING.finditer(line.text), *_FORCED.finditer(line.text)):
+    for match in (*line.sayings(_CLOSING), *line.sayings(_FORCED)):
         number = signal_number(match["signal"])
         if number is not None:
             yield ClosingSignal(**place(line), pid=int(match["pid"]), signal=number)
-    for match in (*_DEATH.finditer(line.text), *_GOT_SIGNAL.finditer(line.text)):
+    for match in (*line.sayings(_DEATH), *line.sayings(_GOT_SIGNAL)):
         kind = _STOPS.get(signal_number(match["signal"]) or 0)
         if kind is not None:
             yield StopSeen(**place(line), kind=kind)
@@ -189,8 +189,8 @@ def _agent(line: Line) -> Iterator[Event]:
 
 def _restarts(line: Line) -> Iterator[Event]:
     """Restarts of the worker group."""
-    attempts = _ATTEMPTS.search(line.text)
+    attempts = line.says(_ATTEMPTS)
     if attempts is not None:
         yield Restarted(**place(line), attempts_left=int(attempts["left"]))
-    elif _REGROUP.search(line.text):
+    elif line.says(_REGROUP):
         yield Restarted(**place(line))

@@ -102,26 +102,26 @@ class FatalSignalsParser(LineParser):
 
 def _spoken(line: Line) -> Iterator[Event]:
     """Last words of the process itself, of its libraries or their signal handlers."""
-    fatal = _FATAL.search(line.text)
+    fatal = line.says(_FATAL)
     if fatal is not None:
         number = signal_number(fatal["what"].replace("-", " "))
         yield _ended(line, number=_ABORT if number is None else number)
-    thrown = _TERMINATE.search(line.text)
+    thrown = line.says(_TERMINATE)
     if thrown is not None and not thrown["what"].startswith(_CARRIERS):
         yield _ended(line, number=_ABORT, oom=thrown["what"] == "std::bad_alloc")
     for pattern in (_CAUGHT, _GLOG, _ABSEIL, _OPEN_MPI, _DEBUGGER):
-        for match in pattern.finditer(line.text):
+        for match in line.sayings(pattern):
             number = signal_number(match["signal"])
             if number is not None and number not in _OUTSIDE:
                 named = match.groupdict()
                 yield _ended(line, number=number, pid=named.get("pid"), host=named.get("host"))
-    if _HEAP.search(line.text):
+    if line.says(_HEAP):
         yield _ended(line, number=_ABORT)
 
 
 def _shell(line: Line) -> Iterator[ProcessEnded]:
     """What bash says of the command it ran."""
-    match = _SHELL.search(line.text)
+    match = line.says(_SHELL)
     if match is not None:
         yield from _by_shell(line, match["word"], match["pid"])
         return

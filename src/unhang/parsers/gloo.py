@@ -37,7 +37,7 @@ _PATTERNS: tuple[tuple[GlooProblem, re.Pattern[str]], ...] = (
         GlooProblem.CONNECT_FAILED,
         re.compile(
             r"connectFullMesh\s*failed(?:\s*with)?|timed\s*out\s*connecting:\s*SO_ERROR"
-            r"|gloo/[^\]]{1,200}\]\s*(?:connect\s*\[|Connect\s*timeout)"
+            r"|\[[^\]]{0,200}gloo/[^\]]{1,200}\]\s*(?:connect\s*\[|Connect\s*timeout)"
         ),
     ),
     (
@@ -51,8 +51,8 @@ _PATTERNS: tuple[tuple[GlooProblem, re.Pattern[str]], ...] = (
     (
         GlooProblem.RESOLVE_FAILED,
         re.compile(
-            r"Unable\s*to\s*resolve\s*hostname\s*to\s*a\s*\(local\)\s*address"
-            r"|Unable\s*to\s*find\s*(?:address|interface)\s*for:\s*(?P<detail>\S{1,80})"
+            r"(?:\w+\s*!=\s*nullptr\.\s*)?(?:Unable\s*to\s*resolve\s*hostname\s*to\s*a\s*\(local\)\s*address"
+            r"|Unable\s*to\s*find\s*(?:address|interface)\s*for:\s*(?P<detail>\S{1,80}))"
         ),
     ),
     (
@@ -90,7 +90,7 @@ class GlooParser(LineParser):
     def feed(self, line: Line) -> Iterator[Event]:
         """Say the first trouble of each kind, except echoes inside a connect failure."""
         for problem, pattern in _PATTERNS:
-            match = pattern.search(line.text)
+            match = line.says(pattern, within=True)
             if match is not None:
                 yield _fault(line, problem, match)
                 if problem is GlooProblem.CONNECT_FAILED:

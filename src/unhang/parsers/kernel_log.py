@@ -51,7 +51,7 @@ _PATTERNS: tuple[tuple[KernelProblem, re.Pattern[str]], ...] = (
     (
         _P.XID,
         re.compile(
-            rf"\bXid\s*\(?(?:PCI:)?{_PCI}?\)?\s*:\s*(?P<xid>\d{{1,3}})\b(?:,\s*(?P<what>.{{0,300}}))?"
+            rf"(?:NVRM:\s*)?\bXid\s*\(?(?:PCI:)?{_PCI}?\)?\s*:\s*(?P<xid>\d{{1,3}})\b(?:,\s*(?P<what>.{{0,300}}))?"
         ),
     ),
     (
@@ -70,6 +70,7 @@ _PATTERNS: tuple[tuple[KernelProblem, re.Pattern[str]], ...] = (
     (
         _P.OOM_KILL,
         re.compile(
+            r"(?:(?:Memory\s*cgroup\s*o|O)ut\s*of\s*memory:?\s*)?"
             r"(?P<what>Kill(?:ed)?\s*process\s*(?P<pid>\d{1,10})\s*\((?P<name>[^)]{1,32})\).{0,240})"
         ),
     ),
@@ -133,7 +134,7 @@ _PATTERNS: tuple[tuple[KernelProblem, re.Pattern[str]], ...] = (
     (
         _P.THERMAL,
         re.compile(
-            r"(?P<what>(?:temperature\s*above\s*threshold|thermal\s*(?:shutdown|violation)|overtemp|"
+            r"(?:(?:Package|Core)\s*)?(?P<what>(?:temperature\s*above\s*threshold|thermal\s*(?:shutdown|violation)|overtemp|"
             r"GPU.{0,40}(?:over-?temperature|thermal)|critical\s*temperature\s*reached).{0,120})",
             re.IGNORECASE,
         ),
@@ -187,7 +188,7 @@ class KernelLogParser:
     def feed(self, line: Line) -> Iterator[Event]:
         """Say the fault on this line; a flood of one fault is cut after the first few."""
         for problem, pattern in _PATTERNS:
-            match = pattern.search(line.text)
+            match = line.says(pattern)
             if match is not None:
                 event = _event(line, problem, match)
                 if self._is_news(event):

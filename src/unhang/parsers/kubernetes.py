@@ -25,13 +25,13 @@ from unhang.parsers.vocabulary.signals import split_exit
 from unhang.sources.line import Line
 
 _REASON = re.compile(
-    r"""(?:\breason["']?\s*[:=]\s*["']?|\bReason:\s*|\s|\(|^)"""
+    r"""(?:(?:\d{1,4}[smhd]\S{0,8}\s+)?(?:Normal|Warning)\s+|["']?\breason["']?\s*[:=]\s*["']?|\bReason:\s*|\s|\(|^)"""
     r"(?P<reason>OOMKilled|Evicted|Preempted|Preempting|DeadlineExceeded|NodeLost|NodeNotReady|"
     r"NodeShutdown|Shutdown|TerminationByKubelet|DeletionByTaintManager|"
     r"DeletionByPodGC|PreemptionByScheduler|EvictionByEvictionAPI)\b"
 )
 _CODE = re.compile(
-    r"""(?:\b[Ee]xit ?[Cc]ode["']?\s*[:=]\s*["']?|command terminated with exit code |"""
+    r"""(?:["']?\b[Ee]xit ?[Cc]ode["']?\s*[:=]\s*["']?|command terminated with exit code |"""
     r"""[Cc]ontainer \S{1,200} exited with (?:exit )?code |"""
     r"""[Pp]rocess completed with exit code |exited with (?:exit )?(?:code|status):? (?=13\d\b))"""
     r"""(?P<code>\d{1,3})\b"""
@@ -97,14 +97,14 @@ class KubernetesParser:
         pod = _POD.match(line.text) or _POD_IN_EVENT.search(line.text)
         if pod is not None:
             self._pod = pod["pod"]
-        reason = _REASON.search(line.text)
+        reason = line.says(_REASON, within=True)
         if reason is not None and reason["reason"] == "OOMKilled":
             self._oom_at = line.number
             yield self._ended(line, 137, oom=True)
         elif reason is not None and _CONTEXT.search(line.text):
             yield StopSeen(**place(line), kind=_STOPS[reason["reason"]])
         yield from self._codes(line)
-        if _DELETED.search(line.text):
+        if line.says(_DELETED, within=True):
             yield ClosingSignal(**place(line), pid=None, signal=15)
 
     def finish(self) -> Iterator[Event]:
@@ -114,7 +114,7 @@ class KubernetesParser:
     def _codes(self, line: Line) -> Iterator[Event]:
         """Exit codes, but not the one that belongs to an OOMKilled just above it."""
         known = self._oom_at is not None and line.number - self._oom_at <= 2
-        for match in _CODE.finditer(line.text):
+        for match in line.sayings(_CODE, within=True):
             code = int(match["code"])
             if code != 0 and not (known and code == 137):
                 yield self._ended(line, code)

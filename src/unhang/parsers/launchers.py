@@ -27,7 +27,9 @@ from unhang.parsers.vocabulary.signals import signal_number, split_exit
 from unhang.sources.line import Line
 
 _KILLING = re.compile(r"Killing subprocess (?P<pid>\d{1,10})")
-_RETURN_CODE = re.compile(r"exits with return code\s*=\s*(?P<code>-?\d{1,9})")
+_RETURN_CODE = re.compile(
+    r"(?:\[[^\n]{0,4000}\]\s*)?exits with return code\s*=\s*(?P<code>-?\d{1,9})"
+)
 _COMPOSER = re.compile(
     r"\b(?:Rank|Global rank) (?P<rank>\d{1,7})(?: \(PID (?P<pid>\d{1,10})\))? "
     r"(?:crashed with exit|exited with) code (?P<code>-?\d{1,9})"
@@ -37,10 +39,11 @@ _SSH = re.compile(
 )
 _MAIN_SIGNAL = re.compile(r"[Mm]ain process received (?P<signal>SIG\w+), exiting")
 _COMMAND = re.compile(
-    r"returned non-zero exit status (?P<code>-?\d{1,9})|died with <Signals\.(?P<signal>SIG\w+)"
+    r"Command .{1,4000}?(?:returned non-zero exit status (?P<code>-?\d{1,9})|"
+    r"died with <Signals\.(?P<signal>SIG\w+))"
 )
 _MPI_SIGNAL = re.compile(
-    r"noticed that process rank (?P<task>\d{1,7}) with PID (?P<pid>\d{1,10}) on node "
+    r"(?:\w+ )?noticed that process rank (?P<task>\d{1,7}) with PID (?P<pid>\d{1,10}) on node "
     r"(?P<host>[\w.-]{1,200}) exited on signal (?P<signal>\d{1,3})"
 )
 _MPI_ABORT = re.compile(r"MPI_ABORT was invoked on rank (?P<task>\d{1,7})\b")
@@ -97,8 +100,7 @@ class LaunchersParser:
 
     def _spanning(self, line: Line) -> Iterator[Event]:
         """Reports that name the process first and its exit code some lines later."""
-        text = line.text
-        opened = _MPI_ABORT.search(text) or _MPI_NAME.search(text) or _HYDRA.search(text)
+        opened = line.says(_MPI_ABORT) or line.says(_MPI_NAME) or line.says(_HYDRA)
         if opened is not None:
             yield from self.finish()
             named = opened.groupdict()
@@ -112,7 +114,9 @@ class LaunchersParser:
                 exit_code=1,
                 reported_first=True,
             )
-        code = _MPI_ERRORCODE.search(text) or _MPI_CODE.search(text) or _HYDRA_CODE.search(text)
+        code = (
+            line.says(_MPI_ERRORCODE, within=True) or line.says(_MPI_CODE) or line.says(_HYDRA_CODE)
+        )
         if self._open is None or code is None:
             return
         number, exit_code = _hydra_exit(int(code["code"]), self._open)
@@ -140,14 +144,14 @@ def _hydra_exit(code: int, opened: ProcessEnded) -> tuple[int | None, int | None
 
 def _single(line: Line) -> Iterator[Event]:
     """Reports of one line."""
-    for match in _KILLING.finditer(line.text):
+    for match in line.sayings(_KILLING):
         yield ClosingSignal(**place(line), pid=int(match["pid"]), signal=15)
-    for match in _RETURN_CODE.finditer(line.text):
+    for match in line.sayings(_RETURN_CODE, within=True):
         number, exit_code = split_exit(int(match["code"]))
         yield ProcessEnded(
             **place(line), reporter=Reporter.DEEPSPEED, signal=number, exit_code=exit_code
         )
-    for match in _COMPOSER.finditer(line.text):
+    for match in line.sayings(_COMPOSER):
         number, exit_code = split_exit(int(match["code"]))
         yield ProcessEnded(
             **place(line),
@@ -157,7 +161,7 @@ def _single(line: Line) -> Iterator[Event]:
             signal=number,
             exit_code=exit_code,
         )
-    for match in _SSH.finditer(line.text):
+    for match in line.sayings(_SSH):
         number, exit_code = split_exit(int(match["code"]))
         yield ProcessEnded(
             **place(line),
@@ -166,7 +170,7 @@ def _single(line: Line) -> Iterator[Event]:
             signal=number,
             exit_code=exit_code,
         )
-    stopped = _MAIN_SIGNAL.search(line.text)
+    stopped = line.says(_MAIN_SIGNAL, within=True)
     if stopped is not None and stopped["signal"] in _STOPS:
         yield StopSeen(**place(line), kind=_STOPS[stopped["signal"]])
     yield from _commands(line)
@@ -174,7 +178,7 @@ def _single(line: Line) -> Iterator[Event]:
 
 def _commands(line: Line) -> Iterator[Event]:
     """Parents that started one command, and mpirun's notice of a signal."""
-    command = _COMMAND.search(line.text) if "CalledProcessError" in line.text else None
+    command = line.says(_COMMAND, within=True) if "CalledProcessError" in line.text else None
     if command is not None:
         number, exit_code = (
             (signal_number(command["signal"]), None)
@@ -184,7 +188,7 @@ def _commands(line: Line) -> Iterator[Event]:
         yield ProcessEnded(
             **place(line), reporter=Reporter.SHELL, signal=number, exit_code=exit_code
         )
-    for match in _MPI_SIGNAL.finditer(line.text):
+    for match in line.sayings(_MPI_SIGNAL):
         yield ProcessEnded(
             **place(line),
             reporter=Reporter.MPI,
@@ -194,5 +198,5 @@ def _commands(line: Line) -> Iterator[Event]:
             signal=int(match["signal"]),
             reported_first=True,
         )
-    if _ORTE_LOST.search(line.text):
+    if line.says(_ORTE_LOST):
         yield StopSeen(**place(line), kind=StopKind.NODE_FAILED)

@@ -96,7 +96,7 @@ class ModelMismatchParser(LineParser):
     def feed(self, line: Line) -> Iterator[Event]:
         """Say the first difference of each kind that this line tells."""
         for difference, pattern in _PATTERNS:
-            match = pattern.search(line.text)
+            match = line.says(pattern, within=True)
             if match is not None:
                 told = match.groupdict()
                 yield ModelMismatch(

@@ -102,9 +102,9 @@ class NcclErrorParser:
 
     def feed(self, line: Line) -> Iterator[Event]:
         """Take one line; an error is said when its text is complete."""
-        last = _LAST.search(line.text)
-        head = _HEAD.search(line.text)
-        known = _CLASS.search(line.text)
+        head = line.says(_HEAD, within=True)
+        last = line.says(_LAST) if head is None else _LAST.search(line.text)
+        known = line.says(_CLASS, within=True)
         if head is not None:
             yield from self._close(line.origin)
             self._open[line.origin] = _head(line)

@@ -24,6 +24,7 @@ from unhang.model.events import Event, NcclClass, NcclFailure, NcclReason
 from unhang.parsers.base import Place
 from unhang.parsers.vocabulary import nccl_header, nccl_reasons
 from unhang.parsers.vocabulary.nccl_header import NcclText
+from unhang.sources.context import breaks_off
 from unhang.sources.line import Line
 
 _DETAIL_LIMIT = 300
@@ -84,11 +85,13 @@ class NcclWarnParser:
         """Say the warnings on this line."""
         found = False
         for message in nccl_header.messages(line.text):
+            if not found and breaks_off(line.text[: message.start]):
+                return
             found = True
             event = self._event(line, message)
             if event is not None and self._is_news(event):
                 yield event
-        if not found and (match := _UCX.search(line.text)) is not None:
+        if not found and (match := line.says(_UCX)) is not None:
             event = _failure(line, NcclText("WARN", match["text"] or match["plain"]))
             if self._is_news(event):
                 yield event

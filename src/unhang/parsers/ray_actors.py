@@ -86,9 +86,9 @@ class RayActorsParser:
         self._died = self._pid = self._ip = None
 
     def _reports(self, line: Line) -> Iterator[Event]:
-        if line.gap or (_DIED.search(line.text) and self._died is not None):
+        if line.gap or (line.says(_DIED, within=True) and self._died is not None):
             yield from self.finish()
-        if _DIED.search(line.text):
+        if line.says(_DIED, within=True):
             self._died = line
         pid, ip = _PID.search(line.text), _IP.search(line.text)
         self._pid = self._pid if pid is None else int(pid["pid"])

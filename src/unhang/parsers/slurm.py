@@ -74,19 +74,19 @@ class SlurmParser(LineParser):
 
     def feed(self, line: Line) -> Iterator[Event]:
         """Say which tasks ended and who stopped the job."""
-        for match in _TASKS.finditer(line.text):
+        for match in line.sayings(_TASKS):
             yield from _tasks(line, match)
-        if _OOM.search(line.text):
+        if line.says(_OOM, within=True):
             yield ProcessEnded(**place(line), reporter=Reporter.SLURM, signal=9, oom=True)
-        for match in _CANCELLED.finditer(line.text):
+        for match in line.sayings(_CANCELLED):
             fields = place(line)
             fields["at"] = _instant(match["time"]) or line.at
             yield StopSeen(**fields, kind=_why(match["why"]))
-        if _NODE.search(line.text):
+        if line.says(_NODE, within=True):
             yield StopSeen(**place(line), kind=StopKind.NODE_FAILED)
-        if _CTRL_C.search(line.text):
+        if line.says(_CTRL_C):
             yield StopSeen(**place(line), kind=StopKind.INTERRUPT)
-        if _REVOKED.search(line.text):
+        if line.says(_REVOKED, within=True):
             yield StopSeen(**place(line), kind=StopKind.CANCELLED)
         yield from _other_batch_systems(line)
 
@@ -157,7 +157,7 @@ def _instant(text: str | None) -> Instant | None:
 
 
 def _other_batch_systems(line: Line) -> Iterator[Event]:
-    pbs, lsf = _PBS.search(line.text), _LSF.search(line.text)
+    pbs, lsf = line.says(_PBS), line.says(_LSF, within=True)
     memory = (pbs is not None and "mem" in pbs["what"].lower()) or (
         lsf is not None and lsf["what"] == "MEMLIMIT"
     )

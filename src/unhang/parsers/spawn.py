@@ -69,7 +69,7 @@ class SpawnParser(LineParser):
 
 def _children(line: Line) -> Iterator[Event]:
     """Ranks that their parent reports."""
-    for match in _SPAWNED.finditer(line.text):
+    for match in line.sayings(_SPAWNED):
         number = None if match["signal"] is None else signal_number(match["signal"])
         code = 1 if match["code"] is None else int(match["code"])
         number, exit_code = (number, None) if number is not None else split_exit(code)
@@ -81,7 +81,7 @@ def _children(line: Line) -> Iterator[Event]:
             exit_code=exit_code,
             reported_first=True,
         )
-    for match in _LIGHTNING.finditer(line.text):
+    for match in line.sayings(_LIGHTNING):
         number, exit_code = split_exit(int(match["code"]))
         yield ProcessEnded(
             **place(line),
@@ -92,13 +92,13 @@ def _children(line: Line) -> Iterator[Event]:
             exit_code=exit_code,
             reported_first=True,
         )
-    if _CLOSED.search(line.text):
+    if line.says(_CLOSED):
         yield ClosingSignal(**place(line), pid=line.origin.pid, signal=15)
 
 
 def _workers(line: Line) -> Iterator[Event]:
     """Helper processes of a rank."""
-    for match in _WORKER_KILLED.finditer(line.text):
+    for match in line.sayings(_WORKER_KILLED):
         number = signal_number(match["signal"])
         yield ProcessEnded(
             **place(line),
@@ -109,7 +109,7 @@ def _workers(line: Line) -> Iterator[Event]:
         )
         if number == _HANGUP:
             yield StopSeen(**place(line), kind=StopKind.HANGUP)
-    for match in _WORKER_EXITED.finditer(line.text):
+    for match in line.sayings(_WORKER_EXITED):
         number, exit_code = (
             (None, None) if match["code"] is None else split_exit(int(match["code"]))
         )
@@ -121,7 +121,7 @@ def _workers(line: Line) -> Iterator[Event]:
             exit_code=exit_code,
             worker=True,
         )
-    for match in _WORKER_ERROR.finditer(line.text):
+    for match in line.sayings(_WORKER_ERROR):
         yield ProcessEnded(
             **place(line),
             reporter=Reporter.DATALOADER,

@@ -118,8 +118,7 @@ class StopsParser(LineParser):
 
     def feed(self, line: Line) -> Iterator[Event]:
         """Say the stop that this line tells; one line tells one."""
-        text = line.text[:2000]
         for kind, pattern in _KINDS:
-            if pattern.search(text):
+            if line.says(pattern, within=True):
                 yield StopSeen(**place(line), kind=kind)
                 return

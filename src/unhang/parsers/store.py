@@ -78,7 +78,7 @@ class StoreParser(LineParser):
         """Say each trouble that this line tells, once."""
         taken: list[tuple[int, int]] = []
         for pattern, meaning in FORMS:
-            match = pattern.search(line.text)
+            match = line.says(pattern, within=True)
             if match is None or _overlaps(match.span(), taken):
                 continue
             taken.append(match.span())

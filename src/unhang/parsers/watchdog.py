@@ -47,7 +47,7 @@ _TIMEOUT = re.compile(
     r"(?P<other>\s*raised\s*the\s*following)?"
 )
 _STATUS = re.compile(
-    r"(?:Timeout\s*at\s*NCCL\s*work:|detected\s*by\s*watchdog\s*at\s*work(?:\s*sequence\s*id)?:)"
+    r"(?:Exception\s*\([^()]{0,60}\)\s*)?(?:Timeout\s*at\s*NCCL\s*work:|detected\s*by\s*watchdog\s*at\s*work(?:\s*sequence\s*id)?:)"
     r"\s*(?P<failed>-?\d{1,20})(?:\.|,|\s*PG\s*status:)?\s*"
     r"last\s*enqueued\s*(?:NCCL\s*)?work:\s*(?P<enqueued>-?\d{1,20})"
     r"(?:,\s*last\s*started\s*(?:NCCL\s*)?work:\s*-?\d{1,20})?"
@@ -83,12 +83,12 @@ class WatchdogParser(LineParser):
 
     def feed(self, line: Line) -> Iterator[Event]:
         """Say the time-outs, counters and aborts that this line tells."""
-        for match in _TIMEOUT.finditer(line.text):
+        for match in line.sayings(_TIMEOUT, within=True):
             if _is_timeout(match):
                 yield _timeout(line, match)
-        for match in _STATUS.finditer(line.text):
+        for match in line.sayings(_STATUS, within=True):
             yield _status(line, match)
-        for match in _ABORTED.finditer(line.text):
+        for match in line.sayings(_ABORTED, within=True):
             speaker = find_speaker(line.text, match.start())
             yield WatchdogAborted(
                 **place(line),

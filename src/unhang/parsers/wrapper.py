@@ -64,7 +64,7 @@ class WrapperParser(LineParser):
     def feed(self, line: Line) -> Iterator[Event]:
         """Say which ranks run different collectives, and who did not reach a barrier."""
         yield from _mismatches(line)
-        for match in _BARRIER.finditer(line.text):
+        for match in line.sayings(_BARRIER):
             yield _barrier(line, match)
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from unhang.model.provenance import NOBODY, TEXT_LIMIT, Origin, Provenance
 from unhang.model.time import Instant
+from unhang.sources.context import Context, begins_message
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +36,7 @@ class Line:
         at: the most precise time its wrappers or its header tell.
         header: its header, if any.
         gap: lines were skipped between the line before and this one.
+        context: whether it is a message, or something that somebody shows.
     """
 
     artifact: str
@@ -43,6 +47,27 @@ class Line:
     at: Instant | None = None
     header: Header | None = None
     gap: bool = False
+    context: Context = Context.MESSAGE
+
+    def says(self, pattern: re.Pattern[str], *, within: bool = False) -> re.Match[str] | None:
+        """The first match of `pattern` that begins a message of whoever printed the line.
+
+        What stands in a string, behind a sample's key or in the middle of prose is somebody
+        else's.
+
+        Args:
+            pattern: written from the first word of the message on.
+            within: it is not: a few plain words of the message stand before what it matches.
+        """
+        return next(self.sayings(pattern, within=within), None)
+
+    def sayings(self, pattern: re.Pattern[str], *, within: bool = False) -> Iterator[re.Match[str]]:
+        """All of them, in order."""
+        return (
+            match
+            for match in pattern.finditer(self.text)
+            if begins_message(self.text, match.start(), within=within)
+        )
 
     def provenance(self) -> Provenance:
         """Where this line stands, with its text as evidence."""

@@ -80,6 +80,7 @@ class Message:
         origin: who printed it.
         at: the time that tells most.
         header: the innermost header.
+        quoted: a mark of a quotation was among its wrappers.
     """
 
     text: str
@@ -87,6 +88,7 @@ class Message:
     origin: Origin = NOBODY
     at: Instant | None = None
     header: Header | None = None
+    quoted: bool = False
 
 
 @dataclass(slots=True)
@@ -99,6 +101,7 @@ class _Peeled:
     at: Instant | None = None
     shared_at: Instant | None = None
     header: Header | None = None
+    quoted: bool = False
     position: int = 0
 
     def note_time(self, at: Instant | None, *, shared: bool) -> None:
@@ -169,7 +172,14 @@ def _message(peeled: _Peeled, raw: str) -> Message | None:
     if repeated is not None:
         text = text[: repeated.start()]
         origin = replace(origin, repeated=int(repeated[1]))
-    return Message(text=text, raw=raw, origin=origin, at=peeled.at, header=peeled.header)
+    return Message(
+        text=text,
+        raw=raw,
+        origin=origin,
+        at=peeled.at,
+        header=peeled.header,
+        quoted=peeled.quoted,
+    )
 
 
 def _next_message(peeled: _Peeled) -> int | None:
@@ -223,6 +233,7 @@ def _take_wrapper(peeled: _Peeled) -> bool:
             peeled.origin = wrapper.take(match, peeled.origin)
             if wrapper.whole_line:
                 peeled.shared_origin = wrapper.take(match, peeled.shared_origin)
+            peeled.quoted = peeled.quoted or wrapper.quotes
             peeled.position = match.end()
             return True
     return False

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from unhang.errors import ArtifactError
 from unhang.sources.artifact import Artifact
+from unhang.sources.context import Context, ContextReader
 from unhang.sources.line import Line
 from unhang.sources.peel import Message, peel
 from unhang.sources.plan import Plan, Wanted, plan
@@ -22,6 +24,7 @@ def select(
     wanted: Sequence[Wanted],
     *,
     progress: Callable[[int], None] | None = None,
+    contexts: ContextReader | None = None,
     plain: bool = False,
 ) -> Iterator[Selected]:
     """Yield the logical lines of `artifact` that hold a needle, in order.
@@ -33,6 +36,7 @@ def select(
         artifact: what to read.
         wanted: one entry for each reader.
         progress: is told now and then how many bytes have been read since the last time.
+        contexts: tells whose words a line holds; without it every line is a message.
         plain: do without Hyperscan even when it is installed.
 
     Yields:
@@ -49,7 +53,7 @@ def select(
             for unit in rejoin(windows(stream, prepared, progress)):
                 readers = chooser.readers(unit)
                 if readers:
-                    yield from _lines(artifact, unit, readers, chooser)
+                    yield from _lines(artifact, unit, readers, chooser, contexts)
     except OSError as error:
         raise ArtifactError(
             f"reading stopped ({error.strerror or error}); what came before was used"
@@ -98,18 +102,33 @@ class _Chooser:
 
 
 def _lines(
-    artifact: Artifact, unit: Unit, readers: frozenset[int], chooser: _Chooser
+    artifact: Artifact,
+    unit: Unit,
+    readers: frozenset[int],
+    chooser: _Chooser,
+    contexts: ContextReader | None,
 ) -> Iterator[Selected]:
     missed = chooser.with_gap(readers)
     for message in peel(unit.text, artifact.origin):
+        line = _line(artifact, unit, message, contexts)
         if readers != missed:
-            yield _line(artifact, unit, message), readers - missed
+            yield line, readers - missed
         if missed:
-            yield _line(artifact, unit, message, gap=True), missed
+            yield replace(line, gap=True), missed
         missed = frozenset()
 
 
-def _line(artifact: Artifact, unit: Unit, message: Message, *, gap: bool = False) -> Line:
+def _line(artifact: Artifact, unit: Unit, message: Message, contexts: ContextReader | None) -> Line:
+    context = Context.MESSAGE
+    if contexts is not None:
+        told = message.header is not None or message.at is not None
+        context = contexts.read(
+            message.text,
+            unit.number,
+            raw=message.raw,
+            marked=message.quoted,
+            told=told or message.origin != artifact.origin,
+        )
     return Line(
         artifact=artifact.name,
         number=unit.number,
@@ -118,5 +137,5 @@ def _line(artifact: Artifact, unit: Unit, message: Message, *, gap: bool = False
         origin=message.origin,
         at=message.at,
         header=message.header,
-        gap=gap,
+        context=context,
     )

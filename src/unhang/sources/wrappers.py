@@ -25,11 +25,13 @@ class Wrapper:
         take: adds what the wrapper tells to what is known.
         whole_line: whoever printed it put one before each physical line, so that it also holds
             for a message that is glued to the end of that line.
+        quotes: it marks a quotation.
     """
 
     pattern: re.Pattern[str]
     take: Take
     whole_line: bool
+    quotes: bool = False
 
 
 _STRONG = (
@@ -137,7 +139,7 @@ WRAPPERS: tuple[Wrapper, ...] = (
     _wrapper(rf"\[\d{{1,9}}\] {_STRONG}", _nothing),
     _wrapper(r"\[[A-Za-z][\w .-]{0,40}\] (?=\d{4}-\d\d-\d\d )", _nothing),
     # A quotation: every line of a mail has it, indented ones too.
-    _wrapper(r"(?:> ?){1,3}(?!=)", _nothing),
+    Wrapper(re.compile(r"(?:> ?){1,3}(?!=)"), _nothing, whole_line=True, quotes=True),
     _wrapper(rf" {{0,8}}\| {_STRONG}", _nothing),
     _wrapper(r"(?:TRACE|DEBUG|INFO|WARNING|ERROR|CRITICAL) +(?=\[?\d{4}-\d\d-\d\d )", _nothing),
     _wrapper(rf"[ \t]{{1,16}}(?!\d\d:|  File|Traceback){_STRONG}", _nothing),

@@ -55,7 +55,7 @@ _LAST_DOTTED = re.compile(
 )
 _LAST_GLUED = re.compile(r"^(?P<name>[A-Z]\w{2,60}?(?:Error|Exception|Interrupt))(?P<text>\S.*)$")
 _LAST_ALONE = re.compile(
-    r"(?:^|[\])>|}]\s*)(?:[A-Za-z_]\w*\.)*"
+    r"(?:^|[\])|}]\s*)(?:[A-Za-z_]\w*\.)*"
     r"(?P<name>_?[A-Z]\w*(?:Error|Exception)):\s+(?P<text>\S.*)$"
     r"|^\s*(?P<bare>KeyboardInterrupt)\s*$"
 )

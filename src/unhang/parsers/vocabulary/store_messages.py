@@ -150,7 +150,7 @@ FORMS: tuple[StoreForm, ...] = (
         StoreProblem.KEY_TIMED_OUT,
         r"wait timeout after (?P<limit>\d{1,12} ms)(?:, keys: (?P<key>[^\s,]{1,300}))?",
     ),
-    _form(StoreProblem.KEY_TIMED_OUT, r"Error: Socket Timeout"),
+    _form(StoreProblem.KEY_TIMED_OUT, r"(?:[A-Za-z]\w{0,40})?Error: Socket Timeout"),
     _form(StoreProblem.NODE_LOST, r"failed to send a keep-alive heartbeat"),
     _form(
         StoreProblem.RENDEZVOUS_UNREACHABLE,
@@ -166,6 +166,7 @@ FORMS: tuple[StoreForm, ...] = (
     ),
     _form(
         StoreProblem.BAD_CONFIGURATION,
+        r"(?:Error initializing torch\.distributed using \w{3,4}:// rendezvous: )?",
         r"environment variable \w{1,40} expected, but not set",
         r"|(?:tcp|env|file):// rendezvous: [\w\s]{0,40}?missing",
         r"|[Dd]efault process group has not been initialized",

@@ -1,0 +1,245 @@
+"""Whose words a line holds: a message of the program, or a text that somebody quotes.
+
+Jobs that train on texts print failure messages of other jobs all day; scripts are echoed, logs are
+searched, configurations and differences are shown. Such a line tells nothing of the job. Two
+questions decide, both answered here and nowhere else:
+
+- what kind of line it is (`ContextReader`): shell echo, comment, difference, quotation, search
+  result, or text between fences. Whole threads are quoted or fenced as well, so these marks count
+  only where the log around them does without;
+- whether a sentence begins a message (`begins_message`): nothing may stand in front of it but what
+  loggers, launchers and exceptions put there. In a string, behind the key of a sample or in the
+  middle of prose it is somebody else's.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from functools import lru_cache
+
+from unhang.sources.plan import Wanted
+
+
+class Context(enum.Enum):
+    """What kind of line a text stands on."""
+
+    MESSAGE = "message"
+    COMMENT = "comment"
+    ECHOED = "echoed"
+    """A command, as `set -x` or a prompt shows it."""
+    CHANGED = "changed"
+    """A line of a difference."""
+    QUOTED = "quoted"
+    """`> ` in front, as in mails."""
+    FOUND = "found"
+    """Behind the file and the line that a search prints."""
+    FENCED = "fenced"
+    """Between the fences of Markdown, the quotes of a docstring, the words of a here-document."""
+    INSIDE = "inside"
+    """Looks like a message, but stands in the middle of a string, a sample or a sentence."""
+
+
+_PROGRAMS = (
+    r"kernel|s(?:run|batch|lurmstepd|lurmd|lurmctld|alloc)"
+    r"|(?:mpi|prte?|orte?|horovod|torch|accelerate)(?:run|exec|d)?|mpiexec(?:\.hydra)?|hydra_\w+|deepspeed|raylet|gcs_server|systemd|dockerd"
+    r"|containerd|kubelet|(?:ba|da|z|k)?sh|python\d?(?:\.\d+)?|ld\.so|nvidia-\w+|dcgm\w*|nv-hostengine"
+    r"|libfabric|pynccl|traps|timeout|env|sudo|make|time|xargs|pdsh@?[\w.-]*|ssh"
+)
+_CODE_FILE = r"[\w./\\+@-]+\.(?:py|pyx|cpp|cc|cxx|cu|cuh|c|h|hpp|rs|go|jl)"
+_FAILS = (
+    r"(?i:could not|cannot|can't|unable|error|fail|exception|fatal|abort|crash|panic|unhandled"
+    r"|killed|terminat|caused by)"
+)
+_HEAD = re.compile(
+    r"\s+"
+    r"|[A-Z]{4,8}:[\w.]{1,100}:(?=\S)|[A-Z][a-z]{2} +\d{1,2}(?= \d\d:)|[\w.-]{1,80} (?=kernel:)"
+    r"|(?:INTERNAL|UNAVAILABLE|ABORTED|UNKNOWN|CANCELLED|DEADLINE_EXCEEDED|FAILED_PRECONDITION):"
+    r"|\[[^\[\]]{0,200}(?:\[[^\[\]]{0,80}\][^\[\]]{0,80}){0,3}\]:?"
+    r"|\([^()]{0,160}\):?"
+    r"|<(?:std\w+|\d{1,2})>:?"
+    r"|[*=|│┃╭╰!~]+|-{2,}|[:,;](?=\s)|(?<=[\s\])|])-(?=\s)"
+    r"|(?i:trace|debug|info|notice|warn(?:ing)?|error|critical|fatal|severe|panic|alert)\b[:|>-]*"
+    r"|[EWIF](?=\s)|[A-Z][A-Z_]{1,14}\s*[|-](?=\s)|\^C(?:[EWIF]\d{4} [^\]]{0,80}\] ?)?"
+    r"|(?i:(?:global |local )?rank)[ _=:]?\d{1,7}:?(?=\s)"
+    r"|(?:[A-Za-z_][\w…]*\.){1,12}(?=[A-Z])"
+    r"|[a-z][\w-]{1,20} [0-9a-f]{4}:[0-9a-f:.]{4,10}:(?=\s)"
+    r"|(?:[A-Za-z_]\w*\.)*_?[A-Z]\w*(?:Error|Exception|Warning|Failure|Failed|Interrupt|Exit|Fault"
+    r"|Timeout|Died|Aborted)(?:\(\w{0,60}\))?:"
+    r"|what\(\):"
+    rf"|(?=\w)(?:[\w.,'/()-]+ ){{0,4}}[\w.'/()-]*{_FAILS}[\w.'/()-]*(?: [\w.,'/()-]+){{0,6}}:(?=\s)"
+    rf"|(?:{_PROGRAMS})(?:\[\d+\])?:"
+    r"|[\w.-]{1,80}\[\d+\]:"
+    r"|(?![^:\s]*\.(?:log|txt|out|err|md|jsonl?|csv)\b)(?:[A-Za-z]:|[\w.~]{1,40})?"
+    r"[\\/][\w./\\+-]{1,200}:(?=\s)"
+    r"|[A-Z]{2,8}\d{1,4}:(?=\s)"
+    r"|(?:node|host|worker|compute|server|trainer|master|launcher|dgx|hgx|gpu|nid|pod)[\w.-]{0,80}:(?=\s)"
+    r"|line \d{1,7}:"
+    rf"|{_CODE_FILE}(?::\d{{1,7}})+:?(?=[\s\]])\]?"
+    r"|[\w.+-]{1,60}: (?:fatal )?(?:error|warning):"
+    r"|\d[\d:.,/T-]*Z?(?=[\s:])"
+    r"|.{0,200}?\d{1,3}%[|┃].{0,200}[\]/s]"
+    r"|.{0,200}\b(?:it/s|s/it)\]?"
+)
+"""What may stand in front of a message: what loggers, launchers, programs and exceptions put there,
+and a progress bar that was not ended."""
+_WORDS = re.compile(r"(?:[\w.'/-]*[\w'/][.;,]?[ \t]{1,16}|\([^()]{0,80}\)[.;,]?[ \t]{0,16}){1,60}")
+_LONGEST_LEAD = 2_000
+
+
+def begins_message(text: str, position: int, *, within: bool = False) -> bool:
+    """Whether what begins at `position` begins a message of the program that printed `text`.
+
+    Args:
+        text: a line without its wrappers.
+        position: where a sentence was found in it.
+        within: a few plain words may stand in front: the sentence was not found from its beginning.
+
+    >>> begins_message("RuntimeError: CUDA error", 14), begins_message("prompt: CUDA error", 8)
+    (True, False)
+    """
+    return position == 0 or _only_heads(text[: position + 1], within)
+
+
+@lru_cache(maxsize=4_096)
+def _only_heads(text: str, within: bool) -> bool:
+    """Whether only such things stand before the last character."""
+    end = len(text) - 1
+    if end > _LONGEST_LEAD:
+        return False
+    at = 0
+    while at < end:
+        if text[at:end].isspace():
+            return True
+        head = _HEAD.match(text, at)
+        if head is None or not at < head.end() <= end:
+            return within and _WORDS.fullmatch(text, at, end) is not None
+        at = head.end()
+    return True
+
+
+_COMMENT = re.compile(r"\s*(?:#(?![\d#!]|\s*Out of bounds)|//|<!--|%%? |;; )")
+_ECHO = re.compile(
+    r"\s*(?:\++ (?!Exception Group)(?=[\w./'\"$(])"
+    r"|(?:echo|printf|cat|grep|egrep|print|raise|assert) ?[(\"'-]"
+    r"|(?:[\w.-]{1,40}@[\w.-]{1,80}\S{0,100})?[$%#] (?:echo|printf|grep|cat)\b)"
+)
+_CHANGE = re.compile(r"[+-](?![-+=\d\s>])\S|[+-] {4,}\S")
+_FOUND = re.compile(
+    r"(?:[\w.@+-]+/)*[\w@+-][\w.@+-]*"
+    r"\.(?:log|txt|out|err|md|jsonl?|ya?ml|csv|rst|html?|ipynb|py|sh|cpp|cc|cu|h)"
+    r"(?:[:-]\d{1,7}[:-](?! )|:(?![\s\d]))(?=\S)"
+)
+_FENCE = re.compile(r"\s*(?:```|~~~)")
+_DOCSTRING = re.compile(r"\s*[rbfuRBFU]{0,2}(\"\"\"|''')")
+_HERE = re.compile(r"<<-?\s*['\"]?([A-Z_]{2,20})['\"]?\s*$")
+_WORKING = re.compile(
+    r"\b(?:step|steps|epoch|iter|iteration|loss|lr)\b.{0,12}\d|it/s|s/it", re.IGNORECASE
+)
+
+
+class ContextReader:
+    """Tells the context of each line of one artifact, in order.
+
+    Fences and quotations are judged at the end (`foreign`): they are the form of the artifact where
+    the log itself stands in them, and no part of the log where it stands around them.
+    """
+
+    WANTED = Wanted(needles=("```", "~~~", '"""', "'''", "<<"), after=0)
+
+    def __init__(self) -> None:
+        self._closing: str | None = None
+        self._marked: list[int] = []
+        self._bare = 0
+        self._number = 0
+        self._begun = ""
+        self._first = Context.MESSAGE
+
+    def read(
+        self, text: str, number: int, *, raw: str, marked: bool = False, told: bool = False
+    ) -> Context:
+        """The context of a line.
+
+        Args:
+            text: what is left of it when its wrappers are peeled off.
+            number: of the line; several messages may share one.
+            raw: the message with its wrappers.
+            marked: a mark of a quotation was among its wrappers.
+            told: its wrappers tell who printed it, when, or how severe it is.
+        """
+        if number == self._number:
+            inside = self._first is Context.MESSAGE and breaks_off(self._begun)
+            self._begun += raw
+            return Context.INSIDE if inside else self._first
+        context = self._context(text, marked=marked)
+        self._number, self._begun, self._first = number, raw, context
+        if context in _RELATIVE and self._bare >= _LOG:
+            self._marked.append(number)
+        elif context is Context.MESSAGE and (told or _WORKING.search(text) is not None):
+            self._bare += 1
+        return context
+
+    def _context(self, text: str, *, marked: bool) -> Context:
+        if self._fenced(text):
+            return Context.FENCED
+        if marked:
+            return Context.QUOTED
+        if _FOUND.match(text) is not None:
+            return Context.FOUND
+        if _ECHO.match(text) is not None:
+            return Context.ECHOED
+        if _COMMENT.match(text) is not None:
+            return Context.COMMENT
+        return Context.CHANGED if _CHANGE.match(text) is not None else Context.MESSAGE
+
+    def _fenced(self, text: str) -> bool:
+        """Whether a line is a fence, or stands between two."""
+        if self._closing is not None:
+            if text.strip().startswith(self._closing) or text.rstrip().endswith(self._closing):
+                self._closing = None
+            return True
+        opened = None
+        if (fence := _FENCE.match(text)) is not None:
+            opened = fence[0].strip()
+        elif (docstring := _DOCSTRING.match(text)) is not None:
+            opened = docstring[1]
+            if text.count(opened) > 1:
+                return True
+        elif (here := _HERE.search(text)) is not None:
+            opened = here[1]
+        self._closing = opened
+        return opened is not None
+
+    def foreign(self) -> frozenset[int]:
+        """The numbers of the lines that were quoted, and are no part of the log around them."""
+        return frozenset(self._marked) if self._bare > len(self._marked) else frozenset()
+
+
+_IN_STRING = re.compile(r"""(?:^|[\s=:,(\[{])(?:[rbfu]{0,2}["']|`)[^"'`]{0,60}$""")
+_KEY = re.compile(
+    r"""(?:^|[\s{,])["'<]?[A-Za-z_][\w .#>-]{0,40}(?:\([^()]{0,40}\))?["']?\s*[:=]\s*$"""
+)
+_SENTENCE = re.compile(r"[a-z]{2,} $")
+
+
+def breaks_off(lead: str) -> bool:
+    """Whether what stands before a message leads to it, as a key, a quote or prose does.
+
+    Processes that share a stream interrupt each other, mostly between lines or words.
+    """
+    if begins_message(lead + "x", len(lead)):
+        return False
+    opened = lead.replace('\\"', "").count('"') % 2 == 1
+    return (
+        opened
+        or any(p.search(lead) is not None for p in (_IN_STRING, _KEY, _SENTENCE))
+        or lead.strip() in _MARKS
+    )
+
+
+_LOG = 3
+"""Lines of a log before a quotation stands in it."""
+_MARKS = frozenset({"-", "+", "#", "//", ">", "•", "<p>"})
+_RELATIVE = frozenset({Context.QUOTED, Context.FOUND, Context.FENCED})
+OTHERS = frozenset({Context.COMMENT, Context.ECHOED, Context.CHANGED, Context.INSIDE})
+"""Contexts in which a line is no message, whatever surrounds it."""
