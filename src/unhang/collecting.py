@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from unhang.model.diagnosis import Diagnosis, Outcome
+from unhang.model.events import ProcessEnded, Reporter, UnreadLine
 from unhang.model.finding import Collect
 from unhang.model.incident import Incident, Manner
 from unhang.model.provenance import Message
@@ -41,11 +42,35 @@ def _general(incident: Incident, *, decided: bool) -> Iterator[Collect]:
         yield _collect("nccl_info")
     if incident.calls:
         yield _collect("flight_recorder", variable=_recorder_variable(incident))
+    if _is_dead(incident):
+        yield from _of_the_dead(incident)
+        return
     size = incident.coverage.world_size
     if size is None or len(stood) < size:
         yield _collect("stacks")
     if not incident.open_phases:
         yield _collect("before")
+
+
+def _is_dead(incident: Incident) -> bool:
+    """Whether processes ended, and nothing shows that any of them waits: no stack can be taken."""
+    waits = incident.calls or incident.stances
+    return not waits and bool(incident.failures or incident.all(UnreadLine))
+
+
+def _of_the_dead(incident: Incident) -> Iterator[Collect]:
+    """What tells of a process that is gone."""
+    yield _collect("launcher_exits")
+    if any(e.reporter is Reporter.RAY for e in incident.all(ProcessEnded)) or _by_ray(incident):
+        yield _collect("ray_logs")
+    if not any(f.manner is Manner.KILLED for f in incident.failures):
+        yield _collect("dead_kernel_log")
+    if any(f.manner is Manner.CRASHED for f in incident.failures):
+        yield _collect("core_dump")
+
+
+def _by_ray(incident: Incident) -> bool:
+    return any(event.origin.actor is not None for event in incident.events)
 
 
 def _never_completed(incident: Incident) -> bool:

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 
 from unhang.model.causes import Cause
 from unhang.model.diagnosis import Candidate, Diagnosis, Outcome
-from unhang.model.events import Finished, HoldUp, ProcessEnded, Stage
+from unhang.model.events import Finished, HoldUp, ProcessEnded, Stage, UnreadLine
 from unhang.model.finding import Finding, Strength
 from unhang.model.ids import NO_RANKS, Ranks
 from unhang.model.incident import Call, Incident, Manner, ranks_of
-from unhang.model.provenance import Message
+from unhang.model.provenance import Message, Provenance
 from unhang.model.stances import Doing
 from unhang.rules import order
 
@@ -242,6 +242,7 @@ def _without_cause(
         summary=summary,
         candidates=candidates,
         located=located,
+        unread=() if outcome is Outcome.HEALTHY else _unread(incident),
         collect_next=() if located is None else located.collect,
         coverage=incident.coverage,
         versions=incident.versions,
@@ -290,6 +291,18 @@ def _undetermined(incident: Incident) -> Message:
                 "op": call.first.op or "a collective",
             },
         )
-    if not incident.failures:
-        return Message(key="summary.no_failure")
-    return Message(key="summary.undetermined")
+    if incident.failures:
+        return Message(key="summary.undetermined")
+    unread = _unread(incident)
+    if unread:
+        return Message(key="summary.not_understood", values={"count": len(unread)})
+    return Message(key="summary.no_failure")
+
+
+_QUOTED = 5
+
+
+def _unread(incident: Incident) -> tuple[Provenance, ...]:
+    """Lines that look like a failure and that no parser understood, the likeliest first."""
+    lines = sorted(incident.all(UnreadLine), key=lambda line: -line.weight)
+    return tuple(line.source for line in lines[:_QUOTED])

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from unhang.engine.own_reports import OwnReports
+from unhang.engine.unread import UnreadLines
 from unhang.errors import ArtifactError
-from unhang.model.events import Event
+from unhang.model.events import Event, PythonException
 from unhang.model.provenance import Problem
 from unhang.parsers import PARSERS, READ_ANY_WORDS
 from unhang.parsers.base import Parser
@@ -20,11 +21,17 @@ WANTED = (
     *(Wanted(needles=p.NEEDLES, after=p.AFTER, sampled=p.SAMPLED) for p in PARSERS),
     OwnReports.WANTED,
     ContextReader.WANTED,
+    UnreadLines.WANTED,
 )
 _OWN = len(PARSERS)
+_UNREAD = _OWN + 2
 _TELL_FAILURES = frozenset(i for i, p in enumerate(PARSERS) if p.NAME not in READ_ANY_WORDS)
 _QUOTE_NOTHING = _TELL_FAILURES | {i for i, p in enumerate(PARSERS) if p.NAME == "traceback"}
 _ALL = frozenset(range(len(PARSERS)))
+
+_NEAR = 2
+_TRACEBACK = 60
+"""Lines around an event that belong to the same message."""
 
 Read = tuple[list[Event], list[Problem]]
 """What one artifact told."""
@@ -41,6 +48,7 @@ def read_artifact(artifact: Artifact, progress: Callable[[int], None] | None = N
     problems: list[Problem] = []
     parsers: dict[int, Parser] = {}
     own = OwnReports()
+    suspicious = UnreadLines()
     contexts = ContextReader()
     allowed = _allowed(artifact.name)
     if not allowed:
@@ -49,6 +57,8 @@ def read_artifact(artifact: Artifact, progress: Callable[[int], None] | None = N
         for line, readers in select(artifact, WANTED, progress=progress, contexts=contexts):
             if _OWN in readers:
                 own.feed(line)
+            if _UNREAD in readers:
+                suspicious.feed(line)
             wanting = readers & allowed
             for index in sorted(wanting - _TELL_FAILURES if line.context in OTHERS else wanting):
                 parser = parsers.get(index)
@@ -66,9 +76,18 @@ def read_artifact(artifact: Artifact, progress: Callable[[int], None] | None = N
         if not own.hold(event.source.line)
         and not (index in _QUOTE_NOTHING and event.source.line in foreign)
     ]
+    read = foreign.union(*(_around(event) for index, event in events if index in _QUOTE_NOTHING))
+    told.extend(line for line in suspicious.unread(read) if not own.hold(line.source.line))
     # A parser with memory says an event when its last line is known: back to the place it is at.
     told.sort(key=lambda event: event.source.line or 0)
     return told, problems
+
+
+def _around(event: Event) -> range:
+    """The lines that an event was read from, as far as can be told: a traceback has many."""
+    line = event.source.line or 0
+    before = _TRACEBACK if isinstance(event, PythonException) else _NEAR
+    return range(line - before, line + _NEAR + 1)
 
 
 def _allowed(name: str) -> frozenset[int]:

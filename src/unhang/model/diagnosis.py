@@ -114,6 +114,8 @@ class Diagnosis:
         earlier: verdicts on earlier incarnations, oldest first; this one is the last failed.
         fired: codes of all rules that said something, locating ones too, in their order.
         missing_facts: rule codes that could not run, with the names of the facts they lacked.
+        unread: lines that look like a failure and that nothing understood, the likeliest first;
+            none where a cause is known.
         redacted: how often each kind of secret was replaced in the texts; None = nobody looked.
     """
 
@@ -143,6 +145,7 @@ class Diagnosis:
     stats: Stats = field(default_factory=Stats)
     incarnation: int = 0
     incarnations: int = 1
+    unread: tuple[Provenance, ...] = ()
     earlier: tuple[Diagnosis, ...] = ()
     fired: tuple[str, ...] = ()
     missing_facts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -68,6 +68,7 @@ class _Writer:
             "located_by": None if d.located is None else self._located(d.located),
             "fixes": [self._fix(fix) for fix in d.fixes],
             "advice_rejected": [self._rejected(advice) for advice in d.advice_rejected],
+            "unread": [_source(p) for p in d.unread],
             "collect_next": [self._collect(collect) for collect in d.collect_next],
             "warnings": [self._located(warning) for warning in d.warnings],
             "sources": [self._statement(statement) for statement in d.statements],

@@ -122,6 +122,7 @@ class View:
     why: str
     against: str
     evidence: tuple[Quote, ...]
+    unread: tuple[Quote, ...]
     sources: tuple[Entry, ...]
     standings: tuple[Entry, ...]
     story: tuple[Step, ...]

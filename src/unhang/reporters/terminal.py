@@ -57,6 +57,7 @@ def page(shown: View, style: Style = PLAIN) -> Group:
     sections: list[tuple[str, Iterable[ConsoleRenderable]]] = [
         ("why", _why(shown, language)),
         ("evidence", _evidence(shown.evidence)),
+        ("unread", _evidence(shown.unread)),
         ("sources", _facts(shown.sources)),
         ("standings", _facts(shown.standings)),
         ("story", _story(shown.story)),

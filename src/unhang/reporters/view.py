@@ -59,6 +59,7 @@ class _Writer:
             why="" if basis is None else self.sentence(basis.why),
             against="" if basis is None else self.optional(basis.against),
             evidence=() if basis is None else self._quotes(basis.evidence),
+            unread=self._quotes(diagnosis.unread),
             sources=tuple(self._sources()),
             standings=tuple(self._standings()),
             story=self._story(),
@@ -329,7 +330,7 @@ def _artifacts(diagnosis: Diagnosis) -> set[str]:
     told = {item.evidence.artifact for item in diagnosis.story}
     located = () if diagnosis.located is None else diagnosis.located.evidence
     quoted = [p for c in diagnosis.candidates for p in c.evidence]
-    return told | {p.artifact for p in (*located, *quoted)}
+    return told | {p.artifact for p in (*located, *quoted, *diagnosis.unread)}
 
 
 def _folder_to_strip(diagnosis: Diagnosis) -> str:

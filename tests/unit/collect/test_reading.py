@@ -78,7 +78,7 @@ def test_when_the_time_is_up_the_rest_is_answered_at_once(
     monkeypatch.setattr(reading, "_CHILD", str(child))
     begun = time.monotonic()
     answers = list(read([Request("stuck"), Request("a"), Request("b")], limit_s=1.0, stall_s=60))
-    assert time.monotonic() - begun < 20
+    assert time.monotonic() - begun < 40
     assert [a.stalled for a in answers] == [True, True, True]
 
 
@@ -98,8 +98,8 @@ def test_a_program_is_ended_with_its_children_and_what_it_said_is_kept() -> None
         "time.sleep(600)"
     )
     begun = time.monotonic()
-    ran = run((sys.executable, "-c", program), limit_s=3.0, limit_bytes=1_000)
-    assert time.monotonic() - begun < 20
+    ran = run((sys.executable, "-c", program), limit_s=10.0, limit_bytes=1_000)
+    assert time.monotonic() - begun < 40
     assert (ran.code, ran.timed_out) == (None, True)
     assert not _is_running(int(ran.out))
 

@@ -42,6 +42,7 @@ from unhang.model.events.course import (
     Progress,
     SettingSeen,
     StackSeen,
+    UnreadLine,
     VersionSeen,
     WorldSeen,
 )
@@ -107,6 +108,7 @@ Event: TypeAlias = (
     | SettingSeen
     | WorldSeen
     | LinesDropped
+    | UnreadLine
     | StackRefused
     | StackSeen
     | ThreadStack
@@ -190,6 +192,7 @@ __all__ = [
     "ThreadStack",
     "TopologySeen",
     "TransportUsed",
+    "UnreadLine",
     "VersionSeen",
     "WatchdogAborted",
     "WatchdogStuck",

@@ -98,6 +98,17 @@ class WorldSeen(Seen):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UnreadLine(Seen):
+    """A line that looks like a failure and that no parser understood.
+
+    Attributes:
+        weight: how much it looks like one; of use only for comparing.
+    """
+
+    weight: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LinesDropped(Seen):
     """A launcher dropped lines of other ranks: absence proves nothing."""
 

@@ -1,0 +1,117 @@
+"""Finds the lines that look like a failure and that no parser understood.
+
+They are what a person would look at first where nothing is understood: quoting them is more honest
+than saying that no failure is printed. A line counts by the level that its logger gave it, and by
+words that programs use when they give up, where these begin a message and are not denied.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from unhang.model.events import UnreadLine
+from unhang.parsers.base import place
+from unhang.sources.context import Context
+from unhang.sources.line import Line
+from unhang.sources.plan import Wanted
+
+MOST = 5
+"""Lines of one artifact that are kept."""
+_LEAST = 2
+"""Weight from which a line is worth quoting."""
+_MOST_SHAPES = 512
+_LONGEST = 600
+
+_GIVEN_UP = re.compile(
+    r"\bseg(?:mentation )?fault|core dumped|traceback|unhandled|uncaught|\bfatal\b|\bpanic"
+    r"|\babort"
+    r"|\bkilled\b|\bexit(?:ed|s|ing)?\b.{0,40}?\b(?:code|status)\W{0,3}-?[1-9]"
+    r"|\bterminat(?:ed|ing)\b"
+    r"|\bmismatch|\bincomplete\b|\bstalled?\b|\bmissing ranks?|\bunreachable|\bno route\b"
+    r"|\brefused\b"
+    r"|\btimed? ?-?out\b|\bdied\b|\bcrash|\bdeadlock|\bhung\b|\bcorrupt|\bgiving up\b|out of memory"
+    r"|\bretr\w+ (?:exhausted|exceeded)|ChildFailed",
+    re.IGNORECASE,
+)
+_WENT_WRONG = re.compile(
+    r"error\b|errors?\W|\bfail(?:ed|s|ure)?\b|exception\b|\bcannot\b|\bcould not\b|\bunable\b"
+    r"|\bdenied\b|\bnot permitted\b|\binvalid\b|\blost\b|\billegal\b|\bno such\b|\bbroken\b",
+    re.IGNORECASE,
+)
+_DENIED = re.compile(
+    r"\b(?:no|0|zero|without|ignor\w+|handle[sd]?|recover\w*|skip\w*|suppress\w*|if|avoid|prevent"
+    r"|may|might|deprecat\w*)\b.{0,30}(?:error|fail|exception|time-?out|abort|crash)"
+    r"|(?:error|fail\w*|exception|timeout|time-out)s?[\w.]*\W{0,3}[=:]"
+    r"\W{0,3}(?:0\b|none|null|false|\d|<N/A>)"
+    r"|\b\d+ errors? \(ignored\)|deprecat|future ?warning|max_retries"
+    r"|error[_-]?(?:rate|file|handl|bar)"
+    r"|mean_\w*error|\b(?:mse|mae|word|top-?\d) ?error|time_?out(?:_\w+)?\W{1,3}\d"
+    r"|\bwith timeout\b",
+    re.IGNORECASE,
+)
+_SEVERE = frozenset({"E", "F"})
+_LEVEL = re.compile(r"\W{0,3}(?:ERROR|FATAL|CRITICAL|SEVERE|PANIC|\*\*\* )")
+_DIGITS = re.compile(r"0x[0-9a-f]+|\d+", re.IGNORECASE)
+
+
+@dataclass(slots=True)
+class _Suspicious:
+    line: Line
+    weight: int
+
+
+class UnreadLines:
+    """The suspicious lines of one artifact."""
+
+    WANTED = Wanted(
+        needles=(
+            *("rror", "RROR", "ailed", "ailure", "FAIL", "atal", "FATAL", "bort", "ABORT"),
+            *("egfault", "core dumped", "xception", "raceback", "xit code", "exited", "illed"),
+            *("efused", "imed out", "unreachable", "MISMATCH", "INCOMPLETE", "issing ranks"),
+            *(
+                "talled",
+                "panic",
+                "crash",
+                "died",
+                "hung",
+                "giving up",
+                "CRITICAL",
+                "orrupt",
+                "out of memory",
+            ),
+        ),
+        sampled=True,
+    )
+
+    def __init__(self) -> None:
+        self._found: dict[str, _Suspicious] = {}
+
+    def feed(self, line: Line) -> None:
+        """Weigh one line; of lines of one shape the first is kept."""
+        if line.context is not Context.MESSAGE or len(self._found) >= _MOST_SHAPES:
+            return
+        weight = weigh(line)
+        if weight >= _LEAST:
+            shape = _DIGITS.sub("#", line.text[:_LONGEST])
+            self._found.setdefault(shape, _Suspicious(line, weight))
+
+    def unread(self, read: Collection[int]) -> Iterator[UnreadLine]:
+        """The most suspicious ones that are not among the lines that were `read`."""
+        left = [s for s in self._found.values() if s.line.number not in read]
+        left.sort(key=lambda s: (-s.weight, -s.line.number))
+        for found in left[:MOST]:
+            yield UnreadLine(**place(found.line), weight=found.weight)
+
+
+def weigh(line: Line) -> int:
+    """How much a line looks like a failure; 0 where it says that there is none."""
+    text = line.text[:_LONGEST]
+    if _DENIED.search(text) is not None:
+        return 0
+    words = 2 * (_GIVEN_UP.search(text) is not None) + (_WENT_WRONG.search(text) is not None)
+    severe = (line.header is not None and line.header.severity in _SEVERE) or (
+        _LEVEL.match(text) is not None
+    )
+    return words + 2 * severe if words else severe * 2
