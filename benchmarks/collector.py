@@ -36,6 +36,7 @@ from unhang.live.messages.reports import (
     ProcessReport,
 )
 from unhang.live.messages.wire import node_to_json
+from unhang.live.nodes import signing
 from unhang.live.nodes.collector import Collector
 from unhang.live.nodes.leading import Leader
 from unhang.model.ids import Rank
@@ -43,6 +44,7 @@ from unhang.model.ids import Rank
 RANKS_PER_NODE = 8
 FRAMES = 18
 TOKEN = "bench"
+_KEY = signing.key_of(TOKEN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,14 +98,20 @@ async def node(number: int, nodes: int, port: int) -> None:
     while True:
         body = packer.compress(json.dumps(node_to_json(report(number, nodes))).encode())
         writer.write(
-            b"POST /v1/report HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer %s\r\n"
+            b"POST /v1/report HTTP/1.1\r\nHost: bench\r\n%s"
             b"Content-Encoding: zstd\r\nContent-Length: %d\r\n\r\n%s"
-            % (TOKEN.encode(), len(body), body)
+            % (_signed(number, body), len(body), body)
         )
         head = await reader.readuntil(b"\r\n\r\n")
         length = int(head.rpartition(b"Content-Length: ")[2].split()[0])
         answer = json.loads(await reader.readexactly(length))
         await asyncio.sleep(answer["interval_s"])
+
+
+def _signed(number: int, body: bytes) -> bytes:
+    """Headers of a request, as an agent signs it."""
+    headers = signing.headers_for(_KEY, "/v1/report", f"node{number:03}", body)
+    return "".join(f"{name}: {value}\r\n" for name, value in headers.items()).encode()
 
 
 def report(number: int, nodes: int) -> NodeReport:

@@ -16,24 +16,34 @@ from unhang.commands.output import LANGUAGES, locale_language
 @click.option(
     "--token",
     metavar="TEXT",
-    help="What a reader must show; made up where the page can be reached from other machines."
-    " Better in UNHANG_TOKEN: command lines are public on a host.",
+    help="What a reader must show; made up where it is missing. Better in UNHANG_TOKEN:"
+    " command lines are public on a host.",
+)
+@click.option(
+    "--no-token",
+    is_flag=True,
+    help="Let every user of this machine read the page; only without --host.",
 )
 @click.option("--lang", type=click.Choice(LANGUAGES), help="Language (default: from the locale).")
-def command(*, run: str, host: str, port: int, token: str | None, lang: str | None) -> int:
+def command(
+    *, run: str, host: str, port: int, token: str | None, no_token: bool, lang: str | None
+) -> int:
     """Show a run as a web page, with metrics for Prometheus.
 
     RUN is the folder of `unhang run`, while the job runs or later. The page listens on this machine
-    only, unless --host says otherwise; then it needs a token. /metrics is for Prometheus, /api for
-    programs. Ctrl-C ends it; the run goes on.
+    only, unless --host says otherwise, and opens by the address that is printed, with a token in
+    it: other users share the machine. Secrets in texts are redacted. /metrics is for Prometheus,
+    /api for programs. Ctrl-C ends it; the run goes on.
     """
     from unhang.screens import serve
 
+    given = None if no_token else os.environ.get("UNHANG_TOKEN")
     server = serve(
         run,
         host=host,
         port=port,
-        token=token or os.environ.get("UNHANG_TOKEN"),
+        token=token or given,
+        open_to_all=no_token,
         language=lang or locale_language(),
     )
     click.echo(server.url)

@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 
 from unhang.errors import UsageError
-from unhang.live.books.folder import RunFolder
+from unhang.live.books.folder import OWNER_ONLY, RunFolder
 from unhang.live.books.near import choose_near
 from unhang.live.messages.request import (
     ABORT,
@@ -178,7 +178,9 @@ def _read_on_hang(text: str) -> str:
 def _claim(folder: Path) -> bool:
     """Make the folder and its record; False when another run did."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        if not folder.exists():  # else it is the user's, and stays as open as it was
+            folder.mkdir(parents=True, exist_ok=True)
+            folder.chmod(OWNER_ONLY)
         with RunFolder(folder).record.open("x"):
             return True
     except FileExistsError:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from unhang.errors import UsageError
 from unhang.live.asking import Wishes, ask
 from unhang.live.books.clock import RunClock
-from unhang.live.books.folder import RunFolder
+from unhang.live.books.folder import OWNER_ONLY, RunFolder
 from unhang.live.books.near import drop
 from unhang.live.books.record import begin, close_record, open_record
 from unhang.live.messages.losses import Loss
@@ -89,7 +89,7 @@ def _watch(request: RunRequest) -> int:
     try:
         folder.make()
         near.make()
-        folder.output(request.host).mkdir(exist_ok=True)
+        folder.output(request.host).mkdir(mode=OWNER_ONLY, exist_ok=True)
         open_record(folder, record)
     except OSError as error:
         raise UsageError(

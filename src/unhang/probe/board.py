@@ -45,7 +45,7 @@ class Board:
     """
 
     def __init__(self, path: str) -> None:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             # Blocks are allocated now: a disk that fills up later would kill us with SIGBUS.
             os.posix_fallocate(handle, 0, SIZE)

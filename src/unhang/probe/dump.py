@@ -22,7 +22,7 @@ def dump(folder: str, *, label: str, owner: str) -> list[str]:
     os.makedirs(folder, exist_ok=True)
     lost: list[str] = []
     # The stacks first: they cost a millisecond, and they are what decides most often.
-    with open(os.path.join(folder, f"stack_{label}.txt"), "wb") as file:
+    with open(os.path.join(folder, f"stack_{label}.txt"), "wb", opener=_for_owner) as file:
         if label.isdigit():
             file.write(f"=== Rank {label} (pid {os.getpid()}) ===\n".encode())
             file.flush()  # what follows goes past Python's buffer
@@ -65,6 +65,10 @@ def _trace(native: Any, function: str) -> bytes:
 
 
 def _write(path: str, data: bytes) -> None:
-    with open(f"{path}.part", "wb") as file:
+    with open(f"{path}.part", "wb", opener=_for_owner) as file:
         file.write(data)
     os.replace(f"{path}.part", path)
+
+
+def _for_owner(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

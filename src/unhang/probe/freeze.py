@@ -66,7 +66,7 @@ class Freeze:
         if _is_used(SIGNAL):
             raise OSError(f"signal {SIGNAL} is in use")
         flags = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC
-        self._file = os.open(path, flags, 0o644)
+        self._file = os.open(path, flags, 0o600)
         # The interpreter takes its handler back at its end, and what stood before holds again while
         # libraries shut down, which may take seconds: a late signal must not end the process then.
         # (What the program starts does not inherit it: exec resets a signal that has a handler.)

@@ -38,15 +38,17 @@ def serve(
     host: str = "127.0.0.1",
     port: int = 8765,
     token: str | None = None,
+    open_to_all: bool = False,
     language: str = "en",
 ) -> Server:
     """Return a server of a run's web page that listens; `serve_forever()` answers.
 
     Args:
         run: folder of `unhang run`, while the job runs or later.
-        host: address to listen on; others than this machine's own need a token.
+        host: address to listen on.
         port: 0 = any that is free.
-        token: what a reader must show; None = made up where one is needed (see `Server.url`).
+        token: what a reader must show; None = made up (see `Server.url`).
+        open_to_all: no token is needed; only for the address of this machine itself.
         language: `en` or `zh`.
 
     Raises:
@@ -54,4 +56,6 @@ def serve(
     """
     from unhang.screens.server import Server
 
-    return Server(Path(run), host=host, port=port, token=token, language=language)
+    return Server(
+        Path(run), host=host, port=port, token=token, open_to_all=open_to_all, language=language
+    )

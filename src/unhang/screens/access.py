@@ -1,18 +1,17 @@
-"""Who may see the page: nobody from outside without the token."""
+"""Who may see the page: nobody without the token, on this machine neither; others use it, too."""
 
 from __future__ import annotations
 
 import hmac
-import ipaddress
 import secrets
 from collections.abc import Mapping
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import urlsplit
 
 from unhang.errors import UsageError
+from unhang.live.nodes.addresses import is_loopback
 
 COOKIE = "unhang_token"
-_LOCAL_NAMES = frozenset({"localhost", "localhost.localdomain"})
 _SHORTEST = 8
 
 
@@ -21,16 +20,22 @@ class Access:
 
     Args:
         host: the address that the server listens on.
-        token: what a request must show; None = none is needed, which only loopback may have.
+        token: what a request must show; None = made up.
+        open_to_all: none is needed, for all users of this machine; only on loopback.
 
     Raises:
-        UsageError: the token is too short to be one.
+        UsageError: the token is too short to be one, or others could come without one.
     """
 
-    def __init__(self, host: str, token: str | None) -> None:
+    def __init__(self, host: str, token: str | None, *, open_to_all: bool = False) -> None:
+        if open_to_all and (token is not None or not is_loopback(host)):
+            raise UsageError(
+                "--no-token is for a page that only this machine can reach; leave out --host and"
+                " --token, or --no-token"
+            )
         if token is not None and len(token) < _SHORTEST:
             raise UsageError(f"the token has {len(token)} characters; expected {_SHORTEST} or more")
-        self.token = token or (None if is_loopback(host) else secrets.token_urlsafe(18))
+        self.token = None if open_to_all else token or secrets.token_urlsafe(18)
         self._loopback = is_loopback(host)
 
     def knows_host(self, header: str | None) -> bool:
@@ -64,17 +69,3 @@ def shown_token(headers: Mapping[str, str], query: Mapping[str, str]) -> str | N
     except CookieError:
         cookie = None
     return cookie.value if cookie is not None else query.get("token")
-
-
-def is_loopback(host: str) -> bool:
-    """Whether an address or a name is this machine only.
-
-    >>> is_loopback("127.0.0.1"), is_loopback("0.0.0.0"), is_loopback("::1")
-    (True, False, True)
-    """
-    if host.lower() in _LOCAL_NAMES:
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

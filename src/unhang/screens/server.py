@@ -54,6 +54,7 @@ class Server(ThreadingHTTPServer):
         host: address to listen on.
         port: 0 = any that is free.
         token: see `Access`.
+        open_to_all: likewise.
         language: of the page, unless a request asks for another.
 
     Raises:
@@ -69,10 +70,11 @@ class Server(ThreadingHTTPServer):
         host: str = "127.0.0.1",
         port: int = 8765,
         token: str | None = None,
+        open_to_all: bool = False,
         language: str = "en",
     ) -> None:
         self.feed = Feed(root)
-        self.access = Access(host, token)
+        self.access = Access(host, token, open_to_all=open_to_all)
         self.language = language
         self.redactor = Redactor([os.environ])
         self.streams = threading.BoundedSemaphore(_MOST_STREAMS)

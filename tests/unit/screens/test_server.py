@@ -21,8 +21,8 @@ TOKEN = "a-token-of-tests"
 
 
 @contextmanager
-def serving(root: Path, **options: str) -> Iterator[Server]:
-    server = Server(root, port=0, **options)
+def serving(root: Path, token: str | None = None, **options: str) -> Iterator[Server]:
+    server = Server(root, port=0, token=token, open_to_all=token is None, **options)
     thread = threading.Thread(target=server.serve_forever, args=(0.05,))
     thread.start()
     try:
@@ -153,7 +153,11 @@ def test_a_foreign_name_for_this_machine_is_refused(tmp_path: Path) -> None:
 
 
 def test_listening_for_others_makes_a_token() -> None:
-    assert Access("127.0.0.1", None).token is None
+    assert len(Access("127.0.0.1", None).token or "") >= 20, "others use this machine, too"
+    assert Access("127.0.0.1", None, open_to_all=True).token is None
+    for host, token in (("0.0.0.0", None), ("127.0.0.1", TOKEN)):
+        with pytest.raises(UsageError, match="--no-token"):
+            Access(host, token, open_to_all=True)
     assert len(Access("0.0.0.0", None).token or "") >= 20
     with pytest.raises(UsageError, match="expected 8"):
         Access("0.0.0.0", "short")

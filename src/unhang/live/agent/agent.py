@@ -29,7 +29,7 @@ from unhang.live.agent.gaps import (
     started_again,
     unseen,
 )
-from unhang.live.agent.hooks import Hooks
+from unhang.live.agent.hooks import Hooks, keep_private
 from unhang.live.agent.link import Link
 from unhang.live.agent.orders import Orders
 from unhang.live.agent.taps import Taps
@@ -269,6 +269,7 @@ def main() -> None:
         signal.signal(number, lambda *_: None)
     # The relay keeps its signals back, and so did we until now: what we start must not.
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    keep_private()
     link = Link.take_over()
     first = link.receive_first()
     if first is None:

@@ -18,6 +18,21 @@ from unhang.notify import Alert, Delivery, read_targets, tell
 from unhang.reporters.catalogue import sentence, write
 
 
+class _Users:
+    """What the user's own commands are started with.
+
+    Attributes:
+        umask: -1 = ours.
+    """
+
+    umask = -1
+
+
+def keep_private() -> None:
+    """What this process writes is for its owner; commands of the user keep their umask."""
+    _Users.umask = os.umask(0o077)
+
+
 class Hooks:
     """Both, never waited for.
 
@@ -62,6 +77,7 @@ class Hooks:
                     stdout=log,
                     stderr=log,
                     start_new_session=True,
+                    umask=_Users.umask,
                 )
         except OSError as error:
             self._desk.lose(Loss.of("hook_unstarted", why=str(error.strerror)))

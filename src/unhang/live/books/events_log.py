@@ -48,7 +48,7 @@ def append(path: Path, event: dict[str, Any]) -> None:
         OSError: it cannot be written.
     """
     line = json.dumps(event, ensure_ascii=False).encode() + b"\n"
-    handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         os.write(handle, line)
     finally:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+OWNER_ONLY = 0o700
+"""Mode of folders: command lines and outputs are nobody else's."""
+
 
 @dataclass(frozen=True, slots=True)
 class RunFolder:
@@ -92,7 +95,7 @@ class RunFolder:
         return max(map(int, numbers), default=0)
 
     def make(self) -> None:
-        """Make all folders.
+        """Make all folders, for their owner only: command lines and outputs are nobody else's.
 
         Raises:
             OSError: the disk is full, read-only, or not ours.
@@ -104,3 +107,4 @@ class RunFolder:
             *(self.root / n for n in ("orders", "agents", "output", "dumps")),
         ):
             folder.mkdir(parents=True, exist_ok=True)
+            folder.chmod(OWNER_ONLY)

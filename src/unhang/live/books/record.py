@@ -48,7 +48,7 @@ def open_record(folder: RunFolder, record: Mapping[str, Any]) -> None:
     """
     write_json(folder.record, record)
     with contextlib.suppress(OSError):  # without it the last record needs room of its own
-        handle = os.open(folder.last_record, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        handle = os.open(folder.last_record, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             os.posix_fallocate(handle, 0, _ROOM_BYTES)
         finally:
@@ -94,9 +94,22 @@ def replace(path: Path, text: str) -> None:
     Raises:
         OSError: it cannot be written; the old one stays.
     """
+    replace_bytes(path, text.encode())
+
+
+def replace_bytes(path: Path, data: bytes) -> None:
+    """The same for bytes; the file is its owner's only, and no link is written through.
+
+    Raises:
+        OSError: it cannot be written; the old one stays.
+    """
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
-        fresh.write_text(text, encoding="utf-8")
+        with contextlib.suppress(FileNotFoundError):
+            fresh.unlink()
+        with os.fdopen(os.open(fresh, flags, 0o600), "wb") as file:
+            file.write(data)
         fresh.replace(path)
     except BaseException:
         with contextlib.suppress(OSError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import socket
 from urllib.parse import urlsplit
@@ -12,8 +13,31 @@ TOKEN = "UNHANG_TOKEN"  # noqa: S105 (the name of a variable)
 """Variable with the secret that all nodes of a run share."""
 
 
+_SHORTEST = 16
+_LOCAL_NAMES = frozenset({"localhost", "localhost.localdomain"})
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address or a name is this machine only.
+
+    >>> is_loopback("127.0.0.1"), is_loopback("0.0.0.0"), is_loopback("::1")
+    (True, False, True)
+    """
+    if host.lower() in _LOCAL_NAMES:
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def is_secure(url: str) -> bool:
+    """Whether a collector there speaks TLS: on loopback only where the address says https."""
+    return urlsplit(url).scheme == "https" or not is_loopback(address_of(url)[0])
+
+
 def address_of(url: str) -> tuple[str, int]:
-    """Host and port of `http://HOST:PORT`.
+    """Host and port of `http://HOST:PORT` or `https://HOST:PORT`.
 
     Raises:
         UsageError: it is no such address.
@@ -23,7 +47,12 @@ def address_of(url: str) -> tuple[str, int]:
         host, port = parts.hostname, parts.port
     except ValueError:
         host, port = None, None
-    if parts.scheme != "http" or host is None or port is None or parts.path not in ("", "/"):
+    if (
+        parts.scheme not in ("http", "https")
+        or host is None
+        or port is None
+        or parts.path not in ("", "/")
+    ):
         raise UsageError(
             f"--collector {url!r} is no address; give http://HOST:PORT, where HOST is the first"
             " node and PORT is free there"
@@ -46,6 +75,11 @@ def check_collector(url: str, *, first: bool) -> None:
         raise UsageError(
             f"--collector needs a secret that all nodes share; `export {TOKEN}=$(openssl rand -hex"
             " 16)` once, and start all nodes with it"
+        )
+    if is_secure(url) and len(os.environ[TOKEN]) < _SHORTEST:
+        raise UsageError(
+            f"{TOKEN} has {len(os.environ[TOKEN])} characters; a collector that others can reach"
+            f" needs {_SHORTEST} or more: `export {TOKEN}=$(openssl rand -hex 16)`"
         )
     if not first:
         return

@@ -4,19 +4,25 @@
     POST /v1/files/<path in the folder>   a file of evidence
     POST /v1/delivered/<number>/<host>    everything about those dumps was given
 
-Every request carries `Authorization: Bearer <token>`; bodies are zstd. It speaks the part of
-HTTP/1.1 that agents use (requests with a length, connections that are kept), because a report is
-answered in a fraction of the time that a general server needs: a thousand ranks are one small load.
+Every request is signed with the token's key (`signing`) by a node, which speaks for itself only;
+bodies are zstd. Off loopback the connection is TLS (`certificate`). It speaks the part of HTTP/1.1
+that agents use (requests with a length, connections that are kept), because a report is answered in
+a fraction of the time that a general server needs: a thousand ranks are one small load.
+
+A connection that has signed nothing yet has seconds for its first request, and of such there are
+few: whoever opens thousands keeps nobody out.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import hmac
 import json
 import re
+import ssl
 import threading
+from collections import Counter
+from typing import NamedTuple
 from urllib.parse import unquote
 
 import zstandard
@@ -24,8 +30,11 @@ import zstandard
 from unhang.errors import UsageError
 from unhang.live.books.folder import RunFolder
 from unhang.live.messages.wire import node_from_json
+from unhang.live.nodes import signing
+from unhang.live.nodes.addresses import is_loopback
+from unhang.live.nodes.certificate import server_context
 from unhang.live.nodes.evidence import MOST_FILE_BYTES
-from unhang.live.nodes.inbox import Inbox
+from unhang.live.nodes.inbox import Inbox, NotYours
 
 _MOST_HEAD = 16 << 10
 _MOST_REPORT = 32 << 20
@@ -34,7 +43,12 @@ _MOST_REPORT = 32 << 20
 _IDLE_S = 120.0
 """A connection on which nothing comes is closed."""
 
+_FIRST_S = 10.0
+"""Seconds for the first request of a connection, its handshake and its body, too."""
+
 _MOST_CONNECTIONS = 4096
+_MOST_STRANGERS, _MOST_STRANGERS_OF_A_PEER = 256, 32
+"""Connections that have signed nothing yet: of all, and from one address."""
 
 _GONE = (OSError, asyncio.TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError)
 """The other side has left, sleeps, or speaks something else. (Before Python 3.11 a time-out of
@@ -44,7 +58,16 @@ _REQUEST = re.compile(rb"POST (\S{1,400}) HTTP/1\.[01]")
 _DELIVERED = re.compile(r"/v1/delivered/(\d{1,9})/([\w.-]{1,100})")
 _FILES = "/v1/files/"
 
-_REASONS = {200: "OK", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found", 413: "Too Large"}
+_LONGEST_NUMBER = 24
+_REASONS = {
+    403: "Forbidden",
+    409: "Conflict",
+    200: "OK",
+    400: "Bad Request",
+    401: "Unauthorized",
+    404: "Not Found",
+    413: "Too Large",
+}
 
 
 class _Refused(Exception):
@@ -59,6 +82,16 @@ class _Refused(Exception):
         self.status = status
 
 
+class _Request(NamedTuple):
+    """A signed request."""
+
+    path: str
+    length: int
+    node: str
+    number: str
+    digest: str
+
+
 class Collector(Inbox):
     """The server and its inbox.
 
@@ -66,21 +99,42 @@ class Collector(Inbox):
         folder: where evidence goes.
         host: on which it listens.
         port: likewise; 0 = any free one.
-        token: the secret that every request must show.
+        token: the secret with which every request must be signed.
+        own: label of this node, for which nobody else may speak.
+        tls: None = where others could listen.
 
     Raises:
         UsageError: nobody can listen there.
     """
 
-    def __init__(self, folder: RunFolder, host: str, port: int, token: str) -> None:
-        super().__init__(folder)
-        self._token = f"Bearer {token}".encode()
+    def __init__(
+        self,
+        folder: RunFolder,
+        host: str,
+        port: int,
+        token: str,
+        *,
+        own: str | None = None,
+        tls: bool | None = None,
+    ) -> None:
+        super().__init__(folder, own)
+        self._key = signing.key_of(token)
         self._unpack = zstandard.ZstdDecompressor()
         self._connections = 0
+        self._strangers: Counter[str] = Counter()
+        self._numbers: dict[str, int] = {}
+        secure = not is_loopback(host) if tls is None else tls
         self._loop = asyncio.new_event_loop()
         try:
             self._server = self._loop.run_until_complete(
-                asyncio.start_server(self._serve, host, port, limit=_MOST_HEAD)
+                asyncio.start_server(
+                    self._serve,
+                    host,
+                    port,
+                    limit=_MOST_HEAD,
+                    ssl=server_context(token) if secure else None,
+                    ssl_handshake_timeout=_FIRST_S if secure else None,
+                )
             )
         except OSError as error:
             self._loop.close()
@@ -112,10 +166,12 @@ class Collector(Inbox):
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        peer = str((writer.get_extra_info("peername") or ("?",))[0])
         self._connections += 1
         try:
-            while self._connections <= _MOST_CONNECTIONS and await self._answer(reader, writer):
-                pass
+            if self._may_try(peer) and await self._first(reader, writer, peer):
+                while await self._answer(reader, writer, peer, _IDLE_S):
+                    pass
         except _GONE:
             pass
         except asyncio.CancelledError:
@@ -123,62 +179,117 @@ class Collector(Inbox):
         finally:
             self._connections -= 1
             writer.close()
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError, ssl.SSLError):
                 await writer.wait_closed()
 
-    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-        """Serve one request; False when the connection ends with it."""
-        head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), _IDLE_S)
-        status, text = 200, b"{}"
+    def _may_try(self, peer: str) -> bool:
+        """Whether one more connection is served of which nothing is known yet."""
+        return (
+            self._connections <= _MOST_CONNECTIONS
+            and self._strangers.total() < _MOST_STRANGERS
+            and self._strangers[peer] < _MOST_STRANGERS_OF_A_PEER
+        )
+
+    async def _first(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, peer: str
+    ) -> bool:
+        """Serve the first request, within seconds."""
+        self._strangers[peer] += 1
         try:
-            path, length = self._look_at(head)
-            body = await asyncio.wait_for(reader.readexactly(length), _IDLE_S)
-            text = self._do(path, body)
+            return await asyncio.wait_for(self._answer(reader, writer, peer, _FIRST_S), _FIRST_S)
+        finally:
+            self._strangers[peer] -= 1
+            if not self._strangers[peer]:
+                del self._strangers[peer]
+
+    async def _answer(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, peer: str, wait_s: float
+    ) -> bool:
+        """Serve one request; False when the connection ends with it."""
+        head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), wait_s)
+        status, text, number = 200, b"{}", ""
+        try:
+            request = self._look_at(head)
+            number = request.number
+            body = await asyncio.wait_for(reader.readexactly(request.length), wait_s)
+            text = self._do(request, body, peer)
         except _Refused as refused:
             status = refused.status
+        signature = signing.sign(self._key, "answer", number, signing.digest_of(text))
         writer.write(
-            b"HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s"
-            % (status, _REASONS[status].encode(), len(text), text)
+            b"HTTP/1.1 %d %s\r\nContent-Type: application/json\r\n%s: %s\r\n"
+            b"Content-Length: %d\r\n\r\n%s"
+            % (
+                status,
+                _REASONS[status].encode(),
+                signing.SIGNATURE.encode(),
+                signature.encode(),
+                len(text),
+                text,
+            )
         )
         await writer.drain()
         return status == 200
 
-    def _look_at(self, head: bytes) -> tuple[str, int]:
-        """Path and length of a request that may be served."""
+    def _look_at(self, head: bytes) -> _Request:
+        """What a request wants, if the node that it names has signed it."""
         first, *lines = head.rstrip().split(b"\r\n")
         match = _REQUEST.fullmatch(first)
-        headers = {name.strip().lower(): value.strip() for name, _, value in _parts(lines)}
-        shown = headers.get(b"authorization", b"")
-        if not hmac.compare_digest(shown, self._token):
+        told = {
+            name.strip().lower().decode("ascii", "replace"): value.strip().decode(
+                "ascii", "replace"
+            )
+            for name, _, value in _parts(lines)
+        }
+        node, number, digest, signature = (
+            told.get(name.lower(), "")
+            for name in (signing.NODE, signing.NUMBER, signing.DIGEST, signing.SIGNATURE)
+        )
+        length = told.get("content-length", "")
+        path = "" if match is None else match[1].decode("ascii", "replace")
+        parts = ("request", path, node, number, length, digest)
+        if not signing.is_signed(self._key, signature, *parts):
             raise _Refused(401)
-        length = headers.get(b"content-length", b"")
-        if match is None or not length.isdigit():
+        if not path or not (length.isdigit() and number.isdigit()) or len(number) > _LONGEST_NUMBER:
             raise _Refused(400)
         if int(length) > MOST_FILE_BYTES:
             raise _Refused(413)
-        return unquote(match[1].decode("ascii", "replace")), int(length)
+        if int(number) <= self._numbers.get(node, 0) or len(self._numbers) > _MOST_CONNECTIONS:
+            raise _Refused(409)
+        self._numbers[node] = int(number)
+        return _Request(unquote(path), int(length), node, number, digest)
 
-    def _do(self, path: str, body: bytes) -> bytes:
+    def _do(self, request: _Request, body: bytes, peer: str) -> bytes:
+        path = request.path
+        if signing.digest_of(body) != request.digest:
+            raise _Refused(401)
         try:
+            self.admit(request.node, peer)
             if path == "/v1/report":
-                self._report(self._unpack.decompress(body, max_output_size=_MOST_REPORT))
+                self._report(
+                    self._unpack.decompress(body, max_output_size=_MOST_REPORT), request.node
+                )
                 return json.dumps(self.instructions.to_json()).encode()
             if path.startswith(_FILES):
                 data = self._unpack.decompress(body, max_output_size=MOST_FILE_BYTES)
-                self.keep(path.removeprefix(_FILES), data)
+                self.keep(path.removeprefix(_FILES), data, request.node)
             elif (match := _DELIVERED.fullmatch(path)) is not None:
-                self.mark(int(match[1]), match[2])
+                self.mark(int(match[1]), match[2], request.node)
             else:
                 raise _Refused(404)
-        except (ValueError, zstandard.ZstdError, OSError) as error:
+        except NotYours as error:
+            raise _Refused(403) from error
+        except (ValueError, RecursionError, MemoryError, zstandard.ZstdError, OSError) as error:
             raise _Refused(400) from error
         return b"{}"
 
-    def _report(self, data: bytes) -> None:
+    def _report(self, data: bytes, node: str) -> None:
         item = json.loads(data)
         report = node_from_json(item) if isinstance(item, dict) else None
         if report is None:
             raise ValueError("no report")
+        if report.host != node:
+            raise NotYours(f"{node} reports as {report.host}")
         self.put(report)
 
 

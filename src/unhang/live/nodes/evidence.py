@@ -5,11 +5,13 @@ Paths come from other hosts: only names that a run folder has are taken, and onl
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from unhang.live.books.folder import RunFolder
+from unhang.live.books.record import replace_bytes
 
 _PATH = re.compile(
     r"(?:dumps/(?:\d{1,9}|watchdog)|stacks|output/[\w-][\w.-]{0,99})/[\w-][\w.-]{0,149}"
@@ -36,6 +38,25 @@ def evidence_of(folder: RunFolder, host: str, number: int) -> Iterator[tuple[str
             yield str(path.relative_to(folder.root)), data
 
 
+def is_of_another(name: str, node: str) -> bool:
+    """Whether a path by its name belongs to another node: outputs and stacks carry a label."""
+    kind, _, rest = name.partition("/")
+    if kind == "output":
+        return rest.partition("/")[0] != node
+    return kind == "stacks" and not rest.startswith(f"{node}-")
+
+
+def is_there(folder: RunFolder, name: str) -> bool:
+    """Whether such a path exists in the run folder, whatever it is.
+
+    Raises:
+        ValueError: no run folder has such a path.
+    """
+    if _PATH.fullmatch(name) is None:
+        raise ValueError(f"{name[:100]!r} is no path of evidence")
+    return os.path.lexists(folder.root / name)
+
+
 def keep(folder: RunFolder, name: str, data: bytes) -> None:
     """Write what another node has given.
 
@@ -48,10 +69,8 @@ def keep(folder: RunFolder, name: str, data: bytes) -> None:
     if len(data) > MOST_FILE_BYTES:
         raise ValueError(f"{name} has {len(data)} bytes; at most {MOST_FILE_BYTES} are taken")
     path = folder.root / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_name(f".{path.name}.new")
-    fresh.write_bytes(data)
-    fresh.replace(path)
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    replace_bytes(path, data)
 
 
 def _whole(root: Path, path: Path) -> Iterator[tuple[str, bytes]]:

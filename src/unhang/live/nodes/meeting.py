@@ -11,7 +11,7 @@ from unhang.live.judge.monitor import Monitor
 from unhang.live.messages.losses import Loss
 from unhang.live.messages.policy import Policy
 from unhang.live.messages.request import ABORT, RunRequest
-from unhang.live.nodes.addresses import TOKEN, address_of
+from unhang.live.nodes.addresses import TOKEN, address_of, is_secure
 from unhang.live.nodes.collector import Collector
 from unhang.live.nodes.following import Follower
 from unhang.live.nodes.http_carrier import HttpCarrier
@@ -30,7 +30,7 @@ def find_judge(request: RunRequest, folder: RunFolder, lose: Callable[[Loss], No
         lose: told what cannot be seen or done.
     """
     if request.node_rank > 0 and request.collector is not None:
-        carrier = HttpCarrier(request.collector, os.environ.get(TOKEN, ""))
+        carrier = HttpCarrier(request.collector, os.environ.get(TOKEN, ""), request.host)
         return Follower(Uplink(carrier, folder, request.host, lose))
     if request.node_rank > 0 and request.shared is not None:
         shared = FolderCarrier(request.shared, request.host)
@@ -49,13 +49,17 @@ def _hub(request: RunRequest, folder: RunFolder, lose: Callable[[Loss], None]) -
     if request.collector is not None:
         try:
             return Collector(
-                folder, *address_of(request.collector), token=os.environ.get(TOKEN, "")
+                folder,
+                *address_of(request.collector),
+                token=os.environ.get(TOKEN, ""),
+                own=request.host,
+                tls=is_secure(request.collector),
             )
         except UsageError as error:  # the port was free a moment ago
             lose(Loss.of("collector_unheard", why=str(error)))
             return None
     if request.shared is not None:
-        return FolderHub(request.shared, folder, lose)
+        return FolderHub(request.shared, folder, lose, own=request.host)
     if (request.nodes or 1) > 1:
         lose(Loss.of("one_node_only", nodes=request.nodes or 1))
     return None

@@ -5,26 +5,35 @@
     evidence/<number>/<host>/  files for the dumps of that number; `complete` is written last
 
 What an earlier run left here is told by its standing still: only a file that changes under our eyes
-is believed.
+is believed. Others may write here, too: nothing is read through a link, a pipe or a device, no file
+costs more than itself, and a node speaks for itself only.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import re
+import stat
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from unhang.live.books.folder import RunFolder
-from unhang.live.books.record import write_json
+from unhang.live.books.record import replace_bytes, write_json
 from unhang.live.messages.instructions import Instructions
 from unhang.live.messages.losses import Loss
 from unhang.live.messages.reports import NodeReport
 from unhang.live.messages.wire import node_from_json, node_to_json
+from unhang.live.nodes.evidence import MOST_FILE_BYTES
 from unhang.live.nodes.inbox import Inbox
 
 _PAUSE_S = 0.5
 _COMPLETE = "complete"
+_MOST_REPORT = 32 << 20
+_MOST_FILES = 10_000
+_LONGEST_NUMBER = 10
+_LABEL = re.compile(r"[\w-][\w.-]{0,99}")
 _NODES, _INSTRUCTIONS, _EVIDENCE = "nodes", "instructions.json", "evidence"
 
 
@@ -35,14 +44,21 @@ class FolderHub(Inbox):
         shared: the folder.
         folder: where evidence goes.
         lose: told what could not be read or written.
+        own: label of this node.
     """
 
-    def __init__(self, shared: Path, folder: RunFolder, lose: Callable[[Loss], None]) -> None:
-        super().__init__(folder)
+    def __init__(
+        self,
+        shared: Path,
+        folder: RunFolder,
+        lose: Callable[[Loss], None],
+        own: str | None = None,
+    ) -> None:
+        super().__init__(folder, own)
         self._shared = shared
         self._lose = lose
         self._seen: dict[str, bytes] = {}
-        self._taken: set[Path] = set((shared / _EVIDENCE).glob(f"*/*/{_COMPLETE}"))
+        self._taken: set[Path] = set(_delivered(shared))
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._work, name="shared-folder", daemon=True)
         self._thread.start()
@@ -65,34 +81,105 @@ class FolderHub(Inbox):
     def _look(self) -> None:
         self._shared.mkdir(parents=True, exist_ok=True)
         write_json(self._shared / _INSTRUCTIONS, self.instructions.to_json())
-        for path in (self._shared / _NODES).glob("*.json"):
-            self._read(path)
-        for mark in set((self._shared / _EVIDENCE).glob(f"*/*/{_COMPLETE}")) - self._taken:
-            self._taken.add(mark)
-            self._take(mark.parent)
+        for path in _entries(self._shared / _NODES):
+            if path.suffix == ".json" and not path.name.startswith("."):
+                self._guarded(path.stem, lambda path=path: self._read(path))  # type: ignore[misc]
+        for place in set(_delivered(self._shared)) - self._taken:
+            self._taken.add(place)
+            self._guarded(place.name, lambda place=place: self._take(place))  # type: ignore[misc]
+
+    def _guarded(self, node: str, task: Callable[[], None]) -> None:
+        """Do something with what a node has written; it costs nobody but that node."""
+        try:
+            task()
+        except (OSError, ValueError, RecursionError, MemoryError) as error:
+            why = getattr(error, "strerror", None) or str(error) or type(error).__name__
+            self._lose(Loss.of("file_refused", node=node[:100], why=why))
 
     def _read(self, path: Path) -> None:
-        data = path.read_bytes()
+        data = read_plain(path, _MOST_REPORT)
         before = self._seen.get(path.name)
         self._seen[path.name] = data
         if before is None or before == data:
             return
-        try:
-            item = json.loads(data)
-        except ValueError:
-            return
+        item = json.loads(data)
         report = node_from_json(item) if isinstance(item, dict) else None
-        if report is not None:
-            self.put(report)
+        if report is None or report.host != path.stem:
+            raise ValueError("this is no report of that node")
+        self.put(report)
 
     def _take(self, place: Path) -> None:
-        for path in place.rglob("*"):
-            if path.is_file() and path.name != _COMPLETE:
-                try:
-                    self.keep(str(path.relative_to(place)), path.read_bytes())
-                except ValueError as error:
-                    self._lose(Loss.of("file_refused", node=place.name, why=str(error)))
-        self.mark(int(place.parent.name), place.name)
+        for path in _files(place):
+            name = str(path.relative_to(place))
+            self._guarded(place.name, lambda path=path, name=name: self._keep(path, name, place))  # type: ignore[misc]
+        self.mark(int(place.parent.name), place.name, place.name)
+
+    def _keep(self, path: Path, name: str, place: Path) -> None:
+        self.keep(name, read_plain(path, MOST_FILE_BYTES), place.name)
+
+
+def read_plain(path: Path, most_bytes: int) -> bytes:
+    """The content of a regular file, and of nothing else that has its name.
+
+    Raises:
+        ValueError: it is a link, a pipe, a device, or too large.
+        OSError: it cannot be read.
+    """
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        if path.is_symlink():
+            raise ValueError("a link is not followed") from error
+        raise
+    with os.fdopen(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise ValueError("this is no regular file")
+        data = file.read(most_bytes + 1)
+    if len(data) > most_bytes:
+        raise ValueError(f"it has more than {most_bytes} bytes")
+    return data
+
+
+def _entries(folder: Path) -> Iterator[Path]:
+    """What lies in a folder that is one, not a link to one."""
+    if folder.is_symlink() or not folder.is_dir():
+        return
+    with os.scandir(folder) as found:
+        for number, entry in enumerate(found):
+            if number >= _MOST_FILES:
+                return
+            yield folder / entry.name
+
+
+def _delivered(shared: Path) -> Iterator[Path]:
+    """Folders of evidence that are complete: `evidence/<number>/<host>`."""
+    if (shared / _EVIDENCE).is_symlink():
+        return
+    for numbered in _entries(shared / _EVIDENCE):
+        if not (numbered.name.isdecimal() and len(numbered.name) < _LONGEST_NUMBER):
+            continue
+        for place in _entries(numbered):
+            if _LABEL.fullmatch(place.name) and not place.is_symlink() and _is_complete(place):
+                yield place
+
+
+def _is_complete(place: Path) -> bool:
+    try:
+        return os.path.lexists(place / _COMPLETE)
+    except OSError:
+        return False
+
+
+def _files(place: Path) -> Iterator[Path]:
+    """Everything below a folder but its mark; folders behind links are not entered."""
+    count = 0
+    for folder, _, names in os.walk(place, followlinks=False):
+        for name in names:
+            count += 1
+            if count > _MOST_FILES:
+                return
+            if name != _COMPLETE:
+                yield Path(folder) / name
 
 
 class FolderCarrier:
@@ -115,8 +202,8 @@ class FolderCarrier:
         nodes.mkdir(parents=True, exist_ok=True)
         write_json(nodes / f"{self._host}.json", node_to_json(report))
         try:
-            data = json.loads((self._shared / _INSTRUCTIONS).read_bytes())
-        except (FileNotFoundError, ValueError):
+            data = json.loads(read_plain(self._shared / _INSTRUCTIONS, _MOST_REPORT))
+        except (FileNotFoundError, ValueError, RecursionError):
             return None
         told = Instructions.from_json(data)
         before, self._before = self._before, told
@@ -127,7 +214,7 @@ class FolderCarrier:
         """Lay a file of evidence ready; `mark` makes it known."""
         path = self._shared / _EVIDENCE / "coming" / self._host / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
+        replace_bytes(path, data)
 
     def mark(self, number: int, host: str) -> None:
         """Show everything that was laid ready, at once."""

@@ -23,6 +23,10 @@ _TROUBLE_S = 20.0
 """Nodes of a job do not start in the same moment; after that, silence is noted."""
 
 
+class FileRefused(Exception):
+    """The judging node does not take this file, whenever it is offered."""
+
+
 class Carrier(Protocol):
     """A transport; everything may wait for seconds, and raise `OSError`."""
 
@@ -31,7 +35,11 @@ class Carrier(Protocol):
         ...
 
     def put(self, name: str, data: bytes) -> None:
-        """Give a file of evidence."""
+        """Give a file of evidence.
+
+        Raises:
+            FileRefused: it is not wanted.
+        """
         ...
 
     def mark(self, number: int, host: str) -> None:
@@ -159,6 +167,12 @@ class Uplink:
                 self._hear(told)
         if number is not None:
             for name, data in evidence_of(self._folder, self._host, number):
-                self._carrier.put(name, data)
+                self._give(name, data)
             self._carrier.mark(number, self._host)
             self._refusals = 0
+
+    def _give(self, name: str, data: bytes) -> None:
+        try:
+            self._carrier.put(name, data)
+        except FileRefused as error:  # the others may be welcome
+            self._lose(Loss.of("file_refused", node=self._host, why=str(error)))

@@ -141,7 +141,8 @@ class AgentProcess:
 
     def _open_log(self) -> BinaryIO:
         try:
-            return self._log.open("ab")
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+            return os.fdopen(os.open(self._log, flags, 0o600), "ab")
         except OSError:  # a full disk
             return Path(os.devnull).open("ab")
 

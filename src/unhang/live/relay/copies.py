@@ -157,7 +157,7 @@ class _Segments:
     def _append(self, data: bytes) -> None:
         if self._file is None:
             flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-            self._file = os.open(self._path("log"), flags, 0o644)
+            self._file = os.open(self._path("log"), flags, 0o600)
             self._size = os.fstat(self._file).st_size
         rest = memoryview(data)
         while rest:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import http.client
 import json
+import os
 import socket
+import ssl
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -29,8 +30,12 @@ from unhang.live.messages.actions import (
 from unhang.live.messages.inputs import DumpsReady, Input, OutputEnded, Tick
 from unhang.live.messages.instructions import Instructions
 from unhang.live.messages.losses import Loss
-from unhang.live.messages.reports import NodeReport
+from unhang.live.messages.reports import NodeReport, ProcessFacts, ProcessReport
 from unhang.live.messages.standing import Standing
+from unhang.live.messages.wire import beat_from_json, node_to_json
+from unhang.live.nodes import signing
+from unhang.live.nodes.addresses import is_secure
+from unhang.live.nodes.certificate import identity_of
 from unhang.live.nodes.collector import Collector
 from unhang.live.nodes.evidence import evidence_of, keep
 from unhang.live.nodes.following import Follower
@@ -38,7 +43,7 @@ from unhang.live.nodes.http_carrier import HttpCarrier
 from unhang.live.nodes.inbox import Inbox
 from unhang.live.nodes.leading import Leader
 from unhang.live.nodes.shared_folder import FolderCarrier, FolderHub
-from unhang.live.nodes.uplink import Uplink
+from unhang.live.nodes.uplink import FileRefused, Uplink
 from unhang.model.provenance import Message
 
 NOTE = Note(kind=NoteKind.HANG_CONFIRMED, why=Message(key="run.leftover", values={"pids": "1"}))
@@ -85,8 +90,10 @@ def collector(folder: RunFolder) -> Iterator[Collector]:
 
 
 @contextmanager
-def carrier(collector: Collector, token: str = "secret") -> Iterator[HttpCarrier]:
-    link = HttpCarrier(f"http://127.0.0.1:{collector.port}", token)
+def carrier(
+    collector: Collector, token: str = "secret", host: str = "node1", scheme: str = "http"
+) -> Iterator[HttpCarrier]:
+    link = HttpCarrier(f"{scheme}://127.0.0.1:{collector.port}", token, host)
     try:
         yield link
     finally:
@@ -172,8 +179,15 @@ def test_evidence_reaches_the_judges_folder(
         link.mark(2, "node1")
         with pytest.raises(OSError, match="400"):
             link.put("run.json", b"{}")
+        link.put("dumps/2/trace_4.pickle", b"again")
+        with pytest.raises(FileRefused):
+            link.put("output/judge/stdout.log", b"forged")
+    (folder.dump(2) / "trace_0.pickle").write_bytes(b"the judge's own")
+    with carrier(collector) as link, pytest.raises(FileRefused):
+        link.put("dumps/2/trace_0.pickle", b"forged")
+    assert (folder.dump(2) / "trace_0.pickle").read_bytes() == b"the judge's own"
     assert collector.delivered(2) == {"node1"}
-    assert (folder.dump(2) / "trace_4.pickle").read_bytes() == b"pickle"
+    assert (folder.dump(2) / "trace_4.pickle").read_bytes() == b"again"
 
 
 def test_who_does_not_know_the_secret_is_refused(collector: Collector) -> None:
@@ -182,25 +196,43 @@ def test_who_does_not_know_the_secret_is_refused(collector: Collector) -> None:
     assert collector.reports() == []
 
 
+def signed(path: str, body: bytes, node: str = "node1", **changed: str) -> bytes:
+    """A request as a node sends it, with some headers changed after it was signed."""
+    headers = {"Content-Length": str(len(body))}
+    headers |= signing.headers_for(signing.key_of("secret"), path, node, body) | changed
+    lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    return f"POST {path} HTTP/1.1\r\n{lines}\r\n".encode() + body
+
+
+def status_of(request: bytes, port: int) -> bytes:
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as link:
+        link.sendall(request)
+        try:
+            answer = link.recv(4096)
+        except ConnectionResetError:  # closed while more was on its way
+            answer = b""
+    return answer[len(b"HTTP/1.1 ") :][:3]
+
+
+DEEP = zstandard.compress(b'{"host":' + b"[" * 100_000)
+FORGED = zstandard.compress(json.dumps(node_to_json(report("node2"))).encode())
+
+
 @pytest.mark.parametrize(
     ("request_bytes", "status"),
     [
-        (b"GET / HTTP/1.1\r\nAuthorization: Bearer secret\r\n\r\n", b"400"),
-        (b"POST /v1/report HTTP/1.1\r\nAuthorization: Bearer secret\r\n\r\n", b"400"),
-        (
-            b"POST /v1/x HTTP/1.1\r\nAuthorization: Bearer secret\r\nContent-Length: 0\r\n\r\n",
-            b"404",
-        ),
-        (
-            b"POST /v1/report HTTP/1.1\r\nAuthorization: Bearer secret\r\nContent-Length: 9\r\n\r\n"
-            b"not zstd!",
-            b"400",
-        ),
-        (
-            b"POST /v1/report HTTP/1.1\r\nAuthorization: Bearer secret\r\n"
-            b"Content-Length: 99999999999\r\n\r\n",
-            b"413",
-        ),
+        (b"GET / HTTP/1.1\r\nAuthorization: Bearer secret\r\n\r\n", b"401"),
+        (b"POST /v1/report HTTP/1.1\r\nAuthorization: Bearer secret\r\n\r\n", b"401"),
+        (signed("/v1/x", b""), b"404"),
+        (signed("/v1/report", b"not zstd!"), b"400"),
+        (signed("/v1/report", b"x", **{"X-Unhang-Node": "node2"}), b"401"),
+        (signed("/v1/report", b"x", **{"X-Unhang-Number": "9" * 19}), b"401"),
+        (signed("/v1/report", b"x", **{"X-Unhang-Signature": "\xff"}), b"401"),
+        (signed("/v1/report", b"four")[:-4] + b"five", b"401"),
+        (signed("/v1/report", DEEP), b"400"),
+        (signed("/v1/report", FORGED), b"403"),
+        (signed("/v1/delivered/2/node2", zstandard.compress(b"")), b"403"),
+        (signed("/v1/report", zstandard.compress(bytes(200 << 20))), b"400"),
         (b"\xff\xfe\r\n\r\n", b"401"),
         (b"A" * 40_000, b""),
     ],
@@ -208,23 +240,95 @@ def test_who_does_not_know_the_secret_is_refused(collector: Collector) -> None:
 def test_what_is_no_request_is_answered_and_survived(
     request_bytes: bytes, status: bytes, collector: Collector
 ) -> None:
-    with socket.create_connection(("127.0.0.1", collector.port), timeout=10) as link:
-        link.sendall(request_bytes)
-        try:
-            answer = link.recv(4096)
-        except ConnectionResetError:  # closed while more was on its way
-            answer = b""
-    assert answer[len(b"HTTP/1.1 ") :][:3] == status
+    assert status_of(request_bytes, collector.port) == status
     with carrier(collector) as good:
         assert good.exchange(report()) is not None
+    assert collector.reports() == [report()]
 
 
-def test_a_bomb_is_not_unpacked(collector: Collector) -> None:
-    bomb = zstandard.compress(bytes(200 << 20))
-    link = http.client.HTTPConnection("127.0.0.1", collector.port, timeout=20)
-    link.request("POST", "/v1/report", bomb, {"Authorization": "Bearer secret"})
-    assert link.getresponse().status == 400
-    link.close()
+def test_nothing_is_said_twice(collector: Collector) -> None:
+    request = signed("/v1/report", zstandard.compress(json.dumps(node_to_json(report())).encode()))
+    assert status_of(request, collector.port) == b"200"
+    assert status_of(request, collector.port) == b"409"
+
+
+def test_nobody_speaks_for_the_judging_node(folder: RunFolder) -> None:
+    hub = Collector(folder, "127.0.0.1", 0, "secret", own="judge")
+    try:
+        with carrier(hub, host="judge") as link, pytest.raises(OSError, match="403"):
+            link.exchange(report("judge"))
+        assert hub.reports() == []
+    finally:
+        hub.close()
+
+
+def test_a_rank_is_reported_by_one_node(folder: RunFolder) -> None:
+    def of_rank(host: str) -> NodeReport:
+        beat = beat_from_json({"host": host, "pid": 7, "rank": 3})
+        assert beat is not None
+        facts = ProcessFacts(alive=True)
+        return replace(report(host), processes=(ProcessReport(beat=beat, facts=facts, beats=1, beat_age_s=0.0),))
+
+    inbox = Inbox(folder)
+    inbox.put(of_rank("a"))
+    inbox.put(of_rank("b"))
+    assert {r.host: len(r.processes) for r in inbox.reports()} == {"a": 1, "b": 0}
+
+
+def test_a_label_belongs_to_the_address_that_has_it(folder: RunFolder) -> None:
+    inbox = Inbox(folder)
+    inbox.admit("node1", "10.0.0.1")
+    inbox.admit("node1", "10.0.0.1")
+    with pytest.raises(ValueError, match="another node"):
+        inbox.admit("node1", "10.0.0.2")
+
+
+def test_idle_connections_keep_nobody_out(collector: Collector) -> None:
+    idle = [socket.create_connection(("127.0.0.1", collector.port), 10) for _ in range(300)]
+    try:
+        with carrier(collector) as known:
+            begun = time.monotonic()
+
+            def heard() -> bool:
+                try:
+                    return known.exchange(report(mono_s=time.monotonic())) is not None
+                except OSError:
+                    return False
+
+            wait_for(heard, 20)
+            assert time.monotonic() - begun < 15
+    finally:
+        for link in idle:
+            link.close()
+
+
+def test_off_loopback_the_collector_speaks_tls(folder: RunFolder) -> None:
+    hub = Collector(folder, "127.0.0.1", 0, "a secret of sixteen", tls=True)
+    url = f"127.0.0.1:{hub.port}"
+    try:
+        with carrier(hub, "a secret of sixteen", scheme="https") as link:
+            assert link.exchange(report()) is not None
+        with (
+            carrier(hub, "another secret here", scheme="https") as stranger,
+            pytest.raises(OSError, match="certificate differs"),
+        ):
+            stranger.exchange(report())
+        with carrier(hub, "a secret of sixteen") as plain, pytest.raises(OSError, match=r"."):
+            plain.exchange(report())
+        assert hub.reports() == [report()]
+    finally:
+        hub.close()
+    assert is_secure("http://10.0.0.1:29400")
+    assert is_secure(f"https://{url}")
+    assert not is_secure(f"http://{url}")
+
+
+def test_a_certificate_is_that_of_its_secret() -> None:
+    made = identity_of("a secret of sixteen")
+    assert made == identity_of("a secret of sixteen")
+    assert made.fingerprint != identity_of("another secret here").fingerprint
+    pem = ssl.DER_cert_to_PEM_cert(made.certificate)
+    ssl.create_default_context(cadata=pem)  # OpenSSL reads it
 
 
 def test_a_port_that_is_taken_is_a_sentence(collector: Collector, folder: RunFolder) -> None:
@@ -268,6 +372,52 @@ def test_a_shared_folder_believes_only_what_changes(
     finally:
         hub.close()
     assert lost == []
+
+
+def test_a_shared_folder_is_read_without_links_pipes_and_forgeries(
+    tmp_path: Path, folder: RunFolder
+) -> None:
+    shared, secret = tmp_path / "shared", tmp_path / "secret.txt"
+    secret.write_text("not for the run")
+    lost: list[Loss] = []
+    hub = FolderHub(shared, folder, lost.append, own="judge")
+    try:
+        nodes, place = shared / "nodes", shared / "evidence" / "1" / "node1"
+        nodes.mkdir(parents=True)
+        (place / "dumps" / "1").mkdir(parents=True)
+        os.mkfifo(nodes / "pipe.json")
+        (nodes / "link.json").symlink_to(secret)
+        (nodes / "deep.json").write_text("[" * 100_000)
+        (nodes / "folder.json").mkdir()
+        (nodes / "judge.json").write_text(json.dumps(node_to_json(report("judge"))))
+        (nodes / "other.json").write_text(json.dumps(node_to_json(report("somebody"))))
+        (shared / "evidence" / "no number" / "x").mkdir(parents=True)
+        (shared / "evidence" / "no number" / "x" / "complete").touch()
+        os.mkfifo(place / "dumps" / "1" / "trace_2.json")
+        (place / "dumps" / "1" / "trace_3.json").symlink_to(secret)
+        (place / "dumps" / "1" / "trace_4.json").write_text("{}")
+        (place / "away").symlink_to(tmp_path, target_is_directory=True)
+        (place / "complete").touch()
+        wait_for(lambda: hub.delivered(1) == {"node1"})
+        for name in ("deep", "judge", "other"):
+            (nodes / f"{name}.json").write_bytes((nodes / f"{name}.json").read_bytes() + b" ")
+        link = FolderCarrier(shared, "node1")
+        heard: list[NodeReport] = []
+
+        def told() -> bool:
+            link.exchange(report(mono_s=time.monotonic()))
+            heard.extend(hub.reports())
+            return bool(heard)
+
+        wait_for(told)
+    finally:
+        hub.close()
+    assert {item.host for item in heard} == {"node1"}
+    assert [path.name for path in folder.dump(1).iterdir()] == ["trace_4.json"]
+    assert "not for the run" not in "".join(
+        path.read_text() for path in folder.root.rglob("*") if path.is_file()
+    )
+    assert {loss.values["node"] for loss in lost} >= {"pipe", "link", "folder", "node1"}
 
 
 class Line:
