@@ -9,7 +9,7 @@ from http.cookies import CookieError, SimpleCookie
 from urllib.parse import urlsplit
 
 from unhang.errors import UsageError
-from unhang.live.nodes.addresses import is_loopback
+from unhang.live.messages.loopback import is_loopback
 
 COOKIE = "unhang_token"
 _SHORTEST = 8

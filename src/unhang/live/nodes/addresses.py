@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
-import ipaddress
 import os
 import socket
 from urllib.parse import urlsplit
 
 from unhang.errors import UsageError
+from unhang.live.messages.loopback import is_loopback
 
 TOKEN = "UNHANG_TOKEN"  # noqa: S105 (the name of a variable)
 """Variable with the secret that all nodes of a run share."""
 
 
 _SHORTEST = 16
-_LOCAL_NAMES = frozenset({"localhost", "localhost.localdomain"})
-
-
-def is_loopback(host: str) -> bool:
-    """Whether an address or a name is this machine only.
-
-    >>> is_loopback("127.0.0.1"), is_loopback("0.0.0.0"), is_loopback("::1")
-    (True, False, True)
-    """
-    if host.lower() in _LOCAL_NAMES:
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def is_secure(url: str) -> bool:

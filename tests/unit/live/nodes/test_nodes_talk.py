@@ -267,7 +267,10 @@ def test_a_rank_is_reported_by_one_node(folder: RunFolder) -> None:
         beat = beat_from_json({"host": host, "pid": 7, "rank": 3})
         assert beat is not None
         facts = ProcessFacts(alive=True)
-        return replace(report(host), processes=(ProcessReport(beat=beat, facts=facts, beats=1, beat_age_s=0.0),))
+        return replace(
+            report(host),
+            processes=(ProcessReport(beat=beat, facts=facts, beats=1, beat_age_s=0.0),),
+        )
 
     inbox = Inbox(folder)
     inbox.put(of_rank("a"))
