@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from unhang.errors import ArtifactError, UnhangError, UnsafeArtifact, UsageError
 
 if TYPE_CHECKING:
-    from unhang.api import diagnose, explain, fix, lint
+    from unhang.api import compare, diagnose, explain, fix, lint, plan
     from unhang.collect import capture
     from unhang.live.front import run
     from unhang.model.diagnosis import Diagnosis
@@ -30,10 +30,12 @@ __all__ = [
     "UsageError",
     "__version__",
     "capture",
+    "compare",
     "diagnose",
     "explain",
     "fix",
     "lint",
+    "plan",
     "run",
     "serve",
     "watch",
@@ -41,10 +43,12 @@ __all__ = [
 
 _LAZY = {
     "capture": "unhang.collect",
+    "compare": "unhang.api",
     "diagnose": "unhang.api",
     "explain": "unhang.api",
     "fix": "unhang.api",
     "lint": "unhang.api",
+    "plan": "unhang.api",
     "run": "unhang.live.front",
     "serve": "unhang.screens",
     "watch": "unhang.screens",

@@ -15,10 +15,12 @@ from unhang.hearing import hear
 from unhang.judging import judge
 from unhang.linting import lint_settings
 from unhang.model.causes import Cause
+from unhang.model.comparison import Comparison
 from unhang.model.diagnosis import Diagnosis, Outcome, Stats
 from unhang.model.explanation import Explanation, RuleCard
 from unhang.model.incident import Incident
 from unhang.model.lint import LintReport
+from unhang.model.plan import Plan
 from unhang.model.rewrite import Rewrite
 from unhang.ranking import rank
 from unhang.remedies import suggest
@@ -119,6 +121,41 @@ def fix(
     from unhang.fixing import rewrite
 
     return rewrite(config, verdict, numbers=fixes, apply=apply)
+
+
+def plan(model: str | None = None, *, sources: Iterable[str] = (), **options: object) -> Plan:
+    """Compute memory, checkpoints and the time limit of each process group.
+
+    Args:
+        model: a known name (`llama-3-8b`), the path of a config.json or of weights, or a number of
+            parameters (`7B`); None = one of `sources` names it.
+        sources: a framework's configuration, a verdict's JSON, or a run folder.
+        options: fields of `unhang.planning.Request`, such as `world=8`, `gpu_memory="80GB"`,
+            `write_speed="1GB/s"`, `strategy="fsdp"`; `storage` is a folder to measure.
+
+    Raises:
+        UsageError: a field is missing or cannot be what it is said to be.
+    """
+    from unhang.planning import build_request, make_plan
+
+    return make_plan(build_request(model, sources, **options))
+
+
+def compare(before: Iterable[str], after: Iterable[str]) -> Comparison:
+    """Say whether the runs after a change fail less often than those before it.
+
+    Args:
+        before: run folders, folders of them, tables of jobs, verdicts, or logs of one run each.
+        after: likewise.
+
+    Raises:
+        UsageError: one side holds nothing that can be read.
+    """
+    from unhang.comparing import compare_runs, read_runs
+
+    one, problems = read_runs(before, diagnose)
+    two, more = read_runs(after, diagnose)
+    return compare_runs(one, two, (*problems, *more))
 
 
 def rules() -> tuple[RuleCard, ...]:

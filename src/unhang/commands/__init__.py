@@ -24,6 +24,8 @@ COMMANDS: dict[str, str] = {
     "explain": "Say what a rule, a cause, a setting or an error line means.",
     "lint": "Find settings that do nothing, or harm, and say what to use instead.",
     "fix": "Write the fix of a verdict into a configuration or a launch script.",
+    "plan": "Compute memory, checkpoints and time limits before the job starts.",
+    "compare": "Say whether runs after a change fail less often than before it.",
     "watch": "Show a run on the terminal: who waits for whom, since when.",
     "serve": "Show a run as a web page, with metrics for Prometheus.",
     "capture": "Gather evidence of a live or hung job on this node into one redacted file.",

@@ -1,0 +1,22 @@
+"""From a model's published description to its tensors: sizes, units of sharding, and back again."""
+
+from __future__ import annotations
+
+from unhang.architectures.decode import Reading, decode
+from unhang.architectures.files import read_model
+from unhang.architectures.hf import from_config
+from unhang.architectures.known import find_model, known_models
+from unhang.architectures.tensors import Architecture, Part, Tensor, Unit
+
+__all__ = [
+    "Architecture",
+    "Part",
+    "Reading",
+    "Tensor",
+    "Unit",
+    "decode",
+    "find_model",
+    "from_config",
+    "known_models",
+    "read_model",
+]

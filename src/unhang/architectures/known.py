@@ -1,0 +1,75 @@
+"""Models that are known by name, without a network."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from difflib import get_close_matches
+from functools import cache
+from typing import Any
+
+from unhang.architectures.hf import from_config
+from unhang.architectures.tables import table
+from unhang.architectures.tensors import Architecture
+from unhang.errors import UsageError
+
+_TAILS = re.compile(r"-(?:hf|base|instruct|chat|it|sft|v\d[\d.]*|\d+k|meta|preview|distill)(?=-|$)")
+"""What a maker adds to the name of a model whose sizes stay the same."""
+
+
+def known_models() -> tuple[str, ...]:
+    """Names in the table, the main ones only."""
+    return tuple(_rows())
+
+
+@cache
+def find_model(name: str) -> Architecture | None:
+    """The model of a name such as `llama-3-8b` or `Qwen/Qwen2.5-7B-Instruct`, or None.
+
+    >>> find_model("meta-llama/Meta-Llama-3-8B-Instruct").parameters
+    8030261248
+    """
+    row = _rows().get(_key(name)) or _also().get(_key(name))
+    return None if row is None else from_config(row["config"], name=_name_of(row))
+
+
+def need_model(name: str) -> Architecture:
+    """The model of a name.
+
+    Raises:
+        UsageError: it is not in the table; the message names what is close to it.
+    """
+    found = find_model(name)
+    if found is not None:
+        return found
+    close = get_close_matches(_key(name), [*_rows(), *_also()], n=3, cutoff=0.5)
+    near = f" (close: {', '.join(close)})" if close else ""
+    raise UsageError(
+        f"no model named {name!r} is known without a network{near}; give the path of its "
+        "config.json, of its weights (.safetensors, .gguf), or a number of parameters such as 7B"
+    )
+
+
+def _key(name: str) -> str:
+    """A name without its maker and without what leaves the sizes as they are."""
+    key = name.strip().rsplit("/", 1)[-1].lower().replace("_", "-")
+    key = re.sub(r"^meta-(?=llama)", "", key)
+    return _TAILS.sub("", key)
+
+
+@cache
+def _rows() -> Mapping[str, Mapping[str, Any]]:
+    return table("models")
+
+
+@cache
+def _also() -> Mapping[str, Mapping[str, Any]]:
+    found = {}
+    for row in _rows().values():
+        for name in (*row.get("also", ()), _key(row["source"])):
+            found[name] = row
+    return found
+
+
+def _name_of(row: Mapping[str, Any]) -> str:
+    return str(row["source"]).rsplit("/", 1)[-1]

@@ -1,0 +1,89 @@
+"""`unhang plan MODEL`: memory, checkpoints and time limits before the job starts."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import click
+
+from unhang.commands.output import with_style, write_result
+
+_STRATEGIES = ("ddp", "zero1", "zero2", "zero3", "fsdp", "fsdp-grad-op", "hsdp")
+_PRECISIONS = ("fp32", "bf16", "fp16", "bf16-mixed", "fp16-mixed", "bf16-master", "fp16-master")
+_OPTIMIZERS = ("adamw", "adamw-8bit", "lion", "sgd", "sgd-momentum")
+
+
+@click.command(name="plan")
+@click.argument("model", required=False)
+@click.option(
+    "--from", "sources", multiple=True, metavar="PATH",
+    help="A framework's configuration, a verdict or a run folder that tells the rest.",
+)  # fmt: skip
+@click.option("--gpus", "world", type=int, metavar="N", help="GPUs of the job.")
+@click.option("--gpus-per-host", type=int, metavar="N", help="GPUs of one host (8).")
+@click.option("--gpu-memory", metavar="SIZE", help="Memory of one GPU, such as 80GB.")
+@click.option("--host-memory", metavar="SIZE", help="Memory of one host, such as 1TB.")
+@click.option("--strategy", type=click.Choice(_STRATEGIES), help="How the state is spread (fsdp).")
+@click.option("--tp", "tensor_parallel", type=int, metavar="N", help="Tensor parallel degree.")
+@click.option("--pp", "pipeline_parallel", type=int, metavar="N", help="Pipeline parallel degree.")
+@click.option("--ep", "expert_parallel", type=int, metavar="N", help="Expert parallel degree.")
+@click.option("--method", type=click.Choice(("full", "lora", "qlora")), help="What is trained.")
+@click.option("--lora-rank", type=int, metavar="R", help="Rank of the adapters (16).")
+@click.option("--lora-targets", metavar="NAMES", help="Adapted matrices (q_proj,v_proj).")
+@click.option("--precision", type=click.Choice(_PRECISIONS), help="Types of weights and compute.")
+@click.option("--optimizer", type=click.Choice(_OPTIMIZERS), help="Optimizer (adamw).")
+@click.option("--seq", type=int, metavar="TOKENS", help="Tokens of one sample.")
+@click.option("--batch", type=int, metavar="N", help="Samples of one rank and micro-batch (1).")
+@click.option("--recompute", type=click.Choice(("none", "full")), help="Activation checkpointing.")
+@click.option("--eager-attention", is_flag=True, help="Attention writes its scores to memory.")
+@click.option("--reserve", metavar="SIZE", help="For CUDA, NCCL and fragmentation (1.5GB).")
+@click.option("--write-speed", metavar="SPEED", help="Of one writer to the storage, as 1GB/s.")
+@click.option("--write-speed-total", metavar="SPEED", help="Of all writers together.")
+@click.option("--storage", metavar="DIR", help="Measure the write speed in this folder.")
+@click.option(
+    "--save", "save_style", type=click.Choice(("rank0", "sharded", "async")),
+    help="How checkpoints are saved.",
+)  # fmt: skip
+@click.option("--weights-only", is_flag=True, help="Checkpoints hold no optimizer state.")
+@click.option("--data", "data_bytes", metavar="SIZE", help="Data that each process loads whole.")
+@click.option("--workers", type=int, metavar="N", help="Loader workers of each rank.")
+@click.option("--eval", "eval_s", metavar="TIME", help="What rank 0 evaluates alone, as 20min.")
+@click.option("--prepare", "prepare_s", metavar="TIME", help="What rank 0 prepares alone.")
+@click.option("--framework", metavar="NAME[==VERSION]", help="For settings in its syntax.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(("terminal", "json", "markdown")),
+    default="terminal",
+    show_default=True,
+    help="How to print the plan.",
+)
+@with_style
+def command(
+    *,
+    model: str | None,
+    sources: tuple[str, ...],
+    form: str,
+    lang: str | None,
+    no_color: bool,
+    output: str | None,
+    **options: Any,  # noqa: ANN401 - passed on to `unhang.planning`, which knows their types
+) -> int:
+    """Compute memory, checkpoints and time limits before the job starts.
+
+    MODEL is a known name (llama-3-8b, Qwen/Qwen2.5-7B), a config.json, a .safetensors or .gguf
+    file, a folder with one of them, or a number of parameters (7B). Without MODEL a file given
+    with --from must name it.
+    """
+    from unhang.api import plan
+    from unhang.reporters.plan import render_plan
+
+    given = {name: value for name, value in options.items() if value not in (None, False)}
+    if given.pop("eager_attention", False):
+        given["flash"] = False
+    if given.pop("weights_only", False):
+        given["save_optimizer"] = False
+    result = plan(model, sources=sources, **given)
+    write_result(partial(render_plan, result, form), lang=lang, no_color=no_color, output=output)
+    return 0

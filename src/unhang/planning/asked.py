@@ -1,0 +1,106 @@
+"""From what a user says, in words and units, to a request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from unhang.architectures import Architecture, Part, Tensor, Unit, find_model, read_model
+from unhang.architectures.known import need_model
+from unhang.errors import UsageError
+from unhang.model.plan import Method, Precision, SaveStyle, Strategy
+from unhang.planning import units
+from unhang.planning.inputs import read_inputs
+from unhang.planning.request import Request
+from unhang.planning.storage import measure_write
+
+_UNITS: Mapping[str, Callable[[str, str], float]] = {
+    "gpu_memory": units.size,
+    "host_memory": units.size,
+    "reserve": units.size,
+    "data_bytes": units.size,
+    "write_speed": units.speed,
+    "write_speed_total": units.speed,
+    "gather_speed": units.speed,
+    "save_s": units.seconds,
+    "eval_s": units.seconds,
+    "prepare_s": units.seconds,
+}
+_CHOICES: Mapping[str, type[Enum]] = {
+    "strategy": Strategy,
+    "method": Method,
+    "precision": Precision,
+    "save_style": SaveStyle,
+}
+_MASTERED = frozenset({Strategy.ZERO1, Strategy.ZERO2, Strategy.ZERO3})
+_FIELDS = frozenset(Request.__dataclass_fields__)
+
+
+def build_request(model: str | None, sources: Iterable[str] = (), **options: object) -> Request:
+    """Put a request together: what the user says wins over what the files say.
+
+    Args:
+        model: a known name, a path, or a number of parameters; None = a source names it.
+        sources: configurations, verdicts and run folders.
+        options: fields of `Request`; sizes, speeds and durations may be text with units.
+
+    Raises:
+        UsageError: nothing names a model, or a field cannot be what it is said to be.
+    """
+    found: dict[str, Any] = {}
+    for source in sources:
+        found |= read_inputs(Path(source))
+    storage = options.pop("storage", None)
+    for name, value in options.items():
+        if name not in _FIELDS:
+            close = get_close_matches(name, _FIELDS, n=1)
+            raise UsageError(f"plan has no {name!r}" + (f"; perhaps {close[0]}" if close else ""))
+        found[name] = _typed(name, value)
+    if storage is not None and "write_speed" not in found:
+        found["write_speed"] = measure_write(Path(str(storage)))
+    named = model or found.pop("model", None)
+    found.pop("model", None)
+    if named is None:
+        raise UsageError("no model: give its name, its config.json, its weights or a number as 7B")
+    if "strategy" in found and found["strategy"] in _MASTERED:
+        found.setdefault("precision", Precision.BF16_MASTER)
+    return Request(model=_model(str(named)), **found)
+
+
+def _typed(name: str, value: object) -> object:
+    if name in _UNITS and isinstance(value, str):
+        return _UNITS[name](value, f"--{name.removesuffix('_s').replace('_', '-')}")
+    if name in _CHOICES and isinstance(value, str):
+        kind = _CHOICES[name]
+        known = [member.value for member in kind]
+        if value not in known:
+            raise UsageError(f"{name} is {value!r}; expected one of {', '.join(known)}")
+        return kind(value)
+    if name == "lora_targets" and isinstance(value, str):
+        return frozenset(part.strip() for part in value.split(",") if part.strip())
+    if name == "framework" and isinstance(value, str):
+        return value.partition("==")[0].strip().lower()
+    return value
+
+
+def _model(named: str) -> Architecture:
+    path = Path(named)
+    if path.exists():
+        return read_model(path)
+    known = find_model(named)
+    if known is not None:
+        return known
+    if named[:1].isdigit() and not named.endswith((".json", ".safetensors", ".gguf")):
+        return _by_number(named, units.count(named, "MODEL"))
+    if "/" in named and named.endswith((".json", ".safetensors", ".gguf")):
+        return read_model(path)
+    return need_model(named)
+
+
+def _by_number(name: str, parameters: int) -> Architecture:
+    tensor = Tensor("parameters", (parameters,), Part.OTHER)
+    note = "only the number of parameters is known: no activations, no sizes of single gathers"
+    return Architecture(name=name, units=(Unit("root", (tensor,)),), notes=(note,))

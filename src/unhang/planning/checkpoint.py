@@ -1,0 +1,109 @@
+"""Bytes and seconds of a checkpoint, for each way to save it."""
+
+from __future__ import annotations
+
+from math import ceil
+
+from unhang.model.plan import Method, Save, SaveStyle, Strategy
+from unhang.model.provenance import say
+from unhang.planning.request import Request
+from unhang.planning.state import whole, widths
+
+_TO_HOST = 8 * 10**9
+"""Bytes per second from a GPU to pinned host memory over PCIe 3.0 x16, the slowest in use."""
+_GATHER = 10**10
+"""Bytes per second of a gather where nobody told: one 100 Gbit/s link, or PCIe within a host."""
+
+
+def weight_bytes(request: Request) -> int:
+    """Bytes of the file that holds what was trained: the model, or the adapters."""
+    held, width = whole(request), widths(request)
+    return held.trained * width.weights
+
+
+def full_bytes(request: Request) -> int:
+    """Bytes of a checkpoint, with what is needed to resume where the request says so."""
+    if not request.save_optimizer:
+        return weight_bytes(request)
+    width = widths(request)
+    each = width.weights + width.optimizer + width.master
+    return ceil(whole(request).trained * each)
+
+
+def style_of(request: Request) -> SaveStyle:
+    """The way that is asked for, or the one that the strategy's frameworks use by default."""
+    if request.save_style is not None:
+        return request.save_style
+    if request.strategy in (Strategy.ZERO1, Strategy.ZERO2, Strategy.ZERO3):
+        return SaveStyle.SHARDED
+    return SaveStyle.RANK0
+
+
+def save(request: Request, style: SaveStyle) -> Save:
+    """How large a checkpoint is, and how long the others wait for it."""
+    size = full_bytes(request)
+    if style is SaveStyle.RANK0:
+        return _by_rank0(request, size)
+    return _by_all(request, size, style)
+
+
+def _by_rank0(request: Request, size: int) -> Save:
+    gather = 0.0
+    if request.shards_weights and request.shards > 1:
+        gather = size / (request.gather_speed or _GATHER)
+    write = None if request.write_speed is None else size / request.write_speed
+    total = None if write is None else gather + write
+    return Save(
+        style=SaveStyle.RANK0,
+        size_bytes=size,
+        wait_s=total,
+        total_s=total,
+        how=say(
+            "plan.save_rank0",
+            "Rank 0 gathers {size:bytes} ({gather_s:s}) and writes at {speed:bytes}/s;"
+            " all others wait.",
+            size=size,
+            gather_s=gather,
+            speed=request.write_speed,
+        ),
+    )
+
+
+def _by_all(request: Request, size: int, style: SaveStyle) -> Save:
+    writers = request.world if request.shards_weights or _spreads(request) else 1
+    speed = request.write_speed
+    if speed is not None:
+        together = speed * writers
+        speed = min(together, request.write_speed_total or together)
+    write = None if speed is None else size / speed
+    copy = size / writers / _TO_HOST
+    if style is SaveStyle.ASYNC:
+        how = say(
+            "plan.save_async",
+            "{writers} {writers:|writer copies|writers copy} to host memory ({copy_s:s}) and"
+            " {writers:|writes|write} {size:bytes} at {speed:bytes}/s beside training.",
+            writers=writers,
+            size=size,
+            speed=speed,
+            copy_s=copy,
+        )
+    else:
+        how = say(
+            "plan.save_sharded",
+            "{writers} {writers:|writer writes|writers write} {size:bytes} at {speed:bytes}/s"
+            " together; nobody gathers.",
+            writers=writers,
+            size=size,
+            speed=speed,
+        )
+    return Save(
+        style=style,
+        size_bytes=size,
+        wait_s=copy if style is SaveStyle.ASYNC else write,
+        total_s=write if style is SaveStyle.SHARDED or write is None else copy + write,
+        how=how,
+    )
+
+
+def _spreads(request: Request) -> bool:
+    return request.strategy is not Strategy.DDP and request.method is Method.FULL

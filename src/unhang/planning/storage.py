@@ -1,0 +1,44 @@
+"""How fast one process writes to a folder, measured there."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from zlib import crc32
+
+from unhang.errors import UsageError
+
+_CHUNK = 4 << 20
+_LEAST, _MOST = 64 << 20, 1 << 30
+_ENOUGH_S = 2.0
+
+
+def measure_write(folder: Path) -> int:
+    """Bytes per second that one process writes and brings to the medium (fsync).
+
+    Each chunk is summed up as `torch.save` does for its archive, which costs as much as a fast
+    disk. Writes a file of 64 MiB to 1 GiB, for two seconds if that is enough, and removes it.
+
+    Raises:
+        UsageError: the folder cannot be written to; the message says why.
+    """
+    data = os.urandom(_CHUNK)  # storage that compresses must not look faster than it is
+    written = checksum = 0
+    try:
+        with NamedTemporaryFile(dir=folder, prefix=".unhang-plan-") as file:
+            begin = time.perf_counter()
+            while written < _MOST:
+                checksum = crc32(data, checksum)
+                file.write(data)
+                written += _CHUNK
+                if written >= _LEAST and time.perf_counter() - begin > _ENOUGH_S:
+                    break
+            file.flush()
+            os.fsync(file.fileno())
+            return int(written / (time.perf_counter() - begin))
+    except OSError as error:
+        raise UsageError(
+            f"{folder}: {error.strerror} after {written} bytes; name a folder that can be written"
+        ) from error

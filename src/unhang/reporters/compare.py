@@ -1,0 +1,183 @@
+"""From a comparison of two sets of runs to text: for a terminal, Markdown and JSON."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from unhang.model.comparison import Answer, Comparison, Interval, Side
+from unhang.model.provenance import Message
+from unhang.reporters.catalogue import write
+from unhang.reporters.json import dumps
+from unhang.reporters.printable import one_line
+from unhang.reporters.style import PLAIN, Style
+
+SCHEMA = "unhang.compare/1"
+FORMS = ("terminal", "json", "markdown")
+"""The forms of a comparison."""
+
+_COLORS = {
+    Answer.BETTER: "\x1b[1;32m",
+    Answer.WORSE: "\x1b[1;31m",
+    Answer.NO_DIFFERENCE: "\x1b[1;33m",
+    Answer.TOO_FEW: "\x1b[1;33m",
+}
+_PLAIN = "\x1b[0m"
+_WORDS = {
+    Answer.BETTER: "compare.better",
+    Answer.WORSE: "compare.worse",
+    Answer.NO_DIFFERENCE: "compare.no_difference",
+    Answer.TOO_FEW: "compare.too_few",
+}
+
+
+def render_comparison(comparison: Comparison, form: str, style: Style = PLAIN) -> str:
+    """Return the comparison in one of the forms, without a line end."""
+    if form == "json":
+        return dumps(_as_dict(comparison))
+    return "\n".join(_lines(comparison, style, markdown=form == "markdown"))
+
+
+def _lines(comparison: Comparison, style: Style, *, markdown: bool) -> Iterator[str]:
+    def words(key: str, **values: object) -> str:
+        return write(Message(key=f"compare.{key}", values=values), style.language)
+
+    answer = write(Message(key=_WORDS[comparison.answer]), style.language)
+    if markdown:
+        answer = f"**{answer}**"
+    elif style.color:
+        answer = f"{_COLORS[comparison.answer]}{answer}{_PLAIN}"
+    yield answer
+    ratio = comparison.ratio
+    if comparison.before.failures + comparison.after.failures:
+        yield words(
+            "ratio",
+            estimate=_number(ratio.estimate),
+            low=_number(ratio.low),
+            high=_number(ratio.high),
+            p=f"{comparison.p:.3g}",
+        )
+    yield words(f"by_{comparison.by}")
+    if comparison.needed is not None:
+        yield words(f"needed_{comparison.by}", needed=f"{comparison.needed:g}")
+    yield ""
+    yield from _table(comparison, words("column_before"), words("column_after"), style, markdown)
+    for change in comparison.settings:
+        yield words(
+            "setting_partly" if change.partly else "setting",
+            name=one_line(change.name),
+            before=one_line(", ".join(change.before) or words("none")),
+            after=one_line(", ".join(change.after) or words("none")),
+        )
+    for problem in comparison.problems:
+        yield one_line(f"{problem.artifact}: {problem.message}")
+
+
+def _table(
+    comparison: Comparison, before: str, after: str, style: Style, markdown: bool
+) -> Iterator[str]:
+    rows = [
+        (name, *cells)
+        for name, *cells in _rows(comparison, style.language)
+        if any(cell != "-" for cell in cells)
+    ]
+    if markdown:
+        yield f"| | {before} | {after} |"
+        yield "|---|---|---|"
+        yield from (f"| {' | '.join(row)} |" for row in rows)
+        return
+    widths = [max(len(row[i]) for row in [("", before, after), *rows]) for i in range(3)]
+    for row in [("", before, after), *rows]:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        yield "  ".join(["", *cells]).rstrip()
+
+
+def _rows(comparison: Comparison, language: str) -> Iterator[tuple[str, str, str]]:
+    def label(key: str, **values: object) -> str:
+        return write(Message(key=f"compare.{key}", values=values), language)
+
+    one, two = comparison.before, comparison.after
+    yield label("runs"), str(one.runs), str(two.runs)
+    yield label("hours"), _maybe(one.hours), _maybe(two.hours)
+    yield label("failures"), str(one.failures), str(two.failures)
+    yield label("hangs"), str(one.hangs), str(two.hangs)
+    yield label("per_hour"), _interval(one.per_hour), _interval(two.per_hour)
+    yield label("per_start"), _interval(one.per_start), _interval(two.per_start)
+    yield label("between"), _maybe(one.median_hours), _maybe(two.median_hours)
+    for phase in sorted({*one.phases, *two.phases}):
+        name = write(Message(key=f"phase.{phase}"), language)
+        yield label("phase_row", phase=name), _spread(one, phase), _spread(two, phase)
+    yield label("step_row"), _pair(one.step), _pair(two.step)
+
+
+def _interval(interval: Interval | None) -> str:
+    if interval is None:
+        return "-"
+    return f"{_number(interval.estimate)} ({_number(interval.low)} - {_number(interval.high)})"
+
+
+def _spread(side: Side, phase: str) -> str:
+    return _pair(side.phases.get(phase))
+
+
+def _pair(pair: tuple[float, float] | None) -> str:
+    return "-" if pair is None else f"{_number(pair[0])} s, {_number(pair[1])} s"
+
+
+def _maybe(value: float | None) -> str:
+    return "-" if value is None else _number(value)
+
+
+def _number(value: float) -> str:
+    return "∞" if math.isinf(value) else f"{value:.3g}"
+
+
+def _as_dict(comparison: Comparison) -> dict[str, object]:
+    return {
+        "schema": SCHEMA,
+        "verdict": comparison.answer.value,
+        "by": comparison.by,
+        "before": _side(comparison.before),
+        "after": _side(comparison.after),
+        "ratio": _finite(comparison.ratio.estimate),
+        "interval": [_finite(comparison.ratio.low), _finite(comparison.ratio.high)],
+        "p": comparison.p,
+        "runs_needed": comparison.needed if comparison.by == "starts" else None,
+        "hours_needed": comparison.needed if comparison.by == "hours" else None,
+        "settings": [
+            {"name": c.name, "before": list(c.before), "after": list(c.after), "partly": c.partly}
+            for c in comparison.settings
+        ],
+        "problems": [{"artifact": p.artifact, "message": p.message} for p in comparison.problems],
+    }
+
+
+def _side(side: Side) -> dict[str, object]:
+    return {
+        "runs": side.runs,
+        "hours": side.hours,
+        "failures": side.failures,
+        "hangs": side.hangs,
+        "failures_per_hour": _interval_dict(side.per_hour),
+        "failures_per_start": _interval_dict(side.per_start),
+        "hangs_per_start": _interval_dict(side.hangs_per_start),
+        "median_hours_to_failure": side.median_hours,
+        "causes": dict(side.causes),
+        "phases_s": {n: {"median": m, "p99": top} for n, (m, top) in side.phases.items()},
+        "step_s": None if side.step is None else {"median": side.step[0], "p99": side.step[1]},
+    }
+
+
+def _interval_dict(interval: Interval | None) -> dict[str, object] | None:
+    if interval is None:
+        return None
+    return {
+        "estimate": _finite(interval.estimate),
+        "low": _finite(interval.low),
+        "high": _finite(interval.high),
+    }
+
+
+def _finite(value: float) -> float | None:
+    """JSON knows no infinity: null."""
+    return None if math.isinf(value) else value

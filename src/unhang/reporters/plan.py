@@ -1,0 +1,245 @@
+"""From a plan to text: for a terminal, Markdown and JSON."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+
+from unhang.model.plan import Amount, Change, Memory, Plan, Save
+from unhang.model.provenance import Message
+from unhang.reporters.catalogue import sentence, write
+from unhang.reporters.json import dumps
+from unhang.reporters.printable import one_line
+from unhang.reporters.style import PLAIN, Style
+
+SCHEMA = "unhang.plan/1"
+FORMS = ("terminal", "json", "markdown")
+"""The forms of a plan."""
+
+_BOLD, _DIM, _RED, _GREEN, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[1;31m", "\x1b[1;32m", "\x1b[0m"
+_LABEL = 22
+
+
+def render_plan(plan: Plan, form: str, style: Style = PLAIN) -> str:
+    """Return the plan in one of the forms, without a line end."""
+    if form == "json":
+        return dumps(_as_dict(plan, style.language))
+    return "\n".join(_Page(plan, style, markdown=form == "markdown").lines())
+
+
+class _Page:
+    """Sections of one plan, as text for people."""
+
+    def __init__(self, plan: Plan, style: Style, *, markdown: bool) -> None:
+        self.plan = plan
+        self.style = style
+        self.markdown = markdown
+
+    def lines(self) -> Iterator[str]:
+        """The whole page."""
+        yield self._bold(self._words("plan_head.model", **_head(self.plan)))
+        yield from (f"  {one_line(note)}" for note in self.plan.notes)
+        yield from self._memory("gpu", self.plan.gpu, "--gpu-memory")
+        if self.plan.changes:
+            yield from self._heading("changes")
+            yield from self._changes()
+        yield from self._memory("host", self.plan.host, "--host-memory")
+        yield from self._heading("save")
+        yield from self._saves()
+        yield from self._heading("limits")
+        yield from self._limits()
+        if self.plan.collectives:
+            yield from self._heading("calls")
+            yield from self._calls()
+        if self.plan.patches:
+            yield from self._heading("patches")
+            yield from self._patches()
+
+    def _heading(self, name: str) -> Iterator[str]:
+        title = self._words(f"plan_title.{name}")
+        yield ""
+        yield f"## {title}" if self.markdown else self._bold(title)
+
+    def _memory(self, name: str, memory: Memory, option: str) -> Iterator[str]:
+        yield from self._heading(name)
+        for amount in memory.amounts:
+            yield from self._amount(amount)
+        fits = {True: "yes", False: "no", None: "unknown"}[memory.fits]
+        values = {
+            "total": memory.total_bytes,
+            "available": memory.available_bytes,
+            "option": option,
+        }
+        colors = {True: _GREEN, False: _RED, None: _BOLD}
+        yield self._item(
+            self._color(self._words(f"plan_fit.{fits}", **values), colors[memory.fits])
+        )
+
+    def _amount(self, amount: Amount) -> Iterator[str]:
+        label = self._words(f"amount.{amount.what}")
+        size = self._words("plan_size.bytes", size=amount.size_bytes)
+        how = write(amount.how, self.style.language)
+        if self.markdown:
+            yield f"- {label}: **{size}** ({how})"
+            return
+        first = f"  {label:<{_LABEL}}{size:>10}  "
+        yield from textwrap.wrap(
+            how,
+            max(60, self.style.width),
+            initial_indent=first,
+            subsequent_indent=" " * len(first),
+        )
+
+    def _changes(self) -> Iterator[str]:
+        for number, change in enumerate(self.plan.changes, start=1):
+            key = "plan_head.first" if change.fits else "plan_head.not_yet"
+            told = self._words(key, size=change.gpu_bytes)
+            yield self._item(f"{number}. {sentence(change.what, self.style.language)} ({told})")
+
+    def _saves(self) -> Iterator[str]:
+        for save in self.plan.saves:
+            mark = "*" if save.style is self.plan.chosen else " "
+            label = self._words(f"save_style.{save.style.value}")
+            if save.wait_s is None:
+                wait = self._words("plan_head.no_speed")
+            else:
+                wait = self._words("plan_head.wait", wait_s=save.wait_s)
+            size = self._words("plan_size.bytes", size=save.size_bytes)
+            yield self._item(f"{mark} {label:<24}{size:>10}  {wait}")
+            yield f"      {self._dim(sentence(save.how, self.style.language))}"
+
+    def _limits(self) -> Iterator[str]:
+        for limit in self.plan.time_limits:
+            values: dict[str, object] = {"group": limit.group, "seconds": limit.seconds}
+            key = "plan_head.limit"
+            if limit.phase is not None:
+                key = "plan_head.limit_for"
+                values["phase"] = self._words(f"phase.{limit.phase.value}")
+            yield self._item(self._words(key, **values))
+            yield f"      {self._dim(sentence(limit.because, self.style.language))}"
+
+    def _calls(self) -> Iterator[str]:
+        for call in self.plan.collectives:
+            yield self._item(
+                self._words(
+                    "plan_head.call",
+                    op=call.op,
+                    numel=call.numel,
+                    size=call.size_bytes,
+                    ranks=call.ranks,
+                    what=write(call.what, self.style.language),
+                )
+            )
+
+    def _patches(self) -> Iterator[str]:
+        for fix in self.plan.patches:
+            yield self._item(f"{fix.setting} ({fix.framework}, {fix.where})")
+            yield from (f"      {line}" for line in fix.text.strip().splitlines())
+
+    def _item(self, text: str) -> str:
+        return f"- {text}" if self.markdown else f"  {text}"
+
+    def _words(self, key: str, **values: object) -> str:
+        return write(Message(key=key, values=values), self.style.language)
+
+    def _bold(self, text: str) -> str:
+        return f"**{text}**" if self.markdown else self._color(text, _BOLD)
+
+    def _dim(self, text: str) -> str:
+        return self._color(text, _DIM)
+
+    def _color(self, text: str, code: str) -> str:
+        return f"{code}{text}{_PLAIN}" if self.style.color and not self.markdown else text
+
+
+def _head(plan: Plan) -> dict[str, object]:
+    return {
+        "model": one_line(plan.model),
+        "parameters": f"{plan.parameters:,}",
+        "trained": f"{plan.trained:,}",
+        "world": plan.world,
+        "strategy": plan.strategy.value,
+        "method": plan.method.value,
+        "precision": plan.precision.value,
+    }
+
+
+def _as_dict(plan: Plan, language: str) -> dict[str, object]:
+    chosen = next(save for save in plan.saves if save.style is plan.chosen)
+    return {
+        "schema": SCHEMA,
+        "model": {"name": plan.model, "parameters": plan.parameters, "trained": plan.trained},
+        "job": {
+            "world": plan.world,
+            "strategy": plan.strategy.value,
+            "method": plan.method.value,
+            "precision": plan.precision.value,
+        },
+        "memory": {
+            "gpu": _memory_dict(plan.gpu, language),
+            "host": _memory_dict(plan.host, language),
+        },
+        "checkpoint": {"bytes": chosen.size_bytes, "seconds": chosen.total_s}
+        | {"style": chosen.style.value, "styles": [_save_dict(s, language) for s in plan.saves]},
+        "timeouts": [
+            {
+                "group": limit.group,
+                "seconds": limit.seconds,
+                "phase": None if limit.phase is None else limit.phase.value,
+                "because": sentence(limit.because, language),
+            }
+            for limit in plan.time_limits
+        ],
+        "collectives": [
+            {
+                "op": call.op,
+                "what": write(call.what, language),
+                "numel": call.numel,
+                "bytes": call.size_bytes,
+                "ranks": call.ranks,
+            }
+            for call in plan.collectives
+        ],
+        "changes": [_change_dict(change, language) for change in plan.changes],
+        "patches": [
+            {
+                "setting": fix.setting,
+                "framework": fix.framework,
+                "where": fix.where,
+                "patch": fix.text,
+                "reaches": list(fix.reaches),
+            }
+            for fix in plan.patches
+        ],
+        "notes": list(plan.notes),
+    }
+
+
+def _memory_dict(memory: Memory, language: str) -> dict[str, object]:
+    return {
+        "bytes": memory.total_bytes,
+        "available": memory.available_bytes,
+        "fits": memory.fits,
+        "amounts": [
+            {"what": a.what, "bytes": a.size_bytes, "how": write(a.how, language)}
+            for a in memory.amounts
+        ],
+    }
+
+
+def _save_dict(save: Save, language: str) -> dict[str, object]:
+    return {
+        "style": save.style.value,
+        "bytes": save.size_bytes,
+        "others_wait_s": save.wait_s,
+        "seconds": save.total_s,
+        "how": sentence(save.how, language),
+    }
+
+
+def _change_dict(change: Change, language: str) -> dict[str, object]:
+    return {
+        "what": sentence(change.what, language),
+        "gpu_bytes": change.gpu_bytes,
+        "fits": change.fits,
+    }
