@@ -6,7 +6,9 @@ one. What is needed is an end with a time of its own, and waits that began long 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from unhang.model.events import (
     CollectiveTimeout,
@@ -17,8 +19,10 @@ from unhang.model.events import (
     WatchdogAborted,
 )
 from unhang.model.time import Instant
-from unhang.model.waiting import worked_on_after
+from unhang.model.waiting import first_begun, worked_on_after
 
+_MOST_PAIRS = 1_000_000
+"""Ends and waits at so many different times are no runs that can be told apart."""
 _ENDS = CollectiveTimeout | ProcessEnded | WatchdogAborted | PythonException
 
 
@@ -30,16 +34,33 @@ def earlier_runs(by_artifact: Mapping[str, Sequence[Event]]) -> list[list[str]]:
     """
     ends = {a: end for a, events in by_artifact.items() if (end := _end(events)) is not None}
     waits = {
-        artifact: [event for event in events if isinstance(event, CollectiveTimeout)]
+        artifact: first_begun(e for e in events if isinstance(e, CollectiveTimeout))
         for artifact, events in by_artifact.items()
     }
-    later = {
-        artifact: sum(worked_on_after(end, waits[other]) for other in waits if other != artifact)
-        for artifact, end in ends.items()
+    # Ranks give up within seconds of each other, so there are few different times.
+    alike = {_moments(wait): wait for wait in waits.values()}
+    many = Counter(map(_moments, waits.values()))
+    if len(alike) * len(set(ends.values())) > _MOST_PAIRS:
+        return []
+    after = {
+        end: sum(many[moments] for moments, wait in alike.items() if worked_on_after(end, wait))
+        for end in set(ends.values())
     }
+    ages: dict[int, list[str]] = {}
+    for artifact, end in ends.items():
+        later = after[end] - worked_on_after(end, alike[_moments(waits[artifact])])
+        ages.setdefault(later, []).append(artifact)
     # Runs of one age have the same number of later artifacts; the older, the more.
-    ages = sorted({count for count in later.values() if count > 0}, reverse=True)
-    return [[artifact for artifact, count in later.items() if count == age] for age in ages]
+    return [ages[count] for count in sorted(ages, reverse=True) if count > 0]
+
+
+def _moments(wait: tuple[CollectiveTimeout, ...]) -> tuple[Instant, ...]:
+    """When ranks began to wait, to the second."""
+    return tuple(
+        replace(t.at, seconds=float(round(t.at.seconds - t.elapsed_ms / 1_000)))
+        for t in wait
+        if t.at is not None and t.elapsed_ms is not None
+    )
 
 
 def _end(events: Sequence[Event]) -> Instant | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple, TypeAlias, TypedDict
 
@@ -15,7 +15,7 @@ from unhang.model.events import (
     GroupStatus,
 )
 from unhang.model.ids import NO_RANKS, Rank, Ranks, SeqId
-from unhang.model.incident import Call, CallSide, Join, World
+from unhang.model.incident import Call, CallSide, Join
 from unhang.model.provenance import Provenance
 from unhang.model.time import Instant
 
@@ -29,13 +29,18 @@ class _Key(NamedTuple):
 
 _Joins: TypeAlias = dict[_Key, dict[Rank, Join]]
 
+_MOST_CALLS = 32
+"""So many sequence numbers at which ranks of one group give up are no hang of one group."""
+
 
 def find_calls(run: Run, seen: Ranks) -> tuple[Call, ...]:
     """Return the calls in which a rank timed out, in the order in which they were given up."""
     identity = run.identity
-    timeouts = [e for e in run.events if isinstance(e, CollectiveTimeout)]
-    statuses = [e for e in run.events if isinstance(e, GroupStatus)]
+    timeouts, statuses = run.all(CollectiveTimeout), run.all(GroupStatus)
     groups = _Groups(timeouts, statuses, identity)
+    counters: dict[tuple[SeqId | None, Rank | None], GroupStatus] = {}
+    for status in statuses:
+        counters.setdefault((status.failed, _speaker(status, identity)), status)
     joins: _Joins = {}
     unnamed: dict[_Key, list[CallSide]] = {}
     refs: dict[_Key, GroupRef | None] = {}
@@ -48,13 +53,28 @@ def find_calls(run: Run, seen: Ranks) -> tuple[Call, ...]:
             # A rank that nothing names still shows what is stuck.
             unnamed.setdefault(key, []).append(CallSide(**_told(event)))
             continue
-        join = _join(event, rank, identity, statuses)
+        join = _join(event, rank, identity, counters)
         known = joins.setdefault(key, {}).setdefault(join.rank, join)
         if known.at is None and join.at is not None:
             joins[key][join.rank] = join
+    others = _Others(joins, statuses, identity)
+    told = _judged(refs, joins)
     return tuple(
-        replace(_call(key, ref, joins, run, seen), unnamed=tuple(unnamed.get(key, ())))
+        replace(_call(key, ref, others, run, seen), unnamed=tuple(unnamed.get(key, ())))
         for key, ref in refs.items()
+        if key in told
+    )
+
+
+def _judged(keys: Iterable[_Key], joins: _Joins) -> frozenset[_Key]:
+    """The calls that are judged: of a group with very many, those that most ranks gave up in."""
+    by_group: dict[str | None, list[_Key]] = {}
+    for key in keys:
+        by_group.setdefault(key.group, []).append(key)
+    return frozenset(
+        key
+        for group in by_group.values()
+        for key in sorted(group, key=lambda k: -len(joins.get(k, ())))[:_MOST_CALLS]
     )
 
 
@@ -134,12 +154,10 @@ def _join(
     event: CollectiveTimeout,
     rank: Rank | None,
     identity: Identity,
-    statuses: Sequence[GroupStatus],
+    counters: Mapping[tuple[SeqId | None, Rank | None], GroupStatus],
 ) -> Join:
     known = rank if rank is not None else Rank(int(event.group_rank or 0))
-    status = next(
-        (s for s in statuses if s.failed == event.seq and _speaker(s, identity) == known), None
-    )
+    status = counters.get((event.seq, known))
     return Join(
         rank=known,
         global_rank=rank is not None and identity.is_global(event),
@@ -149,15 +167,15 @@ def _join(
     )
 
 
-def _call(key: _Key, ref: GroupRef | None, all_joins: _Joins, run: Run, seen: Ranks) -> Call:
+def _call(key: _Key, ref: GroupRef | None, others: _Others, run: Run, seen: Ranks) -> Call:
     """Add what counters, reports and the other calls of the group tell of the other ranks."""
-    joins = all_joins.get(key, {})
+    joins = others.joins.get(key, {})
     joined = frozenset(joins)
-    absent, passed = _elsewhere(key, all_joins, run)
-    for report in run.events:
-        if isinstance(report, DesyncReported) and report.seq in (None, key.seq):
+    absent, passed = others.elsewhere(key)
+    for report in run.all(DesyncReported):
+        if report.seq in (None, key.seq):
             absent |= report.absent
-    members = _members(ref, run.world)
+    members = run.world.ranks if ref is not None and ref.is_default else None
     known = joined | absent | passed | seen
     return Call(
         group=ref,
@@ -170,30 +188,33 @@ def _call(key: _Key, ref: GroupRef | None, all_joins: _Joins, run: Run, seen: Ra
     )
 
 
-def _members(ref: GroupRef | None, world: World) -> Ranks | None:
-    """The ranks of a group: known for the world group of a job of known size."""
-    if world.size is None or ref is None or not ref.is_default:
-        return None
-    return frozenset(Rank(r) for r in range(world.size))
+class _Others:
+    """Knows what the ranks of a group did that did not give up in one call of it."""
 
+    def __init__(self, joins: _Joins, statuses: Iterable[GroupStatus], identity: Identity) -> None:
+        self.joins = joins
+        self._calls: dict[str | None, list[_Key]] = {}
+        self._counters: dict[str | None, list[tuple[Rank, GroupStatus]]] = {}
+        for key in joins:
+            self._calls.setdefault(key.group, []).append(key)
+        for status in statuses:
+            rank = identity.rank_of(status)
+            if rank is not None and status.enqueued is not None:
+                told = self._counters.setdefault(group_name(status.group), [])
+                told.append((rank, status))
 
-def _elsewhere(key: _Key, all_joins: _Joins, run: Run) -> tuple[Ranks, Ranks]:
-    """Ranks of the same group that are behind `key.seq`, and those that are past it."""
-    if key.seq is None:
-        return NO_RANKS, NO_RANKS
-    behind: set[Rank] = set()
-    past: set[Rank] = set()
-    for other, found in all_joins.items():
-        if other.group == key.group and other.seq is not None and other.seq != key.seq:
-            (behind if other.seq < key.seq else past).update(found)
-    for status in run.events:
-        if not isinstance(status, GroupStatus):
-            continue
-        rank = run.identity.rank_of(status)
-        if rank is None or group_name(status.group) != key.group or status.enqueued is None:
-            continue
-        if status.completed is not None and status.completed >= key.seq:
-            past.add(rank)
-        elif status.enqueued < key.seq:
-            behind.add(rank)
-    return frozenset(behind), frozenset(past)
+    def elsewhere(self, key: _Key) -> tuple[Ranks, Ranks]:
+        """Ranks of the same group that are behind `key.seq`, and those that are past it."""
+        behind: set[Rank] = set()
+        past: set[Rank] = set()
+        if key.seq is None:
+            return NO_RANKS, NO_RANKS
+        for other in self._calls.get(key.group, ()):
+            if other.seq is not None and other.seq != key.seq:
+                (behind if other.seq < key.seq else past).update(self.joins[other])
+        for rank, status in self._counters.get(key.group, ()):
+            if status.completed is not None and status.completed >= key.seq:
+                past.add(rank)
+            elif status.enqueued is not None and status.enqueued < key.seq:
+                behind.add(rank)
+        return frozenset(behind), frozenset(past)

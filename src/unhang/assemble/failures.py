@@ -14,7 +14,7 @@ from functools import cmp_to_key
 from unhang.assemble.identity import Identity
 from unhang.assemble.run import Run
 from unhang.assemble.speakers import first_host, process_of, tells_of_another
-from unhang.assemble.ties import find_tie
+from unhang.assemble.ties import Ties
 from unhang.assemble.timeline import Timeline
 from unhang.model.events import (
     ClosingSignal,
@@ -64,7 +64,8 @@ def find_failures(run: Run) -> tuple[tuple[Failure, ...], tuple[Failure, ...]]:
         if _manner(event) is not None:
             groups.setdefault(_process_key(event, run.identity), []).append(event)
     _adopt_anonymous_exception(groups)
-    failures = [f for told in groups.values() if (f := _merge(told, run))]
+    ties = Ties(run)
+    failures = [f for told in groups.values() if (f := _merge(told, run, ties))]
     failures.sort(key=cmp_to_key(lambda a, b: run.timeline.compare(a.events[0], b.events[0])))
     ordered = [replace(f, order=place) for place, f in enumerate(failures)]
     return (
@@ -174,9 +175,9 @@ def _manner_of_end(event: ProcessEnded) -> Manner | None:
     return Manner.CRASHED if code in _CRASH_SIGNALS else Manner.EXITED
 
 
-def _merge(told: Sequence[Event], run: Run) -> Failure | None:
+def _merge(told: Sequence[Event], run: Run, ties: Ties) -> Failure | None:
     """One failure from everything that tells of one process; None when it ended well."""
-    identity, timeline, events = run.identity, run.timeline, run.events
+    identity, timeline = run.identity, run.timeline
     ended = [e for e in told if isinstance(e, ProcessEnded)]
     printed: list[Event] = [e for e in told if not isinstance(e, ProcessEnded)]
     telling = _first_telling(printed, timeline) or (ended[0] if ended else None)
@@ -188,9 +189,9 @@ def _merge(told: Sequence[Event], run: Run) -> Failure | None:
     # A parent that saw only "it is gone" must not hide the signal that another one names.
     last = next((e for e in reversed(ended) if e.signal is not None), ended[-1] if ended else None)
     if manner is Manner.CRASHED and last is not None and last.signal == signal.SIGABRT:
-        manner = _why_aborted(printed, events)
-    if manner is Manner.KILLED and any(isinstance(e, ClosingSignal) for e in events):
-        manner = _why_killed(telling, events)
+        manner = _why_aborted(printed, run)
+    if manner is Manner.KILLED and ties.closed(telling):
+        manner = Manner.CLOSED
     process = identity.rank_of(telling)
     if process is None:
         process = next((r for e in told if (r := identity.rank_of(e)) is not None), None)
@@ -205,7 +206,7 @@ def _merge(told: Sequence[Event], run: Run) -> Failure | None:
         order=0,
         signal=_signal_of_kernel_log(telling) if last is None else last.signal,
         exit_code=None if last is None else last.exit_code,
-        tie=find_tie(told, run),
+        tie=ties.find(told),
     )
 
 
@@ -277,21 +278,14 @@ def _specific(event: Event) -> int:
     return _TELLING_ORDER.index(manner) if manner in _TELLING_ORDER else len(_TELLING_ORDER)
 
 
-def _why_aborted(printed: list[Event], events: Sequence[Event]) -> Manner:
+def _why_aborted(printed: list[Event], run: Run) -> Manner:
     """SIGABRT: by its own watchdog where there is a trace of one, else a crash."""
     watchdogs = (CollectiveTimeout, WatchdogAborted)
     if any(isinstance(e, watchdogs) for e in printed):
         return Manner.WATCHDOG
-    if not printed and any(isinstance(e, (*watchdogs, GlooFault, NcclFailure)) for e in events):
+    if not printed and any(run.all(kind) for kind in (*watchdogs, GlooFault, NcclFailure)):
         return Manner.WATCHDOG
     return Manner.CRASHED
-
-
-def _why_killed(telling: Event, events: Sequence[Event]) -> Manner:
-    """SIGKILL after the launcher's closing signal to the same process is the launcher's."""
-    pid = telling.pid if isinstance(telling, ProcessEnded) else telling.origin.pid
-    closed = {e.pid for e in events if isinstance(e, ClosingSignal)}
-    return Manner.CLOSED if pid is not None and pid in closed else Manner.KILLED
 
 
 def _adopt_anonymous_exception(groups: dict[Hashable, list[Event]]) -> None:

@@ -56,9 +56,6 @@ def find_coverage(
 ) -> Coverage:
     """Say which ranks were seen, and which should have been."""
     seen = frozenset(r for r, facts in roster.items() if facts.observed)
-    silent = NO_RANKS
-    if world.size is not None:
-        silent = frozenset(Rank(r) for r in range(world.size)) - seen
     dumps = len({e.source.artifact for e in events if isinstance(e, DumpRead)})
     unusable = len({e.source.artifact for e in events if isinstance(e, DumpUnusable)})
     more = {"flight_recorder": dumps, "stacks": stacks}
@@ -66,7 +63,7 @@ def find_coverage(
     return Coverage(
         world_size=world.size,
         ranks_seen=seen,
-        ranks_silent=silent,
+        ranks_silent=NO_RANKS if world.ranks is None else world.ranks - seen,
         lines_dropped=dropped,
         sources={"log": artifacts - dumps - unusable, **{k: n for k, n in more.items() if n > 0}},
     )

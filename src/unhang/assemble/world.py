@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Iterable
 
 from unhang.model.events import CommunicatorStage, Event, StoreFault, WorldSeen
+from unhang.model.ids import MOST_RANKS
 from unhang.model.incident import World
 
 
 def find_world(events: Iterable[Event]) -> World:
-    """The size of the job, where lines agree on one."""
+    """The size of the job, where lines agree on one; a size that no job has is not believed."""
     sizes: Counter[tuple[int, str]] = Counter()
     for event in events:
         if isinstance(event, WorldSeen) and event.world_size is not None:
@@ -19,8 +20,7 @@ def find_world(events: Iterable[Event]) -> World:
             sizes[event.expected, "expected at the rendezvous"] += 1
         elif isinstance(event, CommunicatorStage) and event.size is not None:
             sizes[event.size, "size of an NCCL communicator"] += 1
-    if not sizes:
-        return World()
     # Sub-groups have communicators too: the largest size is the world's.
-    size, basis = max(sizes, key=lambda item: item[0])
+    credible = (told for told in sizes if 0 < told[0] <= MOST_RANKS)
+    size, basis = max(credible, key=lambda told: told[0], default=(None, None))
     return World(size=size, basis=basis)

@@ -98,7 +98,7 @@ def _read_all(artifacts: Sequence[Artifact], meter: _Meter) -> Iterable[Read]:
         from unhang.engine.pool import read_in_processes
 
         return read_in_processes(artifacts, processes, meter.add)
-    return [read_artifact(artifact, meter.add) for artifact in artifacts]
+    return [read_artifact(artifact, meter.add, len(artifacts)) for artifact in artifacts]
 
 
 def _read_dumps(artifacts: Sequence[Artifact], reader: DumpReader, meter: _Meter) -> Iterable[Read]:

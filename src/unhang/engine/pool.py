@@ -38,7 +38,7 @@ def read_in_processes(
     )
     with executor:
         pending = {
-            executor.submit(_read_batch, [artifacts[index] for index in batch]): batch
+            executor.submit(_read_batch, [artifacts[i] for i in batch], len(artifacts)): batch
             for batch in batches(artifacts)
         }
         told = 0
@@ -93,8 +93,8 @@ def _remember(counter: Synchronized[int]) -> None:
     _counter = counter
 
 
-def _read_batch(artifacts: Sequence[Artifact]) -> list[Read]:
-    return [read_artifact(artifact, _count) for artifact in artifacts]
+def _read_batch(artifacts: Sequence[Artifact], files: int) -> list[Read]:
+    return [read_artifact(artifact, _count, files) for artifact in artifacts]
 
 
 def _count(size: int) -> None:

@@ -37,12 +37,15 @@ Read = tuple[list[Event], list[Problem]]
 """What one artifact told."""
 
 
-def read_artifact(artifact: Artifact, progress: Callable[[int], None] | None = None) -> Read:
+def read_artifact(
+    artifact: Artifact, progress: Callable[[int], None] | None = None, files: int = 1
+) -> Read:
     """Feed one artifact to the parsers that want its lines. Never raises on any bytes.
 
     Args:
         artifact: what to read.
         progress: is told now and then how many bytes have been read since the last time.
+        files: how many files there are; see `sources.sampling.Extent`.
     """
     events: list[tuple[int, Event]] = []
     problems: list[Problem] = []
@@ -54,7 +57,9 @@ def read_artifact(artifact: Artifact, progress: Callable[[int], None] | None = N
     if not allowed:
         return [], problems
     try:
-        for line, readers in select(artifact, WANTED, progress=progress, contexts=contexts):
+        for line, readers in select(
+            artifact, WANTED, progress=progress, contexts=contexts, files=files
+        ):
             if _OWN in readers:
                 own.feed(line)
             if _UNREAD in readers:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from unhang.model.ids import NO_RANKS, Ranks
+from unhang.model.ids import NO_RANKS, ManyRanks, Ranks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +22,6 @@ class Coverage:
 
     world_size: int | None = None
     ranks_seen: Ranks = NO_RANKS
-    ranks_silent: Ranks = NO_RANKS
+    ranks_silent: ManyRanks = NO_RANKS
     lines_dropped: int = 0
     sources: Mapping[str, int] = field(default_factory=dict)

@@ -5,21 +5,24 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TypeVar
 
 from unhang.model.coverage import Coverage
 from unhang.model.events import (
     CollectiveTimeout,
     Event,
+    EventIndex,
     GroupRef,
     Seen,
 )
-from unhang.model.ids import NO_RANKS, LocalRank, Rank, Ranks, SeqId
+from unhang.model.ids import NO_RANKS, LocalRank, ManyRanks, Rank, Ranks, RankSpans, SeqId
 from unhang.model.phases import Phase
 from unhang.model.provenance import Provenance
 from unhang.model.recorder_analysis import RecorderAnalysis
 from unhang.model.stances import Stance, Standing
 from unhang.model.time import Instant
+from unhang.model.waiting import first_begun
 from unhang.model.waits import NO_WAITS, Analysis, WitnessKind
 
 E = TypeVar("E", bound=Seen)
@@ -93,8 +96,8 @@ class Call:
     unnamed: tuple[CallSide, ...] = ()
     absent: Ranks = NO_RANKS
     passed: Ranks = NO_RANKS
-    silent: Ranks = NO_RANKS
-    members: Ranks | None = None
+    silent: ManyRanks = NO_RANKS
+    members: ManyRanks | None = None
 
     @property
     def joined(self) -> Ranks:
@@ -232,8 +235,13 @@ class World:
     size: int | None = None
     basis: str | None = None
 
+    @property
+    def ranks(self) -> RankSpans | None:
+        """All ranks of the job, or None where nothing tells how many there are."""
+        return None if self.size is None else RankSpans.below(self.size)
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@dataclass(frozen=True, kw_only=True)
 class Incident:
     """Everything known about one incarnation.
 
@@ -279,9 +287,14 @@ class Incident:
     waits: Analysis = NO_WAITS
     recorded: RecorderAnalysis | None = None
 
+    @cached_property
+    def index(self) -> EventIndex:
+        """The events by their class."""
+        return EventIndex(self.events)
+
     def all(self, kind: type[E]) -> tuple[E, ...]:
         """Events of one class, in reading order."""
-        return tuple(e for e in self.events if isinstance(e, kind))
+        return self.index.all(kind)
 
     def analysis(self, kind: WitnessKind) -> Analysis:
         """Who waits for whom by one kind of witness; nobody where there is none."""
@@ -291,6 +304,11 @@ class Incident:
     def timeouts(self) -> tuple[CollectiveTimeout, ...]:
         """All collective time-outs, in reading order."""
         return self.all(CollectiveTimeout)
+
+    @cached_property
+    def first_waits(self) -> tuple[CollectiveTimeout, ...]:
+        """The time-outs whose waits began first, one of each clock."""
+        return first_begun(self.timeouts)
 
     @property
     def gave_up(self) -> Ranks:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from unhang.model.events import CollectiveTimeout
-from unhang.model.time import Instant
+from unhang.model.time import Clock, Instant
 
 _LONGEST_PHASE_S = 1_800.0
 _ZONE_STEP_S = 1_800.0
@@ -35,6 +35,21 @@ def first_wait_after_s(at: Instant, timeouts: Iterable[CollectiveTimeout]) -> fl
     ]
     first = min(gaps, default=None)
     return None if first is None or _may_be_a_zone(first) else first
+
+
+def first_begun(timeouts: Iterable[CollectiveTimeout]) -> tuple[CollectiveTimeout, ...]:
+    """The time-outs whose waits began first, one of each clock: all that the others can tell."""
+    first: dict[Clock, tuple[CollectiveTimeout, float]] = {}
+    anchors: dict[Clock, Instant] = {}
+    for timeout in timeouts:
+        if timeout.at is None or timeout.elapsed_ms is None:
+            continue
+        anchor = anchors.setdefault(timeout.at.clock, timeout.at)
+        begun_s = (timeout.at.since(anchor) or 0.0) - timeout.elapsed_ms / 1_000
+        known = first.get(anchor.clock)
+        if known is None or begun_s < known[1]:
+            first[anchor.clock] = timeout, begun_s
+    return tuple(timeout for timeout, _ in first.values())
 
 
 def worked_on_after(at: Instant, timeouts: Iterable[CollectiveTimeout]) -> bool:

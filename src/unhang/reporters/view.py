@@ -262,7 +262,7 @@ class _Writer:
         if diagnosis.outcome is Outcome.HEALTHY:
             return
         coverage = diagnosis.coverage
-        silent = coverage.ranks_silent.difference(*(s.ranks for s in diagnosis.standings))
+        silent = coverage.ranks_silent - frozenset().union(*(s.ranks for s in diagnosis.standings))
         if silent:
             yield self.say("unseen.silent", ranks=silent)
         if coverage.lines_dropped:

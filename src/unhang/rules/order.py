@@ -143,7 +143,7 @@ def is_of_an_earlier_run(incident: Incident, fact: Placed) -> bool:
     """
     own = fact.events if isinstance(fact, Failure) else (fact,)
     told = [event.at for event in own if event.at is not None]
-    return len(told) > 0 and all(worked_on_after(at, incident.timeouts) for at in told)
+    return len(told) > 0 and all(worked_on_after(at, incident.first_waits) for at in told)
 
 
 def decisive_failure_before(incident: Incident, fact: Placed) -> Failure | None:

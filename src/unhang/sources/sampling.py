@@ -15,21 +15,57 @@ from unhang.sources.buffer import Buffer, line_end
 from unhang.sources.plan import Plan
 from unhang.sources.scan import Hit
 
-HEAD = 128 << 10
-"""Bytes at the beginning in which frequent needles are searched."""
-LOOKBACK = 64 << 10
-"""Bytes before a rare hit, and before the end, in which they are."""
-_MOST_LOOKED_BACK = 256 << 10
-_SHORT_LOOKBACK = 12 << 10
 _GLANCE = 1 << 10
 _NEW = 8
 """Hits of a needle before which one looks back: what comes back regularly is no failure."""
 _SAMPLE = 2 << 10
-_DENSE, _DENSE_STRIDE, _STRIDE = 4 << 20, 128 << 10, 16 << 20
+_DENSE, _STRIDE = 4 << 20, 16 << 20
 _RARE = 20_000
 """Hits after which a needle is no longer taken for rare in an artifact."""
 
+_FEW_FILES = 16
+"""Files of which each is searched in full; of more, each gets its share of that."""
+
 Span = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extent:
+    """How much of one file is searched for frequent needles, in bytes.
+
+    A job of 512 ranks tells in 512 files what one of 8 ranks tells in 8, and must not cost 64 times
+    as much.
+
+    Attributes:
+        head: at the beginning.
+        whole: of which, at the beginning, no line is thinned out; all of a file up to `head`.
+        tail: before the end.
+        lookback: before a rare hit, until there have been `looked_back` bytes of it; then `short`.
+        stride: from one sample to the next in the first few megabytes.
+    """
+
+    head: int = 128 << 10
+    whole: int = 16 << 10
+    tail: int = 64 << 10
+    lookback: int = 64 << 10
+    looked_back: int = 256 << 10
+    short: int = 12 << 10
+    stride: int = 128 << 10
+
+    @classmethod
+    def of(cls, files: int) -> Extent:
+        """For each of so many files."""
+        most = cls()
+        share = min(1.0, _FEW_FILES / max(files, 1))
+        return cls(
+            head=max(int(most.head * share), 4 << 10),
+            whole=max(int(most.whole * share), 1 << 10),
+            tail=max(int(most.tail * share), 8 << 10),
+            lookback=max(int(most.lookback * share), 2 << 10),
+            looked_back=int(most.looked_back * share),
+            short=max(int(most.short * share), _GLANCE),
+            stride=int(most.stride / share),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +80,10 @@ class Found:
 class Search:
     """Decides where in each step frequent needles are searched."""
 
-    def __init__(self, buffer: Buffer, prepared: Plan) -> None:
+    def __init__(self, buffer: Buffer, prepared: Plan, extent: Extent) -> None:
         self._buffer = buffer
         self._plan = prepared
+        self._extent = extent
         self._seen: Counter[int] = Counter()
         self._searched_to = 0
         self._looked_back = 0
@@ -82,9 +119,9 @@ class Search:
     def _regions(self, spans: list[Span]) -> list[Span]:
         """Where to search frequent needles: whole lines, in order, without overlap."""
         buffer = self._buffer
-        spans += _samples(buffer.base, buffer.begin, buffer.end)
+        spans += _samples(buffer.base, buffer.begin, buffer.end, self._extent)
         if buffer.final:
-            spans.append((buffer.end - LOOKBACK, buffer.end))
+            spans.append((buffer.end - self._extent.tail, buffer.end))
         regions: list[Span] = []
         for low, high in sorted(spans):
             begin = self._line_begin(max(low, self._searched_to - buffer.base, 0))
@@ -98,7 +135,8 @@ class Search:
         """Less, once there has been much."""
         if self._seen[needle] > _NEW:
             return _GLANCE
-        size = LOOKBACK if self._looked_back < _MOST_LOOKED_BACK else _SHORT_LOOKBACK
+        extent = self._extent
+        size = extent.lookback if self._looked_back < extent.looked_back else extent.short
         if self._buffer.base + offset > self._searched_to + size:
             self._looked_back += size
         return size
@@ -118,12 +156,12 @@ def _within(hits: Sequence[Hit], regions: Sequence[Span]) -> Iterator[Hit]:
             yield hit
 
 
-def _samples(base: int, begin: int, end: int) -> Iterator[Span]:
+def _samples(base: int, begin: int, end: int, extent: Extent) -> Iterator[Span]:
     """The beginning of the stream, and a little at every stride, as offsets in the buffer."""
     low, high = base + begin, base + end
-    if low < HEAD:
-        yield begin, min(end, HEAD - base)
-    for stride, first, last in ((_DENSE_STRIDE, HEAD, _DENSE), (_STRIDE, _DENSE, high)):
+    if low < extent.head:
+        yield begin, min(end, extent.head - base)
+    for stride, first, last in ((extent.stride, extent.head, _DENSE), (_STRIDE, _DENSE, high)):
         start = max(first, low - low % stride)
         for at in range(start, min(last, high), stride):
             if at + _SAMPLE > low:

@@ -11,6 +11,7 @@ from unhang.sources.context import Context, ContextReader
 from unhang.sources.line import Line
 from unhang.sources.peel import Message, peel
 from unhang.sources.plan import Plan, Wanted, plan
+from unhang.sources.sampling import Extent
 from unhang.sources.unwrap import Unit, rejoin
 from unhang.sources.windows import windows
 
@@ -25,6 +26,7 @@ def select(
     *,
     progress: Callable[[int], None] | None = None,
     contexts: ContextReader | None = None,
+    files: int = 1,
     plain: bool = False,
 ) -> Iterator[Selected]:
     """Yield the logical lines of `artifact` that hold a needle, in order.
@@ -37,6 +39,7 @@ def select(
         wanted: one entry for each reader.
         progress: is told now and then how many bytes have been read since the last time.
         contexts: tells whose words a line holds; without it every line is a message.
+        files: how many files there are; the more, the less each is searched for frequent needles.
         plain: do without Hyperscan even when it is installed.
 
     Yields:
@@ -50,7 +53,7 @@ def select(
     try:
         with artifact.open() as stream:
             chooser = _Chooser(wanted, prepared)
-            for unit in rejoin(windows(stream, prepared, progress)):
+            for unit in rejoin(windows(stream, prepared, progress, Extent.of(files))):
                 readers = chooser.readers(unit)
                 if readers:
                     yield from _lines(artifact, unit, readers, chooser, contexts)

@@ -11,14 +11,12 @@ from typing import IO
 from unhang.sources.buffer import LONGEST_UNIT, Buffer, line_end
 from unhang.sources.clean import clean
 from unhang.sources.plan import Plan
-from unhang.sources.sampling import HEAD, Found, Search
+from unhang.sources.sampling import Extent, Found, Search
 from unhang.sources.unwrap import MOST_LINES, Unit
 
 _BEFORE = 3
 """Units before a rare hit: its message may begin there."""
 _HALF = LONGEST_UNIT // 2
-_WHOLE_HEAD = 16 << 10
-"""Bytes at the beginning of which no line is thinned out; of a file up to `HEAD`, none is."""
 _FIRST, _LAST = 2, 4
 """Lines of one shape that are kept, of those between two rare hits."""
 _SHAPE = 80
@@ -26,12 +24,15 @@ _SHAPE = 80
 
 
 def windows(
-    stream: IO[bytes], prepared: Plan, progress: Callable[[int], None] | None = None
+    stream: IO[bytes],
+    prepared: Plan,
+    progress: Callable[[int], None] | None = None,
+    extent: Extent = Extent(),  # noqa: B008 (frozen)
 ) -> Iterator[Unit]:
     """Yield hits and their neighbours in order; raises what ended the stream early, at the end."""
     buffer = Buffer(stream)
-    search = Search(buffer, prepared)
-    cutter = _Cutter(buffer, prepared)
+    search = Search(buffer, prepared, extent)
+    cutter = _Cutter(buffer, prepared, extent)
     told = 0
     while buffer.advance():
         yield from cutter.units(search.hits())
@@ -55,8 +56,9 @@ class _Spot:
 class _Cutter:
     """Cuts hits and their neighbours out of the buffer."""
 
-    def __init__(self, buffer: Buffer, prepared: Plan) -> None:
+    def __init__(self, buffer: Buffer, prepared: Plan, extent: Extent) -> None:
         self._buffer = buffer
+        self._extent = extent
         self._after = prepared.after
         self._cursor = 0  # offset in the stream up to which units have been given
         self._left = 0
@@ -90,8 +92,9 @@ class _Cutter:
     def _thinned(self, spots: list[_Spot]) -> Iterator[_Spot]:
         """Of frequent lines of one shape only the first and the last before each rare hit."""
         buffer = self._buffer
-        small = buffer.final and buffer.base + buffer.size <= HEAD
-        whole = HEAD if small else _WHOLE_HEAD
+        extent = self._extent
+        small = buffer.final and buffer.base + buffer.size <= extent.head
+        whole = extent.head if small else extent.whole
         run: list[tuple[bytes, _Spot]] = []
         for spot in spots:
             if spot.rare or buffer.base + spot.low < whole:

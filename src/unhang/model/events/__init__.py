@@ -47,6 +47,7 @@ from unhang.model.events.course import (
     WorldSeen,
 )
 from unhang.model.events.gpus import DeviceLink, GpuProcess, GpuState, TopologySeen
+from unhang.model.events.index import EventIndex
 from unhang.model.events.live import Charge, HoldUp, Stage
 from unhang.model.events.measures import CollectivesMeasured, Pace
 from unhang.model.events.process import (
@@ -143,6 +144,7 @@ __all__ = [
     "DumpSignal",
     "DumpUnusable",
     "Event",
+    "EventIndex",
     "ExceptionKind",
     "Fingerprint",
     "FingerprintMismatch",

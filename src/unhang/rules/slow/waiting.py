@@ -21,7 +21,7 @@ from unhang.model.events import (
     WatchdogAborted,
     WatchdogStuck,
 )
-from unhang.model.ids import Rank, Ranks
+from unhang.model.ids import Rank, Ranks, RankSpans
 from unhang.model.incident import Call, Incident, Manner
 from unhang.model.stances import Doing
 from unhang.model.waits import ranks_of_ends
@@ -193,13 +193,15 @@ def _only_missing(incident: Incident, ranks: Ranks) -> Rank | None:
     gave_up = ranks | _ranks_of(incident, frozenset({GlooProblem.PEER_CLOSED}))
     if not ranks:
         return None
-    size = incident.world.size
-    seen = max(gave_up | frozenset(incident.roster)) + 1
-    missing = [Rank(r) for r in range(seen if size is None else size) if r not in gave_up]
+    world = incident.world.ranks
+    told = world is not None or len(gave_up) >= _OTHERS
+    if world is None:
+        world = RankSpans.below(max(gave_up | frozenset(incident.roster)) + 1)
+    missing = world - gave_up
     if len(missing) != 1:
         return None
-    told = size is not None or len(gave_up) >= _OTHERS or missing[0] in _closed(incident)
-    return missing[0] if told else None
+    (last,) = missing
+    return last if told or last in _closed(incident) else None
 
 
 def _closed(incident: Incident) -> Ranks:

@@ -13,6 +13,7 @@ from unhang.model.events import PhaseMark, Progress
 from unhang.model.ids import Rank
 from unhang.model.incident import Incident, OpenPhase
 from unhang.model.phases import Phase
+from unhang.model.provenance import NOBODY, Origin
 from unhang.rules import order
 from unhang.rules.slow.waiting import Wait
 
@@ -41,7 +42,8 @@ class Work:
 
 def find_work(incident: Incident, wait: Wait, phases: frozenset[Phase]) -> Work | None:
     """Return the last work of these phases before the alarm, unless something else came after."""
-    works = [w for p in incident.open_phases if (w := _work(incident, wait, p)) is not None]
+    signs = _Signs(incident)
+    works = [w for p in incident.open_phases if (w := _work(signs, wait, p)) is not None]
     latest: dict[tuple[Rank | None, str], Work] = {}
     for work in works:
         voice = work.phase.rank, "" if work.phase.rank is not None else work.mark.source.artifact
@@ -61,64 +63,76 @@ def find_work(incident: Incident, wait: Wait, phases: frozenset[Phase]) -> Work 
     return wanted[0] if wanted else None
 
 
-def _work(incident: Incident, wait: Wait, phase: OpenPhase) -> Work | None:
+class _Signs:
+    """Marks and bars, found by who printed them."""
+
+    def __init__(self, incident: Incident) -> None:
+        marks = [e for e in incident.events if isinstance(e, PhaseMark | Progress)]
+        self._at = {id(mark.source): mark for mark in marks}
+        self._by_voice: dict[_Voice, list[PhaseMark | Progress]] = {}
+        for mark in marks:
+            self._by_voice.setdefault(_voice(mark), []).append(mark)
+
+    def latest(self, phase: OpenPhase) -> PhaseMark | Progress | None:
+        """What shows the phase last."""
+        return self._at.get(id(phase.source))
+
+    def alike(self, sign: PhaseMark | Progress) -> list[PhaseMark | Progress]:
+        """All that its printer printed, in reading order."""
+        return self._by_voice[_voice(sign)]
+
+    def of(self, phase: OpenPhase, latest: PhaseMark | Progress) -> Iterator[PhaseMark | Progress]:
+        """The signs of a phase, the latest first; its latest may be a bar without a label."""
+        for sign in reversed(self.alike(latest)):
+            if sign.phase is phase.phase or sign is latest:
+                yield sign
+
+
+_Voice = tuple[Origin, str]
+
+
+def _voice(sign: PhaseMark | Progress) -> _Voice:
+    """Who printed it; where nothing names anybody, the artifact."""
+    return sign.origin, sign.source.artifact if sign.origin == NOBODY else ""
+
+
+def _work(signs: _Signs, wait: Wait, phase: OpenPhase) -> Work | None:
     """An open phase with its latest sign before the alarm; None if it began later."""
-    latest = next((e for e in _signs(incident, phase) if e.source is phase.source), None)
+    latest = signs.latest(phase)
     if latest is None:
         return None
-    mark = next(
-        (
-            e
-            for e in _signs(incident, phase)
-            if e.origin == latest.origin and not order.is_before(wait.alarm, e)
-        ),
-        None,
-    )
+    mark = next((e for e in signs.of(phase, latest) if not order.is_before(wait.alarm, e)), None)
     if mark is None:
         return None
     return Work(
         phase=phase,
         mark=mark,
-        lasted_s=_lasted_s(incident, phase, mark, wait),
-        went_on=any(
-            e.origin == mark.origin and order.is_before(wait.alarm, e) is True
-            for e in _signs(incident, phase)
-        ),
+        lasted_s=_lasted_s(signs, phase, mark, wait),
+        went_on=any(order.is_before(wait.alarm, e) is True for e in signs.of(phase, latest)),
     )
 
 
-def _signs(incident: Incident, phase: OpenPhase) -> Iterator[PhaseMark | Progress]:
-    """Marks and bars of a phase, the latest first; its latest may be a bar without a label."""
-    for event in reversed(incident.events):
-        if isinstance(event, PhaseMark | Progress) and (
-            event.phase is phase.phase or event.source is phase.source
-        ):
-            yield event
-
-
 def _lasted_s(
-    incident: Incident, phase: OpenPhase, mark: PhaseMark | Progress, wait: Wait
+    signs: _Signs, phase: OpenPhase, mark: PhaseMark | Progress, wait: Wait
 ) -> float | None:
     """By its bar, with the earlier bars of the same work; else by the times of mark and alarm.
 
     A bar that was last drawn long before the alarm stood still, whatever the clock says.
     """
     if isinstance(mark, Progress) and mark.elapsed_s is not None:
-        return mark.elapsed_s + _before_s(incident, mark)
+        return mark.elapsed_s + _before_s(signs, mark)
     if phase.since is None or wait.alarm.at is None:
         return None
     gap = wait.alarm.at.since(phase.since)
     return gap if gap is not None and gap >= 0 else None
 
 
-def _before_s(incident: Incident, bar: Progress) -> float:
+def _before_s(signs: _Signs, bar: Progress) -> float:
     """Seconds of the finished bars of the same phase directly before `bar`, in the same voice."""
     total = 0.0
-    for event in incident.events:
+    for event in signs.alike(bar):
         if event is bar:
             break
-        if not isinstance(event, Progress | PhaseMark) or event.origin != bar.origin:
-            continue
         if event.phase is not bar.phase:
             total = 0.0
         elif isinstance(event, Progress) and event.done == event.total:
