@@ -24,8 +24,6 @@ from unhang.assemble.stances import find_stances, find_standings
 from unhang.assemble.timeline import Timeline
 from unhang.assemble.world import find_world
 from unhang.model.events import (
-    BarrierMissing,
-    CollectiveTimeout,
     DumpRead,
     DumpSignal,
     Event,
@@ -35,8 +33,6 @@ from unhang.model.events import (
     NcclReason,
     RasReport,
     Restarted,
-    StoreFault,
-    WatchdogStuck,
 )
 from unhang.model.ids import Rank, Ranks
 from unhang.model.incident import Call, Incident, RankFacts, World
@@ -45,18 +41,6 @@ from unhang.model.recorder_analysis import RecorderAnalysis
 from unhang.model.stances import Stance
 from unhang.model.waits import Analysis, WitnessKind
 from unhang.waitgraph import analyse, merge
-
-_ALARMS = (
-    CollectiveTimeout,
-    DumpSignal,
-    BarrierMissing,
-    GlooFault,
-    StoreFault,
-    WatchdogStuck,
-)
-"""Somebody gave up waiting, so that stacks are surely those of a hang."""
-
-_GLOO_WAITS = frozenset({GlooProblem.RECV_TIMED_OUT, GlooProblem.SEND_TIMED_OUT})
 
 
 def assemble(events: Sequence[Event], artifacts: int) -> tuple[Incident, ...]:
@@ -131,8 +115,8 @@ def _analyses(
 ) -> dict[WitnessKind, Analysis]:
     """Who waits for whom, by each kind of witness alone."""
     expected = frozenset(roster) | {Rank(r) for r in range(run.world.size or 0)}
-    alarmed = any(isinstance(event, _ALARMS) for event in run.events)
-    answers = [e for e in run.events if isinstance(e, RasReport)]
+    alarmed = any(event.gave_up for event in run.events)
+    answers = run.all(RasReport)
     ras = RasRanks(answers, roster, run.world.size)
     snapshots = {
         WitnessKind.STACK: waits_of_stacks(stances, expected, alarmed=alarmed),
@@ -148,8 +132,8 @@ def _analyses(
 def _gave_up_waiting(run: Run, calls: Iterable[Call]) -> Ranks:
     """Ranks that timed out: in a call that has a number, or in one of Gloo, which has none."""
     timed_out = {r for call in calls for r in call.joined}
-    for event in run.events:
-        if isinstance(event, GlooFault) and event.problem in _GLOO_WAITS:
+    for event in run.all(GlooFault):
+        if event.gave_up:
             rank = run.identity.rank_of(event)
             timed_out |= set() if rank is None else {rank}
     return frozenset(timed_out)

@@ -13,17 +13,15 @@ from dataclasses import replace
 from unhang.model.events import (
     CollectiveTimeout,
     Event,
-    ProcessEnded,
-    Progress,
-    PythonException,
-    WatchdogAborted,
+    Role,
+    Witness,
 )
 from unhang.model.time import Instant
 from unhang.model.waiting import first_begun, worked_on_after
 
 _MOST_PAIRS = 1_000_000
 """Ends and waits at so many different times are no runs that can be told apart."""
-_ENDS = CollectiveTimeout | ProcessEnded | WatchdogAborted | PythonException
+_ENDS = frozenset({Role.ALARM, Role.FAULT, Role.END})
 
 
 def earlier_runs(by_artifact: Mapping[str, Sequence[Event]]) -> list[list[str]]:
@@ -65,7 +63,6 @@ def _moments(wait: tuple[CollectiveTimeout, ...]) -> tuple[Instant, ...]:
 
 def _end(events: Sequence[Event]) -> Instant | None:
     """When the run of an artifact ended, if its last word is an end with a time."""
-    telling = [e for e in events if isinstance(e, _ENDS | Progress)]
-    if not telling or isinstance(telling[-1], Progress):
-        return None
-    return telling[-1].at
+    own = (e for e in reversed(events) if e.witness is not Witness.KERNEL)
+    last = next((e for e in own if e.role in _ENDS or e.role is Role.WORK), None)
+    return None if last is None or last.role is Role.WORK else last.at

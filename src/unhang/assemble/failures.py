@@ -280,10 +280,9 @@ def _specific(event: Event) -> int:
 
 def _why_aborted(printed: list[Event], run: Run) -> Manner:
     """SIGABRT: by its own watchdog where there is a trace of one, else a crash."""
-    watchdogs = (CollectiveTimeout, WatchdogAborted)
-    if any(isinstance(e, watchdogs) for e in printed):
+    if any(e.gave_up for e in printed):
         return Manner.WATCHDOG
-    if not printed and any(run.all(kind) for kind in (*watchdogs, GlooFault, NcclFailure)):
+    if not printed and (run.all(NcclFailure) or any(e.gave_up for e in run.events)):
         return Manner.WATCHDOG
     return Manner.CRASHED
 

@@ -30,7 +30,7 @@ from unhang.model.events import (
     ProcessEnded,
     WorldSeen,
 )
-from unhang.model.ids import LocalRank, Rank
+from unhang.model.ids import NO_RANKS, LocalRank, Rank, Ranks
 
 _TENSOR_RANK = re.compile(r"TP(?P<rank>\d{1,6})")
 """SGLang's mark; it adds DP, PP and EP where there is more than tensor parallelism."""
@@ -50,6 +50,9 @@ class Identity:
         self._learn(events)
         self._learn_communicators(events)
         self._learn_devices(events)
+        self._ranks_of_pid: dict[int, Ranks] = {}
+        for (_, pid), rank in self._by_pid.items():
+            self._ranks_of_pid[pid] = self._ranks_of_pid.get(pid, NO_RANKS) | {rank}
         self._local_is_global = self._check_local(events)
         self._task_is_rank = tasks_are_ranks(events, world_size)
         self._group_is_global = self._check_groups(events)
@@ -120,7 +123,7 @@ class Identity:
             return self._by_pid[host, pid]
         if foreign and host is not None:
             return self._by_pid.get((None, pid))
-        ranks = {rank for (_, known), rank in self._by_pid.items() if known == pid}
+        ranks = self._ranks_of_pid.get(pid, NO_RANKS)
         return next(iter(ranks)) if len(ranks) == 1 else None
 
     def _rank_from_group(self, event: Event) -> Rank | None:

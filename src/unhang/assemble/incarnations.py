@@ -6,37 +6,9 @@ from collections.abc import Sequence
 
 from unhang.assemble.by_time import earlier_runs
 from unhang.assemble.unannounced import split_unannounced
-from unhang.model.events import (
-    ClosingSignal,
-    CollectiveTimeout,
-    DeviceFault,
-    Event,
-    Finished,
-    GlooFault,
-    NcclFailure,
-    ProcessEnded,
-    Progress,
-    PythonException,
-    Restarted,
-    StopSeen,
-    StoreFault,
-    WatchdogAborted,
-)
+from unhang.model.events import Event, Restarted, Role
 
-_ACTIVITY = (
-    ClosingSignal
-    | CollectiveTimeout
-    | DeviceFault
-    | Finished
-    | GlooFault
-    | NcclFailure
-    | ProcessEnded
-    | Progress
-    | PythonException
-    | StopSeen
-    | StoreFault
-    | WatchdogAborted
-)
+_ACTIVITY = frozenset({Role.ALARM, Role.FAULT, Role.END, Role.WORK})
 
 
 def split_incarnations(events: Sequence[Event]) -> list[list[Event]]:
@@ -51,7 +23,7 @@ def split_incarnations(events: Sequence[Event]) -> list[list[Event]]:
     by_artifact: dict[str, list[list[Event]]] = {}
     for event in events:
         runs = by_artifact.setdefault(event.source.artifact, [[]])
-        if isinstance(event, Restarted) and any(isinstance(e, _ACTIVITY) for e in runs[-1]):
+        if isinstance(event, Restarted) and any(e.role in _ACTIVITY for e in runs[-1]):
             runs.append([])
         runs[-1].append(event)
     by_artifact = {

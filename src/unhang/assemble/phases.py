@@ -7,10 +7,7 @@ from dataclasses import dataclass
 from unhang.assemble.outlived import find_outlived
 from unhang.assemble.run import Run
 from unhang.model.events import (
-    BarrierMissing,
-    CollectiveTimeout,
     Event,
-    GlooFault,
     PhaseMark,
     Progress,
 )
@@ -18,7 +15,6 @@ from unhang.model.ids import Rank, Ranks
 from unhang.model.incident import OpenPhase
 from unhang.model.phases import Edge, Phase
 
-_ALARMS = (CollectiveTimeout, GlooFault, BarrierMissing)
 _Mark = PhaseMark | Progress
 _MARKS = (PhaseMark, Progress)
 _Voice = tuple[Rank | None, str]
@@ -45,7 +41,7 @@ def find_open_phases(run: Run, waiting: Ranks) -> tuple[OpenPhase, ...]:
     """
     voices: dict[_Voice, dict[Phase, _Open]] = {}
     trained: set[int | None] = set()
-    alarm = next((e for e in run.events if isinstance(e, _ALARMS)), None)
+    alarm = next((e for e in run.events if e.gave_up), None)
     marks = [e for e in run.events if isinstance(e, _MARKS) and not _is_later(e, alarm)]
     for mark in marks:
         _take(mark, run.identity.rank_of(mark), voices, trained)

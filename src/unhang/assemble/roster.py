@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from unhang.assemble.identity import Identity
-from unhang.assemble.speakers import first_host
+from unhang.assemble.speakers import first_host, tells_of_another
 from unhang.assemble.timeline import Timeline
 from unhang.model.coverage import Coverage
 from unhang.model.events import (
@@ -19,6 +19,9 @@ from unhang.model.events import (
 from unhang.model.ids import NO_RANKS, Rank
 from unhang.model.incident import RankFacts, World
 from unhang.model.time import Instant
+
+_NO_SIGN_OF_LIFE = (ProcessEnded, DumpUnusable, StackRefused)
+"""They name a rank of which nothing else need be seen."""
 
 
 def find_roster(
@@ -34,7 +37,7 @@ def find_roster(
 
 
 def _facts(rank: Rank, events: list[Event], timeline: Timeline) -> RankFacts:
-    own = [e for e in events if not isinstance(e, ProcessEnded | DumpUnusable | StackRefused)]
+    own = [e for e in events if not tells_of_another(e) and not isinstance(e, _NO_SIGN_OF_LIFE)]
     times: list[Instant] = [t for e in events if (t := timeline.time_of(e)) is not None]
     return RankFacts(
         rank=rank,

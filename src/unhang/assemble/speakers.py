@@ -19,6 +19,7 @@ from unhang.model.events import (
     Reporter,
     WatchdogAborted,
     WatchdogStuck,
+    Witness,
     WorldSeen,
 )
 from unhang.model.ids import LocalRank, Rank
@@ -40,7 +41,7 @@ def tells_of_another(event: Event) -> bool:
     """Whether a launcher or the kernel prints it: its own origin says nothing of the process."""
     if isinstance(event, ProcessEnded):
         return event.reporter is not Reporter.SELF
-    return isinstance(event, ClosingSignal | KernelEvent)
+    return event.witness in (Witness.LAUNCHER, Witness.KERNEL)
 
 
 def named_rank(event: Event) -> Rank | None:

@@ -31,8 +31,10 @@ NO_RANKS: Ranks = frozenset()
 ManyRanks: TypeAlias = AbstractSet[Rank]
 """Ranks out of a job whose size is only claimed: a `RankSpans` where they may be very many."""
 
-MOST_RANKS = 1 << 20
-"""No job has more; a forged size or range must cost nothing."""
+MOST_RANKS = 1 << 17
+"""The largest jobs have fewer; a size that is claimed and not believed costs nothing."""
+_MOST_LISTED = 1 << 20
+"""A forged range must not fill the memory."""
 
 _RANGES = re.compile(r"\d{1,7}(-\d{1,7})?(,\d{1,7}(-\d{1,7})?)*")
 _Span = tuple[int, int]
@@ -157,7 +159,7 @@ def parse_ranks(text: str) -> Ranks:
     for part in text.split(","):
         first, _, last = part.partition("-")
         span = range(int(first), int(last or first) + 1)
-        if len(found) + len(span) > MOST_RANKS:
-            raise ValueError(f"{text[:40]!r} has more than {MOST_RANKS} ranks")
+        if len(found) + len(span) > _MOST_LISTED:
+            raise ValueError(f"{text[:40]!r} has more than {_MOST_LISTED} ranks")
         found.update(Rank(number) for number in span)
     return frozenset(found)

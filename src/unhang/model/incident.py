@@ -13,6 +13,7 @@ from unhang.model.events import (
     CollectiveTimeout,
     Event,
     EventIndex,
+    Fact,
     GroupRef,
     Seen,
 )
@@ -299,6 +300,10 @@ class Incident:
     def analysis(self, kind: WitnessKind) -> Analysis:
         """Who waits for whom by one kind of witness; nobody where there is none."""
         return self.analyses.get(kind, NO_WAITS)
+
+    def shows(self, fact: Fact) -> bool:
+        """Whether any event shows it."""
+        return any(kind.fact is fact for kind in self.index.classes)
 
     @property
     def timeouts(self) -> tuple[CollectiveTimeout, ...]:

@@ -12,6 +12,7 @@ from types import EllipsisType
 from typing import Protocol
 
 from unhang.model.causes import Cause
+from unhang.model.events.meaning import Fact
 from unhang.model.finding import Collect, Finding, Strength
 from unhang.model.ids import NO_RANKS, Ranks
 from unhang.model.incident import Call, Incident
@@ -50,38 +51,6 @@ class Status(enum.Enum):
 
     STABLE = "stable"
     PREVIEW = "preview"
-
-
-class Fact(enum.Enum):
-    """What a rule needs to run; a rule that lacks one is skipped visibly."""
-
-    TIMEOUTS = "collective time-outs"
-    STATUS = "last enqueued / last completed counters"
-    DESYNC_REPORT = "a desync report"
-    FINGERPRINTS = "DETAIL-mode fingerprints"
-    BARRIERS = "monitored barriers"
-    EXCEPTIONS = "Python exceptions"
-    EXITS = "exit codes"
-    KERNEL_LOG = "the kernel log"
-    DEVICE_ERRORS = "CUDA errors"
-    NCCL_WARNINGS = "NCCL warnings or errors"
-    NCCL_INFO = "NCCL_DEBUG=INFO lines"
-    STORE = "store and rendezvous messages"
-    GLOO = "Gloo errors"
-    PHASES = "phase marks or progress bars"
-    STOPS = "stop signals"
-    STACKS = "live stacks"
-    RAS = "answers of NCCL's RAS"
-    HOST_REPORTS = "reports of nvidia-smi or ibstat"
-    DUMPS = "Flight Recorder dumps"
-    UNUSABLE_DUMPS = "dumps that are empty or were refused"
-    ANNOUNCEMENTS = "announcements of ranks at start-up"
-    GUESSES = "guessed devices"
-    VERSIONS = "versions of libraries"
-    BANDWIDTH = "measured bandwidths"
-    INSPECTOR = "logs of NCCL Inspector"
-    GPU_TABLE = "tables of nvidia-smi"
-    LIVE = "a record of the live judge"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

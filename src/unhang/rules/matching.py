@@ -46,27 +46,46 @@ def size_of(join: Join) -> int | None:
     return None
 
 
-def is_one_group(call: Call, incident: Incident) -> bool:
-    """Whether the ranks of a call surely speak of one process group.
+class Groups:
+    """The calls of an incident by process group."""
 
-    A GUID or the name of the world group says so. Older logs name at best a counter of the
-    process: there every rank must have the same number in the group and in the job, and no rank
-    may be stuck at two sequence numbers, which would show a second group.
-    """
-    if _is_shared(call.group):
-        return True
-    if call.group is not None and call.group.description is not None:
-        return False
-    if any(
-        event.origin.rank is not None
-        and event.group_rank is not None
-        and int(event.group_rank) != int(event.origin.rank)
-        for event in incident.timeouts
-    ):
-        return False
-    unnamed = [other for other in incident.calls if not _is_shared(other.group)]
-    seen = Counter(rank for other in unnamed for rank in other.joins)
-    return all(seen[rank] <= 1 for rank in call.joins)
+    def __init__(self, incident: Incident) -> None:
+        self._defaults = {c.group.guid for c in incident.calls if c.group and c.group.is_default}
+        self._calls: dict[Hashable, list[Call]] = {}
+        for call in incident.calls:
+            self._calls.setdefault(self._key(call.group), []).append(call)
+        self._counted_alike = not any(
+            event.origin.rank is not None
+            and event.group_rank is not None
+            and int(event.group_rank) != int(event.origin.rank)
+            for event in incident.timeouts
+        )
+        unnamed = (call for call in incident.calls if not _is_shared(call.group))
+        self._times_seen = Counter(rank for call in unnamed for rank in call.joins)
+
+    def of(self, call: Call) -> list[Call]:
+        """The calls of the same group, this one among them, in the order of the incident."""
+        alike = self._calls[self._key(call.group)]
+        return [other for other in alike if are_of_one_group(other, call)]
+
+    def is_one(self, call: Call) -> bool:
+        """Whether the ranks of a call surely speak of one process group.
+
+        A GUID or the name of the world group says so. Older logs name at best a counter of the
+        process: there every rank must have the same number in the group and in the job, and no
+        rank may be stuck at two sequence numbers, which would show a second group.
+        """
+        if _is_shared(call.group):
+            return True
+        if call.group is not None and call.group.description is not None:
+            return False
+        return self._counted_alike and all(self._times_seen[rank] <= 1 for rank in call.joins)
+
+    def _key(self, group: GroupRef | None) -> Hashable:
+        """What calls share that may be of one group."""
+        if group is None or not _is_shared(group):
+            return group
+        return True if group.is_default or group.guid in self._defaults else group.guid
 
 
 def are_of_one_group(one: Call, other: Call) -> bool:

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from unhang.model.provenance import NOBODY, Origin
 from unhang.model.time import Clock, Instant
 from unhang.sources import stamps
+from unhang.sources.first_of import FirstOf
 from unhang.sources.headers import HEADERS, header
 from unhang.sources.line import Header
 from unhang.sources.wrappers import WRAPPERS
@@ -29,20 +30,24 @@ _LARGEST_PID = 1 << 22
 
 _SEPARATOR = r"(?: ?[|] ?(?![A-Z]{4,8} *\|)| - (?=\S)|: | ?)"
 _TAGS = r"(?P<tags>(?: [A-Z]{2,4}\d+){1,6})?"
-_TIMES: tuple[re.Pattern[str], ...] = tuple(
-    re.compile(pattern)
-    for pattern in (
-        rf"\[{stamps.ISO}{_TAGS}\]{_SEPARATOR}",
-        rf"\(?{stamps.ISO}\)?(?![\w/]|:\d){_SEPARATOR}",
-        rf"\[?{stamps.SLASHED}\]?(?![\w/]|:\d){_SEPARATOR}",
-        rf"\[{stamps.NAMED}\](?:<std\w+>:)? ?",
-        rf"{stamps.NAMED} (?P<host>[\w.-]{{1,80}}) (?=[\w./()-]{{1,60}}(?:\[\d+\])?: )",
-        rf"{stamps.NAMED}(?:<std\w+>:?|:)? ?",
-        rf"\[{stamps.EPOCH}\] ?",
-        rf"(?:<\d{{1,2}}>)?\[{stamps.UPTIME}\] ?",
-        rf"\[?{stamps.NO_YEAR}\]?(?![\w/]|:\d){_SEPARATOR}",
-        rf"\[?{stamps.CLOCK}\]?(?![\w<,/]|:\d){_SEPARATOR}",
-    )
+_HEADERS = FirstOf(HEADERS)
+_WRAPPERS = FirstOf([wrapper.pattern for wrapper in WRAPPERS])
+_TIMES = FirstOf(
+    [
+        re.compile(pattern)
+        for pattern in (
+            rf"\[{stamps.ISO}{_TAGS}\]{_SEPARATOR}",
+            rf"\(?{stamps.ISO}\)?(?![\w/]|:\d){_SEPARATOR}",
+            rf"\[?{stamps.SLASHED}\]?(?![\w/]|:\d){_SEPARATOR}",
+            rf"\[{stamps.NAMED}\](?:<std\w+>:)? ?",
+            rf"{stamps.NAMED} (?P<host>[\w.-]{{1,80}}) (?=[\w./()-]{{1,60}}(?:\[\d+\])?: )",
+            rf"{stamps.NAMED}(?:<std\w+>:?|:)? ?",
+            rf"\[{stamps.EPOCH}\] ?",
+            rf"(?:<\d{{1,2}}>)?\[{stamps.UPTIME}\] ?",
+            rf"\[?{stamps.NO_YEAR}\]?(?![\w/]|:\d){_SEPARATOR}",
+            rf"\[?{stamps.CLOCK}\]?(?![\w<,/]|:\d){_SEPARATOR}",
+        )
+    ]
 )
 _SYSLOG_HOST = re.compile(r"(?P<host>[A-Za-z][\w.-]{0,80}) (?=(?:kernel|[\w-]{1,40}\[\d+\]): )")
 _REPEATED = re.compile(r" ?\[repeated (\d{1,9})x across cluster\](?: \(Ray deduplicates .*)?\s*$")
@@ -204,18 +209,18 @@ def _peel_one(text: str, origin: Origin, at: Instant | None) -> _Peeled:
 
 
 def _take_header(peeled: _Peeled) -> bool:
-    for pattern in HEADERS:
-        match = pattern.match(peeled.text, peeled.position)
-        if match is not None:
-            peeled.header = header(match)
-            if match.groupdict().get("s") is not None:
-                peeled.note_time(_header_time(match), shared=False)
-            pid = match.groupdict().get("pid")
-            if pid is not None and peeled.header.file.endswith(".py") and int(pid) <= _LARGEST_PID:
-                peeled.origin = replace(peeled.origin, pid=int(pid))
-            peeled.position = match.end()
-            return True
-    return False
+    found = _HEADERS.match(peeled.text, peeled.position)
+    if found is None:
+        return False
+    _, match = found
+    peeled.header = header(match)
+    if match.groupdict().get("s") is not None:
+        peeled.note_time(_header_time(match), shared=False)
+    pid = match.groupdict().get("pid")
+    if pid is not None and peeled.header.file.endswith(".py") and int(pid) <= _LARGEST_PID:
+        peeled.origin = replace(peeled.origin, pid=int(pid))
+    peeled.position = match.end()
+    return True
 
 
 def _header_time(match: re.Match[str]) -> Instant | None:
@@ -227,28 +232,27 @@ def _header_time(match: re.Match[str]) -> Instant | None:
 
 
 def _take_wrapper(peeled: _Peeled) -> bool:
-    for wrapper in WRAPPERS:
-        match = wrapper.pattern.match(peeled.text, peeled.position)
-        if match is not None and match.end() > peeled.position:
-            peeled.origin = wrapper.take(match, peeled.origin)
-            if wrapper.whole_line:
-                peeled.shared_origin = wrapper.take(match, peeled.shared_origin)
-            peeled.quoted = peeled.quoted or wrapper.quotes
-            peeled.position = match.end()
-            return True
-    return False
+    found = _WRAPPERS.match(peeled.text, peeled.position)
+    if found is None or found[1].end() == peeled.position:
+        return False
+    wrapper, match = WRAPPERS[found[0]], found[1]
+    peeled.origin = wrapper.take(match, peeled.origin)
+    if wrapper.whole_line:
+        peeled.shared_origin = wrapper.take(match, peeled.shared_origin)
+    peeled.quoted = peeled.quoted or wrapper.quotes
+    peeled.position = match.end()
+    return True
 
 
 def _take_time(peeled: _Peeled) -> bool:
-    for pattern in _TIMES:
-        match = pattern.match(peeled.text, peeled.position)
-        if match is None:
-            continue
-        peeled.note_time(stamps.instant(match), shared=True)
-        peeled.position = match.end()
-        _note_speaker(peeled, match.groupdict().get("tags"), match.groupdict().get("host"))
-        return True
-    return False
+    found = _TIMES.match(peeled.text, peeled.position)
+    if found is None:
+        return False
+    _, match = found
+    peeled.note_time(stamps.instant(match), shared=True)
+    peeled.position = match.end()
+    _note_speaker(peeled, match.groupdict().get("tags"), match.groupdict().get("host"))
+    return True
 
 
 def _note_speaker(peeled: _Peeled, tags: str | None, host: str | None) -> None:

@@ -22,38 +22,48 @@ _TAIL = 2_000
 _SHORT = 200
 """Characters of lines that are worth remembering."""
 
-_SHAPES: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = tuple(
-    (re.compile(begin), re.compile(end))
-    for begin, end in (
+_SHAPES = tuple(
+    (word, re.compile(begin), re.compile(end))
+    for words, begin, end in (
         (
+            "timeout Work",
             r"collective\s*operation\s*timeout|\bWork(?:NCCL|HCCL|XCCL|MCCL|Gloo|UCC)\(",
             r"milliseconds|timed\s*out\s*in|raised\s*the\s*following",
         ),
         (
+            "watchdog work: status: enqueued",
             r"detected\s*by\s*watchdog\s*at\s*work|at\s*NCCL\s*work:|PG\s*status:"
             r"|Last\s*enqueued\s*NCCL\s*work",
             r"last\s*completed\s*(?:NCCL\s*)?work:\s*-?\d+",
         ),
         (
+            "mismatch",
             r"Detected\s*mismatch\s*between\s*collectives",
             r"aspects:\s*\S|(?:inconsistent\s*coll|but\s*Rank).*\)\)\.?\s*$",
         ),
-        (r"is\s*setting\s*up\s*NCCL\s*communicator", r"got\s*error:?\s*\S{3}"),
-        (r"Got\s*completion\s*from\s*peer", r"vendor\s*err\s*\d+"),
-        (r"but\s*didn't\b|joined\s*but\b", r"collective\s*#\d+"),
-        (r"failed\s*\(exitcode:", r"of\s*binary:|\(pid:\s*\d+\)\s*$"),
-        (r"Sending\s*process\s*\d+\s*closing", r"signal\s*SIG[A-Z]{3,4}"),
-        (r"Worker\s*group\s*FAILED", r"restart\s*worker\s*group"),
-        (r":::MLL", r"\}\s*$"),
-        (r"Timed\s*out\s*waiting\s*\d+ms", r"operation\s*to\s*complete"),
-        (r"Timed\s*out\s*after\s*\d+\s*seconds\s*waiting", r"clients\s*joined"),
-        (r"in\s*store\s*based\s*barrier\s*on\s*rank", r"timeout=[\d:.]+"),
-        (r"op\.preamble\.length\s*<=\s*op\.nbytes", r"\d+\s*vs\s*\d+"),
-        (r"\bcomm\s0x[0-9a-f]+\srank\s\d+\snranks", r"-\s*(?:Init|Abort|Destroy)\s*[A-Z]{5}"),
+        ("setting", r"is\s*setting\s*up\s*NCCL\s*communicator", r"got\s*error:?\s*\S{3}"),
+        ("completion", r"Got\s*completion\s*from\s*peer", r"vendor\s*err\s*\d+"),
+        ("didn't joined", r"but\s*didn't\b|joined\s*but\b", r"collective\s*#\d+"),
+        ("(exitcode:", r"failed\s*\(exitcode:", r"of\s*binary:|\(pid:\s*\d+\)\s*$"),
+        ("closing", r"Sending\s*process\s*\d+\s*closing", r"signal\s*SIG[A-Z]{3,4}"),
+        ("FAILED", r"Worker\s*group\s*FAILED", r"restart\s*worker\s*group"),
+        (":::MLL", r":::MLL", r"\}\s*$"),
+        ("waiting", r"Timed\s*out\s*waiting\s*\d+ms", r"operation\s*to\s*complete"),
+        ("waiting", r"Timed\s*out\s*after\s*\d+\s*seconds\s*waiting", r"clients\s*joined"),
+        ("barrier", r"in\s*store\s*based\s*barrier\s*on\s*rank", r"timeout=[\d:.]+"),
+        ("preamble", r"op\.preamble\.length\s*<=\s*op\.nbytes", r"\d+\s*vs\s*\d+"),
+        (
+            "nranks",
+            r"\bcomm\s0x[0-9a-f]+\srank\s\d+\snranks",
+            r"-\s*(?:Init|Abort|Destroy)\s*[A-Z]{5}",
+        ),
     )
+    for word in words.split()
 )
-"""How a message begins, and what must have come before it is whole."""
-_ANY_BEGIN = re.compile("|".join(begin.pattern for begin, _ in _SHAPES))
+"""How a message begins, and what must have come before it is whole.
+
+First a word that a beginning holds, so that most lines are seen to hold none at once.
+"""
 
 _SENTENCES = tuple(
     "".join(sentence.split())
@@ -80,6 +90,7 @@ _SENTENCES = tuple(
     )
 )
 """Beginnings that may themselves be cut, without blanks: those at a cut are lost."""
+_CUT_SENTENCES = frozenset(s[:end] for s in _SENTENCES for end in range(1, len(s)))
 _SHORTEST_CUT = 4
 _CUT_HEADER = re.compile(
     r"\[(?:rank\d{0,6}|PG (?:ID|GUID|\d)[^\]]{0,60}"
@@ -94,7 +105,6 @@ _MORE = re.compile(
     r"|pinned_memory|Tensor(?:Dtypes|DeviceTypes)|^\s*\d{1,12}\.?\s*$"
 )
 """Words that only occur inside such messages."""
-_BOUNDARY = re.compile(r"\] |: ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,22 +204,23 @@ def _may_be_cut(text: str) -> bool:
 def unfinished(text: str) -> bool:
     """Whether the last message of `text` has visibly not ended."""
     tail = text[-_TAIL:].rstrip()
-    if _CUT_HEADER.search(tail[-120:]) is not None:
+    if _ends_in_header(tail[-120:]):
         return True
-    for begin, end in _SHAPES if _ANY_BEGIN.search(tail) else ():
+    for begin, end in [(begin, end) for word, begin, end in _SHAPES if word in tail]:
         begun = max((match.end() for match in begin.finditer(tail)), default=None)
         if begun is not None and end.search(tail, begun) is None:
             return True
     return _cut_sentence(tail)
 
 
+def _ends_in_header(end: str) -> bool:
+    """Whether a line ends with a header, perhaps a cut one; all of them need a bracket."""
+    return ("[" in end or end.endswith("]")) and _CUT_HEADER.search(end) is not None
+
+
 def _cut_sentence(tail: str) -> bool:
     """Whether `tail` ends with a proper beginning of a known sentence."""
-    return any(
-        sentence.startswith(part) and sentence != part
-        for part in _last_parts(tail)
-        for sentence in _SENTENCES
-    )
+    return not _CUT_SENTENCES.isdisjoint(_last_parts(tail))
 
 
 def _goes_on(begun: str, rest: str) -> bool:
@@ -229,8 +240,13 @@ def _goes_on(begun: str, rest: str) -> bool:
 def _last_parts(tail: str) -> set[str]:
     """What stands behind the last brackets and colons, without blanks."""
     parts = set()
-    for boundary in list(_BOUNDARY.finditer(tail))[-4:]:
-        part = "".join(tail[boundary.end() :].split())
-        if part and (len(part) >= _SHORTEST_CUT or boundary[0].startswith("]")):
+    end = len(tail)
+    for _ in range(4):
+        bracket, colon = tail.rfind("] ", 0, end), tail.rfind(": ", 0, end)
+        end = max(bracket, colon)
+        if end < 0:
+            break
+        part = "".join(tail[end + 2 :].split())
+        if part and (len(part) >= _SHORTEST_CUT or end == bracket):
             parts.add(part)
     return parts

@@ -49,6 +49,7 @@ from unhang.model.events.course import (
 from unhang.model.events.gpus import DeviceLink, GpuProcess, GpuState, TopologySeen
 from unhang.model.events.index import EventIndex
 from unhang.model.events.live import Charge, HoldUp, Stage
+from unhang.model.events.meaning import Fact, Role, Witness
 from unhang.model.events.measures import CollectivesMeasured, Pace
 from unhang.model.events.process import (
     ClosingSignal,
@@ -76,7 +77,7 @@ from unhang.model.events.reports import (
 from unhang.model.events.stacks import StackKind, StackRefused, ThreadStack
 from unhang.model.frames import Frame
 
-Event: TypeAlias = (
+Alarm: TypeAlias = (
     CollectiveTimeout
     | GroupStatus
     | DumpSignal
@@ -84,48 +85,56 @@ Event: TypeAlias = (
     | WatchdogAborted
     | DesyncReported
     | BarrierMissing
-    | FingerprintMismatch
+)
+"""Somebody gave up waiting for others."""
+
+Fault: TypeAlias = (
+    FingerprintMismatch
     | ModelMismatch
     | NcclFailure
-    | CommunicatorStage
-    | InterfaceUsed
-    | TransportUsed
-    | BandwidthMeasured
-    | DeviceGuessed
     | StoreFault
     | GlooFault
     | PythonException
     | DeviceFault
     | KernelEvent
-    | ProcessEnded
-    | ClosingSignal
-    | StopSeen
-    | Restarted
-    | Finished
-    | PhaseMark
-    | Progress
-    | VersionSeen
-    | FrameworkSeen
-    | SettingSeen
-    | WorldSeen
-    | LinesDropped
+)
+"""Something failed."""
+
+End: TypeAlias = ProcessEnded | ClosingSignal | StopSeen | Finished
+"""A process or the job ended."""
+
+Connection: TypeAlias = CommunicatorStage | InterfaceUsed | TransportUsed | DeviceGuessed
+"""Ranks connect to each other."""
+
+Setup: TypeAlias = VersionSeen | FrameworkSeen | SettingSeen | WorldSeen
+"""What the job is made of."""
+
+Report: TypeAlias = (
+    LinesDropped
     | UnreadLine
     | StackRefused
     | StackSeen
     | ThreadStack
     | RasReport
     | HostReport
-    | CollectivesMeasured
     | GpuProcess
     | GpuState
     | TopologySeen
+    | CollectivesMeasured
+    | BandwidthMeasured
     | DumpRead
     | DumpUnusable
     | HoldUp
 )
-"""Closed union of everything that a parser may say."""
+"""What somebody reports who was asked or looks on."""
+
+Event: TypeAlias = (
+    Alarm | Fault | End | Restarted | Progress | PhaseMark | Connection | Setup | Report
+)
+"""Closed union of everything that a parser may say, each in the union of its role."""
 
 __all__ = [
+    "Alarm",
     "BandwidthMeasured",
     "BarrierMissing",
     "Charge",
@@ -133,6 +142,7 @@ __all__ = [
     "CollectiveTimeout",
     "CollectivesMeasured",
     "CommunicatorStage",
+    "Connection",
     "DesyncReported",
     "DeviceFault",
     "DeviceGuessed",
@@ -143,9 +153,12 @@ __all__ = [
     "DumpReason",
     "DumpSignal",
     "DumpUnusable",
+    "End",
     "Event",
     "EventIndex",
     "ExceptionKind",
+    "Fact",
+    "Fault",
     "Fingerprint",
     "FingerprintMismatch",
     "Finished",
@@ -178,10 +191,13 @@ __all__ = [
     "RasGroup",
     "RasProblem",
     "RasReport",
+    "Report",
     "Reporter",
     "Restarted",
+    "Role",
     "Seen",
     "SettingSeen",
+    "Setup",
     "StackKind",
     "StackRefused",
     "StackSeen",
@@ -198,5 +214,6 @@ __all__ = [
     "VersionSeen",
     "WatchdogAborted",
     "WatchdogStuck",
+    "Witness",
     "WorldSeen",
 ]

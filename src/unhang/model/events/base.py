@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
+from unhang.model.events.meaning import Fact, Role, Witness
 from unhang.model.provenance import Origin, Provenance
 from unhang.model.time import Instant
 
@@ -13,14 +15,31 @@ class Seen:
     """Base of all events.
 
     Attributes:
+        fact: what it shows that a rule may need; None where no rule asks for it.
+        witness: who tells.
+        role: what it is in the course of the job.
         source: the place the event was read from.
         origin: who printed it, from prefixes and file name.
         at: the time printed with it, or None.
     """
 
+    fact: ClassVar[Fact | None]
+    witness: ClassVar[Witness]
+    role: ClassVar[Role]
+
     source: Provenance
     origin: Origin
     at: Instant | None = None
+
+    @property
+    def gave_up(self) -> bool:
+        """Whether somebody gave up waiting for others: the alarm."""
+        return self.role is Role.ALARM
+
+    @property
+    def waits(self) -> bool:
+        """Whether somebody waits for others, or gave up."""
+        return self.gave_up
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

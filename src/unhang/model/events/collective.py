@@ -6,6 +6,7 @@ import enum
 from dataclasses import dataclass
 
 from unhang.model.events.base import GroupRef, Seen
+from unhang.model.events.meaning import Fact, Role, Witness
 from unhang.model.ids import NO_RANKS, GroupRank, Rank, Ranks, SeqId
 
 
@@ -22,6 +23,10 @@ class CollectiveTimeout(Seen):
         blocking: the main thread raised (NCCL_BLOCKING_WAIT), not the watchdog.
         cpp_line: line of ProcessGroupNCCL.cpp, a fingerprint of the torch version.
     """
+
+    fact = Fact.TIMEOUTS
+    witness = Witness.PROCESS
+    role = Role.ALARM
 
     group_rank: GroupRank | None
     group: GroupRef | None = None
@@ -46,6 +51,10 @@ class GroupStatus(Seen):
             or garbage.
     """
 
+    fact = Fact.STATUS
+    witness = Witness.PROCESS
+    role = Role.ALARM
+
     group_rank: GroupRank | None
     group: GroupRef | None
     failed: SeqId | None = None
@@ -69,6 +78,10 @@ class DumpReason(enum.Enum):
 class DumpSignal(Seen):
     """A rank dumps debug information. `teller` raised the alarm: a victim, not a culprit."""
 
+    fact = Fact.STATUS
+    witness = Witness.PROCESS
+    role = Role.ALARM
+
     reason: DumpReason
     group_rank: GroupRank | None = None
     group: GroupRef | None = None
@@ -86,6 +99,10 @@ class WatchdogStuck(Seen):
         pending: `workMetaList_.size()`: collectives in flight; the small one is behind.
         gil: the line says that the GIL could not be acquired.
     """
+
+    fact = Fact.STATUS
+    witness = Witness.PROCESS
+    role = Role.ALARM
 
     group_rank: GroupRank | None = None
     group: GroupRef | None = None
@@ -107,6 +124,10 @@ class Teardown(enum.Enum):
 class WatchdogAborted(Seen):
     """A watchdog took its process down: a consequence of `reason`, never a cause."""
 
+    fact = None
+    witness = Witness.PROCESS
+    role = Role.ALARM
+
     reason: Teardown
     group_rank: GroupRank | None = None
     group: GroupRef | None = None
@@ -122,6 +143,10 @@ class DesyncReported(Seen):
         joined: ranks that joined and did not finish.
         never_joined: `absent` never joined any collective.
     """
+
+    fact = Fact.DESYNC_REPORT
+    witness = Witness.PROCESS
+    role = Role.ALARM
 
     absent: Ranks = NO_RANKS
     joined: Ranks = NO_RANKS
@@ -139,6 +164,10 @@ class BarrierMissing(Seen):
             the victim waited for, whose own log has to tell.
         direct: the barrier's root says so; False = an echo on a rank that did reach it.
     """
+
+    fact = Fact.BARRIERS
+    witness = Witness.PROCESS
+    role = Role.ALARM
 
     reporter: Rank | None
     missing: Ranks
@@ -160,6 +189,10 @@ class Fingerprint:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FingerprintMismatch(Seen):
     """DETAIL mode: two ranks run different collectives. It compares against ONE other rank."""
+
+    fact = Fact.FINGERPRINTS
+    witness = Witness.PROCESS
+    role = Role.FAULT
 
     rank: Rank
     runs: Fingerprint
@@ -186,6 +219,10 @@ class ModelMismatch(Seen):
         count, other_count: their numbers of parameters, where named.
         step: training step, where named (ZeRO's `Invalidate trace cache @ step N`).
     """
+
+    fact = Fact.FINGERPRINTS
+    witness = Witness.PROCESS
+    role = Role.FAULT
 
     difference: ModelDifference
     rank: Rank | None = None

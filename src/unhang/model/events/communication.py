@@ -6,6 +6,7 @@ import enum
 from dataclasses import dataclass
 
 from unhang.model.events.base import Seen
+from unhang.model.events.meaning import Fact, Role, Witness
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 
 
@@ -89,6 +90,10 @@ class NcclFailure(Seen):
         operation: what was being done, such as `Connect`.
     """
 
+    fact = Fact.NCCL_WARNINGS
+    witness = Witness.PROCESS
+    role = Role.FAULT
+
     error_class: NcclClass | None = None
     reason: NcclReason
     detail: str
@@ -125,6 +130,10 @@ class CommunicatorStage(Seen):
         bus_id: PCI bus id; the same (host, bus id) under two ranks = one GPU for two.
     """
 
+    fact = Fact.NCCL_INFO
+    witness = Witness.PROCESS
+    role = Role.CONNECTION
+
     stage: InitStage
     comm_id: str | None = None
     comm_rank: int | None = None
@@ -136,6 +145,10 @@ class CommunicatorStage(Seen):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InterfaceUsed(Seen):
     """The network interface that NCCL or Gloo bootstraps over."""
+
+    fact = Fact.NCCL_INFO
+    witness = Witness.PROCESS
+    role = Role.CONNECTION
 
     interface: str
     address: str | None = None
@@ -155,6 +168,10 @@ class TransportUsed(Seen):
         link_gbps: bandwidth in GB/s of the best link that NCCL's topology search knows.
     """
 
+    fact = Fact.NCCL_INFO
+    witness = Witness.PROCESS
+    role = Role.CONNECTION
+
     transport: str
     via: str = ""
     fallback: bool = False
@@ -168,6 +185,10 @@ class TransportUsed(Seen):
 class BandwidthMeasured(Seen):
     """One row of nccl-tests: bus bandwidth in GB/s at a message size in bytes."""
 
+    fact = Fact.BANDWIDTH
+    witness = Witness.TOOL
+    role = Role.REPORT
+
     size_bytes: int
     busbw_gbps: float
     wrong: int | None = None
@@ -176,6 +197,10 @@ class BandwidthMeasured(Seen):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceGuessed(Seen):
     """A barrier before `set_device`: torch guesses the GPU of a rank."""
+
+    fact = Fact.GUESSES
+    witness = Witness.PROCESS
+    role = Role.CONNECTION
 
     device: int
     group_rank: Rank | None = None
@@ -206,6 +231,16 @@ class StoreProblem(enum.Enum):
     """Wrong or missing RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT, or an uninitialised group."""
 
 
+_STORE_GAVE_UP = frozenset(
+    {
+        StoreProblem.UNIQUE_ID_TIMED_OUT,
+        StoreProblem.KEY_TIMED_OUT,
+        StoreProblem.BARRIER_TIMED_OUT,
+        StoreProblem.CLIENTS_MISSING,
+    }
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreFault(Seen):
     """Trouble at the TCPStore, in the store-based barrier or in the elastic rendezvous.
@@ -218,6 +253,10 @@ class StoreFault(Seen):
         timeout_ms: the configured limit.
     """
 
+    fact = Fact.STORE
+    witness = Witness.PROCESS
+    role = Role.FAULT
+
     problem: StoreProblem
     waiter: Rank | None = None
     owner: Rank | None = None
@@ -227,6 +266,16 @@ class StoreFault(Seen):
     joined: int | None = None
     expected: int | None = None
     timeout_ms: int | None = None
+
+    @property
+    def gave_up(self) -> bool:
+        """Whether a rank gave up waiting for another one at the store."""
+        return self.problem in _STORE_GAVE_UP
+
+    @property
+    def waits(self) -> bool:
+        """Whether a rank waits at the store, or gave up."""
+        return self.gave_up or self.problem is StoreProblem.BARRIER_WAITING
 
 
 class GlooProblem(enum.Enum):
@@ -248,6 +297,10 @@ class GlooProblem(enum.Enum):
 class GlooFault(Seen):
     """A Gloo error. Sizes in bytes, addresses as printed."""
 
+    fact = Fact.GLOO
+    witness = Witness.PROCESS
+    role = Role.FAULT
+
     problem: GlooProblem
     local: str | None = None
     remote: str | None = None
@@ -255,3 +308,8 @@ class GlooFault(Seen):
     rank: Rank | None = None
     size: int | None = None
     detail: str = ""
+
+    @property
+    def gave_up(self) -> bool:
+        """Whether a rank gave up waiting for what another one sends or takes."""
+        return self.problem in (GlooProblem.RECV_TIMED_OUT, GlooProblem.SEND_TIMED_OUT)

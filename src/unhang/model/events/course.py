@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from unhang.model.events.base import Seen
+from unhang.model.events.meaning import Fact, Role, Witness
 from unhang.model.ids import LocalRank, Rank
 from unhang.model.phases import Edge, Phase
 
@@ -18,6 +19,10 @@ class PhaseMark(Seen):
         framework: whose mark it is, or None.
         rank: the rank that the text itself names.
     """
+
+    fact = Fact.PHASES
+    witness = Witness.PROCESS
+    role = Role.PHASE
 
     phase: Phase
     edge: Edge
@@ -37,6 +42,10 @@ class Progress(Seen):
         phase: what the label tells, or None.
         rank: the rank that the text itself names.
     """
+
+    fact = Fact.PHASES
+    witness = Witness.PROCESS
+    role = Role.WORK
 
     label: str
     done: int
@@ -58,6 +67,10 @@ A buffer may hold one, and a step that was under way another.
 class VersionSeen(Seen):
     """A version of `torch`, `nccl`, `cuda`, `driver`, `python` or a framework."""
 
+    fact = Fact.VERSIONS
+    witness = Witness.PROCESS
+    role = Role.SETUP
+
     component: str
     version: str
     basis: str
@@ -67,6 +80,10 @@ class VersionSeen(Seen):
 class FrameworkSeen(Seen):
     """A mark of a framework. `basis` says which: a log mark, a package path, a command."""
 
+    fact = None
+    witness = Witness.PROCESS
+    role = Role.SETUP
+
     name: str
     basis: str
 
@@ -74,6 +91,10 @@ class FrameworkSeen(Seen):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingSeen(Seen):
     """A setting in force or asked for: an environment variable, a flag, a config key."""
+
+    fact = None
+    witness = Witness.PROCESS
+    role = Role.SETUP
 
     name: str
     value: str
@@ -87,6 +108,10 @@ class WorldSeen(Seen):
     Attributes:
         local_world_size: ranks on each host.
     """
+
+    fact = Fact.ANNOUNCEMENTS
+    witness = Witness.PROCESS
+    role = Role.SETUP
 
     world_size: int | None = None
     local_world_size: int | None = None
@@ -105,12 +130,20 @@ class UnreadLine(Seen):
         weight: how much it looks like one; of use only for comparing.
     """
 
+    fact = None
+    witness = Witness.PROCESS
+    role = Role.REPORT
+
     weight: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinesDropped(Seen):
     """A launcher dropped lines of other ranks: absence proves nothing."""
+
+    fact = None
+    witness = Witness.LAUNCHER
+    role = Role.REPORT
 
     count: int
 
@@ -125,6 +158,15 @@ class StackSeen(Seen):
         waiting: the frame is a collective's wait.
     """
 
+    fact = Fact.STACKS
+    witness = Witness.STACK
+    role = Role.REPORT
+
     frame: str
     phase: Phase | None = None
     waiting: bool = False
+
+    @property
+    def waits(self) -> bool:
+        """Whether the rank stands in a collective's wait."""
+        return self.waiting

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from unhang.model.events.base import Seen
+from unhang.model.events.meaning import Fact, Role, Witness
 
 
 class DeviceLink(NamedTuple):
@@ -30,6 +31,10 @@ class TopologySeen(Seen):
         links: each pair once, GPUs (`GPU0`) and network adapters (`mlx5_0`).
     """
 
+    fact = Fact.GPU_TABLE
+    witness = Witness.TOOL
+    role = Role.REPORT
+
     gpus: tuple[int, ...]
     links: tuple[DeviceLink, ...]
 
@@ -49,6 +54,10 @@ class GpuState(Seen):
         used_mib, total_mib: memory in MiB; None where it cannot be read.
     """
 
+    fact = Fact.GPU_TABLE
+    witness = Witness.TOOL
+    role = Role.REPORT
+
     index: int
     bus_id: str
     used_mib: int | None = None
@@ -64,6 +73,10 @@ class GpuProcess(Seen):
         pid: on the host; in a container the process has another one.
         used_mib: memory in MiB, None where it is not told.
     """
+
+    fact = Fact.GPU_TABLE
+    witness = Witness.TOOL
+    role = Role.REPORT
 
     gpu: int
     pid: int

@@ -6,6 +6,7 @@ import enum
 from dataclasses import dataclass
 
 from unhang.model.events.base import Seen
+from unhang.model.events.meaning import Fact, Role, Witness
 from unhang.model.ids import NO_RANKS, Ranks
 from unhang.model.phases import Phase
 
@@ -61,6 +62,10 @@ class HoldUp(Seen):
         place: `function (file:line)` of the program's code where the first culprit stood, or "".
         told: how the first culprit ended (an exception, a signal), or "".
     """
+
+    fact = Fact.LIVE
+    witness = Witness.JUDGE
+    role = Role.REPORT
 
     charge: Charge
     stage: Stage

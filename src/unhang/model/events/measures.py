@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from unhang.model.events.base import Seen
+from unhang.model.events.meaning import Fact, Role, Witness
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +38,10 @@ class CollectivesMeasured(Seen):
         exact: no line was skipped after it, so that it is the last one in the log.
         paces: by operation and size.
     """
+
+    fact = Fact.INSPECTOR
+    witness = Witness.TOOL
+    role = Role.REPORT
 
     comm: str
     comm_rank: int

@@ -6,6 +6,7 @@ import enum
 from dataclasses import dataclass
 
 from unhang.model.events.base import Seen
+from unhang.model.events.meaning import Fact, Role, Witness
 from unhang.model.frames import Frame
 from unhang.model.ids import LocalRank, Rank
 
@@ -54,6 +55,10 @@ class PythonException(Seen):
         chained: a later traceback says that it came from this one.
     """
 
+    fact = Fact.EXCEPTIONS
+    witness = Witness.PROCESS
+    role = Role.FAULT
+
     kind: ExceptionKind
     exception: str
     message: str
@@ -99,6 +104,10 @@ class DeviceFault(Seen):
         message: the deciding text, shortened.
     """
 
+    fact = Fact.DEVICE_ERRORS
+    witness = Witness.PROCESS
+    role = Role.FAULT
+
     problem: DeviceProblem
     device: int | None = None
     code: int | None = None
@@ -137,6 +146,10 @@ class KernelEvent(Seen):
         device: PCI address, interface or HCA.
         rss_bytes: resident memory of a killed process.
     """
+
+    fact = Fact.KERNEL_LOG
+    witness = Witness.KERNEL
+    role = Role.FAULT
 
     problem: KernelProblem
     xid: int | None = None
@@ -183,6 +196,10 @@ class ProcessEnded(Seen):
         oom: the reporter says that memory was the reason (`OOMKilled`, `oom-kill event`).
     """
 
+    fact = Fact.EXITS
+    witness = Witness.LAUNCHER
+    role = Role.END
+
     reporter: Reporter
     rank: Rank | None = None
     local_rank: LocalRank | None = None
@@ -203,6 +220,10 @@ class ClosingSignal(Seen):
     Attributes:
         pid, task, host: which one, as far as the line says; `task` of Slurm.
     """
+
+    fact = Fact.EXITS
+    witness = Witness.LAUNCHER
+    role = Role.END
 
     pid: int | None
     signal: int
@@ -231,6 +252,10 @@ class StopKind(enum.Enum):
 class StopSeen(Seen):
     """A sign that the job was stopped from outside."""
 
+    fact = Fact.STOPS
+    witness = Witness.LAUNCHER
+    role = Role.END
+
     kind: StopKind
 
 
@@ -242,6 +267,10 @@ class Restarted(Seen):
         attempts_left: as the elastic agent says, or None.
         launch: a fresh launch (banner, a second run appended to the file), not a restart.
     """
+
+    fact = None
+    witness = Witness.LAUNCHER
+    role = Role.BOUNDARY
 
     attempts_left: int | None = None
     launch: bool = False
@@ -255,5 +284,9 @@ class Finished(Seen):
         whole_job: it speaks for the job (`run_stop … success`, `Job completed`), not for a
             step such as the end of `fit`.
     """
+
+    fact = None
+    witness = Witness.PROCESS
+    role = Role.END
 
     whole_job: bool

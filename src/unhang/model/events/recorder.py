@@ -6,6 +6,7 @@ import enum
 from dataclasses import dataclass
 
 from unhang.model.events.base import Seen
+from unhang.model.events.meaning import Fact, Role, Witness
 from unhang.model.recording import Recording
 
 
@@ -17,6 +18,10 @@ class DumpRead(Seen):
         recording: what it tells.
         entries, version, back_end: of the dump, for those who only want to show it.
     """
+
+    fact = Fact.DUMPS
+    witness = Witness.RECORDER
+    role = Role.REPORT
 
     recording: Recording
     entries: int
@@ -42,6 +47,10 @@ class DumpUnusable(Seen):
     Attributes:
         detail: the code that it would have run, or why it was refused.
     """
+
+    fact = Fact.UNUSABLE_DUMPS
+    witness = Witness.RECORDER
+    role = Role.REPORT
 
     flaw: DumpFlaw
     detail: str = ""

@@ -6,6 +6,7 @@ import enum
 from dataclasses import dataclass
 
 from unhang.model.events.base import Seen
+from unhang.model.events.meaning import Fact, Role, Witness
 from unhang.model.ids import NO_RANKS, Ranks
 
 
@@ -54,6 +55,10 @@ class RasReport(Seen):
             answer belongs to, whatever communicator the report is about.
     """
 
+    fact = Fact.RAS
+    witness = Witness.TOOL
+    role = Role.REPORT
+
     problem: RasProblem
     comm: str = ""
     size: int | None = None
@@ -86,6 +91,10 @@ class HostReport(Seen):
         device: PCI address of a GPU, or name of an adapter.
         detail: what is printed, shortened.
     """
+
+    fact = Fact.HOST_REPORTS
+    witness = Witness.TOOL
+    role = Role.REPORT
 
     problem: HostProblem
     device: str | None = None

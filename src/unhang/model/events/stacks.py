@@ -6,6 +6,7 @@ import enum
 from dataclasses import dataclass
 
 from unhang.model.events.base import Seen
+from unhang.model.events.meaning import Fact, Role, Witness
 from unhang.model.frames import Frame
 
 
@@ -37,6 +38,10 @@ class ThreadStack(Seen):
         uninterruptible: the kernel says that it cannot even be killed (state D).
     """
 
+    fact = Fact.STACKS
+    witness = Witness.STACK
+    role = Role.REPORT
+
     kind: StackKind
     frames: tuple[Frame, ...]
     thread: str | None = None
@@ -56,5 +61,9 @@ class StackRefused(Seen):
     Attributes:
         status: of HTTP; 408 where it did not answer in time.
     """
+
+    fact = Fact.STACKS
+    witness = Witness.STACK
+    role = Role.REPORT
 
     status: int

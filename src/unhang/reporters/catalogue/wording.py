@@ -20,8 +20,9 @@ from __future__ import annotations
 
 import string
 from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 
-from unhang.model.ids import format_ranks
+from unhang.model.ids import RankSpans, format_ranks
 
 _MINUTE_S, _HOUR_S, _DAY_S = 60, 3_600, 86_400
 
@@ -112,9 +113,9 @@ def _number(value: object) -> float:
     raise TypeError(f"a number was expected, not {value!r}")
 
 
-def _rank_set(value: object) -> frozenset[int]:
-    items = value if isinstance(value, (frozenset, set, list, tuple)) else (value,)
-    return frozenset(int(item) for item in items)
+def _rank_set(value: object) -> RankSpans:
+    items = value if isinstance(value, AbstractSet | list | tuple) else (value,)
+    return RankSpans.of(items if isinstance(items, RankSpans) else map(int, items))
 
 
 def _size(size: float) -> str:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from unhang.model.events import (
     Event,
-    FingerprintMismatch,
+    Fact,
     GlooFault,
     GlooProblem,
-    ModelMismatch,
     NcclFailure,
     NcclReason,
     PythonException,
@@ -51,7 +50,7 @@ def against(incident: Incident, first: Failure, exception: PythonException) -> M
 
 def _lost_by_others(incident: Incident, first: Failure) -> bool:
     """Other ranks lost a peer, and none of them found a difference: a named rank did leave."""
-    if any(isinstance(e, FingerprintMismatch | ModelMismatch) for e in incident.events):
+    if incident.shows(Fact.FINGERPRINTS):
         return False
     others = (f for f in incident.failures if f.rank is not None and f.rank != first.rank)
     return first.rank is not None and any(_lost_a_peer(e) for f in others for e in f.events)

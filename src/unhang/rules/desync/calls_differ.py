@@ -48,8 +48,9 @@ from unhang.rules.desync import rivals
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding per call whose ranks name different operations."""
+    groups = matching.Groups(incident)
     for call in incident.calls:
-        if call.seq is None or not matching.is_one_group(call, incident):
+        if call.seq is None or not groups.is_one(call):
             continue
         joins = matching.collective_joins(call)
         parted = matching.camps(joins, {j.rank: j.op for j in joins})

@@ -27,9 +27,9 @@ NCCL user guide, "Using multiple NCCL communicators concurrently".
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import combinations
+from collections.abc import Iterator, Sequence
 
+from unhang.model.ids import Rank
 from unhang.model.incident import Call
 from unhang.model.rule import Cause, Fact, Finding, Incident, Status, Strength, rule, say
 from unhang.model.waits import WitnessKind
@@ -49,7 +49,7 @@ from unhang.rules.desync import rivals
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the first pair of groups that wait for each other."""
     named = [c for c in incident.calls if c.group is not None and c.group.guid is not None]
-    pairs = [p for p in combinations(named, 2) if not matching.are_of_one_group(*p)]
+    pairs = list(_sharing(named))
     for cycle in incident.analysis(WitnessKind.LOG).cycles:
         keys = {(wait.call.group, wait.call.seq) for wait in cycle.waits}
         for one, other in pairs:
@@ -60,6 +60,18 @@ def check(incident: Incident) -> Iterator[Finding]:
         if one.joined & other.joined:
             yield _finding(incident, one, other, Strength.HINTS)
             return
+
+
+def _sharing(calls: Sequence[Call]) -> Iterator[tuple[Call, Call]]:
+    """Pairs of calls of two groups in which the same ranks wait or are awaited, in order."""
+    of_rank: dict[Rank, list[int]] = {}
+    for place, call in enumerate(calls):
+        for rank in call.joined | call.absent:
+            of_rank.setdefault(rank, []).append(place)
+    for place, call in enumerate(calls):
+        for other in sorted({p for r in call.joined for p in of_rank[r] if p > place}):
+            if not matching.are_of_one_group(call, calls[other]):
+                yield call, calls[other]
 
 
 def _finding(incident: Incident, one: Call, other: Call, strength: Strength) -> Finding:

@@ -30,9 +30,8 @@ Compare what the rank behind did in this step with the others: its batch, its br
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import combinations
 
-from unhang.model.ids import Rank, Ranks
+from unhang.model.ids import Rank, Ranks, RankSpans
 from unhang.model.incident import Call
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules import matching
@@ -53,20 +52,22 @@ def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding per pair of calls of one group that cannot both be what they seem."""
     numbered = [c for c in incident.calls if c.seq is not None]
     numbered.sort(key=lambda call: call.seq or 0)
-    for behind, ahead in combinations(numbered, 2):
-        if matching.are_of_one_group(behind, ahead) and _contradict(behind, ahead, incident):
-            yield _finding(incident, behind, ahead)
-            return
+    groups = matching.Groups(incident)
+    for behind in filter(groups.is_one, numbered):
+        for ahead in sorted(groups.of(behind), key=lambda call: call.seq or 0):
+            if groups.is_one(ahead) and _contradict(behind, ahead, incident):
+                yield _finding(incident, behind, ahead)
+                return
 
 
 def _contradict(behind: Call, ahead: Call, incident: Incident) -> bool:
     """Whether the ranks ahead completed a work after the one that others still wait in."""
-    if not (matching.is_one_group(behind, incident) and matching.is_one_group(ahead, incident)):
+    if behind.seq is None or ahead.seq is None or ahead.seq <= behind.seq:
         return False
-    if behind.ops & (matching.ROOTED | matching.POINT_TO_POINT) or behind.seq is None:
+    if behind.ops & (matching.ROOTED | matching.POINT_TO_POINT):
         return False
     runners = ahead.joined - behind.joined
-    if ahead.ops & matching.POINT_TO_POINT or ahead.seq is None or not behind.joined:
+    if ahead.ops & matching.POINT_TO_POINT or not behind.joined:
         return False
     if runners and _completed_among_all(behind, ahead, incident):
         return True
@@ -81,7 +82,7 @@ def _completed_among_all(behind: Call, ahead: Call, incident: Incident) -> bool:
         size = max(frozenset(incident.roster) | late | early) + 1
     if size is None or not early <= behind.passed:
         return False
-    return late | early == frozenset(map(Rank, range(size)))
+    return not RankSpans.below(size) - (late | early)
 
 
 def _odd(behind: Call, ahead: Call, incident: Incident) -> Ranks:

@@ -49,8 +49,9 @@ class SizeDifference:
 
 def find_differences(incident: Incident, *, graph: bool) -> Iterator[SizeDifference]:
     """Yield the calls of one operation and several sizes, of one kind of traffic."""
+    groups = matching.Groups(incident)
     for call in incident.calls:
-        if call.seq is None or len(call.ops) != 1 or not matching.is_one_group(call, incident):
+        if call.seq is None or len(call.ops) != 1 or not groups.is_one(call):
             continue
         joins = tuple(j for j in matching.collective_joins(call) if matching.size_of(j) is not None)
         sizes = {j.rank: size for j in joins if (size := matching.size_of(j)) is not None}

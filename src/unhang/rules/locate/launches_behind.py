@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.events import CollectiveTimeout, DumpSignal, RasGroup, RasReport
+from unhang.model.events import RasGroup, RasReport
 from unhang.model.ids import Ranks
 from unhang.model.rule import Fact, Finding, Incident, Strength, rule, say
 from unhang.model.waits import WitnessKind, ranks_of_ends
@@ -52,7 +52,7 @@ def _finding(
     by_count = sorted(report.groups, key=_launched)
     behind, ahead = by_count[0], by_count[-1]
     few_behind = behind.count < sum(g.count for g in by_count[1:])
-    alarmed = any(isinstance(e, CollectiveTimeout | DumpSignal) for e in incident.events)
+    alarmed = any(e.gave_up for e in incident.events)
     return check.finding(
         Strength.SUPPORTS if alarmed or asked_twice else Strength.HINTS,
         claim=say(

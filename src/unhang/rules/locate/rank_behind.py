@@ -29,7 +29,7 @@ collective, or move it out of the branch.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from unhang.model.ids import Rank, Ranks
 from unhang.model.incident import Call
@@ -43,13 +43,12 @@ def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the first call that observed ranks had not issued."""
     found = incident.analysis(WitnessKind.LOG)
     ends = ranks_of_ends(found.ends)
+    groups = matching.Groups(incident)
     for call, wait in zip(incident.calls, found.waits, strict=False):
-        if call.seq is None or call.ops & matching.POINT_TO_POINT:
-            continue
-        if not matching.is_one_group(call, incident):
+        if call.seq is None or call.ops & matching.POINT_TO_POINT or not groups.is_one(call):
             continue
         counted = wait.awaited & ends  # who waits in another group is held up, too
-        waiting = _behind_in_earlier_calls(incident, call)
+        waiting = _behind_in_earlier_calls(call, groups.of(call))
         if counted:
             yield _finding(call, counted, Strength.PROVES)
             return
@@ -58,13 +57,11 @@ def check(incident: Incident) -> Iterator[Finding]:
             return
 
 
-def _behind_in_earlier_calls(incident: Incident, call: Call) -> Ranks:
+def _behind_in_earlier_calls(call: Call, calls: Sequence[Call]) -> Ranks:
     """Ranks that wait in an earlier call of the group, unless its root may have gone on."""
     behind: set[Rank] = set()
-    for other in incident.calls:
+    for other in calls:
         if other.seq is None or call.seq is None or other.seq >= call.seq:
-            continue
-        if not matching.are_of_one_group(other, call):
             continue
         if other.ops & (matching.ROOTED | matching.POINT_TO_POINT):
             return frozenset()

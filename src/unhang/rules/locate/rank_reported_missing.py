@@ -91,9 +91,8 @@ def _strength(incident: Incident, barriers: Sequence[BarrierMissing], roots: Ran
 
 def _is_everybody(absent: Ranks, reported: Ranks, incident: Incident) -> bool:
     """Whether the report names all ranks of the job, or all of which anything is known."""
-    size = incident.world.size
-    if size is not None:
-        return absent >= frozenset(Rank(r) for r in range(size))
+    if incident.world.ranks is not None:
+        return not incident.world.ranks - absent
     joined = incident.gave_up
     known = joined | reported | incident.coverage.ranks_seen
     return len(known) > 0 and absent >= known

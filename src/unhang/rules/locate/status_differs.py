@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.events import CollectiveTimeout, DumpSignal, RasGroup, RasProblem, RasReport
+from unhang.model.events import RasGroup, RasProblem, RasReport
 from unhang.model.ids import NO_RANKS, Ranks
 from unhang.model.rule import Fact, Finding, Incident, Strength, rule, say
 from unhang.rules import ras
@@ -50,7 +50,7 @@ def check(incident: Incident) -> Iterator[Finding]:
 
 
 def _finding(incident: Incident, report: RasReport, apart: RasGroup, running: int) -> Finding:
-    alarmed = any(isinstance(e, CollectiveTimeout | DumpSignal) for e in incident.events)
+    alarmed = any(e.gave_up for e in incident.events)
     ranks: Ranks = ras.ranks_of(incident, report, apart) or NO_RANKS
     return check.finding(
         Strength.SUPPORTS if alarmed else Strength.HINTS,

@@ -29,7 +29,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from unhang.model.events import CommunicatorStage, InitStage
-from unhang.model.ids import Rank, Ranks
+from unhang.model.ids import Rank, Ranks, RankSpans
 from unhang.model.phases import Phase
 from unhang.model.rule import Fact, Finding, Incident, Strength, rule, say
 
@@ -43,8 +43,8 @@ def check(incident: Incident) -> Iterator[Finding]:
         done = _ranks(stages, InitStage.COMPLETE)
         if size is None or size != incident.world.size or not started - done:
             continue
-        missing = frozenset(Rank(r) for r in range(size)) - started
-        seen = frozenset(r for r in missing if r in incident.roster and incident.roster[r].observed)
+        missing = RankSpans.below(size) - started
+        seen = frozenset(r for r, told in incident.roster.items() if told.observed) & missing
         if seen and 2 * len(missing) <= size:
             yield _finding(stages, started, seen, len(missing) == len(seen))
 

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator
+from collections.abc import (
+    Iterable,
+    Iterator,
+)
 from dataclasses import dataclass
 
 from unhang.model.events import (
     BarrierMissing,
-    CollectiveTimeout,
-    DumpSignal,
+    Event,
     ExceptionKind,
     GlooFault,
     GlooProblem,
-    GroupStatus,
     PythonException,
     StackSeen,
     StoreFault,
-    StoreProblem,
-    WatchdogAborted,
-    WatchdogStuck,
 )
 from unhang.model.ids import Rank, Ranks, RankSpans
 from unhang.model.incident import Call, Incident, Manner
@@ -27,30 +25,6 @@ from unhang.model.stances import Doing
 from unhang.model.waits import ranks_of_ends
 from unhang.rules import order
 
-Alarm = (
-    CollectiveTimeout
-    | GroupStatus
-    | DumpSignal
-    | WatchdogStuck
-    | WatchdogAborted
-    | BarrierMissing
-    | StoreFault
-    | GlooFault
-    | StackSeen
-    | PythonException
-)
-"""Somebody says that it waits or has given up."""
-
-_STORE_WAITS = frozenset(
-    {
-        StoreProblem.UNIQUE_ID_TIMED_OUT,
-        StoreProblem.KEY_TIMED_OUT,
-        StoreProblem.BARRIER_TIMED_OUT,
-        StoreProblem.BARRIER_WAITING,
-        StoreProblem.CLIENTS_MISSING,
-    }
-)
-_GLOO_WAITS = frozenset({GlooProblem.RECV_TIMED_OUT, GlooProblem.SEND_TIMED_OUT})
 _SECOND_HAND = frozenset({ExceptionKind.COLLECTIVE, ExceptionKind.RENDEZVOUS})
 _FLAG_ELEMENTS = 8
 """A collective of so few elements carries no tensor: it is a barrier, a flag or a length."""
@@ -85,7 +59,7 @@ class Wait:
         missing: the only rank that did not give up waiting although all the others did, or None.
     """
 
-    alarm: Alarm
+    alarm: Event
     kind: WaitKind
     limit_s: float | None
     ranks: Ranks
@@ -97,7 +71,8 @@ class Wait:
 
 def find_wait(incident: Incident) -> Wait | None:
     """Return who waits in what, or None where nobody says so."""
-    alarm = order.earliest(_alarms(incident)) or order.earliest(_raised(incident))
+    told = (event for event in incident.events if event.waits)
+    alarm = order.earliest(told) or order.earliest(_raised(incident))
     if alarm is None:
         return None
     call = incident.calls[0] if incident.calls else None
@@ -115,24 +90,7 @@ def find_wait(incident: Incident) -> Wait | None:
     )
 
 
-def _alarms(incident: Incident) -> Iterator[Alarm]:
-    for event in incident.events:
-        match event:
-            case CollectiveTimeout() | GroupStatus() | DumpSignal() | WatchdogStuck():
-                yield event
-            case WatchdogAborted() | BarrierMissing():
-                yield event
-            case StoreFault() if event.problem in _STORE_WAITS:
-                yield event
-            case GlooFault() if _waits(event):
-                yield event
-            case StackSeen() if event.waiting:
-                yield event
-            case _:
-                pass
-
-
-def _raised(incident: Incident) -> Iterator[Alarm]:
+def _raised(incident: Incident) -> Iterator[Event]:
     """Tracebacks out of a wait: those that say so, and those whose last line is lost."""
     for event in incident.all(PythonException):
         if event.kind in _SECOND_HAND or is_cut(event):
@@ -144,7 +102,7 @@ def is_cut(event: object) -> bool:
     return isinstance(event, PythonException) and not event.exception and not event.handled
 
 
-def _kind(incident: Incident, alarm: Alarm) -> WaitKind:
+def _kind(incident: Incident, alarm: Event) -> WaitKind:
     if not incident.calls:
         setup = BarrierMissing | StoreFault | StackSeen
         return WaitKind.SETUP if isinstance(alarm, setup) else WaitKind.UNKNOWN
@@ -176,11 +134,7 @@ def _waiting(incident: Incident) -> Ranks:
     stand = frozenset(
         s.rank for s in incident.stances if s.doing is Doing.WAITS and s.rank is not None
     )
-    return incident.gave_up | stand | _ranks_of(incident, _GLOO_WAITS)
-
-
-def _waits(fault: GlooFault) -> bool:
-    return fault.problem in _GLOO_WAITS
+    return incident.gave_up | stand | _ranks_of(g for g in incident.all(GlooFault) if g.gave_up)
 
 
 def _only_missing(incident: Incident, ranks: Ranks) -> Rank | None:
@@ -190,7 +144,8 @@ def _only_missing(incident: Incident, ranks: Ranks) -> Rank | None:
     Where nothing tells the size of the job, at least three others must have given up, or the
     launcher must have ended the last one, which was alive and in no hurry to fail.
     """
-    gave_up = ranks | _ranks_of(incident, frozenset({GlooProblem.PEER_CLOSED}))
+    closed = (g for g in incident.all(GlooFault) if g.problem is GlooProblem.PEER_CLOSED)
+    gave_up = ranks | _ranks_of(closed)
     if not ranks:
         return None
     world = incident.world.ranks
@@ -210,11 +165,7 @@ def _closed(incident: Incident) -> Ranks:
     return frozenset(rank for rank in closed if rank is not None)
 
 
-def _ranks_of(incident: Incident, problems: frozenset[GlooProblem]) -> Ranks:
-    """Ranks that Gloo told of these problems."""
-    found = (
-        e.rank if e.rank is not None else e.origin.rank
-        for e in incident.all(GlooFault)
-        if e.problem in problems
-    )
+def _ranks_of(faults: Iterable[GlooFault]) -> Ranks:
+    """Ranks that Gloo told of them."""
+    found = (e.origin.rank if e.rank is None else e.rank for e in faults)
     return frozenset(rank for rank in found if rank is not None)

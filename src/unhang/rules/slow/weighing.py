@@ -6,10 +6,9 @@ import enum
 
 from unhang.model.events import (
     DeviceGuessed,
-    FingerprintMismatch,
+    Fact,
     GlooFault,
     GlooProblem,
-    ModelMismatch,
     PhaseMark,
     Progress,
 )
@@ -283,7 +282,7 @@ def _is_echo(incident: Incident, wait: Wait, trouble: order.Placed) -> bool:
 
 def ranks_differ(incident: Incident) -> bool:
     """Whether ranks issued different calls, or run different models."""
-    if any(isinstance(e, FingerprintMismatch | ModelMismatch) for e in incident.events):
+    if incident.shows(Fact.FINGERPRINTS):
         return True
     return any(_differs(call) for call in incident.calls)
 
