@@ -199,6 +199,54 @@ def stacks(ranks: int) -> Iterator[str]:
         yield f'[rank{rank}]:   File "/job/train.py", line 412, in <module>'
 
 
+def groups(ranks: int) -> Iterator[str]:
+    """Tensor-parallel groups of eight: each gives up on a call of its own, two ranks are behind."""
+    for rank in range(ranks):
+        group, seq = rank // 8, 800 + rank // 8 - (rank % 8 == 0)
+        yield timed_out(rank, seq)
+        yield (
+            f"{header(rank, 2168)}[PG ID 3 PG GUID {100 + group}(mesh_tp) Rank {rank % 8}]  failure"
+            f" detected by watchdog at work sequence id: {seq} PG status: last enqueued work:"
+            f" {seq}, last completed work: {seq - 1}"
+        )
+
+
+def desync(ranks: int) -> Iterator[str]:
+    """Each rank prints a desync report of its own call."""
+    for rank in range(ranks):
+        yield timed_out(rank, 1_000)
+        yield (
+            f"{header(rank, 1_200)}\t - To our best knowledge, the lagging/dead/mismatched ranks"
+            " that caused the desync are:"
+        )
+        yield f"\t   - [{rank + 1}] finished collective #999, but didn't join collective #1000"
+
+
+def dumps(ranks: int) -> Iterator[str]:
+    """Each rank dumps because another one told it to."""
+    yield timed_out(0, 808)
+    for rank in range(1, ranks):
+        yield (
+            f"{header(rank, 1_683)}[PG ID 0 PG GUID 0(default_pg) Rank {rank}] Received a dump"
+            f" signal due to a collective timeout from  rank {rank - 1} and we will try our best to"
+            f" dump the debug info. Last enqueued NCCL work: {rank}, last completed NCCL work:"
+            f" {rank - 1}."
+        )
+
+
+def barriers(ranks: int) -> Iterator[str]:
+    """Ranks that wait in a monitored barrier."""
+    yield from raised(
+        0, "RuntimeError: [Rank 0]: Rank 1 failed to pass monitoredBarrier in 3000 ms"
+    )
+    for rank in range(2, ranks):
+        yield from raised(
+            rank,
+            f"RuntimeError: Rank {rank} successfully reached monitoredBarrier, but received errors"
+            " while waiting for send/recv from rank 0. Please check rank 0 logs for faulty rank.",
+        )
+
+
 SHAPES: dict[str, tuple[Shape, int]] = {
     "cluster": (cluster, 512),
     "sequences": (sequences, 2_000),
@@ -212,6 +260,10 @@ SHAPES: dict[str, tuple[Shape, int]] = {
     "gloo": (gloo, 1_000),
     "store": (store, 1_000),
     "stacks": (stacks, 1_000),
+    "groups": (groups, 2_000),
+    "desync": (desync, 1_000),
+    "dumps": (dumps, 2_000),
+    "barriers": (barriers, 1_000),
 }
 """Each shape with a size that costs enough to be measured."""
 

@@ -17,23 +17,35 @@ from unhang.assemble.speakers import first_host, process_of, tells_of_another
 from unhang.assemble.ties import Ties
 from unhang.assemble.timeline import Timeline
 from unhang.model.events import (
+    Alarm,
+    BarrierMissing,
     ClosingSignal,
     CollectiveTimeout,
+    DesyncReported,
     DeviceFault,
     DeviceProblem,
+    DumpSignal,
+    End,
     Event,
     ExceptionKind,
+    Fault,
+    FingerprintMismatch,
+    Finished,
     GlooFault,
+    GroupStatus,
     KernelEvent,
     KernelProblem,
+    ModelMismatch,
     NcclFailure,
     NcclReason,
     ProcessEnded,
     PythonException,
+    StopSeen,
     StoreFault,
     StoreProblem,
     Teardown,
     WatchdogAborted,
+    WatchdogStuck,
 )
 from unhang.model.incident import Failure, Manner, Tie
 from unhang.model.time import Instant
@@ -43,6 +55,12 @@ _CRASH_SIGNALS = frozenset(
 )
 _STOPPED = frozenset({ExceptionKind.INTERRUPTED, ExceptionKind.TERMINATED})
 _PEER = frozenset({ExceptionKind.COLLECTIVE, ExceptionKind.RENDEZVOUS})
+_SECOND_HAND_STORE = frozenset({StoreProblem.PEER_CLOSED, StoreProblem.UNIQUE_ID_TIMED_OUT})
+_KERNEL_MANNERS = {
+    KernelProblem.OOM_KILL: Manner.HOST_OOM,
+    KernelProblem.CGROUP_OOM: Manner.HOST_OOM,
+    KernelProblem.SEGFAULT: Manner.CRASHED,
+}
 _SECOND_HAND_NCCL = frozenset(
     {
         NcclReason.PEER_CLOSED,
@@ -100,34 +118,52 @@ def _process_key(event: Event, identity: Identity) -> Hashable:
 
 def _manner(event: Event) -> Manner | None:
     """How a process fails by this event alone; None where it is no failure of a process."""
+    if isinstance(event, Alarm):
+        return _manner_of_alarm(event)
+    if isinstance(event, Fault):
+        return _manner_of_fault(event)
+    return _manner_of_end(event) if isinstance(event, End) else None
+
+
+def _manner_of_alarm(event: Alarm) -> Manner | None:
     match event:
-        case PythonException():
-            return _manner_of_exception(event)
-        case ProcessEnded():
-            return None if event.worker else _manner_of_end(event)
-        case DeviceFault():
-            return _manner_of_fault(event)
-        case NcclFailure():
-            return _manner_of_nccl(event)
-        case KernelEvent(problem=KernelProblem.OOM_KILL | KernelProblem.CGROUP_OOM):
-            return Manner.HOST_OOM
-        case KernelEvent(problem=KernelProblem.SEGFAULT):
-            return Manner.CRASHED
         case WatchdogAborted():
             return Manner.DEVICE if event.reason is Teardown.CUDA else Manner.WATCHDOG
         case CollectiveTimeout():
             return Manner.WATCHDOG
+        case GroupStatus() | DumpSignal() | DesyncReported() | BarrierMissing() | WatchdogStuck():
+            return None  # what ends the process is said in other words as well
+
+
+def _manner_of_fault(event: Fault) -> Manner | None:
+    match event:
+        case PythonException():
+            return _manner_of_exception(event)
+        case DeviceFault():
+            return _manner_on_device(event)
+        case NcclFailure():
+            return _manner_of_nccl(event)
+        case KernelEvent():
+            return _KERNEL_MANNERS.get(event.problem)
         case GlooFault():
             return Manner.PEER
-        case StoreFault(problem=StoreProblem.PEER_CLOSED | StoreProblem.UNIQUE_ID_TIMED_OUT):
-            return Manner.PEER
+        case StoreFault():
+            return Manner.PEER if event.problem in _SECOND_HAND_STORE else None
+        case FingerprintMismatch() | ModelMismatch():
+            return None  # an exception follows
+
+
+def _manner_of_end(event: End) -> Manner | None:
+    match event:
+        case ProcessEnded():
+            return None if event.worker else _manner_by_exit(event)
         case ClosingSignal():
             return Manner.CLOSED
-        case _:
-            return None
+        case StopSeen() | Finished():
+            return None  # of the job, not of a process
 
 
-def _manner_of_fault(event: DeviceFault) -> Manner | None:
+def _manner_on_device(event: DeviceFault) -> Manner | None:
     if event.warning:
         return None
     return Manner.GPU_OOM if event.problem is DeviceProblem.OUT_OF_MEMORY else Manner.DEVICE
@@ -160,7 +196,7 @@ def _manner_of_exception(event: PythonException) -> Manner | None:
             return Manner.RAISED
 
 
-def _manner_of_end(event: ProcessEnded) -> Manner | None:
+def _manner_by_exit(event: ProcessEnded) -> Manner | None:
     if event.oom:
         return Manner.HOST_OOM
     code = event.signal

@@ -10,11 +10,24 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 
 from unhang.model.events import (
+    Alarm,
+    BarrierMissing,
     CollectiveTimeout,
+    DesyncReported,
+    DeviceFault,
+    DumpSignal,
     Event,
+    Fault,
+    FingerprintMismatch,
+    GlooFault,
     GroupStatus,
+    KernelEvent,
+    ModelMismatch,
     NcclFailure,
+    PythonException,
+    StoreFault,
     WatchdogAborted,
+    WatchdogStuck,
 )
 
 
@@ -40,6 +53,8 @@ def drop_repeats(events: Iterable[Event]) -> list[Event]:
 
 def _key(event: Event) -> Hashable | None:
     """What the event says of whom; None for events that are never repeats."""
+    if not isinstance(event, Alarm | Fault):
+        return None
     match event:
         case CollectiveTimeout():
             return (
@@ -63,10 +78,16 @@ def _key(event: Event) -> Hashable | None:
             )
         case WatchdogAborted():
             return ("aborted", _who(event), event.group_rank, event.reason)
-        case NcclFailure(warning=False):
+        case NcclFailure():
+            if event.warning:
+                return None  # who retries warns each time
             return ("nccl", _who(event), event.error_class, event.reason, event.detail)
-        case _:
+        case DumpSignal() | WatchdogStuck() | DesyncReported() | BarrierMissing():
+            return None  # printed once
+        case FingerprintMismatch() | ModelMismatch() | StoreFault() | GlooFault():
             return None
+        case PythonException() | DeviceFault() | KernelEvent():
+            return None  # merged by process, in `failures`
 
 
 def _who(event: Event) -> Hashable:

@@ -52,16 +52,29 @@ _TIMES = FirstOf(
 _SYSLOG_HOST = re.compile(r"(?P<host>[A-Za-z][\w.-]{0,80}) (?=(?:kernel|[\w-]{1,40}\[\d+\]): )")
 _REPEATED = re.compile(r" ?\[repeated (\d{1,9})x across cluster\](?: \(Ray deduplicates .*)?\s*$")
 
-_GLUED = re.compile(
-    r"(?:\[[A-Za-z][\w.-]{0,60}(?::\d{1,4}|\d)\]:){1,3} ?\[?"
-    r"|\[[EWIFV](?:\d{3,4} \d\d:\d\d:\d\d(?:\.\d{1,9})?)? [\w./-]{1,120}:\d{1,6}\] "
-    r"|(?<!\w)[EWIF]\d{4} \d\d:\d\d:\d\d\.\d{3,9} +\d+ [\w./-]{1,120}:\d{1,6}\] "
-    r"|\([A-Za-z_]\w{0,80} pid=\d{1,9}(?:, ip=[\w.:-]{1,60})?\) "
-    r"|(?<![\w.:-])(?:\[\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d+)?\] )?"
-    r"[A-Za-z][\w.-]{0,120}:\d{1,9}:\d{1,9} \[\d+\] (?:NCCL |\S{1,80} NCCL |\S{1,80} \(\w+\) NCCL )"
-    r"|(?<=[\]%])Traceback \(most recent call last\):"
+_GLUED: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
+    (word, re.compile(pattern))
+    for word, pattern in (
+        ("]:", r"(?:\[[A-Za-z][\w.-]{0,60}(?::\d{1,4}|\d)\]:){1,3} ?\[?"),
+        (
+            "] ",
+            r"\[[EWIFV](?:\d{3,4} \d\d:\d\d:\d\d(?:\.\d{1,9})?)? [\w./-]{1,120}:\d{1,6}\] ",
+        ),
+        (
+            "] ",
+            r"[EWIF](?<!\w[EWIF])\d{4} \d\d:\d\d:\d\d\.\d{3,9} +\d+ [\w./-]{1,120}:\d{1,6}\] ",
+        ),
+        (" pid=", r"\([A-Za-z_]\w{0,80} pid=\d{1,9}(?:, ip=[\w.:-]{1,60})?\) "),
+        ("]Traceback", r"(?<=\])Traceback \(most recent call last\):"),
+        ("%Traceback", r"(?<=%)Traceback \(most recent call last\):"),
+    )
 )
-"""A message that begins inside a line."""
+"""Messages that begin inside a line, each with what it cannot be without."""
+_GLUED_NCCL = re.compile(
+    r"(?<![\w.:-])(?:\[\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d+)?\] )?"
+    r"[A-Za-z][\w.-]{0,120}:\d{1,9}:\d{1,9} \[\d+\] (?:NCCL |\S{1,80} NCCL |\S{1,80} \(\w+\) NCCL )"
+)
+"""NCCL's message, which often is the whole line."""
 _BAR = re.compile(r"(?:[A-Z][\w ]{0,40}: {1,3})?(?<!\d)\d{1,3}%\|")
 """A progress bar that begins inside a line."""
 
@@ -189,8 +202,7 @@ def _message(peeled: _Peeled, raw: str) -> Message | None:
 
 def _next_message(peeled: _Peeled) -> int | None:
     """Where the next message begins, counted from the beginning of this one."""
-    glued = _GLUED.search(peeled.text, peeled.position + 1)
-    cut = None if glued is None else glued.start()
+    cut = _glued(peeled.text, peeled.position)
     if peeled.header is not None:
         bar = _BAR.search(
             peeled.text, peeled.position + 1, len(peeled.text) if cut is None else cut
@@ -198,6 +210,21 @@ def _next_message(peeled: _Peeled) -> int | None:
         if bar is not None:
             return bar.start()
     return cut
+
+
+def _glued(text: str, position: int) -> int | None:
+    """Where a message begins behind the one at `position`."""
+    after = position + 1
+    starts = [
+        match.start()
+        for word, pattern in _GLUED
+        if word in text and (match := pattern.search(text, after)) is not None
+    ]
+    own = not text.startswith("[", position) and _GLUED_NCCL.match(text, position) is not None
+    if text.count(" NCCL ", after) > own:
+        nccl = _GLUED_NCCL.search(text, after)
+        starts += [] if nccl is None else [nccl.start()]
+    return min(starts, default=None)
 
 
 def _peel_one(text: str, origin: Origin, at: Instant | None) -> _Peeled:
