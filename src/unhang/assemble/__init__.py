@@ -25,7 +25,6 @@ from unhang.assemble.timeline import Timeline
 from unhang.assemble.world import find_world
 from unhang.model.events import (
     DumpRead,
-    DumpSignal,
     Event,
     GlooFault,
     GlooProblem,
