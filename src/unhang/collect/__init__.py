@@ -11,7 +11,7 @@ import re
 import signal as signals
 import socket
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -50,6 +50,8 @@ def capture(
     redact_rules: str | os.PathLike[str] | None = None,
     signal: str | None = None,
     haste: Haste | None = None,
+    sources: Collection[str] | None = None,
+    gentle: bool = False,
 ) -> CaptureResult:
     """Gather what tells why a job on this node hangs. The job goes on as it was.
 
@@ -66,6 +68,8 @@ def capture(
         signal: `USR1` or `USR2`: ranks that have registered `faulthandler` for it are asked to
             print their stacks; it is sent to none that would die of it.
         haste: somebody waits to end the job; None = it goes on as it was.
+        sources: names of the sources that are asked; None = all.
+        gentle: no process is stopped for longer than the blink in which its stack is read.
 
     Raises:
         UsageError: there is nothing to capture, or the bundle cannot be written.
@@ -82,9 +86,11 @@ def capture(
         dumps=tuple(Path(dump) for dump in dumps),
         signal=_signal(signal),
         haste=haste,
+        gentle=gentle,
     )
     redactor = _redactor(scene, shapes, redact_hosts=redact_hosts)
-    asked = questions(SPECS, scene)
+    specs = [spec for spec in SPECS if sources is None or spec.name in sources]
+    asked = questions(specs, scene)
     ask(asked, scene, until)
     host = redactor.host(scene.host)
     members, entries = file_pieces(asked, scene.host, redactor)

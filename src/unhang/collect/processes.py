@@ -122,6 +122,12 @@ def find_below(pids: Sequence[int], proc: Path = _PROC) -> tuple[Process, ...]:
     return _described([stats[pid] for pid in chosen], proc)
 
 
+def find_all(proc: Path = _PROC) -> tuple[Process, ...]:
+    """Return all processes on this host that this user may look into."""
+    mine = [stat for pid, stat in _stats(proc).items() if _is_readable(proc, pid)]
+    return _described([stat for stat in mine if stat.pid != os.getpid()], proc)
+
+
 def find_run(folder: Path, proc: Path = _PROC) -> tuple[Process, ...]:
     """Return the processes on this host that `unhang run` started for the run in `folder`."""
     mine = {pid: stat for pid, stat in _stats(proc).items() if _is_readable(proc, pid)}
@@ -260,7 +266,7 @@ def _with_role(
     outermost: set[int],
     above: set[int],
 ) -> Process:
-    if process.pid in above or _is_launcher(process):
+    if process.pid in above or is_launcher(process):
         return replace(process, role=Role.LAUNCHER)
     if process.pid in outermost:
         return replace(
@@ -284,7 +290,7 @@ def _ancestors(process: Process, by_pid: Mapping[int, Process]) -> list[int]:
     return found
 
 
-def _is_launcher(process: Process) -> bool:
+def is_launcher(process: Process) -> bool:
     """Told by the program: it may have inherited a rank (`srun torchrun …`)."""
     words = process.words
     if any(Path(word).name in _LAUNCHERS for word in words[:2]):
@@ -295,7 +301,7 @@ def _is_launcher(process: Process) -> bool:
 
 def _rank(process: Process) -> Rank | None:
     number = _number(process, _RANK_NAMES)
-    return None if number is None or _is_launcher(process) else Rank(number)
+    return None if number is None or is_launcher(process) else Rank(number)
 
 
 def _local_rank(process: Process) -> LocalRank | None:

@@ -20,6 +20,7 @@ class Scene:
         dumps: folders with dumps that the caller just asked the probes for.
         signal: number of a signal that makes ranks print their stacks; the user says so.
         haste: the job is about to be ended; None = it goes on.
+        gentle: no process is stopped for longer than the blink in which its stack is read.
     """
 
     host: str
@@ -28,6 +29,7 @@ class Scene:
     dumps: tuple[Path, ...] = ()
     signal: int | None = None
     haste: Haste | None = None
+    gentle: bool = False
 
     @property
     def ranks(self) -> tuple[Process, ...]:

@@ -1,6 +1,6 @@
 """The command line: one file per sub-command; the only code that prints or exits.
 
-Exit codes: 0 ran; 1 with `--exit-code` when a cause was found; 2 unusable request; 70 an error of
+Exit codes: 0 ran; 1, 3 or 4 with `--exit-code`, by the outcome; 2 unusable request; 70 an error of
 unhang itself; 130 interrupted. Errors are one sentence on standard error, never a traceback:
 `UNHANG_DEBUG=1` shows it to who looks for the error.
 """

@@ -16,6 +16,7 @@ _LIMIT_S = 20.0
 @click.option(
     "--pid", "pids", type=int, multiple=True, metavar="PID", help="A launcher or rank; repeatable."
 )
+@click.option("--job", metavar="ID", help="The processes of a Slurm job on this host.")
 @click.option("--run", "run_folder", metavar="RUN", help="The run folder of `unhang run`.")
 @click.option("--out", metavar="FILE", help="Bundle to write (default: unhang-TIME-HOST here).")
 @click.option(
@@ -44,6 +45,7 @@ _LIMIT_S = 20.0
 def command(
     *,
     pids: tuple[int, ...],
+    job: str | None,
     run_folder: str | None,
     out: str | None,
     limit: float,
@@ -61,10 +63,11 @@ def command(
     run folder. What could not be had is listed with the reason; secrets are redacted.
     """
     from unhang.collect import capture
+    from unhang.collect.jobs import job_of_scheduler
     from unhang.reporters.capture import render_capture
 
     result = capture(
-        pids=pids,
+        pids=pids if job is None else (*pids, *job_of_scheduler(job).pids),
         run_folder=run_folder,
         out=out,
         limit_s=limit,

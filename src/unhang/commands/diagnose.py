@@ -1,22 +1,29 @@
-"""`unhang diagnose PATH…`: one verdict from whatever is left of a failed job."""
+"""`unhang diagnose`: one verdict from whatever is left of a failed job, or on one that runs."""
 
 from __future__ import annotations
 
+import os
+import stat
+import sys
 from functools import partial
 
 import click
 
-from unhang.commands.output import with_style, write_result
+from unhang.commands.output import with_style, write_result, write_text
 from unhang.commands.redacting import redactor_for, with_patterns
 from unhang.errors import UsageError
+from unhang.model.diagnosis import Outcome
 
 
 @click.command(name="diagnose")
-@click.argument("paths", nargs=-1, required=True, metavar="PATH…")
+@click.argument("paths", nargs=-1, metavar="[PATH…]")
+@click.option("--pid", type=int, metavar="PID", help="A job that runs: a launcher or any rank.")
+@click.option("--job", metavar="ID", help="The same, by the number of a Slurm job.")
+@click.option("--container", metavar="NAME", help="The same, by the name of a container.")
 @click.option(
     "--format",
     "form",
-    type=click.Choice(("terminal", "json", "markdown")),
+    type=click.Choice(("terminal", "json", "markdown", "oneline")),
     default="terminal",
     show_default=True,
     help="How to print the verdict.",
@@ -31,11 +38,16 @@ from unhang.errors import UsageError
     help="Replace secrets in the report (default: in Markdown, which is made for pasting).",
 )
 @with_patterns
-@click.option("--exit-code", is_flag=True, help="Exit with 1 when a cause was found.")
+@click.option(
+    "--exit-code", is_flag=True, help="Exit with 0 healthy, 1 cause, 3 located, 4 undetermined."
+)
 @with_style
 def command(
     *,
     paths: tuple[str, ...],
+    pid: int | None,
+    job: str | None,
+    container: str | None,
     form: str,
     framework: str | None,
     redact: bool | None,
@@ -49,12 +61,19 @@ def command(
 ) -> int:
     """Name the guilty ranks and the root cause of a failed job.
 
-    PATH is a log, a folder of logs, a glob, an archive, a URL, or - for standard input. Give
-    everything that is left of the job: the more ranks, the surer the verdict.
+    PATH is a log, a folder of logs, a glob, an archive, a URL, or - for standard input, which is
+    implied where something is piped in. Give everything that is left of the job: the more ranks,
+    the surer the verdict.
+
+        unhang diagnose logs/        unhang diagnose --pid 4711
+
+    With --pid, --job or --container the job is one that runs now, on this host: it is looked at
+    twice, for some seconds, and goes on untouched. Without anything the torch jobs of this user on
+    this host are listed.
     """
     from unhang.api import diagnose
     from unhang.commands.progress import ReadingProgress
-    from unhang.model.diagnosis import Outcome
+    from unhang.commands.running import find_job, list_jobs, look
     from unhang.reporters import PUBLIC_FORMS, redacted, render
 
     asked = redact_hosts or redact_patterns or redact_rules is not None
@@ -68,11 +87,33 @@ def command(
         else None
     )
 
-    with ReadingProgress() as progress:
-        diagnosis = diagnose(*paths, framework=framework, progress=progress)
+    if pid is not None or job is not None or container is not None:
+        if paths:
+            raise UsageError("give either PATHs, or one of --pid, --job and --container")
+        found = find_job(pid, job, container)
+        diagnosis = look(found, framework=framework, lang=lang)
+    elif not paths and not _is_piped():
+        write_text(list_jobs(lang) + "\n")
+        return 0
+    else:
+        with ReadingProgress() as progress:
+            diagnosis = diagnose(*(paths or ("-",)), framework=framework, progress=progress)
     if redactor is not None:
         diagnosis = redacted(diagnosis, redactor)
     write_result(
         partial(render, diagnosis, form, redact=False), lang=lang, no_color=no_color, output=output
     )
-    return int(exit_code and diagnosis.outcome is Outcome.CAUSE)
+    return _CODES[diagnosis.outcome] if exit_code else 0
+
+
+def _is_piped() -> bool:
+    """Whether standard input is a pipe or a file."""
+    try:
+        mode = os.fstat(sys.stdin.fileno()).st_mode
+    except (OSError, ValueError, AttributeError):
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISREG(mode) or stat.S_ISSOCK(mode)
+
+
+_CODES = {Outcome.HEALTHY: 0, Outcome.CAUSE: 1, Outcome.LOCATED: 3, Outcome.UNDETERMINED: 4}
+"""What `--exit-code` tells; 2 is an unusable request."""

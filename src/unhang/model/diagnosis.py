@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import enum
+import importlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from unhang.model.causes import Cause
 from unhang.model.coverage import Coverage
@@ -150,3 +153,19 @@ class Diagnosis:
     fired: tuple[str, ...] = ()
     missing_facts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     redacted: Mapping[str, int] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON contract `unhang.diagnosis/1` as plain data."""
+        data = json.loads(_rendered("json", self))
+        assert isinstance(data, dict)
+        return data
+
+    def _repr_html_(self) -> str:
+        """For a cell of a notebook."""
+        return _rendered("notebook", self)
+
+
+def _rendered(form: str, diagnosis: Diagnosis) -> str:
+    """Reports stand above the model, and are found by their name."""
+    text: str = importlib.import_module("unhang.reporters").render(diagnosis, form)
+    return text

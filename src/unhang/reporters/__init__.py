@@ -17,6 +17,8 @@ REPORTERS: dict[str, str] = {
     "terminal": "unhang.reporters.terminal",
     "json": "unhang.reporters.json",
     "markdown": "unhang.reporters.markdown",
+    "notebook": "unhang.reporters.notebook",
+    "oneline": "unhang.reporters.oneline",
 }
 """Every form by the name that `--format` takes; its module has a function `render`."""
 

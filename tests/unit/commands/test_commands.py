@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
@@ -16,6 +17,7 @@ import unhang
 from diagnoses import HOSTILE, healthy, slow_save
 from unhang import api
 from unhang.commands import COMMANDS, invoke
+from unhang.model.diagnosis import Outcome
 
 Result = tuple[int, str, str]
 Call = Callable[..., Result]
@@ -81,6 +83,10 @@ def test_the_exit_code_tells_a_cause_only_when_asked(
     assert call("diagnose", "job.log", "--exit-code")[0] == 1
     monkeypatch.setattr(api, "diagnose", lambda *_, **__: healthy())
     assert call("diagnose", "job.log", "--exit-code")[0] == 0
+    for outcome, code in ((Outcome.LOCATED, 3), (Outcome.UNDETERMINED, 4)):
+        told = replace(healthy(), outcome=outcome)
+        monkeypatch.setattr(api, "diagnose", lambda *_, told=told, **__: told)
+        assert call("diagnose", "job.log", "--exit-code")[0] == code
 
 
 @pytest.mark.usefixtures("judged")
@@ -110,7 +116,8 @@ def test_the_hint_of_a_framework_reaches_the_judge(tmp_path: Path, call: Call) -
     ("arguments", "words"),
     [
         (("diagnos", "x"), "did you mean `diagnose`?"),
-        (("diagnose",), "PATH"),
+        (("diagnose", "x", "--pid", "1"), "PATHs"),
+        (("diagnose", "--pid", "1", "--job", "2"), "one of --pid, --job"),
         (("diagnose", "no-such-file.log"), "no-such-file.log"),
         (("diagnose", "x", "--format", "xml"), "xml"),
         (("diagnose", "x", "--colour"), "--colour"),
@@ -209,7 +216,8 @@ def test_the_forms_are_those_of_the_reporters() -> None:
     from unhang.reporters import REPORTERS
 
     (option,) = [p for p in command.params if p.name == "form"]
-    assert list(getattr(option.type, "choices", ())) == list(REPORTERS)
+    # A notebook asks for its form itself.
+    assert {*getattr(option.type, "choices", ()), "notebook"} == set(REPORTERS)
 
 
 def test_rules_are_listed(call: Call) -> None:

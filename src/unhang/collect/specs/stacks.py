@@ -34,6 +34,7 @@ _MOST_LOADERS = 8
 _PLAIN_S, _NATIVE_S = 4.0, 10.0
 _LOOKS, _BETWEEN_S = 3, 0.8
 """Who stands at one line at every look is stuck, or works there for long."""
+_GENTLE_LOOKS, _GENTLE_S = 2, 2.0
 _SETTLE_S = 0.05
 _UNTOUCHED = frozenset("DTt")
 """States in which a process waits in the kernel for good, or was stopped by somebody."""
@@ -47,6 +48,9 @@ def gather(desk: Desk) -> Iterator[Piece]:
     state = _state(process.pid, _PROC)
     if state in _UNTOUCHED:
         yield from _from_memory(desk, process, state)
+        return
+    if desk.scene.gentle:
+        yield from _gently(desk, process)
         return
     missing: list[Stop] = []
     tools = (_py_spy, _pystack, _gdb) if _is_suspect(desk, process) else (_py_spy, _pystack)
@@ -73,6 +77,25 @@ def _from_memory(desk: Desk, process: Process, state: str) -> Iterator[Piece]:
     if not _is_stack(ran):
         raise refused("uninterruptible" if state == "D" else "stopped", pid=process.pid)
     yield Piece(name="stacks.txt", data=ran.out)
+
+
+def _gently(desk: Desk, process: Process) -> Iterator[Piece]:
+    """Two looks some seconds apart, from memory; where a stack moves too fast for that, a blink."""
+    desk.program("py-spy")
+    words = ("py-spy", "dump", "--pid", str(process.pid))
+    texts, ran = [], None
+    for look in range(_GENTLE_LOOKS):
+        if look:
+            desk.pause(_GENTLE_S)
+        ran = desk.run(*words, "--nonblocking", limit_s=_PLAIN_S)
+        if not _is_stack(ran):
+            ran = _traced(desk, process, *words, limit_s=_PLAIN_S)
+        if _is_stack(ran):
+            texts.append(ran.out)
+    if not texts:
+        assert ran is not None
+        raise _failed("py-spy", ran, desk)
+    yield Piece(name="stacks.txt", data=b"\n".join(texts))
 
 
 def _py_spy(desk: Desk, process: Process) -> Iterator[Piece]:

@@ -1,0 +1,85 @@
+"""`unhang diagnose` of jobs that run now: which one, a look at it, and what was seen by the way."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from unhang.commands.output import locale_language
+from unhang.errors import UsageError
+from unhang.model.ids import format_ranks
+from unhang.model.provenance import Message
+
+if TYPE_CHECKING:
+    from unhang.collect.jobs import RunningJob
+    from unhang.collect.running import RunningVerdict
+    from unhang.model.diagnosis import Diagnosis
+
+
+def find_job(pid: int | None, job: str | None, container: str | None) -> RunningJob:
+    """The job that the options name.
+
+    Raises:
+        UsageError: there is none, or more than one is named.
+    """
+    from unhang.collect.jobs import job_in_container, job_of_process, job_of_scheduler
+
+    if sum(option is not None for option in (pid, job, container)) > 1:
+        raise UsageError("give one of --pid, --job and --container")
+    if pid is not None:
+        return job_of_process(pid)
+    if job is not None:
+        return job_of_scheduler(job)
+    assert container is not None
+    return job_in_container(container)
+
+
+def look(job: RunningJob, *, framework: str | None, lang: str | None) -> Diagnosis:
+    """Judge a job that runs; what was seen by the way goes to standard error."""
+    from unhang.collect.running import diagnose_running
+    from unhang.reporters.catalogue import write
+
+    verdict = diagnose_running(job, framework=framework)
+    for message in _remarks(verdict):
+        sys.stderr.write(f"unhang: {write(message, lang or locale_language())}\n")
+    return verdict.diagnosis
+
+
+def list_jobs(lang: str | None) -> str:
+    """The jobs of this user on this host, a line each, and what to do with them."""
+    from unhang.collect.jobs import running_jobs
+    from unhang.reporters.catalogue import write
+
+    language = lang or locale_language()
+    jobs = running_jobs()
+    if not jobs:
+        return write(Message(key="running.none"), language)
+    lines = [write(Message(key="running.jobs", values={"count": len(jobs)}), language)]
+    for job in jobs:
+        values = {
+            "pid": job.pids[0],
+            "ranks": job.ranks,
+            "size": job.world_size,
+            "since": round(job.since_s),
+            "command": job.command,
+        }
+        lines.append(write(Message(key="running.job", values=values), language))
+    return "\n".join(lines)
+
+
+def _remarks(verdict: RunningVerdict) -> list[Message]:
+    job = verdict.job
+    values = {"ranks": job.ranks, "pid": job.pids[0], "took": round(verdict.took_s, 1)}
+    told = [Message(key="running.looked" if job.ranks else "running.looked_pid", values=values)]
+    if verdict.quiet_s is not None:
+        told.append(Message(key="running.quiet", values={"quiet": round(verdict.quiet_s)}))
+    elsewhere = (job.world_size or 0) - len(job.ranks)
+    if job.ranks and elsewhere > 0:
+        count = {"count": elsewhere, "here": format_ranks(job.ranks), "pid": job.pids[0]}
+        told.append(Message(key="running.elsewhere", values=count))
+    for why in verdict.lacks[:3]:
+        if why.key == "capture.why.not_installed":
+            told.append(Message(key="running.no_py_spy"))
+        else:
+            told.append(Message(key="running.lack", values={"ranks": verdict.without, "why": why}))
+    return told
