@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from unhang.model.causes import Cause
 from unhang.model.diagnosis import Candidate, Diagnosis, Outcome
-from unhang.model.events import Finished, HoldUp, ProcessEnded, Stage, UnreadLine
+from unhang.model.events import Charge, Finished, HoldUp, ProcessEnded, Stage, UnreadLine
 from unhang.model.finding import Finding, Strength
 from unhang.model.ids import NO_RANKS, Ranks
 from unhang.model.incident import Call, Incident, Manner, ranks_of
@@ -73,6 +73,7 @@ def _ranked(incident: Incident, findings: Sequence[Finding]) -> Diagnosis:
     """The verdict by the findings on who and why."""
     if incident.finished:
         findings = [f for f in findings if f.cause in _PERFORMANCE]
+    findings = _as_watched(incident, findings)
     cases = _order(_without_echoes(_cases(findings)))
     located = _located(findings)
     candidates = tuple(
@@ -90,6 +91,29 @@ def _ranked(incident: Incident, findings: Sequence[Finding]) -> Diagnosis:
     if located is not None:
         return _without_cause(incident, Outcome.LOCATED, located.claim, candidates, located)
     return _without_cause(incident, Outcome.UNDETERMINED, _undetermined(incident), candidates)
+
+
+def _as_watched(incident: Incident, findings: Sequence[Finding]) -> list[Finding]:
+    """Without what accuses others than those whom the live judge saw holding the others up.
+
+    It watched every process while the job ran; the order of lines and dumps of several moments are
+    read afterwards. What proves a cause by itself stays.
+    """
+    told = [e for e in incident.all(HoldUp) if e.stage is not Stage.WATCHED and e.culprits]
+    seen = [e for e in told if e.charge is not Charge.NEVER_CAME]
+    sure = [e for e in seen if e.stage is Stage.CONFIRMED]
+    named = NO_RANKS.union(*(event.culprits for event in sure or seen))
+    if not named:
+        return list(findings)
+    least = _ORDER[Strength.PROVES if sure else Strength.SUPPORTS]
+    return [
+        finding
+        for finding in findings
+        if not finding.culprits
+        or not finding.culprits.isdisjoint(named)
+        or _ORDER[finding.strength] > least
+        or (finding.cause is not None and finding.strength is Strength.PROVES)
+    ]
 
 
 def _cases(findings: Iterable[Finding]) -> list[_Case]:

@@ -138,10 +138,16 @@ class Feed:
         except ArtifactError:
             return None
 
-    def verdict(self) -> Mapping[str, object] | None:
-        """The newest diagnosis that the agent wrote, as its JSON; None while there is none."""
+    def verdict(self, at_s: float | None = None) -> Mapping[str, object] | None:
+        """The newest diagnosis that the agent wrote, as its JSON; None while there is none.
+
+        Args:
+            at_s: epoch; only what had been written by then. None = now.
+        """
         files = sorted(self.folder.captures.glob("*/diagnosis.json"), key=_written)
-        return _object(files[-1]) or None if files else None
+        files = [file for file in files if at_s is None or _written(file) <= at_s]
+        told = _object(files[-1]) if files else {}
+        return {**told, "written_s": _written(files[-1])} if told else None
 
 
 class EventTail:

@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 
-from unhang.live.messages.standing import GroupView, RankClass, RankView, Standing, Suspicion
-from unhang.model.ids import format_ranks
+from unhang.live.messages.standing import (
+    GroupView,
+    RankClass,
+    RankView,
+    Stage,
+    Standing,
+    Suspicion,
+)
+from unhang.model.ids import NO_RANKS, Ranks, format_ranks
 from unhang.model.phases import Phase
 from unhang.model.provenance import Message
 from unhang.reporters.catalogue import sentence, sentences, write
@@ -86,12 +93,14 @@ def overview(feed: Feed, language: str) -> dict[str, object]:
 
 def view(standing: Standing, language: str) -> dict[str, object]:
     """One standing."""
+    told = (s.culprits for s in standing.suspicions if s.stage is not Stage.WATCHED)
+    suspects = NO_RANKS.union(*told)
     return {
         "at": standing.at_s,
         "up_s": standing.up_s,
         "world_size": standing.world_size,
         "restart": standing.restart,
-        "classes": [_class(item, language) for item in standing.classes],
+        "classes": [_class(item, suspects, language) for item in standing.classes],
         "groups": [_group(item) for item in standing.groups],
         "edges": [
             {
@@ -108,7 +117,7 @@ def view(standing: Standing, language: str) -> dict[str, object]:
             {"host": host.host, "age_s": host.age_s, "ranks": format_ranks(host.ranks)}
             for host in standing.hosts
         ],
-        "ranks": [_rank(item, language) for item in standing.ranks[:MOST_RANKS]],
+        "ranks": [_rank(item, suspects, language) for item in standing.ranks[:MOST_RANKS]],
         "lost": [loss.say(language) for loss in standing.lost],
     }
 
@@ -153,11 +162,12 @@ def condition_name(item: RankClass | RankView, language: str) -> str:
     return f"{name} · {item.op}" if item.op else name
 
 
-def _class(item: RankClass, language: str) -> dict[str, object]:
+def _class(item: RankClass, suspects: Ranks, language: str) -> dict[str, object]:
     return {
         "ranks": format_ranks(item.ranks),
         "count": len(item.ranks),
         "condition": item.condition.value,
+        "suspected": not item.ranks.isdisjoint(suspects),
         "doing": condition_name(item, language),
         "phase": phase_name(item.phase, language),
         "place": item.place,
@@ -179,11 +189,12 @@ def _group(item: GroupView) -> dict[str, object]:
     }
 
 
-def _rank(item: RankView, language: str) -> dict[str, object]:
+def _rank(item: RankView, suspects: Ranks, language: str) -> dict[str, object]:
     return {
         "rank": item.rank,
         "host": item.host,
         "condition": item.condition.value,
+        "suspected": item.rank in suspects,
         "doing": condition_name(item, language),
         "phase": phase_name(item.phase, language),
         "place": item.place,
@@ -213,7 +224,10 @@ def _suspicion(item: Suspicion, language: str) -> dict[str, object]:
 
 def _verdict(diagnosis: Mapping[str, object]) -> dict[str, object]:
     """The few fields of `unhang.diagnosis/1` that the head of the page shows."""
-    kept = ("outcome", "cause", "confidence", "culprits", "culprit_hosts", "phase", "summary")
+    kept = (
+        *("outcome", "cause", "confidence", "culprits", "culprit_hosts", "phase", "summary"),
+        "written_s",
+    )
     return {key: diagnosis.get(key) for key in kept}
 
 

@@ -188,7 +188,7 @@ class Watch(App[None]):
         else:
             news.set_classes(worst["stage"])
             text = Text.assemble((worst["title"], "bold"), "\n", one_line(worst["why"]))
-        verdict = self._feed.verdict()
+        verdict = self._feed.verdict(None if self._at is None else view["at"])
         if verdict is not None and isinstance(verdict.get("summary"), str):
             text.append(f"\n{one_line(str(verdict['summary']))}")
         news.update(text)
@@ -215,7 +215,7 @@ class Watch(App[None]):
     def _class_row(self, item: Mapping[str, Any]) -> list[Text]:
         return [
             Text(item["ranks"]),
-            Text(item["doing"], _STYLES[item["condition"]]),
+            Text(item["doing"], _style(item)),
             Text(item["phase"]),
             Text(one_line(item["place"])),
             self._duration(item["since_s"]),
@@ -238,7 +238,7 @@ class Watch(App[None]):
         return [
             Text(str(item["rank"])),
             Text(one_line(item["host"])),
-            Text(item["doing"], _STYLES[item["condition"]]),
+            Text(item["doing"], _style(item)),
             Text(item["phase"]),
             Text(one_line(item["place"])),
             self._duration(item["since_s"]),
@@ -263,6 +263,11 @@ class Watch(App[None]):
 
     def _bytes(self, size: float | None) -> Text:
         return Text("" if size is None else self._wording.format("{x:bytes}", x=size))
+
+
+def _style(item: Mapping[str, Any]) -> str:
+    """Of what a rank does; one that others wait for in vain is never shown as well."""
+    return "bold red" if item["suspected"] else _STYLES[item["condition"]]
 
 
 def _titled(title: str, lines: Sequence[str]) -> Text:

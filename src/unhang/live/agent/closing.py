@@ -69,6 +69,7 @@ class Closing:
         self._ended: frozenset[int] = frozenset()
         self._delivered = False
         self._told: Diagnosis | None = None
+        self._failed = False
 
     @property
     def is_under_way(self) -> bool:
@@ -83,6 +84,9 @@ class Closing:
     def begin(self, exit_code: int) -> None:
         """The command has ended with this code, as a shell counts."""
         self._exit_code = exit_code
+        note = self._actor.exit_note
+        # A launcher may end well although ranks of its failed.
+        self._failed = exit_code != 0 or (note is not None and bool(note.culprits))
         self._steps = [self._no_rank_lives, self._gathered, self._asked, self._judged, self._said]
 
     def advance(self, now: float) -> None:
@@ -113,9 +117,9 @@ class Closing:
             self._delivered = True
             self._keep_kills()
             self._actor.bring()
-            if self._exit_code != 0:
+            if self._failed:
                 self._judge.deliver(_THE_END)
-        return self._exit_code == 0 or self._judge.has_evidence(_THE_END, now)
+        return not self._failed or self._judge.has_evidence(_THE_END, now)
 
     def _keep_kills(self) -> None:
         seen = self._taps.read(launcher_alive=False).processes
@@ -127,7 +131,7 @@ class Closing:
 
     def _asked(self, now: float) -> bool:
         """A job that failed by itself, or that was stopped while it hung, gets its verdict."""
-        if self._exit_code != 0 and self._judge.decides and not self._ending.ended_a_hang:
+        if self._failed and self._judge.decides and not self._ending.ended_a_hang:
             self._told = self._actor.verdict if self._actor.confirmed else None
             self._actor.verdict = None
             self._actor.examine(self._actor.latest if self._actor.confirmed else 0, now)
@@ -139,7 +143,7 @@ class Closing:
         return now > self._verdict_due_s or not (awaited or self._actor.is_capturing)
 
     def _said(self, _: float) -> bool:
-        verdict = None if self._exit_code == 0 else self._actor.verdict
+        verdict = self._actor.verdict if self._failed else None
         if verdict is not None and self._is_news(verdict) and not self._ending.ended_a_hang:
             self._voice.show(verdict)
         if self._actor.exit_note is not None:

@@ -8,12 +8,14 @@ Schema `unhang.history/1`:
 The file stays below `MOST_BYTES`: when it is full, every second sample of the older half goes, so
 that a long run keeps its whole course, coarser towards its beginning.
 
-Nothing here waits: a reader that holds the file up costs samples, not time. The journal is a plain
-file and not a write-ahead log, which needs shared memory and so a local disk.
+Nothing here waits. On a local disk the journal is a write-ahead log, so that readers and the writer
+do not see each other; it needs shared memory, so that on a network disk it is a plain file, and a
+reader that holds that one up costs samples, not time. At the end one plain file is left.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sqlite3
 import zlib
@@ -22,6 +24,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from unhang.errors import ArtifactError
+from unhang.live.books.near import on_network
 from unhang.live.messages.standing import Standing
 from unhang.model.codec import decode, encode
 from unhang.model.waits import Snapshot
@@ -32,7 +35,6 @@ MOST_BYTES = 64 << 20
 """Of all standings together, as they are stored."""
 
 _PREPARE = """
-PRAGMA journal_mode=TRUNCATE;
 PRAGMA synchronous=OFF;
 CREATE TABLE IF NOT EXISTS meta(key TEXT PRIMARY KEY, value TEXT);
 CREATE TABLE IF NOT EXISTS samples(at REAL PRIMARY KEY, standing BLOB);
@@ -64,6 +66,7 @@ class History:
         except sqlite3.Error as error:
             raise OSError(f"cannot write {path}: {error}") from error
         try:
+            self._begin_journal("TRUNCATE" if on_network(path.parent) else "WAL")
             self._file.executescript(_PREPARE)
             self._file.execute("INSERT OR IGNORE INTO meta VALUES ('schema', ?)", (SCHEMA,))
             self._bytes = self._size()
@@ -114,7 +117,12 @@ class History:
         try:
             self.flush()
         finally:
+            self._begin_journal("DELETE")
             self._file.close()
+
+    def _begin_journal(self, mode: str) -> None:
+        with contextlib.suppress(sqlite3.OperationalError):  # somebody reads: then as it was
+            self._file.execute(f"PRAGMA journal_mode={mode}")
 
     def _thin(self) -> None:
         """Drop every second sample of the older half, by size."""
@@ -151,8 +159,8 @@ def read(
     high = float("inf") if until_s is None else until_s
     query = "SELECT standing FROM samples WHERE at BETWEEN ? AND ? ORDER BY at"
     with _reading(path) as file:
-        for (data,) in file.execute(query, (low, high)):
-            yield _unpack(data)
+        rows = file.execute(query, (low, high)).fetchall()  # the file is free again at once
+    yield from (_unpacked(path, data) for (data,) in rows)
 
 
 def snapshots(path: Path) -> Iterator[Snapshot]:
@@ -176,8 +184,8 @@ def spread(path: Path, most: int) -> Iterator[Standing]:
         " WHERE number = size OR number % max(1, size / ?) = 0 ORDER BY at LIMIT ?"
     )
     with _reading(path) as file:
-        for (data,) in file.execute(query, (max(1, most // 2), most)):
-            yield _unpack(data)
+        rows = file.execute(query, (max(1, most // 2), most)).fetchall()
+    yield from (_unpacked(path, data) for (data,) in rows)
 
 
 def span(path: Path) -> tuple[float, float] | None:
@@ -199,6 +207,15 @@ def _reading(path: Path) -> Iterator[sqlite3.Connection]:
         with closing(sqlite3.connect(address, uri=True, timeout=2)) as file:
             yield file
     except (sqlite3.Error, ValueError, zlib.error) as error:
+        raise ArtifactError(
+            f"cannot read {path}: {error}; expected the history of a run of `unhang run`"
+        ) from error
+
+
+def _unpacked(path: Path, data: object) -> Standing:
+    try:
+        return _unpack(data)
+    except (ValueError, zlib.error) as error:
         raise ArtifactError(
             f"cannot read {path}: {error}; expected the history of a run of `unhang run`"
         ) from error

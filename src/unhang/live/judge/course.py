@@ -99,11 +99,14 @@ class Course:
         code = event.exit_code
         if docket.confirmed is not None:
             return docket.confirmed.culprits, hung(docket.confirmed.culprits, code)
-        if code in {0, None}:
+        if code in {0, None} and not self.failures:
             return NO_RANKS, finished(code)
         first = self._first(roster)
         if first:
             return first, failed_first(first, code)
+        suspects = docket.suspects
+        if suspects and self.failures:  # the others gave up waiting for them
+            return suspects, hung(suspects, code)
         left = self._left_first(roster)
         return (left, left_first(left, code)) if left else (NO_RANKS, finished(code))
 

@@ -14,7 +14,7 @@ from unhang.live.judge.claims import Claim
 from unhang.live.judge.pace import Habit, Pace
 from unhang.live.judge.track import Track
 from unhang.live.messages.standing import Charge, Stage
-from unhang.model.ids import NO_RANKS, Rank
+from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.phases import Phase
 
 CaseKey = Rank | str
@@ -156,6 +156,18 @@ class Docket:
             if claim.charge is not Charge.AT_WORK:
                 case.marks, case.stood = _marks(claim, tracks), _stood(claim, tracks)
         return [*self._risen(), *self._late(), *self._over(seen, tracks)]
+
+    @property
+    def suspects(self) -> Ranks:
+        """Who was suspected when the job ended, of what others had waited for longest."""
+        told = [claim for claim, stage in self.unresolved.values() if stage is Stage.SUSPECTED]
+        told += [case.whole for case in self.cases.values() if case.stage is Stage.SUSPECTED]
+        named = [claim for claim in told if claim.culprits]
+        longest = max(named, key=lambda claim: claim.waited_s, default=None)
+        if longest is None:
+            return NO_RANKS
+        alike = (c.culprits for c in named if c.charge is longest.charge)
+        return longest.culprits.union(*alike)
 
     def clear(self) -> None:
         """The job began anew."""

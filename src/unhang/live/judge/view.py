@@ -15,6 +15,7 @@ from unhang.live.judge.waits import is_waiting, open_calls, waited_s
 from unhang.live.messages.losses import gather
 from unhang.live.messages.reports import GroupBeat
 from unhang.live.messages.standing import (
+    Charge,
     Condition,
     Edge,
     GroupView,
@@ -47,7 +48,10 @@ def view(
 
     `confirmed` is the hang that stands, as it was when it was confirmed.
     """
-    ranks = tuple(_rank(r, roster.by_rank[r], roster, now_s) for r in sorted(roster.by_rank))
+    ranks = tuple(
+        _as_judged(_rank(r, roster.by_rank[r], roster, now_s), confirmed)
+        for r in sorted(roster.by_rank)
+    )
     hosts = sorted(roster.hosts.values(), key=lambda h: h.name)
     lost = [replace(loss, host=h.name) for h in hosts for loss in h.lost]
     lost += [
@@ -115,6 +119,19 @@ def _rank(rank: Rank, track: Track, roster: Roster, now_s: float) -> RankView:
         signal=track.facts.signal,
         exit_code=track.facts.exit_code,
     )
+
+
+_STOOD = {Charge.GIL_KEPT: Condition.FROZEN, Charge.SILENT: Condition.FROZEN}
+
+
+def _as_judged(rank: RankView, confirmed: Suspicion | None) -> RankView:
+    """A culprit of the hang that stands is no rank at work because a capture has touched it."""
+    if confirmed is None or rank.rank not in confirmed.culprits:
+        return rank
+    if rank.condition not in {Condition.WORKING, Condition.STILL}:
+        return rank
+    still_s = max(rank.since_s, round(confirmed.still_s or confirmed.since_s, 3))
+    return replace(rank, condition=_STOOD.get(confirmed.charge, Condition.STILL), since_s=still_s)
 
 
 def _condition(track: Track, *, unseen: bool) -> Condition:

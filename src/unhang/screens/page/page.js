@@ -40,7 +40,7 @@ const share = (value) => (value === null || value === undefined ? "" : `${Math.r
 const COLUMNS = {
   classes: [
     ["ranks", (r) => r.ranks],
-    ["condition", (r) => r.doing, (r) => r.condition],
+    ["condition", (r) => r.doing, (r) => (r.suspected ? "frozen" : r.condition)],
     ["phase", (r) => r.phase],
     ["place", (r) => r.place, () => "place"],
     ["since", (r) => duration(r.since_s), () => "number"],
@@ -58,7 +58,7 @@ const COLUMNS = {
   ranks: [
     ["ranks", (r) => r.rank, () => "number"],
     ["host", (r) => r.host],
-    ["condition", (r) => r.doing, (r) => r.condition],
+    ["condition", (r) => r.doing, (r) => (r.suspected ? "frozen" : r.condition)],
     ["phase", (r) => r.phase],
     ["place", (r) => r.place, () => "place"],
     ["since", (r) => duration(r.since_s), () => "number"],
@@ -95,7 +95,7 @@ function showNews(standing) {
   } else {
     news.replaceChildren(make("p", standing.ranks.length ? words.calm : words.nothing_yet));
   }
-  if (verdict && verdict.summary) {
+  if (verdict && verdict.summary && (!verdict.written_s || verdict.written_s <= standing.at + 2)) {
     const named = [verdict.outcome, verdict.cause].filter(Boolean).join(": ");
     news.append(make("p", `${named} — ${verdict.summary}`));
   }
