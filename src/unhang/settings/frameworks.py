@@ -63,7 +63,7 @@ class Framework:
         layer: how deep it lies among wrappers: the smallest is what the user configures.
         family: whose keys it takes over.
         component: its name in version reports.
-        newest: the newest release of which the knobs were read.
+        packages: releases of which the knobs are read, the newest first, by package.
         makes_group: it makes the process group itself, before those below it.
         overtakes: frameworks inside it whose own time-out comes too late.
         launches: its program starts other frameworks' scripts.
@@ -85,7 +85,7 @@ class Framework:
     aliases: tuple[str, ...] = ()
     family: str | None = None
     component: str = ""
-    newest: str | None = None
+    packages: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     own_loop: bool = False
     makes_group: bool = False
     overtakes: frozenset[str] = frozenset()
@@ -107,6 +107,16 @@ class Framework:
     recipes: Mapping[str, tuple[RecipeRow, ...]] = field(default_factory=dict)
     marks: tuple[Mapping[str, Any], ...] = ()
     fingerprints: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def releases(self) -> tuple[str, ...]:
+        """The releases of which the knobs are read, the newest first."""
+        return tuple(release for found in self.packages.values() for release in found)
+
+    @property
+    def newest(self) -> str | None:
+        """The newest of them; None where no package is read."""
+        return next(iter(self.releases), None)
 
 
 @cache
@@ -168,7 +178,7 @@ def _framework(row: Mapping[str, Any]) -> Framework:
         aliases=tuple(row.get("aliases", ())),
         family=row.get("family"),
         component=row.get("component", name),
-        newest=next((r for releases in row.get("packages", {}).values() for r in releases), None),
+        packages={name: tuple(found) for name, found in row.get("packages", {}).items()},
         own_loop=row.get("own_loop", False),
         makes_group=row.get("makes_group", False),
         overtakes=frozenset(row.get("overtakes", ())),

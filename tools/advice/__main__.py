@@ -1,0 +1,200 @@
+"""`make advice`: put every patch through the framework's own code, and write docs/advice.md.
+
+Released packages and virtual environments are kept under `--cache`, outside of the tree. What a
+release needs beside itself stands in `environments.toml`; PyTorch is the one of this environment.
+Exit code 1 when a patch is refused, goes the wrong way or nowhere, or holds a placeholder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import subprocess
+import sys
+import sysconfig
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from advice.page import write_page
+from advice.patches import Patch, patches, problem, words
+from advice.record import fingerprint
+from knobs.releases import unpacked
+from unhang.settings import Framework, frameworks
+
+HERE = Path(__file__).parent
+CHECKS = tomllib.loads((HERE / "environments.toml").read_text(encoding="utf-8"))
+
+
+def main() -> int:
+    """Check all frameworks, or those that are named."""
+    arguments = argparse.ArgumentParser(prog="advice", description=__doc__)
+    arguments.add_argument("names", nargs="*")
+    arguments.add_argument("--cache", type=Path, required=True)
+    arguments.add_argument("--write", type=Path, help="the page to write")
+    given = arguments.parse_args()
+    rows: list[dict[str, Any]] = []
+    failures = 0
+    for framework in frameworks().values():
+        if not framework.recipes or (given.names and framework.name not in given.names):
+            continue
+        for release in framework.releases or (None,):
+            row, wrong = _check(framework, release, given.cache)
+            rows.append(row)
+            failures += len(wrong)
+            print(json.dumps(row, ensure_ascii=False), flush=True)
+            for line in wrong:
+                print(f"  {line}")
+    if given.write is not None and not given.names:
+        write_page(given.write, rows, fingerprint())
+    return int(failures > 0)
+
+
+def _check(
+    framework: Framework, release: str | None, cache: Path
+) -> tuple[dict[str, Any], list[str]]:
+    found = list({patch.identity: patch for patch in patches(framework, release)}.values())
+    wrong = [f"{p.remedy}: {p.shown}: {what}" for p in found if (what := problem(p)) is not None]
+    kinds = Counter(Counter(why.split(": ")[-1].split(" ")[0] for why in wrong))
+    answers = _ask(framework, release, found, cache)
+    refused = [
+        f"{p.remedy} ({p.form}, {p.owner}): {p.shown}: {why}"
+        for p in found
+        if (why := answers.get(_id(p), None)) is not None
+    ]
+    of_framework = [p for p in found if p.kind in ("settings", "code", "variables")]
+    row = {
+        "framework": framework.name,
+        "release": release,
+        "patches": len(of_framework),
+        "own": sum(_id(p) in answers for p in of_framework),
+        "general": len(found) - len(of_framework),
+        "rejected": len(refused),
+        "wrong": sum("wrong way" in line for line in wrong),
+        "no_op": kinds["no-op"],
+        "placeholder": kinds["placeholder"],
+        "exceptions": [*wrong, *refused],
+    }
+    return row, [*wrong, *refused]
+
+
+def _id(patch: Patch) -> str:
+    return hashlib.sha256(patch.identity.encode()).hexdigest()[:16]
+
+
+def _ask(
+    framework: Framework, release: str | None, found: Iterable[Patch], cache: Path
+) -> dict[str, str | None]:
+    """Answers of the framework's own code, by patch."""
+    answers: dict[str, str | None] = {}
+    setups: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for patch in found:
+        setup = _setup(framework, release, patch)
+        if setup is not None:
+            name, check = setup
+            setups.setdefault((name, patch.owner), []).append(_question(patch, check, framework))
+    for (name, owner), questions in setups.items():
+        python = _environment(name, cache)
+        sources = _sources(name, framework, release, owner, cache)
+        folders = [
+            str(folder)
+            for source in sources
+            for folder in (source, source / "src", *source.glob("*.data/purelib"))
+        ]
+        done = subprocess.run(
+            [str(python), str(HERE / "own.py")],
+            input=json.dumps(questions, default=str),
+            capture_output=True,
+            text=True,
+            check=False,
+            env={
+                "PYTHONPATH": ":".join(folders),
+                "PATH": "/usr/bin:/bin",
+                "CUDA_VISIBLE_DEVICES": "",
+                "DS_ACCELERATOR": "cpu",
+                "HF_HUB_OFFLINE": "1",
+                "HOME": str(cache / "home"),
+            },
+            timeout=900,
+        )
+        if done.stdout.strip().startswith("{"):
+            answers.update(json.loads(done.stdout))
+        for line in list(dict.fromkeys(done.stderr.splitlines()))[-3:]:
+            print(f"    {framework.name} {release} ({name}): {line[:300]}", file=sys.stderr)
+    return answers
+
+
+def _setup(framework: Framework, release: str | None, patch: Patch) -> tuple[str, str] | None:
+    """The environment and the check for one patch; None where there is none."""
+    if patch.kind == "code" and patch.form == "python":
+        row = CHECKS["code"].get(framework.name)
+        return None if row is None else (_by_release(row, release), "code")
+    if patch.kind != "settings":
+        return None
+    owned = CHECKS["settings"].get(f"{framework.name}.{patch.owner}.{patch.form}")
+    row = owned or CHECKS["settings"].get(f"{patch.owner}.{patch.form}")
+    row = row or CHECKS["settings"].get(patch.owner)
+    return None if row is None else (_by_release(row["environment"], release), row["check"])
+
+
+def _by_release(row: Mapping[str, str] | str, release: str | None) -> str:
+    if isinstance(row, str):
+        return row
+    return row.get(release or "", row["default"])
+
+
+def _question(patch: Patch, check: str, framework: Framework) -> dict[str, Any]:
+    return {
+        "id": _id(patch),
+        "check": check,
+        "strategy": patch.strategy,
+        "settings": dict(patch.settings),
+        "words": words(patch),
+        "text": patch.text,
+        "framework_module": CHECKS["modules"].get(framework.name, framework.name),
+    }
+
+
+def _sources(
+    name: str, framework: Framework, release: str | None, owner: str, cache: Path
+) -> list[Path]:
+    """Unpacked releases: of the owner's package, then of what the environment brings along."""
+    wanted: dict[str, str] = {}
+    for package, releases in framework.packages.items():
+        if release in releases:
+            wanted[package] = release
+    if owner != framework.name:
+        for package, releases in frameworks()[owner].packages.items():
+            wanted.setdefault(package, releases[0])
+    for package, number in CHECKS["environments"][name].get("beside", {}).items():
+        wanted.setdefault(package, number)
+    return [unpacked(cache, package, number) for package, number in wanted.items()]
+
+
+def _environment(name: str, cache: Path) -> Path:
+    """A virtual environment with what the releases need beside themselves; made once."""
+    name = CHECKS["environments"][name].get("same_as", name)
+    row = CHECKS["environments"][name]
+    folder = cache / "environments" / name
+    python = folder / "bin/python"
+    wanted = json.dumps([row["install"], row.get("alone", [])])
+    stamp = folder / ".installed"
+    if stamp.exists() and stamp.read_text() == wanted:
+        return python
+    subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+    site = next(folder.glob("lib/python*/site-packages"))
+    # PyTorch is large: the one of this environment serves.
+    (site / "zz_torch.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, *row["install"]], check=True)
+    if row.get("alone"):
+        subprocess.run([*pip, "--no-deps", *row["alone"]], check=True)
+    stamp.write_text(wanted)
+    return python
+
+
+if __name__ == "__main__":
+    sys.exit(main())

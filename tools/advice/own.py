@@ -1,0 +1,351 @@
+"""Run by another Python, beside one release of a framework: would it take these settings?
+
+Reads a list of questions from standard input and writes `{id: null or why not}`; a question that
+the release cannot be asked on a machine without GPUs is left out. Nothing of `unhang` is imported.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import contextlib
+import datetime
+import dataclasses
+import importlib
+import inspect
+import io
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+Question = dict
+
+
+def nested(settings):
+    tree = {}
+    for key, value in settings.items():
+        *above, last = key.split(".")
+        inner = tree
+        for part in above:
+            inner = inner.setdefault(part, {})
+        inner[last] = value
+    return tree
+
+
+def argv(settings):
+    words = []
+    for key, value in settings.items():
+        words.append(f"--{key}")
+        if value is not None:
+            words.append(str(value))
+    return words
+
+
+# Each takes one question and raises where the framework refuses the settings.
+
+
+def training_arguments(question):
+    from transformers import HfArgumentParser, TrainingArguments
+
+    parse_dict(HfArgumentParser(TrainingArguments), question["settings"])
+
+
+def trl_config(question):
+    from transformers import HfArgumentParser
+
+    name = "SFTConfig"
+    module = importlib.import_module("trl.trainer.sft_config")
+    cls = getattr(module, name)
+    parse_dict(HfArgumentParser(cls), {**question["settings"], "bf16": False})
+
+
+def parse_dict(parser, settings):
+    base = {"output_dir": tempfile.mkdtemp(), "report_to": "none", "use_cpu": True}
+    parser.parse_dict({**base, **nested(settings)}, allow_extra_keys=False)
+
+
+def accelerate_yaml(question):
+    import yaml
+    from accelerate.commands.config.config_args import load_config_from_file
+    from accelerate.commands.launch import launch_command_parser
+
+    tree = {
+        "compute_environment": "LOCAL_MACHINE",
+        "distributed_type": "FSDP" if question["strategy"] == "fsdp" else "DEEPSPEED",
+        "mixed_precision": "no",
+        "use_cpu": False,
+        "debug": False,
+        "num_processes": 2,
+        "machine_rank": 0,
+        "num_machines": 1,
+        **nested(question["settings"]),
+    }
+    path = Path(tempfile.mkdtemp()) / "config.yaml"
+    path.write_text(yaml.safe_dump(tree))
+    load_config_from_file(str(path))
+    known = {option for action in launch_command_parser()._actions for option in action.option_strings}
+    for section in ("fsdp_config", "deepspeed_config"):
+        for key in tree.get(section, {}):
+            if f"--{key}" not in known:
+                raise ValueError(f"accelerate launch has no --{key}")
+    for key in tree.get("dynamo_config", {}):
+        if f"--{key}" not in known:
+            raise ValueError(f"accelerate launch has no --{key}")
+
+
+def deepspeed_json(question):
+    from deepspeed.runtime.config import DeepSpeedConfig
+
+    tree = nested(question["settings"])
+    if "train_micro_batch_size_per_gpu" not in tree:
+        tree["train_micro_batch_size_per_gpu"] = 1
+    DeepSpeedConfig(tree)
+
+
+def megatron(question):
+    from megatron.training import arguments
+
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    parser = arguments.add_megatron_arguments(parser)
+    parser.parse_args(argv(question["settings"]))
+
+
+def open_clip(question):
+    from open_clip_train.params import parse_args
+
+    parse_args(argv(question["settings"]))
+
+
+def openrlhf(question):
+    parser_of(next(Path(p) for p in sys.path if (Path(p) / "openrlhf").is_dir())
+              / "openrlhf/cli/train_ppo_ray.py").parse_args(argv(question["settings"]))
+
+
+def parser_of(path):
+    """The parser that a script makes under `if __name__ == "__main__"`: its own statements, run."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    body = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and "__main__" in ast.unparse(node.test):
+            for statement in node.body:
+                text = ast.unparse(statement)
+                if "parse_args" in text:
+                    break
+                if text.startswith(("parser", "import argparse")):
+                    body.append(statement)
+    if not body:
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef) and "add_argument" in ast.unparse(node):
+                body = [s for s in node.body if ast.unparse(s).startswith("parser")]
+                break
+    names = {"argparse": argparse, "datetime": datetime.datetime, "os": os}
+    exec(compile(ast.Module(body=body, type_ignores=[]), str(path), "exec"), names)  # noqa: S102
+    return names["parser"]
+
+
+def verl(question):
+    from hydra import compose, initialize_config_dir
+    from hydra.core.global_hydra import GlobalHydra
+    from omegaconf import OmegaConf
+
+    GlobalHydra.instance().clear()
+    folder = next(Path(p) for p in sys.path if (Path(p) / "verl").is_dir()) / "verl/trainer/config"
+    with initialize_config_dir(str(folder), version_base=None):
+        config = compose("ppo_trainer", overrides=question["words"])
+    OmegaConf.to_container(config, resolve=True)
+    actor = config.actor_rollout_ref.actor
+    if "_target_" in actor:
+        try:
+            from verl.utils.config import omega_conf_to_dataclass
+        except ImportError:
+            return  # the tree is the framework's own; its classes need an engine
+        if actor.get("ppo_micro_batch_size_per_gpu") is None and not actor.use_dynamic_bsz:
+            actor.ppo_micro_batch_size_per_gpu = 1
+        actor.rollout_n = actor.get("rollout_n", 1) or 1
+        omega_conf_to_dataclass(actor)
+
+
+def llama_factory(question):
+    from llamafactory.hparams.data_args import DataArguments
+    from llamafactory.hparams.finetuning_args import FinetuningArguments
+    from llamafactory.hparams.model_args import ModelArguments
+    from transformers import HfArgumentParser, TrainingArguments
+
+    parser = HfArgumentParser([ModelArguments, DataArguments, TrainingArguments, FinetuningArguments])
+    parse_dict(parser, {"model_name_or_path": "x", **question["settings"]})
+
+
+def ms_swift(question):
+    with contextlib.suppress(ImportError):
+        from swift.arguments import SftArguments
+    if "SftArguments" not in locals():
+        from swift.llm.argument import TrainArguments as SftArguments
+    from transformers import HfArgumentParser
+
+    fields = {f.name: f for f in dataclasses.fields(SftArguments)}
+    parser = HfArgumentParser([SftArguments])
+    known = {o for action in parser._actions for o in action.option_strings}
+    for key in question["settings"]:
+        if key not in fields or f"--{key}" not in known:
+            raise ValueError(f"SftArguments has no {key}")
+    # Its __post_init__ loads the model: the words are parsed, the object is not made.
+    argparse.ArgumentParser.parse_args(parser, argv(question["settings"]))
+
+
+def axolotl(question):
+    from axolotl.utils.schemas.config import AxolotlInputConfig
+
+    tree = nested(question["settings"])
+    base = {
+        "base_model": "x",
+        "datasets": [{"path": "x", "type": "alpaca"}],
+        "learning_rate": 1e-4,
+        "num_epochs": 1,
+        "micro_batch_size": 1,
+        "gradient_accumulation_steps": 1,
+        "output_dir": "out",
+    }
+    AxolotlInputConfig(**{**base, **tree})
+
+
+def recbole(question):
+    import yaml
+    from recbole.config import Config
+
+    path = Path(tempfile.mkdtemp()) / "c.yaml"
+    path.write_text(yaml.safe_dump({**nested(question["settings"]), "use_gpu": False}))
+    # It reads the command line, too.
+    sys.argv = sys.argv[:1]
+    config = Config(model="BPR", dataset="ml-100k", config_file_list=[str(path)])
+    for key, value in question["settings"].items():
+        if "." not in key and config[key] != value:
+            raise ValueError(f"{key} is {config[key]} after reading {value}")
+
+
+def llama_cookbook(question):
+    from llama_cookbook.configs import fsdp_config, train_config
+    from llama_cookbook.utils.config_utils import update_config
+
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        update_config((train_config, fsdp_config), **question["settings"])
+    if "unknown parameter" in said.getvalue() or "does not accept" in said.getvalue():
+        raise ValueError(said.getvalue().strip())
+
+
+def torchtitan(question):
+    words = argv(question["settings"])
+    try:
+        from torchtitan.config import ConfigManager
+    except ImportError:
+        from torchtitan.config_manager import ConfigManager
+    if (Path(inspect.getfile(ConfigManager)).parent / "configs.py").exists():
+        words = ["--module", "llama3", "--config", "llama3_debugmodel", *words]
+    ConfigManager().parse_args(words)
+
+
+def torchtune(question):
+    from omegaconf import OmegaConf
+    from torchtune.config._utils import _merge_yaml_and_cli_args
+
+    root = next(Path(p) for p in sys.path if (Path(p) / "recipes").is_dir())
+    yaml_args = argparse.Namespace(
+        **OmegaConf.to_container(OmegaConf.load(root / "recipes/configs/llama3/8B_full.yaml"))
+    )
+    config = _merge_yaml_and_cli_args(yaml_args, question["words"])
+    text = (root / "recipes/full_finetune_distributed.py").read_text()
+    text += (root / "recipes/lora_finetune_distributed.py").read_text()
+    for key, value in question["settings"].items():
+        if OmegaConf.select(config, key) != value:
+            raise ValueError(f"{key} is {OmegaConf.select(config, key)} after reading {value}")
+        if key.split(".")[0] not in text:
+            raise ValueError(f"no recipe reads {key}")
+
+
+def code(question):
+    """Every name that the text imports exists, and takes the arguments that it is called with."""
+    tree = ast.parse(question["text"])
+    names = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                importlib.import_module(alias.name)
+                names[(alias.asname or alias.name).split(".")[0]] = importlib.import_module(
+                    alias.name if alias.asname else alias.name.split(".")[0]
+                )
+        elif isinstance(node, ast.ImportFrom):
+            module = importlib.import_module(node.module)
+            for alias in node.names:
+                names[alias.asname or alias.name] = (
+                    getattr(module, alias.name)
+                    if hasattr(module, alias.name)
+                    else importlib.import_module(f"{node.module}.{alias.name}")
+                )
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            bind(names, node)
+
+
+def bind(names, call):
+    found = resolve(names, call.func)
+    if found is None or any(k.arg is None for k in call.keywords):
+        if found is not None:
+            known = inspect.signature(found).parameters
+            open_ = any(p.kind is p.VAR_KEYWORD for p in known.values())
+            for keyword in call.keywords:
+                if keyword.arg is not None and keyword.arg not in known and not open_:
+                    raise TypeError(f"{ast.unparse(call.func)} takes no {keyword.arg}")
+        return
+    try:
+        signature = inspect.signature(found)
+    except (ValueError, TypeError):
+        return
+    if any(isinstance(a, ast.Starred) for a in call.args):
+        return
+    signature.bind(*call.args, **{k.arg: k.value for k in call.keywords})
+
+
+def resolve(names, func):
+    if isinstance(func, ast.Name):
+        return names.get(func.id)
+    if isinstance(func, ast.Attribute):
+        above = resolve(names, func.value)
+        if above is None or inspect.isclass(above):
+            return None
+        if not hasattr(above, func.attr):
+            raise AttributeError(f"{ast.unparse(func)} does not exist")
+        return getattr(above, func.attr)
+    return None
+
+
+CHECKS = {
+    name: value
+    for name, value in list(globals().items())
+    if inspect.isfunction(value) and value.__module__ == __name__
+}
+
+
+def main():
+    questions = json.load(sys.stdin)
+    answers, out = {}, os.dup(1)
+    os.dup2(2, 1)  # what the frameworks print is none of the answer
+    for question in questions:
+        try:
+            CHECKS[question["check"]](question)
+            answers[question["id"]] = None
+        except SystemExit as error:
+            answers[question["id"]] = f"exit {error.code}"
+        except ImportError as error:
+            if question["check"] == "code" and question["framework_module"] in str(error):
+                answers[question["id"]] = str(error)
+            else:
+                print(f"{question['check']}: {error!r}", file=sys.stderr)
+        except Exception as error:  # noqa: BLE001  whatever the framework says
+            answers[question["id"]] = f"{type(error).__name__}: {str(error)[:200]}"
+    os.write(out, json.dumps(answers).encode())
+
+
+if __name__ == "__main__":
+    main()

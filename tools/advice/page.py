@@ -1,0 +1,62 @@
+"""From the rows of a run to docs/advice.md."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+_HEAD = """\
+# Is the advice true?
+
+This page is written by `make advice`: every number is measured, none is edited by hand. Every
+patch of every cause goes through the released framework's own parser, schema or classes where they
+run on a machine without GPUs, else it is checked against the table of its knobs, which
+`tools/knobs` reads from the released packages. Patches are written from the release's defaults, and
+over configurations on both sides of them; where nothing would change for the better, none is
+written.
+
+*Own code*: accepted by the framework itself. *Table*: the key, its release and its default are read
+from the package. *Refused* patches, those that go the *wrong way* or nowhere (*no-op*) and those
+with a *placeholder* must be 0.
+
+"""
+
+
+def write_page(path: Path, rows: Sequence[Mapping[str, Any]], made_of: str) -> None:
+    """Write the table, the sums, and each exception."""
+    names = ("patches", "own", "rejected", "wrong", "no_op", "placeholder")
+    lines = [
+        "| framework | release | patches | own code | table | refused | wrong way | no-op"
+        " | placeholder |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    lines += [_line(row["framework"], row["release"] or "-", row) for row in rows]
+    total = {name: sum(row[name] for row in rows) for name in names}
+    lines.append(_line("**all**", "", total))
+    share = 100 * total["own"] // max(1, total["patches"])
+    general = sum(row["general"] for row in rows)
+    summary = (
+        f"{total['patches']} patches, {total['own']} ({share} %) checked by the frameworks' own"
+        f" code; {general} more are the same for every framework (variables, commands, PyTorch)"
+        " and are run or parsed by the tests.\n"
+    )
+    exceptions = [f"- {r['framework']} {r['release']}: {e}" for r in rows for e in r["exceptions"]]
+    tail = "\n## Exceptions\n\n" + ("\n".join(exceptions) if exceptions else "None.") + "\n"
+    mark = f"\n<!-- measured on {made_of} -->\n"
+    path.write_text(_HEAD + summary + "\n" + "\n".join(lines) + "\n" + tail + mark, "utf-8")
+
+
+def _line(name: str, release: str, row: Mapping[str, Any]) -> str:
+    cells = (
+        name,
+        release,
+        row["patches"],
+        row["own"],
+        row["patches"] - row["own"],
+        row["rejected"],
+        row["wrong"],
+        row["no_op"],
+        row["placeholder"],
+    )
+    return "| " + " | ".join(map(str, cells)) + " |"

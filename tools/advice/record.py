@@ -1,0 +1,19 @@
+"""What a recorded result was measured on: the data files and the code that makes patches."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+_MADE_OF = ("src/unhang/settings/data/frameworks/*.json", "src/unhang/settings/knobs.py",
+            "src/unhang/remedies/recipes.py")  # fmt: skip
+
+
+def fingerprint() -> str:
+    """A short hash; it changes when patches may."""
+    digest = hashlib.sha256()
+    for pattern in _MADE_OF:
+        for path in sorted(ROOT.glob(pattern)):
+            digest.update(path.name.encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
