@@ -5,9 +5,10 @@ BIN := $(VENV)/bin
 CORE := $(VENV)/.core
 DEV := $(VENV)/.dev
 DRILLS := PYTHONPATH=tools $(BIN)/python -m drills
+ADVICE_CACHE ?= $(HOME)/.cache/unhang-advice
 SCORE := PYTHONPATH=tools $(BIN)/python -m score
 
-.PHONY: help demo setup test check lint types contracts score gate bench drills drill-live proof docs clean
+.PHONY: help demo setup test check lint types contracts score gate advice bench drills drill-live proof docs clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-10s %s\n", $$1, $$2}'
@@ -69,6 +70,9 @@ drills: $(DEV) ## fail real jobs on purpose, judge them, and write docs/drills.m
 
 drill-live: $(DEV) ## the same faults under `unhang run`: who is named, how soon; writes docs/drills-live.md
 	$(DRILLS) --live --write docs/drills-live.md
+
+advice: $(DEV) ## ask the released frameworks whether the advice is true, and write docs/advice.md
+	PYTHONPATH=tools $(BIN)/python -m advice --cache $(ADVICE_CACHE) --write docs/advice.md
 
 proof: $(DEV) ## ten troubled jobs with and without the judge (half an hour), and write docs/proof.md
 	$(BIN)/python -m benchmarks.proof --write docs/proof.md

@@ -13,11 +13,15 @@ import json
 import subprocess
 import sys
 import sysconfig
-import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 from advice.page import write_page
 from advice.patches import Patch, patches, problem, words
@@ -26,6 +30,7 @@ from knobs.releases import unpacked
 from unhang.settings import Framework, frameworks
 
 HERE = Path(__file__).parent
+_PATIENCE_S = 300
 CHECKS = tomllib.loads((HERE / "environments.toml").read_text(encoding="utf-8"))
 
 
@@ -104,6 +109,19 @@ def _ask(
             for source in sources
             for folder in (source, source / "src", *source.glob("*.data/purelib"))
         ]
+        text, said = _run(python, questions, folders, cache)
+        if text.strip().startswith("{"):
+            answers.update(json.loads(text))
+        for line in list(dict.fromkeys(said.splitlines()))[-2:]:
+            print(f"    {framework.name} {release} ({name}): {line[:300]}", file=sys.stderr)
+    return answers
+
+
+def _run(
+    python: Path, questions: list[dict[str, Any]], folders: list[str], cache: Path
+) -> tuple[str, str]:
+    """What the framework's code answers, and what it says besides; a slow import has no answer."""
+    try:
         done = subprocess.run(
             [str(python), str(HERE / "own.py")],
             input=json.dumps(questions, default=str),
@@ -118,13 +136,11 @@ def _ask(
                 "HF_HUB_OFFLINE": "1",
                 "HOME": str(cache / "home"),
             },
-            timeout=900,
+            timeout=_PATIENCE_S,
         )
-        if done.stdout.strip().startswith("{"):
-            answers.update(json.loads(done.stdout))
-        for line in list(dict.fromkeys(done.stderr.splitlines()))[-3:]:
-            print(f"    {framework.name} {release} ({name}): {line[:300]}", file=sys.stderr)
-    return answers
+    except subprocess.TimeoutExpired:
+        return "", f"no answer within {_PATIENCE_S} s"
+    return done.stdout, done.stderr
 
 
 def _setup(framework: Framework, release: str | None, patch: Patch) -> tuple[str, str] | None:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import argparse
 import ast
 import contextlib
-import datetime
 import dataclasses
+import datetime
 import importlib
 import inspect
 import io
@@ -18,13 +18,16 @@ import json
 import os
 import sys
 import tempfile
+import typing
 from pathlib import Path
+from typing import Any
 
-Question = dict
+Question = dict[str, Any]
 
 
-def nested(settings):
-    tree = {}
+def nested(settings: dict[str, Any]) -> dict[str, Any]:
+    """Dotted keys as mappings within mappings."""
+    tree: dict[str, Any] = {}
     for key, value in settings.items():
         *above, last = key.split(".")
         inner = tree
@@ -34,8 +37,9 @@ def nested(settings):
     return tree
 
 
-def argv(settings):
-    words = []
+def argv(settings: dict[str, Any]) -> list[str]:
+    """Settings as flags."""
+    words: list[str] = []
     for key, value in settings.items():
         words.append(f"--{key}")
         if value is not None:
@@ -46,13 +50,15 @@ def argv(settings):
 # Each takes one question and raises where the framework refuses the settings.
 
 
-def training_arguments(question):
+def training_arguments(question: Question) -> None:
+    """transformers: its parser of `TrainingArguments`."""
     from transformers import HfArgumentParser, TrainingArguments
 
     parse_dict(HfArgumentParser(TrainingArguments), question["settings"])
 
 
-def trl_config(question):
+def trl_config(question: Question) -> None:
+    """TRL: `SFTConfig`."""
     from transformers import HfArgumentParser
 
     name = "SFTConfig"
@@ -61,12 +67,14 @@ def trl_config(question):
     parse_dict(HfArgumentParser(cls), {**question["settings"], "bf16": False})
 
 
-def parse_dict(parser, settings):
+def parse_dict(parser: Any, settings: dict[str, Any]) -> None:  # noqa: ANN401
+    """Put settings through a parser of dataclasses, on the CPU."""
     base = {"output_dir": tempfile.mkdtemp(), "report_to": "none", "use_cpu": True}
     parser.parse_dict({**base, **nested(settings)}, allow_extra_keys=False)
 
 
-def accelerate_yaml(question):
+def accelerate_yaml(question: Question) -> None:
+    """accelerate: the loader of its YAML, and the flags of `accelerate launch`."""
     import yaml
     from accelerate.commands.config.config_args import load_config_from_file
     from accelerate.commands.launch import launch_command_parser
@@ -85,7 +93,9 @@ def accelerate_yaml(question):
     path = Path(tempfile.mkdtemp()) / "config.yaml"
     path.write_text(yaml.safe_dump(tree))
     load_config_from_file(str(path))
-    known = {option for action in launch_command_parser()._actions for option in action.option_strings}
+    known = {
+        option for action in launch_command_parser()._actions for option in action.option_strings
+    }
     for section in ("fsdp_config", "deepspeed_config"):
         for key in tree.get(section, {}):
             if f"--{key}" not in known:
@@ -95,7 +105,8 @@ def accelerate_yaml(question):
             raise ValueError(f"accelerate launch has no --{key}")
 
 
-def deepspeed_json(question):
+def deepspeed_json(question: Question) -> None:
+    """DeepSpeed: its configuration object."""
     from deepspeed.runtime.config import DeepSpeedConfig
 
     tree = nested(question["settings"])
@@ -104,7 +115,8 @@ def deepspeed_json(question):
     DeepSpeedConfig(tree)
 
 
-def megatron(question):
+def megatron(question: Question) -> None:
+    """Megatron-LM: its argument parser."""
     from megatron.training import arguments
 
     parser = argparse.ArgumentParser(allow_abbrev=False)
@@ -112,21 +124,25 @@ def megatron(question):
     parser.parse_args(argv(question["settings"]))
 
 
-def open_clip(question):
+def open_clip(question: Question) -> None:
+    """OpenCLIP: its argument parser."""
     from open_clip_train.params import parse_args
 
     parse_args(argv(question["settings"]))
 
 
-def openrlhf(question):
-    parser_of(next(Path(p) for p in sys.path if (Path(p) / "openrlhf").is_dir())
-              / "openrlhf/cli/train_ppo_ray.py").parse_args(argv(question["settings"]))
+def openrlhf(question: Question) -> None:
+    """OpenRLHF: the parser of its script."""
+    parser_of(
+        next(Path(p) for p in sys.path if (Path(p) / "openrlhf").is_dir())
+        / "openrlhf/cli/train_ppo_ray.py"
+    ).parse_args(argv(question["settings"]))
 
 
-def parser_of(path):
+def parser_of(path: Path) -> argparse.ArgumentParser:
     """The parser that a script makes under `if __name__ == "__main__"`: its own statements, run."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    body = []
+    body: list[ast.stmt] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.If) and "__main__" in ast.unparse(node.test):
             for statement in node.body:
@@ -140,12 +156,14 @@ def parser_of(path):
             if isinstance(node, ast.FunctionDef) and "add_argument" in ast.unparse(node):
                 body = [s for s in node.body if ast.unparse(s).startswith("parser")]
                 break
-    names = {"argparse": argparse, "datetime": datetime.datetime, "os": os}
+    names: dict[str, Any] = {"argparse": argparse, "datetime": datetime.datetime, "os": os}
     exec(compile(ast.Module(body=body, type_ignores=[]), str(path), "exec"), names)  # noqa: S102
-    return names["parser"]
+    parser: argparse.ArgumentParser = names["parser"]
+    return parser
 
 
-def verl(question):
+def verl(question: Question) -> None:
+    """verl: its tree in Hydra, and the classes of the actor."""
     from hydra import compose, initialize_config_dir
     from hydra.core.global_hydra import GlobalHydra
     from omegaconf import OmegaConf
@@ -167,17 +185,21 @@ def verl(question):
         omega_conf_to_dataclass(actor)
 
 
-def llama_factory(question):
+def llama_factory(question: Question) -> None:
+    """LLaMA-Factory: its classes of arguments."""
     from llamafactory.hparams.data_args import DataArguments
     from llamafactory.hparams.finetuning_args import FinetuningArguments
     from llamafactory.hparams.model_args import ModelArguments
     from transformers import HfArgumentParser, TrainingArguments
 
-    parser = HfArgumentParser([ModelArguments, DataArguments, TrainingArguments, FinetuningArguments])
+    parser = HfArgumentParser(
+        [ModelArguments, DataArguments, TrainingArguments, FinetuningArguments]
+    )
     parse_dict(parser, {"model_name_or_path": "x", **question["settings"]})
 
 
-def ms_swift(question):
+def ms_swift(question: Question) -> None:
+    """ms-swift: the fields and the parser of its arguments."""
     with contextlib.suppress(ImportError):
         from swift.arguments import SftArguments
     if "SftArguments" not in locals():
@@ -194,7 +216,8 @@ def ms_swift(question):
     argparse.ArgumentParser.parse_args(parser, argv(question["settings"]))
 
 
-def axolotl(question):
+def axolotl(question: Question) -> None:
+    """Axolotl: its pydantic schema."""
     from axolotl.utils.schemas.config import AxolotlInputConfig
 
     tree = nested(question["settings"])
@@ -210,7 +233,8 @@ def axolotl(question):
     AxolotlInputConfig(**{**base, **tree})
 
 
-def recbole(question):
+def recbole(question: Question) -> None:
+    """RecBole: its configuration, read back."""
     import yaml
     from recbole.config import Config
 
@@ -224,7 +248,8 @@ def recbole(question):
             raise ValueError(f"{key} is {config[key]} after reading {value}")
 
 
-def llama_cookbook(question):
+def llama_cookbook(question: Question) -> None:
+    """llama-cookbook: what takes its flags."""
     from llama_cookbook.configs import fsdp_config, train_config
     from llama_cookbook.utils.config_utils import update_config
 
@@ -235,7 +260,8 @@ def llama_cookbook(question):
         raise ValueError(said.getvalue().strip())
 
 
-def torchtitan(question):
+def torchtitan(question: Question) -> None:
+    """torchtitan: its configuration manager."""
     words = argv(question["settings"])
     try:
         from torchtitan.config import ConfigManager
@@ -246,7 +272,8 @@ def torchtitan(question):
     ConfigManager().parse_args(words)
 
 
-def torchtune(question):
+def torchtune(question: Question) -> None:
+    """torchtune: its merge of YAML and overrides, and whether a recipe reads the key."""
     from omegaconf import OmegaConf
     from torchtune.config._utils import _merge_yaml_and_cli_args
 
@@ -264,10 +291,10 @@ def torchtune(question):
             raise ValueError(f"no recipe reads {key}")
 
 
-def code(question):
+def code(question: Question) -> None:
     """Every name that the text imports exists, and takes the arguments that it is called with."""
     tree = ast.parse(question["text"])
-    names = {}
+    names: dict[str, Any] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
@@ -288,7 +315,8 @@ def code(question):
             bind(names, node)
 
 
-def bind(names, call):
+def bind(names: dict[str, Any], call: ast.Call) -> None:
+    """Raise where what is called does not take these arguments."""
     found = resolve(names, call.func)
     if found is None or any(k.arg is None for k in call.keywords):
         if found is not None:
@@ -307,7 +335,8 @@ def bind(names, call):
     signature.bind(*call.args, **{k.arg: k.value for k in call.keywords})
 
 
-def resolve(names, func):
+def resolve(names: dict[str, Any], func: ast.expr) -> Any:  # noqa: ANN401
+    """The imported object that a call names; None where it is the user's own."""
     if isinstance(func, ast.Name):
         return names.get(func.id)
     if isinstance(func, ast.Attribute):
@@ -327,9 +356,13 @@ CHECKS = {
 }
 
 
-def main():
+def main() -> None:
+    """Answer all questions."""
+    if not hasattr(typing, "override"):  # Python 3.12; a framework may ask for it at import
+        typing.override = lambda function: function
     questions = json.load(sys.stdin)
-    answers, out = {}, os.dup(1)
+    answers: dict[str, str | None] = {}
+    out = os.dup(1)
     os.dup2(2, 1)  # what the frameworks print is none of the answer
     for question in questions:
         try:
@@ -342,7 +375,7 @@ def main():
                 answers[question["id"]] = str(error)
             else:
                 print(f"{question['check']}: {error!r}", file=sys.stderr)
-        except Exception as error:  # noqa: BLE001  whatever the framework says
+        except Exception as error:  # whatever the framework says
             answers[question["id"]] = f"{type(error).__name__}: {str(error)[:200]}"
     os.write(out, json.dumps(answers).encode())
 

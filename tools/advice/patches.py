@@ -1,4 +1,4 @@
-"""Every patch of every cause, framework and release, on configurations on both sides of defaults."""
+"""Every patch of every cause, framework and release, on values on both sides of the defaults."""
 
 from __future__ import annotations
 
@@ -139,13 +139,13 @@ def _written(
 ) -> Iterator[Patch]:  # fmt: skip
     owner = frameworks()[recipe.owner or framework.name]
     for base in _configurations(owner, recipe, versions):
-        held = {key.replace("-", "_"): as_text(value) for key, value in base.items()}
+        held = _Held(base)
         try:
             new = settings_of(
                 recipe,
                 framework,
                 versions,
-                lambda key, held=held: held.get(key.replace("-", "_")),
+                held,
                 advised=False,
             )
         except NoChange:
@@ -162,6 +162,16 @@ def _written(
             settings={**base, **{k.lstrip("+"): v for k, v in new.items()}},
             written=new,
         )
+
+
+class _Held:
+    """The values of a configuration, as text."""
+
+    def __init__(self, base: Mapping[str, Any]) -> None:
+        self._base = {key.replace("-", "_"): as_text(value) for key, value in base.items()}
+
+    def __call__(self, key: str) -> str | None:
+        return self._base.get(key.replace("-", "_"))
 
 
 def _configurations(
@@ -216,7 +226,7 @@ def problem(patch: Patch) -> str | None:
         moved = moved or not same(None if old is None else as_text(old), new, flag=new is None)
         change = changes.get(plain)
         numbers = isinstance(old, (int, float)) and isinstance(new, (int, float))
-        if change is None or change.constant or not numbers or old <= 0:
+        if change is None or change.constant or not numbers or old is None or old <= 0:
             continue
         if (new > old) != (change.times > 1):
             return f"wrong way: {key} {old} -> {new}"

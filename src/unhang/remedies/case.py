@@ -6,7 +6,7 @@ import enum
 from dataclasses import dataclass
 
 from unhang.model.causes import Cause
-from unhang.model.diagnosis import Diagnosis
+from unhang.model.diagnosis import Diagnosis, Outcome
 from unhang.model.events import (
     FrameworkSeen,
     GlooFault,
@@ -52,11 +52,12 @@ class Case:
     Attributes:
         framework: whose syntax to write, or None where it is unknown.
         beside: every framework that left a mark.
+        cause: None where who and where are known, and why is not.
         expired_s: the timeout that ran out, rounded to seconds.
         work: how long the late work takes, where that can be told.
     """
 
-    cause: Cause
+    cause: Cause | None
     framework: str | None = None
     version: str | None = None
     torch: str | None = None
@@ -73,8 +74,8 @@ class Case:
 
 
 def build_case(incident: Incident, diagnosis: Diagnosis) -> Case | None:
-    """Gather the facts; None where there is no cause to remedy."""
-    if diagnosis.cause is None:
+    """Gather the facts; None where there is nothing to remedy: neither a cause, nor a rank."""
+    if diagnosis.cause is None and diagnosis.outcome is not Outcome.LOCATED:
         return None
     name, version = find_framework_used(incident, diagnosis)
     beside = frozenset(e.name for e in incident.all(FrameworkSeen))
@@ -131,7 +132,7 @@ def _strategy(incident: Incident, beside: frozenset[str]) -> Strategy | None:
     return Strategy.DDP if any(mark in names for mark in _DDP) else None
 
 
-def _group(call: Call | None, stores: tuple[StoreFault, ...], cause: Cause) -> GroupKind:
+def _group(call: Call | None, stores: tuple[StoreFault, ...], cause: Cause | None) -> GroupKind:
     if call is None:
         # The store has the timeout of the group that it was made for: the first, the world.
         return GroupKind.WORLD if stores and cause in _STORE_CAUSES else GroupKind.UNKNOWN

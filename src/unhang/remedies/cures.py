@@ -72,6 +72,17 @@ class Cure(enum.Enum):
     WARM_CACHE = "warm_cache"
     LONGER_LIMIT = "longer_limit"
     KEEP_SESSION = "keep_session"
+    EFA_CHECK = "efa_check"
+    CONSUMER_GPU = "consumer_gpu"
+    DRIVER_LIBRARY = "driver_library"
+    NEWER_DRIVER = "newer_driver"
+    FREE_DISK = "free_disk"
+    MAP_COUNT = "map_count"
+    SHARE_BY_FILES = "share_by_files"
+    GLOO_BACKEND = "gloo_backend"
+    LATE_RANK = "late_rank"
+    RANK0_WORK = "rank0_work"
+    LOOK_AT_RANK = "look_at_rank"
 
 
 BY_FRAMEWORK = (
@@ -107,6 +118,8 @@ PROBES = frozenset(
         Cure.BLOCKING_LAUNCH,
         Cure.CHANGE_VERSION,
         Cure.NO_COMPILE,
+        Cure.LATE_RANK,
+        Cure.LOOK_AT_RANK,
     }
 )
 """They find out more, and cure nothing by themselves."""
@@ -127,6 +140,8 @@ WORKAROUNDS = frozenset(
         Cure.LONGER_RENDEZVOUS,
         Cure.SAVE_OFTEN,
         Cure.ONE_QUEUE,
+        Cure.CONSUMER_GPU,
+        Cure.RANK0_WORK,
     }
 )
 """They go around the cause."""

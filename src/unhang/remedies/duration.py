@@ -66,7 +66,7 @@ class NewTimeout:
     on: float
 
 
-def estimate(incident: Incident, cause: Cause, phase: Phase | None) -> Estimate | None:
+def estimate(incident: Incident, cause: Cause | None, phase: Phase | None) -> Estimate | None:
     """The best estimate of the late work: a bar's extrapolation, else how long it was seen."""
     phases = _phases(cause, phase)
     wholes = [whole for bar in _bars(incident, phases) if (whole := _whole_s(bar)) is not None]
@@ -80,12 +80,12 @@ def estimate(incident: Incident, cause: Cause, phase: Phase | None) -> Estimate 
     return Estimate(seconds=max(seen), whole=False) if seen else None
 
 
-def _phases(cause: Cause, phase: Phase | None) -> frozenset[Phase]:
+def _phases(cause: Cause | None, phase: Phase | None) -> frozenset[Phase]:
     if phase is not None:
         return frozenset({phase})
     if cause is Cause.TIMEOUT_SHORT:
         return frozenset().union(*_PHASES.values())
-    return _PHASES.get(cause, frozenset())
+    return frozenset() if cause is None else _PHASES.get(cause, frozenset())
 
 
 def new_timeout(

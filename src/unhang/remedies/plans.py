@@ -9,6 +9,7 @@ from unhang.model.events import DeviceFault, StopKind, StopSeen
 from unhang.model.phases import Phase
 from unhang.remedies.case import Case
 from unhang.remedies.cures import Cure
+from unhang.remedies.mechanisms import apply, killed_silently
 
 _PLANS: Mapping[Cause, tuple[Cure, ...]] = {
     Cause.RANK_EXCEPTION: (Cure.FIX_EXCEPTION, Cure.RECORD_ERRORS, Cure.STOP_TOGETHER),
@@ -18,16 +19,21 @@ _PLANS: Mapping[Cause, tuple[Cure, ...]] = {
     Cause.CHECKPOINT_SLOW: (
         Cure.SHARDED_SAVE,
         Cure.ASYNC_SAVE,
-        Cure.LONGER_TIMEOUT,
         Cure.SMALLER_SAVE,
+        Cure.LONGER_TIMEOUT,
     ),
-    Cause.DATA_SLOW: (Cure.PREPARE_DATA, Cure.LONGER_TIMEOUT, Cure.FASTER_DATA),
-    Cause.EVAL_SLOW: (Cure.EVAL_SMALLER, Cure.LONGER_TIMEOUT, Cure.EVAL_RARELY),
+    Cause.DATA_SLOW: (Cure.PREPARE_DATA, Cure.FASTER_DATA, Cure.LONGER_TIMEOUT),
+    Cause.EVAL_SLOW: (
+        Cure.EVAL_SMALLER,
+        Cure.RANK0_WORK,
+        Cure.EVAL_RARELY,
+        Cure.LONGER_TIMEOUT,
+    ),
     Cause.UNEVEN_WORK: (Cure.EVEN_STEPS,),
     Cause.DESYNC: (Cure.OUT_OF_BRANCH, Cure.DETAIL),
     Cause.MODEL_DIVERGENCE: (Cure.UNUSED_PARAMETERS, Cure.DETAIL),
     Cause.PG_DEADLOCK: (Cure.LAUNCH_ORDER, Cure.ONE_QUEUE, Cure.CHANGE_VERSION),
-    Cause.COMPILE_SLOW: (Cure.WARM_CACHE, Cure.LONGER_TIMEOUT, Cure.NO_COMPILE),
+    Cause.COMPILE_SLOW: (Cure.WARM_CACHE, Cure.NO_COMPILE, Cure.LONGER_TIMEOUT),
     Cause.BANDWIDTH_LOW: (Cure.FAST_PATH, Cure.TRANSPORT_CHECK),
     Cause.NET_INTERFACE: (Cure.INTERFACE, Cure.TRANSPORT_CHECK),
     Cause.RDMA_FAULT: (
@@ -77,8 +83,10 @@ _SAVES = frozenset({Cure.SHARDED_SAVE, Cure.ASYNC_SAVE, Cure.SMALLER_SAVE})
 
 
 def plan(case: Case) -> tuple[Cure, ...]:
-    """The cures for a case, the best first."""
-    cures = _PLANS[case.cause]
+    """The cures for a case, the best first; a longer timeout is the last resort."""
+    if case.cause is None:
+        return _of_rank(case)
+    cures = apply(case, _PLANS[case.cause])
     if case.cause is Cause.CHECKPOINT_SLOW and case.phase is Phase.LOAD:
         cures = (Cure.LEAN_LOAD, *(c for c in cures if c not in _SAVES))
     if case.cause is Cause.EXTERNAL_STOP:
@@ -96,6 +104,13 @@ def plan(case: Case) -> tuple[Cure, ...]:
     if case.cause is Cause.GPU_OOM and _shared_gpu(case):
         cures = (Cure.SHARED_GPU, *cures)
     return tuple(dict.fromkeys(cures))
+
+
+def _of_rank(case: Case) -> tuple[Cure, ...]:
+    """Who is known, why is not: look there, and what its phase or its end suggests."""
+    own = None if case.phase is None else _BY_PHASE.get(case.phase)
+    memory = (Cure.MORE_HOST_MEMORY, Cure.FEWER_LOADERS) if killed_silently(case) else ()
+    return (*memory, Cure.LOOK_AT_RANK, *(() if own is None else (own,)))
 
 
 def _shared_gpu(case: Case) -> bool:

@@ -32,7 +32,9 @@ import os
 import torch
 import torch.distributed as dist
 
-local_rank = int(os.environ["LOCAL_RANK"])
+# torchrun, Open MPI (Horovod too), MPICH, Slurm: each has a name of its own.
+NAMES = ("LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID")
+local_rank = next(int(os.environ[name]) for name in NAMES if name in os.environ)
 device = torch.device("cuda", local_rank)
 torch.cuda.set_device(device)  # before the group and before anything on the GPU
 dist.init_process_group("nccl", device_id=device)  # torch 2.3 and later; else without device_id

@@ -37,7 +37,10 @@ nvidia-smi topo -m
 """
 
 _INTERFACE = """
-# On each node, before the launch command: the interface that reaches rank 0's host.
+# In a container first: docker run --network host, or `hostNetwork: true` for a pod. Then set
+# nothing; or exclude what reaches no other host: export NCCL_SOCKET_IFNAME=^docker0,lo
+# Else, on each node, before the launch command: the interface that reaches rank 0's host.
+command -v ip > /dev/null || apt-get install --yes iproute2
 address=$(getent ahostsv4 "$MASTER_ADDR" | awk 'NR == 1 {print $1}')
 nic=$(ip -o route get "$address" | sed -n 's/.* dev \\([^ ]*\\).*/\\1/p')
 if [ "$nic" = lo ]; then  # this is rank 0's host: the interface that has the address
