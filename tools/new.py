@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 from unhang import __version__
-from unhang.judging import _SHOWN_BY as SHOWN_BY
 from unhang.model import events
 from unhang.model.causes import Cause
 
@@ -220,7 +219,7 @@ def _rule(options: argparse.Namespace) -> dict[Path, str]:
     if any(f'"{code}"' in path.read_text("utf-8") for path in root.glob("src/unhang/rules/*/*.py")):
         raise ValueError(f"{code} exists")
     event = EVENTS[options.event]
-    fact = next(f for f, kinds in SHOWN_BY.items() if event in kinds)
+    fact = event.fact
     names = {"Fact", "Finding", "Incident", "Status", "Strength", "rule", "say"}
     imports = {
         ("builders", "by"),
