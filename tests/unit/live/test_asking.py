@@ -135,7 +135,7 @@ def test_what_the_user_says_of_the_nodes_goes_first() -> None:
 
 def test_addresses_of_collectors() -> None:
     assert address_of("http://node0:29777") == ("node0", 29777)
-    for wrong in ("https://node0:1", "node0", "http://node0", "http://node0:x", "http://a:1/b"):
+    for wrong in ("ftp://node0:1", "node0", "http://node0", "http://node0:x", "http://a:1/b"):
         with pytest.raises(UsageError, match="is no address"):
             address_of(wrong)
 
