@@ -113,13 +113,13 @@ def collective_joins(call: Call) -> list[Join]:
     ]
 
 
-def camps(joins: Iterable[Join], keys: Mapping[Rank, K]) -> dict[K, Ranks]:
-    """Ranks of some joins by what they do, the largest camp first."""
+def variants(joins: Iterable[Join], keys: Mapping[Rank, K]) -> dict[K, Ranks]:
+    """Ranks of some joins by what they do, the largest variant first."""
     return part({join.rank: keys[join.rank] for join in joins if join.rank in keys})
 
 
 def part(keys: Mapping[Rank, K]) -> dict[K, Ranks]:
-    """Ranks by what is known of them, the largest camp first."""
+    """Ranks by what is known of them, the largest variant first."""
     found: dict[K, set[Rank]] = {}
     for rank, key in keys.items():
         found.setdefault(key, set()).add(rank)
@@ -128,7 +128,7 @@ def part(keys: Mapping[Rank, K]) -> dict[K, Ranks]:
 
 
 def odd_ranks(parted: Mapping[K, Ranks]) -> Ranks:
-    """The ranks outside the one largest camp; all of them where no camp is the largest."""
+    """The ranks outside the one largest variant; all of them where none is the largest."""
     groups = list(parted.values())
     if len(groups) < 2:
         return NO_RANKS

@@ -36,3 +36,15 @@ def test_a_rank_that_gave_up_by_the_log_and_is_elsewhere_by_its_stack_is_told() 
     told = {f.rule: f.against for f in judge(incident).findings}
     assert told["LOC201"] is not None
     assert told["LOC201"].key == "stacks.against_log"
+
+
+def test_a_monitored_barrier_and_a_key_of_the_store_are_waits() -> None:
+    barrier = incident_of("[Rank 0]: Rank 2 failed to pass monitoredBarrier in 3000 ms")
+    (wait,) = barrier.analysis(WitnessKind.LOG).waits
+    assert (sorted(wait.waiters), sorted(wait.awaited), wait.limit_s) == ([0], [2], 3.0)
+    store = incident_of(
+        "torch.distributed.DistBackendError: [5] is setting up NCCL communicator and retrieving "
+        "ncclUniqueId from [0] via c10d key-value store by store->get('0'), but store->get('0') "
+        "got error: Socket Timeout"
+    )
+    assert ranks_of_ends(store.waits.ends) == {0}

@@ -122,7 +122,8 @@ def _describe(
     ordered = sorted(votes.items(), key=lambda item: (-len(item[1]), min(item[1])))
     table = recordings[next(iter(traces))].kinds
     variants = tuple((table[kind], frozenset(ranks)) for kind, ranks in ordered)
-    most = _most(ordered, index, seq, groups)
+    unseen = sum(rank not in recordings for rank in groups[index].members)
+    most = _most(ordered, index, seq, groups, unseen)
     odd = NO_RANKS if most is None else frozenset(r for k, rs in ordered if k != most for r in rs)
     shift, ended = 0, False
     if odd and most is not None:
@@ -134,12 +135,19 @@ def _describe(
 
 
 def _most(
-    ordered: list[tuple[int, set[Rank]]], index: int, seq: int, groups: list[ProcessGroup]
+    ordered: list[tuple[int, set[Rank]]],
+    index: int,
+    seq: int,
+    groups: list[ProcessGroup],
+    unseen: int,
 ) -> int | None:
-    """The kind that most members issued; where none is, the one that sister groups issued."""
-    if len(ordered[0][1]) > len(ordered[1][1]):
+    """The kind that most members issued, also if all without a dump issued the other one.
+
+    Where none is, the one that sister groups issued, or that the members had issued before.
+    """
+    if len(ordered[0][1]) > len(ordered[1][1]) + unseen:
         return ordered[0][0]
-    tied = {kind for kind, ranks in ordered if len(ranks) == len(ordered[0][1])}
+    tied = {kind for kind, ranks in ordered if len(ranks) + unseen >= len(ordered[0][1])}
     own = groups[index]
     counts: dict[int, int] = {}
     for other, group in enumerate(groups):

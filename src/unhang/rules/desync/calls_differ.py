@@ -53,14 +53,14 @@ def check(incident: Incident) -> Iterator[Finding]:
         if call.seq is None or not groups.is_one(call):
             continue
         joins = matching.collective_joins(call)
-        parted = matching.camps(joins, {j.rank: j.op for j in joins})
+        parted = matching.variants(joins, {j.rank: j.op for j in joins})
         if len(parted) > 1:
             yield _finding(incident, call, frozenset(op for op in parted if op is not None))
 
 
 def _finding(incident: Incident, call: Call, ops: frozenset[str]) -> Finding:
     joins = matching.collective_joins(call)
-    parted = matching.camps(joins, {j.rank: j.op for j in joins})
+    parted = matching.variants(joins, {j.rank: j.op for j in joins})
     first = joins[0]
     weight = rivals.weigh(incident, first, Strength.PROVES)
     return check.finding(

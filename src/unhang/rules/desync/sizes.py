@@ -74,4 +74,4 @@ def _odd(call: Call, joins: Sequence[Join], sizes: Mapping[Rank, int]) -> Ranks:
     if call.ops <= _BROADCASTS and call.passed:
         least = min(sizes.values())
         return frozenset(rank for rank, size in sizes.items() if size > least)
-    return matching.odd_ranks(matching.camps(joins, sizes))
+    return matching.odd_ranks(matching.variants(joins, sizes))

@@ -6,7 +6,7 @@ import pytest
 from benchmarks.recorder_faults import change, leave_out, stall
 from benchmarks.recorder_jobs import Group, Job, Op, Rank
 
-from recorder_scenarios import incident_of, places, training, written
+from recorder_scenarios import incident_of, places, recorded_of, training, written
 from unhang.model.causes import Cause
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident
@@ -98,3 +98,15 @@ def test_a_stall_is_none_of_these(tmp_path: Path) -> None:
     job = training(world=8)
     stall(job, 3, 12)
     assert findings(incident_of(written(job, tmp_path))) == []
+
+
+def test_a_rank_without_a_dump_may_be_one_of_the_few(tmp_path: Path) -> None:
+    """Two ranks against one in the last barrier, and the fourth left no dump."""
+    job = training(world=4, tp=1)
+    change(job, 1, len(job.ranks[1].program) - 1, name="reduce")
+    folder = written(job, tmp_path)
+    (whole,) = recorded_of(folder).analysis.mismatches
+    assert sorted(whole.odd) == [1]
+    (folder / "nccl_trace_rank_3").unlink()
+    (cut,) = recorded_of(folder).analysis.mismatches
+    assert not cut.odd

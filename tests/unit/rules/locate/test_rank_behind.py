@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from builders import DEFAULT_PG, incident, status, timeout
-from steps import dump
+from steps import DATA_GROUP, TENSOR_GROUP, dump
 from unhang.model.events import CollectiveTimeout, DumpReason
 from unhang.model.finding import Strength
 from unhang.rules.locate.rank_behind import check
@@ -48,3 +48,16 @@ def test_receivers_of_a_broadcast_are_not_behind_its_root() -> None:
 
 def test_all_in_one_call() -> None:
     assert list(check(incident(waits(0, 9), waits(1, 9)))) == []
+
+
+def test_who_is_behind_because_it_waits_in_another_group_is_held_up_itself() -> None:
+    """Rank 1 has not come to number 40, for it waits in its tensor group; that one has no end."""
+    behind = (
+        timeout(0, 40, group=DATA_GROUP, global_rank=0, line=1),
+        timeout(2, 40, group=DATA_GROUP, global_rank=2, line=2),
+        status(1, 40, 39, 39, group=DATA_GROUP, line=3),
+    )
+    (finding,) = check(incident(*behind))
+    assert finding.culprits == {1}
+    elsewhere = timeout(1, 90, group=TENSOR_GROUP, global_rank=1, line=4)
+    assert list(check(incident(*behind, elsewhere))) == []
