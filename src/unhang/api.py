@@ -18,9 +18,11 @@ from unhang.model.causes import Cause
 from unhang.model.comparison import Comparison
 from unhang.model.diagnosis import Diagnosis, Outcome, Stats
 from unhang.model.explanation import Explanation, RuleCard
+from unhang.model.guard import Guard
 from unhang.model.incident import Incident
 from unhang.model.lint import LintReport
 from unhang.model.plan import Plan
+from unhang.model.provenance import Message
 from unhang.model.rewrite import Rewrite
 from unhang.ranking import rank
 from unhang.remedies import suggest
@@ -165,17 +167,22 @@ def rules() -> tuple[RuleCard, ...]:
 
 def _verdict(incident: Incident) -> Diagnosis:
     judgement = judge(incident)
+    broken = (*judgement.problems, *incident.problems)
     diagnosis = rank(incident, judgement.findings)
-    fixes, rejected = suggest(incident, diagnosis)
+    if broken and diagnosis.outcome is Outcome.HEALTHY:  # what failed may have seen the failure
+        undetermined = Message(key="summary.undetermined")
+        diagnosis = replace(diagnosis, outcome=Outcome.UNDETERMINED, summary=undetermined)
+    guard = Guard()
+    fixes, rejected = guard.call("remedies", ((), ()), suggest, incident, diagnosis)
     return replace(
         diagnosis,
         fixes=fixes,
         advice_rejected=rejected,
-        story=tell(incident),
-        collect_next=advise(incident, diagnosis),
-        statements=hear(incident, diagnosis, judgement.findings),
+        story=guard.call("story", (), tell, incident),
+        collect_next=guard.call("advice", (), advise, incident, diagnosis),
+        statements=guard.call("statements", (), hear, incident, diagnosis, judgement.findings),
         standings=incident.standings,
-        problems=judgement.problems,
+        problems=(*broken, *guard.problems),
         fired=tuple(dict.fromkeys(finding.rule for finding in judgement.findings)),
         missing_facts=judgement.missing_facts,
     )

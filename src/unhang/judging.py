@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from unhang.model.finding import Finding
+from unhang.model.guard import Guard
 from unhang.model.incident import Incident
 from unhang.model.provenance import Problem
 from unhang.rules import RULES
@@ -24,21 +25,11 @@ def judge(incident: Incident) -> Judgement:
     """Run every rule whose facts are there; a rule that breaks costs only itself."""
     present = {kind.fact for kind in incident.index.classes}
     findings: list[Finding] = []
-    problems: list[Problem] = []
+    guard = Guard()
     missing: dict[str, tuple[str, ...]] = {}
     for rule in RULES:
         if rule.needs and not rule.needs & present:
             missing[rule.code] = tuple(sorted(fact.value for fact in rule.needs))
             continue
-        try:
-            findings.extend(rule(incident))
-        except Exception as error:
-            problems.append(
-                Problem(
-                    artifact="",
-                    component=rule.code,
-                    message=f"rule {rule.code} failed ({type(error).__name__}: {error});"
-                    " the other rules were run",
-                )
-            )
-    return Judgement(findings=tuple(findings), problems=tuple(problems), missing_facts=missing)
+        guard.call(rule.code, None, findings.extend, rule(incident))
+    return Judgement(findings=tuple(findings), problems=guard.problems, missing_facts=missing)

@@ -23,6 +23,7 @@ from unhang.assemble.stack_waits import waits_of_stacks
 from unhang.assemble.stances import find_stances, find_standings
 from unhang.assemble.timeline import Timeline
 from unhang.assemble.world import find_world
+from unhang.model.coverage import Coverage
 from unhang.model.events import (
     DumpRead,
     Event,
@@ -33,17 +34,20 @@ from unhang.model.events import (
     RasReport,
     Restarted,
 )
-from unhang.model.ids import Rank, Ranks
+from unhang.model.guard import Guard
+from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.incident import Call, Incident, RankFacts, World
 from unhang.model.ras import RasRanks
 from unhang.model.recorder_analysis import RecorderAnalysis
 from unhang.model.stances import Stance
-from unhang.model.waits import Analysis, WitnessKind
+from unhang.model.waits import NO_WAITS, Analysis, WitnessKind
 from unhang.waitgraph import analyse, merge
 
 
 def assemble(events: Sequence[Event], artifacts: int) -> tuple[Incident, ...]:
     """Turn events into incidents.
+
+    A part that fails leaves out what it would have found, and its problem is told.
 
     Args:
         events: of all artifacts; those of one artifact in reading order.
@@ -52,9 +56,11 @@ def assemble(events: Sequence[Event], artifacts: int) -> tuple[Incident, ...]:
     Returns:
         One incident for each incarnation, oldest first; at least one.
     """
+    guard = Guard()
     # The order in which the artifacts were named must not matter.
-    runs = split_incarnations(sorted(events, key=lambda event: event.source.artifact))
-    incidents = [_assemble_run(run, artifacts) for run in runs]
+    events = sorted(events, key=lambda event: event.source.artifact)
+    runs = guard.call("incarnations", [list(events)], split_incarnations, events)
+    incidents = [_assemble_run(run, artifacts, guard) for run in runs]
     connected = not any(_tells_of_no_connection(event) for event in incidents[0].events)
     return tuple(
         replace(
@@ -62,28 +68,37 @@ def assemble(events: Sequence[Event], artifacts: int) -> tuple[Incident, ...]:
             incarnation=index,
             incarnations=len(runs),
             connected_before=index > 0 and incident.restarted and connected,
+            problems=guard.problems if index == len(incidents) - 1 else (),
         )
         for index, incident in enumerate(incidents)
     )
 
 
-def _assemble_run(events: Sequence[Event], artifacts: int) -> Incident:
-    events = share_origins(drop_repeats(events))
-    world = find_world(events)
-    recorded = analyse_dumps((e for e in events if isinstance(e, DumpRead)), world.size)
+def _assemble_run(events: Sequence[Event], artifacts: int, guard: Guard) -> Incident:
+    """Put together one run; a part that fails leaves its facts out."""
+    call = guard.call
+    events = call("repeats", list(events), drop_repeats, events)
+    events = call("same-line", events, share_origins, events)
+    world = call("world", World(), find_world, events)
+    dumps = [event for event in events if isinstance(event, DumpRead)]
+    recorded = call("flight-recorder", None, analyse_dumps, dumps, world.size)
     if recorded is not None and world.size is None:
         size = len(recorded.analysis.snapshot.world)
         world = World(size=size, basis="ranks that Flight Recorder dumps name")
-    identity = Identity(events, world.size)
-    events = date_timeouts([identity.sign(event) for event in events], identity)
+    identity = call("identity", None, Identity, events, world.size) or Identity((), None)
+    signed = [identity.sign(event) for event in events]
+    events = call("dating", signed, date_timeouts, signed, identity)
     timeline = Timeline(events)
-    roster = find_roster(events, identity, timeline)
+    roster = call("roster", {}, find_roster, events, identity, timeline)
     run = Run(events=events, identity=identity, timeline=timeline, world=world)
-    stances = find_stances(run)
-    coverage = find_coverage(roster, world, events, artifacts, stacks=len(stances))
-    calls = find_calls(run, coverage.ranks_seen)
-    failures, strangers = find_failures(run)
-    analyses = _analyses(run, roster, calls, stances, recorded)
+    stances = call("stacks", (), find_stances, run)
+    coverage = call(
+        "coverage", Coverage(), find_coverage, roster, world, events, artifacts, stacks=len(stances)
+    )
+    calls = call("calls", (), find_calls, run, coverage.ranks_seen)
+    failures, strangers = call("failures", ((), ()), find_failures, run)
+    analyses = call("waits", {}, _analyses, run, roster, calls, stances, recorded)
+    gave_up = call("give-ups", NO_RANKS, _gave_up_waiting, run, calls)
     return Incident(
         restarted=any(_begun_anew(event) for event in events),
         events=tuple(events),
@@ -92,17 +107,22 @@ def _assemble_run(events: Sequence[Event], artifacts: int) -> Incident:
         calls=calls,
         failures=failures,
         strangers=strangers,
-        open_phases=find_open_phases(run, _gave_up_waiting(run, calls)),
+        open_phases=call("phases", (), find_open_phases, run, gave_up),
         stances=stances,
-        standings=find_standings(stances),
+        standings=call("stack-classes", (), find_standings, stances),
         analyses=analyses,
-        waits=analyse(merge([found.snapshot for found in analyses.values()])),
-        finished=has_finished(events),
-        framework=find_framework(events),
-        versions=find_versions(events),
+        waits=call("waits", NO_WAITS, _merged, analyses),
+        finished=call("end", False, has_finished, events),
+        framework=call("framework", None, find_framework, events),
+        versions=call("versions", {}, find_versions, events),
         coverage=coverage,
         recorded=recorded,
     )
+
+
+def _merged(analyses: Mapping[WitnessKind, Analysis]) -> Analysis:
+    """Who waits for whom by all witnesses together."""
+    return analyse(merge([found.snapshot for found in analyses.values()]))
 
 
 def _analyses(

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields
+from typing import get_args
 
 from unhang.engine.own_reports import OwnReports
 from unhang.engine.unread import UnreadLines
 from unhang.errors import ArtifactError
-from unhang.model.events import Event, PythonException
+from unhang.model.events import Event, PythonException, Seen
+from unhang.model.guard import Guard
 from unhang.model.provenance import Problem
 from unhang.parsers import PARSERS, READ_ANY_WORDS
 from unhang.parsers.base import Parser
 from unhang.sources.artifact import Artifact
 from unhang.sources.context import OTHERS, ContextReader
+from unhang.sources.line import Line
 from unhang.sources.members import readers_of
 from unhang.sources.plan import Wanted
 from unhang.sources.select import select
@@ -32,6 +37,13 @@ _ALL = frozenset(range(len(PARSERS)))
 _NEAR = 2
 _TRACEBACK = 60
 """Lines around an event that belong to the same message."""
+_LARGEST = 1 << 64
+_NUMERIC = re.compile(r"\b(?:int|float|Rank|GroupRank|LocalRank|SeqId|Ranks)\b")
+"""Types of fields that hold numbers."""
+_NUMBERS: Mapping[type[Seen], tuple[str, ...]] = {
+    kind: tuple(f.name for f in fields(kind) if _NUMERIC.search(str(f.type)) is not None)
+    for kind in get_args(Event)
+}
 
 Read = tuple[list[Event], list[Problem]]
 """What one artifact told."""
@@ -48,14 +60,14 @@ def read_artifact(
         files: how many files there are; see `sources.sampling.Extent`.
     """
     events: list[tuple[int, Event]] = []
-    problems: list[Problem] = []
+    guard = Guard(artifact.name)
     parsers: dict[int, Parser] = {}
     own = OwnReports()
     suspicious = UnreadLines()
     contexts = ContextReader()
     allowed = _allowed(artifact.name)
     if not allowed:
-        return [], problems
+        return [], []
     try:
         for line, readers in select(
             artifact, WANTED, progress=progress, contexts=contexts, files=files
@@ -66,26 +78,41 @@ def read_artifact(
                 suspicious.feed(line)
             wanting = readers & allowed
             for index in sorted(wanting - _TELL_FAILURES if line.context in OTHERS else wanting):
-                parser = parsers.get(index)
-                if parser is None:
-                    parser = parsers[index] = PARSERS[index]()
-                events.extend((index, event) for event in parser.feed(line))
+                events.extend((index, event) for event in _fed(parsers, index, line, guard))
     except ArtifactError as error:
-        problems.append(Problem(artifact=artifact.name, component="reader", message=str(error)))
+        guard.note("reader", str(error))
     for index, parser in parsers.items():
-        events.extend((index, event) for event in parser.finish())
+        last = guard.call(f"parser {parser.NAME}", [], _finish, parser)
+        events.extend((index, event) for event in last)
     foreign = contexts.foreign()
     told = [
         event
         for index, event in events
         if not own.hold(event.source.line)
         and not (index in _QUOTE_NOTHING and event.source.line in foreign)
+        and _is_credible(event, guard)
     ]
     read = foreign.union(*(_around(event) for index, event in events if index in _QUOTE_NOTHING))
     told.extend(line for line in suspicious.unread(read) if not own.hold(line.source.line))
     # A parser with memory says an event when its last line is known: back to the place it is at.
     told.sort(key=lambda event: event.source.line or 0)
-    return told, problems
+    return told, list(guard.problems)
+
+
+def _fed(parsers: dict[int, Parser], index: int, line: Line, guard: Guard) -> Iterator[Event]:
+    """What a parser says of a line; one that fails begins anew with the next line."""
+    parser = parsers.get(index)
+    if parser is None:
+        parser = parsers[index] = PARSERS[index]()
+    try:
+        yield from parser.feed(line)
+    except Exception as error:
+        guard.failed(f"parser {parser.NAME}", error, f" at line {line.number}")
+        del parsers[index]
+
+
+def _finish(parser: Parser) -> list[Event]:
+    return list(parser.finish())
 
 
 def _around(event: Event) -> range:
@@ -93,6 +120,23 @@ def _around(event: Event) -> range:
     line = event.source.line or 0
     before = _TRACEBACK if isinstance(event, PythonException) else _NEAR
     return range(line - before, line + _NEAR + 1)
+
+
+def _is_credible(event: Event, guard: Guard) -> bool:
+    """Whether its numbers are such as programs print; others would only do harm further on."""
+    if all(-_LARGEST <= number <= _LARGEST for number in _numbers(event)):
+        return True
+    guard.note("numbers", f"line {event.source.line} has a number that nothing can mean; left out")
+    return False
+
+
+def _numbers(event: Event) -> Iterator[float]:
+    for name in _NUMBERS[type(event)]:
+        value = getattr(event, name)
+        if isinstance(value, int | float):
+            yield value
+        elif isinstance(value, tuple | frozenset):
+            yield from (number for number in value if isinstance(number, int | float))
 
 
 def _allowed(name: str) -> frozenset[int]:

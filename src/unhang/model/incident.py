@@ -19,7 +19,7 @@ from unhang.model.events import (
 )
 from unhang.model.ids import NO_RANKS, LocalRank, ManyRanks, Rank, Ranks, RankSpans, SeqId
 from unhang.model.phases import Phase
-from unhang.model.provenance import Provenance
+from unhang.model.provenance import Problem, Provenance
 from unhang.model.recorder_analysis import RecorderAnalysis
 from unhang.model.stances import Stance, Standing
 from unhang.model.time import Instant
@@ -264,6 +264,7 @@ class Incident:
         analyses: who waits for whom by each kind of witness alone.
         waits: the same by all of them together.
         recorded: what Flight Recorder dumps show; None without dumps.
+        problems: what could not be put together; of all incarnations, in the last one.
     """
 
     incarnation: int = 0
@@ -287,6 +288,7 @@ class Incident:
     analyses: Mapping[WitnessKind, Analysis] = field(default_factory=dict)
     waits: Analysis = NO_WAITS
     recorded: RecorderAnalysis | None = None
+    problems: tuple[Problem, ...] = ()
 
     @cached_property
     def index(self) -> EventIndex:

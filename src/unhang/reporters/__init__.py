@@ -7,6 +7,7 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from unhang.model.guard import Guard
 from unhang.reporters.style import PLAIN, Style
 
 if TYPE_CHECKING:
@@ -47,8 +48,33 @@ def render(
         from unhang.redaction import Redactor
 
         diagnosis = redacted(diagnosis, Redactor([os.environ]))
-    text: str = importlib.import_module(REPORTERS[form]).render(diagnosis, style)
+    write = importlib.import_module(REPORTERS[form]).render
+    try:
+        text: str = write(diagnosis, style)
+    except Exception as error:
+        text = write(_headline_only(diagnosis, form, error), style)
     return text
+
+
+def _headline_only(diagnosis: Diagnosis, form: str, error: Exception) -> Diagnosis:
+    """What a report can do without, left out: something in it could not be written."""
+    guard = Guard()
+    guard.failed(f"the {form} report", error)
+    return replace(
+        diagnosis,
+        candidates=(),
+        fixes=(),
+        advice_rejected=(),
+        story=(),
+        collect_next=(),
+        statements=(),
+        standings=(),
+        warnings=(),
+        earlier=(),
+        located=None,
+        call=None,
+        problems=(*diagnosis.problems, *guard.problems),
+    )
 
 
 def redacted(diagnosis: Diagnosis, redactor: Redactor) -> Diagnosis:
