@@ -24,9 +24,9 @@ def waits_of_logs(calls: Sequence[Call], run: Run) -> Snapshot:
         calls: with what counters and reports tell of the ranks that did not give up.
         run: the events.
     """
-    signals = [e for e in run.events if isinstance(e, DumpSignal)]
-    barriers = [e for e in run.events if isinstance(e, BarrierMissing)]
-    stores = [e for e in run.events if isinstance(e, StoreFault) and e.owner is not None]
+    signals = run.all(DumpSignal)
+    barriers = [e for e in run.all(BarrierMissing) if not e.on_host]
+    stores = [e for e in run.all(StoreFault) if e.owner is not None]
     sides = ([b for b in barriers if b.direct is direct] for direct in (True, False))
     waits = (
         *(_wait(call, calls, signals) for call in calls),

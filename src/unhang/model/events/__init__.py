@@ -17,6 +17,7 @@ from unhang.model.events.collective import (
     ModelDifference,
     ModelMismatch,
     Teardown,
+    Waiter,
     WatchdogAborted,
     WatchdogStuck,
 )
@@ -212,6 +213,7 @@ __all__ = [
     "TransportUsed",
     "UnreadLine",
     "VersionSeen",
+    "Waiter",
     "WatchdogAborted",
     "WatchdogStuck",
     "Witness",

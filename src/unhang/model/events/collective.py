@@ -155,14 +155,24 @@ class DesyncReported(Seen):
     never_joined: bool = False
 
 
+class Waiter(enum.Enum):
+    """What waits in a barrier."""
+
+    PROGRAM = "monitored barrier"
+    KERNEL = "GPU kernel of DeepEP"
+    """It traps itself when it gives up."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BarrierMissing(Seen):
-    """A monitored barrier names the ranks that did not reach it.
+    """A barrier names the ranks that did not reach it.
 
     Attributes:
         missing: ranks that did not come. For a victim's line (`direct` False) the rank that
             the victim waited for, whose own log has to tell.
         direct: the barrier's root says so; False = an echo on a rank that did reach it.
+        waiter: what waits.
+        on_host: the ranks count within one host, and nothing tells their numbers in the job.
     """
 
     fact = Fact.BARRIERS
@@ -173,6 +183,8 @@ class BarrierMissing(Seen):
     missing: Ranks
     direct: bool
     timeout_ms: int | None = None
+    waiter: Waiter = Waiter.PROGRAM
+    on_host: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,7 +31,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from unhang.model.events import DeviceFault, DeviceProblem, NcclFailure, NcclReason
+from unhang.model.events import (
+    BarrierMissing,
+    DeviceFault,
+    DeviceProblem,
+    NcclFailure,
+    NcclReason,
+    Waiter,
+)
 from unhang.model.ids import Ranks
 from unhang.model.incident import Manner
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
@@ -57,10 +64,10 @@ def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the kernels that failed, else for a library that complains."""
     faults = [d for d in incident.all(DeviceFault) if not d.warning]
     sure = [d for d in faults if d.problem in _SURE]
-    unspecified = [d for d in faults if d.problem in _UNSPECIFIED]
+    unspecified = [] if _trapped(incident) else [d for d in faults if d.problem in _UNSPECIFIED]
     library = [d for d in faults if d.problem is DeviceProblem.CUBLAS]
     unknown = [d for d in faults if d.problem is DeviceProblem.OTHER and d.in_watchdog]
-    through_nccl = witnesses.nccl(incident, NcclReason.CUDA_KERNEL)
+    through_nccl = () if _trapped(incident) else witnesses.nccl(incident, NcclReason.CUDA_KERNEL)
     if sure:
         yield _finding(incident, witnesses.in_order([*sure, *unspecified]), Strength.PROVES)
     elif unspecified:
@@ -76,6 +83,11 @@ def check(incident: Incident) -> Iterator[Finding]:
         )
     elif unknown:
         yield _finding(incident, witnesses.in_order(unknown), Strength.SUPPORTS)
+
+
+def _trapped(incident: Incident) -> bool:
+    """Whether kernels gave up waiting for a peer: they trap themselves, as if they had failed."""
+    return any(b.waiter is Waiter.KERNEL for b in incident.all(BarrierMissing))
 
 
 def _finding(incident: Incident, found: Sequence[_Told], sure: Strength) -> Finding:

@@ -1,8 +1,9 @@
-"""A report of PyTorch itself names the ranks that did not come.
+"""A report of PyTorch itself, or DeepEP's kernels, name the ranks that did not come.
 
 ## What it finds
 The desync report ("didn't join collective", "never joined any collectives") and monitored barriers
-("Ranks 2, 3 failed to pass").
+("Ranks 2, 3 failed to pass"); kernels of DeepEP that gave up on a peer in an expert-parallel
+dispatch or combine ("timeout check failed", "timeout for dispatch receive").
 
 ## Why it hangs
 The others wait for the ranks that are named. Why these stayed away is for the cause rules to say.
@@ -11,7 +12,9 @@ The others wait for the ranks that are named. Why these stayed away is for the c
 A report that names all ranks accuses nobody. A rank that reached a monitored barrier and could not
 talk to its root knows only that the barrier failed: with two ranks the root is the missing one,
 with more it is a hint to read the root's log. The root takes the ranks in order, so rank 1 is the
-first that it meets: where rank 1 could not even send, the root never came.
+first that it meets: where rank 1 could not even send, the root never came. A peer that gave up on
+others itself is not the one that is missing. Kernels count peers within one host: where nothing
+tells which ranks of the job these are, nobody is named.
 
 ## How to confirm
 Read the log of the ranks that are named, at the time of the hang.
@@ -20,23 +23,28 @@ Read the log of the ranks that are named, at the time of the hang.
 Read the findings that name the same ranks.
 
 ## References
-`torch/csrc/distributed/c10d/TraceUtils.h`; `torch.distributed.monitored_barrier`.
+`torch/csrc/distributed/c10d/TraceUtils.h`; `torch.distributed.monitored_barrier`; DeepEP,
+`csrc/kernels/legacy/utils.cuh` (`barrier_block`) and `internode_ll.cu`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from unhang.model.events import BarrierMissing, DesyncReported, GlooFault, GlooProblem
+from unhang.model.events import BarrierMissing, DesyncReported, GlooFault, GlooProblem, Waiter
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.rule import Fact, Finding, Incident, Message, Strength, rule, say
+
+_ON_A_HOST = 8
+"""A job of so few ranks has one host, so that ranks of the host are those of the job."""
 
 
 @rule("LOC002", "rank-reported-missing", needs={Fact.DESYNC_REPORT, Fact.BARRIERS}, since="0.1.0")
 def check(incident: Incident) -> Iterator[Finding]:
-    """Yield one finding for the report, and one for the barrier."""
+    """Yield one finding for the report, one for the barrier, one for kernels that gave up."""
     yield from _from_reports(incident)
     yield from _from_barriers(incident)
+    yield from _from_kernels(incident)
 
 
 def _from_reports(incident: Incident) -> Iterator[Finding]:
@@ -59,7 +67,7 @@ def _from_reports(incident: Incident) -> Iterator[Finding]:
 
 
 def _from_barriers(incident: Incident) -> Iterator[Finding]:
-    barriers = incident.all(BarrierMissing)
+    barriers = [b for b in incident.all(BarrierMissing) if b.waiter is Waiter.PROGRAM]
     direct = [b for b in barriers if b.direct]
     if direct:
         missing = NO_RANKS.union(*(b.missing for b in direct))
@@ -78,6 +86,33 @@ def _from_barriers(incident: Incident) -> Iterator[Finding]:
             ranks=roots,
         )
         yield _finding(list(barriers), roots, strength, claim)
+
+
+def _from_kernels(incident: Incident) -> Iterator[Finding]:
+    """A peer that kernels waited for, and that did not give up on others itself."""
+    size = incident.world.size
+    one_host = size is not None and size <= _ON_A_HOST
+    kernels = [
+        b
+        for b in incident.all(BarrierMissing)
+        if b.waiter is Waiter.KERNEL and (one_host or not b.on_host)
+    ]
+    gave_up = frozenset(b.reporter for b in kernels)
+    absent = NO_RANKS.union(*(b.missing for b in kernels)) - gave_up
+    if not absent or _is_everybody(absent, NO_RANKS, incident):
+        return
+    yield _finding(
+        [b for b in kernels if b.missing & absent],
+        absent,
+        Strength.PROVES if len(gave_up) > len(absent) else Strength.SUPPORTS,
+        say(
+            "LOC002.claim_kernel",
+            "{ranks:ranks} did not join the expert-parallel exchange that the others' GPU kernels"
+            " waited in.",
+            ranks=absent,
+        ),
+        say("LOC002.why_kernel", "DeepEP's kernels name the peer that they wait for."),
+    )
 
 
 def _strength(incident: Incident, barriers: Sequence[BarrierMissing], roots: Ranks) -> Strength:
@@ -103,11 +138,12 @@ def _finding(
     ranks: Ranks,
     strength: Strength,
     claim: Message,
+    why: Message | None = None,
 ) -> Finding:
     return check.finding(
         strength,
         claim=claim,
-        why=say("LOC002.why", "PyTorch compared the ranks itself and names them."),
+        why=why or say("LOC002.why", "PyTorch compared the ranks itself and names them."),
         culprits=ranks,
         at=events[0].at,
         evidence=events,
