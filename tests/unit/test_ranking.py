@@ -6,9 +6,12 @@ from builders import at, ended, incident, source, timeout
 from unhang.model.causes import Cause
 from unhang.model.diagnosis import Outcome
 from unhang.model.events import (
+    Charge,
     ExceptionKind,
     Finished,
+    HoldUp,
     PythonException,
+    Stage,
     Teardown,
     WatchdogAborted,
 )
@@ -147,3 +150,30 @@ def test_a_cause_on_one_host_takes_no_located_rank_of_another() -> None:
     assert rank(job, [who, elsewhere]).culprits == NO_RANKS
     assert rank(job, [who, there]).culprits == {3}
     assert rank(job, [who, why]).culprits == {3}
+
+
+def watched(stage: Stage, *culprits: int) -> HoldUp:
+    """What the live judge held against ranks."""
+    ranks = frozenset(Rank(rank) for rank in culprits)
+    return HoldUp(
+        origin=Origin(), source=source(), charge=Charge.ASLEEP, stage=stage, culprits=ranks
+    )
+
+
+def test_what_was_seen_while_the_job_ran_outweighs_what_is_read_afterwards() -> None:
+    by_lines = finding(Cause.UNEVEN_WORK, Strength.SUPPORTS, culprits=frozenset({Rank(0)}))
+    by_watch = finding(None, Strength.SUPPORTS, culprits=frozenset({Rank(1)}))
+    found = rank(incident(watched(Stage.SUSPECTED, 1)), [by_lines, by_watch])
+    assert (found.outcome, found.cause, found.culprits) == (Outcome.LOCATED, None, {1})
+
+
+def test_what_proves_a_cause_by_itself_stays() -> None:
+    by_log = finding(Cause.GPU_OOM, Strength.PROVES, culprits=frozenset({Rank(0)}))
+    found = rank(incident(watched(Stage.CONFIRMED, 1)), [by_log])
+    assert (found.cause, found.culprits) == (Cause.GPU_OOM, {0})
+
+
+def test_a_cause_that_names_nobody_is_no_contradiction() -> None:
+    network = finding(Cause.NET_INTERFACE, Strength.SUPPORTS)
+    found = rank(incident(watched(Stage.SUSPECTED, 1)), [network])
+    assert found.cause is Cause.NET_INTERFACE

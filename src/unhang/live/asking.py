@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -24,7 +25,7 @@ from unhang.live.messages.request import (
     RunRequest,
     Timeouts,
 )
-from unhang.live.nodes.addresses import check_collector
+from unhang.live.nodes.addresses import check_collector, is_here
 from unhang.live.nodes.place import nodes_of
 from unhang.notify import read_targets
 from unhang.reporters.style import Style
@@ -78,7 +79,7 @@ def ask(wishes: Wishes) -> RunRequest:
         command=wishes.words,
         root=root,
         near=_near(root, program),
-        host=host_label(),
+        host=label_of(host_label(), nodes.rank, wishes.shared, wishes.collector),
         timeouts=timeouts,
         on_hang=on_hang,
         patience_s=read_patience(wishes.patience),
@@ -167,6 +168,35 @@ def host_label() -> str:
     return _NAME.sub("-", name) or "host"
 
 
+def label_of(name: str, node_rank: int, shared: str | None, collector: str | None) -> str:
+    """The name of a node in the run: that of its host, and its index where another one has that.
+
+    Args:
+        name: of the host.
+        node_rank: index of the node.
+        shared: folder of all nodes, in which each lays claim to its name.
+        collector: address of the first node, which has its name on this host.
+    """
+    taken = False
+    if shared is not None:
+        taken = not _lay_claim(Path(shared) / "names" / name, node_rank)
+    elif collector is not None and node_rank > 0:
+        taken = is_here(collector)
+    return f"{name}-{node_rank}" if taken and node_rank > 0 else name
+
+
+def _lay_claim(path: Path, node_rank: int) -> bool:
+    """Whether the name is this node's; where nobody can tell, it is."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with contextlib.suppress(FileExistsError), path.open("x") as file:
+            file.write(str(node_rank))
+            return True
+        return path.read_text() in {"", str(node_rank)}
+    except OSError:
+        return True
+
+
 def _read_on_hang(text: str) -> str:
     if text in (REPORT, ABORT) or text.removeprefix(COMMAND) not in ("", text):
         return text
@@ -194,5 +224,5 @@ def _claim(folder: Path) -> bool:
 def _near(root: Path, program: str) -> Path:
     try:
         return choose_near(root, program)
-    except OSError:  # no local disk: then the network has to do
+    except OSError:  # nowhere is room, or no disk is local: then this one has to do
         return root

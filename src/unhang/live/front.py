@@ -11,7 +11,7 @@ from unhang.errors import UsageError
 from unhang.live.asking import Wishes, ask
 from unhang.live.books.clock import RunClock
 from unhang.live.books.folder import OWNER_ONLY, RunFolder
-from unhang.live.books.near import drop
+from unhang.live.books.near import drop, has_room
 from unhang.live.books.record import begin, close_record, open_record
 from unhang.live.messages.losses import Loss
 from unhang.live.messages.request import ABORT, RunRequest
@@ -142,6 +142,10 @@ def _run(
     announcer = Announcer(channels)
     watching = Message(key="run.watching", values={"path": str(request.root)})
     announcer.say(write(watching, request.style.language))
+    if request.root.exists() and not has_room(request.root):
+        key = "run.full_near" if request.near != request.root else "run.full"
+        values = {"path": str(request.root), "near": str(request.near)}
+        announcer.say(write(Message(key=key, values=values), request.style.language))
     relay = Relay(
         pid=pid,
         channels=channels,

@@ -8,7 +8,16 @@ from pathlib import Path
 import pytest
 
 from unhang.errors import UsageError
-from unhang.live.asking import Wishes, ask, claim_folder, host_label, read_timeouts, wanted_folder
+from unhang.live.asking import (
+    Wishes,
+    ask,
+    claim_folder,
+    host_label,
+    label_of,
+    read_patience,
+    read_timeouts,
+    wanted_folder,
+)
 from unhang.live.messages.request import RunRequest, Timeouts
 from unhang.live.nodes.addresses import TOKEN, address_of, check_collector
 from unhang.live.nodes.place import Nodes, nodes_of
@@ -150,3 +159,28 @@ def test_a_collector_needs_a_secret_and_a_free_port(monkeypatch: pytest.MonkeyPa
         check_collector(address, first=False)
         with pytest.raises(UsageError, match="nobody can listen"):
             check_collector(address, first=True)
+
+
+def test_two_nodes_of_one_name_are_told_apart_in_a_shared_folder(tmp_path: Path) -> None:
+    shared = str(tmp_path / "all")
+    assert label_of("vm", 0, shared, None) == "vm"
+    assert label_of("vm", 1, shared, None) == "vm-1"
+    assert label_of("gn7", 2, shared, None) == "gn7"
+    assert label_of("gn7", 2, shared, None) == "gn7", "the same node, started again"
+
+
+def test_a_second_node_on_the_host_of_the_collector_gets_a_name_of_its_own() -> None:
+    assert label_of("vm", 1, None, "http://127.0.0.1:8766") == "vm-1"
+    assert label_of("vm", 0, None, "http://127.0.0.1:8766") == "vm"
+    assert label_of("vm", 1, None, "http://192.0.2.7:8766") == "vm"
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("auto", None), ("300", 300.0), ("10m", 600.0)])
+def test_patience_is_a_duration_or_ours(text: str, seconds: float | None) -> None:
+    assert read_patience(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "soon", ""])
+def test_what_is_no_patience_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="--patience"):
+        read_patience(text)

@@ -234,6 +234,8 @@ class Actor:
         self.latest = number
         order = partial(self._orders.order_dump, number, self._taps.ranks, now)
         self._try("order_unwritten", order)
+        if not self._orders.awaits:  # nobody was asked: what is known must do
+            self._await_evidence(number)
 
     def _note(self, note: Note) -> None:
         self._desk.note(note)

@@ -28,6 +28,7 @@ class Helped:
         moved_bytes: that these have read and written; None = not readable.
         stored_bytes: that these have stored, likewise.
         threads_s: CPU seconds of its threads without the main one and the probe's; None = unknown.
+        under: the nearest rank's process above it; None = it descends from no rank.
         young: when its youngest helpers of both kinds began, by the monotonic clock, and how often
             each was given a core.
     """
@@ -36,6 +37,7 @@ class Helped:
     moved_bytes: int | None = 0
     stored_bytes: int | None = 0
     threads_s: float | None = None
+    under: int | None = None
     young: tuple[tuple[float, int], ...] = ()
 
 
@@ -50,6 +52,7 @@ class Families:
     owners: dict[int, int | None] = field(default_factory=dict)
     _threads: dict[int, dict[int, float]] = field(default_factory=dict)
     _main_s: dict[int, float] = field(default_factory=dict)
+    _under: dict[int, int | None] = field(default_factory=dict)
 
     def look(self, ranks: Mapping[int, int | None]) -> dict[int, Helped]:
         """Return the living descendants of each rank that are no ranks themselves, and its threads.
@@ -75,9 +78,28 @@ class Families:
                 found[rank] = replace(found[rank], threads_s=sum(used for used, _, _ in threads))
                 young[rank] += [(began, runs) for _, began, runs in threads]
         return {
-            rank: replace(helped, young=tuple(sorted(young[rank], reverse=True)[:_YOUNGEST]))
+            rank: replace(
+                helped,
+                under=self._rank_above(rank),
+                young=tuple(sorted(young[rank], reverse=True)[:_YOUNGEST]),
+            )
             for rank, helped in found.items()
         }
+
+    def _rank_above(self, pid: int) -> int | None:
+        """The rank that started a rank, directly or by a launcher: that is a job of its own."""
+        if pid not in self._under:
+            stat, seen = kernel.read_stat(pid), {pid}
+            while stat is not None and stat.parent not in seen:
+                seen.add(stat.parent)
+                if self.owners.get(stat.parent) == stat.parent:
+                    break
+                stat = kernel.read_stat(stat.parent)
+            self._under[pid] = None if stat is None or stat.parent == pid else self._owner(stat)
+        return self._under[pid]
+
+    def _owner(self, stat: kernel.Stat) -> int | None:
+        return stat.parent if self.owners.get(stat.parent) == stat.parent else None
 
     def _rest(self, pid: int, probe: int | None) -> list[tuple[float, float, int]] | None:
         """CPU seconds, begin and runs of each helper thread; None while the main thread runs."""
@@ -104,6 +126,7 @@ class Families:
             del self.owners[pid]
             self._threads.pop(pid, None)
             self._main_s.pop(pid, None)
+            self._under.pop(pid, None)
         read = ((pid, kernel.read_stat(pid)) for pid in pids - self.owners.keys())
         stats = {pid: stat for pid, stat in read if stat is not None}
         for pid in stats:

@@ -7,6 +7,7 @@ run folder when somebody wants to read them there, and at the end.
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import tempfile
@@ -31,18 +32,37 @@ _MOUNTS = Path("/proc/self/mountinfo")
 _SEEN_BY_ALL = ("boards", "stacks", "dumps/watchdog")
 
 
+_LEAST_FREE = 4 << 20
+"""Bytes that boards, orders and stacks of a host need; on a full disk they would stay empty."""
+
+
 def choose_near(root: Path, program: str) -> Path:
     """The folder that the probes of this host use; `root` itself wherever that will do.
 
     Raises:
-        OSError: no folder can be made.
+        OSError: no folder can be made, or there is no room for one.
     """
-    if not on_network(root) or Path(program).name in _LAUNCH_ELSEWHERE:
+    elsewhere = Path(program).name in _LAUNCH_ELSEWHERE
+    if has_room(root) and (not on_network(root) or elsewhere):
         return root
-    place = Path(tempfile.gettempdir())
-    if on_network(place):
-        place = Path("/dev/shm")  # noqa: S108 (mkdtemp makes a folder of our own in it)
-    return Path(tempfile.mkdtemp(prefix=f"unhang-{root.name}-", dir=place))
+    places = (Path(tempfile.gettempdir()), Path("/dev/shm"))  # noqa: S108 (a folder of our own)
+    for place in places:
+        if place.is_dir() and not on_network(place) and has_room(place):
+            return Path(tempfile.mkdtemp(prefix=f"unhang-{root.name}-", dir=place))
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def has_room(place: Path) -> bool:
+    """Whether a file of some size can be written there; quotas are found only so."""
+    trial = place / f".room-{os.getpid()}"
+    try:
+        with trial.open("wb") as file:
+            os.posix_fallocate(file.fileno(), 0, _LEAST_FREE)
+    except OSError:
+        return False
+    finally:
+        trial.unlink(missing_ok=True)
+    return True
 
 
 def on_network(path: Path) -> bool:

@@ -275,11 +275,10 @@ def _circle(waits: Sequence[Wait], tracks: Mapping[Rank, Track], patience: Patie
     few = few or largest.awaited & everybody
     # Whom a rank waits for by a handle is not seen: it may be one of the many.
     dim = any(tracks[r].place.handle and not open_calls(tracks[r]) for r in everybody)
-    fewer = few < everybody if pairs else len(few) < len(largest.waiters)
-    odd = few if fewer and not dim else NO_RANKS
+    odd = few if (pairs or len(few) < len(largest.waiters)) and not dim else NO_RANKS
     settled_s = min(_settled_s(wait) for wait in waits)
     sure = not dim and all(_surely_waits(tracks[r]) for r in everybody)
-    proved = sure and not any(is_pairwise(w, tracks) for w in waits)
+    proved = sure and not any(is_pairwise(w, tracks) and not names_a_rank(w) for w in waits)
     stood = Stood(ranks=len(everybody), waited_s=_waited_s(largest), limit_s=_limit_s(waits))
     needed_s = patience.needed_s(stood)
     proved_s = _BETWEEN_S if pairs else _CIRCLE_S

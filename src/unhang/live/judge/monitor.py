@@ -16,7 +16,15 @@ from unhang.live.judge.docket import Change, Docket
 from unhang.live.judge.pace import Pace
 from unhang.live.judge.patience import Patience
 from unhang.live.judge.roster import Roster
-from unhang.live.judge.sentences import against, cost, patient, reason, resumed, waits_for_save
+from unhang.live.judge.sentences import (
+    against,
+    cost,
+    nested,
+    patient,
+    reason,
+    resumed,
+    waits_for_save,
+)
 from unhang.live.judge.track import Track
 from unhang.live.judge.view import suspicion, view
 from unhang.live.judge.waits import take_snapshot
@@ -186,7 +194,7 @@ class Monitor:
             case Stage.WATCHED:
                 return [_note(NoteKind.WAITING, claim, why, self._snapshot)]
             case Stage.SUSPECTED:
-                doubt = (*against(claim), *patient(claim))
+                doubt = (*against(claim), *self._inner(claim), *patient(claim))
                 note = replace(
                     _note(NoteKind.STALL_SUSPECTED, claim, why, self._snapshot), against=doubt
                 )
@@ -200,6 +208,16 @@ class Monitor:
                     unsaved_s=self._saves.unsaved_s(now),
                 )
                 return self._confirm(lost, now)
+
+    def _inner(self, claim: Claim) -> tuple[Message, ...]:
+        """What a job does that a suspect has started for itself."""
+        told = []
+        for rank in sorted(claim.culprits):
+            holder = self._roster.by_rank.get(rank)
+            if holder is not None and (ranks := self._roster.nested_in(holder)):
+                found = analyse(take_snapshot(ranks, None, None))
+                told.append(nested(rank, frozenset(ranks), found))
+        return tuple(told)
 
     def _suspect(self, claim: Claim, note: Note, now: float) -> list[Action]:
         """Nothing is certain: stacks are kept, and people told, ever more rarely."""

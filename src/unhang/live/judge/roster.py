@@ -174,7 +174,7 @@ class Roster:
         if holder is track:
             self._follow_job(track)
             return
-        if self._is_helper(track) or self._is_earlier(track, holder):
+        if self._is_helper(track) or self.is_nested(track) or self._is_earlier(track, holder):
             return
         if holder is not None and not _is_child(track, holder) and not self._is_helper(holder):
             self._begin_anew(track)
@@ -193,8 +193,29 @@ class Roster:
         holder = None if track.rank is None else self.by_rank.get(track.rank)
         if holder is None or holder is track or holder.ended or track.ended or track.looks < _RIVAL:
             return
-        if not _is_child(holder, track) and not self._is_helper(track):
+        nested = self.is_nested(track) or self.is_nested(holder)
+        if not _is_child(holder, track) and not self._is_helper(track) and not nested:
             self._contested_s = now_s
+
+    def is_nested(self, track: Track) -> bool:
+        """A process of another job, which a rank of this one has started for itself.
+
+        A launcher that carries a number, as of its node, is no rank: it makes no process groups.
+        """
+        above = self._by_pid.get((track.beat.host, track.facts.under or -1))
+        return above is not None and bool(above.beat.groups) and above.rank is not None
+
+    def nested_in(self, track: Track) -> dict[Rank, Track]:
+        """The ranks of a job that a rank has started for itself and that lives."""
+        return {
+            other.rank: other
+            for other in self.tracks.values()
+            if other.facts.under == track.beat.pid
+            and other.beat.host == track.beat.host
+            and other.rank is not None
+            and not other.ended
+            and self.is_nested(other)
+        }
 
     def _is_earlier(self, track: Track, holder: Track | None) -> bool:
         """Whether a process belongs to an earlier start of the job than the present one."""

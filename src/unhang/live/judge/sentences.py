@@ -12,6 +12,7 @@ from unhang.live.messages.standing import Charge
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.phases import Phase
 from unhang.model.provenance import Message
+from unhang.model.waits import Analysis
 
 
 def reason(claim: Claim, tracks: Mapping[Rank, Track]) -> Message:
@@ -57,7 +58,7 @@ def _between(claim: Claim, tracks: Mapping[Rank, Track]) -> Message:
     }
     if locks:
         return Message(key="live.circle_lock", values=values)
-    key = "live.circle_pairs_odd" if claim.culprits else "live.circle_pairs"
+    key = "live.circle_pairs_odd" if values["others"] else "live.circle_pairs"
     return Message(key=key, values={**values, "pairs": _arrows(claim)})
 
 
@@ -92,6 +93,16 @@ def cost(saves: Checkpoints, now_s: float) -> Message:
     if saves.interval_s is None:
         return Message(key="live.cost", values=values)
     return Message(key="live.cost_often", values={**values, "every": round(saves.interval_s)})
+
+
+def nested(rank: Rank, ranks: Ranks, found: Analysis) -> Message:
+    """A rank waits for a job that it has started itself, and where that one stands."""
+    values = {"rank": frozenset({rank}), "ranks": ranks}
+    if not found.ends:
+        return Message(key="live.nested", values=values)
+    late = frozenset(end.rank for end in found.ends)
+    op = found.ends[0].lacks[0].call.op or "?"
+    return Message(key="live.nested_waits", values={**values, "late": late, "op": op})
 
 
 def waits_for_save(ranks: Ranks) -> Message:

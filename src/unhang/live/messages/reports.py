@@ -152,6 +152,7 @@ class ProcessFacts:
         family_bytes: that these have read and written; likewise.
         young: when its youngest helpers, threads and processes, began, by the monotonic clock of
             the host, and how often each was given a core.
+        under: process of the nearest rank that started it, directly or through a launcher.
         stored_bytes: that it and its helpers have stored, on a device or a file server.
         rss_bytes: memory that it holds.
         faults: of pages that were not there.
@@ -169,6 +170,7 @@ class ProcessFacts:
     threads_cpu_s: float | None = None
     family_cpu_s: float | None = None
     family_bytes: int | None = None
+    under: int | None = None
     young: tuple[tuple[float, int], ...] = ()
     read_bytes: int | None = None
     write_bytes: int | None = None

@@ -75,3 +75,20 @@ def check_collector(url: str, *, first: bool) -> None:
             f"nobody can listen on {host}:{port} ({error.strerror}); give --collector the address"
             " of the first node and a port that is free there"
         ) from error
+
+
+def is_here(url: str) -> bool:
+    """Whether the collector's address is one of this host: a socket can be bound to it."""
+    host, _ = address_of(url)
+    try:
+        found = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)
+    except OSError:
+        return False
+    for family, kind, _, _, address in found:
+        try:
+            with socket.socket(family, kind) as trial:
+                trial.bind(address)
+                return True
+        except OSError:  # noqa: PERF203 (of several addresses one may be ours)
+            continue
+    return False

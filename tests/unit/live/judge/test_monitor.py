@@ -469,6 +469,41 @@ def test_a_rank_that_ends_quietly_is_named_when_the_others_fail_by_it() -> None:
     assert (last.culprits, last.why.key) == (frozenset({1}), "live.left_first")
 
 
+def test_a_launcher_that_ends_well_although_a_rank_failed_does_not_hide_it() -> None:
+    job = Job(train([(AT, 2, ("die", 9))]), peers_raise=True)
+    watched = watch(job, 15)
+    watched.tell(OutputEnded(host="gn0", exit_code=0), job.now_s)
+    (_, last) = watched.notes(NoteKind.EXITED)[-1]
+    assert last.culprits == frozenset({2})
+
+
+def test_a_suspect_for_whom_the_others_gave_up_waiting_is_named_at_the_end() -> None:
+    """The program's own limit of 30 s ends the job before the judge would have."""
+
+    def give_up(job: Job) -> None:
+        for rank in (0, 1, 3):
+            job.fail(rank, "RuntimeError", "Timed out waiting 30000ms for recv")
+
+    job = Job(train([(AT, 2, ("work", "code", 3_600.0, "idle"))]))
+    job.inject = [(1_035.0, give_up)]
+    watched = watch(job, 40)
+    assert not watched.confirmed
+    watched.tell(OutputEnded(host="gn0", exit_code=1), job.now_s)
+    (_, last) = watched.notes(NoteKind.EXITED)[-1]
+    assert (last.culprits, last.why.key) == (frozenset({2}), "live.hung")
+
+
+def test_a_culprit_that_a_capture_has_touched_is_not_shown_at_work() -> None:
+    job = Job(train([(AT, 2, ("work", "code", 3_600.0, "idle"))]))
+    watched = watch(job, 25, policy=Policy(patience_s=10.0))
+    assert named(watched) == [2]
+    job.workers[2].cpu_s += 0.5
+    for report in job.run(1.5):
+        watched.tell(report, job.now_s)
+    (culprit,) = [r for r in watched.monitor.standing(job.now_s).ranks if r.rank == 2]
+    assert (culprit.condition, culprit.since_s >= 10.0) == (Condition.STILL, True)
+
+
 def test_where_most_have_ended_nobody_is_named_for_it() -> None:
     """One rank that evaluates on its own may call for the others after their end."""
     job = Job(train([(AT, rank, ("exit",)) for rank in (1, 2, 3)]))

@@ -16,6 +16,7 @@ def process(
     restart: int | None = None,
     local_rank: int | None = 0,
     groups: bool = False,
+    under: int | None = None,
 ) -> ProcessReport:
     beat = Beat(
         host="gn1",
@@ -27,7 +28,8 @@ def process(
         restart=restart,
         groups={"0": GroupBeat(name="0")} if groups else {},
     )
-    return ProcessReport(beat=beat, facts=ProcessFacts(alive=alive), beats=1, beat_age_s=0.1)
+    facts = ProcessFacts(alive=alive, under=under)
+    return ProcessReport(beat=beat, facts=facts, beats=1, beat_age_s=0.1)
 
 
 class Node:
@@ -141,3 +143,24 @@ def test_a_host_that_was_started_anew_counts_from_a_new_clock() -> None:
     told = NodeReport(host="gn1", wall_s=0.0, mono_s=5.0, processes=(process(70, 0),))
     assert node.roster.hear(told, node.now_s)
     assert node.seated() == {0: 70}
+
+
+def test_a_job_that_a_rank_has_started_for_itself_is_another_one() -> None:
+    """Rank 0 runs an evaluation under a launcher of its own: its ranks count from 0 again."""
+    node = Node()
+    outer = [process(11, 0, groups=True), process(12, 1, groups=True)]
+    inner = [process(31 + r, r, ppid=30, under=11, groups=True) for r in range(2)]
+    for _ in range(5):
+        node.report(*outer, *inner)
+    assert node.seated() == {0: 11, 1: 12}
+    assert not node.roster.contested(node.now_s)
+    nested = node.roster.nested_in(node.roster.by_rank[Rank(0)])
+    assert {int(rank): track.beat.pid for rank, track in nested.items()} == {0: 31, 1: 32}
+
+
+def test_the_ranks_below_a_launcher_that_carries_a_number_are_the_job() -> None:
+    node = Node()
+    launcher = process(10, 0, local_rank=None)
+    node.report(launcher)
+    node.report(launcher, *(process(11 + r, r, ppid=10, under=10, groups=True) for r in range(2)))
+    assert node.seated() == {0: 11, 1: 12}
