@@ -9,7 +9,8 @@ Every step has collectives that need all ranks. A rank with fewer batches leaves
 in the next step.
 
 ## When it stays quiet
-When the odd ranks' last call also stands inside the steps: then the code paths differ.
+When the odd ranks' last call also stands inside the steps: then the code paths differ. When those
+that are behind gave up a call themselves: what a link broke is not open any more.
 
 ## How to confirm
 Print the number of batches on each rank.
@@ -26,6 +27,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from unhang.model.ids import Ranks
+from unhang.model.incident import Manner, ranks_of
 from unhang.model.recorder_analysis import SuspectRole
 from unhang.model.rule import Cause, Fact, Finding, Incident, Status, Strength, rule, say
 from unhang.rules import recorded
@@ -70,9 +73,10 @@ def check(incident: Incident) -> Iterator[Finding]:
                 evidence=recorded.sources(difference.variants[1::-1]),
             )
     ahead = recorded.suspects(incident, SuspectRole.AHEAD)
-    if ahead:
-        ranks = recorded.ranks_of(ahead)
-        wait = next(w for w in found.waits if w.waiters & ranks)
+    ranks = recorded.ranks_of(ahead)
+    wait = next((w for w in found.waits if w.waiters & ranks), None)
+    # A call that a link broke is no longer open on the rank that gave it up, though it never ended.
+    if wait is not None and not wait.awaited & _gave_up(incident):
         yield check.finding(
             Strength.SUPPORTS,
             claim=say(
@@ -99,3 +103,9 @@ def check(incident: Incident) -> Iterator[Finding]:
             call=recorded.call_of(wait),
             evidence=recorded.evidence(ahead, wait),
         )
+
+
+def _gave_up(incident: Incident) -> Ranks:
+    """Ranks whose own calls failed, by their limit or because of a peer."""
+    failed = ranks_of(f for f in incident.failures if f.manner in {Manner.WATCHDOG, Manner.PEER})
+    return incident.gave_up | failed

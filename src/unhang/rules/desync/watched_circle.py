@@ -67,7 +67,7 @@ def check(incident: Incident) -> Iterator[Finding]:
 
 
 def _claim(event: HoldUp) -> Message:
-    if event.culprits:
+    if event.culprits and event.victims:
         return message(Message(key=f"live.{event.charge.value}_odd"), event)
     if event.charge is Charge.CIRCLE:
         return message(

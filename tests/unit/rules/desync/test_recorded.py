@@ -1,5 +1,6 @@
 """DSY101-DSY103: calls that differ, circles and uneven loops, by the dumps."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,8 @@ from benchmarks.recorder_jobs import Group, Job, Op, Rank
 from recorder_scenarios import incident_of, places, recorded_of, training, written
 from unhang.model.causes import Cause
 from unhang.model.finding import Finding, Strength
-from unhang.model.incident import Incident
+from unhang.model.ids import Rank as RankNumber
+from unhang.model.incident import Failure, Incident, Manner
 from unhang.rules.desync.recorded_calls_differ import check as DSY101
 from unhang.rules.desync.recorded_circle import check as DSY102
 from unhang.rules.desync.recorded_uneven import check as DSY103
@@ -82,6 +84,24 @@ def test_one_that_goes_on_alone(tmp_path: Path) -> None:
     job = Job([Rank(r, step * (5 + (r == 3))) for r in range(4)])
     (finding,) = findings(incident_of(written(job, tmp_path)))
     assert (finding.rule, set(finding.culprits)) == ("DSY103", {3})
+
+
+def test_ranks_whose_call_a_link_broke_are_not_behind(tmp_path: Path) -> None:
+    """A call that failed is no longer open on the rank that gave it up."""
+    step = [Op(WORLD, "all_reduce")]
+    job = Job([Rank(r, step * (5 + (r == 3))) for r in range(4)])
+    whole = incident_of(written(job, tmp_path))
+    failed = Failure(
+        rank=RankNumber(1),
+        host=None,
+        local_rank=None,
+        pid=None,
+        manner=Manner.PEER,
+        at=None,
+        events=(),
+        order=0,
+    )
+    assert findings(replace(whole, failures=(failed,))) == []
 
 
 def test_groups_in_different_orders(tmp_path: Path) -> None:
