@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
 
 from unhang.model.lint import LintFinding, LintReport, Severity
 from unhang.model.provenance import Message
@@ -118,6 +120,15 @@ def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
+def _uri(artifact: str) -> str:
+    """Relative to the folder at hand where it lies in it, as a repository's pages want it."""
+    path = Path(artifact)
+    if path.is_absolute() and path.is_relative_to(Path.cwd()):
+        path = path.relative_to(Path.cwd())
+    text = path.as_posix() if path.parts else artifact
+    return quote(text, safe="/:")
+
+
 def _sarif(report: LintReport, language: str) -> dict[str, object]:
     codes = sorted({finding.code for finding in report.findings})
     return {
@@ -143,7 +154,7 @@ def _sarif_rule(code: str, language: str) -> dict[str, object]:
 
 
 def _sarif_result(finding: LintFinding, language: str) -> dict[str, object]:
-    location: dict[str, object] = {"artifactLocation": {"uri": finding.where.artifact}}
+    location: dict[str, object] = {"artifactLocation": {"uri": _uri(finding.where.artifact)}}
     if finding.where.line is not None:
         location["region"] = {"startLine": max(1, finding.where.line)}
     return {

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from unhang.model.lint import Severity
 from unhang.settings.verdicts.base import Check, Given, Verdict, say
+from unhang.settings.verdicts.torch_values import local_address
 from unhang.settings.versions import at_least
 
 _OWN_STORE = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE"
@@ -38,8 +39,19 @@ def _agent_store(given: Given) -> Iterator[Verdict]:
         yield say(given, "CFG117", Severity.ERROR, "agent_store")
 
 
+def _blocking_launch(given: Given) -> Iterator[Verdict]:
+    if given.value not in ("", "0"):
+        yield say(given, "CFG126", Severity.WARNING, "launch_blocking_left")
+
+
 _CHECKS: Mapping[str, Check] = {
     "max-restarts": _restarts,
     "max_restarts": _restarts,
+    "master_addr": local_address,
+    "master-addr": local_address,
+    "rdzv_endpoint": local_address,
+    "rdzv-endpoint": local_address,
+    "main_process_ip": local_address,
+    "CUDA_LAUNCH_BLOCKING": _blocking_launch,
     "TORCHELASTIC_USE_AGENT_STORE": _agent_store,
 }

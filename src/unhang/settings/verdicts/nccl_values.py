@@ -98,6 +98,8 @@ def _proto_for_all(given: Given) -> bool:
 
 
 def _proto(given: Given) -> Iterator[Verdict]:
+    if given.context.others.get("FI_PROVIDER", "").lower() == "efa":
+        yield say(given, "CFG122", Severity.WARNING, "efa_forced")
     if given.value.strip().lower() == "ll128":
         yield say(given, "CFG123", Severity.WARNING, "proto_ll128", replacement="NCCL_PROTO=^LL128")
 
@@ -163,9 +165,24 @@ def _launch_mode(given: Given) -> Iterator[Verdict]:
 
 
 def _interface(given: Given) -> Iterator[Verdict]:
+    if given.value.startswith("^"):
+        yield from _excluded(given)
+        return
     names = {name.strip() for name in given.value.lstrip("=").split(",")}
     if names & _LOOPBACKS and given.context.nodes is not None and given.context.nodes > 1:
         yield say(given, "CFG117", Severity.ERROR, "interface_local", nodes=given.context.nodes)
+
+
+def _excluded(given: Given) -> Iterator[Verdict]:
+    """A list of exclusions takes the place of NCCL's own, which leaves out `lo` and `docker`.
+
+    NCCL src/misc/socket.cc: only without NCCL_SOCKET_IFNAME it looks for `^docker,lo`; names in the
+    list are prefixes.
+    """
+    left_out = [name.strip() for name in given.value[1:].split(",")]
+    if given.context.nodes != 1 and not any(name and "lo".startswith(name) for name in left_out):
+        use = f"{given.name}={given.value},lo"
+        yield say(given, "CFG117", Severity.WARNING, "interface_keeps_lo", replacement=use)
 
 
 def _hca(given: Given) -> Iterator[Verdict]:
@@ -193,6 +210,8 @@ def _subsystems(given: Given) -> Iterator[Verdict]:
     unknown = [word for word in words if word and word not in _SUBSYSTEMS]
     if unknown:
         yield say(given, "CFG109", Severity.WARNING, "subsystem_word", words=", ".join(unknown))
+    if words == ["ALL"] and given.context.others.get("NCCL_DEBUG", "").upper() in ("INFO", "TRACE"):
+        yield say(given, "CFG126", Severity.INFO, "subsystems_all")
 
 
 _CHECKS: Mapping[str, Check] = {

@@ -105,9 +105,16 @@ def _gloo_interface(given: Given) -> Iterator[Verdict]:
         yield say(given, "CFG117", Severity.ERROR, "interface_local", nodes=given.context.nodes)
 
 
-def _address(given: Given) -> Iterator[Verdict]:
+def _detail(given: Given) -> Iterator[Verdict]:
+    if given.value.upper() == "DETAIL":
+        yield say(given, "CFG126", Severity.WARNING, "detail_left")
+
+
+def local_address(given: Given) -> Iterator[Verdict]:
+    """An address that only its own host reaches, in a job of several."""
     nodes = given.context.nodes
-    if given.value.lower() in _LOCAL and nodes is not None and nodes > 1:
+    host = given.value.lower().rpartition(":")[0] if ":" in given.value else given.value.lower()
+    if host in _LOCAL and nodes is not None and nodes > 1:
         yield say(given, "CFG117", Severity.ERROR, "address_local", nodes=nodes)
 
 
@@ -120,5 +127,6 @@ _CHECKS: Mapping[str, Check] = {
     "TORCH_NCCL_TRACE_BUFFER_SIZE": _recorder_old,
     "TORCH_FR_BUFFER_SIZE": _recorder_new,
     "GLOO_SOCKET_IFNAME": _gloo_interface,
-    "MASTER_ADDR": _address,
+    "MASTER_ADDR": local_address,
+    "TORCH_DISTRIBUTED_DEBUG": _detail,
 }
