@@ -62,7 +62,7 @@ from collections.abc import Iterator
 
 from unhang.model.events import {event}
 from unhang.model.rule import {names}
-from unhang.rules import witnesses
+from unhang.rules.shared import rivals, speakers
 
 
 @rule(
@@ -74,16 +74,15 @@ from unhang.rules import witnesses
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for all that was seen (to fill: what else must hold)."""
-    found = witnesses.in_order(incident.all({event}))
+    found = speakers.in_order(incident.all({event}))
     if not found:
         return
-    against = witnesses.rival(incident, found)
-    ranks = witnesses.minority(incident, found)
+    ranks = speakers.minority(incident, found)
     yield check.finding(
-        witnesses.weaker(Strength.SUPPORTS, against),
+        Strength.SUPPORTS,
+        rival=rivals.of_errors(incident, found),
         claim=say("{code}.claim", "{{ranks:ranks}} … (to fill)", ranks=ranks),
         why=say("{code}.why", "… (to fill)"),
-        against=against,
         culprits=ranks,
         at=found[0].at,
         evidence=found,

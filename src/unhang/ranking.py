@@ -17,7 +17,7 @@ from unhang.model.ids import NO_RANKS, Ranks
 from unhang.model.incident import Call, Incident, Manner, ranks_of
 from unhang.model.provenance import Message, Provenance
 from unhang.model.stances import Doing
-from unhang.rules import order
+from unhang.rules.shared import order
 
 _ORDER = {Strength.PROVES: 3, Strength.SUPPORTS: 2, Strength.HINTS: 1}
 

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from unhang.model.toml import TOMLDecodeError, loads
 
 _TEMPLATE = re.compile(r"\{\{|\{%|<%")
 """Helm, Jinja, ERB: the file is made when the job starts, and is no YAML or JSON before."""
@@ -68,8 +64,8 @@ def _json(text: str) -> str | None:
 
 def _toml(text: str) -> str | None:
     try:
-        tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        loads(text)
+    except TOMLDecodeError as error:
         found = re.search(r"\(at line (\d+)", str(error))
         line = "" if found is None else f"line {found[1]}: "
         return f"{line}{str(error).split(' (at ')[0]}"

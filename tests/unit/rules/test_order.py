@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from crashes import raised, stopped, work
-from unhang.rules import order
+from unhang.rules.shared import order
 
 
 def test_times_come_before_places() -> None:

@@ -8,17 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from unhang.fixing.limits import Guard, accept
 from unhang.fixing.refusal import Refusal
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from unhang.model.toml import TOMLDecodeError, loads
 
 _TABLE = re.compile(r"\s*\[\s*([\w.\- \"']+?)\s*\]\s*(?:#.*)?")
 _ARRAY = re.compile(r"\s*\[\[.*")
@@ -48,8 +43,8 @@ def set_key(
         return text
     changed = _changed(text, path, _write(value), newline, guard)
     try:
-        proved = tomllib.loads(_bare(changed)) == expected
-    except tomllib.TOMLDecodeError:
+        proved = loads(_bare(changed)) == expected
+    except TOMLDecodeError:
         proved = False
     if not proved:
         raise Refusal(
@@ -66,8 +61,8 @@ def parse(text: str) -> dict[str, Any]:
         Refusal: it does not parse.
     """
     try:
-        data: dict[str, Any] = tomllib.loads(_bare(text))
-    except tomllib.TOMLDecodeError as error:
+        data: dict[str, Any] = loads(_bare(text))
+    except TOMLDecodeError as error:
         raise Refusal(f"it does not parse: {error}") from error
     return data
 

@@ -11,6 +11,7 @@ import re
 from typing import NamedTuple
 
 from unhang.model.events import DeviceProblem
+from unhang.model.toml import load
 
 _P = DeviceProblem
 
@@ -22,68 +23,13 @@ class CudaError(NamedTuple):
     code: int | None
 
 
-_TEXTS: tuple[tuple[DeviceProblem, tuple[str, ...]], ...] = (
-    (_P.OUT_OF_MEMORY, ("out of memory", "MemoryAllocation", "RESOURCE_EXHAUSTED")),
-    (_P.ILLEGAL_ACCESS, ("illegal memory access", "IllegalAddress", "ILLEGAL_ADDRESS")),
-    (_P.ILLEGAL_ACCESS, ("Memory access fault by GPU",)),
-    (_P.ILLEGAL_ACCESS, ("misaligned address", "MisalignedAddress", "MISALIGNED_ADDRESS")),
-    (_P.ILLEGAL_ACCESS, ("illegal instruction was encountered", "IllegalInstruction")),
-    (_P.ILLEGAL_ACCESS, ("operation not supported on global/shared address space",)),
-    (_P.ILLEGAL_ACCESS, ("invalid program counter", "InvalidPc", "hardware stack error")),
-    (_P.ASSERT, ("device-side assert", "device assert triggered", "ErrorAssert", "ERROR_ASSERT")),
-    (_P.ECC, ("uncorrectable ECC error", "ECCUncorrectable", "ECC_UNCORRECTABLE")),
-    (_P.NVLINK, ("uncorrectable NVLink", "NvlinkUncorrectable", "NVLINK_UNCORRECTABLE")),
-    (_P.NVLINK, ("peer GPU memory over nvlink", "CUDA_ERROR_CONTAINED", "cudaErrorContained")),
-    (_P.FELL_OFF, ("fallen off the bus", "GPU is lost", "GPU_IS_LOST", "GPU requires reset")),
-    (_P.FELL_OFF, ("determine the device handle",)),
-    (_P.LAUNCH_FAILURE, ("HW Exception by GPU",)),
-    (_P.LAUNCH_FAILURE, ("unspecified launch failure", "LaunchFailure", "LAUNCH_FAILED")),
-    (_P.LAUNCH_FAILURE, ("launch timed out and was terminated", "LaunchTimeout")),
-    (_P.FABRIC, ("system not yet initialized", "SystemNotReady", "SYSTEM_NOT_READY")),
-    (_P.DRIVER, ("driver version is insufficient", "InsufficientDriver", "driver on your system")),
-    (_P.DRIVER, ("unsupported display driver", "SystemDriverMismatch", "SYSTEM_DRIVER_MISMATCH")),
-    (_P.DRIVER, ("forward compatibility was attempted", "CompatNotSupportedOnDevice")),
-    (_P.DRIVER, ("unsupported toolchain", "UnsupportedPtxVersion", "UNSUPPORTED_PTX_VERSION")),
-    (_P.DRIVER, ("not supported in the installed CUDA driver", "library version mismatch")),
-    (_P.DRIVER, ("named symbol not found",)),
-    (_P.NO_KERNEL, ("no kernel image", "NoKernelImageForDevice", "NO_BINARY_FOR_GPU")),
-    (_P.NO_KERNEL, ("invalid device function", "InvalidDeviceFunction", "invalid kernel image")),
-    (_P.NO_KERNEL, ("is not compatible with the current PyTorch installation",)),
-    (_P.BAD_ORDINAL, ("invalid device ordinal", "ErrorInvalidDevice", "ERROR_INVALID_DEVICE")),
-    (_P.BUSY, ("busy or unavailable", "DevicesUnavailable", "DeviceAlreadyInUse")),
-    (_P.PEER, ("peer access", "PeerAccess", "peer mapping resources", "mapping of buffer object")),
-    (_P.CUBLAS, ("CUBLAS_STATUS", "CUDNN_STATUS", "CUSPARSE_STATUS", "CUSOLVER_STATUS")),
-)
+_DATA = load("unhang.parsers.vocabulary", "data/cuda_errors.toml")
+
+_TEXTS = tuple((DeviceProblem(problem), tuple(texts)) for problem, *texts in _DATA["texts"])
 """By sentence or symbol, first hit wins."""
 
-_CODES: dict[int, DeviceProblem] = {
-    2: _P.OUT_OF_MEMORY,
-    35: _P.DRIVER,
-    46: _P.BUSY,
-    98: _P.NO_KERNEL,
-    101: _P.BAD_ORDINAL,
-    205: _P.PEER,
-    209: _P.NO_KERNEL,
-    214: _P.ECC,
-    217: _P.PEER,
-    220: _P.NVLINK,
-    222: _P.DRIVER,
-    226: _P.NVLINK,
-    700: _P.ILLEGAL_ACCESS,
-    702: _P.LAUNCH_FAILURE,
-    704: _P.PEER,
-    705: _P.PEER,
-    710: _P.ASSERT,
-    711: _P.PEER,
-    714: _P.ILLEGAL_ACCESS,
-    715: _P.ILLEGAL_ACCESS,
-    716: _P.ILLEGAL_ACCESS,
-    717: _P.ILLEGAL_ACCESS,
-    718: _P.ILLEGAL_ACCESS,
-    719: _P.LAUNCH_FAILURE,
-    802: _P.FABRIC,
-    803: _P.DRIVER,
-    804: _P.DRIVER,
+_CODES = {
+    code: DeviceProblem(problem) for problem, codes in _DATA["codes"].items() for code in codes
 }
 """Numbers of CUDA 10.1 and later, for texts that print nothing else."""
 

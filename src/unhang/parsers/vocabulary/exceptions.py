@@ -11,185 +11,21 @@ import re
 from collections.abc import Sequence
 
 from unhang.model.events import ExceptionKind, Frame
+from unhang.model.toml import load
 
 _FLAGS = re.IGNORECASE
 
-_BY_NAME = {
-    "KeyboardInterrupt": ExceptionKind.INTERRUPTED,
-    "SignalException": ExceptionKind.TERMINATED,
-    "SystemExit": ExceptionKind.EXIT,
-    "OutOfMemoryError": ExceptionKind.GPU_OOM,
-    "MemoryError": ExceptionKind.HOST_MEMORY,
-    "_ArrayMemoryError": ExceptionKind.HOST_MEMORY,
-    "ArrayMemoryError": ExceptionKind.HOST_MEMORY,
-    "ChildFailedError": ExceptionKind.CHILD,
-    "ProcessRaisedException": ExceptionKind.CHILD,
-    "ProcessExitedException": ExceptionKind.CHILD,
-    "CalledProcessError": ExceptionKind.CHILD,
-    "RayTaskError": ExceptionKind.CHILD,
-    "RayActorError": ExceptionKind.CHILD,
-    "ActorDiedError": ExceptionKind.CHILD,
-    "ActorUnavailableError": ExceptionKind.CHILD,
-    "WorkerCrashedError": ExceptionKind.CHILD,
-    "NodeDiedError": ExceptionKind.CHILD,
-    "LocalRayletDiedError": ExceptionKind.CHILD,
-    "TrainingFailedError": ExceptionKind.CHILD,
-    "TrainingWorkerError": ExceptionKind.CHILD,
-    "WorkerGroupError": ExceptionKind.CHILD,
-    "EngineDeadError": ExceptionKind.CHILD,
-    "BrokenProcessPool": ExceptionKind.CHILD,
-    "ActorHandleNotFoundError": ExceptionKind.CHILD,
-    "AsyncEngineDeadError": ExceptionKind.CHILD,
-    "MQEngineDeadError": ExceptionKind.CHILD,
-    "RemoteTraceback": ExceptionKind.CHILD,
-    "_RemoteTraceback": ExceptionKind.CHILD,
-    "RendezvousTimeoutError": ExceptionKind.RENDEZVOUS,
-    "RendezvousConnectionError": ExceptionKind.RENDEZVOUS,
-    "RendezvousClosedError": ExceptionKind.RENDEZVOUS,
-    "RendezvousStateError": ExceptionKind.RENDEZVOUS,
-    "RendezvousGracefulExitError": ExceptionKind.RENDEZVOUS,
-    "DistStoreError": ExceptionKind.RENDEZVOUS,
-    "DistNetworkError": ExceptionKind.RENDEZVOUS,
-    "DistBackendError": ExceptionKind.COLLECTIVE,
-    "TimeoutError": ExceptionKind.COLLECTIVE,
-    "GetTimeoutError": ExceptionKind.COLLECTIVE,
-    "DeadlockDetectedException": ExceptionKind.COLLECTIVE,
-    "BrokenPipeError": ExceptionKind.COLLECTIVE,
-    "ConnectionResetError": ExceptionKind.COLLECTIVE,
-    "ConnectionAbortedError": ExceptionKind.COLLECTIVE,
-    "AcceleratorError": ExceptionKind.CUDA,
-}
+_DATA = load("unhang.parsers.vocabulary", "data/exceptions.toml")
+
+_BY_NAME = {name: ExceptionKind(kind) for kind, names in _DATA["classes"].items() for name in names}
 """What a class name means when the text does not say more."""
 
-_BY_TEXT: tuple[tuple[ExceptionKind, re.Pattern[str]], ...] = (
+_BY_TEXT: tuple[tuple[ExceptionKind, re.Pattern[str]], ...] = tuple(
     (
-        ExceptionKind.WORKER,
-        re.compile(
-            r"DataLoader worker \(pid(?:\(s\))?[^)]*\)\s*(?:exited|is killed)|DataLoader timed out",
-            _FLAGS,
-        ),
-    ),
-    (
-        ExceptionKind.CHILD,
-        re.compile(
-            r"Engine core initialization failed|EngineCore encountered|"
-            r"[Ss]ee (?:the )?(?:root cause|stack trace|error messages?|logs?) (?:above|for)|"
-            r"Background loop has errored|Executor failed|[Ww]orker\w* (?:proc\w* )?(?:\S+ )?died|"
-            r"[Ee]ngine (?:loop|process|core)\w* (?:has )?(?:died|failed)|"
-            r"scheduler died|due to an exception in a background process"
-        ),
-    ),
-    (
-        ExceptionKind.HELPER,
-        re.compile(
-            r"(?:background|helper|child|worker|sub)[ -]?(?:worker|process)\w*\b.{0,40}?"
-            r"(?:no longer alive|feet under|\bmissing\b|\bdead\b|died unexpectedly|"
-            r"exited unexpectedly|terminated abruptly|was killed)",
-            _FLAGS,
-        ),
-    ),
-    (
-        ExceptionKind.GPU_OOM,
-        re.compile(
-            r"(?:CUDA|HIP|NPU|XPU|MPS backend)\s*(?:error:\s*)?out of memory|"
-            r"CUBLAS_STATUS_ALLOC_FAILED|RESOURCE_EXHAUSTED.{0,80}(?:allocat|memory)|"
-            r"GPU\s*\d*\s*has a total capacity",
-            _FLAGS,
-        ),
-    ),
-    (
-        ExceptionKind.SHARED_MEMORY,
-        re.compile(
-            r"(?:out of|insufficient) shared memory|"
-            r"/dev/shm.{0,200}No space left|No space left.{0,200}/dev/shm|"
-            r"unable to (?:write to|allocate|resize|open|mmap).{0,120}</?torch_.{0,120}"
-            r"No space left|"
-            r"torch_shm_manager|posix_fallocate.{0,80}shm|No space left.{0,80}/psm_",
-            _FLAGS,
-        ),
-    ),
-    (
-        ExceptionKind.HOST_MEMORY,
-        re.compile(
-            r"Cannot allocate memory|can't allocate memory|"
-            r"Unable to allocate .{0,60}for an array|std::bad_alloc|"
-            r"node running low on memory|Host out of memory",
-            _FLAGS,
-        ),
-    ),
-    (
-        ExceptionKind.DISK_FULL,
-        re.compile(
-            r"No space left on device|Disk quota exceeded|\bENOSPC\b|\bEDQUOT\b|"
-            r"PytorchStreamWriter failed writing|enforce fail at inline_container\.cc.{0,60}"
-            r"unexpected pos",
-            _FLAGS,
-        ),
-    ),
-    (
-        ExceptionKind.MISMATCH,
-        re.compile(
-            r"Detected mismatch between collectives|inconsistent collective|"
-            r"Expected to have finished reduction|DDP expects same model|"
-            r"marked (?:as )?ready twice|"
-            r"verif\w+ that all processes? (?:have|has) the same|"
-            r"appears not to match (?:sizes|strides) of the same param|"
-            r"disagreement between rank|still have inflight params|tracing error at step|"
-            r"'status': 'INFLIGHT'|gradients are inconsistent between workers|"
-            r"workers have fallen out of sync",
-            _FLAGS,
-        ),
-    ),
-    (
-        ExceptionKind.RENDEZVOUS,
-        re.compile(
-            r"retrieving\s*ncclUniqueId|store\s*->\s*get\(|^Socket Timeout|"
-            r"waiting for clients|client socket has (?:timed out|failed to connect)|"
-            r"connect\(\) timed out|server socket has failed to|EADDRINUSE|"
-            r"Address already in use|store[- ]based barrier|wait timeout after \d+\s*ms|"
-            r"Default process group has not been initialized|"
-            r"environment variable (?:RANK|WORLD_SIZE|MASTER_ADDR|MASTER_PORT|LOCAL_RANK)|"
-            r"Error initializing torch\.distributed|connection to the C10d store has failed|"
-            r"failed to connect/validate|trying to initialize the default process group twice",
-            _FLAGS,
-        ),
-    ),
-    (
-        ExceptionKind.COLLECTIVE,
-        re.compile(
-            r"NCCL\s*(?:error|communicator was aborted)|\bnccl(?:System|Internal|Remote|"
-            r"InvalidUsage|InvalidArgument|UnhandledCuda)\w*|\bHCCL\b|"
-            r"gloo/|Gloo\s*connectFullMesh|Connection closed by peer|"
-            r"Timed out waiting \d+ms for (?:recv|send)|monitored\s*Barrier|"
-            r"Watchdog caught collective|collective operation timeout|"
-            r"timed out in (?:call to wait|blocking wait)|Application timeout caused pair|"
-            r"Connection reset by peer|Broken pipe|got 0 bytes|"
-            r"remote server shut\s*down or crash|^Connection refused",
-            _FLAGS,
-        ),
-    ),
-    (
-        ExceptionKind.CUDA,
-        re.compile(
-            r"CUDA (?:driver )?error|cu(?:BLAS|DNN|SPARSE|SOLVER|FFT)\s*error|"
-            r"CU(?:BLAS|DNN|SPARSE|SOLVER|FFT)_STATUS_|HIP error|cudaGetDeviceCount|"
-            r"device-side assert|No CUDA GPUs are available|"
-            r"Found no NVIDIA driver|invalid device ordinal",
-            _FLAGS,
-        ),
-    ),
-    (
-        ExceptionKind.TERMINATED,
-        re.compile(r"got signal: (?:15|1|2)\b|received signal 15|^SIGTERM\b", _FLAGS),
-    ),
-    (
-        ExceptionKind.LIBRARY,
-        re.compile(
-            r"undefined symbol|version `[A-Z_]+_[\d.]+' not found|"
-            r"\blib(?:cu|nccl|nv|c10|torch)\w*\.so\S*\s*cannot open shared object file",
-            _FLAGS,
-        ),
-    ),
+        ExceptionKind(row["kind"]),
+        re.compile("|".join(row["texts"]), 0 if row.get("exact_case") else _FLAGS),
+    )
+    for row in _DATA["texts"]
 )
 """Texts that decide whatever class carries them, in this order."""
 

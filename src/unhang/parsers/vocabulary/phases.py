@@ -5,88 +5,17 @@ from __future__ import annotations
 import re
 
 from unhang.model.phases import Phase
+from unhang.model.toml import load
 
-_LABELS: tuple[tuple[Phase, re.Pattern[str]], ...] = tuple(
-    (phase, re.compile(words, re.IGNORECASE))
-    for phase, words in (
-        (
-            Phase.GENERATE,
-            r"processed prompts|rollout|generating (?:sequences|completions|responses)",
-        ),
-        (
-            Phase.DATA,
-            r"^map\b|map \(num_proc|^filter|tokeni[sz]|generating \w+ (?:split|examples)"
-            r"|generating .*(?:index|dataset)|group(?:ing)? texts|\bpacking|packed|concatenat"
-            r"|preprocess|^process(?:ing)?\b|download|fetching \d+ files|extracting prompt"
-            r"|chat template|to chatml|formatting|adding eos|truncat|^converting|casting"
-            r"|flattening|sorting|shuffl|saving the dataset|creating (?:parquet|json|csv)"
-            r"|resolving data files|computing checksums|load(?:ing)? (?:\w+ )?(?:data|images|cache)"
-            r"|cach(?:e|ing)\b|index(?:ing)?\b|scanning|encoding\b|reading\b|standardi[sz]"
-            r"|build(?:ing)? (?:\w+ )?(?:data|index|vocab)|counting|verifying|unpack|collating"
-            r"|remap|importing\b|parsing\b|ingest"
-            r"|dropping (?:long|invalid|samples)|skipp(?:ed|ing) (?:the )?(?:first )?batch"
-            r"|clustering",
-        ),
-        (
-            Phase.COMPILE,
-            r"compil|cuda ?graph|autotun|warm(?:ing)?[ -]?up|deep_?gemm|\bjit\b"
-            r"|capturing (?:batches|\w* ?(?:cuda|graph|num))",
-        ),
-        (
-            Phase.EVAL,
-            r"valid|\bval\b|\beval|evaluat|sanity check|predict|^test(?:ing)?\b|inference|scoring"
-            r"|zero-?shot|running loglikelihood|running generate_until|benchmark",
-        ),
-        (
-            Phase.LOAD,
-            r"loading (?:\w+ )?(?:checkpoint|weights|shards|model|safetensors|pt|pipeline)"
-            r"|loading \w+ checkpoint|loading extra|materializing param|restoring",
-        ),
-        (Phase.SAVE, r"saving|writing|upload|consolidat|gathering|dumping|exporting|merging"),
-        (Phase.GENERATE, r"generat|sampling|decoding"),
-        (Phase.TRAIN, r"train|\bepoch|\bstep|\biter|^(?:it|batch|update)s?$|\bglobal_step"),
-    )
-)
-"""First hit wins: `Tokenizing eval dataset` is data, `Validation Epoch` is evaluation."""
+_DATA = load("unhang.parsers.vocabulary", "data/phases.toml")
 
-_FRAMES: tuple[tuple[Phase, re.Pattern[str]], ...] = tuple(
-    (phase, re.compile(words))
-    for phase, words in (
-        (
-            Phase.COMPILE,
-            r"triton/(?:compiler|backends|runtime/(?:build|autotuner))"
-            r"|triton/runtime/jit\.py:_?(?:do_)?compile"
-            r"|torch/_inductor/(?:compile_fx|codecache|async_compile|scheduler|graph|lowering|codegen"
-            r"|select_algorithm|autotune|runtime/\w+\.py:\w*(?:autotune|benchmark|precompile))"
-            r"|torch/_dynamo/(?:convert_frame|output_graph|symbolic_convert)"
-            r"|torch/utils/(?:cpp_extension|_cpp_extension_versioner|file_baton)"
-            r"|flashinfer/(?:jit|autotuner|compilation)|flashinfer/\w+\.py:(?:get|gen|load)_\w*module"
-            r"|deep_gemm/(?:jit|utils/jit)|numba/core/compiler|cupy/cuda/compiler|jax/_src/compiler"
-            r"|aiter/jit/\S+:(?:\w*build\w*|\w*compile\w*|wait|get_module)|tilelang/(?:jit|engine)",
-        ),
-        (
-            Phase.SAVE,
-            r"torch/serialization\.py:_?(?:legacy_)?save|torch/serialization\.py:__exit__"
-            r"|torch/distributed/checkpoint/.*:.*(?:save|write)|safetensors/\w+\.py:\w*(?:save|serialize)"
-            r"|:(?:_save_checkpoint|save_checkpoint|save_pretrained|save_model|save_file)$"
-            r"|torch/distributed/fsdp/_(?:state_dict|optim)_utils",
-        ),
-        (
-            Phase.LOAD,
-            r"torch/serialization\.py:_?(?:legacy_)?load|torch/distributed/checkpoint/.*:.*(?:load|read)"
-            r"|safetensors/\w+\.py:\w*load|:(?:load_checkpoint|from_pretrained|load_state_dict)$",
-        ),
-        (
-            Phase.DATA,
-            r"\bdatasets/(?:arrow_dataset|builder|load|utils|iterable_dataset|fingerprint)"
-            r"|torch/utils/data/(?:dataloader|_utils/(?:fetch|worker))|tokenization_utils"
-            r"|webdataset/|huggingface_hub/(?:file_download|_snapshot_download)"
-            r"|megatron/.*(?:dataset|data)/\w+\.py:.*(?:index|build)|litdata/|streaming/base/",
-        ),
-        (Phase.EVAL, r":(?:evaluat\w+|evaluation_loop|validation_step|validate|run_validation)$"),
-    )
+_LABELS = tuple(
+    (Phase(row["phase"]), re.compile("|".join(row["texts"]), re.IGNORECASE))
+    for row in _DATA["labels"]
 )
-"""Against `file:function`. First hit wins."""
+_FRAMES = tuple(
+    (Phase(row["phase"]), re.compile("|".join(row["texts"]))) for row in _DATA["frames"]
+)
 
 _WAIT = re.compile(
     r"torch/distributed/(?:distributed_c10d|c10d_logger|_functional_collectives)\.py"

@@ -13,18 +13,13 @@ the table `[a]` of any file. Sentences are format strings with the specification
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 
 from unhang.model.provenance import Message
+from unhang.model.toml import loads
 from unhang.reporters.catalogue.wording import Wording
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 LANGUAGES = ("en", "zh")
 """What `--lang` takes."""
@@ -76,7 +71,7 @@ def own_sentences(language: str) -> dict[str, str]:
     merged: dict[str, str] = {}
     for file in files(__name__).joinpath(language).iterdir():
         if file.name.endswith(".toml"):
-            for table, texts in tomllib.loads(file.read_text(encoding="utf-8")).items():
+            for table, texts in loads(file.read_text(encoding="utf-8")).items():
                 merged |= {f"{table}.{name}": text for name, text in texts.items()}
     return merged
 

@@ -31,8 +31,8 @@ from collections.abc import Iterator
 from unhang.model.events import StoreFault, StoreProblem
 from unhang.model.phases import Phase
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
-from unhang.rules import order
 from unhang.rules.config.rendezvous import faults, why_echo
+from unhang.rules.shared import order
 
 _MANY = 3
 """The barrier prints every ten seconds; a few of them are an ordinary start."""

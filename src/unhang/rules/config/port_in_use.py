@@ -31,8 +31,8 @@ from unhang.model.events import StoreProblem
 from unhang.model.finding import Collect
 from unhang.model.phases import Phase
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
-from unhang.rules import witnesses
 from unhang.rules.config.rendezvous import faults, why_echo
+from unhang.rules.shared import speakers
 
 _SYSTEM_PORTS = 1024
 _OWNER = Collect(
@@ -73,7 +73,7 @@ def check(incident: Incident) -> Iterator[Finding]:
         claim=claim,
         why=say("CFG001.why", "Without a store that listens nobody can join the job."),
         rival=against,
-        culprits=witnesses.minority(incident, taken),
+        culprits=speakers.minority(incident, taken),
         phase=Phase.INIT,
         at=first.at,
         evidence=taken,

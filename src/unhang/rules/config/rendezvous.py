@@ -8,7 +8,7 @@ from unhang.model.events import PhaseMark, Progress, PythonException, StoreFault
 from unhang.model.incident import Incident
 from unhang.model.phases import Phase
 from unhang.model.provenance import Message, say
-from unhang.rules import order
+from unhang.rules.shared import order
 
 _AFTER_START = frozenset({Phase.TRAIN, Phase.EVAL})
 _EXIT_BARRIER = "_exit_barrier"

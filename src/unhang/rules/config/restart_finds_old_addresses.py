@@ -33,7 +33,7 @@ from unhang.model.events import GlooFault, GlooProblem, NcclReason, SettingSeen
 from unhang.model.events.base import Seen
 from unhang.model.phases import Phase
 from unhang.model.rule import Cause, Fact, Finding, Incident, Status, Strength, rule, say
-from unhang.rules import witnesses
+from unhang.rules.shared import rivals, speakers
 from unhang.settings.versions import at_least
 
 _SHARES_SINCE = "2.5"
@@ -55,11 +55,11 @@ def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for a restart whose ranks do not find each other."""
     failed: list[Seen] = [
         *(g for g in incident.all(GlooFault) if g.problem in _GLOO),
-        *witnesses.nccl(incident, NcclReason.CONNECT_REFUSED),
+        *speakers.nccl(incident, NcclReason.CONNECT_REFUSED),
     ]
     if not failed or not incident.connected_before or not _may_share(incident):
         return
-    against = witnesses.rival(incident, failed)
+    against = rivals.of_errors(incident, failed)
     yield check.finding(
         Strength.SUPPORTS,
         claim=say(

@@ -33,8 +33,8 @@ from unhang.model.events import StoreFault, StoreProblem
 from unhang.model.finding import Collect
 from unhang.model.phases import Phase
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
-from unhang.rules import order
 from unhang.rules.config.rendezvous import faults, why_echo, why_under_way
+from unhang.rules.shared import order
 
 _UNREACHED = (
     StoreProblem.CONNECT_TIMED_OUT,

@@ -31,8 +31,7 @@ from collections.abc import Iterator
 from unhang.model.events import ExceptionKind, ProcessEnded, PythonException
 from unhang.model.incident import Failure, ranks_of
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
-from unhang.rules import order
-from unhang.rules.crash.echoes import ECHOES_OF_A_LOST_RANK, why_echo
+from unhang.rules.shared import consequences, order, rivals
 
 
 @rule(
@@ -41,7 +40,7 @@ from unhang.rules.crash.echoes import ECHOES_OF_A_LOST_RANK, why_echo
     cause=Cause.RANK_EXCEPTION,
     needs={Fact.EXCEPTIONS},
     since="0.1.0",
-    explains=ECHOES_OF_A_LOST_RANK | {Cause.LIBRARY_BUG},
+    explains=consequences.OF_A_LOST_RANK | {Cause.LIBRARY_BUG},
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the ranks that found no space."""
@@ -53,7 +52,7 @@ def check(incident: Incident) -> Iterator[Finding]:
     if not full or _shared_memory(incident):
         return
     first, ranks = full[0], ranks_of(full)
-    against = why_echo(incident, first)
+    against = rivals.of_a_failure(incident, first)
     yield check.finding(
         Strength.PROVES,
         claim=say(

@@ -15,8 +15,7 @@ from unhang.model.events import (
 )
 from unhang.model.incident import Failure, Incident
 from unhang.model.provenance import Message, say
-from unhang.rules import order
-from unhang.rules.crash.echoes import why_echo
+from unhang.rules.shared import order, rivals
 
 _CLOSED = frozenset(
     {NcclReason.PEER_CLOSED, NcclReason.LOCAL_PEER_CLOSED, NcclReason.CONNECT_ABORTED}
@@ -25,7 +24,7 @@ _CLOSED = frozenset(
 
 def against(incident: Incident, first: Failure, exception: PythonException) -> Message | None:
     """What makes an exception an echo or an accident, or None."""
-    echo = why_echo(incident, first)
+    echo = rivals.of_a_failure(incident, first)
     if echo is not None:
         return echo
     if order.communication_trouble_before(incident, first) is not None:

@@ -30,7 +30,7 @@ from collections.abc import Iterator
 from unhang.model.finding import Collect
 from unhang.model.incident import Failure, Manner, ranks_of
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
-from unhang.rules import order
+from unhang.rules.shared import order
 
 _TRACEBACK = Collect(
     what=Message(key="collect.rank_traceback.what"),

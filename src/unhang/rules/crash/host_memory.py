@@ -35,7 +35,7 @@ from dataclasses import replace
 from unhang.model.incident import Failure, Manner, Tie, ranks_of
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules.crash import kills
-from unhang.rules.crash.echoes import ECHOES_OF_A_LOST_RANK, why_echo
+from unhang.rules.shared import consequences, rivals
 
 
 @rule(
@@ -44,7 +44,7 @@ from unhang.rules.crash.echoes import ECHOES_OF_A_LOST_RANK, why_echo
     cause=Cause.HOST_OOM,
     needs={Fact.EXITS, Fact.KERNEL_LOG, Fact.EXCEPTIONS},
     since="0.1.0",
-    explains=ECHOES_OF_A_LOST_RANK,
+    explains=consequences.OF_A_LOST_RANK,
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield the reported kills, else the unexplained SIGKILLs."""
@@ -67,7 +67,7 @@ def check(incident: Incident) -> Iterator[Finding]:
 def _reported(incident: Incident, failures: Sequence[Failure]) -> Finding:
     """Somebody says that memory was the reason."""
     first = failures[0]
-    against = why_echo(incident, first, kills.is_same_kill)
+    against = rivals.of_a_failure(incident, first, kills.is_same_kill)
     strength = Strength.HINTS
     if against is None:
         only_named = first.tie is Tie.NAME
@@ -118,7 +118,7 @@ def _beside(strangers: Sequence[Failure]) -> Finding:
 def _killed(incident: Incident, failures: Sequence[Failure]) -> Iterator[Finding]:
     """A bare SIGKILL: it is sure who is gone; memory is the usual sender, not the only one."""
     first, ranks = failures[0], ranks_of(failures)
-    against = why_echo(incident, first)
+    against = rivals.of_a_failure(incident, first)
     size = incident.world.size
     if against is None and size is not None and 1 < size <= len(failures):
         against = say(

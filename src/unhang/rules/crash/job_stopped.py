@@ -43,14 +43,13 @@ from unhang.model.events import (
     StopSeen,
 )
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
-from unhang.rules import order
-from unhang.rules.crash.echoes import ECHOES_OF_A_STOP
 from unhang.rules.crash.signs_of_work import (
     interrupted_in_wait,
     silent_s,
     stuck_s,
     worked,
 )
+from unhang.rules.shared import consequences, order
 
 _QUIET_S = 900.0
 """Longer silence before a stop looks like a hang that somebody ended."""
@@ -78,7 +77,7 @@ _CLAIMS = {
     cause=Cause.EXTERNAL_STOP,
     needs={Fact.STOPS},
     since="0.1.0",
-    explains=ECHOES_OF_A_STOP,
+    explains=consequences.OF_A_STOP,
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the first stop."""

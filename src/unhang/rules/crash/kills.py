@@ -6,7 +6,7 @@ from unhang.model.events import ExceptionKind, PythonException
 from unhang.model.finding import Collect
 from unhang.model.incident import Failure, Incident, Manner
 from unhang.model.provenance import Message
-from unhang.rules import order
+from unhang.rules.shared import order
 
 KERNEL_LOG = Collect(
     what=Message(key="collect.kernel_log.what"),

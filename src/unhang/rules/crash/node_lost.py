@@ -30,8 +30,7 @@ from collections.abc import Iterator
 
 from unhang.model.events import StopKind, StopSeen, StoreFault, StoreProblem
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
-from unhang.rules import order
-from unhang.rules.crash.echoes import ECHOES_OF_A_LOST_RANK
+from unhang.rules.shared import consequences, order
 
 
 @rule(
@@ -40,7 +39,7 @@ from unhang.rules.crash.echoes import ECHOES_OF_A_LOST_RANK
     cause=Cause.RANK_CRASH,
     needs={Fact.STOPS, Fact.STORE},
     since="0.1.0",
-    explains=ECHOES_OF_A_LOST_RANK | {Cause.HOST_OOM},
+    explains=consequences.OF_A_LOST_RANK | {Cause.HOST_OOM},
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the first report of a lost node."""

@@ -36,8 +36,8 @@ from unhang.model.events import ProcessEnded, Reporter
 from unhang.model.finding import Collect
 from unhang.model.incident import Failure, Manner
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
-from unhang.rules.crash.echoes import ECHOES_OF_A_LOST_RANK, why_echo
 from unhang.rules.crash.sameness import special_ranks
+from unhang.rules.shared import consequences, rivals
 
 _STACK = Collect(
     what=Message(key="collect.crash_stack.what"),
@@ -58,7 +58,7 @@ _ONLY_THE_SIGNAL = "Fatal Python error: Abort"
     cause=Cause.RANK_CRASH,
     needs={Fact.EXITS, Fact.KERNEL_LOG},
     since="0.1.0",
-    explains=ECHOES_OF_A_LOST_RANK,
+    explains=consequences.OF_A_LOST_RANK,
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the first crash and all that went the same way."""
@@ -71,13 +71,11 @@ def check(incident: Incident) -> Iterator[Finding]:
         return
     first = crashed[0]
     same = [f for f in crashed if f.signal == first.signal]
-    against = _against(incident, first)
-    # Never more than support: the fault that crashes is often a library's or a version's.
-    strength = Strength.SUPPORTS if against is None else Strength.HINTS
     culprits = special_ranks(incident, same, len(same))
     number = signal.Signals(first.signal).name if first.signal is not None else ""
     yield check.finding(
-        strength,
+        # Never more than support: the fault that crashes is often a library's or a version's.
+        Strength.SUPPORTS,
         claim=say(
             "CRA003.claim", "{ranks:ranks} crashed with {signal}", ranks=culprits, signal=number
         )
@@ -93,7 +91,7 @@ def check(incident: Incident) -> Iterator[Finding]:
             "A crash in native code leaves no Python traceback. The process never issues the"
             " next collective, and the others wait for it.",
         ),
-        against=against,
+        rival=_against(incident, first),
         culprits=culprits,
         at=first.at,
         evidence=same,
@@ -103,7 +101,7 @@ def check(incident: Incident) -> Iterator[Finding]:
 
 def _against(incident: Incident, first: Failure) -> Message | None:
     """What makes the crash a part of tearing down, or None."""
-    echo = why_echo(incident, first)
+    echo = rivals.of_a_failure(incident, first)
     if echo is not None:
         return echo
     ended_by_others = any(f.manner in _ABORTING for f in incident.failures)

@@ -36,10 +36,9 @@ from unhang.model.events import Event, ExceptionKind, PythonException
 from unhang.model.ids import Ranks
 from unhang.model.incident import Failure, Manner
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
-from unhang.rules import order
 from unhang.rules.crash import doubts
-from unhang.rules.crash.echoes import ECHOES_OF_A_LOST_RANK
 from unhang.rules.crash.sameness import count_nameless, special_ranks
+from unhang.rules.shared import consequences, order
 
 _OTHER_RULES = frozenset(
     {
@@ -58,7 +57,7 @@ _OTHER_RULES = frozenset(
     cause=Cause.RANK_EXCEPTION,
     needs={Fact.EXCEPTIONS},
     since="0.1.0",
-    explains=ECHOES_OF_A_LOST_RANK,
+    explains=consequences.OF_A_LOST_RANK,
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the earliest exception, with all processes that raised the same."""

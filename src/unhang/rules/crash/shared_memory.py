@@ -34,8 +34,7 @@ from unhang.model.finding import Collect
 from unhang.model.ids import NO_RANKS, Ranks
 from unhang.model.incident import Manner, ranks_of
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
-from unhang.rules import order
-from unhang.rules.crash.echoes import ECHOES_OF_A_LOST_RANK
+from unhang.rules.shared import consequences, order
 
 _SPACE = Collect(
     what=Message(key="collect.shm_space.what"),
@@ -50,7 +49,7 @@ _SPACE = Collect(
     cause=Cause.SHM_SMALL,
     needs={Fact.EXITS, Fact.EXCEPTIONS},
     since="0.1.0",
-    explains=ECHOES_OF_A_LOST_RANK,
+    explains=consequences.OF_A_LOST_RANK,
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding: workers that died of it, else ranks that did."""

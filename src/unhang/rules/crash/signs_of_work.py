@@ -12,7 +12,7 @@ from unhang.model.events import (
 )
 from unhang.model.incident import Incident
 from unhang.model.phases import Phase
-from unhang.rules import order
+from unhang.rules.shared import order
 
 _COLLECTIVES = (
     "torch/distributed/distributed_c10d.py",

@@ -33,9 +33,8 @@ from collections.abc import Iterator
 from unhang.model.events import ProcessEnded
 from unhang.model.incident import Manner
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
-from unhang.rules import order
-from unhang.rules.crash.echoes import ECHOES_OF_A_LOST_RANK, why_echo
 from unhang.rules.crash.kills import KERNEL_LOG
+from unhang.rules.shared import consequences, order, rivals
 
 
 @rule(
@@ -44,7 +43,7 @@ from unhang.rules.crash.kills import KERNEL_LOG
     cause=Cause.HOST_OOM,
     needs={Fact.EXITS},
     since="0.1.0",
-    explains=ECHOES_OF_A_LOST_RANK,
+    explains=consequences.OF_A_LOST_RANK,
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for all workers that were killed."""
@@ -55,7 +54,7 @@ def check(incident: Incident) -> Iterator[Finding]:
     ]
     if not workers or any(f.manner is Manner.KILLED for f in incident.failures):
         return
-    against = why_echo(incident, workers[0])
+    against = rivals.of_a_failure(incident, workers[0])
     ranks = frozenset(e.origin.rank for e in workers if e.origin.rank is not None)
     yield check.finding(
         Strength.SUPPORTS,

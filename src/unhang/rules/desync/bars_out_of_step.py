@@ -30,9 +30,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
-from unhang.rules import order
-from unhang.rules.desync import rivals
 from unhang.rules.desync.pace import Apart, of_ranks, of_stream
+from unhang.rules.shared import order, rivals
 
 _ECHOES = frozenset(
     {Cause.TIMEOUT_SHORT, Cause.BANDWIDTH_LOW, Cause.DESYNC, Cause.MODEL_DIVERGENCE}

@@ -34,8 +34,7 @@ from unhang.model.ids import Ranks
 from unhang.model.incident import Call, Join
 from unhang.model.provenance import Provenance
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
-from unhang.rules import matching
-from unhang.rules.desync import rivals
+from unhang.rules.shared import consequences, matching, rivals
 
 
 @rule(
@@ -44,7 +43,7 @@ from unhang.rules.desync import rivals
     cause=Cause.DESYNC,
     needs={Fact.TIMEOUTS},
     since="0.1.0",
-    explains=rivals.ECHOES,
+    explains=consequences.OF_RANKS_OUT_OF_STEP,
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding per call whose ranks name different operations."""

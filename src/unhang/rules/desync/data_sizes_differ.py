@@ -31,8 +31,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
-from unhang.rules.desync import rivals
 from unhang.rules.desync.sizes import find_differences
+from unhang.rules.shared import consequences, rivals
 
 
 @rule(
@@ -41,7 +41,7 @@ from unhang.rules.desync.sizes import find_differences
     cause=Cause.DESYNC,
     needs={Fact.TIMEOUTS},
     since="0.1.0",
-    explains=rivals.ECHOES,
+    explains=consequences.OF_RANKS_OUT_OF_STEP,
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding per call of the program's data with different sizes."""

@@ -29,8 +29,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
-from unhang.rules.desync import rivals
 from unhang.rules.desync.fingerprints import Aspect, compare
+from unhang.rules.shared import consequences, rivals
 
 
 @rule(
@@ -39,7 +39,7 @@ from unhang.rules.desync.fingerprints import Aspect, compare
     cause=Cause.MODEL_DIVERGENCE,
     needs={Fact.FINGERPRINTS},
     since="0.1.0",
-    explains=rivals.ECHOES | {Cause.DESYNC},
+    explains=consequences.OF_RANKS_OUT_OF_STEP | {Cause.DESYNC},
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield at most one finding for all mismatches together."""

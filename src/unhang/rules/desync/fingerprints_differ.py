@@ -29,8 +29,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
-from unhang.rules.desync import rivals
 from unhang.rules.desync.fingerprints import Aspect, Comparison, compare
+from unhang.rules.shared import consequences, rivals
 
 _FAR = 8
 """The wrapper's false alarms are one or two numbers apart."""
@@ -62,7 +62,7 @@ _CLAIMS = {
     cause=Cause.DESYNC,
     needs={Fact.FINGERPRINTS},
     since="0.1.0",
-    explains=rivals.ECHOES,
+    explains=consequences.OF_RANKS_OUT_OF_STEP,
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield at most one finding for all mismatches together."""

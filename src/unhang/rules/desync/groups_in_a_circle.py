@@ -33,8 +33,7 @@ from unhang.model.ids import Rank
 from unhang.model.incident import Call
 from unhang.model.rule import Cause, Fact, Finding, Incident, Status, Strength, rule, say
 from unhang.model.waits import WitnessKind
-from unhang.rules import matching
-from unhang.rules.desync import rivals
+from unhang.rules.shared import consequences, matching, rivals
 
 
 @rule(
@@ -44,7 +43,7 @@ from unhang.rules.desync import rivals
     needs={Fact.STATUS},
     since="0.1.0",
     status=Status.PREVIEW,
-    explains=rivals.ECHOES,
+    explains=consequences.OF_RANKS_OUT_OF_STEP,
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the first pair of groups that wait for each other."""

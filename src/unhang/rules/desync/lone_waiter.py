@@ -33,8 +33,7 @@ from unhang.model.ids import Rank
 from unhang.model.incident import Join
 from unhang.model.phases import Phase
 from unhang.model.rule import Cause, Fact, Finding, Incident, Status, Strength, rule, say
-from unhang.rules import order
-from unhang.rules.desync import rivals
+from unhang.rules.shared import consequences, order, rivals
 
 _GATHERS = frozenset({"_ALLGATHER_BASE", "ALLGATHER", "ALLGATHER_COALESCED", "GATHER"})
 
@@ -46,7 +45,7 @@ _GATHERS = frozenset({"_ALLGATHER_BASE", "ALLGATHER", "ALLGATHER_COALESCED", "GA
     needs={Fact.TIMEOUTS},
     since="0.1.0",
     status=Status.PREVIEW,
-    explains=rivals.ECHOES,
+    explains=consequences.OF_RANKS_OUT_OF_STEP,
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield a finding when rank 0 alone waits after the end of training."""

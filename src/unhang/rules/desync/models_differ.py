@@ -32,8 +32,7 @@ from collections.abc import Iterator, Sequence
 from unhang.model.events import ModelDifference, ModelMismatch
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
-from unhang.rules import matching, witnesses
-from unhang.rules.desync import rivals
+from unhang.rules.shared import consequences, matching, rivals, speakers
 
 _PAIR = 2
 _CLAIMS = {
@@ -60,7 +59,7 @@ _CLAIMS = {
     cause=Cause.MODEL_DIVERGENCE,
     needs={Fact.FINGERPRINTS, Fact.EXCEPTIONS},
     since="0.1.0",
-    explains=rivals.ECHOES | {Cause.DESYNC},
+    explains=consequences.OF_RANKS_OUT_OF_STEP | {Cause.DESYNC},
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the first difference that a check names."""
@@ -93,7 +92,7 @@ def check(incident: Incident) -> Iterator[Finding]:
 def _speakers(incident: Incident, told: Sequence[ModelMismatch]) -> Ranks:
     """The ranks that a check names, else those that print it."""
     named = frozenset(e.rank for e in told if e.rank is not None)
-    return named or witnesses.ranks(incident, told)
+    return named or speakers.ranks(incident, told)
 
 
 def _odd(incident: Incident, found: Sequence[ModelMismatch]) -> Ranks:

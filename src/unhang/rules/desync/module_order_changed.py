@@ -31,8 +31,7 @@ from unhang.model.events import ModelDifference, ModelMismatch
 from unhang.model.incident import Call
 from unhang.model.phases import Phase
 from unhang.model.rule import Cause, Fact, Finding, Incident, Status, Strength, rule, say
-from unhang.rules import order
-from unhang.rules.desync import rivals
+from unhang.rules.shared import order, rivals
 
 _GATHERS = frozenset({"_ALLGATHER_BASE", "ALLGATHER", "ALLGATHER_COALESCED"})
 

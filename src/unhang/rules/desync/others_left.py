@@ -33,8 +33,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from unhang.model.rule import Cause, Fact, Finding, Incident, Status, Strength, rule, say
-from unhang.rules import endings
-from unhang.rules.desync import rivals
+from unhang.rules.shared import consequences, endings
 
 
 @rule(
@@ -44,7 +43,7 @@ from unhang.rules.desync import rivals
     needs={Fact.EXCEPTIONS},
     since="0.1.0",
     status=Status.PREVIEW,
-    explains=rivals.ECHOES,
+    explains=consequences.OF_RANKS_OUT_OF_STEP,
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield a finding for the one rank that the others have left."""

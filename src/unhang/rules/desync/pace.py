@@ -11,7 +11,7 @@ from unhang.model.events import CollectiveTimeout, Progress
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.incident import Incident
 from unhang.model.phases import Phase
-from unhang.rules import order
+from unhang.rules.shared import order
 
 _RANK = re.compile(r"\brank\W{0,3}\d{1,7}", re.IGNORECASE)
 _RECENT = 12

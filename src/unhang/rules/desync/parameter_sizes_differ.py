@@ -31,8 +31,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from unhang.model.rule import Cause, Fact, Finding, Incident, rule, say
-from unhang.rules.desync import rivals
 from unhang.rules.desync.sizes import find_differences
+from unhang.rules.shared import consequences
 
 
 @rule(
@@ -41,7 +41,7 @@ from unhang.rules.desync.sizes import find_differences
     cause=Cause.MODEL_DIVERGENCE,
     needs={Fact.TIMEOUTS},
     since="0.1.0",
-    explains=rivals.ECHOES | {Cause.DESYNC},
+    explains=consequences.OF_RANKS_OUT_OF_STEP | {Cause.DESYNC},
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding per call of gradients or parameters with different sizes."""

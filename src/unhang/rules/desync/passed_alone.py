@@ -34,8 +34,7 @@ from collections.abc import Iterator
 from unhang.model.ids import Rank, Ranks, RankSpans
 from unhang.model.incident import Call
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
-from unhang.rules import matching
-from unhang.rules.desync import rivals
+from unhang.rules.shared import consequences, matching, rivals
 
 _ENOUGH = 2
 
@@ -46,7 +45,7 @@ _ENOUGH = 2
     cause=Cause.DESYNC,
     needs={Fact.TIMEOUTS},
     since="0.1.0",
-    explains=rivals.ECHOES,
+    explains=consequences.OF_RANKS_OUT_OF_STEP,
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding per pair of calls of one group that cannot both be what they seem."""

@@ -29,8 +29,7 @@ from collections.abc import Iterator
 
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
 from unhang.model.waits import Aspect, Mismatch
-from unhang.rules import recorded
-from unhang.rules.desync import rivals
+from unhang.rules.shared import consequences, recorded
 
 _CLAIMS = {
     Aspect.OPERATION: say(
@@ -69,7 +68,7 @@ _PAIR_CLAIMS = {
     cause=Cause.DESYNC,
     needs={Fact.DUMPS},
     since="0.1.0",
-    explains=rivals.ECHOES,
+    explains=consequences.OF_RANKS_OUT_OF_STEP,
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for each group whose calls differ."""

@@ -28,8 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
-from unhang.rules import recorded
-from unhang.rules.desync import rivals
+from unhang.rules.shared import consequences, recorded
 
 
 @rule(
@@ -38,7 +37,7 @@ from unhang.rules.desync import rivals
     cause=Cause.PG_DEADLOCK,
     needs={Fact.DUMPS},
     since="0.1.0",
-    explains=rivals.ECHOES,
+    explains=consequences.OF_RANKS_OUT_OF_STEP,
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the ranks in the circle."""

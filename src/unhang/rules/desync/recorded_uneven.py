@@ -31,10 +31,9 @@ from unhang.model.ids import Ranks
 from unhang.model.incident import Manner, ranks_of
 from unhang.model.recorder_analysis import SuspectRole
 from unhang.model.rule import Cause, Fact, Finding, Incident, Status, Strength, rule, say
-from unhang.rules import recorded
-from unhang.rules.desync import rivals
+from unhang.rules.shared import consequences, recorded
 
-_EXPLAINED = rivals.ECHOES | {Cause.DESYNC}
+_EXPLAINED = consequences.OF_RANKS_OUT_OF_STEP | {Cause.DESYNC}
 
 
 @rule(
@@ -99,7 +98,7 @@ def check(incident: Incident) -> Iterator[Finding]:
                 others=wait.awaited,
             ),
             culprits=ranks,
-            explains=rivals.ECHOES,
+            explains=consequences.OF_RANKS_OUT_OF_STEP,
             call=recorded.call_of(wait),
             evidence=recorded.evidence(ahead, wait),
         )

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from unhang.model.finding import Strength
 from unhang.model.ids import Rank, Ranks
 from unhang.model.incident import Call, Incident, Join
-from unhang.rules import matching
-from unhang.rules.desync import rivals
 from unhang.rules.desync.graph_traffic import SMALL, is_graph_traffic
+from unhang.rules.shared import matching, rivals
 
 _BROADCASTS = frozenset({"BROADCAST", "_BROADCAST_OOP"})
 

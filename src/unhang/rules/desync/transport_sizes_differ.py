@@ -27,7 +27,7 @@ from collections.abc import Iterator
 
 from unhang.model.events import GlooFault, GlooProblem, NcclFailure, NcclReason
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
-from unhang.rules.desync import rivals
+from unhang.rules.shared import consequences, rivals
 
 
 @rule(
@@ -36,7 +36,7 @@ from unhang.rules.desync import rivals
     cause=Cause.DESYNC,
     needs={Fact.GLOO, Fact.NCCL_WARNINGS},
     since="0.1.0",
-    explains=rivals.ECHOES,
+    explains=consequences.OF_RANKS_OUT_OF_STEP,
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the first message of each library."""

@@ -35,7 +35,7 @@ from unhang.model.ids import NO_RANKS
 from unhang.model.phases import Phase
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.model.stances import Doing, Stance
-from unhang.rules.stacks import contradicted, find_wait_of_stacks, ranks, silent, states_of
+from unhang.rules.shared.stacks import contradicted, find_wait_of_stacks, ranks, silent, states_of
 
 _RUNS_AHEAD = re.compile(
     r"i?send\w*|i?recv\w*|batch_isend_irecv|broadcast\w*|scatter\w*|reduce|gather|gather_object|wait"

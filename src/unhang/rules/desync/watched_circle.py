@@ -27,7 +27,7 @@ from collections.abc import Iterator
 
 from unhang.model.events import Charge, HoldUp
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
-from unhang.rules.watched import hold_ups, message
+from unhang.rules.shared.watched import hold_ups, message
 
 
 @rule(

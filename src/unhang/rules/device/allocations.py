@@ -11,7 +11,7 @@ from unhang.model.events import (
     PythonException,
 )
 from unhang.model.incident import Incident
-from unhang.rules import order, witnesses
+from unhang.rules.shared import order, speakers
 
 Allocation = DeviceFault | NcclFailure | PythonException
 """Whoever tells of it."""
@@ -23,7 +23,7 @@ _ABSURD_BYTES = 1 << 46
 def find_allocations(incident: Incident) -> list[Allocation]:
     """Return the failed allocations, the earliest first, those that NCCL made last."""
     faults: list[Allocation] = [d for d in incident.all(DeviceFault) if _is_ours(incident, d)]
-    return [*(witnesses.in_order(faults) or _raised(incident)), *_through_nccl(incident)]
+    return [*(speakers.in_order(faults) or _raised(incident)), *_through_nccl(incident)]
 
 
 def _raised(incident: Incident) -> list[Allocation]:
@@ -37,10 +37,10 @@ def _through_nccl(incident: Incident) -> list[NcclFailure]:
     """NCCL's failed allocations; pinned host memory fails with the same words."""
     pinned = {
         (e.origin.host, e.origin.pid)
-        for e in witnesses.nccl(incident, NcclReason.HOST_MEMORY)
+        for e in speakers.nccl(incident, NcclReason.HOST_MEMORY)
         if "host alloc" in e.detail
     }
-    failed = witnesses.nccl(incident, NcclReason.CUDA_OOM)
+    failed = speakers.nccl(incident, NcclReason.CUDA_OOM)
     return [e for e in failed if (e.origin.host, e.origin.pid) not in pinned]
 
 

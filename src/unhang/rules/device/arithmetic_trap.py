@@ -29,8 +29,7 @@ from collections.abc import Iterator
 from unhang.model.events import KernelEvent, KernelProblem, ProcessEnded, StackSeen, VersionSeen
 from unhang.model.finding import Collect
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
-from unhang.rules import witnesses
-from unhang.rules.device.echoes import ECHOES_OF_A_LOST_GPU
+from unhang.rules.shared import consequences, rivals, speakers
 
 _SIGFPE = int(signal.SIGFPE)
 _STACK = Collect(
@@ -46,7 +45,7 @@ _STACK = Collect(
     cause=Cause.VERSION_MISMATCH,
     needs={Fact.EXITS, Fact.KERNEL_LOG},
     since="0.1.0",
-    explains=ECHOES_OF_A_LOST_GPU,
+    explains=consequences.OF_A_LOST_GPU,
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for all processes that ended by SIGFPE."""
@@ -55,9 +54,9 @@ def check(incident: Incident) -> Iterator[Finding]:
     if not ended and not traps:
         return
     known = _is_known_pair(incident, traps)
-    found = witnesses.in_order([*ended, *traps])
+    found = speakers.in_order([*ended, *traps])
     first = found[0]
-    against = witnesses.rival(incident, found)
+    against = rivals.of_errors(incident, found)
     culprits = frozenset(e.rank for e in ended if e.rank is not None)
     yield check.finding(
         Strength.SUPPORTS if known else Strength.HINTS,

@@ -38,8 +38,7 @@ from unhang.model.events import (
 from unhang.model.events.base import Seen
 from unhang.model.incident import Manner
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
-from unhang.rules import order, witnesses
-from unhang.rules.device.echoes import ECHOES_OF_A_LOST_GPU
+from unhang.rules.shared import consequences, order, rivals, speakers
 
 _UNFIT = frozenset({DeviceProblem.DRIVER, DeviceProblem.NO_KERNEL})
 
@@ -50,19 +49,19 @@ _UNFIT = frozenset({DeviceProblem.DRIVER, DeviceProblem.NO_KERNEL})
     cause=Cause.VERSION_MISMATCH,
     needs={Fact.DEVICE_ERRORS, Fact.NCCL_WARNINGS, Fact.EXCEPTIONS},
     since="0.1.0",
-    explains=ECHOES_OF_A_LOST_GPU | {Cause.GPU_KERNEL_FAULT},
+    explains=consequences.OF_A_LOST_GPU | {Cause.GPU_KERNEL_FAULT},
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for errors, else for symbols, else for warnings."""
     faults = [d for d in incident.all(DeviceFault) if d.problem in _UNFIT]
     errors: list[Seen] = [d for d in faults if not d.warning]
-    errors += witnesses.nccl(incident, NcclReason.CUDA_DRIVER)
+    errors += speakers.nccl(incident, NcclReason.CUDA_DRIVER)
     symbols: list[Seen] = [
         e
         for e in incident.all(PythonException)
         if e.kind is ExceptionKind.LIBRARY and not e.handled and not order.survived(incident, e)
     ]
-    symbols += witnesses.nccl(incident, NcclReason.SYMBOL)
+    symbols += speakers.nccl(incident, NcclReason.SYMBOL)
     if errors:
         yield _finding(incident, errors, Strength.PROVES)
     elif symbols:
@@ -72,10 +71,10 @@ def check(incident: Incident) -> Iterator[Finding]:
 
 
 def _finding(incident: Incident, found: list[Seen], sure: Strength) -> Finding:
-    ordered = witnesses.in_order(found)
+    ordered = speakers.in_order(found)
     first = ordered[0]
-    against = witnesses.rival(incident, ordered, kin=frozenset({Manner.DEVICE}))
-    culprits = witnesses.minority(incident, found)
+    against = rivals.of_errors(incident, ordered, kin=frozenset({Manner.DEVICE}))
+    culprits = speakers.minority(incident, found)
     text = getattr(first, "message", "") or getattr(first, "detail", "")
     return check.finding(
         sure,
@@ -87,7 +86,7 @@ def _finding(incident: Incident, found: list[Seen], sure: Strength) -> Finding:
         why=say("DEV009.why", "The first CUDA call of the rank fails; the others wait for it."),
         rival=against,
         culprits=culprits,
-        culprit_hosts=witnesses.minority_hosts(incident, found),
+        culprit_hosts=speakers.minority_hosts(incident, found),
         at=first.at,
         evidence=found,
     )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from unhang.model.events import KernelEvent
 from unhang.model.incident import Incident, Manner
-from unhang.rules import order, witnesses
+from unhang.rules.shared import order, rivals
 
 _LONG_BEFORE_S = 7_200.0
 _OF_THE_GPU = frozenset({Manner.DEVICE, Manner.GPU_OOM})
@@ -27,5 +27,5 @@ def seconds_before_failure(incident: Incident, event: KernelEvent) -> float | No
 
 def is_undated(incident: Incident, found: Sequence[KernelEvent]) -> bool:
     """Whether a failure of the program stands beside it, in no order that clocks tell."""
-    gone = witnesses.lost_rank(incident, found, kin=_OF_THE_GPU)
+    gone = rivals.lost_rank(incident, found, kin=_OF_THE_GPU)
     return gone is not None and order.gap_s(gone, found[0]) is None

@@ -32,8 +32,7 @@ from collections.abc import Iterator, Sequence
 from unhang.model.events import DeviceGuessed, WorldSeen
 from unhang.model.ids import Ranks
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
-from unhang.rules import witnesses
-from unhang.rules.device.echoes import ECHOES_OF_A_LOST_GPU
+from unhang.rules.shared import consequences, rivals, speakers
 
 _USUAL = 8
 """GPUs of an ordinary host."""
@@ -45,7 +44,7 @@ _USUAL = 8
     cause=Cause.DEVICE_MAP,
     needs={Fact.GUESSES},
     since="0.1.0",
-    explains=ECHOES_OF_A_LOST_GPU,
+    explains=consequences.OF_A_LOST_GPU,
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding when guesses collide and a collective is stuck."""
@@ -55,7 +54,7 @@ def check(incident: Incident) -> Iterator[Finding]:
         return
     ranks: Ranks = frozenset(g.group_rank for g in collided if g.group_rank is not None)
     first = collided[0]
-    against = witnesses.rival(incident, collided, after_timeout=False)
+    against = rivals.of_errors(incident, collided, after_timeout=False)
     yield check.finding(
         Strength.SUPPORTS,
         claim=say(
@@ -87,7 +86,7 @@ def _collided(incident: Incident, guesses: Sequence[DeviceGuessed]) -> list[Devi
 
 def _is_one_host(incident: Incident) -> bool:
     """Whether ranks without a host certainly share one: few of them, or as the launcher says."""
-    known = witnesses.hosts(incident.events)
+    known = speakers.hosts(incident.events)
     size = incident.world.size
     if len(known) > 1 or size is None:
         return False

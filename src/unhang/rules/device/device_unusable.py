@@ -31,8 +31,7 @@ from unhang.model.events.base import Seen
 from unhang.model.ids import Ranks
 from unhang.model.incident import Manner
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
-from unhang.rules import witnesses
-from unhang.rules.device.echoes import ECHOES_OF_A_LOST_GPU
+from unhang.rules.shared import consequences, rivals, speakers
 
 
 @rule(
@@ -41,22 +40,22 @@ from unhang.rules.device.echoes import ECHOES_OF_A_LOST_GPU
     cause=Cause.DEVICE_MAP,
     needs={Fact.DEVICE_ERRORS, Fact.NCCL_WARNINGS},
     since="0.1.0",
-    explains=ECHOES_OF_A_LOST_GPU | {Cause.GPU_KERNEL_FAULT},
+    explains=consequences.OF_A_LOST_GPU | {Cause.GPU_KERNEL_FAULT},
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for devices that are not there, else for busy ones."""
     faults = [d for d in incident.all(DeviceFault) if not d.warning]
     ordinal: list[Seen] = [
         *(d for d in faults if d.problem is DeviceProblem.BAD_ORDINAL),
-        *witnesses.nccl(incident, NcclReason.CUDA_ORDINAL),
+        *speakers.nccl(incident, NcclReason.CUDA_ORDINAL),
     ]
     busy = [d for d in faults if d.problem is DeviceProblem.BUSY]
-    found = witnesses.in_order(ordinal or busy)
+    found = speakers.in_order(ordinal or busy)
     if not found:
         return
     first = found[0]
-    against = witnesses.rival(incident, found, kin=frozenset({Manner.DEVICE}))
-    culprits = witnesses.minority(incident, found)
+    against = rivals.of_errors(incident, found, kin=frozenset({Manner.DEVICE}))
+    culprits = speakers.minority(incident, found)
     yield check.finding(
         Strength.PROVES if ordinal else Strength.SUPPORTS,
         claim=_claim(culprits, absent=bool(ordinal)),

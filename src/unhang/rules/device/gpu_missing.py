@@ -31,7 +31,7 @@ from collections.abc import Iterator
 from unhang.model.events import GpuState, TopologySeen
 from unhang.model.events.base import Seen
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
-from unhang.rules import witnesses
+from unhang.rules.shared import speakers
 
 _LEAST_HOSTS = 3
 _LEAST_GPUS = 3
@@ -107,7 +107,7 @@ def _finding(claim: Message, event: Seen) -> Finding:
             "A GPU that fell off the bus is no longer listed; its rank's kernels never end.",
         ),
         against=say("DEV204.against", "A report tells no time, and hosts may rightly differ."),
-        culprit_hosts=witnesses.hosts([event]),
+        culprit_hosts=speakers.hosts([event]),
         evidence=[event],
     )
 

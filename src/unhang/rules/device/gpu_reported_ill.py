@@ -35,8 +35,8 @@ from unhang.model.events import (
     KernelEvent,
 )
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
-from unhang.rules import witnesses
 from unhang.rules.device import xids
+from unhang.rules.shared import speakers
 
 _ILL = (
     HostProblem.GPU_LOST,
@@ -77,7 +77,7 @@ def check(incident: Incident) -> Iterator[Finding]:
         else say(
             "DEV201.against", "The report tells no time, and nothing in the job speaks of that GPU."
         ),
-        culprit_hosts=witnesses.hosts(alike) if sure else frozenset(),
+        culprit_hosts=speakers.hosts(alike) if sure else frozenset(),
         evidence=alike,
     )
 

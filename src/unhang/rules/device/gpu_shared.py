@@ -31,7 +31,7 @@ from collections.abc import Iterator, Sequence
 from unhang.model.events import GpuProcess, GpuState
 from unhang.model.ids import Ranks
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
-from unhang.rules import gpu_use, witnesses
+from unhang.rules.shared import gpu_use, speakers
 
 
 @rule(
@@ -83,6 +83,6 @@ def _finding(incident: Incident, gpu: int, processes: Sequence[GpuProcess]) -> F
         if sure
         else say("DEV202.against", "Nothing tells whether both processes are of this job."),
         culprits=ranks if sure else frozenset(),
-        culprit_hosts=witnesses.hosts(processes),
+        culprit_hosts=speakers.hosts(processes),
         evidence=processes,
     )

@@ -32,8 +32,7 @@ from unhang.model.events import CommunicatorStage, InitStage, NcclFailure, NcclR
 from unhang.model.events.base import Seen
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
-from unhang.rules import witnesses
-from unhang.rules.device.echoes import ECHOES_OF_FAILED_HARDWARE
+from unhang.rules.shared import consequences, speakers
 
 
 @rule(
@@ -42,11 +41,11 @@ from unhang.rules.device.echoes import ECHOES_OF_FAILED_HARDWARE
     cause=Cause.DEVICE_MAP,
     needs={Fact.NCCL_WARNINGS, Fact.NCCL_INFO},
     since="0.1.0",
-    explains=ECHOES_OF_FAILED_HARDWARE,
+    explains=consequences.OF_FAILED_HARDWARE,
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for all ranks that share a GPU."""
-    told = witnesses.nccl(incident, NcclReason.DUPLICATE_GPU)
+    told = speakers.nccl(incident, NcclReason.DUPLICATE_GPU)
     stages = () if told else _shared(incident)
     if not told and not stages:
         return
@@ -60,7 +59,7 @@ def check(incident: Incident) -> Iterator[Finding]:
             "NCCL needs one GPU for each rank; it always names the lowest rank of the pair.",
         ),
         culprits=_culprits(told, ranks),
-        culprit_hosts=witnesses.minority_hosts(incident, found),
+        culprit_hosts=speakers.minority_hosts(incident, found),
         at=found[0].at,
         evidence=found,
     )

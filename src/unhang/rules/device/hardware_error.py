@@ -33,8 +33,7 @@ from unhang.model.finding import Collect
 from unhang.model.ids import NO_RANKS
 from unhang.model.incident import Manner
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
-from unhang.rules import witnesses
-from unhang.rules.device.echoes import ECHOES_OF_FAILED_HARDWARE
+from unhang.rules.shared import consequences, rivals, speakers
 
 _BROKEN = frozenset({DeviceProblem.ECC, DeviceProblem.FELL_OFF})
 _FABRIC = frozenset({DeviceProblem.FABRIC})
@@ -54,13 +53,13 @@ _Told = DeviceFault | NcclFailure
     cause=Cause.GPU_HARDWARE,
     needs={Fact.DEVICE_ERRORS, Fact.NCCL_WARNINGS},
     since="0.1.0",
-    explains=ECHOES_OF_FAILED_HARDWARE,
+    explains=consequences.OF_FAILED_HARDWARE,
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the most telling kind of failure."""
     broken = _told(incident, _BROKEN, NcclReason.CUDA_HARDWARE)
     fabric = _told(incident, _FABRIC, NcclReason.FABRIC)
-    multicast = witnesses.nccl(incident, NcclReason.NVLS)
+    multicast = speakers.nccl(incident, NcclReason.NVLS)
     link = _told(incident, _LINK)
     if broken:
         yield _finding(incident, broken, Strength.PROVES, "broken")
@@ -76,18 +75,18 @@ def _told(
     incident: Incident, problems: frozenset[DeviceProblem], *reasons: NcclReason
 ) -> list[_Told]:
     faults = [d for d in incident.all(DeviceFault) if d.problem in problems and not d.warning]
-    return [*witnesses.in_order(faults), *witnesses.nccl(incident, *reasons)]
+    return [*speakers.in_order(faults), *speakers.nccl(incident, *reasons)]
 
 
 def _finding(incident: Incident, found: Sequence[_Told], sure: Strength, kind: str) -> Finding:
     first = found[0]
-    against = None if kind == "broken" else witnesses.rival(incident, found, kin=_KIN)
+    against = None if kind == "broken" else rivals.of_errors(incident, found, kin=_KIN)
     if kind == "link" and against is None:
         against = say(
             "DEV002.against_peer",
             "CUDA says the same when the process on the other side of the link was killed.",
         )
-    culprits = witnesses.minority(incident, found) if kind == "broken" else NO_RANKS
+    culprits = speakers.minority(incident, found) if kind == "broken" else NO_RANKS
     text = first.message if isinstance(first, DeviceFault) else first.detail
     return check.finding(
         sure,
@@ -107,7 +106,7 @@ def _finding(incident: Incident, found: Sequence[_Told], sure: Strength, kind: s
         else say("DEV002.why", "CUDA reports a fault of the hardware, not of the program."),
         rival=against,
         culprits=culprits,
-        culprit_hosts=witnesses.minority_hosts(incident, found),
+        culprit_hosts=speakers.minority_hosts(incident, found),
         at=first.at,
         evidence=found,
         collect=(_KERNEL_LOG,),

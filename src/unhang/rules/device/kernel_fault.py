@@ -42,8 +42,7 @@ from unhang.model.events import (
 from unhang.model.ids import Ranks
 from unhang.model.incident import Manner
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
-from unhang.rules import order, witnesses
-from unhang.rules.device.echoes import ECHOES_OF_A_LOST_GPU
+from unhang.rules.shared import consequences, order, rivals, speakers
 
 _SURE = frozenset({DeviceProblem.ILLEGAL_ACCESS, DeviceProblem.ASSERT})
 _UNSPECIFIED = frozenset({DeviceProblem.LAUNCH_FAILURE})
@@ -58,7 +57,7 @@ _Told = DeviceFault | NcclFailure
     cause=Cause.GPU_KERNEL_FAULT,
     needs={Fact.DEVICE_ERRORS, Fact.NCCL_WARNINGS},
     since="0.1.0",
-    explains=ECHOES_OF_A_LOST_GPU,
+    explains=consequences.OF_A_LOST_GPU,
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the kernels that failed, else for a library that complains."""
@@ -67,22 +66,22 @@ def check(incident: Incident) -> Iterator[Finding]:
     unspecified = [] if _trapped(incident) else [d for d in faults if d.problem in _UNSPECIFIED]
     library = [d for d in faults if d.problem is DeviceProblem.CUBLAS]
     unknown = [d for d in faults if d.problem is DeviceProblem.OTHER and d.in_watchdog]
-    through_nccl = () if _trapped(incident) else witnesses.nccl(incident, NcclReason.CUDA_KERNEL)
+    through_nccl = () if _trapped(incident) else speakers.nccl(incident, NcclReason.CUDA_KERNEL)
     if sure:
-        yield _finding(incident, witnesses.in_order([*sure, *unspecified]), Strength.PROVES)
+        yield _finding(incident, speakers.in_order([*sure, *unspecified]), Strength.PROVES)
     elif unspecified:
-        yield _finding(incident, witnesses.in_order(unspecified), Strength.SUPPORTS)
+        yield _finding(incident, speakers.in_order(unspecified), Strength.SUPPORTS)
     elif through_nccl:
         yield _finding(incident, through_nccl, Strength.SUPPORTS)
     elif library:
         memory = all("ALLOC" in d.message or "NOT_INIT" in d.message for d in library)
         yield _finding(
             incident,
-            witnesses.in_order(library),
+            speakers.in_order(library),
             Strength.HINTS if memory else Strength.SUPPORTS,
         )
     elif unknown:
-        yield _finding(incident, witnesses.in_order(unknown), Strength.SUPPORTS)
+        yield _finding(incident, speakers.in_order(unknown), Strength.SUPPORTS)
 
 
 def _trapped(incident: Incident) -> bool:
@@ -121,11 +120,11 @@ def _against(incident: Incident, found: Sequence[_Told]) -> Message | None:
     """A stop, or the loss of another rank, before it. A frozen kernel may outlast a timeout."""
     first = found[0]
     own = isinstance(first, DeviceFault) and not first.in_watchdog
-    return witnesses.rival(incident, found, kin=_KIN, after_timeout=not own)
+    return rivals.of_errors(incident, found, kin=_KIN, after_timeout=not own)
 
 
 def _earliest(incident: Incident, found: Sequence[_Told]) -> Ranks:
     """Ranks that met it no later than a few seconds after the first, unless most did."""
     first = found[0]
     together = [e for e in found if (gap := order.gap_s(e, first)) is None or gap <= 2]
-    return witnesses.minority(incident, found) and witnesses.ranks(incident, together)
+    return speakers.minority(incident, found) and speakers.ranks(incident, together)

@@ -33,9 +33,8 @@ from collections.abc import Iterator, Sequence
 from unhang.model.events import KernelEvent, KernelProblem
 from unhang.model.ids import NO_RANKS, Ranks
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
-from unhang.rules import witnesses
 from unhang.rules.device import dating, xids
-from unhang.rules.device.echoes import ECHOES_OF_A_LOST_GPU, ECHOES_OF_FAILED_HARDWARE
+from unhang.rules.shared import consequences, rivals, speakers
 
 _ORDER = (Strength.HINTS, Strength.SUPPORTS, Strength.PROVES)
 _OTHER_FAULTS = frozenset({KernelProblem.PCIE_ERROR, KernelProblem.THERMAL})
@@ -69,7 +68,7 @@ def _is_fatal_switch(event: KernelEvent) -> bool:
 def _finding(
     incident: Incident, found: Sequence[KernelEvent], cause: Cause, sure: Strength
 ) -> Finding:
-    ordered = witnesses.in_order(found)
+    ordered = speakers.in_order(found)
     first = ordered[0]
     against = _against(incident, ordered)
     if against is None and dating.is_undated(incident, ordered):
@@ -83,7 +82,7 @@ def _finding(
             "DEV001.claim",
             "GPU {device} on {hosts} failed: {what}",
             device=first.device or "?",
-            hosts=witnesses.hosts(found) or "this host",
+            hosts=speakers.hosts(found) or "this host",
             what=xids.meaning(first),
         )
         if hardware
@@ -91,7 +90,7 @@ def _finding(
             "DEV001.claim_program",
             "a kernel on GPU {device} of {hosts} did what it must not: {what}",
             device=first.device or "?",
-            hosts=witnesses.hosts(found) or "this host",
+            hosts=speakers.hosts(found) or "this host",
             what=xids.meaning(first),
         ),
         why=say(
@@ -105,8 +104,8 @@ def _finding(
         ),
         rival=against,
         culprits=_owners(incident, found) if hardware else NO_RANKS,
-        culprit_hosts=witnesses.hosts(found),
-        explains=ECHOES_OF_FAILED_HARDWARE if hardware else ECHOES_OF_A_LOST_GPU,
+        culprit_hosts=speakers.hosts(found),
+        explains=consequences.OF_FAILED_HARDWARE if hardware else consequences.OF_A_LOST_GPU,
         at=first.at,
         evidence=ordered,
     )
@@ -115,8 +114,8 @@ def _finding(
 def _against(incident: Incident, found: Sequence[KernelEvent]) -> Message | None:
     """A killed peer breaks links; an old Xid belongs to another job."""
     first = found[0]
-    if xids.number(first) in xids.LINKS and witnesses.lost_rank(incident, found) is not None:
-        return witnesses.rival(incident, found)
+    if xids.number(first) in xids.LINKS and rivals.lost_rank(incident, found) is not None:
+        return rivals.of_errors(incident, found)
     gap = dating.seconds_before_failure(incident, first)
     return (
         None

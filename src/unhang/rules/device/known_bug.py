@@ -29,8 +29,7 @@ from dataclasses import dataclass
 from unhang.model.events import NcclFailure, NcclReason, VersionSeen
 from unhang.model.incident import Manner
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
-from unhang.rules import witnesses
-from unhang.rules.device.echoes import ECHOES_OF_A_LOST_GPU
+from unhang.rules.shared import consequences, rivals
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +62,7 @@ _BUGS = (
     cause=Cause.LIBRARY_BUG,
     needs={Fact.NCCL_WARNINGS},
     since="0.1.0",
-    explains=(ECHOES_OF_A_LOST_GPU - {Cause.LIBRARY_BUG}) | {Cause.GPU_KERNEL_FAULT},
+    explains=(consequences.OF_A_LOST_GPU - {Cause.LIBRARY_BUG}) | {Cause.GPU_KERNEL_FAULT},
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the first bug that fits."""
@@ -76,7 +75,7 @@ def check(incident: Incident) -> Iterator[Finding]:
 
 
 def _finding(incident: Incident, failure: NcclFailure, bug: _Bug) -> Finding:
-    against = witnesses.rival(incident, [failure], kin=frozenset({Manner.DEVICE}))
+    against = rivals.of_errors(incident, [failure], kin=frozenset({Manner.DEVICE}))
     return check.finding(
         Strength.SUPPORTS,
         claim=say(

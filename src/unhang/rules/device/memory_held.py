@@ -28,8 +28,8 @@ from collections.abc import Iterator, Sequence
 
 from unhang.model.events import GpuProcess
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
-from unhang.rules import gpu_use, witnesses
 from unhang.rules.device.allocations import Allocation, find_allocations
+from unhang.rules.shared import gpu_use, speakers
 
 
 @rule("DEV203", "memory-held-by-others", cause=Cause.GPU_OOM, needs={Fact.GPU_TABLE}, since="0.1.0")
@@ -54,7 +54,7 @@ def check(incident: Incident) -> Iterator[Finding]:
             gpu=most.gpu,
         ),
         why=say("DEV203.why", "That memory is missing where the job's allocation failed."),
-        culprit_hosts=witnesses.hosts([most]),
+        culprit_hosts=speakers.hosts([most]),
         at=failed[0].at,
         evidence=[most, failed[0]],
     )
@@ -62,7 +62,7 @@ def check(incident: Incident) -> Iterator[Finding]:
 
 def _hosts_of(incident: Incident, failed: Sequence[Allocation]) -> set[str | None]:
     """Hosts on which an allocation failed; None, and all that are known, where one is unknown."""
-    facts = [incident.roster.get(rank) for rank in witnesses.ranks(incident, failed)]
+    facts = [incident.roster.get(rank) for rank in speakers.ranks(incident, failed)]
     known = {f.host for f in facts if f is not None}
     if known and None not in known:
         return known | {None}

@@ -34,9 +34,8 @@ from unhang.model.events import DeviceFault
 from unhang.model.ids import Ranks
 from unhang.model.incident import Manner
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
-from unhang.rules import witnesses
 from unhang.rules.device.allocations import Allocation, find_allocations
-from unhang.rules.device.echoes import ECHOES_OF_A_LOST_GPU
+from unhang.rules.shared import consequences, rivals, speakers
 
 _KIN = frozenset({Manner.GPU_OOM})
 
@@ -47,7 +46,7 @@ _KIN = frozenset({Manner.GPU_OOM})
     cause=Cause.GPU_OOM,
     needs={Fact.DEVICE_ERRORS, Fact.NCCL_WARNINGS, Fact.EXCEPTIONS},
     since="0.1.0",
-    explains=ECHOES_OF_A_LOST_GPU | {Cause.GPU_KERNEL_FAULT},
+    explains=consequences.OF_A_LOST_GPU | {Cause.GPU_KERNEL_FAULT},
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for all allocations that failed."""
@@ -58,8 +57,8 @@ def check(incident: Incident) -> Iterator[Finding]:
 
 def _finding(incident: Incident, found: Sequence[Allocation]) -> Finding:
     first = found[0]
-    against = witnesses.rival(incident, found, kin=_KIN)
-    culprits = witnesses.minority(incident, found)
+    against = rivals.of_errors(incident, found, kin=_KIN)
+    culprits = speakers.minority(incident, found)
     shared = next((d for d in found if isinstance(d, DeviceFault) and _is_shared(d)), None)
     return check.finding(
         Strength.PROVES,

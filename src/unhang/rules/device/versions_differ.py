@@ -32,8 +32,7 @@ from collections.abc import Iterator
 from unhang.model.events import NcclReason, VersionSeen
 from unhang.model.events.base import Seen
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
-from unhang.rules import witnesses
-from unhang.rules.device.echoes import ECHOES_OF_A_LOST_GPU
+from unhang.rules.shared import consequences, speakers
 
 _MISUNDERSTOOD = (
     NcclReason.MESSAGE_TRUNCATED,
@@ -50,18 +49,18 @@ _MISUNDERSTOOD = (
     cause=Cause.VERSION_MISMATCH,
     needs={Fact.NCCL_WARNINGS, Fact.VERSIONS},
     since="0.1.0",
-    explains=ECHOES_OF_A_LOST_GPU,
+    explains=consequences.OF_A_LOST_GPU,
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the mismatch that NCCL names, else for banners that differ."""
-    told = witnesses.nccl(incident, NcclReason.NCCL_VERSIONS)
+    told = speakers.nccl(incident, NcclReason.NCCL_VERSIONS)
     if told:
         yield _finding(list(told), Strength.PROVES, told[0].detail[:160])
         return
     banners = _banners(incident)
     if len({b.version for b in banners}) > 1:
         versions = ", ".join(sorted({b.version for b in banners}))
-        misunderstood = witnesses.nccl(incident, *_MISUNDERSTOOD)
+        misunderstood = speakers.nccl(incident, *_MISUNDERSTOOD)
         strength = Strength.SUPPORTS if misunderstood else Strength.HINTS
         yield _finding([*banners, *misunderstood], strength, versions)
 

@@ -29,7 +29,7 @@ from collections.abc import Iterator
 from unhang.model.events import DumpFlaw, DumpUnusable
 from unhang.model.recorder_analysis import SuspectRole
 from unhang.model.rule import Fact, Finding, Incident, Strength, rule, say
-from unhang.rules import recorded
+from unhang.rules.shared import recorded
 
 
 @rule("LOC110", "dump-empty", needs={Fact.UNUSABLE_DUMPS}, since="0.1.0")

@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from unhang.model.rule import Fact, Finding, Incident, Strength, rule, say
-from unhang.rules.stacks import ranks
+from unhang.rules.shared.stacks import ranks
 
 
 @rule("LOC203", "interpreter-lock-kept-in-native-code", needs={Fact.STACKS}, since="0.1.0")

@@ -29,7 +29,7 @@ from collections.abc import Iterator
 
 from unhang.model.events import CollectivesMeasured
 from unhang.model.rule import Fact, Finding, Incident, Strength, rule, say
-from unhang.rules import measured
+from unhang.rules.shared import measured
 
 
 @rule("LOC208", "last-finished-collective", needs={Fact.INSPECTOR}, since="0.1.0")

@@ -27,7 +27,7 @@ from collections.abc import Iterator, Sequence
 
 from unhang.model.events import RasProblem, RasReport
 from unhang.model.rule import Fact, Finding, Incident, Strength, rule, say
-from unhang.rules import ras
+from unhang.rules.shared import ras
 
 
 @rule("LOC206", "process-does-not-answer", needs={Fact.RAS}, since="0.1.0")

@@ -35,7 +35,7 @@ from unhang.model.ids import Rank, Ranks
 from unhang.model.incident import Call
 from unhang.model.rule import Fact, Finding, Incident, Strength, rule, say
 from unhang.model.waits import WitnessKind, ranks_of_ends
-from unhang.rules import matching
+from unhang.rules.shared import matching
 
 
 @rule("LOC001", "rank-behind-its-group", needs={Fact.TIMEOUTS}, since="0.1.0")

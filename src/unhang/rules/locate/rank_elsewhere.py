@@ -34,7 +34,7 @@ from unhang.model.finding import Collect
 from unhang.model.ids import Ranks
 from unhang.model.rule import Fact, Finding, Incident, Message, Strength, rule, say
 from unhang.model.waits import Wait
-from unhang.rules.stacks import (
+from unhang.rules.shared.stacks import (
     alarmed,
     contradicted,
     denial,

@@ -32,7 +32,7 @@ from unhang.model.ids import Rank, Ranks
 from unhang.model.recorder_analysis import RecorderAnalysis, Suspect, SuspectRole
 from unhang.model.rule import Fact, Finding, Incident, Message, Strength, rule, say
 from unhang.model.waits import Wait
-from unhang.rules import recorded
+from unhang.rules.shared import recorded
 
 _WHY = {
     (True, False): say(

@@ -30,7 +30,7 @@ from collections.abc import Iterator
 
 from unhang.model.recorder_analysis import SuspectRole
 from unhang.model.rule import Fact, Finding, Incident, rule, say
-from unhang.rules import endings, recorded
+from unhang.rules.shared import endings, recorded
 
 
 @rule("LOC102", "recorded-rank-silent", needs={Fact.DUMPS}, since="0.1.0")

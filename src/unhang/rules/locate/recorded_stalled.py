@@ -30,7 +30,7 @@ from collections.abc import Iterator
 from unhang.model.ids import NO_RANKS
 from unhang.model.recorder_analysis import SuspectRole
 from unhang.model.rule import Fact, Finding, Incident, rule, say
-from unhang.rules import recorded
+from unhang.rules.shared import recorded
 
 
 @rule("LOC103", "recorded-rank-stalled", needs={Fact.DUMPS}, since="0.1.0")

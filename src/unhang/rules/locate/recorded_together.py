@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from unhang.model.rule import Fact, Finding, Incident, Strength, rule, say
-from unhang.rules import recorded
+from unhang.rules.shared import recorded
 
 
 @rule("LOC104", "recorded-call-open-on-all", needs={Fact.DUMPS}, since="0.1.0")

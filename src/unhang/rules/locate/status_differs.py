@@ -30,7 +30,7 @@ from collections.abc import Iterator
 from unhang.model.events import RasGroup, RasProblem, RasReport
 from unhang.model.ids import NO_RANKS, Ranks
 from unhang.model.rule import Fact, Finding, Incident, Strength, rule, say
-from unhang.rules import ras
+from unhang.rules.shared import ras
 
 _RUNS = "RUNNING"
 _ABORTED = "ABORT"

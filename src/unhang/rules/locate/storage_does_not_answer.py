@@ -28,7 +28,7 @@ from collections.abc import Iterator
 from unhang.model.ids import NO_RANKS
 from unhang.model.rule import Fact, Finding, Incident, Strength, rule, say
 from unhang.model.stances import Doing
-from unhang.rules.stacks import contradicted, ranks
+from unhang.rules.shared.stacks import contradicted, ranks
 
 
 @rule("LOC204", "storage-keeps-a-process", needs={Fact.STACKS}, since="0.1.0")

@@ -28,7 +28,7 @@ from collections.abc import Iterator
 
 from unhang.model.events import Charge
 from unhang.model.rule import Fact, Finding, Incident, Message, rule, say
-from unhang.rules.watched import hold_ups, message, strength
+from unhang.rules.shared.watched import hold_ups, message, strength
 
 
 @rule("LOC302", "rank-ended-under-watch", needs={Fact.LIVE}, since="0.2.0")

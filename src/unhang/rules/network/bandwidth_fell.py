@@ -31,7 +31,7 @@ from collections.abc import Iterator, Sequence
 
 from unhang.model.events import CollectivesMeasured
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
-from unhang.rules import measured
+from unhang.rules.shared import measured
 
 _LARGE_BYTES = 1 << 20
 _LEAST_TIMED = 10

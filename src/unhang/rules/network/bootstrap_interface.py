@@ -28,9 +28,8 @@ from collections.abc import Iterator
 
 from unhang.model.events import InterfaceUsed, Progress
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
-from unhang.rules import witnesses
 from unhang.rules.network.addresses import leads_nowhere
-from unhang.rules.network.echoes import ECHOES_OF_A_BROKEN_SETUP
+from unhang.rules.shared import consequences, rivals, speakers
 
 
 @rule(
@@ -39,23 +38,23 @@ from unhang.rules.network.echoes import ECHOES_OF_A_BROKEN_SETUP
     cause=Cause.NET_INTERFACE,
     needs={Fact.NCCL_INFO},
     since="0.1.0",
-    explains=ECHOES_OF_A_BROKEN_SETUP,
+    explains=consequences.OF_A_BROKEN_SETUP,
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for all hosts with such an interface."""
     used = [u for u in incident.all(InterfaceUsed) if u.library == "nccl"]
     private = [u for u in used if leads_nowhere(u.interface) or leads_nowhere(u.address or "")]
-    if not private or len(witnesses.hosts(used)) < 2 or _worked(incident):
+    if not private or len(speakers.hosts(used)) < 2 or _worked(incident):
         return
     first = private[0]
-    against = witnesses.rival(incident, private, after_timeout=False)
+    against = rivals.of_errors(incident, private, after_timeout=False)
     stuck = len(incident.calls) > 0
     yield check.finding(
         Strength.SUPPORTS if stuck else Strength.HINTS,
         claim=say(
             "NET014.claim",
             "{hosts} bootstraps NCCL over {interface}, which other hosts cannot reach",
-            hosts=witnesses.hosts(private),
+            hosts=speakers.hosts(private),
             interface=first.interface,
         ),
         why=say(
@@ -63,7 +62,7 @@ def check(incident: Incident) -> Iterator[Finding]:
             "Not one collective was finished: the connections between hosts never worked.",
         ),
         rival=against,
-        culprit_hosts=witnesses.minority_hosts(incident, private),
+        culprit_hosts=speakers.minority_hosts(incident, private),
         at=first.at,
         evidence=private,
     )

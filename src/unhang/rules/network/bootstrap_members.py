@@ -29,8 +29,7 @@ from collections.abc import Iterator
 
 from unhang.model.events import NcclReason
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
-from unhang.rules import witnesses
-from unhang.rules.network.echoes import ECHOES_OF_A_BROKEN_LINK
+from unhang.rules.shared import consequences, speakers
 
 _STRENGTHS = {
     NcclReason.BOOTSTRAP_DUPLICATE: Strength.PROVES,
@@ -46,12 +45,12 @@ _STRENGTHS = {
     cause=Cause.RENDEZVOUS,
     needs={Fact.NCCL_WARNINGS},
     since="0.1.0",
-    explains=ECHOES_OF_A_BROKEN_LINK - {Cause.RENDEZVOUS} | {Cause.NET_INTERFACE},
+    explains=consequences.OF_A_BROKEN_LINK - {Cause.RENDEZVOUS} | {Cause.NET_INTERFACE},
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the most telling complaint."""
     for reason, strength in _STRENGTHS.items():
-        found = witnesses.nccl(incident, reason)
+        found = speakers.nccl(incident, reason)
         if not found:
             continue
         yield check.finding(

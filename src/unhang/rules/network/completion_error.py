@@ -39,8 +39,7 @@ from collections.abc import Iterator, Sequence
 from unhang.model.events import KernelEvent, KernelProblem, NcclFailure, NcclReason
 from unhang.model.ids import NO_RANKS, Ranks
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
-from unhang.rules import witnesses
-from unhang.rules.network.echoes import ECHOES_OF_A_BROKEN_LINK
+from unhang.rules.shared import consequences, rivals, speakers
 
 _MEMORY_STATUSES = frozenset({4, 10, 11})
 _SIZE_STATUSES = frozenset({1, 9})
@@ -53,15 +52,15 @@ _SIZE_STATUSES = frozenset({1, 9})
     cause=Cause.RDMA_FAULT,
     needs={Fact.NCCL_WARNINGS},
     since="0.1.0",
-    explains=ECHOES_OF_A_BROKEN_LINK | {Cause.NET_INTERFACE},
+    explains=consequences.OF_A_BROKEN_LINK | {Cause.NET_INTERFACE},
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for all completions with an error of their own."""
-    found = witnesses.nccl(incident, NcclReason.IB_COMPLETION)
+    found = speakers.nccl(incident, NcclReason.IB_COMPLETION)
     if not found:
         return
     first = found[0]
-    against = witnesses.rival(incident, found)
+    against = rivals.of_errors(incident, found)
     if against is None and first.status in _SIZE_STATUSES:
         against = say(
             "NET005.against_size",
@@ -74,7 +73,7 @@ def check(incident: Incident) -> Iterator[Finding]:
             "NET005.claim",
             "{hosts} got an RDMA completion error from {peer}: status {status}, vendor"
             " error {vendor}",
-            hosts=witnesses.hosts(found) or "a host",
+            hosts=speakers.hosts(found) or "a host",
             peer=first.peer or "a peer",
             status=first.status,
             vendor=first.vendor_error,
@@ -83,7 +82,7 @@ def check(incident: Incident) -> Iterator[Finding]:
         else say(
             "NET005.claim_text",
             "{hosts} got an RDMA error: {text}",
-            hosts=witnesses.hosts(found) or "a host",
+            hosts=speakers.hosts(found) or "a host",
             text=first.detail[:160],
         ),
         why=say(
@@ -108,8 +107,8 @@ def _lone(incident: Incident, found: Sequence[NcclFailure]) -> Ranks:
     """The one rank whose transfers failed, where no port or peer stands out."""
     if _flapped(incident) or _accused(found):
         return NO_RANKS
-    speakers = {(e.origin.host, e.origin.pid, e.origin.rank) for e in found}
-    return witnesses.ranks(incident, found) if len(speakers) == 1 else NO_RANKS
+    printers = {(e.origin.host, e.origin.pid, e.origin.rank) for e in found}
+    return speakers.ranks(incident, found) if len(printers) == 1 else NO_RANKS
 
 
 def _accused(found: Sequence[NcclFailure]) -> frozenset[str]:
@@ -125,4 +124,4 @@ def _accused(found: Sequence[NcclFailure]) -> frozenset[str]:
 def _flapped(incident: Incident) -> frozenset[str]:
     """Hosts whose own port went down: their side is the faulty one."""
     down = [k for k in incident.all(KernelEvent) if k.problem is KernelProblem.LINK_DOWN]
-    return witnesses.hosts([*witnesses.nccl(incident, NcclReason.IB_PORT_EVENT), *down])
+    return speakers.hosts([*speakers.nccl(incident, NcclReason.IB_PORT_EVENT), *down])

@@ -30,8 +30,7 @@ from collections.abc import Iterator
 
 from unhang.model.events import NcclReason
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
-from unhang.rules import witnesses
-from unhang.rules.network.echoes import ECHOES_OF_A_BROKEN_LINK
+from unhang.rules.shared import consequences, rivals, speakers
 
 
 @rule(
@@ -40,16 +39,16 @@ from unhang.rules.network.echoes import ECHOES_OF_A_BROKEN_LINK
     cause=Cause.RDMA_FAULT,
     needs={Fact.NCCL_WARNINGS},
     since="0.1.0",
-    explains=ECHOES_OF_A_BROKEN_LINK,
+    explains=consequences.OF_A_BROKEN_LINK,
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the plugin's errors."""
-    found = witnesses.nccl(incident, NcclReason.OFI_ERROR)
+    found = speakers.nccl(incident, NcclReason.OFI_ERROR)
     if not found:
         return
     first = found[0]
     address = next((e for e in found if "address" in e.detail.lower()), None)
-    against = witnesses.rival(incident, found)
+    against = rivals.of_errors(incident, found)
     yield check.finding(
         Strength.SUPPORTS,
         cause=Cause.RDMA_FAULT if address is None else Cause.NET_INTERFACE,

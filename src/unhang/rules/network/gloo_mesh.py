@@ -32,8 +32,7 @@ from collections.abc import Iterator
 
 from unhang.model.events import GlooFault, GlooProblem
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
-from unhang.rules import witnesses
-from unhang.rules.network.echoes import ECHOES_OF_A_BROKEN_SETUP
+from unhang.rules.shared import consequences, rivals, speakers
 
 _FAILED = frozenset({GlooProblem.CONNECT_FAILED, GlooProblem.LOOPBACK})
 
@@ -44,18 +43,18 @@ _FAILED = frozenset({GlooProblem.CONNECT_FAILED, GlooProblem.LOOPBACK})
     cause=Cause.NET_INTERFACE,
     needs={Fact.GLOO},
     since="0.1.0",
-    explains=ECHOES_OF_A_BROKEN_SETUP,
+    explains=consequences.OF_A_BROKEN_SETUP,
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the mesh that did not form."""
-    failed = witnesses.in_order(g for g in incident.all(GlooFault) if g.problem in _FAILED)
+    failed = speakers.in_order(g for g in incident.all(GlooFault) if g.problem in _FAILED)
     if not failed:
         return
     loopback = next((g for g in failed if g.problem is GlooProblem.LOOPBACK), None)
     first = loopback or failed[0]
     # Ranks of one host may meet at its loopback: then a refused connection is a lost rank.
     local = loopback is not None and _on_one_host(incident)
-    against = witnesses.rival(incident, [first, *failed])
+    against = rivals.of_errors(incident, [first, *failed])
     if against is None and incident.connected_before:
         against = say(
             "NET003.against_connected_before",

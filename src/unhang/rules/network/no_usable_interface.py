@@ -31,8 +31,7 @@ from unhang.model.events import GlooFault, GlooProblem, NcclReason
 from unhang.model.events.base import Seen
 from unhang.model.ids import NO_RANKS, Ranks
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
-from unhang.rules import witnesses
-from unhang.rules.network.echoes import ECHOES_OF_A_BROKEN_SETUP
+from unhang.rules.shared import consequences, speakers
 
 
 @rule(
@@ -41,12 +40,12 @@ from unhang.rules.network.echoes import ECHOES_OF_A_BROKEN_SETUP
     cause=Cause.NET_INTERFACE,
     needs={Fact.NCCL_WARNINGS, Fact.GLOO},
     since="0.1.0",
-    explains=ECHOES_OF_A_BROKEN_SETUP,
+    explains=consequences.OF_A_BROKEN_SETUP,
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for all processes without an interface."""
     found: list[Seen] = [
-        *witnesses.nccl(incident, NcclReason.NO_INTERFACE, NcclReason.NO_SHARED_SUBNET),
+        *speakers.nccl(incident, NcclReason.NO_INTERFACE, NcclReason.NO_SHARED_SUBNET),
         *(g for g in incident.all(GlooFault) if g.problem is GlooProblem.RESOLVE_FAILED),
     ]
     if not found:
@@ -60,7 +59,7 @@ def check(incident: Incident) -> Iterator[Finding]:
             " or in its container.",
         ),
         culprits=_minority(incident, found),
-        culprit_hosts=witnesses.minority_hosts(incident, found),
+        culprit_hosts=speakers.minority_hosts(incident, found),
         at=found[0].at,
         evidence=found,
     )

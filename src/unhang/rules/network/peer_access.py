@@ -33,8 +33,7 @@ from unhang.model.events import DeviceFault, DeviceProblem, KernelEvent, KernelP
 from unhang.model.events.base import Seen
 from unhang.model.incident import Manner
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
-from unhang.rules import witnesses
-from unhang.rules.network.echoes import ECHOES_OF_A_BROKEN_SETUP
+from unhang.rules.shared import consequences, rivals, speakers
 
 
 @rule(
@@ -43,12 +42,12 @@ from unhang.rules.network.echoes import ECHOES_OF_A_BROKEN_SETUP
     cause=Cause.P2P_FAULT,
     needs={Fact.NCCL_WARNINGS, Fact.DEVICE_ERRORS, Fact.KERNEL_LOG},
     since="0.1.0",
-    explains=ECHOES_OF_A_BROKEN_SETUP,
+    explains=consequences.OF_A_BROKEN_SETUP,
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for refused peer access, or for IOMMU faults beside a stuck job."""
     refused: list[Seen] = [
-        *witnesses.nccl(incident, NcclReason.PEER_ACCESS),
+        *speakers.nccl(incident, NcclReason.PEER_ACCESS),
         *(
             d
             for d in incident.all(DeviceFault)
@@ -89,16 +88,16 @@ def _finding(
     claim: Message,
     why: Message,
 ) -> Finding:
-    ordered = witnesses.in_order(found)
+    ordered = speakers.in_order(found)
     first = ordered[0]
-    against = witnesses.rival(incident, ordered, kin=frozenset({Manner.DEVICE}))
+    against = rivals.of_errors(incident, ordered, kin=frozenset({Manner.DEVICE}))
     text = getattr(first, "detail", "") or getattr(first, "message", "") or first.source.text
     return check.finding(
         sure,
-        claim=claim.using(hosts=witnesses.hosts(found) or "a host", text=text[:160]),
+        claim=claim.using(hosts=speakers.hosts(found) or "a host", text=text[:160]),
         why=why,
         rival=against,
-        culprit_hosts=witnesses.minority_hosts(incident, found),
+        culprit_hosts=speakers.minority_hosts(incident, found),
         at=first.at,
         evidence=found,
     )

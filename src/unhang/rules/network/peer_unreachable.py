@@ -35,9 +35,8 @@ from collections.abc import Iterator, Sequence
 from unhang.model.events import InterfaceUsed, NcclFailure, NcclReason
 from unhang.model.finding import Collect
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
-from unhang.rules import witnesses
 from unhang.rules.network.addresses import leads_nowhere
-from unhang.rules.network.echoes import ECHOES_OF_A_BROKEN_SETUP
+from unhang.rules.shared import consequences, rivals, speakers
 
 _DROPPED = frozenset({NcclReason.CONNECT_TIMED_OUT, NcclReason.NO_ROUTE})
 _REFUSED = frozenset({NcclReason.CONNECT_REFUSED, NcclReason.CONNECT_ABORTED})
@@ -54,22 +53,22 @@ _NCCL_INFO = Collect(
     cause=Cause.NET_INTERFACE,
     needs={Fact.NCCL_WARNINGS},
     since="0.1.0",
-    explains=ECHOES_OF_A_BROKEN_SETUP,
+    explains=consequences.OF_A_BROKEN_SETUP,
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the connections that failed."""
-    failed = witnesses.nccl(incident, *_DROPPED, *_REFUSED)
+    failed = speakers.nccl(incident, *_DROPPED, *_REFUSED)
     if not failed:
         return
     first = next((e for e in failed if e.reason in _DROPPED), failed[0])
     wrong = _private_address(incident, failed)
-    against = witnesses.rival(incident, [first, *failed])
+    against = rivals.of_errors(incident, [first, *failed])
     if wrong is None and first.reason not in _DROPPED and against is None:
         against = say(
             "NET002.against_refused",
             "A refused connection also means that the peer's process was already gone.",
         )
-    strength = witnesses.weaker(_strength(first, wrong), against)
+    strength = _strength(first, wrong)
     yield check.finding(
         strength,
         claim=say(
@@ -95,10 +94,10 @@ def check(incident: Incident) -> Iterator[Finding]:
             "Loopback, container bridges, tunnels and link-local addresses lead nowhere"
             " from another host.",
         ),
-        against=against,
+        rival=against,
         at=first.at,
         evidence=[first, *failed],
-        collect=() if strength is Strength.PROVES else (_NCCL_INFO,),
+        collect=() if strength is Strength.PROVES and against is None else (_NCCL_INFO,),
     )
 
 
@@ -116,7 +115,7 @@ def _private_address(incident: Incident, failed: Sequence[NcclFailure]) -> str |
         if event.peer is not None and leads_nowhere(event.peer):
             return event.peer
     used = [u for u in incident.all(InterfaceUsed) if u.library == "nccl"]
-    for interface in used if len(witnesses.hosts(used)) > 1 else ():
+    for interface in used if len(speakers.hosts(used)) > 1 else ():
         if leads_nowhere(interface.interface):
             return interface.interface
     return None

@@ -41,7 +41,7 @@ from unhang.model.events import (
     TransportUsed,
 )
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
-from unhang.rules import witnesses
+from unhang.rules.shared import speakers
 
 _FAR = frozenset({"SYS", "NODE", "PHB"})
 _DIRECT = "P2P"
@@ -77,7 +77,7 @@ def check(incident: Incident) -> Iterator[Finding]:
             "Such transfers pass the host's bridges; the IOMMU or ACS may swallow them.",
         ),
         against=say("NET203.against", "Most hosts of that layout work."),
-        culprit_hosts=witnesses.hosts([pair.topology]),
+        culprit_hosts=speakers.hosts([pair.topology]),
         evidence=[pair.topology, pair.channel],
     )
 
@@ -111,4 +111,4 @@ def _refused(incident: Incident) -> bool:
     """Peer access was refused, or the IOMMU saw faults."""
     faults = (k.problem is KernelProblem.IOMMU_FAULT for k in incident.all(KernelEvent))
     peers = (d.problem is DeviceProblem.PEER for d in incident.all(DeviceFault))
-    return any(faults) or any(peers) or bool(witnesses.nccl(incident, NcclReason.PEER_ACCESS))
+    return any(faults) or any(peers) or bool(speakers.nccl(incident, NcclReason.PEER_ACCESS))

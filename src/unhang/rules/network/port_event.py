@@ -30,8 +30,7 @@ from collections.abc import Iterator
 
 from unhang.model.events import KernelEvent, KernelProblem, NcclFailure, NcclReason
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
-from unhang.rules import order, witnesses
-from unhang.rules.network.echoes import ECHOES_OF_A_BROKEN_LINK
+from unhang.rules.shared import consequences, order, rivals, speakers
 
 _TROUBLE = frozenset(
     {
@@ -51,11 +50,11 @@ _WINDOW_S = 3_600.0
     cause=Cause.RDMA_FAULT,
     needs={Fact.NCCL_WARNINGS, Fact.KERNEL_LOG},
     since="0.1.0",
-    explains=ECHOES_OF_A_BROKEN_LINK | {Cause.NET_INTERFACE},
+    explains=consequences.OF_A_BROKEN_LINK | {Cause.NET_INTERFACE},
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the ports that went down."""
-    events = witnesses.nccl(incident, NcclReason.IB_PORT_EVENT)
+    events = speakers.nccl(incident, NcclReason.IB_PORT_EVENT)
     links = [
         k
         for k in incident.all(KernelEvent)
@@ -65,7 +64,7 @@ def check(incident: Incident) -> Iterator[Finding]:
     if not found:
         return
     first = found[0]
-    against = witnesses.rival(incident, found)
+    against = rivals.of_errors(incident, found)
     certain = _troubled(incident) or any(_is_fatal(e) for e in events)
     sure = Strength.PROVES if events and _troubled(incident) else Strength.SUPPORTS
     yield check.finding(
@@ -73,7 +72,7 @@ def check(incident: Incident) -> Iterator[Finding]:
         claim=say(
             "NET006.claim",
             "the network port of {hosts} went down ({device})",
-            hosts=witnesses.hosts(found) or "a host",
+            hosts=speakers.hosts(found) or "a host",
             device=_device(first),
         ),
         why=say(
@@ -81,7 +80,7 @@ def check(incident: Incident) -> Iterator[Finding]:
             "The host that reports its own port is the faulty side; its peers only time out.",
         ),
         rival=against,
-        culprit_hosts=witnesses.hosts(found),
+        culprit_hosts=speakers.hosts(found),
         at=first.at,
         evidence=found,
     )
@@ -89,7 +88,7 @@ def check(incident: Incident) -> Iterator[Finding]:
 
 def _troubled(incident: Incident) -> bool:
     """Whether the job itself noticed something."""
-    return len(incident.timeouts) > 0 or len(witnesses.nccl(incident, *_TROUBLE)) > 0
+    return len(incident.timeouts) > 0 or len(speakers.nccl(incident, *_TROUBLE)) > 0
 
 
 def _is_fatal(event: NcclFailure) -> bool:
@@ -100,7 +99,7 @@ def _is_fatal(event: NcclFailure) -> bool:
 
 def _matters(incident: Incident, link: KernelEvent) -> bool:
     """Whether the link went down near the job's trouble, as far as clocks tell."""
-    troubles = [*witnesses.nccl(incident, *_TROUBLE), *incident.timeouts]
+    troubles = [*speakers.nccl(incident, *_TROUBLE), *incident.timeouts]
     gaps = [gap for t in troubles if (gap := order.gap_s(t, link)) is not None]
     return not gaps or any(-60.0 <= gap <= _WINDOW_S for gap in gaps)
 

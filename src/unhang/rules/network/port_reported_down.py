@@ -27,7 +27,7 @@ from collections.abc import Iterator
 
 from unhang.model.events import HostProblem, HostReport, NcclFailure
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
-from unhang.rules import witnesses
+from unhang.rules.shared import speakers
 
 
 @rule(
@@ -67,6 +67,6 @@ def _finding(reports: list[HostReport], cause: Cause, strength: Strength) -> Fin
         )
         if hint
         else None,
-        culprit_hosts=frozenset() if hint else witnesses.hosts(reports),
+        culprit_hosts=frozenset() if hint else speakers.hosts(reports),
         evidence=reports,
     )

@@ -32,8 +32,7 @@ from collections.abc import Iterator, Sequence
 
 from unhang.model.events import NcclFailure, NcclReason
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
-from unhang.rules import witnesses
-from unhang.rules.network.echoes import ECHOES_OF_A_BROKEN_SETUP
+from unhang.rules.shared import consequences, rivals, speakers
 
 _STRENGTHS = {
     NcclReason.IB_MEMORY_LOCK: Strength.PROVES,
@@ -49,12 +48,12 @@ _STRENGTHS = {
     cause=Cause.RDMA_FAULT,
     needs={Fact.NCCL_WARNINGS},
     since="0.1.0",
-    explains=ECHOES_OF_A_BROKEN_SETUP | {Cause.HOST_OOM, Cause.NET_INTERFACE},
+    explains=consequences.OF_A_BROKEN_SETUP | {Cause.HOST_OOM, Cause.NET_INTERFACE},
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the most telling kind of failed call."""
     for reason, sure in _STRENGTHS.items():
-        found = witnesses.nccl(incident, reason)
+        found = speakers.nccl(incident, reason)
         if found:
             yield _finding(incident, found, sure)
             return
@@ -63,13 +62,13 @@ def check(incident: Incident) -> Iterator[Finding]:
 def _finding(incident: Incident, found: Sequence[NcclFailure], sure: Strength) -> Finding:
     first = found[0]
     bare = first.reason is NcclReason.IB_QP_CONNECT and "create_qp" in first.detail
-    against = witnesses.rival(incident, found)
+    against = rivals.of_errors(incident, found)
     return check.finding(
         Strength.SUPPORTS if bare else sure,
         claim=say(
             "NET007.claim",
             "{hosts} could not set up RDMA: {text}",
-            hosts=witnesses.hosts(found) or "a host",
+            hosts=speakers.hosts(found) or "a host",
             text=first.detail[:160],
         ),
         why=say(
@@ -84,7 +83,7 @@ def _finding(incident: Incident, found: Sequence[NcclFailure], sure: Strength) -
             " subnets without a route, or an RDMA driver that lacks the function.",
         ),
         rival=against,
-        culprit_hosts=witnesses.minority_hosts(incident, found),
+        culprit_hosts=speakers.minority_hosts(incident, found),
         at=first.at,
         evidence=found,
     )

@@ -29,8 +29,7 @@ from collections.abc import Iterator, Sequence
 
 from unhang.model.events import NcclFailure, NcclReason
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
-from unhang.rules import witnesses
-from unhang.rules.network.echoes import ECHOES_OF_A_BROKEN_SETUP
+from unhang.rules.shared import consequences, speakers
 
 
 @rule(
@@ -39,12 +38,12 @@ from unhang.rules.network.echoes import ECHOES_OF_A_BROKEN_SETUP
     cause=Cause.SHM_SMALL,
     needs={Fact.NCCL_WARNINGS},
     since="0.1.0",
-    explains=ECHOES_OF_A_BROKEN_SETUP | {Cause.NET_INTERFACE, Cause.HOST_OOM},
+    explains=consequences.OF_A_BROKEN_SETUP | {Cause.NET_INTERFACE, Cause.HOST_OOM},
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for segments without space, else for those that could not be made."""
-    full = witnesses.nccl(incident, NcclReason.SHM_SPACE)
-    opened = witnesses.nccl(incident, NcclReason.SHM_OPEN)
+    full = speakers.nccl(incident, NcclReason.SHM_SPACE)
+    opened = speakers.nccl(incident, NcclReason.SHM_OPEN)
     segments = [e for e in opened if "uda failure" not in e.detail]
     if full:
         yield _finding(
@@ -74,13 +73,13 @@ def _finding(
     first = found[0]
     return check.finding(
         sure,
-        claim=claim.using(hosts=witnesses.hosts(found) or "a host", text=first.detail[:160]),
+        claim=claim.using(hosts=speakers.hosts(found) or "a host", text=first.detail[:160]),
         why=say(
             "NET011.why",
             "Ranks of one host exchange data through /dev/shm; a container gets 64 MB of it"
             " unless told otherwise.",
         ),
-        culprit_hosts=witnesses.minority_hosts(incident, found),
+        culprit_hosts=speakers.minority_hosts(incident, found),
         at=first.at,
         evidence=found,
     )

@@ -33,7 +33,7 @@ from collections.abc import Iterator
 from unhang.model.events import TransportUsed
 from unhang.model.incident import Call
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
-from unhang.rules import witnesses
+from unhang.rules.shared import rivals, speakers
 
 _TCP_BYTES_PER_S = 100_000_000.0
 """A gigabit Ethernet; what sockets move at worst."""
@@ -54,7 +54,7 @@ def check(incident: Incident) -> Iterator[Finding]:
         return
     call = incident.calls[0]
     heavy = _outlasts(call)
-    against = witnesses.rival(incident, sockets, after_timeout=False)
+    against = rivals.of_errors(incident, sockets, after_timeout=False)
     if against is None and not heavy:
         against = say(
             "NET008.against_small",
@@ -65,7 +65,7 @@ def check(incident: Incident) -> Iterator[Finding]:
         claim=say(
             "NET008.claim",
             "data goes over TCP sockets between {hosts} while {op} does not finish",
-            hosts=witnesses.hosts(sockets) or "the hosts",
+            hosts=speakers.hosts(sockets) or "the hosts",
             op=_operation(call),
         ),
         why=say(
@@ -86,7 +86,7 @@ def _crosses_hosts(sockets: list[TransportUsed]) -> bool:
     """A channel over a socket crosses hosts; the choice alone needs several hosts to matter."""
     if any(t.transport == "NET/Socket" for t in sockets):
         return True
-    return len(witnesses.hosts(sockets)) > 1
+    return len(speakers.hosts(sockets)) > 1
 
 
 def _outlasts(call: Call) -> bool:

@@ -34,7 +34,7 @@ from typing import NamedTuple
 
 from unhang.model.events import CollectivesMeasured, Pace
 from unhang.model.rule import Fact, Finding, Incident, Strength, rule, say
-from unhang.rules import measured
+from unhang.rules.shared import measured
 
 _LEAST_TIMED = 5
 _LEAST_RANKS = 3

@@ -33,7 +33,8 @@ from unhang.model.phases import Phase
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
 from unhang.model.stances import Stance
 from unhang.model.waits import Wait
-from unhang.rules.stacks import (
+from unhang.rules.shared import consequences
+from unhang.rules.shared.stacks import (
     alarmed,
     contradicted,
     denial,
@@ -95,18 +96,6 @@ _CLAIMS = {
         " while {waiters:ranks} {waiting:|waits|wait} in it",
     ),
 }
-_ECHOES = frozenset(
-    {
-        Cause.TIMEOUT_SHORT,
-        Cause.RENDEZVOUS,
-        Cause.NET_INTERFACE,
-        Cause.BANDWIDTH_LOW,
-        Cause.PG_DEADLOCK,
-        Cause.RANK_EXCEPTION,
-        Cause.RANK_CRASH,
-    }
-)
-"""A rank that comes late makes the others give up, raise, abort and close their connections."""
 
 
 @rule(
@@ -115,7 +104,7 @@ _ECHOES = frozenset(
     cause=Cause.CHECKPOINT_SLOW,
     needs={Fact.STACKS},
     since="0.1.0",
-    explains=_ECHOES,
+    explains=consequences.OF_WORK_THAT_LASTS,
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for each cause that the ranks elsewhere show."""

@@ -9,24 +9,12 @@ from unhang.model.events import Charge, StackSeen, Stage
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.phases import Phase
 from unhang.model.rule import Cause, Finding, Incident, Message, Rule, Strength, say
-from unhang.rules import order, watched
+from unhang.rules.shared import consequences, order, watched
 from unhang.rules.slow.waiting import Wait, find_wait
 from unhang.rules.slow.weighing import Fit, fit, is_missing, ranks_differ, weigh
 from unhang.rules.slow.work import Work, find_work
 
-_ECHOES = frozenset(
-    {
-        Cause.TIMEOUT_SHORT,
-        Cause.RENDEZVOUS,
-        Cause.NET_INTERFACE,
-        Cause.BANDWIDTH_LOW,
-        Cause.UNEVEN_WORK,
-        Cause.PG_DEADLOCK,
-        Cause.RANK_EXCEPTION,
-        Cause.RANK_CRASH,
-    }
-)
-"""A rank that comes late makes the others give up, raise, abort and close their connections."""
+_EXPLAINED = consequences.OF_WORK_THAT_LASTS | {Cause.UNEVEN_WORK}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +61,7 @@ def _from_work(incident: Incident, about: WorkRule, work: Work, wait: Wait) -> F
         against=against,
         culprits=culprits,
         phase=work.phase.phase,
-        explains=frozenset() if strength is Strength.HINTS else _ECHOES,
+        explains=_EXPLAINED,
         at=work.phase.since or work.mark.at,
         call=wait.call,
         evidence=[work.mark, wait.alarm],
@@ -112,7 +100,7 @@ def _from_stacks(incident: Incident, about: WorkRule, wait: Wait | None) -> Iter
         against=against,
         culprits=culprits,
         phase=stacks[0].phase,
-        explains=frozenset() if strength is Strength.HINTS else _ECHOES,
+        explains=_EXPLAINED,
         at=stacks[0].at,
         call=None if wait is None else wait.call,
         evidence=stacks,

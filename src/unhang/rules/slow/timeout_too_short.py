@@ -32,7 +32,7 @@ from collections.abc import Iterator
 from unhang.model.events import Progress
 from unhang.model.phases import Phase
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
-from unhang.rules import order
+from unhang.rules.shared import order
 from unhang.rules.slow.waiting import Wait, WaitKind, find_wait
 from unhang.rules.slow.weighing import Fit, find_rival, fit
 from unhang.rules.slow.work import find_work

@@ -23,7 +23,7 @@ from unhang.model.ids import Rank, Ranks, RankSpans
 from unhang.model.incident import Call, Incident, Manner
 from unhang.model.stances import Doing
 from unhang.model.waits import ranks_of_ends
-from unhang.rules import order
+from unhang.rules.shared import order
 
 _SECOND_HAND = frozenset({ExceptionKind.COLLECTIVE, ExceptionKind.RENDEZVOUS})
 _FLAG_ELEMENTS = 8

@@ -31,7 +31,7 @@ from unhang.model.events import Charge, HoldUp
 from unhang.model.incident import Manner
 from unhang.model.phases import Phase
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
-from unhang.rules.watched import hold_ups, message, waited_for
+from unhang.rules.shared.watched import hold_ups, message, waited_for
 
 _GAVE_UP = frozenset({Manner.WATCHDOG, Manner.PEER})
 _CAUSES = {

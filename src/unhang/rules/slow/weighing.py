@@ -17,7 +17,7 @@ from unhang.model.ids import Rank
 from unhang.model.incident import VICTIM_MANNERS, Call, Incident
 from unhang.model.phases import Phase
 from unhang.model.provenance import Message, say
-from unhang.rules import order
+from unhang.rules.shared import order
 from unhang.rules.slow.waiting import Wait, WaitKind, is_cut
 from unhang.rules.slow.work import Work
 

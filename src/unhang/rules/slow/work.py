@@ -14,7 +14,7 @@ from unhang.model.ids import Rank
 from unhang.model.incident import Incident, OpenPhase
 from unhang.model.phases import Phase
 from unhang.model.provenance import NOBODY, Origin
-from unhang.rules import order
+from unhang.rules.shared import order
 from unhang.rules.slow.waiting import Wait
 
 

@@ -14,7 +14,7 @@ from unhang.model.finding import Strength
 from unhang.model.ids import Rank
 from unhang.model.phases import Phase
 from unhang.rules.desync.others_left import check
-from unhang.rules.endings import left_alone
+from unhang.rules.shared.endings import left_alone
 
 ANOTHER = WorldSeen(source=source(2), origin=by(1), rank=Rank(1))
 REPORT = ended(0, exit_code=1, line=20)

@@ -16,11 +16,11 @@ from unhang.model.phases import Phase
 from unhang.model.provenance import Provenance
 from unhang.model.recorder_analysis import Suspect, SuspectRole
 from unhang.model.recording import LastCall
-from unhang.rules import recorded
 from unhang.rules.locate.recorded_absent import check as LOC101
 from unhang.rules.locate.recorded_silent import check as LOC102
 from unhang.rules.locate.recorded_stalled import check as LOC103
 from unhang.rules.locate.recorded_together import check as LOC104
+from unhang.rules.shared import recorded
 
 
 def findings(incident: Incident) -> list[Finding]:

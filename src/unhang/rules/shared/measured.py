@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from unhang.model.events import CollectivesMeasured, Pace
 from unhang.model.ids import Rank
 from unhang.model.incident import Incident
-from unhang.rules import witnesses
+from unhang.rules.shared import speakers
 
 Kind = tuple[str, int]
 """An operation and its size in bytes."""
@@ -23,7 +23,7 @@ def by_communicator(incident: Incident) -> Mapping[str, Sequence[CollectivesMeas
 
 def rank_of(incident: Incident, event: CollectivesMeasured) -> Rank | None:
     """The global rank: by process, or as it is in the communicator of the world."""
-    known = witnesses.rank_of(incident, event)
+    known = speakers.rank_of(incident, event)
     if known is not None:
         return known
     largest = max(e.size for e in incident.all(CollectivesMeasured))

@@ -14,7 +14,7 @@ from unhang.model.events import (
 from unhang.model.ids import Rank, Ranks
 from unhang.model.incident import Failure, Incident, Manner
 from unhang.model.phases import Phase
-from unhang.rules import order, recorded
+from unhang.rules.shared import order, recorded
 
 _ACCOUNTS = frozenset({Reporter.ELASTIC, Reporter.ELASTIC_TABLE})
 """Launchers that stop the processes that still run once one has failed, and say so."""

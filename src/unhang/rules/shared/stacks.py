@@ -10,7 +10,7 @@ from unhang.model.provenance import Message, say
 from unhang.model.stances import Stance
 from unhang.model.strength import Strength
 from unhang.model.waits import Wait, WitnessKind
-from unhang.rules import order
+from unhang.rules.shared import order
 
 
 def find_wait_of_stacks(incident: Incident) -> Wait | None:

@@ -1,0 +1,79 @@
+"""Who printed a fact: ranks and hosts, as far as anything tells them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+from unhang.model.events import CommunicatorStage, NcclFailure, NcclReason
+from unhang.model.events.base import Seen
+from unhang.model.ids import NO_RANKS, Rank, Ranks
+from unhang.model.incident import Incident
+from unhang.model.provenance import Origin
+from unhang.rules.shared import order
+
+S = TypeVar("S", bound=Seen)
+
+
+def nccl(incident: Incident, *reasons: NcclReason) -> list[NcclFailure]:
+    """NCCL's errors and warnings with one of the reasons, the earliest first."""
+    return in_order(e for e in incident.all(NcclFailure) if e.reason in reasons)
+
+
+def in_order(events: Iterable[S]) -> list[S]:
+    """`events` with the one that came first in front; the others as they were read."""
+    found = list(events)
+    first = order.earliest(found)
+    return [] if first is None else [first, *(e for e in found if e is not first)]
+
+
+def rank_of(incident: Incident, event: Seen) -> Rank | None:
+    """The global rank that printed `event`, from its prefix or from its process."""
+    origin = event.origin
+    if origin.rank is not None:
+        return origin.rank
+    if origin.pid is None:
+        return None
+    owners = {
+        facts.rank
+        for facts in incident.roster.values()
+        if origin.pid in facts.pids
+        and (None in (origin.host, facts.host) or facts.host == origin.host)
+    }
+    owners |= _members(incident, origin)
+    return next(iter(owners)) if len(owners) == 1 else None
+
+
+def _members(incident: Incident, origin: Origin) -> set[Rank]:
+    """Ranks of a process in the communicator of the world, whose numbers are the global ones."""
+    return {
+        Rank(stage.comm_rank)
+        for stage in incident.all(CommunicatorStage)
+        if stage.comm_rank is not None
+        and stage.size == incident.world.size
+        and (stage.origin.host, stage.origin.pid) == (origin.host, origin.pid)
+    }
+
+
+def ranks(incident: Incident, events: Iterable[Seen]) -> Ranks:
+    """Ranks that printed `events`, as far as they are known."""
+    return frozenset(r for e in events if (r := rank_of(incident, e)) is not None)
+
+
+def minority(incident: Incident, events: Sequence[Seen]) -> Ranks:
+    """Ranks that printed `events`, unless so many did that none of them is special."""
+    found = ranks(incident, events)
+    known = frozenset(incident.roster) | incident.gave_up
+    size = incident.world.size or len(known | found) + incident.gave_up_unnamed
+    return NO_RANKS if len(found) > 1 and 2 * len(found) > size else found
+
+
+def hosts(events: Iterable[Seen]) -> frozenset[str]:
+    """Hosts that printed `events`."""
+    return frozenset(e.origin.host for e in events if e.origin.host is not None)
+
+
+def minority_hosts(incident: Incident, events: Iterable[Seen]) -> frozenset[str]:
+    """Hosts that printed `events`, unless most hosts of the job did."""
+    found = hosts(events)
+    return frozenset() if len(found) > 1 and 2 * len(found) > len(hosts(incident.events)) else found
