@@ -32,6 +32,8 @@ FAMILIES = {
     "CFG": "config",
 }
 EVENTS = {kind.__name__: kind for kind in typing.get_args(events.Event)}
+ROLES = ("ALARM", "FAULT", "REPORT")
+"""Roles whose unions are open to a new kind of event without more ado."""
 GIVEN = ("source", "origin", "at")
 """Fields that every event has."""
 
@@ -174,6 +176,10 @@ class {kind}(Seen):
         detail: to fill.
     """
 
+    fact = Fact.{fact}
+    witness = Witness.PROCESS
+    role = Role.{role}
+
     detail: str
 '''
 
@@ -191,9 +197,14 @@ def main(arguments: list[str]) -> int:
     reader = kinds.add_parser("parser", help="a parser and its test")
     reader.add_argument("name", help="the format in kebab-case")
     reader.add_argument("--event", choices=sorted(EVENTS), default="Finished", help="it says")
+    event = kinds.add_parser("event", help="an event, with what `explain` says of it")
+    event.add_argument("name", help="what is seen, in CamelCase")
+    event.add_argument("--home", default="communication", help="the module of model/events")
+    event.add_argument("--fact", choices=[f.name for f in events.Fact], default="NCCL_WARNINGS")
+    event.add_argument("--role", choices=ROLES, default="FAULT", help="in the course of the job")
     options = parser.parse_args(arguments)
     try:
-        files = {"rule": _rule, "parser": _parser}[options.kind](options)
+        files = {"rule": _rule, "parser": _parser, "event": _event}[options.kind](options)
     except ValueError as error:
         parser.error(str(error))
     for path, text in files.items():
@@ -201,7 +212,7 @@ def main(arguments: list[str]) -> int:
         path.write_text(text, encoding="utf-8")
         print(f"wrote {path.relative_to(options.root)}")
     code = [str(path) for path in files if path.suffix == ".py"]
-    for command in (["check", "--fix-only", "--select", "I"], ["format"]):
+    for command in (["check", "--fix-only", "--select", "I,RUF022"], ["format"]):
         subprocess.run([sys.executable, "-m", "ruff", *command, "--quiet", *code], check=True)
     print('Fill what says "to fill"; then make check, make docs, make score.')
     return 0
@@ -219,6 +230,8 @@ def _rule(options: argparse.Namespace) -> dict[Path, str]:
         raise ValueError(f"{code} exists")
     event = EVENTS[options.event]
     fact = event.fact
+    if fact is None:
+        raise ValueError(f"a rule needs a fact, and {options.event} shows none")
     names = {"Fact", "Finding", "Incident", "Status", "Strength", "rule", "say"}
     imports = {
         ("builders", "by"),
@@ -289,6 +302,37 @@ def _parser(options: argparse.Namespace) -> dict[Path, str]:
             ),
         }
     )
+
+
+def _event(options: argparse.Namespace) -> dict[Path, str]:
+    root, name = options.root, options.name
+    if not re.fullmatch(r"(?:[A-Z][a-z0-9]+)+", name):
+        raise ValueError(f"{name}: a name of an event is in CamelCase")
+    folder = root / "src/unhang/model/events"
+    home, union = folder / f"{options.home}.py", folder / "__init__.py"
+    if not home.exists():
+        raise ValueError(f"{options.home}: model/events has no such module")
+    listed = union.read_text("utf-8")
+    if f'"{name}",' in listed:
+        raise ValueError(f"{name} exists")
+    first, union_of = "from unhang.model.events.", f"{options.role.capitalize()}: TypeAlias = "
+    for before, after in (
+        (first, f"{first}{options.home} import {name}\n{first}"),
+        (f"{union_of}(", f"{union_of}({name} | "),
+        ("__all__ = [", f'__all__ = [\n    "{name}",'),
+    ):
+        listed = listed.replace(before, after, 1)
+    files = {
+        home: home.read_text("utf-8")
+        + EVENT.format(kind=name, fact=options.fact, role=options.role),
+        union: listed,
+    }
+    for path in root.glob("src/unhang/reporters/catalogue/*/events.toml"):
+        text = path.read_text("utf-8")
+        for table, sentence in (("event", "… {detail} (to fill)"), ("means", "… (to fill)")):
+            text = text.replace(f"[{table}]\n", f'[{table}]\n{name} = "{sentence}"\n', 1)
+        files[path] = text
+    return files
 
 
 def _check_name(name: str) -> None:

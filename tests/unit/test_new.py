@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the tree with a rule, and a parser for each of two kinds of events."""
+    """A copy of the tree with rules, parsers for two kinds of events, and an event."""
     copy = tmp_path_factory.mktemp("tree")
     for name in ("src", "tools"):
         shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
@@ -29,6 +29,8 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     assert new.main([*root, "parser", "made-up", "--event", "GlooFault"]) == 0
     assert new.main([*root, "parser", "made-up-too", "--event", "VersionSeen"]) == 0
+    assert new.main([*root, "event", "MadeUp", "--fact", "GLOO"]) == 0
+    run(copy, "tools.new", *root, "parser", "made-up-event", "--event", "MadeUp")
     return copy
 
 
@@ -56,7 +58,7 @@ def test_its_own_tests_pass(tree: Path) -> None:
 @pytest.mark.integration
 def test_its_types_are_right(tree: Path) -> None:
     written = [str(p.relative_to(tree)) for p in tree.rglob("*made_up*.py")]
-    assert len(written) == 8
+    assert len(written) == 10
     run(tree, "mypy", *written)
 
 
@@ -64,8 +66,11 @@ def test_rules_and_parsers_are_found_and_translated(tree: Path) -> None:
     program = "from unhang.rules import RULES; from unhang.parsers import PARSERS;"
     program += "from unhang.reporters.catalogue import own_sentences;"
     program += "assert {'DSY998', 'LOC998'} <= {rule.code for rule in RULES};"
-    program += "assert {'made-up', 'made-up-too'} <= {parser.NAME for parser in PARSERS};"
-    program += "assert {'DSY998.claim', 'LOC998.why'} <= own_sentences('zh').keys()"
+    program += (
+        "assert {'made-up', 'made-up-too', 'made-up-event'} <= {parser.NAME for parser in PARSERS};"
+    )
+    program += "assert {'DSY998.claim', 'LOC998.why'} <= own_sentences('zh').keys();"
+    program += "assert 'means.MadeUp' in own_sentences('en') and own_sentences('zh')"
     (tree / "look.py").write_text(program)
     run(tree, "look")
 
@@ -81,6 +86,8 @@ def test_rules_and_parsers_are_found_and_translated(tree: Path) -> None:
         (["rule", "LOC998", "a-name", "--cause", "desync"], "names its --cause"),
         (["rule", "DSY998", "a-name", "--cause", "bad luck"], "invalid choice"),
         (["parser", "Gloo"], "words in lower case"),
+        (["event", "made_up"], "in CamelCase"),
+        (["event", "MadeUp", "--home", "base_ment"], "no such module"),
     ],
 )
 def test_what_cannot_be_is_refused(

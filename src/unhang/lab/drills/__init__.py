@@ -1,22 +1,46 @@
-"""Every drill, and how one is found by its name."""
+"""Every drill, from the TOML files beside this one, and how one is found by its name.
+
+The name of a table is the drill's; its keys are the fields of `Drill` that differ from the usual,
+and its faults have the form in which jobs read them (`faults.declared`).
+"""
 
 from __future__ import annotations
 
 import difflib
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from unhang.errors import UsageError
-from unhang.lab.drill import Drill
-from unhang.lab.drills import deaths, desync, healthy, network, parallel, slow, stalls
+from unhang.lab.drill import Drill, Launch, Need
+from unhang.lab.faults.declared import from_rows
+from unhang.model.causes import Cause
+from unhang.model.phases import Phase
+from unhang.model.toml import load
 
-DRILLS: tuple[Drill, ...] = (
-    *stalls.DRILLS,
-    *deaths.DRILLS,
-    *desync.DRILLS,
-    *slow.DRILLS,
-    *parallel.DRILLS,
-    *network.DRILLS,
-    *healthy.DRILLS,
-)
+_FILES = ("stalls", "deaths", "desync", "slow", "parallel", "network", "healthy")
+_READ: Mapping[str, Callable[[Any], Any]] = {
+    "faults": from_rows,
+    "cause": Cause,
+    "culprits": frozenset,
+    "phase": Phase,
+    "accept": tuple,
+    "arguments": tuple,
+    "launch": lambda name: Launch[name.upper()],
+    "needs": lambda names: frozenset(Need[name.upper()] for name in names),
+}
+
+
+def _drills() -> Iterator[Drill]:
+    for file in _FILES:
+        for name, row in load(__name__, f"{file}.toml").items():
+            fields = {"faults": (), **row}
+            read = {
+                key: _READ.get(key, lambda value: value)(value) for key, value in fields.items()
+            }
+            yield Drill(name=name, **read)
+
+
+DRILLS: tuple[Drill, ...] = tuple(_drills())
 """In the order in which they are listed."""
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import signal
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -117,7 +118,16 @@ def load(text: str) -> tuple[Fault, ...]:
         found = json.loads(text)
     except ValueError as error:
         raise FaultError(f"{VARIABLE} holds no JSON ({error}).") from None
-    return tuple(_fault(row) for row in (found if isinstance(found, list) else [found]))
+    return from_rows(found if isinstance(found, list) else [found])
+
+
+def from_rows(rows: Iterable[object]) -> tuple[Fault, ...]:
+    """The faults that objects of that form declare.
+
+    Raises:
+        FaultError: one of them is not what is described above.
+    """
+    return tuple(_fault(row) for row in rows)
 
 
 def dump(faults: tuple[Fault, ...]) -> str:
