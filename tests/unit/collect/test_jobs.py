@@ -24,10 +24,15 @@ from unhang.errors import UsageError
 WAITS = "import time\ndef wait_for_batch():\n    time.sleep(300)\nwait_for_batch()"
 
 
+JOB = f"9{os.getpid()}"
+"""Of this process alone: the same tests may run beside it."""
+
+
 @pytest.fixture
 def ranks() -> Iterator[list[int]]:
     """Two ranks without a launcher, as srun starts them."""
-    common = {**os.environ, "WORLD_SIZE": "4", "MASTER_PORT": "41999", "SLURM_JOB_ID": "770077"}
+    port = str(20_000 + os.getpid() % 30_000)
+    common = {**os.environ, "WORLD_SIZE": "4", "MASTER_PORT": port, "SLURM_JOB_ID": JOB}
     started = [
         subprocess.Popen([sys.executable, "-c", WAITS], env={**common, "RANK": str(rank)})
         for rank in (1, 3)
@@ -43,7 +48,7 @@ def test_ranks_that_meet_at_one_place_are_one_job(ranks: list[int]) -> None:
     (job,) = [job for job in running_jobs() if set(ranks) & set(job.pids)]
     assert (job.pids, set(job.ranks), job.world_size) == (tuple(sorted(ranks)), {1, 3}, 4)
     assert job_of_process(ranks[0]).pids == job.pids
-    assert job_of_scheduler("770077").ranks == {1, 3}
+    assert job_of_scheduler(JOB).ranks == {1, 3}
 
 
 def test_a_job_that_is_not_here_is_refused_with_what_to_do() -> None:
