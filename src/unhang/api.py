@@ -32,7 +32,10 @@ from unhang.story import tell
 
 
 def diagnose(
-    *paths: str, framework: str | None = None, progress: Progress | None = None
+    *paths: str,
+    framework: str | None = None,
+    progress: Progress | None = None,
+    processes: int | None = 1,
 ) -> Diagnosis:
     """Judge what is left of a job.
 
@@ -40,6 +43,8 @@ def diagnose(
         paths: files, folders, globs or archives; `-` is standard input.
         framework: the framework that the job used, where the caller knows better than the logs.
         progress: is told now and then the bytes that have been read, and of how many.
+        processes: how many may read at once; 1 = only this one, so that none is started; None = one
+            for each core where there is much to read.
 
     Returns:
         The verdict on the last failed incarnation; earlier ones are in `earlier`.
@@ -48,7 +53,7 @@ def diagnose(
         UsageError: a path does not exist, or there is nothing to read.
     """
     started = time.perf_counter()
-    gathered = gather(discover(paths), progress)
+    gathered = gather(discover(paths), progress, processes)
     incidents = assemble(gathered.events, len(gathered.artifacts))
     if framework is not None:
         told = (framework.lower(), "named by the caller")

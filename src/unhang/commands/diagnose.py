@@ -97,7 +97,9 @@ def command(
         return 0
     else:
         with ReadingProgress() as progress:
-            diagnosis = diagnose(*(paths or ("-",)), framework=framework, progress=progress)
+            diagnosis = diagnose(
+                *(paths or ("-",)), framework=framework, progress=progress, processes=None
+            )
     if redactor is not None:
         diagnosis = redacted(diagnosis, redactor)
     write_result(

@@ -51,12 +51,17 @@ class _Meter:
             self._tell(self.done, max(self.done, self.total))
 
 
-def gather(items: Iterable[Artifact | Problem], progress: Progress | None = None) -> Gathered:
+def gather(
+    items: Iterable[Artifact | Problem],
+    progress: Progress | None = None,
+    processes: int | None = None,
+) -> Gathered:
     """Read all artifacts.
 
     Args:
         items: artifacts, and the problems that were met while they were looked for.
         progress: is told now and then how far the reading is.
+        processes: how many may read at once; None = one for each core, where that pays.
     """
     gathered = Gathered()
     meter = _Meter(progress)
@@ -79,10 +84,10 @@ def gather(items: Iterable[Artifact | Problem], progress: Progress | None = None
         else:
             reads.append(read_artifact(item, meter.add))
     files = [gathered.artifacts[index] for index in later]
-    for index, read in zip(later, _read_all(files, meter), strict=True):
+    for index, read in zip(later, _read_all(files, meter, processes), strict=True):
         reads[index] = read
     files = [gathered.artifacts[index] for index in dumps]
-    for index, read in zip(dumps, _read_dumps(files, dump_reader, meter), strict=True):
+    for index, read in zip(dumps, _read_dumps(files, dump_reader, meter, processes), strict=True):
         reads[index] = read
     for done in reads:
         assert done is not None
@@ -92,8 +97,8 @@ def gather(items: Iterable[Artifact | Problem], progress: Progress | None = None
     return gathered
 
 
-def _read_all(artifacts: Sequence[Artifact], meter: _Meter) -> Iterable[Read]:
-    processes = _processes(artifacts)
+def _read_all(artifacts: Sequence[Artifact], meter: _Meter, most: int | None) -> Iterable[Read]:
+    processes = _processes(artifacts, most)
     if processes > 1:
         from unhang.engine.pool import read_in_processes
 
@@ -101,8 +106,10 @@ def _read_all(artifacts: Sequence[Artifact], meter: _Meter) -> Iterable[Read]:
     return [read_artifact(artifact, meter.add, len(artifacts)) for artifact in artifacts]
 
 
-def _read_dumps(artifacts: Sequence[Artifact], reader: DumpReader, meter: _Meter) -> Iterable[Read]:
-    processes = _processes(artifacts)
+def _read_dumps(
+    artifacts: Sequence[Artifact], reader: DumpReader, meter: _Meter, most: int | None
+) -> Iterable[Read]:
+    processes = _processes(artifacts, most)
     if processes > 1:
         from unhang.engine.dump_pool import read_dumps_in_processes
 
@@ -113,11 +120,11 @@ def _read_dumps(artifacts: Sequence[Artifact], reader: DumpReader, meter: _Meter
         meter.add(artifact.size_bytes or 0)
 
 
-def _processes(artifacts: Sequence[Artifact]) -> int:
+def _processes(artifacts: Sequence[Artifact], most: int | None) -> int:
     """How many processes should read; 1 where starting others does not pay."""
     total = sum(artifact.size_bytes or 0 for artifact in artifacts)
     much = total >= PARALLEL_FROM or len(artifacts) >= PARALLEL_FILES
-    return _cores() if much and len(artifacts) > 1 else 1
+    return (_cores() if most is None else most) if much and len(artifacts) > 1 else 1
 
 
 def _cores() -> int:

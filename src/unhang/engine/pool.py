@@ -64,7 +64,10 @@ def _result(
 
 def unread(artifact: Artifact) -> Read:
     """What is told of a file whose reader was killed."""
-    message = "the process that read it was ended from outside, perhaps for lack of memory"
+    message = (
+        "the process that read it ended before it was done: killed for its memory, or not able to"
+        " start (a script that asks for processes needs `if __name__ == '__main__':`)"
+    )
     return [], [Problem(artifact=artifact.name, component="reader", message=message)]
 
 

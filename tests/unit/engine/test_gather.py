@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
+import unhang
 from unhang.engine import gather as gathering
 from unhang.engine import pool
 from unhang.engine.gather import Gathered, gather
-from unhang.engine.reading import read_artifact
+from unhang.engine.reading import Read, read_artifact
 from unhang.model.events import CollectiveTimeout
 from unhang.model.provenance import Problem
 from unhang.sources.artifact import Artifact
@@ -49,6 +50,26 @@ def test_in_several_processes_as_in_one(tmp_path: Path, monkeypatch: pytest.Monk
     assert together == alone
     assert len(alone.problems) == 1
     assert told[-1] == (alone.size_bytes, alone.size_bytes)
+
+
+def test_the_library_starts_no_process_unless_it_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, 3)
+    monkeypatch.setattr(gathering, "PARALLEL_FROM", 1)
+    monkeypatch.setattr(gathering, "_cores", lambda: 2)
+    started: list[int] = []
+
+    def read(_: object, processes: int, __: object) -> list[Read]:
+        started.append(processes)
+        return [([], [])] * 3
+
+    monkeypatch.setattr(pool, "read_in_processes", read)
+    unhang.diagnose(str(tmp_path))
+    assert not started
+    unhang.diagnose(str(tmp_path), processes=3)
+    unhang.diagnose(str(tmp_path), processes=None)
+    assert started == [3, 2]
 
 
 def test_progress_in_one_process(tmp_path: Path) -> None:
