@@ -35,7 +35,7 @@ from unhang.model.events import (
     Restarted,
 )
 from unhang.model.guard import Guard
-from unhang.model.ids import NO_RANKS, Rank, Ranks
+from unhang.model.ids import NO_RANKS, ManyRanks, Rank, Ranks
 from unhang.model.incident import Call, Incident, RankFacts, World
 from unhang.model.ras import RasRanks
 from unhang.model.recorder_analysis import RecorderAnalysis
@@ -133,7 +133,7 @@ def _analyses(
     recorded: RecorderAnalysis | None,
 ) -> dict[WitnessKind, Analysis]:
     """Who waits for whom, by each kind of witness alone."""
-    expected = frozenset(roster) | {Rank(r) for r in range(run.world.size or 0)}
+    expected: ManyRanks = (run.world.ranks or NO_RANKS) | frozenset(roster)
     alarmed = any(event.gave_up for event in run.events)
     answers = run.all(RasReport)
     ras = RasRanks(answers, roster, run.world.size)

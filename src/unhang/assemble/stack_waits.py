@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
-from unhang.model.ids import NO_RANKS, Rank, Ranks
+from unhang.model.ids import ManyRanks, Rank, Ranks
 from unhang.model.recording import CallKind
 from unhang.model.stances import Doing, Stance
 from unhang.model.strength import Strength
@@ -26,7 +26,7 @@ _IMPORTS = "<module>"
 _Place = tuple[str, ...]
 
 
-def waits_of_stacks(stances: Sequence[Stance], expected: Ranks, *, alarmed: bool) -> Snapshot:
+def waits_of_stacks(stances: Sequence[Stance], expected: ManyRanks, *, alarmed: bool) -> Snapshot:
     """Return who waits for whom by the stacks; no wait where they do not tell that anybody does.
 
     Args:
@@ -39,7 +39,7 @@ def waits_of_stacks(stances: Sequence[Stance], expected: Ranks, *, alarmed: bool
     crowd = _crowd(ranked.values())
     elsewhere = {r for r, s in ranked.items() if _is_elsewhere(s) and _place(s) not in crowd}
     waiters = {r: s for r, s in ranked.items() if r not in elsewhere and _may_wait(s, crowd)}
-    world = frozenset(expected | ranked.keys())
+    world = expected | frozenset(ranked)
     waits: tuple[Wait, ...] = ()
     if len(elsewhere) <= len(waiters) and _show_a_wait(waiters.values(), alarmed=alarmed):
         waits = (_wait(waiters, frozenset(elsewhere), world, alarmed=alarmed),)
@@ -56,7 +56,9 @@ def _show_a_wait(waiters: Collection[Stance], *, alarmed: bool) -> bool:
     return surely or len(waiters) > 1
 
 
-def _wait(waiters: dict[Rank, Stance], elsewhere: Ranks, world: Ranks, *, alarmed: bool) -> Wait:
+def _wait(
+    waiters: dict[Rank, Stance], elsewhere: Ranks, world: ManyRanks, *, alarmed: bool
+) -> Wait:
     forms: dict[str, set[Rank]] = {}
     for rank, stance in waiters.items():
         forms.setdefault(stance.op or stance.frame, set()).add(rank)
@@ -70,7 +72,7 @@ def _wait(waiters: dict[Rank, Stance], elsewhere: Ranks, world: Ranks, *, alarme
         variants=tuple(variants),
         waiters=frozenset(waiters),
         awaited=elsewhere,
-        unknown=world - waiters.keys() - elsewhere if waiters else NO_RANKS,
+        unknown=world - frozenset(waiters) - elsewhere,
         witnesses=(
             WaitWitness(
                 kind=WitnessKind.STACK,

@@ -14,6 +14,7 @@ import json
 import types
 import typing
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from functools import cache
 from typing import Any, TypeVar
 
@@ -32,7 +33,7 @@ def encode(value: object) -> object:
         }
     if isinstance(value, enum.Enum):
         return value.value
-    if isinstance(value, frozenset):
+    if isinstance(value, AbstractSet):
         return format_ranks(value)
     if isinstance(value, Mapping):
         return {str(key): _tagged(item) for key, item in value.items()}
@@ -112,7 +113,7 @@ def _decode(kind: object, data: object, at: str) -> object:
         return None if data is None else _decode(options[0], data, at)
     if origin is tuple:
         return _decode_tuple(typing.get_args(kind), data, at)
-    if origin is frozenset:
+    if origin in (frozenset, AbstractSet):
         return parse_ranks(_expect(data, str, at))
     if origin is not None:
         return {key: _untagged(item) for key, item in _expect(data, dict, at).items()}

@@ -11,7 +11,7 @@ import enum
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from unhang.model.ids import NO_RANKS, Rank, Ranks
+from unhang.model.ids import NO_RANKS, ManyRanks, Rank, Ranks
 from unhang.model.phases import Phase
 from unhang.model.provenance import Provenance
 from unhang.model.recording import CallKind, LastCall
@@ -65,7 +65,7 @@ class CallRef:
     description: str = ""
     seq: int | None = None
     op: str | None = None
-    members: Ranks = NO_RANKS
+    members: ManyRanks = NO_RANKS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +111,7 @@ class Wait:
     ahead: Ranks = NO_RANKS
     awaited: Ranks = NO_RANKS
     held: Ranks = NO_RANKS
-    unknown: Ranks = NO_RANKS
+    unknown: ManyRanks = NO_RANKS
     waited_s: float | None = None
     settled_s: float | None = None
     limit_s: float | None = None
@@ -232,7 +232,7 @@ class Snapshot:
 
     at: Instant | None = None
     spread_s: float | None = None
-    world: Ranks = NO_RANKS
+    world: ManyRanks = NO_RANKS
     waits: tuple[Wait, ...] = ()
     states: tuple[RankState, ...] = ()
     mismatches: tuple[Mismatch, ...] = ()
@@ -280,7 +280,7 @@ class Undecided:
     """
 
     waits: tuple[Wait, ...]
-    ranks: Ranks
+    ranks: ManyRanks
     lacking: tuple[WitnessKind, ...] = ()
 
 
@@ -321,7 +321,7 @@ class Analysis:
     def wait_for(self, ranks: Ranks) -> Wait | None:
         """The call in which most wait for one of these ranks; else the one with most waiters."""
         for wait in self.waits:
-            if (wait.keeping | wait.unknown) & ranks:
+            if wait.keeping & ranks or any(rank in wait.unknown for rank in ranks):
                 return wait
         return next(iter(self.waits), None)
 

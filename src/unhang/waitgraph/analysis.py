@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import reduce
+from operator import or_
 
-from unhang.model.ids import NO_RANKS, Ranks
+from unhang.model.ids import NO_RANKS, ManyRanks, Ranks
 from unhang.model.stances import Doing
 from unhang.model.waits import (
     Analysis,
@@ -116,12 +118,15 @@ def _undecided(graph: WaitGraph, explained: frozenset[int], waiting: Ranks) -> U
     ]
     waits = [graph.waits[index] for index in left]
     kept = NO_RANKS.union(*(wait.keeping for wait in graph.waits))
-    ranks = NO_RANKS.union(*(wait.unknown for wait in waits)) - waiting - kept
+    unknown: ManyRanks = reduce(or_, (wait.unknown for wait in waits), NO_RANKS)
+    ranks = unknown - waiting - kept
     if not ranks:
         return None
-    sole = (wait.unknown & ranks for wait in waits if len(wait.unknown) == 1 and not wait.keeping)
-    alone = NO_RANKS.union(*sole)
-    needing = graph.above(sorted({index for rank in alone for index in graph.kept_by[rank]}))
+    sole = (wait.unknown for wait in waits if len(wait.unknown) == 1 and not wait.keeping)
+    alone = frozenset(rank for one in sole for rank in one if rank in ranks)
+    needing = graph.above(
+        index for index in left if any(rank in graph.waits[index].unknown for rank in alone)
+    )
     told = {t.kind for wait in waits for t in wait.witnesses}
     return Undecided(
         waits=tuple(waits),

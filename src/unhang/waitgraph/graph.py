@@ -33,11 +33,17 @@ class WaitGraph:
         for index, wait in enumerate(waits):
             for rank in wait.held_up:
                 self.waits_in.setdefault(rank, []).append(index)
-            for rank in wait.keeping | wait.unknown:
+            for rank in wait.keeping:
                 self.kept_by.setdefault(rank, []).append(index)
             if wait.awaited or wait.held or wait.unknown:
                 held |= wait.held_up
         self.waiting: Ranks = frozenset(self.waits_in)
+        for index, wait in enumerate(waits):
+            # An unknown rank leads further only where it waits elsewhere by another witness.
+            few = len(wait.unknown) < len(self.waiting)
+            for rank in wait.unknown if few else self.waiting:
+                if rank in self.waiting and rank in wait.unknown and rank not in wait.keeping:
+                    self.kept_by.setdefault(rank, []).append(index)
         self.held_up: Ranks = frozenset(held)
 
     def above(self, indices: Iterable[int]) -> Mapping[int, int | None]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import reduce
 from itertools import permutations
+from operator import or_
 
 from unhang.model.ids import NO_RANKS, Ranks
 from unhang.model.strength import Strength
@@ -38,7 +40,7 @@ def merge(snapshots: Sequence[Snapshot]) -> Snapshot:
     return Snapshot(
         at=next((s.at for s in told if s.at is not None), None),
         spread_s=max((s.spread_s for s in told if s.spread_s is not None), default=None),
-        world=NO_RANKS.union(*(s.world for s in told)),
+        world=reduce(or_, (s.world for s in told), NO_RANKS),
         waits=tuple(sorted(waits.values(), key=lambda w: (-len(w.waiters), w.call.group or ""))),
         states=tuple(state for s in told for state in s.states),
         mismatches=tuple(mismatch for s in told for mismatch in s.mismatches),
@@ -90,10 +92,8 @@ def _weight(witness: WaitWitness) -> int:
 
 
 def _key(wait: Wait) -> _CallKey:
-    """What makes two waits one call; one that names no group is that of its members."""
+    """What makes two waits one call; one without a number is told by its operation."""
     call = wait.call
-    if call.group is None:
-        return None, None, call.members
     return call.group, call.seq, call.op if call.seq is None else None
 
 

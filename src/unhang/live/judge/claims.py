@@ -190,7 +190,7 @@ def _against_unknown(wait: Wait) -> Claim:
     """Ranks that nobody has seen, or whose host is silent: never more than a suspicion."""
     return Claim(
         charge=Charge.NEVER_CAME,
-        culprits=wait.unknown,
+        culprits=frozenset(wait.unknown),
         victims=wait.waiters,
         call=wait.call,
         waited_s=_waited_s(wait),

@@ -197,7 +197,7 @@ def _groups(tracks: Mapping[Rank, Track], waits: Iterable[Wait]) -> tuple[GroupV
     for track in tracks.values():
         for group in track.beat.groups.values():
             told.setdefault((group.name, group.ranks), []).append((track, group))
-    stuck = {(w.call.group, w.call.members): w for w in waits}
+    stuck = {(w.call.group, frozenset(w.call.members)): w for w in waits}
     found = [_group(members, stuck) for members in told.values()]
     return tuple(sorted(found, key=lambda g: (-len(g.members), g.name)))
 

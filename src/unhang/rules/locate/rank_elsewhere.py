@@ -31,7 +31,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from unhang.model.finding import Collect
-from unhang.model.ids import Ranks
+from unhang.model.ids import ManyRanks
 from unhang.model.rule import Fact, Finding, Incident, Message, Strength, rule, say
 from unhang.model.waits import Wait
 from unhang.rules.shared.stacks import (
@@ -90,7 +90,7 @@ def _strength(incident: Incident, wait: Wait) -> Strength:
     return Strength.PROVES if alarmed(wait) and not silent(incident) else Strength.SUPPORTS
 
 
-def _collect(unseen: Ranks) -> tuple[Collect, ...]:
+def _collect(unseen: ManyRanks) -> tuple[Collect, ...]:
     if not unseen:
         return ()
     values = {"ranks": unseen}

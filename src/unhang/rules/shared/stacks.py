@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from unhang.model.ids import Ranks
+from unhang.model.ids import ManyRanks, Ranks
 from unhang.model.incident import Incident, Manner, ranks_of
 from unhang.model.provenance import Message, say
 from unhang.model.stances import Stance
@@ -28,7 +28,7 @@ def states_of(incident: Incident, wanted: Ranks) -> list[Stance]:
     return [s for s in incident.stances if s.rank in wanted]
 
 
-def silent(incident: Incident) -> Ranks:
+def silent(incident: Incident) -> ManyRanks:
     """Ranks that should have left a stack, and did not."""
     told = ranks(incident.stances)
     return incident.analysis(WitnessKind.STACK).snapshot.world - told if told else told
