@@ -212,5 +212,8 @@ def test_what_we_cause_ourselves_is_no_life() -> None:
 def test_processes_are_found_by_their_mark(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("UNHANG_TEST_MARK", f"of {os.getpid()}")
     process = start()
-    assert process.pid in kernel.marked("UNHANG_TEST_MARK", f"of {os.getpid()}")
+    ready_by = time.monotonic() + 20  # between `fork` and `exec` it has no environment of its own
+    while process.pid not in kernel.marked("UNHANG_TEST_MARK", f"of {os.getpid()}"):
+        assert time.monotonic() < ready_by
+        time.sleep(0.01)
     assert process.pid not in kernel.marked("UNHANG_TEST_MARK", "of")
