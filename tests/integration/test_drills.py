@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from unhang.lab.drills import find_drill
-from unhang.lab.judging import Mark, judge_drill
 from unhang.lab.leftovers import left_behind, look_around
 from unhang.lab.machine import missing
 from unhang.lab.running import run_drill
+from unhang.lab.scoring import Mark, judge_drill
 from unhang.lab.surroundings import free_port
 from unhang.lab.truth import Truth
 

@@ -8,11 +8,11 @@ import time
 from pathlib import Path
 
 import pytest
+from rehearsals.environments import RECBOLE
+from rehearsals.rehearsal import rehearse
+from rehearsals.situation import Situation, SituationRemedy
 
 from unhang.lab.leftovers import left_behind, look_around
-from unhang.lab.situations.environments import RECBOLE
-from unhang.lab.situations.rehearsal import rehearse
-from unhang.lab.situations.situation import Remedy, Situation
 from unhang.model.causes import Cause
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(60)]
@@ -44,7 +44,7 @@ def stand_in(folder: Path) -> Situation:
         phase=None,
         fails_with="never",
         finishes_with="never",
-        remedy=Remedy(says="none", healed=True),
+        remedy=SituationRemedy(says="none", healed=True),
         real="nothing",
         played="everything",
     )

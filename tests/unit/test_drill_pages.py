@@ -5,8 +5,8 @@ from __future__ import annotations
 from drills import afterwards_page, live_page
 from drills.runs import Result
 from unhang.lab.drills import find_drill
-from unhang.lab.heard import Level, Word
-from unhang.lab.judging import Judged, Mark, Report
+from unhang.lab.live_verdicts import Level, LiveVerdict
+from unhang.lab.scoring import Judged, Mark, Report
 from unhang.lab.truth import truth_of
 
 
@@ -23,7 +23,7 @@ def result(name: str, live: Mark, named_s: float | None, *culprits: int) -> Resu
         confidence=0.8,
         fired=("LOC101",),
     )
-    word = Word(level=Level.HANG, at="2026-11-21", culprits=culprits)
+    word = LiveVerdict(level=Level.HANG, at="2026-11-21", culprits=culprits)
     named = word if named_s is not None else None
     report = Report(truth=truth, judged=(judged,), live=live, named=named, named_s=named_s)
     return Result(drill, report)

@@ -18,8 +18,8 @@ import click
 from drills import afterwards_page, live_page
 from drills.runs import Result, run_all
 from unhang.lab.drills import DRILLS
-from unhang.lab.judging import Mark
 from unhang.lab.leftovers import left_behind, look_around
+from unhang.lab.scoring import Mark
 
 
 @click.command()

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from drills import words
 from drills.runs import Result
-from unhang.lab.judging import Mark
+from unhang.lab.scoring import Mark
 
 _HEADINGS = ("drill", "what happens", "truth", "live", "after the fault, s", "mark")
 _KINDS = (

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from unhang.lab.drill import Drill
-from unhang.lab.judging import Report, judge_drill
 from unhang.lab.machine import missing
+from unhang.lab.scoring import Report, judge_drill
 from unhang.lab.truth import FILE
 
 _LONGEST_S = 400.0

@@ -9,8 +9,8 @@ from datetime import datetime, timezone
 from importlib import metadata
 
 from drills.runs import Result
-from unhang.lab.judging import Judged, Mark, Report
 from unhang.lab.machine import missing
+from unhang.lab.scoring import Judged, Mark, Report
 from unhang.model.ids import format_ranks
 
 

@@ -26,10 +26,11 @@ def command() -> None:
 )
 def list_drills(*, form: str) -> None:
     """Show every drill: what it does, the right verdict, what it needs."""
+    from rehearsals.messages import situation_rows, tell_situations
+    from rehearsals.registry import SITUATIONS
+
     from unhang.lab.drills import DRILLS
-    from unhang.lab.situations.registry import SITUATIONS
-    from unhang.lab.situations.telling import situation_rows, tell_situations
-    from unhang.lab.telling import tell_drills
+    from unhang.lab.messages import tell_drills
 
     text = tell_drills(DRILLS, form)
     if form == "json":
@@ -68,11 +69,12 @@ def run_one(
     COMMAND is any launch command (`torchrun … train.py`); the faults are put into it unchanged.
     The exit code is 1 when the fault never happened, because the job does not come to its moment.
     """
+    from rehearsals.registry import SITUATIONS
+    from rehearsals.rehearsal import fail
+
     from unhang.lab.drills import find_drill
+    from unhang.lab.messages import tell_truth
     from unhang.lab.running import run_drill
-    from unhang.lab.situations.registry import SITUATIONS
-    from unhang.lab.situations.rehearsal import fail
-    from unhang.lab.telling import tell_truth
 
     folder = Path(out or f"drill-{name}")
     if name in SITUATIONS:
@@ -103,12 +105,13 @@ def rehearse_one(*, name: str, out: str | None, live: bool, pages: str | None, r
     NAME is one situation, or `all`. The framework's environment is built at the first run, and kept
     in the user's cache.
     """
+    from rehearsals.page import write_page
+    from rehearsals.record import read_rehearsal
+    from rehearsals.registry import SITUATIONS, find_situation
+    from rehearsals.rehearsal import judge_again, rehearse
+    from rehearsals.summary import write_summary
+
     from unhang.errors import UnhangError
-    from unhang.lab.situations.page import write_page
-    from unhang.lab.situations.record import read_rehearsal
-    from unhang.lab.situations.registry import SITUATIONS, find_situation
-    from unhang.lab.situations.rehearsal import judge_again, rehearse
-    from unhang.lab.situations.summary import write_summary
 
     folder = Path(out or f"rehearsal-{name}")
     wanted = {name: folder} if name != "all" else {each: folder / each for each in SITUATIONS}
@@ -145,8 +148,8 @@ def rehearse_one(*, name: str, out: str | None, live: bool, pages: str | None, r
 @click.option("--exit-code", is_flag=True, help="Exit with 1 when a verdict is wrong.")
 def judge_one(*, folder: str, form: str, exit_code: bool) -> int:
     """Diagnose what a drill left in DIR, and compare with the truth."""
-    from unhang.lab.judging import Mark, judge_drill
-    from unhang.lab.telling import tell_report
+    from unhang.lab.messages import tell_report
+    from unhang.lab.scoring import Mark, judge_drill
 
     report = judge_drill(Path(folder))
     click.echo(json.dumps(report.to_json()) if form == "json" else tell_report(report))

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from unhang.lab.drill import Drill
 from unhang.lab.faults.declared import FOLDER_VARIABLE, STACK_SIGNAL
 from unhang.lab.folder import DrillFolder
-from unhang.lab.heard import Level, is_captured, words
 from unhang.lab.job import Console, Launcher, end_processes, is_alive, send
-from unhang.lab.launching import Start
+from unhang.lab.launching import LauncherStart
+from unhang.lab.live_verdicts import Level, is_captured, words
 
 _LEFT_BEHIND_S = 6.0
 """Seconds that the launcher gets to end the other ranks once one has died after the hang."""
@@ -46,7 +46,7 @@ class Attendance:
 
     drill: Drill
     folder: DrillFolder
-    planned: tuple[Start, ...]
+    planned: tuple[LauncherStart, ...]
     within_s: float
     watched: bool
     stopped: bool = False

@@ -19,7 +19,7 @@ class Need(enum.Enum):
     COMPILER = "a C++ compiler"
 
 
-class Launch(enum.Enum):
+class LaunchMethod(enum.Enum):
     """How the job is started."""
 
     ONE_NODE = "torchrun on this machine"
@@ -75,7 +75,7 @@ class Drill:
     finishes: bool = False
     may_end: bool = False
     world: int = 4
-    launch: Launch = Launch.ONE_NODE
+    launch: LaunchMethod = LaunchMethod.ONE_NODE
     script: str = "train.py"
     arguments: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)

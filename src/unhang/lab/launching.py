@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from unhang.lab.drill import Drill, Launch
+from unhang.lab.drill import Drill, LaunchMethod
 from unhang.lab.faults import declared
 from unhang.lab.folder import DrillFolder
 from unhang.lab.network import two_nodes
@@ -19,7 +19,7 @@ _HERE = Path(__file__).parent
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class LauncherStart:
     """One launcher of a job.
 
     Attributes:
@@ -36,7 +36,7 @@ class Start:
 @contextlib.contextmanager
 def starts(
     drill: Drill, folder: DrillFolder, command: Sequence[str], limit_s: float
-) -> Iterator[tuple[Start, ...]]:
+) -> Iterator[tuple[LauncherStart, ...]]:
     """The launchers of a drill, with the network that they need while they run.
 
     Args:
@@ -47,16 +47,18 @@ def starts(
     """
     environment = job_environment(drill, folder, limit_s)
     if command:
-        yield (Start(tuple(command), environment, Path.cwd()),)
+        yield (LauncherStart(tuple(command), environment, Path.cwd()),)
         return
     script = (str(_HERE / "scripts" / drill.script), *drill.arguments)
-    if drill.launch is Launch.TAKEN_PORT:
+    if drill.launch is LaunchMethod.TAKEN_PORT:
         with taken_port() as port:
-            yield (Start((*_torchrun(drill.world, port), *script), environment, folder.work),)
-    elif drill.launch is Launch.TWO_NODES:
+            yield (
+                LauncherStart((*_torchrun(drill.world, port), *script), environment, folder.work),
+            )
+    elif drill.launch is LaunchMethod.TWO_NODES:
         with two_nodes() as nodes:
             yield tuple(
-                Start(
+                LauncherStart(
                     (*_torchrun(drill.world // 2, 29500, nodes[0].address, number), *script),
                     {**environment, "GLOO_SOCKET_IFNAME": "eth0", "UNHANG_HOST": f"node-{number}"},
                     folder.work,
@@ -64,12 +66,16 @@ def starts(
                 )
                 for number, node in enumerate(nodes)
             )
-    elif drill.launch is Launch.SPAWN:
+    elif drill.launch is LaunchMethod.SPAWN:
         spawn = (sys.executable, str(_HERE / "scripts" / "spawn.py"))
         ranks = (str(drill.world), str(free_port()))
-        yield (Start((*spawn, *ranks, *script), environment, folder.work),)
+        yield (LauncherStart((*spawn, *ranks, *script), environment, folder.work),)
     else:
-        yield (Start((*_torchrun(drill.world, free_port()), *script), environment, folder.work),)
+        yield (
+            LauncherStart(
+                (*_torchrun(drill.world, free_port()), *script), environment, folder.work
+            ),
+        )
 
 
 def job_environment(drill: Drill, folder: DrillFolder, limit_s: float) -> dict[str, str]:

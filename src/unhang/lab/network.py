@@ -18,7 +18,7 @@ class NetworkError(UnhangError):
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class NodeNamespace:
     """One namespace.
 
     Attributes:
@@ -35,14 +35,14 @@ class Node:
 
 
 @contextlib.contextmanager
-def two_nodes() -> Iterator[tuple[Node, Node]]:
+def two_nodes() -> Iterator[tuple[NodeNamespace, NodeNamespace]]:
     """Make two connected nodes; they are gone at the end.
 
     Raises:
         NetworkError: the kernel, or a lack of rights, forbids it.
     """
     tag = f"unhang-{os.getpid()}"
-    nodes = tuple(Node(f"{tag}-{i}", f"{_SUBNET}.{i + 1}") for i in range(2))
+    nodes = tuple(NodeNamespace(f"{tag}-{i}", f"{_SUBNET}.{i + 1}") for i in range(2))
     try:
         for node in nodes:
             _ip("netns", "add", node.namespace)

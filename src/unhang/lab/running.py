@@ -15,7 +15,7 @@ from unhang.lab.attendance import Attendance
 from unhang.lab.drill import Drill
 from unhang.lab.ending import ended_in_order
 from unhang.lab.folder import DrillFolder
-from unhang.lab.launching import Start, starts
+from unhang.lab.launching import LauncherStart, starts
 from unhang.lab.machine import require
 from unhang.lab.surroundings import KernelLog, remove_control_groups, small_disk
 from unhang.lab.truth import Truth, truth_of
@@ -81,7 +81,7 @@ def run_drill(
         return truth
 
 
-def _watched(start: Start, folder: DrillFolder, options: Sequence[str]) -> Start:
+def _watched(start: LauncherStart, folder: DrillFolder, options: Sequence[str]) -> LauncherStart:
     """The same launcher under `unhang run`."""
     run = (sys.executable, "-m", "unhang", "run", "--out", str(folder.run), *options, "--")
     return replace(start, command=(*run, *start.command))

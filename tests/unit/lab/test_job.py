@@ -18,8 +18,8 @@ from unhang.lab.job import Console, Launcher, end_processes, is_alive, marked_pr
 from unhang.lab.launching import job_environment
 from unhang.lab.leftovers import left_behind, look_around
 from unhang.lab.machine import require
+from unhang.lab.messages import tell_drills
 from unhang.lab.running import run_drill
-from unhang.lab.telling import tell_drills
 
 PRINTING = """
 print("[default1]:from rank 1")

@@ -37,7 +37,7 @@ class _Done:
         return True
 
 
-class _Desk:
+class _CollectiveFaults:
     """Where all calls of this process pass."""
 
     def __init__(self, director: Director) -> None:
@@ -98,13 +98,13 @@ class _Desk:
 
 def install(director: Director) -> None:
     """Hook into the module of collectives."""
-    when_imported(_C10D, functools.partial(_change, desk=_Desk(director)))
+    when_imported(_C10D, functools.partial(_change, faults=_CollectiveFaults(director)))
 
 
-def _change(module: ModuleType, *, desk: _Desk) -> None:
+def _change(module: ModuleType, *, faults: _CollectiveFaults) -> None:
     for name in _NAMES:
         if hasattr(module, name):
-            setattr(module, name, desk.wrap(getattr(module, name)))
+            setattr(module, name, faults.wrap(getattr(module, name)))
 
 
 def _other(original: Callable[..., Any], args: tuple[Any, ...]) -> Any:

@@ -10,7 +10,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 
-class _Finder(importlib.abc.MetaPathFinder):
+class _FaultFinder(importlib.abc.MetaPathFinder):
     """Finds nothing by itself: it lets the others find, and adds the changes to the loading."""
 
     def __init__(self) -> None:
@@ -33,7 +33,7 @@ class _Finder(importlib.abc.MetaPathFinder):
         return spec
 
 
-_FINDER = _Finder()
+_FINDER = _FaultFinder()
 
 
 def when_imported(name: str, change: Callable[[ModuleType], None]) -> None:

@@ -4,13 +4,13 @@ import ast
 import subprocess
 
 import pytest
+from rehearsals.environments import ENVIRONMENTS, Environment
+from rehearsals.page import patches_of
+from rehearsals.registry import SITUATIONS, find_situation
+from rehearsals.situation import Situation
+from rehearsals.workplace import SCRIPTS
 
 from unhang.errors import UsageError
-from unhang.lab.situations.environments import ENVIRONMENTS, Environment
-from unhang.lab.situations.page import patches_of
-from unhang.lab.situations.registry import SITUATIONS, find_situation
-from unhang.lab.situations.situation import Situation
-from unhang.lab.situations.workplace import SCRIPTS
 
 EVERY = pytest.mark.parametrize("situation", SITUATIONS.values(), ids=lambda each: each.name)
 SITE = SCRIPTS / "site" / "situation_site"

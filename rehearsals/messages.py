@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from unhang.lab.situations.situation import Situation
+from rehearsals.situation import Situation
 from unhang.model.ids import format_ranks
 
 

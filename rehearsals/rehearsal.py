@@ -10,14 +10,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from rehearsals.record import AttemptEnd, Live, Rehearsal
+from rehearsals.situation import Situation
+from rehearsals.watching import what_was_said
+from rehearsals.workplace import Attempt, Workplace
 from unhang.errors import UsageError
 from unhang.lab.ending import ended_in_order
-from unhang.lab.judging import Judged, judge_drill
 from unhang.lab.leftovers import left_behind, look_around
-from unhang.lab.situations.record import Ending, Live, Rehearsal
-from unhang.lab.situations.situation import Situation
-from unhang.lab.situations.watching import what_was_said
-from unhang.lab.situations.workplace import Attempt, Workplace
+from unhang.lab.scoring import Judged, judge_drill
 from unhang.lab.truth import Truth
 from unhang.model.causes import Cause
 from unhang.model.ids import Rank
@@ -182,7 +182,7 @@ def _release(situation: Situation) -> tuple[str, ...]:
     return "--framework", f"{situation.lint_as}=={version}"
 
 
-def _mend(situation: Situation, place: Workplace, shown: dict[str, str]) -> Ending:
+def _mend(situation: Situation, place: Workplace, shown: dict[str, str]) -> AttemptEnd:
     """Apply the remedy to a fresh copy of the job and run it, with the same fault unless healed."""
     remedy = situation.remedy
     mended = Workplace(situation, place.folder.root / _MENDED)
@@ -218,8 +218,8 @@ def _watch(situation: Situation, out: Path, *options: str) -> Live:
     return Live(said=said, ending=_ending(situation, attempt))
 
 
-def _ending(situation: Situation, attempt: Attempt) -> Ending:
-    return Ending(
+def _ending(situation: Situation, attempt: Attempt) -> AttemptEnd:
+    return AttemptEnd(
         finished=attempt.exit_code == 0 and situation.finishes_with in attempt.printed,
         seconds=attempt.seconds,
         exit_code=attempt.exit_code,
@@ -232,7 +232,7 @@ def _heard(live: Live) -> str:
     return f"named live after {live.said.named_after_s} s ({live.said.kind})"
 
 
-def _word(ending: Ending) -> str:
+def _word(ending: AttemptEnd) -> str:
     return "finished" if ending.finished else f"NOT finished ({ending.exit_code})"
 
 

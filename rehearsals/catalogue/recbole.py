@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from unhang.lab.situations.environments import RECBOLE
-from unhang.lab.situations.situation import Patches, Remedy, Situation
+from rehearsals.environments import RECBOLE
+from rehearsals.situation import Patches, Situation, SituationRemedy
 from unhang.model.causes import Cause
 from unhang.model.phases import Phase
 
@@ -55,7 +55,7 @@ SITUATIONS = (
         accept=("timeout_short",),
         fails_with="Timed out waiting 12000ms",
         finishes_with="training finished",
-        remedy=Remedy(
+        remedy=SituationRemedy(
             says="The data are prepared once, by one process; `unhang fix` lets RecBole keep them.",
             fix="bpr.yaml",
             first=("python", "run_recbole.py", "--nproc", "1"),
@@ -80,7 +80,7 @@ SITUATIONS = (
         legitimate=False,
         fails_with="terminated with the following error",
         finishes_with="training finished",
-        remedy=Remedy(
+        remedy=SituationRemedy(
             says="All ranks wait for the file, and agree on its name, which holds the second at "
             "which each of them began. RecBole has no setting for it, and `run` does not pass "
             "`saved=False` on to the processes that it spawns: the script adds a broadcast.",

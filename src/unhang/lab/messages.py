@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from unhang.lab.drill import Drill
-from unhang.lab.judging import Report
 from unhang.lab.machine import missing
+from unhang.lab.scoring import Report
 from unhang.lab.truth import Truth
 from unhang.model.ids import format_ranks
 

@@ -9,8 +9,8 @@ import pytest
 from unhang.errors import UsageError
 from unhang.lab.drill import Drill
 from unhang.lab.drills import DRILLS, find_drill
-from unhang.lab.judging import Mark, judge_drill, mark_of
-from unhang.lab.telling import tell_report
+from unhang.lab.messages import tell_report
+from unhang.lab.scoring import Mark, judge_drill, mark_of
 from unhang.lab.truth import Truth, read_truth, truth_of
 from unhang.model.causes import Cause
 from unhang.model.diagnosis import Diagnosis, Outcome

@@ -8,10 +8,10 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from unhang.lab.situations.record import Ending, Live, Rehearsal
-from unhang.lab.situations.rehearsal import WIDTH
-from unhang.lab.situations.situation import Situation
-from unhang.lab.situations.workplace import SCRIPTS
+from rehearsals.record import AttemptEnd, Live, Rehearsal
+from rehearsals.rehearsal import WIDTH
+from rehearsals.situation import Situation
+from rehearsals.workplace import SCRIPTS
 
 _EXCERPT_LINES = 14
 _LONGEST = 240
@@ -126,11 +126,11 @@ def _said(situation: Situation, live: Live) -> str:
     return f"rank {ranks} is named {live.said.named_after_s} s after the fault (`{live.said.kind}`)"
 
 
-def _how(ending: Ending) -> str:
+def _how(ending: AttemptEnd) -> str:
     return f"{ending.word}, {_ended(ending)}"
 
 
-def _ended(ending: Ending) -> str:
+def _ended(ending: AttemptEnd) -> str:
     code = "was ended" if ending.exit_code is None else f"exit code {ending.exit_code}"
     return f"after {ending.seconds:.0f} s, {code}"
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from unhang.lab.situations.environments import HUGGING_FACE
-from unhang.lab.situations.situation import Remedy, Situation
+from rehearsals.environments import HUGGING_FACE
+from rehearsals.situation import Situation, SituationRemedy
 from unhang.model.causes import Cause
 from unhang.model.phases import Phase
 
@@ -13,7 +13,7 @@ _REAL = (
     "directly: through the Trainer it is plain DDP on a CPU."
 )
 _PLAYED = "The storage of the data: {}. The timeout is 12 s."
-_RAISED = Remedy(
+_RAISED = SituationRemedy(
     says="The timeout that the script gives to `init_process_group` covers the reading.",
     edits=(("train.sh", "--timeout 12", "--timeout 50"),),
 )
@@ -52,7 +52,7 @@ SITUATIONS = (
         accept=("timeout_short",),
         fails_with="Timed out waiting 12000ms",
         finishes_with="training finished",
-        remedy=Remedy(
+        remedy=SituationRemedy(
             says=_RAISED.says, edits=(("train-fsdp2.sh", "--timeout 12", "--timeout 50"),)
         ),
         real=_REAL,
@@ -72,7 +72,7 @@ SITUATIONS = (
         legitimate=False,
         fails_with="Timed out waiting 12000ms",
         finishes_with="training finished",
-        remedy=Remedy(
+        remedy=SituationRemedy(
             says="No setting helps: the storage has been repaired, and the job is run again.",
             healed=True,
         ),

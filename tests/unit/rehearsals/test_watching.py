@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
+from rehearsals.watching import Said, what_was_said
 
-from unhang.lab.situations.watching import Said, what_was_said
 from unhang.model.ids import Rank
 
 TRUE = frozenset({Rank(0)})

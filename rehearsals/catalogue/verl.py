@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from unhang.lab.situations.environments import VERL
-from unhang.lab.situations.situation import Remedy, Situation
+from rehearsals.environments import VERL
+from rehearsals.situation import Situation, SituationRemedy
 from unhang.model.causes import Cause
 from unhang.model.phases import Phase
 
@@ -23,7 +23,7 @@ SITUATIONS = (
         accept=("timeout_short",),
         fails_with="Timed out waiting 12000ms",
         finishes_with="Final validation metrics",
-        remedy=Remedy(
+        remedy=SituationRemedy(
             says="No key of verl 0.9.1 reaches the group; the plug-in passes a timeout on.",
             edits=(("verl_cpu.py", "real(timeout_second, ", "real(timeout_second or 600, "),),
         ),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from unhang.lab.situations.environments import OPEN_CLIP
-from unhang.lab.situations.situation import Patches, Remedy, Situation
+from rehearsals.environments import OPEN_CLIP
+from rehearsals.situation import Patches, Situation, SituationRemedy
 from unhang.model.causes import Cause
 from unhang.model.phases import Phase
 
@@ -32,7 +32,7 @@ SITUATIONS = (
         accept=("timeout_short",),
         fails_with="Timed out waiting 10000ms",
         finishes_with="training finished",
-        remedy=Remedy(
+        remedy=SituationRemedy(
             says="`unhang fix` takes the evaluation out of the launch script.", fix="train.sh"
         ),
         settle_s=3.0,
@@ -55,7 +55,7 @@ SITUATIONS = (
         accept=("timeout_short",),
         fails_with="Timed out waiting 10000ms",
         finishes_with="training finished",
-        remedy=Remedy(
+        remedy=SituationRemedy(
             says="The evaluation is made small: 64 pairs in place of 8,000.",
             edits=(("train.sh", "--val-data val.csv", "--val-data val-small.csv"),),
         ),
@@ -79,7 +79,7 @@ SITUATIONS = (
         accept=("timeout_short",),
         fails_with="Timed out waiting 10000ms",
         finishes_with="training finished",
-        remedy=Remedy(
+        remedy=SituationRemedy(
             says="`unhang fix` takes the evaluation out of the launch script.",
             fix="train-webdataset.sh",
         ),
@@ -105,7 +105,7 @@ SITUATIONS = (
         legitimate=False,
         fails_with="broadcast",
         finishes_with="training finished",
-        remedy=Remedy(
+        remedy=SituationRemedy(
             says="Evaluation leaves the training: `--val-frequency 0`; 3.3.0 unwraps the model.",
             edits=(("train-small-eval.sh", "--val-frequency 1", "--val-frequency 0"),),
         ),

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from unhang.lab.folder import DrillFolder
-from unhang.lab.heard import CALLS, Level, Word, words
+from unhang.lab.live_verdicts import CALLS, Level, LiveVerdict, words
 from unhang.lab.truth import Truth, read_truth
 from unhang.model.diagnosis import Diagnosis, Outcome
 from unhang.model.ids import format_ranks
@@ -62,7 +62,7 @@ class Report:
     truth: Truth
     judged: tuple[Judged, ...]
     live: Mark | None = None
-    named: Word | None = None
+    named: LiveVerdict | None = None
     named_s: float | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -116,7 +116,7 @@ def mark_of(truth: Truth, verdict: Diagnosis) -> Mark:
     return Mark.UNDETERMINED if honest else Mark.WRONG
 
 
-def _mark_live(truth: Truth, said: tuple[Word, ...]) -> tuple[Mark, Word | None]:
+def _mark_live(truth: Truth, said: tuple[LiveVerdict, ...]) -> tuple[Mark, LiveVerdict | None]:
     """Hangs and ends are told with their culprits; who is late or well is not accused."""
     false = [word for word in said if _is_false(truth, word)]
     if false:
@@ -129,7 +129,7 @@ def _mark_live(truth: Truth, said: tuple[Word, ...]) -> tuple[Mark, Word | None]
     return Mark.UNDETERMINED, said[-1] if said else None
 
 
-def _is_false(truth: Truth, word: Word) -> bool:
+def _is_false(truth: Truth, word: LiveVerdict) -> bool:
     """Whether a word accuses somebody else, of something else, or of what is no hang."""
     if word.level not in CALLS:
         return False
@@ -141,7 +141,7 @@ def _is_false(truth: Truth, word: Word) -> bool:
     return word.said not in honest
 
 
-def _is_right(truth: Truth, word: Word) -> bool:
+def _is_right(truth: Truth, word: LiveVerdict) -> bool:
     """Whether a word names exactly the culprits; where there are none, what it was."""
     if word.level not in CALLS and not truth.may_end:
         return False
@@ -152,7 +152,7 @@ def _is_right(truth: Truth, word: Word) -> bool:
     return set(word.culprits) == set(truth.culprits)
 
 
-def _since_fault_s(truth: Truth, named: Word) -> float | None:
+def _since_fault_s(truth: Truth, named: LiveVerdict) -> float | None:
     if truth.at is None:
         return None
     gap = datetime.fromisoformat(named.at) - datetime.fromisoformat(truth.at)

@@ -31,7 +31,7 @@ CALLS = frozenset({Level.HANG, Level.VERDICT, Level.END})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Word:
+class LiveVerdict:
     """What the live judge said of a job.
 
     Attributes:
@@ -57,7 +57,7 @@ _LEVELS = {
 }
 
 
-def words(run: Path) -> tuple[Word, ...]:
+def words(run: Path) -> tuple[LiveVerdict, ...]:
     """Everything that the judge said of somebody, in its order."""
     found = [word for row in _events(run) if (word := _word(row)) is not None]
     hangs = [word for word in found if word.level is Level.HANG]
@@ -70,7 +70,7 @@ def is_captured(run: Path) -> bool:
     return any(row.get("kind") == "captured" for row in _events(run))
 
 
-def _word(row: dict[str, Any]) -> Word | None:
+def _word(row: dict[str, Any]) -> LiveVerdict | None:
     kind = row.get("kind")
     level = _LEVELS.get(str(kind))
     if level is not None:
@@ -81,8 +81,8 @@ def _word(row: dict[str, Any]) -> Word | None:
     return _made(row, Level.END, row.get("verdict") or row.get("why"))
 
 
-def _made(row: dict[str, Any], level: Level, why: object) -> Word:
-    return Word(
+def _made(row: dict[str, Any], level: Level, why: object) -> LiveVerdict:
+    return LiveVerdict(
         level=level,
         at=str(row["at"]),
         culprits=tuple(row.get("culprits", ())),
@@ -96,7 +96,7 @@ def _diagnoses(run: Path) -> Iterator[Path]:
     return RunFolder(run).captures.glob("*/diagnosis.json")
 
 
-def _verdict(path: Path, hangs: list[Word]) -> Word:
+def _verdict(path: Path, hangs: list[LiveVerdict]) -> LiveVerdict:
     """The diagnosis that was printed when a hang was confirmed; it has no time of its own."""
     found = json.loads(path.read_text(encoding="utf-8"))
     row = {**found, "at": hangs[0].at}

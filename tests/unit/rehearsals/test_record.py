@@ -3,16 +3,16 @@
 from pathlib import Path
 
 import pytest
+from rehearsals.record import FILE, AttemptEnd, Live, Rehearsal, read_rehearsal
+from rehearsals.watching import Said
 
 from unhang.errors import UsageError
-from unhang.lab.judging import Judged, Mark
-from unhang.lab.situations.record import FILE, Ending, Live, Rehearsal, read_rehearsal
-from unhang.lab.situations.watching import Said
+from unhang.lab.scoring import Judged, Mark
 
 FOUND = Rehearsal(
     name="trl-slow-save",
     versions={"trl": "1.16.0"},
-    before=Ending(finished=False, seconds=18.0, exit_code=None),
+    before=AttemptEnd(finished=False, seconds=18.0, exit_code=None),
     judged=(
         Judged(
             sources="logs",
@@ -25,10 +25,10 @@ FOUND = Rehearsal(
         ),
     ),
     shown={"logs": "ROOT CAUSE\n  …"},
-    after=Ending(finished=True, seconds=41.0, exit_code=0),
+    after=AttemptEnd(finished=True, seconds=41.0, exit_code=0),
     live=Live(
         said=Said(named_after_s=6.5, kind="waiting", accused=(1, 2)),
-        ending=Ending(finished=False, seconds=9.0, exit_code=86),
+        ending=AttemptEnd(finished=False, seconds=9.0, exit_code=86),
     ),
     patient=None,
     left=("port 4711 9",),

@@ -5,12 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from click.testing import CliRunner
+from rehearsals.record import AttemptEnd, Rehearsal, read_rehearsal
+from rehearsals.registry import SITUATIONS
+from rehearsals.workplace import SCRIPTS
 
 from unhang.commands.drill import command
-from unhang.lab.judging import Judged, Mark
-from unhang.lab.situations.record import Ending, Rehearsal, read_rehearsal
-from unhang.lab.situations.registry import SITUATIONS
-from unhang.lab.situations.workplace import SCRIPTS
+from unhang.lab.scoring import Judged, Mark
 from unhang.lab.truth import Truth
 
 NAME = "trl-slow-save"
@@ -33,7 +33,7 @@ E1121 10:58:24.604000 14501 torch/distributed/elastic/multiprocessing/api.py:100
 OLD = Rehearsal(
     name=NAME,
     versions={"trl": "1.16.0"},
-    before=Ending(finished=False, seconds=18.0, exit_code=1),
+    before=AttemptEnd(finished=False, seconds=18.0, exit_code=1),
     judged=(
         Judged(
             sources="logs",
@@ -46,7 +46,7 @@ OLD = Rehearsal(
         ),
     ),
     shown={"logs": "an old verdict", "fix": "what was written then"},
-    after=Ending(finished=True, seconds=41.0, exit_code=0),
+    after=AttemptEnd(finished=True, seconds=41.0, exit_code=0),
     live=None,
     patient=None,
     seconds=120.0,

@@ -3,12 +3,13 @@
 from dataclasses import replace
 from pathlib import Path
 
-from unhang.lab.judging import Judged, Mark
-from unhang.lab.situations.page import write_page
-from unhang.lab.situations.record import Ending, Live, Rehearsal
-from unhang.lab.situations.registry import SITUATIONS
-from unhang.lab.situations.summary import write_summary
-from unhang.lab.situations.watching import Said
+from rehearsals.page import write_page
+from rehearsals.record import AttemptEnd, Live, Rehearsal
+from rehearsals.registry import SITUATIONS
+from rehearsals.summary import write_summary
+from rehearsals.watching import Said
+
+from unhang.lab.scoring import Judged, Mark
 
 PRINTED = """step 1 loss 6.2
 \x1b[36mWriting model shards:   0%|\x1b[0m
@@ -31,10 +32,10 @@ def rehearsal(*, live: Live | None = None) -> Rehearsal:
     return Rehearsal(
         name="trl-slow-save",
         versions={"trl": "1.16.0"},
-        before=Ending(finished=False, seconds=18.2, exit_code=1),
+        before=AttemptEnd(finished=False, seconds=18.2, exit_code=1),
         judged=(verdict,),
         shown=shown,
-        after=Ending(finished=True, seconds=41.0, exit_code=0),
+        after=AttemptEnd(finished=True, seconds=41.0, exit_code=0),
         live=live,
         patient=None if live is None else live,
     )
@@ -78,7 +79,7 @@ def test_the_words_of_the_failure_and_what_came_before(tmp_path: Path) -> None:
 
 
 def test_what_the_watch_saw(tmp_path: Path) -> None:
-    ending = Ending(finished=True, seconds=50.0, exit_code=0)
+    ending = AttemptEnd(finished=True, seconds=50.0, exit_code=0)
     live = Live(said=Said(named_after_s=6.5, kind="hang_confirmed"), ending=ending)
     text = page(tmp_path, rehearsal(live=live))
     assert "rank 0 is named 6.5 s after the fault" in text
@@ -97,7 +98,7 @@ def test_success_needs_right_verdicts_and_a_finished_job() -> None:
 
 
 def test_no_success_with_a_false_word_or_with_leftovers() -> None:
-    ending = Ending(finished=False, seconds=9.0, exit_code=1)
+    ending = AttemptEnd(finished=False, seconds=9.0, exit_code=1)
     falsely = Live(said=Said(accused=(1,)), ending=ending)
     assert not rehearsal(live=falsely).succeeded
     assert not replace(rehearsal(), left=("process 77",)).succeeded
@@ -106,7 +107,7 @@ def test_no_success_with_a_false_word_or_with_leftovers() -> None:
 
 
 def test_a_false_word_is_shown_as_one(tmp_path: Path) -> None:
-    ending = Ending(finished=False, seconds=9.0, exit_code=1)
+    ending = AttemptEnd(finished=False, seconds=9.0, exit_code=1)
     found = rehearsal(live=Live(said=Said(accused=(1,)), ending=ending))
     assert "rank 1 is accused, which is wrong" in page(tmp_path, found)
     assert "wrong: rank 1" in write_summary([found], tmp_path).read_text("utf-8")

@@ -6,10 +6,10 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from unhang.lab.judging import Judged
-from unhang.lab.situations.environments import ENVIRONMENTS, Environment
-from unhang.lab.situations.record import Ending, Live, Rehearsal
-from unhang.lab.situations.watching import Said
+from rehearsals.environments import ENVIRONMENTS, Environment
+from rehearsals.record import AttemptEnd, Live, Rehearsal
+from rehearsals.watching import Said
+from unhang.lab.scoring import Judged
 
 _HEADINGS = (
     "situation",
@@ -99,7 +99,7 @@ def _verdict(judged: Judged) -> str:
     return f"{judged.mark.value}: {judged.said}{of}{sure}"
 
 
-def _ended(ending: Ending) -> str:
+def _ended(ending: AttemptEnd) -> str:
     return f"{ending.word}, {ending.seconds:.0f} s"
 
 

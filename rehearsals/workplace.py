@@ -16,12 +16,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from rehearsals.environments import Environment, build
+from rehearsals.situation import Patches, Situation
 from unhang.errors import UsageError
 from unhang.lab.faults.declared import FOLDER_VARIABLE
 from unhang.lab.folder import DrillFolder
 from unhang.lab.job import Console, Launcher, end_processes, is_alive, send
-from unhang.lab.situations.environments import Environment, build
-from unhang.lab.situations.situation import Patches, Situation
 
 SCRIPTS = Path(__file__).parent / "scripts"
 _KIT_SITE = Path(__file__).parent.parent / "site"

@@ -3,14 +3,8 @@
 from pathlib import Path
 
 import pytest
-
-from unhang.lab.situations import environments
-from unhang.lab.situations.environments import (
-    HUGGING_FACE,
-    OPEN_CLIP,
-    EnvironmentNotBuiltError,
-    build,
-)
+from rehearsals import environments
+from rehearsals.environments import HUGGING_FACE, OPEN_CLIP, EnvironmentNotBuiltError, build
 
 
 def test_what_is_built_is_not_built_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

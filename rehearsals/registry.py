@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from rehearsals.catalogue import deepspeed, llama, open_clip, recbole, trl, verl
+from rehearsals.situation import Situation
 from unhang.errors import UsageError
-from unhang.lab.situations.catalogue import deepspeed, llama, open_clip, recbole, trl, verl
-from unhang.lab.situations.situation import Situation
 
 SITUATIONS: dict[str, Situation] = {
     situation.name: situation

@@ -6,9 +6,9 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from rehearsals.watching import Said
 from unhang.errors import UsageError
-from unhang.lab.judging import Judged, Mark
-from unhang.lab.situations.watching import Said
+from unhang.lab.scoring import Judged, Mark
 from unhang.model.codec import decode, document
 
 SCHEMA = "unhang.rehearsal/2"
@@ -19,7 +19,7 @@ _HANG = 86
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
+class AttemptEnd:
     """How an attempt ended.
 
     Attributes:
@@ -50,7 +50,7 @@ class Live:
     """
 
     said: Said
-    ending: Ending
+    ending: AttemptEnd
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,10 +71,10 @@ class Rehearsal:
 
     name: str
     versions: dict[str, str]
-    before: Ending
+    before: AttemptEnd
     judged: tuple[Judged, ...]
     shown: dict[str, str]
-    after: Ending
+    after: AttemptEnd
     live: Live | None
     patient: Live | None
     left: tuple[str, ...] = ()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from unhang.lab.situations.environments import HUGGING_FACE
-from unhang.lab.situations.situation import Remedy, Situation
+from rehearsals.environments import HUGGING_FACE
+from rehearsals.situation import Situation, SituationRemedy
 from unhang.model.causes import Cause
 from unhang.model.phases import Phase
 
@@ -21,7 +21,7 @@ SITUATIONS = (
         accept=("timeout_short",),
         fails_with="Timed out waiting 10000ms",
         finishes_with="training finished",
-        remedy=Remedy(
+        remedy=SituationRemedy(
             says="The timeout that the script gives to `init_distributed` covers the save.",
             edits=(("train.sh", "--timeout 10", "--timeout 60"),),
         ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from unhang.lab.situations.environments import Environment
+from rehearsals.environments import Environment
 from unhang.model.causes import Cause
 from unhang.model.phases import Phase
 
@@ -14,7 +14,7 @@ Patches = Mapping[str, Mapping[str, object]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Remedy:
+class SituationRemedy:
     """How the job is made to finish.
 
     Attributes:
@@ -78,7 +78,7 @@ class Situation:
     legitimate: bool = True
     fails_with: str
     finishes_with: str
-    remedy: Remedy
+    remedy: SituationRemedy
     settle_s: float = 5.0
     within_s: float = 300.0
     real: str

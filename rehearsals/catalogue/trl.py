@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from unhang.lab.situations.environments import HUGGING_FACE
-from unhang.lab.situations.situation import Remedy, Situation
+from rehearsals.environments import HUGGING_FACE
+from rehearsals.situation import Situation, SituationRemedy
 from unhang.model.causes import Cause
 from unhang.model.phases import Phase
 
@@ -22,7 +22,7 @@ SITUATIONS = (
         accept=("timeout_short",),
         fails_with="Timed out waiting 10000ms",
         finishes_with="Model saved to out",
-        remedy=Remedy(
+        remedy=SituationRemedy(
             says="`unhang fix` raises `ddp_timeout` in the configuration.", fix="sft.yaml"
         ),
         real="TRL's own program (`python -m trl.scripts.sft`), its trainer, DDP over gloo, the "
