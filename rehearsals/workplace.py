@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import unhang.lab
 from rehearsals.environments import Environment, build
 from rehearsals.situation import Patches, Situation
 from unhang.errors import UsageError
@@ -24,7 +25,7 @@ from unhang.lab.folder import DrillFolder
 from unhang.lab.job import Console, Launcher, end_processes, is_alive, send
 
 SCRIPTS = Path(__file__).parent / "scripts"
-_KIT_SITE = Path(__file__).parent.parent / "site"
+_KIT_SITE = Path(unhang.lab.__file__).parent / "site"
 _STACK_SIGNAL = signal.SIGUSR2  # as the kit's guest answers
 _PREPARE_LIMIT_S = 120
 _TICK_S = 0.1

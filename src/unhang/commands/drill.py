@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import click
@@ -26,19 +27,20 @@ def command() -> None:
 )
 def list_drills(*, form: str) -> None:
     """Show every drill: what it does, the right verdict, what it needs."""
-    from rehearsals.messages import situation_rows, tell_situations
-    from rehearsals.registry import SITUATIONS
-
+    from unhang.lab.checkout import rehearsals
     from unhang.lab.drills import DRILLS
     from unhang.lab.messages import tell_drills
 
-    text = tell_drills(DRILLS, form)
+    text, situations = tell_drills(DRILLS, form), rehearsals()
     if form == "json":
-        document = {**json.loads(text), "situations": situation_rows(SITUATIONS.values())}
-        write_text(json.dumps(document, indent=1) + "\n")
-        return
-    situations = tell_situations(SITUATIONS.values())
-    write_text(f"{text}\n\nSituations, with the frameworks themselves:\n\n{situations}\n")
+        rows = [] if situations is None else situations.rows()
+        write_text(json.dumps({**json.loads(text), "situations": rows}, indent=1) + "\n")
+    elif situations is None:
+        write_text(f"{text}\n")
+    else:
+        write_text(
+            f"{text}\n\nSituations, with the frameworks themselves:\n\n{situations.text()}\n"
+        )
 
 
 @command.command(name="run", context_settings={"ignore_unknown_options": True})
@@ -69,16 +71,15 @@ def run_one(
     COMMAND is any launch command (`torchrun … train.py`); the faults are put into it unchanged.
     The exit code is 1 when the fault never happened, because the job does not come to its moment.
     """
-    from rehearsals.registry import SITUATIONS
-    from rehearsals.rehearsal import fail
-
+    from unhang.lab.checkout import rehearsals
     from unhang.lab.drills import find_drill
     from unhang.lab.messages import tell_truth
     from unhang.lab.running import run_drill
 
     folder = Path(out or f"drill-{name}")
-    if name in SITUATIONS:
-        click.echo(tell_truth(fail(SITUATIONS[name], folder, live=live), folder))
+    situations = rehearsals()
+    if situations is not None and situations.has(name):
+        click.echo(tell_truth(situations.run_one(name, folder, live=live), folder))
         return 0
     drill = find_drill(name)
     truth = run_drill(
@@ -103,36 +104,20 @@ def rehearse_one(*, name: str, out: str | None, live: bool, pages: str | None, r
     """Go through a situation: the job fails, is judged, is mended, and finishes.
 
     NAME is one situation, or `all`. The framework's environment is built at the first run, and kept
-    in the user's cache.
+    in the user's cache. Situations belong to a checkout of unhang, not to the installed package.
     """
-    from rehearsals.page import write_page
-    from rehearsals.record import read_rehearsal
-    from rehearsals.registry import SITUATIONS, find_situation
-    from rehearsals.rehearsal import judge_again, rehearse
-    from rehearsals.summary import write_summary
+    from unhang.lab.checkout import needed_rehearsals
 
-    from unhang.errors import UnhangError
-
-    folder = Path(out or f"rehearsal-{name}")
-    wanted = {name: folder} if name != "all" else {each: folder / each for each in SITUATIONS}
-    found = {}
-    for each, place in wanted.items():
-        try:
-            situation = find_situation(each)
-            before = read_rehearsal(place) if reuse else None
-            if before is not None:
-                found[each] = judge_again(situation, before, place, tell=click.echo)
-            else:
-                found[each] = rehearse(situation, place, live=live, tell=click.echo)
-            if pages is not None:
-                write_page(situation, found[each], place, Path(pages))
-        except UnhangError as error:  # noqa: PERF203 - each takes minutes
-            if name != "all":
-                raise
-            click.echo(f"{each}: {error}", err=True)
-    if pages is not None and name == "all":
-        write_summary(found.values(), Path(pages))
-    return int(not all(each in found and found[each].succeeded for each in wanted))
+    succeeded = needed_rehearsals().rehearse_some(
+        name,
+        Path(out or f"rehearsal-{name}"),
+        live=live,
+        pages=None if pages is None else Path(pages),
+        reuse=reuse,
+        tell=click.echo,
+        warn=partial(click.echo, err=True),
+    )
+    return int(not succeeded)
 
 
 @command.command(name="judge")
