@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from unhang.errors import UsageError
-from unhang.lab.drill import Drill, Launch, Need
+from unhang.lab.drill import Drill, LaunchMethod, Need
 from unhang.lab.faults.declared import from_rows
 from unhang.model.causes import Cause
 from unhang.model.phases import Phase
@@ -25,7 +25,7 @@ _READ: Mapping[str, Callable[[Any], Any]] = {
     "phase": Phase,
     "accept": tuple,
     "arguments": tuple,
-    "launch": lambda name: Launch[name.upper()],
+    "launch": lambda name: LaunchMethod[name.upper()],
     "needs": lambda names: frozenset(Need[name.upper()] for name in names),
 }
 
