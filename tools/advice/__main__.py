@@ -40,6 +40,7 @@ def main() -> int:
     arguments.add_argument("names", nargs="*")
     arguments.add_argument("--cache", type=Path, required=True)
     arguments.add_argument("--current", action="store_true", help="newest releases only")
+    arguments.add_argument("--kept", action="store_true", help="ask nothing anew")
     arguments.add_argument("--write", type=Path, help="the page to write")
     given = arguments.parse_args()
     rows: list[dict[str, Any]] = []
@@ -49,7 +50,7 @@ def main() -> int:
             continue
         releases = framework.releases or (None,)
         for release in releases[:1] if given.current else releases:
-            row, wrong = _check(framework, release, given.cache)
+            row, wrong = _check(framework, release, given.cache, ask=not given.kept)
             rows.append(row)
             failures += len(wrong)
             print(json.dumps(row, ensure_ascii=False), flush=True)
@@ -61,12 +62,12 @@ def main() -> int:
 
 
 def _check(
-    framework: Framework, release: str | None, cache: Path
+    framework: Framework, release: str | None, cache: Path, *, ask: bool
 ) -> tuple[dict[str, Any], list[str]]:
     found = list({patch.identity: patch for patch in patches(framework, release)}.values())
     wrong = [f"{p.remedy}: {p.shown}: {what}" for p in found if (what := problem(p)) is not None]
     kinds = Counter(Counter(why.split(": ")[-1].split(" ")[0] for why in wrong))
-    answers = _ask(framework, release, found, cache)
+    answers = _ask(framework, release, found, cache, ask=ask)
     refused = [
         f"{p.remedy} ({p.form}, {p.owner}): {p.shown}: {why}"
         for p in found
@@ -93,7 +94,7 @@ def _id(patch: Patch) -> str:
 
 
 def _ask(
-    framework: Framework, release: str | None, found: Iterable[Patch], cache: Path
+    framework: Framework, release: str | None, found: Iterable[Patch], cache: Path, *, ask: bool
 ) -> dict[str, str | None]:
     """Answers of the framework's own code, by patch."""
     answers: dict[str, str | None] = {}
@@ -102,9 +103,9 @@ def _ask(
         setup = _setup(framework, release, patch)
         if setup is not None:
             name, check = setup
-            setups.setdefault((name, patch.owner), []).append(_question(patch, check, framework))
+            setups.setdefault((name, patch.owner), []).append(_question(patch, check))
     for (name, owner), questions in setups.items():
-        python = _environment(name, cache)
+        python = _environment(name, cache) if ask else Path()
         sources = _sources(name, framework, release, owner, cache)
         folders = [
             str(folder)
@@ -114,7 +115,7 @@ def _ask(
         kept = _Kept(cache, f"{framework.name}-{release}-{owner}-{name}")
         answers.update(kept.known(questions))
         asked = [q for q in questions if q["id"] not in answers]
-        text, said = _run(python, asked, folders, cache) if asked else ("", "")
+        text, said = _run(python, asked, folders, cache) if asked and ask else ("", "")
         if text.strip().startswith("{"):
             answers.update(json.loads(text))
             kept.keep(json.loads(text))
@@ -187,7 +188,7 @@ def _by_release(row: Mapping[str, str] | str, release: str | None) -> str:
     return row.get(release or "", row["default"])
 
 
-def _question(patch: Patch, check: str, framework: Framework) -> dict[str, Any]:
+def _question(patch: Patch, check: str) -> dict[str, Any]:
     return {
         "id": _id(patch),
         "check": check,
@@ -195,7 +196,6 @@ def _question(patch: Patch, check: str, framework: Framework) -> dict[str, Any]:
         "settings": dict(patch.settings),
         "words": words(patch),
         "text": patch.text,
-        "framework_module": CHECKS["modules"].get(framework.name, framework.name),
     }
 
 

@@ -9,7 +9,7 @@ import tarfile
 import zipfile
 from pathlib import Path
 
-_WANTED = (".py", ".yaml", ".yml", ".json", "METADATA", "PKG-INFO")
+_WANTED = (".py", ".yaml", ".yml", ".json", "METADATA", "PKG-INFO", "version.info")
 
 
 def unpacked(cache: Path, package: str, release: str) -> Path:
