@@ -8,7 +8,10 @@ DRILLS := PYTHONPATH=tools $(BIN)/python -m drills
 ADVICE_CACHE ?= $(HOME)/.cache/unhang-advice
 SCORE := PYTHONPATH=tools $(BIN)/python -m score
 
-.PHONY: help demo setup test check lint types contracts score gate advice bench drills drill-live proof docs clean
+# Each process that a test starts imports the package: what was compiled is kept.
+export PYTHONDONTWRITEBYTECODE =
+
+.PHONY: help demo setup test unit check lint types contracts score gate advice bench drills drill-live proof docs clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-10s %s\n", $$1, $$2}'
@@ -40,6 +43,9 @@ types: $(DEV)
 
 contracts: $(DEV)
 	$(BIN)/lint-imports --no-cache
+
+unit: $(DEV) ## the pure tests: no process, no socket, no sleep
+	$(BIN)/pytest -m 'not process and not integration' -n 2
 
 check: lint types contracts ## lint, types, import contracts and the tests that start no job
 	$(BIN)/pytest -m 'not integration' -n 2

@@ -64,6 +64,7 @@ def expected(output: str) -> re.Pattern[str]:
     return re.compile("".join(lines))
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("page", WITH_SHELL, ids=name)
 def test_shell_examples_run_and_print_what_stands_there(page: Path, workplace: Path) -> None:
     path = f"{workplace / 'bin'}:/usr/local/bin:/usr/bin:/bin"
@@ -81,6 +82,7 @@ def test_shell_examples_run_and_print_what_stands_there(page: Path, workplace: P
             assert expected(output).fullmatch(done.stdout), f"{command}\n{done.stdout}"
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("page", WITH_PYTHON, ids=name)
 def test_python_examples_run(page: Path, workplace: Path) -> None:
     for block in blocks(page, "python"):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from support.needs import NEEDS_TORCH
 from unhang.lab.drills import find_drill
 from unhang.lab.leftovers import left_behind, look_around
 from unhang.lab.machine import missing
@@ -16,8 +17,7 @@ from unhang.lab.scoring import Mark, judge_drill
 from unhang.lab.surroundings import free_port
 from unhang.lab.truth import Truth
 
-pytest.importorskip("torch")
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(150)]
+pytestmark = [pytest.mark.integration, NEEDS_TORCH, pytest.mark.timeout(150)]
 
 FAST = ("sleep", "stopped", "wrong-size", "slow-save", "cut-link")
 MINE = """

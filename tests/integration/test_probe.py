@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from integration.probed_jobs import HOST, Run, job, torchrun, until
+from support.needs import NEEDS_TORCH
 from unhang.live.messages.reports import Beat
 from unhang.probe import environment
 
-pytestmark = pytest.mark.integration
-pytest.importorskip("torch")
+pytestmark = [pytest.mark.integration, NEEDS_TORCH]
 
 
 @pytest.fixture

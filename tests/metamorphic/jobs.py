@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TypeAlias
 
@@ -43,7 +45,7 @@ class Said:
     culprits: frozenset[int]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Job:
     """A labelled job in memory."""
 
@@ -54,6 +56,7 @@ class Job:
         return f"{self.case.corpus}-{self.case.name}"
 
 
+@cache
 def read_jobs(*, own: bool) -> list[Job]:
     """The project's own jobs, or the external ones as far as they are there and small."""
     corpora = [c for c in find_corpora(REPOSITORY, EXTERNAL) if c.own is own]
@@ -67,6 +70,13 @@ def read_files(inputs: Path) -> Files:
         return {inputs.name: inputs.read_bytes()}
     found = sorted(p for p in inputs.rglob("*") if p.is_file())
     return {str(p.relative_to(inputs)): p.read_bytes() for p in found}
+
+
+@cache
+def judge_untouched(job: Job) -> Said:
+    """The verdict on a job as it is; all tests of one process share it."""
+    with tempfile.TemporaryDirectory() as folder:
+        return judge(job.files, Path(folder))
 
 
 def judge(files: Files, folder: Path, order: Iterable[str] | None = None) -> Said:

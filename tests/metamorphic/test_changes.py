@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from functools import cache
 from pathlib import Path
 
 import pytest
 
 from metamorphic import changes
-from metamorphic.jobs import Files, Job, Said, judge, read_jobs
+from metamorphic.jobs import Files, Job, Said, judge, judge_untouched, read_jobs
 
 OWN = read_jobs(own=True)
 
@@ -37,17 +36,10 @@ several_files = by_name([job for job in OWN if len(job.files) > 1])
 is_text = [job for job in OWN if not any(b"\0" in data for data in job.files.values())]
 
 
-@cache
-def _untouched(index: int, folder: Path) -> Said:
-    return judge(OWN[index].files, folder)
-
-
 @pytest.fixture
-def before(job: Job, tmp_path_factory: pytest.TempPathFactory) -> Said:
+def before(job: Job) -> Said:
     """The verdict on the job as it is."""
-    # One folder for all: it is part of the key of the cache.
-    base = tmp_path_factory.getbasetemp() / "untouched"
-    return _untouched(OWN.index(job), base / str(job))
+    return judge_untouched(job)
 
 
 @by_name(is_text)

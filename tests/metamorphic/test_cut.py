@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from metamorphic import changes
-from metamorphic.jobs import LATER_LINES_ACQUIT, ORDER, Job, judge, read_jobs
+from metamorphic.jobs import LATER_LINES_ACQUIT, ORDER, Job, judge, judge_untouched, read_jobs
 
 SHARES = (0.35, 0.7, 0.9, 0.98)
 
@@ -23,8 +23,8 @@ def test_a_cut_tail_proves_no_more(job: Job, share: float, tmp_path: Path) -> No
     echo stands before its cause), but only the whole log may prove one; and a job that the whole
     log leaves undecided stays undecided.
     """
-    whole = judge(job.files, tmp_path / "whole")
-    part = judge(changes.cut(job.files, share), tmp_path / "part")
+    whole = judge_untouched(job)
+    part = judge(changes.cut(job.files, share), tmp_path)
     if part.cause is None:
         return
     assert not job.case.healthy

@@ -8,7 +8,16 @@ from pathlib import Path
 import pytest
 
 from metamorphic import changes
-from metamorphic.jobs import EXTERNAL, LATER_LINES_ACQUIT, ORDER, Files, Job, judge, read_jobs
+from metamorphic.jobs import (
+    EXTERNAL,
+    LATER_LINES_ACQUIT,
+    ORDER,
+    Files,
+    Job,
+    judge,
+    judge_untouched,
+    read_jobs,
+)
 
 OWN = read_jobs(own=True)
 ALL = OWN + read_jobs(own=False)
@@ -30,8 +39,8 @@ def test_external_jobs_take_part() -> None:
 @every_job
 @pytest.mark.parametrize("how", DEGRADED)
 def test_less_is_told(job: Job, how: str, tmp_path: Path) -> None:
-    before = judge(job.files, tmp_path / "before")
-    after = judge(DEGRADED[how](job.files), tmp_path / "after")
+    before = judge_untouched(job)
+    after = judge(DEGRADED[how](job.files), tmp_path)
     if after.cause is not None:
         assert after.cause in job.case.accept | {before.cause}
         assert ORDER[after.strength] <= ORDER[before.strength] or before.cause is None
@@ -43,7 +52,7 @@ def test_less_is_told(job: Job, how: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("seed", range(2))
 def test_lines_are_lost(job: Job, seed: int, tmp_path: Path) -> None:
     """What acquits may be lost with the lines; but no false blame is proved."""
-    before = judge(job.files, tmp_path / "before")
-    after = judge(changes.torn(job.files, seed), tmp_path / "after")
+    before = judge_untouched(job)
+    after = judge(changes.torn(job.files, seed), tmp_path)
     if after.cause not in job.case.accept | {None, before.cause}:
         assert ORDER[after.strength] < 3

@@ -144,6 +144,7 @@ def test_external_labels_are_read(tmp_path: Path) -> None:
     assert not found.suffices
 
 
+@pytest.mark.process
 def test_a_job_that_cannot_be_read_has_no_verdict(tmp_path: Path) -> None:
     (verdict,) = judge_all([tmp_path / "nowhere"], processes=1, limit_s=60)
     assert verdict.error is not None

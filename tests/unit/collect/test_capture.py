@@ -22,6 +22,8 @@ from unhang.model.diagnosis import Outcome
 from unhang.reporters.capture import render_capture
 from unhang.reporters.style import Style
 
+pytestmark = pytest.mark.process
+
 SECRET = "correct-horse-battery-staple"
 PROGRAM = f"""
 print("step 1, logged in with {SECRET}")

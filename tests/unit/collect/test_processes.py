@@ -127,6 +127,7 @@ def _await(holds: Callable[[], bool]) -> None:
     raise AssertionError("it never held")
 
 
+@pytest.mark.process
 def test_the_tree_below_a_launcher_is_found(tree: subprocess.Popen[bytes]) -> None:
     found = find_below([tree.pid])
     assert sorted((p.role.value, p.rank) for p in found if p.role is not Role.LAUNCHER) == [
@@ -138,6 +139,7 @@ def test_the_tree_below_a_launcher_is_found(tree: subprocess.Popen[bytes]) -> No
     assert all(abs(p.started_s - time.time()) < 60 for p in found)
 
 
+@pytest.mark.process
 def test_the_processes_of_a_run_are_found_by_their_environment(
     tree: subprocess.Popen[bytes], tmp_path: Path
 ) -> None:

@@ -12,6 +12,8 @@ from unhang.collect import reading
 from unhang.collect.bounded import find_program, run
 from unhang.collect.reading import Request, read
 
+pytestmark = pytest.mark.process
+
 STUCK = """
 import json, sys, time
 for number, (action, path, limit) in enumerate(json.load(sys.stdin)):

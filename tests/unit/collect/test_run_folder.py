@@ -13,6 +13,8 @@ from unhang.collect.specs import run_folder
 from unhang.probe.board import Board
 from unhang.redaction import Redactor
 
+pytestmark = pytest.mark.process
+
 
 def run_of_two_hosts(root: Path) -> None:
     for name, text in {

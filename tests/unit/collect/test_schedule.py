@@ -4,6 +4,8 @@ import threading
 import time
 from collections.abc import Iterator
 
+import pytest
+
 from unhang.collect.desk import Desk, absent, refused
 from unhang.collect.filing import file_pieces
 from unhang.collect.haste import Haste
@@ -82,6 +84,7 @@ def test_each_source_is_asked_about_everyone_it_is_for() -> None:
     assert {entry.fate for entry in entries} == {Fate.TAKEN}
 
 
+@pytest.mark.process
 def test_what_hangs_breaks_or_is_missing_is_said_and_costs_itself_only() -> None:
     named = {
         "hangs": hangs,
@@ -119,6 +122,7 @@ def test_what_hangs_breaks_or_is_missing_is_said_and_costs_itself_only() -> None
     }
 
 
+@pytest.mark.process
 def test_nothing_that_comes_late_is_kept() -> None:
     release = threading.Event()
 
@@ -201,6 +205,7 @@ def test_a_job_that_is_to_end_waits_only_for_what_ends_with_it() -> None:
     assert {q.fate for q in asked} == {Fate.TAKEN}
 
 
+@pytest.mark.process
 def test_a_slow_source_keeps_the_job_no_longer_than_the_limit_and_is_heard_after_it() -> None:
     released = threading.Event()
 

@@ -31,6 +31,8 @@ from unhang.collect.specs import (
 from unhang.model.capture import Fate
 from unhang.model.events import HostProblem, HostReport, RasReport, StackKind, ThreadStack
 
+pytestmark = pytest.mark.process
+
 SPINNER = f"{READY}end = time.monotonic() + 60\nwhile time.monotonic() < end: pass"
 
 

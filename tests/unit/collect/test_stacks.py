@@ -21,6 +21,8 @@ from unhang.model.capture import Fate
 from unhang.model.events import Event, StackKind, ThreadStack
 from unhang.model.ids import Rank
 
+pytestmark = pytest.mark.process
+
 SLEEPER = f"{READY}def save_alone():\n    time.sleep(60)\nsave_alone()"
 PY_SPY = Path(sys.executable).parent / "py-spy"
 

@@ -229,6 +229,7 @@ def test_rules_are_listed(call: Call) -> None:
     assert all(rule["summary"] for rule in listed["rules"])
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_scripts_name_the_program(shell: str, call: Call) -> None:
     code, out, _ = call("completion", shell)
@@ -239,6 +240,7 @@ def test_completion_scripts_name_the_program(shell: str, call: Call) -> None:
 UNHANG = [sys.executable, "-m", "unhang"]
 
 
+@pytest.mark.process
 def test_completion_offers_the_commands() -> None:
     environment = {
         **os.environ,
@@ -250,6 +252,7 @@ def test_completion_offers_the_commands() -> None:
     assert done.stdout.split() == ["plain,diagnose"]
 
 
+@pytest.mark.process
 def test_a_reader_that_has_seen_enough_is_no_error() -> None:
     read_end, write_end = os.pipe()
     os.close(read_end)
@@ -262,6 +265,7 @@ def test_a_reader_that_has_seen_enough_is_no_error() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.process
 def test_an_old_locale_gets_what_it_can_show() -> None:
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     done = subprocess.run(
@@ -270,6 +274,7 @@ def test_an_old_locale_gets_what_it_can_show() -> None:
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+@pytest.mark.process
 def test_lines_of_a_log_come_from_standard_input_whatever_their_bytes() -> None:
     line = b"\xff [Rank 3] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=8,"
     line += b" OpType=ALLREDUCE, Timeout(ms)=600000) ran for 600020 milliseconds before timing out."
@@ -278,6 +283,7 @@ def test_lines_of_a_log_come_from_standard_input_whatever_their_bytes() -> None:
     assert b"ALLREDUCE" in done.stdout
 
 
+@pytest.mark.process
 def test_ctrl_c_while_reading_leaves_no_traceback() -> None:
     program = (
         "import signal, sys; from unhang.commands import invoke;"
@@ -313,12 +319,14 @@ def loaded(*arguments: str) -> set[str]:
     return set(done.stderr.split())
 
 
+@pytest.mark.process
 def test_help_loads_next_to_nothing() -> None:
     modules = loaded("--help")
     assert "unhang.commands" in modules
     assert not modules & {"rich", "unhang.api", "unhang.model.diagnosis", "zstandard", "torch"}
 
 
+@pytest.mark.process
 def test_json_needs_no_rich_and_no_command_needs_torch(tmp_path: Path) -> None:
     log = tmp_path / "job.log"
     log.write_text("nothing to see\n")

@@ -37,6 +37,7 @@ def ranks(gathered: Gathered) -> list[int | None]:
     return [event.group_rank for event in gathered.events if isinstance(event, CollectiveTimeout)]
 
 
+@pytest.mark.process
 def test_in_several_processes_as_in_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, 40)
     (tmp_path / "g.tar.gz").write_bytes(b"\x1f\x8b nonsense")
@@ -82,6 +83,7 @@ def test_progress_in_one_process(tmp_path: Path) -> None:
     assert told[-1][0] == gathered.size_bytes == size
 
 
+@pytest.mark.process
 def test_a_killed_process_becomes_a_problem(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

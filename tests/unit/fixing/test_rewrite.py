@@ -399,6 +399,7 @@ def test_a_folder_and_a_missing_file_are_refused(tmp_path: Path) -> None:
         unhang.fix(str(tmp_path / "x.yaml"), verdict(TRL))
 
 
+@pytest.mark.process
 def test_the_difference_is_one_that_patch_takes(tmp_path: Path) -> None:
     path = tmp_path / "train.yaml"
     path.write_text("output_dir: x\nseed: 1")  # no line end

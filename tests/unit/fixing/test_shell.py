@@ -225,6 +225,7 @@ def test_any_text_ends_and_words_lie_where_they_say(text: str) -> None:
             assert text[word.start : word.end] == word.text
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("name", ["distributed-timeout-minutes", "ddp_timeout"])
 def test_bash_takes_the_result(name: str) -> None:
     after = set_variable(set_flag(SCRIPT, name, "60", "megatron"), "NCCL_DEBUG", "INFO")

@@ -15,6 +15,8 @@ from unhang.lab import faults
 from unhang.lab.faults.acts import ACTS
 from unhang.lab.faults.declared import Fault, dump, fault
 
+pytestmark = pytest.mark.process
+
 LAB = Path(faults.__file__).parents[1]
 
 C10D = '''

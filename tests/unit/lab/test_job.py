@@ -21,6 +21,8 @@ from unhang.lab.machine import require
 from unhang.lab.messages import tell_drills
 from unhang.lab.running import run_drill
 
+pytestmark = pytest.mark.process
+
 PRINTING = """
 print("[default1]:from rank 1")
 print("E1121 the launcher's own line")

@@ -7,7 +7,11 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from unhang.lab.faults.declared import STACK_SIGNAL
+
+pytestmark = pytest.mark.process
 
 LATE = """
 import ctypes, sys

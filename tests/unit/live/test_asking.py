@@ -149,6 +149,7 @@ def test_addresses_of_collectors() -> None:
             address_of(wrong)
 
 
+@pytest.mark.process
 def test_a_collector_needs_a_secret_and_a_free_port(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(TOKEN, raising=False)
     with pytest.raises(UsageError, match=f"export {TOKEN}="):

@@ -12,6 +12,8 @@ from unhang.model.ids import Rank
 from unhang.notify import Alert, Delivery, read_targets, send, tell
 from unhang.notify.sending import TRIES, deliver
 
+pytestmark = pytest.mark.process
+
 ALERT = Alert(
     kind="hang_confirmed",
     at="2026-11-21T07:00:00+00:00",

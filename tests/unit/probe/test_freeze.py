@@ -15,6 +15,8 @@ from unhang.live.books.folder import RunFolder
 from unhang.probe import environment
 from unhang.probe.freeze import SIGNAL
 
+pytestmark = pytest.mark.process
+
 LATE = """
 import ctypes, sys
 from unhang.probe.freeze import Freeze

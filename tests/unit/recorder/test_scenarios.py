@@ -35,6 +35,7 @@ def named(found: RecorderAnalysis) -> frozenset[int]:
     return found.cycle_odd
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("fault", FAULTS)
 def test_random_jobs(tmp_path: Path, fault: str) -> None:
     missed = 0

@@ -50,6 +50,7 @@ def test_what_was_begun_and_not_finished_is_begun_anew(
     assert not (OPEN_CLIP.folder / "half").exists()
 
 
+@pytest.mark.process
 def test_the_last_words_of_a_step_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     OPEN_CLIP.folder.mkdir(parents=True)

@@ -4,6 +4,7 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 from rehearsals.record import AttemptEnd, Rehearsal, read_rehearsal
 from rehearsals.registry import SITUATIONS
@@ -12,6 +13,8 @@ from rehearsals.workplace import SCRIPTS
 from unhang.commands.drill import command
 from unhang.lab.scoring import Judged, Mark
 from unhang.lab.truth import Truth
+
+pytestmark = pytest.mark.process
 
 NAME = "trl-slow-save"
 LOG = """ 50%|███  | 4/8 [00:00<00:00, 16.47it/s]

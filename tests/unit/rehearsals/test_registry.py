@@ -16,6 +16,7 @@ EVERY = pytest.mark.parametrize("situation", SITUATIONS.values(), ids=lambda eac
 SITE = SCRIPTS / "site" / "situation_site"
 
 
+@pytest.mark.process
 @EVERY
 def test_the_job_is_there_and_its_shell_script_is_sound(situation: Situation) -> None:
     shell, script = situation.command

@@ -70,6 +70,7 @@ def test_every_cure_is_somebodys() -> None:
     assert all(frameworks()[PLAIN].recipes[cure.value] for cure in BY_FRAMEWORK)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("strategy", [None, *Strategy], ids=str)
 @pytest.mark.parametrize("name", [*NAMES, None], ids=str)
 def test_every_cause_has_fixes_that_parse(name: str | None, strategy: Strategy | None) -> None:

@@ -8,22 +8,18 @@ from pathlib import Path
 
 import pytest
 
-import unhang
+from support.package import trees
 from unhang.reporters.catalogue import LANGUAGES, own_sentences, sentences
 from unhang.reporters.catalogue.wording import Wording
 from unhang.rules import RULES
 
-SOURCE = Path(unhang.__file__).parent
-MODULES = sorted(SOURCE.rglob("*.py"))
 TRANSLATIONS = [language for language in LANGUAGES if language != "en"]
 KEY = re.compile(r"(?:[A-Z]{3}\d{3}|collect|event|fix|remedy|story|summary)(?:\.[\w-]+)+")
 SPECIFICATION = re.compile(r",?(\.\d+f)?|ranks|ms|s|bytes|ops|\|[^|]+\|[^|]+")
 
-TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in MODULES}
-
 
 def nodes() -> Iterator[tuple[Path, ast.AST]]:
-    for path, tree in TREES.items():
+    for path, tree in trees().items():
         for node in ast.walk(tree):
             yield path, node
 
@@ -40,7 +36,7 @@ def imports(name: str, tree: ast.Module) -> bool:
 
 def calls(name: str) -> Iterator[tuple[Path, ast.Call]]:
     """Every call of `say` or `Message`."""
-    for path, tree in TREES.items():
+    for path, tree in trees().items():
         for node in ast.walk(tree) if imports(name, tree) else ():
             if isinstance(node, ast.Call) and getattr(node.func, "id", None) == name:
                 yield path, node

@@ -17,6 +17,8 @@ from unhang.errors import UsageError
 from unhang.screens.access import Access
 from unhang.screens.server import Server
 
+pytestmark = pytest.mark.process
+
 TOKEN = "a-token-of-tests"
 
 

@@ -17,6 +17,8 @@ from run_folders import AT_S, hanging, run_folder, training
 from unhang.errors import UsageError
 from unhang.screens.terminal import Watch
 
+pytestmark = pytest.mark.process
+
 SNAPSHOTS = Path(__file__).parents[2] / "snapshots"
 
 

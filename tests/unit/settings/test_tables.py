@@ -99,6 +99,7 @@ def test_did_you_mean() -> None:
     assert suggest("PATH") == ()
 
 
+@pytest.mark.process
 @every_knob
 def test_a_timeout_patch_parses_and_holds_the_value(knob: TimeoutKnob) -> None:
     patch = knob.write(7_260)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 from unhang.engine.reading import WANTED
@@ -19,6 +20,13 @@ FILLER = "".join(f"tokens per second {n}, memory 61.2 GiB\n" for n in range(300)
 RARE = [index for index, want in enumerate(WANTED) if not want.sampled]
 
 
+@cache  # most lines come again
+def described(text: str) -> tuple[bool, frozenset[int]]:
+    """Whether a line is more than a wrapper without a message, and who finds a needle in it."""
+    wanted = (r for r in RARE if any(needle in text for needle in WANTED[r].needles))
+    return any(peel(text)), frozenset(wanted)
+
+
 def defined(data: bytes) -> dict[int, list[tuple[int, str]]]:
     """Lines with a needle of each reader, and as many after each as it asks for."""
     units = (
@@ -30,9 +38,9 @@ def defined(data: bytes) -> dict[int, list[tuple[int, str]]]:
     lines: dict[int, list[tuple[int, str]]] = {reader: [] for reader in RARE}
     left = dict.fromkeys(RARE, 0)
     for unit in rejoin(units):
-        told = any(peel(unit.text))  # it is no wrapper without a message
+        told, wanted = described(unit.text)
         for reader in RARE:
-            if any(needle in unit.text for needle in WANTED[reader].needles):
+            if reader in wanted:
                 left[reader] = WANTED[reader].after + 1
             if left[reader] > 0:
                 left[reader] -= 1

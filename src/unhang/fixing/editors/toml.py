@@ -1,27 +1,21 @@
 """Sets keys in the text of a TOML file: comments, order and blank lines stay.
 
-Tables and plain `key = value` lines are understood; whatever else a file holds stays as it is. The
-new text is parsed by the standard parser, and refused unless it differs in the wanted value alone.
+tomlkit finds the place and keeps everything around it. The new text is parsed by the standard
+parser, and refused unless it differs in the wanted value alone.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import MutableMapping, Sequence
 from typing import Any
 
 from unhang.fixing.limits import Guard, accept
 from unhang.fixing.refusal import Refusal
 from unhang.model.toml import TOMLDecodeError, loads
 
-_TABLE = re.compile(r"\s*\[\s*([\w.\- \"']+?)\s*\]\s*(?:#.*)?")
-_ARRAY = re.compile(r"\s*\[\[.*")
-_PAIR = re.compile(
-    r"(\s*)([\w\-]+|\"[\w.\-]+\"|'[\w.\-]+')(\s*=\s*)"
-    r"(\"(?:[^\"\\]|\\.)*\"|'[^']*'|[\w.+:\-]+|\[[^\[\]\"'#]*\])(\s*(?:#.*)?)"
-)
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
+_BOM = "\ufeff"
 
 
 def set_key(
@@ -41,16 +35,15 @@ def set_key(
     expected = _with(data, path, value)
     if expected == data:
         return text
-    changed = _changed(text, path, _write(value), newline, guard)
+    if value is None:
+        raise Refusal("TOML has no word for null: take the key out by hand")
+    changed = _changed(text, path, value, newline, guard)
     try:
         proved = loads(_bare(changed)) == expected
     except TOMLDecodeError:
         proved = False
     if not proved:
-        raise Refusal(
-            f"the place of `{'.'.join(path)}` is not plain enough to change it safely;"
-            f" set it to {_write(value)} by hand"
-        )
+        raise _unclear(path, value)
     return changed
 
 
@@ -68,7 +61,7 @@ def parse(text: str) -> dict[str, Any]:
 
 
 def _bare(text: str) -> str:
-    return text.removeprefix("\ufeff").replace("\r\n", "\n")
+    return text.removeprefix(_BOM).replace("\r\n", "\n")
 
 
 def _with(data: Any, path: Sequence[str], value: object) -> Any:  # noqa: ANN401  any TOML
@@ -81,47 +74,78 @@ def _with(data: Any, path: Sequence[str], value: object) -> Any:  # noqa: ANN401
     return {**data, key: _with(inner, rest, value)}
 
 
-def _write(value: object) -> str:
-    if value is None:
-        raise Refusal("TOML has no word for null: take the key out by hand")
-    return json.dumps(value, ensure_ascii=False)
+def _changed(text: str, path: Sequence[str], value: object, newline: str, guard: Guard) -> str:
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+
+    whole = _bare(text).endswith("\n") or not text
+    document = tomlkit.parse(text.removeprefix(_BOM) + ("" if whole else newline))
+    try:
+        before = _set(document, path, value, newline)
+    except (TOMLKitError, KeyError, TypeError, AttributeError) as error:
+        raise _unclear(path, value) from error
+    if before is not None:
+        guard(before)
+    changed = tomlkit.dumps(document)
+    if "\n" not in text.replace("\r\n", ""):
+        changed = re.sub(r"(?<!\r)\n", newline, changed)
+    if not whole and changed.endswith(newline):
+        changed = changed.removesuffix(newline)
+    changed = text[: text.startswith(_BOM)] + changed
+    if _lines_lost(text, changed) > (0 if before is None else before.count("\n") + 1):
+        raise _unclear(path, value)
+    return changed
 
 
-def _changed(text: str, path: Sequence[str], value: str, newline: str, guard: Guard) -> str:
-    """Replace the value where the key stands, else add it to its table, else add the table."""
-    *table, key = path
-    lines = text.splitlines(keepends=True)
-    last: int | None = None
-    for number, above, line in _places(lines):
-        if above != table:
-            continue
-        body = line.rstrip("\r\n")
-        if body.strip() and not body.lstrip().startswith("#"):
-            last = number
-        pair = _PAIR.fullmatch(body)
-        if pair is not None and pair[2].strip("\"'") == key:
-            guard(pair[4])
-            end = line[len(body) :]
-            lines[number] = f"{pair[1]}{pair[2]}{pair[3]}{value}{pair[5]}{end}"
-            return "".join(lines)
-    if last is None and not table:
-        raise Refusal(f"it has no key before its first table: add {key} = {value} at its top")
-    if last is None:
-        gap = "" if not text or text.endswith("\n") else newline
-        head = ".".join(part if _BARE.fullmatch(part) else json.dumps(part) for part in table)
-        return f"{text}{gap}{newline}[{head}]{newline}{key} = {value}{newline}"
-    body = lines[last].rstrip("\r\n")
-    indent = body[: len(body) - len(body.lstrip())]
-    lines[last] = f"{body}{newline}{indent}{key} = {value}{lines[last][len(body) :]}"
-    return "".join(lines)
+def _set(document: Any, path: Sequence[str], value: object, newline: str) -> str | None:  # noqa: ANN401
+    """Set the key in a parsed document; returns the value that it had, as written, or None."""
+    import tomlkit
+
+    *tables, key = path
+    inner = document
+    for name in tables:
+        if name not in inner:
+            table = tomlkit.table()
+            table.trivia.trail = newline
+            _append(inner, name, table)
+        inner = inner[name]
+    if key in inner:
+        if isinstance(inner[key], (MutableMapping, tomlkit.items.AoT)):
+            raise TypeError
+        before: str = inner[key].as_string()
+        inner[key] = value
+        return before
+    item = tomlkit.item(value)
+    item.trivia.trail = newline
+    _append(inner, key, item)
+    return None
 
 
-def _places(lines: Sequence[str]) -> Iterator[tuple[int, list[str] | None, str]]:
-    """Each line with the table that it belongs to; that of an array of tables is None."""
-    above: list[str] | None = []
-    for number, line in enumerate(lines):
-        if _ARRAY.match(line):
-            above = None
-        elif (head := _TABLE.fullmatch(line.rstrip("\r\n"))) is not None:
-            above = [part.strip().strip("\"'") for part in head[1].split(".")]
-        yield number, above, line
+def _append(inner: Any, key: str, item: Any) -> None:  # noqa: ANN401
+    """Add a key after the last one; comments that follow it introduce what comes next."""
+    container = getattr(inner, "value", inner)
+    body = getattr(container, "body", [])
+    last = next((n for n in range(len(body), 0, -1) if body[n - 1][0] is not None), 0)
+    tail = body[last:]
+    del body[last:]
+    if last and not isinstance(item, MutableMapping):
+        item.trivia.indent = body[-1][1].trivia.indent
+    inner[key] = item
+    body.extend(tail)
+
+
+def _lines_lost(before: str, after: str) -> int:
+    """How many lines of a text are no more between what both begin and end with."""
+    old, new = before.splitlines(), after.splitlines()
+    most = min(len(old), len(new))
+    head = next((n for n in range(most) if old[n] != new[n]), most)
+    most -= head
+    tail = next((n for n in range(most) if old[-1 - n] != new[-1 - n]), most)
+    return len(old) - head - tail
+
+
+def _unclear(path: Sequence[str], value: object) -> Refusal:
+    return Refusal(
+        f"the place of `{'.'.join(path)}` is not plain enough to change it safely;"
+        f" set it to {json.dumps(value, ensure_ascii=False)} by hand"
+    )

@@ -117,6 +117,7 @@ def deaf() -> Iterator[subprocess.Popen[bytes]]:
     process.stdout.close()
 
 
+@pytest.mark.process
 def test_nobody_waits_for_the_dumps_of_a_stopped_process(
     folder: RunFolder, deaf: subprocess.Popen[bytes]
 ) -> None:
@@ -128,6 +129,7 @@ def test_nobody_waits_for_the_dumps_of_a_stopped_process(
     wait_for(lambda: orders.take_ready(100.2) == 1)
 
 
+@pytest.mark.process
 def test_a_stopped_rank_that_ignores_sigterm_is_killed_in_the_end(
     deaf: subprocess.Popen[bytes],
 ) -> None:
@@ -141,6 +143,7 @@ def test_a_stopped_rank_that_ignores_sigterm_is_killed_in_the_end(
     assert ending.ended_a_hang
 
 
+@pytest.mark.process
 def test_a_launcher_that_starts_ranks_again_is_left_alone(deaf: subprocess.Popen[bytes]) -> None:
     ranks = [1 << 30]  # no such process
     ending = Ending(lambda: [deaf.pid], lambda: ranks)
@@ -153,6 +156,7 @@ def test_a_launcher_that_starts_ranks_again_is_left_alone(deaf: subprocess.Popen
     assert not ending.is_under_way
 
 
+@pytest.mark.process
 def test_a_launcher_that_does_neither_ends_with_all_below_it(
     deaf: subprocess.Popen[bytes],
 ) -> None:
@@ -255,6 +259,7 @@ def test_a_later_start_of_a_job_is_judged_by_its_own_output(folder: RunFolder) -
     )
 
 
+@pytest.mark.process
 def test_a_run_without_evidence_has_no_verdict_and_says_why(folder: RunFolder) -> None:
     found: list[examining.Examined] = []
     folder.output_root.rmdir()
@@ -314,6 +319,7 @@ def test_probes_keep_off_a_network_disk(
     assert folder.root.exists()
 
 
+@pytest.mark.process
 def test_the_users_command_has_its_signals(folder: RunFolder) -> None:
     show = "exec:grep -E 'Sig(Blk|Ign)' /proc/self/status; echo $UNHANG_CULPRITS $UNHANG_PHASE"
     desk = Desk(folder)
@@ -326,6 +332,7 @@ def test_the_users_command_has_its_signals(folder: RunFolder) -> None:
     desk.close()
 
 
+@pytest.mark.process
 def test_an_end_that_another_agent_has_begun_is_ours(deaf: subprocess.Popen[bytes]) -> None:
     told: list[frozenset[int]] = []
     first = Ending(lambda: [deaf.pid], lambda: [deaf.pid], told.append)

@@ -14,6 +14,8 @@ import pytest
 from unhang.live.agent import kernel
 from unhang.live.agent.family import Families
 
+pytestmark = pytest.mark.process
+
 BURN = "import time\nend = time.monotonic() + 20\nwhile time.monotonic() < end: pass"
 PARENT = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {BURN!r}])"
 

@@ -20,6 +20,8 @@ from unhang.live.messages.losses import Loss
 from unhang.live.messages.reports import NodeReport, ProcessFacts
 from unhang.probe.board import Board
 
+pytestmark = pytest.mark.process
+
 Start = Callable[..., "subprocess.Popen[bytes]"]
 
 

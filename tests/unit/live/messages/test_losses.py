@@ -7,17 +7,16 @@ import string
 from collections.abc import Iterator
 from pathlib import Path
 
-import unhang
+from support.package import PACKAGE, trees
 from unhang.reporters.catalogue import sentences
 
-SOURCE = Path(unhang.__file__).parent
-LIVE, PROBE = SOURCE / "live", SOURCE / "probe"
+LIVE, PROBE = PACKAGE / "live", PACKAGE / "probe"
 
 
 def calls(folder: Path, *names: str) -> Iterator[ast.Call]:
     """Calls of functions and methods of these names."""
-    for path in folder.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for path, tree in trees().items():
+        for node in ast.walk(tree) if path.is_relative_to(folder) else ():
             if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(names):
                 yield node
 
@@ -43,10 +42,10 @@ def told() -> dict[str, set[str] | None]:
         found |= {f"{what}_unwritten": {"why"} for what in texts(call.args[0])}
     for call in calls(PROBE, ".lose", "._lose", "self._try"):
         found |= {f"probe_{code}": {"why"} for code in texts(call.args[0])}
-    for node in ast.walk(ast.parse((PROBE / "recorder.py").read_text(encoding="utf-8"))):
+    for node in ast.walk(trees()[PROBE / "recorder.py"]):
         if isinstance(node, ast.Yield) and node.value is not None:
             found |= {f"probe_{t}": {"why"} for t in texts(node.value) if t.startswith("recorder")}
-    for text in texts(ast.parse((PROBE / "fitting.py").read_text(encoding="utf-8"))):
+    for text in texts(trees()[PROBE / "fitting.py"]):
         if text.startswith("full_"):
             found[f"probe_{text}"] = {"why"}
     return {code: names for code, names in found.items() if code.isidentifier()}

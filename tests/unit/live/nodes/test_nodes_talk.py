@@ -161,6 +161,7 @@ def test_the_inbox_keeps_the_newest_report_of_each_host(folder: RunFolder) -> No
     assert inbox.reports() == []
 
 
+@pytest.mark.process
 def test_a_report_reaches_the_collector_and_brings_instructions_back(collector: Collector) -> None:
     told = Instructions(beat=7, dump=2)
     collector.publish(told)
@@ -170,6 +171,7 @@ def test_a_report_reaches_the_collector_and_brings_instructions_back(collector: 
     assert collector.reports() == [report(mono_s=2.0)]
 
 
+@pytest.mark.process
 def test_evidence_reaches_the_judges_folder(
     collector: Collector, folder: RunFolder, other: RunFolder
 ) -> None:
@@ -190,6 +192,7 @@ def test_evidence_reaches_the_judges_folder(
     assert (folder.dump(2) / "trace_4.pickle").read_bytes() == b"again"
 
 
+@pytest.mark.process
 def test_who_does_not_know_the_secret_is_refused(collector: Collector) -> None:
     with carrier(collector, "guess") as link, pytest.raises(OSError, match="401"):
         link.exchange(report())
@@ -218,6 +221,7 @@ DEEP = zstandard.compress(b'{"host":' + b"[" * 100_000)
 FORGED = zstandard.compress(json.dumps(node_to_json(report("node2"))).encode())
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("request_bytes", "status"),
     [
@@ -334,11 +338,13 @@ def test_a_certificate_is_that_of_its_secret() -> None:
     ssl.create_default_context(cadata=pem)  # OpenSSL reads it
 
 
+@pytest.mark.process
 def test_a_port_that_is_taken_is_a_sentence(collector: Collector, folder: RunFolder) -> None:
     with pytest.raises(UsageError, match="nobody can listen"):
         Collector(folder, "127.0.0.1", collector.port, "secret")
 
 
+@pytest.mark.process
 def test_a_shared_folder_believes_only_what_changes(
     tmp_path: Path, folder: RunFolder, other: RunFolder
 ) -> None:
@@ -452,6 +458,7 @@ class Line:
             raise OSError("the cable is cut")
 
 
+@pytest.mark.process
 def test_what_could_not_be_sent_is_sent_later_the_newest_report_only(
     other: RunFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
