@@ -363,7 +363,7 @@ class Nodes:
             *("--", sys.executable, "-c", UNTIL, str(until)),
         ]
         rank = {"RANK": str(node), "LOCAL_RANK": "0", "WORLD_SIZE": "2"}
-        env = environment(UNHANG_TOKEN="a secret", UNHANG_HOST=f"node{node}", **rank)
+        env = environment(UNHANG_TOKEN="a secret of the nodes", UNHANG_HOST=f"node{node}", **rank)
         return subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
 
     def cable(self, state: str) -> None:
