@@ -100,7 +100,8 @@ def test_a_full_disk_costs_the_books_and_the_record_says_which(small_disk: Path)
     record, lost = record_of(folder), lost_in(folder)
     assert (record["exit_code"], record["ended"] > record["started"]) == (0, True)
     assert "No space left on device" in lost["copies_failed"]["text"]
-    assert "No space left on device" in lost["heartbeat_unwritten"]["text"]
+    # the heartbeat has moved to a disk with room, or to memory
+    assert "heartbeat_unwritten" not in lost
 
 
 def test_a_record_that_cannot_be_written_is_told_in_its_place(tmp_path: Path) -> None:
