@@ -21,7 +21,7 @@ import unhang.rules
 from unhang.model.causes import Cause
 from unhang.model.events import Event
 from unhang.model.rule import Fact, Rule
-from unhang.parsers import PARSERS
+from unhang.parsers import PARSERS, READ_ANY_WORDS
 from unhang.parsers.base import Parser
 from unhang.rules import RULES
 
@@ -146,6 +146,10 @@ def test_names_of_parsers_are_unique() -> None:
 def test_nothing_of_the_scaffold_is_left_to_fill() -> None:
     texts = (path for path in (REPOSITORY / "src").rglob("*.*") if path.suffix in (".py", ".toml"))
     assert [p.name for p in texts if "to fill" in p.read_text("utf-8").lower()] == []
+
+
+def test_who_reads_any_words_is_a_parser() -> None:
+    assert {parser.NAME for parser in PARSERS} >= READ_ANY_WORDS
 
 
 @every_parser
