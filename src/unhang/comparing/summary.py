@@ -26,7 +26,6 @@ def sum_up(runs: Sequence[RunFacts]) -> Side:
         median_hours=median_to_failure(runs),
         causes=dict(Counter(run.cause for run in runs if run.failed and run.cause).most_common()),
         phases=_phases(runs),
-        step=_spread([s for run in runs for s in run.steps_s]),
     )
 
 

@@ -37,7 +37,6 @@ class RunFacts:
         hung: the failure was a hang.
         cause: of the failure, where a verdict names one.
         phases_s: durations of its phases by name.
-        steps_s: durations of its steps.
         settings: the environment that bears on hangs, by rank set where it differs.
     """
 
@@ -47,7 +46,6 @@ class RunFacts:
     hung: bool = False
     cause: str | None = None
     phases_s: dict[str, tuple[float, ...]] = field(default_factory=dict)
-    steps_s: tuple[float, ...] = ()
     settings: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
@@ -62,7 +60,6 @@ class Side:
         hangs_per_start: likewise for hangs.
         median_hours: Kaplan-Meier median of the time to a failure; None where too few failed.
         phases: median and 99th percentile of each phase.
-        step: likewise of a step; None without steps.
     """
 
     runs: int
@@ -75,7 +72,6 @@ class Side:
     median_hours: float | None
     causes: dict[str, int]
     phases: dict[str, tuple[float, float]]
-    step: tuple[float, float] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

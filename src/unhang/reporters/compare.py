@@ -107,7 +107,6 @@ def _rows(comparison: Comparison, language: str) -> Iterator[tuple[str, str, str
     for phase in sorted({*one.phases, *two.phases}):
         name = write(Message(key=f"phase.{phase}"), language)
         yield label("phase_row", phase=name), _spread(one, phase), _spread(two, phase)
-    yield label("step_row"), _pair(one.step), _pair(two.step)
 
 
 def _interval(interval: Interval | None) -> str:
@@ -164,7 +163,6 @@ def _side(side: Side) -> dict[str, object]:
         "median_hours_to_failure": side.median_hours,
         "causes": dict(side.causes),
         "phases_s": {n: {"median": m, "p99": top} for n, (m, top) in side.phases.items()},
-        "step_s": None if side.step is None else {"median": side.step[0], "p99": side.step[1]},
     }
 
 
