@@ -18,20 +18,16 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 from advice.page import write_page
 from advice.patches import Patch, patches, problem, words
 from advice.record import fingerprint
 from knobs.releases import unpacked
+from unhang.model import toml
 from unhang.settings import Framework, frameworks
 
 HERE = Path(__file__).parent
 _PATIENCE_S = 300
-CHECKS = tomllib.loads((HERE / "environments.toml").read_text(encoding="utf-8"))
+CHECKS = toml.loads((HERE / "environments.toml").read_text(encoding="utf-8"))
 
 
 def main() -> int:

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from unhang.model import toml
 
 UNDETERMINED = "undetermined"
 HEALTHY = "healthy"
@@ -109,7 +105,7 @@ def find_corpora(repository: Path, external: Path) -> tuple[Corpus, ...]:
 
 def _read_expected(corpus: Corpus, folder: Path) -> Case:
     """`expected.toml` beside `input/`."""
-    label = tomllib.loads((folder / "expected.toml").read_text(encoding="utf-8"))
+    label = toml.loads((folder / "expected.toml").read_text(encoding="utf-8"))
     accept = frozenset(label.get("accept", [label["cause"]] if "cause" in label else []))
     assert accept, f"{folder.name}: expected.toml accepts nothing"
     return Case(

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +13,8 @@ import yaml
 
 from unhang.architectures import decode
 from unhang.errors import UsageError
+from unhang.model import toml
 from unhang.model.plan import Method, Precision, Strategy
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 _MOST_BYTES = 10 << 20
 _MOST_KEYS = 20_000
@@ -140,7 +134,7 @@ def _parse(path: Path) -> Mapping[str, Any]:
     text = raw.decode("utf-8-sig", errors="replace")
     try:
         if path.suffix == ".toml":
-            data: Any = tomllib.loads(text)
+            data: Any = toml.loads(text)
         elif path.suffix == ".json":
             data = json.loads(text)
         else:
@@ -241,9 +235,7 @@ def _strategy(flat: Mapping[str, Any]) -> dict[str, Any]:
 
 @cache
 def _keys() -> Mapping[str, list[str]]:
-    text = (files("unhang.planning") / "data" / "keys.toml").read_text("utf-8")
-    rows: dict[str, list[str]] = tomllib.loads(text)
-    return rows
+    return toml.load("unhang.planning", "data/keys.toml")
 
 
 def _value(flat: Mapping[str, Any], field: str) -> object:

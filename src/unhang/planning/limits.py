@@ -9,14 +9,11 @@ from unhang.model.phases import Phase
 from unhang.model.plan import Save, TimeLimit
 from unhang.model.provenance import Message, say
 from unhang.planning.request import Request
+from unhang.remedies.duration import DEFAULT_S, MARGIN
 
-MARGIN = 1.5
-"""Storage and preparation vary from run to run."""
 START_S = 60
 """What the first call after a phase may add: a graph is compiled, a communicator is made."""
 _WHOLE_MINUTE = 60
-DEFAULT_S = 600
-"""PyTorch's default for NCCL groups; a shorter limit is never planned."""
 
 
 def limits(request: Request, saved: Save) -> Iterator[TimeLimit]:
@@ -46,7 +43,7 @@ def longest(request: Request, saved: Save) -> tuple[float, Phase]:
 
 
 def needed(wait_s: float) -> int:
-    """Seconds of a limit under which such a wait does not end the job."""
+    """Seconds of a limit under which such a wait does not end the job; never below the default."""
     seconds = ceil((wait_s * MARGIN + START_S) / _WHOLE_MINUTE) * _WHOLE_MINUTE
     return max(DEFAULT_S, seconds)
 

@@ -7,22 +7,16 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from unhang.errors import UsageError
+from unhang.model import toml
 from unhang.redaction.spans import Span
 from unhang.redaction.values import is_harmless, looks_random
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 _BEFORE = (
     r"(?:(?<![A-Za-z0-9])|(?<=\\[nrtb])|(?<=%[0-9A-Fa-f]{2})|(?<=\\u[0-9a-fA-F]{4})"
@@ -116,7 +110,7 @@ def _places(text: str, word: str) -> Iterator[int]:
 @cache
 def known_shapes() -> tuple[Shape, ...]:
     """Every shape of `shapes.toml`."""
-    told = tomllib.loads((files(__package__) / "shapes.toml").read_text(encoding="utf-8"))
+    told = toml.load("unhang.redaction", "shapes.toml")
     return tuple(_shape(table) for table in told["shape"])
 
 
@@ -145,7 +139,7 @@ def own_shapes(
 
 def _tables(path: Path) -> list[Mapping[str, Any]]:
     try:
-        told = tomllib.loads(path.read_text(encoding="utf-8"))
+        told = toml.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from error
     except ValueError as error:

@@ -18,7 +18,7 @@ _PHASES = {
 }
 """Phases whose length matters, where the verdict names none."""
 
-_MARGIN = 1.5
+MARGIN = 1.5
 """On a whole that a bar extrapolates: other runs are slower."""
 
 _UNFINISHED = 3
@@ -106,8 +106,8 @@ def new_timeout(
         return None
     limit = default_s if expired_s is None else expired_s
     if work is not None and work.whole:
-        if work.seconds * _MARGIN > limit:
-            return _of("bar", work.seconds, _MARGIN, limit)
+        if work.seconds * MARGIN > limit:
+            return _of("bar", work.seconds, MARGIN, limit)
         if expired_s is None:
             return None
         # The bar says that the work fits: then the bar is not what took the time.
