@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from functools import partial
 from typing import Any
 
 import click
 
 from unhang.commands.output import with_style, write_result
+from unhang.model.plan import Method, Precision, SaveStyle, Strategy
+from unhang.planning.request import OPTIMIZERS, RECOMPUTE
 
-_STRATEGIES = ("ddp", "zero1", "zero2", "zero3", "fsdp", "fsdp-grad-op", "hsdp")
-_PRECISIONS = ("fp32", "bf16", "fp16", "bf16-mixed", "fp16-mixed", "bf16-master", "fp16-master")
-_OPTIMIZERS = ("adamw", "adamw-8bit", "lion", "sgd", "sgd-momentum")
+
+def _of(kind: type[Enum]) -> click.Choice[str]:
+    """The values of an enumeration, as an option takes them."""
+    return click.Choice([str(member.value) for member in kind])
 
 
 @click.command(name="plan")
@@ -24,25 +28,25 @@ _OPTIMIZERS = ("adamw", "adamw-8bit", "lion", "sgd", "sgd-momentum")
 @click.option("--gpus-per-host", type=int, metavar="N", help="GPUs of one host (8).")
 @click.option("--gpu-memory", metavar="SIZE", help="Memory of one GPU, such as 80GB.")
 @click.option("--host-memory", metavar="SIZE", help="Memory of one host, such as 1TB.")
-@click.option("--strategy", type=click.Choice(_STRATEGIES), help="How the state is spread (fsdp).")
+@click.option("--strategy", type=_of(Strategy), help="How the state is spread (fsdp).")
 @click.option("--tp", "tensor_parallel", type=int, metavar="N", help="Tensor parallel degree.")
 @click.option("--pp", "pipeline_parallel", type=int, metavar="N", help="Pipeline parallel degree.")
 @click.option("--ep", "expert_parallel", type=int, metavar="N", help="Expert parallel degree.")
-@click.option("--method", type=click.Choice(("full", "lora", "qlora")), help="What is trained.")
+@click.option("--method", type=_of(Method), help="What is trained.")
 @click.option("--lora-rank", type=int, metavar="R", help="Rank of the adapters (16).")
 @click.option("--lora-targets", metavar="NAMES", help="Adapted matrices (q_proj,v_proj).")
-@click.option("--precision", type=click.Choice(_PRECISIONS), help="Types of weights and compute.")
-@click.option("--optimizer", type=click.Choice(_OPTIMIZERS), help="Optimizer (adamw).")
+@click.option("--precision", type=_of(Precision), help="Types of weights and compute.")
+@click.option("--optimizer", type=click.Choice(list(OPTIMIZERS)), help="Optimizer (adamw).")
 @click.option("--seq", type=int, metavar="TOKENS", help="Tokens of one sample.")
 @click.option("--batch", type=int, metavar="N", help="Samples of one rank and micro-batch (1).")
-@click.option("--recompute", type=click.Choice(("none", "full")), help="Activation checkpointing.")
+@click.option("--recompute", type=click.Choice(RECOMPUTE), help="Activation checkpointing.")
 @click.option("--eager-attention", is_flag=True, help="Attention writes its scores to memory.")
 @click.option("--reserve", metavar="SIZE", help="For CUDA, NCCL and fragmentation (1.5GB).")
 @click.option("--write-speed", metavar="SPEED", help="Of one writer to the storage, as 1GB/s.")
 @click.option("--write-speed-total", metavar="SPEED", help="Of all writers together.")
 @click.option("--storage", metavar="DIR", help="Measure the write speed in this folder.")
 @click.option(
-    "--save", "save_style", type=click.Choice(("rank0", "sharded", "async")),
+    "--save", "save_style", type=_of(SaveStyle),
     help="How checkpoints are saved.",
 )  # fmt: skip
 @click.option("--weights-only", is_flag=True, help="Checkpoints hold no optimizer state.")

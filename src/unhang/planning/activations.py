@@ -11,12 +11,10 @@ from __future__ import annotations
 from math import ceil
 
 from unhang.architectures import Architecture
-from unhang.model.plan import Precision
 from unhang.planning.request import Request
 from unhang.planning.state import widths
 
 _FP32 = 4
-_AUTOCAST = frozenset({Precision.BF16_MIXED, Precision.FP16_MIXED})
 
 
 def per_layer(request: Request) -> int | None:
@@ -41,7 +39,7 @@ def total(request: Request) -> int | None:
     layers = kept_layers(request)
     if request.recompute == "none":
         return layer * layers
-    entry = request.seq * request.batch * request.model.hidden * _residual(request)
+    entry = request.seq * request.batch * request.model.hidden * widths(request).compute
     return entry * layers + layer
 
 
@@ -54,10 +52,6 @@ def of_loss(request: Request) -> int | None:
     vocab = ceil(model.vocab / request.tensor_parallel)
     logits = compute + 2 * _FP32
     return request.seq * request.batch * (logits * vocab + (_FP32 + 2 * compute) * model.hidden)
-
-
-def _residual(request: Request) -> int:
-    return widths(request).compute
 
 
 def _per_token(request: Request) -> float | None:
