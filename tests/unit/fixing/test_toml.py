@@ -124,6 +124,7 @@ def _kept(data: dict[str, Any], path: list[str]) -> dict[str, Any]:
     [
         ("a = ", ("a",), 1, "parse"),
         ("comm = {x = 1}\n", ("comm", "y"), 2, "not plain"),
+        ("comm = {x = 1}\n", ("comm", "y", "z"), 2, "not plain"),
         ("a = 1\n", ("a", "b"), 2, "table"),
         ("[[a]]\nb = 1\n", ("a", "b"), 2, "table"),
         ("[a]\nb = 1\n", ("a", "b"), None, "null"),

@@ -82,7 +82,7 @@ def _changed(text: str, path: Sequence[str], value: object, newline: str, guard:
     document = tomlkit.parse(text.removeprefix(_BOM) + ("" if whole else newline))
     try:
         before = _set(document, path, value, newline)
-    except (TOMLKitError, KeyError, TypeError, AttributeError) as error:
+    except (TOMLKitError, LookupError, TypeError, ValueError, AttributeError) as error:
         raise _unclear(path, value) from error
     if before is not None:
         guard(before)
