@@ -19,8 +19,8 @@ _PLANS: Mapping[Cause, tuple[Cure, ...]] = {
     Cause.CHECKPOINT_SLOW: (
         Cure.SHARDED_SAVE,
         Cure.ASYNC_SAVE,
-        Cure.SMALLER_SAVE,
         Cure.LONGER_TIMEOUT,
+        Cure.SMALLER_SAVE,  # after it: nothing resumes from such a checkpoint
     ),
     Cause.DATA_SLOW: (Cure.PREPARE_DATA, Cure.FASTER_DATA, Cure.LONGER_TIMEOUT),
     Cause.EVAL_SLOW: (

@@ -79,7 +79,7 @@ def edited(name: str, *fixes: Fix) -> list[str]:
         ),
         (
             "axolotl_fsdp.yaml",
-            fix("axolotl", "yaml", "fsdp_config:\n  state_dict_type: SHARDED_STATE_DICT"),
+            fix("axolotl", "yaml", "fsdp_config:\n  cpu_ram_efficient_loading: true"),
             None,
         ),
         (
@@ -130,6 +130,12 @@ def test_files_as_frameworks_ship_them(name: str, change: Fix, lines: list[str] 
     assert 1 <= len(came) <= 4
     if lines is not None:
         assert came == lines
+
+
+def test_a_second_spelling_of_a_key_is_not_written_beside_the_first() -> None:
+    change = fix("axolotl", "yaml", "fsdp_config:\n  state_dict_type: SHARDED_STATE_DICT")
+    with pytest.raises(UsageError, match="the file spells it `fsdp_state_dict_type`"):
+        edited("axolotl_fsdp.yaml", change)
 
 
 RECBOLE = "# data\nUSER_ID_FIELD: user_id\neval_args:\n  mode: full  # slow\n  order: RO\n"
