@@ -23,8 +23,6 @@ from pathlib import Path
 
 import zstandard
 
-from unhang.live.books.desk import Desk
-from unhang.live.books.folder import RunFolder
 from unhang.live.judge.monitor import Monitor
 from unhang.live.messages.inputs import Tick
 from unhang.live.messages.reports import (
@@ -38,7 +36,9 @@ from unhang.live.messages.reports import (
 from unhang.live.messages.wire import node_to_json
 from unhang.live.nodes import signing
 from unhang.live.nodes.collector import Collector
-from unhang.live.nodes.leading import Leader
+from unhang.live.nodes.leader import Leader
+from unhang.live.run_folder.journal import RunJournal
+from unhang.live.run_folder.layout import RunFolder
 from unhang.model.ids import Rank
 
 RANKS_PER_NODE = 8
@@ -68,7 +68,7 @@ def judge(
     run.make()
     hub = Collector(run, "127.0.0.1", 0, TOKEN)
     port.put(hub.port)
-    leader, desk = Leader(Monitor(), hub), Desk(run)
+    leader, desk = Leader(Monitor(), hub), RunJournal(run)
     began, used = 0.0, 0.0
     deadline = time.monotonic() + 2 * seconds
     while time.monotonic() < deadline:

@@ -27,7 +27,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from unhang.live.books.folder import RunFolder
+from unhang.live.run_folder.layout import RunFolder
 from unhang.probe import environment
 
 PER_SECOND = 10

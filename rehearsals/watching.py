@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from unhang.live.books.folder import RunFolder
+from unhang.live.run_folder.layout import RunFolder
 from unhang.model.ids import Ranks
 
 _ACCUSATIONS = frozenset({"hang_confirmed", "exited"})

@@ -24,7 +24,7 @@ from unhang.model.diagnosis import Diagnosis
 from unhang.model.explanation import RuleCard
 from unhang.reporters import render
 from unhang.reporters.catalogue import sentences
-from unhang.reporters.manual import render_explanation
+from unhang.reporters.explain import render_explanation
 from unhang.reporters.style import Style
 
 ROOT = Path(__file__).parents[1]

@@ -13,8 +13,8 @@ from unhang.errors import ArtifactError, UnhangError, UnsafeArtifact, UsageError
 
 if TYPE_CHECKING:
     from unhang.api import compare, diagnose, explain, fix, lint, plan
-    from unhang.collect import capture
-    from unhang.live.front import run
+    from unhang.capturing import capture
+    from unhang.live.session import run
     from unhang.model.diagnosis import Diagnosis
     from unhang.model.finding import Finding
     from unhang.screens import serve, watch
@@ -42,14 +42,14 @@ __all__ = [
 ]
 
 _LAZY = {
-    "capture": "unhang.collect",
+    "capture": "unhang.capturing",
     "compare": "unhang.api",
     "diagnose": "unhang.api",
     "explain": "unhang.api",
     "fix": "unhang.api",
     "lint": "unhang.api",
     "plan": "unhang.api",
-    "run": "unhang.live.front",
+    "run": "unhang.live.session",
     "serve": "unhang.screens",
     "watch": "unhang.screens",
     "Diagnosis": "unhang.model.diagnosis",

@@ -7,12 +7,9 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from unhang import manual
+from unhang import explaining
 from unhang.assemble import assemble
-from unhang.collecting import advise
 from unhang.engine.gather import Gathered, Progress, gather
-from unhang.hearing import hear
-from unhang.judging import judge
 from unhang.linting import lint_settings
 from unhang.model.causes import Cause
 from unhang.model.comparison import Comparison
@@ -24,11 +21,14 @@ from unhang.model.lint import LintReport
 from unhang.model.plan import Plan
 from unhang.model.provenance import Message
 from unhang.model.rewrite import Rewrite
-from unhang.ranking import rank
 from unhang.remedies import suggest
 from unhang.rules import RULES
 from unhang.sources.discover import discover
-from unhang.story import tell
+from unhang.verdict.corroboration import hear
+from unhang.verdict.course_of_events import tell
+from unhang.verdict.next_evidence import advise
+from unhang.verdict.ranking import rank
+from unhang.verdict.rule_results import judge
 
 
 def diagnose(
@@ -78,7 +78,7 @@ def explain(word: str) -> Explanation:
     Raises:
         UsageError: nothing is known of the word; the message names what is close to it.
     """
-    return manual.explain(word)
+    return explaining.explain(word)
 
 
 def lint(
@@ -167,7 +167,7 @@ def compare(before: Iterable[str], after: Iterable[str]) -> Comparison:
 
 def rules() -> tuple[RuleCard, ...]:
     """Return a card of every rule, ordered by code."""
-    return tuple(manual.card(rule) for rule in RULES)
+    return tuple(explaining.card(rule) for rule in RULES)
 
 
 def _verdict(incident: Incident) -> Diagnosis:

@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from unhang.live.books.folder import RunFolder
 from unhang.live.messages.reports import Beat
 from unhang.live.messages.wire import beat_from_json
+from unhang.live.run_folder.layout import RunFolder
 from unhang.probe import board, environment
 
 HOST = "here"

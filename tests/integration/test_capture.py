@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 import unhang
-from desks import may_trace
-from unhang.collect import capture
+from support.source_contexts import may_trace
+from unhang.capturing import capture
 from unhang.model.capture import Fate
 from unhang.model.diagnosis import Diagnosis, Outcome
 

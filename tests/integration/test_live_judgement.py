@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from unhang.api import diagnose
-from unhang.live.messages.standing import Charge, Stage, Standing
+from unhang.live.messages.job_snapshot import JobSnapshot, Stage, SuspicionReason
 from unhang.model.causes import Cause
 from unhang.model.codec import decode
 
@@ -80,9 +80,9 @@ def test_a_circle_of_groups_is_named_within_seconds_and_judged_the_same_later(
     fact_s = float(output.partition("FACT ")[2].split()[0])
     named_s = datetime.datetime.fromisoformat(hang["at"]).timestamp()
     assert named_s - fact_s < SOON_S
-    view = decode(Standing, json.loads((tmp_path / "run" / "standing.json").read_text()))
+    view = decode(JobSnapshot, json.loads((tmp_path / "run" / "standing.json").read_text()))
     (confirmed,) = [s for s in view.suspicions if s.stage is Stage.CONFIRMED]
-    assert confirmed.charge is Charge.CIRCLE
+    assert confirmed.charge is SuspicionReason.CIRCLE
     later = diagnose(str(tmp_path / "run"))
     assert later.cause in {Cause.PG_DEADLOCK, Cause.DESYNC}
     assert later.culprits == frozenset({1})

@@ -14,7 +14,7 @@ from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
-from run_folders import AT_S, hanging, run_folder, training
+from support.run_folders import AT_S, hanging, run_folder, training
 
 pytestmark = [
     pytest.mark.integration,

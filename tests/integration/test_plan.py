@@ -12,7 +12,7 @@ import pytest
 
 from unhang.architectures import from_config
 from unhang.model.plan import Method, Precision, SaveStyle, Strategy
-from unhang.planning import Request, make_plan
+from unhang.planning import PlanRequest, make_plan
 
 pytest.importorskip("torch")
 SCRIPT = Path(__file__).parent / "scripts" / "small_decoder.py"
@@ -44,7 +44,7 @@ def _measured(strategy: str, method: str) -> dict[str, int]:
     [("ddp", "full"), ("fsdp", "full"), ("ddp", "lora"), ("fsdp", "lora")],
 )
 def test_weights_gradients_and_optimizer_are_exact(strategy: str, method: str) -> None:
-    request = Request(
+    request = PlanRequest(
         model=from_config(MODEL), world=2, strategy=Strategy(strategy), method=Method(method),
         precision=Precision.FP32, lora_rank=4,
     )  # fmt: skip
@@ -56,7 +56,7 @@ def test_weights_gradients_and_optimizer_are_exact(strategy: str, method: str) -
 
 @pytest.mark.integration
 def test_zero_1_shards_whole_parameters_in_pytorch() -> None:
-    request = Request(
+    request = PlanRequest(
         model=from_config(MODEL), world=2, strategy=Strategy.ZERO1, precision=Precision.FP32
     )
     planned = {a.what: a.size_bytes for a in make_plan(request).gpu.amounts}
@@ -66,7 +66,7 @@ def test_zero_1_shards_whole_parameters_in_pytorch() -> None:
 
 
 def test_a_plan_of_rank_0_waits_for_gather_and_write() -> None:
-    request = Request(
+    request = PlanRequest(
         model=from_config(MODEL), world=2, write_speed=10**6, gather_speed=10**6,
         precision=Precision.FP32, save_style=SaveStyle.RANK0,
     )  # fmt: skip

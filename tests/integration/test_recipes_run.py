@@ -11,7 +11,7 @@ import pytest
 
 from unhang.model.causes import Cause
 from unhang.model.incident import Incident
-from unhang.remedies.case import Case
+from unhang.remedies.context import RemedyContext
 from unhang.remedies.cures import Cure
 from unhang.remedies.general import GENERAL
 from unhang.settings import frameworks
@@ -73,7 +73,7 @@ ENDS = {
 def text_of(name: str) -> str:
     cure, _, number = name.partition(":")
     if cure == "rank0_work":
-        case = Case(cause=Cause.EVAL_SLOW, incident=Incident())
+        case = RemedyContext(cause=Cause.EVAL_SLOW, incident=Incident())
         recipe = GENERAL[Cure.RANK0_WORK](case)
         assert recipe is not None
         return recipe.text

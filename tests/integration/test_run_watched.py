@@ -316,7 +316,7 @@ import sys
 from pathlib import Path
 from unhang.live import asking
 asking.choose_near = lambda root, program: Path(sys.argv[2])  # played: no such disk is here
-from unhang.live.front import run
+from unhang.live.session import run
 sys.exit(run(sys.argv[3:], out=sys.argv[1]))
 """
 

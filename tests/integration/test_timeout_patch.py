@@ -8,7 +8,7 @@ import pytest
 
 from unhang.model.causes import Cause
 from unhang.model.incident import Incident
-from unhang.remedies.case import Case, GroupKind
+from unhang.remedies.context import GroupKind, RemedyContext
 from unhang.remedies.timeouts import lengthen
 
 pytestmark = [
@@ -43,7 +43,7 @@ print("after", timeouts())
 
 
 def test_the_patch_reaches_groups_that_do_not_inherit() -> None:
-    case = Case(
+    case = RemedyContext(
         cause=Cause.TIMEOUT_SHORT,
         framework="verl",
         group=GroupKind.SUBGROUP,

@@ -21,11 +21,11 @@ from unhang.sources.artifact import Artifact
 from unhang.sources.clean import clean
 from unhang.sources.discover import discover
 from unhang.sources.hints import origin_of
-from unhang.sources.kinds import Kind, kind_of
+from unhang.sources.kinds import FileKind, kind_of
 from unhang.sources.peel import peel
 from unhang.sources.scan import HyperscanScanner, PlainScanner
 from unhang.sources.select import Wanted, select
-from unhang.sources.unwrap import Unit, rejoin
+from unhang.sources.unwrap import LineUnit, rejoin
 
 C10 = "[E314 14:33:45.172185860 ProcessGroupNCCL.cpp:607] "
 PIECES = st.sampled_from(
@@ -108,7 +108,7 @@ def test_peeling_keeps_the_text(text: str) -> None:
 @given(LINES)
 @QUICK
 def test_rejoining_neither_adds_nor_repeats(lines: list[str]) -> None:
-    units = [Unit(number=n, text=clean(text)) for n, text in enumerate(lines, 1)]
+    units = [LineUnit(number=n, text=clean(text)) for n, text in enumerate(lines, 1)]
     joined = list(rejoin(iter(units)))
     assert sum(unit.taken for unit in joined) == len(units)
     assert [unit.number for unit in joined] == sorted({unit.number for unit in joined})
@@ -195,4 +195,4 @@ def test_a_path_without_digits_tells_no_rank(path: str) -> None:
 @given(st.binary(max_size=600), st.text(max_size=20))
 @QUICK
 def test_any_beginning(head: bytes, name: str) -> None:
-    assert kind_of(head, name) in Kind
+    assert kind_of(head, name) in FileKind

@@ -2,17 +2,17 @@ import json
 
 import pytest
 
-from unhang.live.messages.standing import (
-    Charge,
+from unhang.live.messages.job_snapshot import (
     Condition,
     Edge,
     GroupView,
     HostView,
+    JobSnapshot,
     RankClass,
     RankView,
     Stage,
-    Standing,
     Suspicion,
+    SuspicionReason,
 )
 from unhang.model.codec import decode, document, encode
 from unhang.model.ids import Rank
@@ -22,7 +22,7 @@ from unhang.model.waits import CallRef
 
 CALL = CallRef(group="0", description="default_pg", seq=808, op="all_reduce")
 ONE, TWO = frozenset({Rank(2)}), frozenset({Rank(0), Rank(1)})
-STANDING = Standing(
+STANDING = JobSnapshot(
     at_s=1_763_700_000.5,
     up_s=60.0,
     world_size=3,
@@ -42,7 +42,7 @@ STANDING = Standing(
         Suspicion(
             culprits=ONE,
             victims=TWO,
-            charge=Charge.STOPPED,
+            charge=SuspicionReason.STOPPED,
             stage=Stage.CONFIRMED,
             phase=Phase.SAVE,
             call=CALL,
@@ -56,12 +56,12 @@ STANDING = Standing(
 
 
 def test_a_standing_survives_the_way_through_json() -> None:
-    assert decode(Standing, json.loads(json.dumps(encode(STANDING)))) == STANDING
+    assert decode(JobSnapshot, json.loads(json.dumps(encode(STANDING)))) == STANDING
 
 
 def test_unknown_fields_of_a_newer_version_are_left_aside() -> None:
     data = json.loads(json.dumps(encode(STANDING))) | {"colour": "blue"}
-    assert decode(Standing, data) == STANDING
+    assert decode(JobSnapshot, data) == STANDING
 
 
 @pytest.mark.parametrize(
@@ -77,11 +77,11 @@ def test_unknown_fields_of_a_newer_version_are_left_aside() -> None:
 )
 def test_what_is_no_standing_is_refused_with_a_sentence(data: object, told: str) -> None:
     with pytest.raises(ValueError, match=told):
-        decode(Standing, data)
+        decode(JobSnapshot, data)
 
 
 def test_its_lines_are_the_same_json() -> None:
     text = document("unhang.standing/1", STANDING)
-    assert decode(Standing, json.loads(text)) == STANDING
+    assert decode(JobSnapshot, json.loads(text)) == STANDING
     assert text.startswith('{"schema":"unhang.standing/1",')
     assert sum(line.startswith("{") for line in text.splitlines()) > 5

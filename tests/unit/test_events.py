@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from builders import ended, status, timeout
+from support.builders import ended, status, timeout
 from unhang.model import events
 from unhang.model.events import (
     CollectiveTimeout,

@@ -13,8 +13,9 @@ from benchmarks.recorder_jobs import BASE_NS, Group, Job, Op, mesh, train
 from benchmarks.recorder_jobs import Rank as MadeUpRank
 
 import unhang
-from live_jobs import PLACES, waiting_in
+from support.live_jobs import PLACES, waiting_in
 from unhang.live.judge.monitor import Monitor
+from unhang.live.messages.job_snapshot import SCHEMA, JobSnapshot
 from unhang.live.messages.reports import (
     Beat,
     GroupBeat,
@@ -22,7 +23,6 @@ from unhang.live.messages.reports import (
     ProcessFacts,
     ProcessReport,
 )
-from unhang.live.messages.standing import SCHEMA, Standing
 from unhang.model.codec import decode, document, encode
 from unhang.model.diagnosis import Diagnosis
 from unhang.model.ids import Rank
@@ -69,7 +69,7 @@ def process(rank: MadeUpRank, second: int) -> ProcessReport:
     return ProcessReport(beat=beat, facts=facts, beats=second, beat_age_s=0.0)
 
 
-def watched(job: Job) -> Standing:
+def watched(job: Job) -> JobSnapshot:
     """What the live judge says of a job that has come to rest."""
     monitor = Monitor()
     for second in range(1, WATCHED_S):
@@ -125,7 +125,7 @@ def swapped() -> Job:
 JOBS: dict[str, Callable[[], Job]] = {f.__name__: f for f in (stalled, dead, renamed, swapped)}
 
 
-def both(job: Job, folder: Path) -> tuple[Standing, Diagnosis, Diagnosis]:
+def both(job: Job, folder: Path) -> tuple[JobSnapshot, Diagnosis, Diagnosis]:
     """The live view, the verdict that its record gives, and that of the dumps."""
     job.run(random.Random(0))
     standing = watched(job)
@@ -160,7 +160,7 @@ def test_the_recorded_snapshot_comes_to_the_same_ends(name: str, tmp_path: Path)
     assert standing.snapshot is not None
     kept = record.from_json(record.to_json(standing.snapshot))
     assert kept == standing.snapshot
-    assert decode(Standing, encode(standing)).snapshot == kept
+    assert decode(JobSnapshot, encode(standing)).snapshot == kept
     found = analyse(kept)
     named = {end.rank for end in found.ends} or {r for c in found.cycles for r in c.few}
     assert named == dumps.culprits

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 import unhang
-from debug_pages import SAVES, WAITS, page
-from gpu_tables import matrix, table
-from inspector_logs import log, record
-from job_text import timed_out
-from ras_answers import answer, communicator, member
-from small_dumps import dumps
+from support.debug_pages import SAVES, WAITS, page
+from support.gpu_tables import matrix, table
+from support.inspector_logs import log, record
+from support.job_text import timed_out
+from support.ras_answers import answer, communicator, member
+from support.small_dumps import dumps
 from unhang.model.causes import Cause
 from unhang.model.diagnosis import Diagnosis, Outcome
 from unhang.model.statement import Bearing, Source

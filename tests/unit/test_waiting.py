@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from builders import at, timeout
+from support.builders import at, timeout
 from unhang.model.waiting import first_wait_after_s, worked_on_after
 
 LASTED_S = 600.05

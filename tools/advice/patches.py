@@ -11,17 +11,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from unhang.fixing.refusal import Refusal
-from unhang.fixing.wishes import read_wishes
+from unhang.fixing.requested_settings import read_requested_settings
 from unhang.model.causes import Cause
 from unhang.model.diagnosis import Fix
 from unhang.model.incident import Incident
 from unhang.model.phases import Phase
-from unhang.remedies.case import Case, GroupKind, Strategy
+from unhang.remedies.context import GroupKind, RemedyContext, Sharding
 from unhang.remedies.fixes import write_fixes
 from unhang.remedies.recipes import knob_in, recipes_of, settings_of
 from unhang.settings import Framework, frameworks
 from unhang.settings.frameworks import RecipeRow
-from unhang.settings.knobs import Change, NoChange, as_text, same
+from unhang.settings.knobs import KnobChange, NoChange, as_text, same
 
 PHASES = (None, Phase.SAVE, Phase.EVAL, Phase.DATA, Phase.LOAD)
 PLACEHOLDER = re.compile(r"/(?:local|shared|path/to)\b|<[a-z_]+>|\{0+\.\.|YOUR_|\bMODEL\b")
@@ -66,11 +66,13 @@ class Patch:
         return " ".join(f"{k}={as_text(v)}" for k, v in self.written.items())
 
 
-def advised(framework: Framework, release: str | None) -> Iterator[tuple[Cause, Case, Fix]]:
+def advised(
+    framework: Framework, release: str | None
+) -> Iterator[tuple[Cause, RemedyContext, Fix]]:
     """Every fix of every cause for one release."""
     seen: set[tuple[str, str]] = set()
-    for cause, strategy, phase in itertools.product(Cause, Strategy, PHASES):
-        case = Case(
+    for cause, strategy, phase in itertools.product(Cause, Sharding, PHASES):
+        case = RemedyContext(
             cause=cause,
             framework=framework.name,
             version=release,
@@ -98,7 +100,7 @@ def patches(framework: Framework, release: str | None) -> Iterator[Patch]:
 
 
 def _advised(
-    framework: Framework, release: str | None, cause: Cause, case: Case, fix: Fix
+    framework: Framework, release: str | None, cause: Cause, case: RemedyContext, fix: Fix
 ) -> Iterator[Patch]:
     assert case.strategy is not None
     known = [
@@ -122,7 +124,7 @@ def _advised(
         yield Patch(**common, text=fix.patch, kind=kind)
         return
     try:
-        wishes = read_wishes(fix)
+        wishes = read_requested_settings(fix)
     except Refusal:
         yield Patch(**common, text=fix.patch, kind="code")
         return
@@ -192,7 +194,7 @@ def _configurations(
             yield given
 
 
-def _values(change: Change, default: Any) -> list[Any]:  # noqa: ANN401
+def _values(change: KnobChange, default: Any) -> list[Any]:  # noqa: ANN401
     if change.constant:
         if isinstance(change.to, bool):
             return [change.to, not change.to]

@@ -6,14 +6,14 @@ from unhang.architectures.decode import Reading, decode
 from unhang.architectures.files import read_model
 from unhang.architectures.hf import from_config
 from unhang.architectures.known import find_model, known_models
-from unhang.architectures.tensors import Architecture, Part, Tensor, Unit
+from unhang.architectures.tensors import Architecture, GatheredUnit, Part, Tensor
 
 __all__ = [
     "Architecture",
+    "GatheredUnit",
     "Part",
     "Reading",
     "Tensor",
-    "Unit",
     "decode",
     "find_model",
     "from_config",

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from unhang.architectures.known import find_model, known_models
-from unhang.architectures.tensors import Architecture, Tensor, Unit
+from unhang.architectures.tensors import Architecture, GatheredUnit, Tensor
 
 _GATHERS = frozenset({"ALLGATHER", "_ALLGATHER_BASE", "ALLGATHER_BASE", "ALLGATHER_COALESCED"})
 _SCATTERS = frozenset({"REDUCE_SCATTER", "_REDUCE_SCATTER_BASE", "REDUCE_SCATTER_BASE"})
@@ -124,7 +124,7 @@ def _of_model(model: Architecture, whole: int, ranks: int | None) -> Iterator[Re
             yield _reading(model, tensor.name, Layout.ONE, single, ranks)
 
 
-def _sizes(unit: Unit, ranks: int | None) -> Iterator[tuple[Layout, int]]:
+def _sizes(unit: GatheredUnit, ranks: int | None) -> Iterator[tuple[Layout, int]]:
     yield Layout.FLAT, _padded(unit.numel, ranks)
     if ranks is not None:
         rows = sum(

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from unhang.architectures.hf import from_config
-from unhang.architectures.tensors import Architecture, Part, Tensor, Unit
+from unhang.architectures.tensors import Architecture, GatheredUnit, Part, Tensor
 from unhang.errors import UsageError
 
 _LAYER = re.compile(r"(?:^|\.)(?:layers?|h|blocks?|blk)\.(\d+)\.")
@@ -95,8 +95,8 @@ def from_tensors(name: str, tensors: Iterable[tuple[str, tuple[int, ...]]]) -> A
         tensor = Tensor(short, shape, _part(full))
         (root if match is None else layers.setdefault(int(match[1]), [])).append(tensor)
     kinds = Counter(tuple(sorted(of, key=lambda t: t.name)) for of in layers.values())
-    units = [Unit("root", tuple(root))]
-    units += [Unit("layer", kind, count) for kind, count in kinds.items()]
+    units = [GatheredUnit("root", tuple(root))]
+    units += [GatheredUnit("layer", kind, count) for kind, count in kinds.items()]
     embedding = next(
         (t.shape for t in root if t.part is Part.EMBEDDING and len(t.shape) == 2), None
     )

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import Any, Literal
 
 from unhang.architectures.tables import table
-from unhang.architectures.tensors import Architecture, Part, Tensor, Unit
+from unhang.architectures.tensors import Architecture, GatheredUnit, Part, Tensor
 from unhang.errors import UsageError
 
 _ALIASES = {"gemma3": "gemma3_text"}
@@ -90,11 +90,15 @@ class _Builder:
     def build(self, name: str, notes: tuple[str, ...]) -> Architecture:
         """The whole model."""
         dense, sparse = self._kinds_of_layers()
-        units = [Unit("root", tuple(self._root()))]
+        units = [GatheredUnit("root", tuple(self._root()))]
         if dense:
-            units.append(Unit("layer" if not sparse else "dense layer", self._layer(None), dense))
+            units.append(
+                GatheredUnit("layer" if not sparse else "dense layer", self._layer(None), dense)
+            )
         if sparse:
-            units.append(Unit("layer", self._layer(self._size(self._experts["number"])), sparse))
+            units.append(
+                GatheredUnit("layer", self._layer(self._size(self._experts["number"])), sparse)
+            )
         return Architecture(
             name=name,
             units=tuple(units),

@@ -49,7 +49,7 @@ class Tensor:
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class GatheredUnit:
     """What FSDP gathers in one piece: a decoder layer, or what stands outside of all layers.
 
     Attributes:
@@ -83,7 +83,7 @@ class Architecture:
     """
 
     name: str
-    units: tuple[Unit, ...]
+    units: tuple[GatheredUnit, ...]
     hidden: int | None = None
     heads: int | None = None
     kv_heads: int | None = None
@@ -114,6 +114,6 @@ class Architecture:
                 yield unit.count, tensor
 
     @property
-    def largest_unit(self) -> Unit:
+    def largest_unit(self) -> GatheredUnit:
         """The largest piece that one all-gather of a sharded model brings together."""
         return max(self.units, key=lambda unit: unit.numel)

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from unhang.assemble.calls import find_calls
-from unhang.assemble.course import find_framework, find_versions, has_finished
 from unhang.assemble.dating import date_timeouts
 from unhang.assemble.failures import find_failures
 from unhang.assemble.identity import Identity
 from unhang.assemble.incarnations import split_incarnations
+from unhang.assemble.job_outcome import find_framework, find_versions, has_finished
 from unhang.assemble.log_waits import waits_of_logs
 from unhang.assemble.phases import find_open_phases
 from unhang.assemble.ras_waits import waits_of_ras
@@ -19,8 +19,8 @@ from unhang.assemble.repeats import drop_repeats
 from unhang.assemble.roster import find_coverage, find_roster
 from unhang.assemble.run import Run
 from unhang.assemble.same_line import share_origins
+from unhang.assemble.stack_classes import find_stances, find_standings
 from unhang.assemble.stack_waits import waits_of_stacks
-from unhang.assemble.stances import find_stances, find_standings
 from unhang.assemble.timeline import Timeline
 from unhang.assemble.world import find_world
 from unhang.model.coverage import Coverage
@@ -39,7 +39,7 @@ from unhang.model.ids import NO_RANKS, ManyRanks, Rank, Ranks
 from unhang.model.incident import Call, Incident, RankFacts, World
 from unhang.model.ras import RasRanks
 from unhang.model.recorder_analysis import RecorderAnalysis
-from unhang.model.stances import Stance
+from unhang.model.stack_states import StackState
 from unhang.model.waits import NO_WAITS, Analysis, WitnessKind
 from unhang.waitgraph import analyse, merge
 
@@ -129,7 +129,7 @@ def _analyses(
     run: Run,
     roster: Mapping[Rank, RankFacts],
     calls: Sequence[Call],
-    stances: Sequence[Stance],
+    stances: Sequence[StackState],
     recorded: RecorderAnalysis | None,
 ) -> dict[WitnessKind, Analysis]:
     """Who waits for whom, by each kind of witness alone."""

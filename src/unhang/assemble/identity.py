@@ -14,7 +14,7 @@ from dataclasses import replace
 from unhang.assemble.numbering import ranks_by_file
 from unhang.assemble.speakers import (
     Grouped,
-    Process,
+    SpeakerProcess,
     host_names,
     named_rank,
     process_of,
@@ -108,7 +108,7 @@ class Identity:
                 return Rank(first + event.device)
         return None if tells_of_another(event) else self._by_file.get(event.source.artifact)
 
-    def _process_of(self, event: Event) -> Process:
+    def _process_of(self, event: Event) -> SpeakerProcess:
         """What an event names of its process, each host by one name."""
         process = process_of(event)
         return process._replace(host=self._names.get(process.host or "", process.host))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from unhang.assemble.outlived import find_outlived
+from unhang.assemble.finished_phases import find_outlived
 from unhang.assemble.run import Run
 from unhang.model.events import (
     Event,
@@ -13,7 +13,7 @@ from unhang.model.events import (
 )
 from unhang.model.ids import Rank, Ranks
 from unhang.model.incident import OpenPhase
-from unhang.model.phases import Edge, Phase
+from unhang.model.phases import Phase, PhaseEdge
 
 _Mark = PhaseMark | Progress
 _MARKS = (PhaseMark, Progress)
@@ -22,7 +22,7 @@ _Voice = tuple[Rank | None, str]
 
 
 @dataclass(slots=True)
-class _Open:
+class _OpenPhase:
     """A phase of one voice that has begun."""
 
     begun: _Mark
@@ -39,7 +39,7 @@ def find_open_phases(run: Run, waiting: Ranks) -> tuple[OpenPhase, ...]:
     Work that another rank announced as often, and then trained on, is over on all ranks.
     What is printed after the first alarm no longer counts: work that ended then was under way.
     """
-    voices: dict[_Voice, dict[Phase, _Open]] = {}
+    voices: dict[_Voice, dict[Phase, _OpenPhase]] = {}
     trained: set[int | None] = set()
     alarm = next((e for e in run.events if e.gave_up), None)
     marks = [e for e in run.events if isinstance(e, _MARKS) and not _is_later(e, alarm)]
@@ -60,7 +60,7 @@ def find_open_phases(run: Run, waiting: Ranks) -> tuple[OpenPhase, ...]:
 def _take(
     mark: _Mark,
     rank: Rank | None,
-    voices: dict[_Voice, dict[Phase, _Open]],
+    voices: dict[_Voice, dict[Phase, _OpenPhase]],
     trained: set[int | None],
 ) -> None:
     """Move the state of one voice by one mark; `trained` are the totals of training bars."""
@@ -78,7 +78,7 @@ def _take(
         phases.clear()  # training goes on: what this voice, or nobody, had begun is over
         unsigned.clear()
         return
-    if isinstance(mark, PhaseMark) and mark.edge is Edge.END:
+    if isinstance(mark, PhaseMark) and mark.edge is PhaseEdge.END:
         phases.pop(mark.phase, None)
         unsigned.pop(mark.phase, None)
         return
@@ -88,9 +88,9 @@ def _take(
             phases.pop(mark.phase, None)
         return
     state = phases.get(mark.phase)
-    begins = isinstance(mark, Progress) or mark.edge is Edge.BEGIN
+    begins = isinstance(mark, Progress) or mark.edge is PhaseEdge.BEGIN
     if state is None:
-        phases[mark.phase] = _Open(begun=mark, latest=mark, unfinished=begins)
+        phases[mark.phase] = _OpenPhase(begun=mark, latest=mark, unfinished=begins)
     else:
         state.latest = mark
         state.unfinished = state.unfinished or begins
@@ -108,7 +108,7 @@ def _complete(bar: Progress) -> bool:
     return bar.total is not None and bar.done >= bar.total
 
 
-def _lasted_s(state: _Open, alarm: Event | None, run: Run) -> float | None:
+def _lasted_s(state: _OpenPhase, alarm: Event | None, run: Run) -> float | None:
     """How long it had lasted at the alarm: by its bar, else by times."""
     if isinstance(state.latest, Progress):
         return state.latest.elapsed_s
@@ -123,7 +123,7 @@ def _detail(mark: _Mark) -> str:
 
 
 def _describe(
-    rank: Rank | None, phase: Phase, state: _Open, lasted_s: float | None, waiting: Ranks
+    rank: Rank | None, phase: Phase, state: _OpenPhase, lasted_s: float | None, waiting: Ranks
 ) -> OpenPhase:
     latest = state.latest
     return OpenPhase(

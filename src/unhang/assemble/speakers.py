@@ -28,7 +28,7 @@ Grouped = CollectiveTimeout | GroupStatus | WatchdogAborted | WatchdogStuck | Du
 """Events that name a rank within a process group."""
 
 
-class Process(NamedTuple):
+class SpeakerProcess(NamedTuple):
     """What an event names of a process; None is unknown."""
 
     host: str | None
@@ -51,24 +51,24 @@ def named_rank(event: Event) -> Rank | None:
     return None
 
 
-def process_of(event: Event) -> Process:
+def process_of(event: Event) -> SpeakerProcess:
     """The process that an event tells of: its own fields before its origin."""
     origin = event.origin
-    printed = Process(short_host(origin.host), origin.local_rank, origin.pid, origin.task)
+    printed = SpeakerProcess(short_host(origin.host), origin.local_rank, origin.pid, origin.task)
     match event:
         case ProcessEnded():
-            told = Process(short_host(event.host), event.local_rank, event.pid, event.task)
+            told = SpeakerProcess(short_host(event.host), event.local_rank, event.pid, event.task)
         case ClosingSignal():
-            told = Process(short_host(event.host), None, event.pid, event.task)
+            told = SpeakerProcess(short_host(event.host), None, event.pid, event.task)
         case KernelEvent():
-            told = Process(None, None, event.pid, None)
+            told = SpeakerProcess(None, None, event.pid, None)
         case WorldSeen():
-            told = Process(short_host(event.host), event.local_rank, event.pid, None)
+            told = SpeakerProcess(short_host(event.host), event.local_rank, event.pid, None)
         case _:
             return printed
     if tells_of_another(event):
         return told._replace(host=told.host or printed.host)
-    return Process(
+    return SpeakerProcess(
         told.host or printed.host,
         printed.local if told.local is None else told.local,
         printed.pid if told.pid is None else told.pid,

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from unhang.model.ids import ManyRanks, Rank, Ranks
 from unhang.model.recording import CallKind
-from unhang.model.stances import Doing, Stance
+from unhang.model.stack_states import Doing, StackState
 from unhang.model.strength import Strength
 from unhang.model.waits import CallRef, RankState, Snapshot, Variant, Wait, WaitWitness, WitnessKind
 
@@ -26,7 +26,9 @@ _IMPORTS = "<module>"
 _Place = tuple[str, ...]
 
 
-def waits_of_stacks(stances: Sequence[Stance], expected: ManyRanks, *, alarmed: bool) -> Snapshot:
+def waits_of_stacks(
+    stances: Sequence[StackState], expected: ManyRanks, *, alarmed: bool
+) -> Snapshot:
     """Return who waits for whom by the stacks; no wait where they do not tell that anybody does.
 
     Args:
@@ -46,7 +48,7 @@ def waits_of_stacks(stances: Sequence[Stance], expected: ManyRanks, *, alarmed: 
     return Snapshot(world=world, waits=waits, states=_states(ranked))
 
 
-def _show_a_wait(waiters: Collection[Stance], *, alarmed: bool) -> bool:
+def _show_a_wait(waiters: Collection[StackState], *, alarmed: bool) -> bool:
     """Who waits at one place and a moment later at another is in a job that runs."""
     if alarmed:
         return len(waiters) > 0
@@ -57,7 +59,7 @@ def _show_a_wait(waiters: Collection[Stance], *, alarmed: bool) -> bool:
 
 
 def _wait(
-    waiters: dict[Rank, Stance], elsewhere: Ranks, world: ManyRanks, *, alarmed: bool
+    waiters: dict[Rank, StackState], elsewhere: Ranks, world: ManyRanks, *, alarmed: bool
 ) -> Wait:
     forms: dict[str, set[Rank]] = {}
     for rank, stance in waiters.items():
@@ -83,7 +85,7 @@ def _wait(
     )
 
 
-def _states(ranked: dict[Rank, Stance]) -> tuple[RankState, ...]:
+def _states(ranked: dict[Rank, StackState]) -> tuple[RankState, ...]:
     found: dict[tuple[object, ...], set[Rank]] = {}
     for rank, stance in ranked.items():
         found.setdefault((stance.doing, stance.phase, stance.moved), set()).add(rank)
@@ -98,22 +100,22 @@ def _states(ranked: dict[Rank, Stance]) -> tuple[RankState, ...]:
     )
 
 
-def _place(stance: Stance) -> _Place:
+def _place(stance: StackState) -> _Place:
     return tuple(step.place for step in stance.path)
 
 
-def _crowd(stances: Iterable[Stance]) -> frozenset[_Place]:
+def _crowd(stances: Iterable[StackState]) -> frozenset[_Place]:
     """Places where more than half of all processes stand: they do not wait for themselves."""
     places = Counter(_place(s) for s in stances)
     half = sum(places.values()) / 2
     return frozenset(place for place, count in places.items() if count > half and count > 1)
 
 
-def _is_elsewhere(stance: Stance) -> bool:
+def _is_elsewhere(stance: StackState) -> bool:
     return stance.doing in _ELSEWHERE and (stance.certain or stance.doing is not Doing.CODE)
 
 
-def _may_wait(stance: Stance, crowd: frozenset[_Place]) -> bool:
+def _may_wait(stance: StackState, crowd: frozenset[_Place]) -> bool:
     if stance.doing in {Doing.WAITS, Doing.STEPS, Doing.DEVICE}:
         return True
     loading = stance.code.startswith(_IMPORTS)

@@ -20,7 +20,7 @@ from unhang.model.events import (
     Progress,
     ThreadStack,
 )
-from unhang.model.events.course import STATES_OF_WORK
+from unhang.model.events.lifecycle import STATES_OF_WORK
 from unhang.model.incident import Tie
 from unhang.model.waiting import first_begun, first_wait_after_s, worked_on_after
 

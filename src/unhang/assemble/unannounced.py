@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from unhang.model.events import Event, ProcessEnded, Progress, Reporter, Restarted
-from unhang.model.events.course import STATES_OF_WORK
+from unhang.model.events.lifecycle import STATES_OF_WORK
 
 _LAUNCHERS = frozenset(
     {

@@ -62,8 +62,8 @@ def command(
     The job goes on. Give the pid of torchrun (all ranks below it are found), of the ranks, or the
     run folder. What could not be had is listed with the reason; secrets are redacted.
     """
-    from unhang.collect import capture
-    from unhang.collect.jobs import job_of_scheduler
+    from unhang.capturing import capture
+    from unhang.capturing.jobs import job_of_scheduler
     from unhang.reporters.capture import render_capture
 
     result = capture(

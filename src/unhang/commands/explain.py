@@ -33,7 +33,7 @@ def command(
     log, quoted or not; - reads them from standard input. Nothing is looked up on the network.
     """
     from unhang.api import explain
-    from unhang.reporters.manual import render_explanation
+    from unhang.reporters.explain import render_explanation
 
     text = " ".join(words)
     if words == ("-",):

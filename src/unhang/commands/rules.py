@@ -22,6 +22,6 @@ from unhang.commands.output import with_style, write_result
 def command(*, form: str, lang: str | None, no_color: bool, output: str | None) -> None:
     """List the rules with the causes that they claim."""
     from unhang.api import rules
-    from unhang.reporters.manual import render_rules
+    from unhang.reporters.explain import render_rules
 
     write_result(partial(render_rules, rules(), form), lang=lang, no_color=no_color, output=output)

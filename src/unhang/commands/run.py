@@ -77,7 +77,7 @@ def command(
     import os
     import shutil
 
-    from unhang.live.front import run
+    from unhang.live.session import run
     from unhang.reporters.style import Style
 
     return run(

@@ -11,8 +11,8 @@ from unhang.model.ids import format_ranks
 from unhang.model.provenance import Message
 
 if TYPE_CHECKING:
-    from unhang.collect.jobs import RunningJob
-    from unhang.collect.running import RunningVerdict
+    from unhang.capturing.jobs import RunningJob
+    from unhang.capturing.running import RunningVerdict
     from unhang.model.diagnosis import Diagnosis
 
 
@@ -22,7 +22,7 @@ def find_job(pid: int | None, job: str | None, container: str | None) -> Running
     Raises:
         UsageError: there is none, or more than one is named.
     """
-    from unhang.collect.jobs import job_in_container, job_of_process, job_of_scheduler
+    from unhang.capturing.jobs import job_in_container, job_of_process, job_of_scheduler
 
     if sum(option is not None for option in (pid, job, container)) > 1:
         raise UsageError("give one of --pid, --job and --container")
@@ -36,7 +36,7 @@ def find_job(pid: int | None, job: str | None, container: str | None) -> Running
 
 def look(job: RunningJob, *, framework: str | None, lang: str | None) -> Diagnosis:
     """Judge a job that runs; what was seen by the way goes to standard error."""
-    from unhang.collect.running import diagnose_running
+    from unhang.capturing.running import diagnose_running
     from unhang.reporters.catalogue import write
 
     verdict = diagnose_running(job, framework=framework)
@@ -47,7 +47,7 @@ def look(job: RunningJob, *, framework: str | None, lang: str | None) -> Diagnos
 
 def list_jobs(lang: str | None) -> str:
     """The jobs of this user on this host, a line each, and what to do with them."""
-    from unhang.collect.jobs import running_jobs
+    from unhang.capturing.jobs import running_jobs
     from unhang.reporters.catalogue import write
 
     language = lang or locale_language()

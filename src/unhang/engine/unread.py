@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from unhang.model.events import UnreadLine
 from unhang.parsers.base import place
-from unhang.sources.context import Context
+from unhang.sources.context import LineContext
 from unhang.sources.line import Line
 from unhang.sources.plan import Wanted
 
@@ -90,7 +90,7 @@ class UnreadLines:
 
     def feed(self, line: Line) -> None:
         """Weigh one line; of lines of one shape the first is kept."""
-        if line.context is not Context.MESSAGE or len(self._found) >= _MOST_SHAPES:
+        if line.context is not LineContext.MESSAGE or len(self._found) >= _MOST_SHAPES:
             return
         weight = weigh(line)
         if weight >= _LEAST:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TypedDict
 
 from unhang.errors import UsageError
+from unhang.fixing.config_file import ConfigFile, Language, read_target
 from unhang.fixing.editors import json as json_editor
 from unhang.fixing.editors import manifest as manifest_editor
 from unhang.fixing.editors import shell as shell_editor
@@ -18,13 +19,12 @@ from unhang.fixing.editors import yaml as yaml_editor
 from unhang.fixing.limits import Guard, guard_limit
 from unhang.fixing.placing import check_place, flag_style
 from unhang.fixing.refusal import Refusal
+from unhang.fixing.requested_settings import RequestedSetting, Spelling, read_requested_settings
 from unhang.fixing.saving import save
-from unhang.fixing.target import Language, Target, read_target
 from unhang.fixing.values import Job, computed
 from unhang.fixing.verdict import read_fixes
-from unhang.fixing.wishes import Spelling, Wish, read_wishes
 from unhang.model.diagnosis import Diagnosis, Fix
-from unhang.model.rewrite import Passed, Rewrite
+from unhang.model.rewrite import Rewrite, SkippedFix
 
 __all__ = ["rewrite"]
 
@@ -51,7 +51,7 @@ def rewrite(
     return replace(done, backup=backup)
 
 
-def _asked(target: Target, fixes: Sequence[Fix], numbers: Sequence[int]) -> Rewrite:
+def _asked(target: ConfigFile, fixes: Sequence[Fix], numbers: Sequence[int]) -> Rewrite:
     """Write the fixes that were named, all of them or none."""
     text, written = target.text, []
     for number in dict.fromkeys(numbers):
@@ -66,15 +66,15 @@ def _asked(target: Target, fixes: Sequence[Fix], numbers: Sequence[int]) -> Rewr
     return Rewrite(path=target.path, before=target.text, after=text, written=tuple(written))
 
 
-def _best(target: Target, fixes: Sequence[Fix]) -> Rewrite:
+def _best(target: ConfigFile, fixes: Sequence[Fix]) -> Rewrite:
     """Write the best fix that the file can take."""
-    passed: list[Passed] = []
+    passed: list[SkippedFix] = []
     done: Rewrite | None = None
     for number, fix in enumerate(fixes, start=1):
         try:
             text = _edit(target, target.text, fix)
         except Refusal as refusal:
-            passed.append(Passed(number=number, fix=fix, reason=str(refusal)))
+            passed.append(SkippedFix(number=number, fix=fix, reason=str(refusal)))
             continue
         written = Rewrite(
             path=target.path,
@@ -86,72 +86,78 @@ def _best(target: Target, fixes: Sequence[Fix]) -> Rewrite:
         if written.changed:
             return written
         done = done or written
-        passed.append(Passed(number=number, fix=fix, reason="it says so already"))
+        passed.append(SkippedFix(number=number, fix=fix, reason="it says so already"))
     if done is not None:
         return done
     reasons = "; ".join(f"fix {p.number} ({p.fix.where}): {p.reason}" for p in passed)
     raise UsageError(f"{target.path} can take no fix of the verdict. {reasons}")
 
 
-def _by_hand(target: Target, number: int, fix: Fix, reason: str) -> str:
+def _by_hand(target: ConfigFile, number: int, fix: Fix, reason: str) -> str:
     patch = "".join(f"\n    {line}" for line in fix.patch.splitlines())
     return f"fix {number} is not written into {target.path}: {reason}. By hand:{patch}"
 
 
-def _edit(target: Target, text: str, fix: Fix) -> str:
+def _edit(target: ConfigFile, text: str, fix: Fix) -> str:
     """The text with every setting of one fix.
 
     Raises:
         Refusal: one of them cannot be set safely.
     """
-    wishes = read_wishes(fix)
+    requests = read_requested_settings(fix)
     current = replace(target, text=text)
-    for wish in wishes:
-        check_place(current, fix, wish)
-    for wish in computed(fix, wishes, Job([current])):
-        current = replace(current, text=_set(current, fix, wish))
+    for request in requests:
+        check_place(current, fix, request)
+    for request in computed(fix, requests, Job([current])):
+        current = replace(current, text=_set(current, fix, request))
     return current.text
 
 
-def _set(target: Target, fix: Fix, wish: Wish) -> str:
+def _set(target: ConfigFile, fix: Fix, request: RequestedSetting) -> str:
     text = target.text
-    how: _How = {"newline": target.newline, "guard": guard_limit(fix, wish)}
-    variable = wish.spelling is Spelling.VARIABLE
+    how: _How = {"newline": target.newline, "guard": guard_limit(fix, request)}
+    variable = request.spelling is Spelling.VARIABLE
     match target.language:
         case Language.YAML if variable:
-            return manifest_editor.set_variable(text, wish.name, _word(wish), **how)
+            return manifest_editor.set_variable(text, request.name, _word(request), **how)
         case Language.YAML:
-            return yaml_editor.set_key(text, wish.path, wish.value, **how)
+            return yaml_editor.set_key(text, request.path, request.value, **how)
         case Language.JSON:
-            return json_editor.set_key(text, wish.path, wish.value, **how)
+            return json_editor.set_key(text, request.path, request.value, **how)
         case Language.TOML:
-            return toml_editor.set_key(text, wish.name.split("."), wish.value, **how)
+            return toml_editor.set_key(text, request.name.split("."), request.value, **how)
         case Language.VARIABLES:
-            return variables_editor.set_variable(text, wish.name, _word(wish), **how)
+            return variables_editor.set_variable(text, request.name, _word(request), **how)
         case Language.DOCKERFILE:
-            return variables_editor.set_docker_variable(text, wish.name, wish.raw, **how)
+            return variables_editor.set_docker_variable(text, request.name, request.raw, **how)
         case _ if variable:
-            return shell_editor.set_variable(text, wish.name, wish.raw, beside=wish.beside, **how)
-        case _ if flag_style(fix, wish) is Spelling.OVERRIDE:
+            return shell_editor.set_variable(
+                text, request.name, request.raw, beside=request.beside, **how
+            )
+        case _ if flag_style(fix, request) is Spelling.OVERRIDE:
             return shell_editor.set_override(
-                text, wish.name, _spelled(wish), fix.framework, prefix=wish.prefix, **how
+                text, request.name, _spelled(request), fix.framework, prefix=request.prefix, **how
             )
         case _:
-            raw = None if wish.spelling is Spelling.FLAG and wish.value is None else _spelled(wish)
-            return shell_editor.set_flag(text, wish.name, raw, fix.framework, **how)
+            raw = (
+                None
+                if request.spelling is Spelling.FLAG and request.value is None
+                else _spelled(request)
+            )
+            return shell_editor.set_flag(text, request.name, raw, fix.framework, **how)
 
 
-def _word(wish: Wish) -> str:
+def _word(request: RequestedSetting) -> str:
     """The value of a variable without the quotes of the shell."""
-    return " ".join(shlex.split(wish.raw)) if wish.raw else ""
+    return " ".join(shlex.split(request.raw)) if request.raw else ""
 
 
-def _spelled(wish: Wish) -> str:
+def _spelled(request: RequestedSetting) -> str:
     """A value as a command line spells it."""
-    if wish.raw:
-        return shlex.quote(wish.raw)
-    if wish.value is None:
+    if request.raw:
+        return shlex.quote(request.raw)
+    if request.value is None:
         return "null"
-    if isinstance(wish.value, bool):
-        return str(wish.value).lower()
-    return shlex.quote(str(wish.value))
+    if isinstance(request.value, bool):
+        return str(request.value).lower()
+    return shlex.quote(str(request.value))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from unhang.fixing.refusal import Refusal
-from unhang.fixing.wishes import Wish
+from unhang.fixing.requested_settings import RequestedSetting
 from unhang.model.diagnosis import Fix
 
 Guard: TypeAlias = Callable[[str], None]
@@ -20,18 +20,19 @@ def accept(_: str) -> None:
     """Let any value be replaced."""
 
 
-def guard_limit(fix: Fix, wish: Wish) -> Guard:
+def guard_limit(fix: Fix, request: RequestedSetting) -> Guard:
     """Refuse to lower a timeout: the longer one in the file did not help."""
-    wanted = _number(str(wish.value))
-    if "timeout" not in wish.name.lower() or wanted is None:
+    wanted = _number(str(request.value))
+    if "timeout" not in request.name.lower() or wanted is None:
         return accept
 
     def guard(old: str) -> None:
         present = _number(old)
         if present is not None and present > wanted:
             raise Refusal(
-                f"`{wish.name}` is {old} there already, more than the {wish.value} of the fix: it"
-                f" was not in force for the group that timed out (this fix reaches {fix.reaches})"
+                f"`{request.name}` is {old} there already, more than the {request.value} of the"
+                " fix: it was not in force for the group that timed out (this fix reaches"
+                f" {fix.reaches})"
             )
 
     return guard

@@ -8,12 +8,12 @@ import tempfile
 from pathlib import Path
 
 from unhang.errors import UsageError
-from unhang.fixing.target import Target
+from unhang.fixing.config_file import ConfigFile
 
 _MOST_BACKUPS = 1_000
 
 
-def save(target: Target, text: str) -> str:
+def save(target: ConfigFile, text: str) -> str:
     """Write the new text and return the path of the backup.
 
     Whoever reads the file meanwhile sees the old text or the new one, never a part.
@@ -39,7 +39,7 @@ def save(target: Target, text: str) -> str:
     return str(backup)
 
 
-def _check(target: Target, status: os.stat_result) -> None:
+def _check(target: ConfigFile, status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
         raise UsageError(f"{target.path} is no plain file any more; nothing was written")
     if status.st_nlink > 1:

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from unhang.fixing.config_file import ConfigFile, Language
 from unhang.fixing.refusal import Refusal
-from unhang.fixing.target import Language, Target
-from unhang.fixing.wishes import Spelling, Wish
-from unhang.linting.document import Document
+from unhang.fixing.requested_settings import RequestedSetting, Spelling
+from unhang.linting.document import SettingsDocument
 from unhang.linting.readers.json import read_json
 from unhang.linting.readers.shell import read_shell
 from unhang.linting.readers.toml import read_toml
@@ -25,7 +25,7 @@ from unhang.settings import find_framework, frameworks
 from unhang.settings.frameworks import RecipeRow
 from unhang.settings.knobs import NoChange
 
-_READERS: Mapping[Language, Callable[[Document, str], None]] = {
+_READERS: Mapping[Language, Callable[[SettingsDocument, str], None]] = {
     Language.YAML: read_yaml,
     Language.JSON: read_json,
     Language.TOML: read_toml,
@@ -42,7 +42,7 @@ class Job:
     that a key is also found under its last part where that is unique.
     """
 
-    def __init__(self, targets: Sequence[Target]) -> None:
+    def __init__(self, targets: Sequence[ConfigFile]) -> None:
         self._held: dict[str, str] = {}
         for target in reversed(targets):
             self._held.update(_settings(target))
@@ -59,32 +59,34 @@ class Job:
         return ends.pop() if len(ends) == 1 and "." not in plain else None
 
 
-def computed(fix: Fix, wishes: Sequence[Wish], job: Job) -> tuple[Wish, ...]:
-    """Return the wishes with the values that follow from those in force.
+def computed(
+    fix: Fix, requests: Sequence[RequestedSetting], job: Job
+) -> tuple[RequestedSetting, ...]:
+    """Return the requests with the values that follow from those in force.
 
     Raises:
         Refusal: nothing would change, or not for the better; or the patch is none of a recipe and
             sets what is set already.
     """
-    recipe = _recipe(fix, wishes)
+    recipe = _recipe(fix, requests)
     if recipe is None:
-        return tuple(_fixed(fix, wishes))
+        return tuple(_fixed(fix, requests))
     framework = find_framework(fix.framework)
     assert framework is not None, "it has a recipe"
     try:
         values = settings_of(recipe, framework, _versions(fix), job.value, advised=False)
     except NoChange as reason:
         raise Refusal(str(reason)) from reason
-    by_key = {_plain(wish.name): wish for wish in wishes}
-    return tuple(_wish(key, value, by_key, wishes[0], job) for key, value in values.items())
+    by_key = {_plain(request.name): request for request in requests}
+    return tuple(_wish(key, value, by_key, requests[0], job) for key, value in values.items())
 
 
-def _recipe(fix: Fix, wishes: Sequence[Wish]) -> RecipeRow | None:
+def _recipe(fix: Fix, requests: Sequence[RequestedSetting]) -> RecipeRow | None:
     """The recipe by which a fix was written: the one that sets the same keys."""
     framework = find_framework(fix.framework)
     if framework is None:
         return None
-    wanted = {_plain(wish.name) for wish in wishes}
+    wanted = {_plain(request.name) for request in requests}
     cures = [fix.remedy] if fix.remedy else list(framework.recipes)
     found = [
         recipe
@@ -94,7 +96,7 @@ def _recipe(fix: Fix, wishes: Sequence[Wish]) -> RecipeRow | None:
     ]
     exact = [r for r in found if wanted <= _keys(r, framework.name, fix)]
     if not fix.remedy and len(exact) > 1:
-        names = ", ".join(sorted(w.name for w in wishes))
+        names = ", ".join(sorted(w.name for w in requests))
         raise Refusal(f"the verdict does not say what is to become of {names}: make it anew")
     return exact[0] if exact else None
 
@@ -116,8 +118,8 @@ def _versions(fix: Fix) -> Versions:
 
 
 def _wish(
-    key: str, value: Any, by_key: Mapping[str, Wish], first: Wish, job: Job  # noqa: ANN401
-) -> Wish:  # fmt: skip
+    key: str, value: Any, by_key: Mapping[str, RequestedSetting], first: RequestedSetting, job: Job  # noqa: ANN401
+) -> RequestedSetting:  # fmt: skip
     present = by_key.get(_plain(key))
     if present is None:
         deep = first.spelling is not Spelling.FLAG
@@ -141,31 +143,31 @@ def _raw(value: Any, before: str | None) -> str:  # noqa: ANN401  a value of any
     return str(value)
 
 
-def _fixed(fix: Fix, wishes: Sequence[Wish]) -> Iterator[Wish]:
+def _fixed(fix: Fix, requests: Sequence[RequestedSetting]) -> Iterator[RequestedSetting]:
     """Wishes of a patch that is no recipe's: only keys that a row knows, or variables."""
     framework = find_framework(fix.framework)
-    for wish in wishes:
-        known = wish.spelling is Spelling.VARIABLE or "time" in wish.name.lower()
-        if framework is None or known or _known(framework.name, wish):
-            yield wish
+    for request in requests:
+        known = request.spelling is Spelling.VARIABLE or "time" in request.name.lower()
+        if framework is None or known or _known(framework.name, request):
+            yield request
         else:
-            raise Refusal(f"no table of {fix.framework} knows `{wish.name}`")
+            raise Refusal(f"no table of {fix.framework} knows `{request.name}`")
 
 
-def _known(framework: str, wish: Wish) -> bool:
-    if wish.path[-1] in ("class_path", "init_args") or "init_args" in wish.path:
+def _known(framework: str, request: RequestedSetting) -> bool:
+    if request.path[-1] in ("class_path", "init_args") or "init_args" in request.path:
         return True
     known = frameworks()
     owners = [known[framework], *(f for f in known.values() if f.launches)]
-    spelled = (wish.name, wish.name.replace("_", "-"))
+    spelled = (request.name, request.name.replace("_", "-"))
     return any(knob_in(owner, name, {}) for owner in owners for name in spelled)
 
 
-def _settings(target: Target) -> dict[str, str]:
+def _settings(target: ConfigFile) -> dict[str, str]:
     reader = _READERS.get(target.language)
     if reader is None:
         return {}
-    document = Document(name=target.path)
+    document = SettingsDocument(name=target.path)
     reader(document, target.text)
     held = {_plain(s.name): s.value for s in document.settings if s.value is not None}
     if target.language is Language.JSON:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from unhang.live.books.folder import RunFolder
+from unhang.live.run_folder.layout import RunFolder
 
 
 class Level(enum.Enum):

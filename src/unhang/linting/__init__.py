@@ -8,8 +8,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from unhang.linting.checks import Releases, check
-from unhang.linting.collect import collect
-from unhang.linting.document import Document
+from unhang.linting.discover import collect
+from unhang.linting.document import SettingsDocument
 from unhang.linting.readers.process import read_environment, read_process
 from unhang.linting.readers.shell import read_shell
 from unhang.model.lint import LintReport
@@ -49,15 +49,15 @@ def lint_settings(
     )
 
 
-def _environment() -> Iterator[Document]:
+def _environment() -> Iterator[SettingsDocument]:
     """This process's variables, and the files from which NCCL takes more."""
-    document = Document(name="env")
+    document = SettingsDocument(name="env")
     read_environment(document, os.environ)
     yield document
     own = os.environ.get("NCCL_CONF_FILE")
     for path in (Path(own) if own else Path.home() / ".nccl.conf", Path("/etc/nccl.conf")):
         if path.is_file():
-            settings = Document(name=str(path))
+            settings = SettingsDocument(name=str(path))
             read_shell(settings, path.read_text(encoding="utf-8", errors="replace"))
             yield settings
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from unhang.linting.document import Document, Kind, Written
-from unhang.model.lint import LintFinding, Place, Severity
+from unhang.linting.document import SettingKind, SettingsDocument, Written
+from unhang.model.lint import LintFinding, SettingPlace, Severity
 from unhang.model.provenance import Message
-from unhang.settings import Context, find_other, find_setting, frameworks, judge, suggest
+from unhang.settings import SettingContext, find_other, find_setting, frameworks, judge, suggest
 from unhang.settings.binary import NcclBinary
 from unhang.settings.versions import at_least
 
@@ -54,7 +54,7 @@ class Releases:
     binary: NcclBinary | None = None
 
 
-def check(documents: Iterable[Document], releases: Releases) -> tuple[LintFinding, ...]:
+def check(documents: Iterable[SettingsDocument], releases: Releases) -> tuple[LintFinding, ...]:
     """Find what is wrong, in the order of the documents and their lines."""
     documents = list(documents)
     reads = frozenset(name for document in documents for name in document.reads)
@@ -68,7 +68,9 @@ def check(documents: Iterable[Document], releases: Releases) -> tuple[LintFindin
     return tuple(unique.values())
 
 
-def _each(document: Document, releases: Releases, reads: frozenset[str]) -> Iterator[LintFinding]:
+def _each(
+    document: SettingsDocument, releases: Releases, reads: frozenset[str]
+) -> Iterator[LintFinding]:
     context = _context(document, releases, reads)
     for written in document.settings:
         name = _name(written)
@@ -83,21 +85,23 @@ def _each(document: Document, releases: Releases, reads: frozenset[str]) -> Iter
                 reason=verdict.reason,
                 replacement=verdict.replacement,
             )
-        if not verdicts and written.kind is Kind.VARIABLE and name not in reads:
+        if not verdicts and written.kind is SettingKind.VARIABLE and name not in reads:
             yield from _unknown(written, releases)
 
 
 def _name(written: Written) -> str:
     """The name that the tables know: of a nested key sometimes only the last part."""
     last = written.name.rpartition(".")[2]
-    return last if written.kind is Kind.OPTION and last in _LAST_SEGMENT else written.name
+    return last if written.kind is SettingKind.OPTION and last in _LAST_SEGMENT else written.name
 
 
-def _context(document: Document, releases: Releases, reads: frozenset[str]) -> Context:
+def _context(
+    document: SettingsDocument, releases: Releases, reads: frozenset[str]
+) -> SettingContext:
     framework, version = releases.framework
     if framework is None:
         framework = next((name for name in frameworks() if name in document.programs), None)
-    return Context(
+    return SettingContext(
         nccl=releases.nccl,
         torch=releases.torch,
         framework=framework,
@@ -141,17 +145,19 @@ def _unknown(written: Written, releases: Releases) -> Iterator[LintFinding]:
     )
 
 
-def _together(document: Document, releases: Releases) -> Iterator[LintFinding]:
+def _together(document: SettingsDocument, releases: Releases) -> Iterator[LintFinding]:
     yield from _contradictions(document)
     if document.running:
         yield from _no_recorder(document, releases)
 
 
-def _contradictions(document: Document) -> Iterator[LintFinding]:
+def _contradictions(document: SettingsDocument) -> Iterator[LintFinding]:
     """One variable with two plain values: the later one wins, and nobody sees it."""
     first: dict[str, Written] = {}
     for written in document.settings:
-        plain = written.kind is Kind.VARIABLE and written.certain and written.value is not None
+        plain = (
+            written.kind is SettingKind.VARIABLE and written.certain and written.value is not None
+        )
         if not plain or not written.name.startswith(_FAMILIES) or written.place.line is None:
             continue
         before = first.setdefault(written.name, written)
@@ -175,7 +181,7 @@ def _contradictions(document: Document) -> Iterator[LintFinding]:
             )
 
 
-def _no_recorder(document: Document, releases: Releases) -> Iterator[LintFinding]:
+def _no_recorder(document: SettingsDocument, releases: Releases) -> Iterator[LintFinding]:
     """A rank without Flight Recorder leaves no evidence, where it is off by default."""
     if document.rank is None or at_least(releases.torch, "2.11") is not False:
         return
@@ -190,18 +196,18 @@ def _no_recorder(document: Document, releases: Releases) -> Iterator[LintFinding
         severity=Severity.WARNING,
         setting="TORCH_NCCL_TRACE_BUFFER_SIZE",
         value=None,
-        where=Place(artifact=document.name),
+        where=SettingPlace(artifact=document.name),
         reason=Message(key="advice.recorder_off", values={"version": releases.torch}),
         replacement="TORCH_NCCL_TRACE_BUFFER_SIZE=2000 TORCH_NCCL_DUMP_ON_TIMEOUT=1",
     )
 
 
-def _between_ranks(documents: Iterable[Document]) -> Iterator[LintFinding]:
+def _between_ranks(documents: Iterable[SettingsDocument]) -> Iterator[LintFinding]:
     """Variables that every rank must have the same, and that differ."""
     ranks = [d for d in documents if d.running and d.rank is not None]
     seen: dict[str, dict[str | None, str]] = {}
     for document in ranks:
-        values = {w.name: w.value for w in document.settings if w.kind is Kind.VARIABLE}
+        values = {w.name: w.value for w in document.settings if w.kind is SettingKind.VARIABLE}
         for name in _SAME_ON_ALL:
             seen.setdefault(name, {}).setdefault(values.get(name), document.rank or "")
     for name, ranks_by_value in sorted(seen.items()):
@@ -213,7 +219,7 @@ def _between_ranks(documents: Iterable[Document]) -> Iterator[LintFinding]:
             severity=Severity.ERROR,
             setting=name,
             value=other,
-            where=Place(artifact=f"rank {second}"),
+            where=SettingPlace(artifact=f"rank {second}"),
             reason=Message(
                 key="advice.differs",
                 values={

@@ -5,10 +5,10 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, field
 
-from unhang.model.lint import Place
+from unhang.model.lint import SettingPlace
 
 
-class Kind(enum.Enum):
+class SettingKind(enum.Enum):
     """What a setting is written as."""
 
     VARIABLE = "variable"
@@ -27,13 +27,13 @@ class Written:
 
     name: str
     value: str | None
-    place: Place
-    kind: Kind
+    place: SettingPlace
+    kind: SettingKind
     certain: bool = True
 
 
 @dataclass(slots=True)
-class Document:
+class SettingsDocument:
     """Everything that was read of one source.
 
     Attributes:
@@ -57,10 +57,16 @@ class Document:
     error: str | None = None
 
     def add(
-        self, name: str, value: str | None, line: int | None, kind: Kind, *, certain: bool = True
+        self,
+        name: str,
+        value: str | None,
+        line: int | None,
+        kind: SettingKind,
+        *,
+        certain: bool = True,
     ) -> None:
         """Note one setting."""
-        place = Place(artifact=self.name, line=line)
+        place = SettingPlace(artifact=self.name, line=line)
         self.settings.append(
             Written(name=name, value=value, place=place, kind=kind, certain=certain)
         )

@@ -44,7 +44,7 @@ class CapturedFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class ManifestEntry:
     """One source of evidence about one subject.
 
     Attributes:
@@ -91,7 +91,7 @@ class Manifest:
     limit_s: float
     seconds: float
     processes: tuple[CapturedProcess, ...]
-    entries: tuple[Entry, ...]
+    entries: tuple[ManifestEntry, ...]
     redacted: Mapping[str, int]
     names_replaced: bool
     unhang: str

@@ -16,7 +16,7 @@ from unhang.model.ids import NO_RANKS, Ranks
 from unhang.model.incident import Call
 from unhang.model.phases import Phase
 from unhang.model.provenance import Message, Problem, Provenance
-from unhang.model.stances import Standing
+from unhang.model.stack_states import StackClass
 from unhang.model.statement import Statement
 
 
@@ -140,7 +140,7 @@ class Diagnosis:
     collect_next: tuple[Collect, ...] = ()
     warnings: tuple[Finding, ...] = ()
     statements: tuple[Statement, ...] = ()
-    standings: tuple[Standing, ...] = ()
+    standings: tuple[StackClass, ...] = ()
     coverage: Coverage = field(default_factory=Coverage)
     problems: tuple[Problem, ...] = ()
     versions: Mapping[str, tuple[str, str]] = field(default_factory=dict)

@@ -21,7 +21,7 @@ from unhang.model.ids import NO_RANKS, LocalRank, ManyRanks, Rank, Ranks, RankSp
 from unhang.model.phases import Phase
 from unhang.model.provenance import Problem, Provenance
 from unhang.model.recorder_analysis import RecorderAnalysis
-from unhang.model.stances import Stance, Standing
+from unhang.model.stack_states import StackClass, StackState
 from unhang.model.time import Instant
 from unhang.model.waiting import first_begun
 from unhang.model.waits import NO_WAITS, Analysis, WitnessKind
@@ -278,8 +278,8 @@ class Incident:
     failures: tuple[Failure, ...] = ()
     strangers: tuple[Failure, ...] = ()
     open_phases: tuple[OpenPhase, ...] = ()
-    stances: tuple[Stance, ...] = ()
-    standings: tuple[Standing, ...] = ()
+    stances: tuple[StackState, ...] = ()
+    standings: tuple[StackClass, ...] = ()
     finished: bool = False
     framework: tuple[str, str] | None = None
     versions: Mapping[str, tuple[str, str]] = field(default_factory=dict)

@@ -18,7 +18,7 @@ class Severity(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class SettingPlace:
     """Where a setting is written.
 
     Attributes:
@@ -48,7 +48,7 @@ class LintFinding:
     severity: Severity
     setting: str
     value: str | None
-    where: Place
+    where: SettingPlace
     reason: Message
     replacement: str | None = None
 

@@ -20,7 +20,7 @@ class Phase(enum.Enum):
     TEARDOWN = "teardown"
 
 
-class Edge(enum.Enum):
+class PhaseEdge(enum.Enum):
     """Whether a mark opens a phase, closes it, or merely shows that it is under way."""
 
     BEGIN = "begin"

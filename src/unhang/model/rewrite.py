@@ -8,7 +8,7 @@ from unhang.model.diagnosis import Fix
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Passed:
+class SkippedFix:
     """A fix that was not written, and why.
 
     Attributes:
@@ -37,7 +37,7 @@ class Rewrite:
     before: str
     after: str
     written: tuple[tuple[int, Fix], ...]
-    passed: tuple[Passed, ...] = ()
+    passed: tuple[SkippedFix, ...] = ()
     backup: str | None = None
 
     @property

@@ -15,7 +15,7 @@ from unhang.model.ids import NO_RANKS, ManyRanks, Rank, Ranks
 from unhang.model.phases import Phase
 from unhang.model.provenance import Provenance
 from unhang.model.recording import CallKind, LastCall
-from unhang.model.stances import Doing
+from unhang.model.stack_states import Doing
 from unhang.model.strength import Strength
 from unhang.model.time import Instant
 

@@ -14,18 +14,29 @@ from collections.abc import Callable, Sequence
 
 from unhang.notify.alert import Alert
 from unhang.notify.sending import Delivery, deliver
-from unhang.notify.targets import VARIABLE, Kind, Target, read_targets
+from unhang.notify.targets import VARIABLE, NotifyTarget, TargetKind, read_targets
 
-__all__ = ["VARIABLE", "Alert", "Delivery", "Kind", "Target", "read_targets", "send", "tell"]
+__all__ = [
+    "VARIABLE",
+    "Alert",
+    "Delivery",
+    "NotifyTarget",
+    "TargetKind",
+    "read_targets",
+    "send",
+    "tell",
+]
 
 
-def send(targets: Sequence[Target], alert: Alert, *, language: str = "en") -> tuple[Delivery, ...]:
+def send(
+    targets: Sequence[NotifyTarget], alert: Alert, *, language: str = "en"
+) -> tuple[Delivery, ...]:
     """Send an alert everywhere, one after the other, and say what became of each. Never raises."""
     return tuple(deliver(target, alert, language) for target in targets)
 
 
 def tell(
-    targets: Sequence[Target],
+    targets: Sequence[NotifyTarget],
     alert: Alert,
     *,
     language: str = "en",
@@ -49,7 +60,7 @@ def tell(
 
 
 def _tell_one(
-    target: Target, alert: Alert, language: str, report: Callable[[Delivery], None] | None
+    target: NotifyTarget, alert: Alert, language: str, report: Callable[[Delivery], None] | None
 ) -> None:
     delivery = deliver(target, alert, language)
     if report is not None:

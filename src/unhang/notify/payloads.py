@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from urllib.parse import quote_plus
 
 from unhang.notify.alert import Alert, Text
-from unhang.notify.targets import Kind, Target
+from unhang.notify.targets import NotifyTarget, TargetKind
 
 SCHEMA = "unhang.alert/1"
 
@@ -35,7 +35,7 @@ class Post:
     body: Mapping[str, object]
 
 
-def build(target: Target, alert: Alert, text: Text, now_s: float) -> Post:
+def build(target: NotifyTarget, alert: Alert, text: Text, now_s: float) -> Post:
     """Return what the target takes.
 
     Args:
@@ -45,20 +45,20 @@ def build(target: Target, alert: Alert, text: Text, now_s: float) -> Post:
         now_s: seconds since the epoch; signatures hold for an hour.
     """
     match target.kind:
-        case Kind.WEBHOOK:
+        case TargetKind.WEBHOOK:
             return Post(url=target.url, body=_webhook(alert, text))
-        case Kind.SLACK:
+        case TargetKind.SLACK:
             return Post(url=target.url, body=_slack(text))
-        case Kind.FEISHU:
+        case TargetKind.FEISHU:
             stamp = _feishu_stamp(target, now_s)
             return Post(url=target.url, body={**stamp, **_feishu(alert, text)})
-        case Kind.DINGTALK:
+        case TargetKind.DINGTALK:
             content = _within(f"{text.title}\n{text.plain}", _DINGTALK_LIMIT)
             return Post(
                 url=_dingtalk_url(target, now_s),
                 body={"msgtype": "text", "text": {"content": content}},
             )
-        case Kind.WECOM:
+        case TargetKind.WECOM:
             content = _within(f"{text.title}\n{text.plain}", _WECOM_LIMIT)
             return Post(url=target.url, body={"msgtype": "text", "text": {"content": content}})
 
@@ -108,7 +108,7 @@ def _feishu_text(content: str) -> Mapping[str, str]:
     return {"tag": "plain_text", "content": content}
 
 
-def _feishu_stamp(target: Target, now_s: float) -> Mapping[str, str]:
+def _feishu_stamp(target: NotifyTarget, now_s: float) -> Mapping[str, str]:
     """Time and secret are the key; what is signed is empty."""
     if target.secret is None:
         return {}
@@ -116,7 +116,7 @@ def _feishu_stamp(target: Target, now_s: float) -> Mapping[str, str]:
     return {"timestamp": stamp, "sign": _signature(f"{stamp}\n{target.secret}", "")}
 
 
-def _dingtalk_url(target: Target, now_s: float) -> str:
+def _dingtalk_url(target: NotifyTarget, now_s: float) -> str:
     """The secret is the key; what is signed are time and secret."""
     if target.secret is None:
         return target.url

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from unhang.notify.alert import Alert, in_words
 from unhang.notify.payloads import Post, build
-from unhang.notify.targets import Kind, Target
+from unhang.notify.targets import NotifyTarget, TargetKind
 from unhang.redaction import Redactor
 
 TRIES = 3
@@ -53,7 +53,11 @@ class _Answer:
 
 
 def deliver(
-    target: Target, alert: Alert, language: str, *, sleep: Callable[[float], None] = time.sleep
+    target: NotifyTarget,
+    alert: Alert,
+    language: str,
+    *,
+    sleep: Callable[[float], None] = time.sleep,
 ) -> Delivery:
     """Send, at most `TRIES` times. Never raises."""
     tries, answer = 0, _Answer(failure="it was not tried")
@@ -72,7 +76,7 @@ def deliver(
     return Delivery(target=target.name, tries=tries, failure=failure)
 
 
-def _try(target: Target, post: Post) -> _Answer:
+def _try(target: NotifyTarget, post: Post) -> _Answer:
     request = urllib.request.Request(  # noqa: S310 (only http and https are read)
         post.url,
         data=json.dumps(post.body, ensure_ascii=False).encode(errors="replace"),
@@ -102,9 +106,9 @@ def _refusal(error: urllib.error.HTTPError) -> _Answer:
     return _Answer(failure=failure, again_s=float(wait) if wait.isdigit() else 0.0)
 
 
-def _judge(kind: Kind, answer: bytes) -> _Answer:
+def _judge(kind: TargetKind, answer: bytes) -> _Answer:
     """The chats of China answer 200 and say in the text whether they took it."""
-    if kind in {Kind.WEBHOOK, Kind.SLACK}:
+    if kind in {TargetKind.WEBHOOK, TargetKind.SLACK}:
         return _Answer(failure=None)
     try:
         told = json.loads(answer)
@@ -112,7 +116,7 @@ def _judge(kind: Kind, answer: bytes) -> _Answer:
         return _Answer(failure="its answer is no JSON")
     if not isinstance(told, dict):
         return _Answer(failure="its answer is no object")
-    names = ("code", "StatusCode") if kind is Kind.FEISHU else ("errcode",)
+    names = ("code", "StatusCode") if kind is TargetKind.FEISHU else ("errcode",)
     code = next((told[name] for name in names if name in told), None)
     if code == 0:
         return _Answer(failure=None)
@@ -120,7 +124,7 @@ def _judge(kind: Kind, answer: bytes) -> _Answer:
     return _Answer(failure=f"code {code}: {said}", again_s=0.0 if code in _BUSY else None)
 
 
-def _without_secrets(text: str, target: Target) -> str:
+def _without_secrets(text: str, target: NotifyTarget) -> str:
     """An address may stand in the message of an error, whole or in part."""
     parts = urlsplit(target.url)
     secrets = (target.url, target.secret, parts.path.strip("/"), parts.query, parts.netloc)

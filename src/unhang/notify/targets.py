@@ -21,7 +21,7 @@ SECRET_VARIABLE = "UNHANG_NOTIFY_SECRET"  # noqa: S105 (the name of a variable)
 """The secret of those that sign and have none behind `#`."""
 
 
-class Kind(enum.Enum):
+class TargetKind(enum.Enum):
     """What is at an address."""
 
     WEBHOOK = "webhook"
@@ -32,25 +32,29 @@ class Kind(enum.Enum):
 
 
 _HOSTS = {
-    "hooks.slack.com": Kind.SLACK,
-    "open.feishu.cn": Kind.FEISHU,
-    "open.larksuite.com": Kind.FEISHU,
-    "oapi.dingtalk.com": Kind.DINGTALK,
-    "qyapi.weixin.qq.com": Kind.WECOM,
+    "hooks.slack.com": TargetKind.SLACK,
+    "open.feishu.cn": TargetKind.FEISHU,
+    "open.larksuite.com": TargetKind.FEISHU,
+    "oapi.dingtalk.com": TargetKind.DINGTALK,
+    "qyapi.weixin.qq.com": TargetKind.WECOM,
 }
-_WORDS = {**{kind.value: kind for kind in Kind}, "lark": Kind.FEISHU, "wechat": Kind.WECOM}
-_SIGNED = frozenset({Kind.FEISHU, Kind.DINGTALK})
+_WORDS = {
+    **{kind.value: kind for kind in TargetKind},
+    "lark": TargetKind.FEISHU,
+    "wechat": TargetKind.WECOM,
+}
+_SIGNED = frozenset({TargetKind.FEISHU, TargetKind.DINGTALK})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class NotifyTarget:
     """Whom to tell. Its address is a secret: only `name` may be shown.
 
     Attributes:
         secret: signs what is sent; None = it is not signed.
     """
 
-    kind: Kind
+    kind: TargetKind
     host: str
     url: str = field(repr=False)
     secret: str | None = field(default=None, repr=False)
@@ -63,7 +67,7 @@ class Target:
 
 def read_targets(
     addresses: Sequence[str], environment: Mapping[str, str] | None = None
-) -> tuple[Target, ...]:
+) -> tuple[NotifyTarget, ...]:
     """Read what the user wrote, and what the environment adds; equal addresses count once.
 
     Args:
@@ -83,7 +87,7 @@ def read_targets(
     return tuple({target.url: target for target in targets}.values())
 
 
-def _read(text: str, where: str, secret: str | None) -> Target:
+def _read(text: str, where: str, secret: str | None) -> NotifyTarget:
     word, plus, rest = text.strip().partition("+")
     named = _WORDS.get(word.lower()) if plus else None
     parts = _split(rest if named is not None else text.strip())
@@ -92,9 +96,9 @@ def _read(text: str, where: str, secret: str | None) -> Target:
             f"{where} is no address; https://… is expected, or a kind before it, such as"
             f" slack+https://… ({', '.join(sorted(_WORDS))})"
         )
-    kind = named or _HOSTS.get(parts.hostname, Kind.WEBHOOK)
+    kind = named or _HOSTS.get(parts.hostname, TargetKind.WEBHOOK)
     own = parts.fragment.removeprefix("secret=") or secret
-    return Target(
+    return NotifyTarget(
         kind=kind,
         host=parts.hostname,
         url=urlunsplit(parts._replace(fragment="")),

@@ -47,7 +47,7 @@ class LineParser:
         return iter(())
 
 
-class Place(TypedDict):
+class EventFields(TypedDict):
     """The fields that every event takes from its line."""
 
     source: Provenance
@@ -55,6 +55,6 @@ class Place(TypedDict):
     at: Instant | None
 
 
-def place(line: Line) -> Place:
+def place(line: Line) -> EventFields:
     """Keyword arguments for an event read from `line`: `CollectiveTimeout(**place(line), …)`."""
-    return Place(source=line.provenance(), origin=line.origin, at=line.at)
+    return EventFields(source=line.provenance(), origin=line.origin, at=line.at)

@@ -25,7 +25,7 @@ from typing import ClassVar
 
 from unhang.model.events import CollectivesMeasured, Event, Pace
 from unhang.model.time import Clock, Instant
-from unhang.parsers.base import Place, place
+from unhang.parsers.base import EventFields, place
 from unhang.parsers.vocabulary.loose_json import Object, number_of, object_of, text_of
 from unhang.sources.line import Line
 
@@ -50,7 +50,7 @@ class _Pace:
 class _Communicator:
     """What one process tells of one communicator."""
 
-    where: Place
+    where: EventFields
     rank: int
     size: int
     op: str = ""
@@ -110,7 +110,7 @@ class InspectorParser:
         _time(found, op, told)
 
 
-def _where(line: Line, meta: Object) -> Place:
+def _where(line: Line, meta: Object) -> EventFields:
     """Who wrote a record, and when."""
     told = place(line)
     stamp = number_of(meta.get("dump_timestamp_us"))
@@ -119,7 +119,7 @@ def _where(line: Line, meta: Object) -> Place:
         at = Instant(seconds=stamp / 1e6, clock=Clock.UTC, resolution_s=0.001)
     host, pid = text_of(meta.get("hostname")), number_of(meta.get("pid"))
     origin = replace(told["origin"], host=host or told["origin"].host, pid=pid)
-    return Place(source=told["source"], origin=origin, at=at)
+    return EventFields(source=told["source"], origin=origin, at=at)
 
 
 def _time(found: _Communicator, op: str, told: Object) -> None:

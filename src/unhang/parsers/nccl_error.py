@@ -62,7 +62,7 @@ _PATIENCE = 12
 
 
 @dataclass(slots=True)
-class _Open:
+class _OpenError:
     """An error of which more may follow."""
 
     line: Line
@@ -98,7 +98,7 @@ class NcclErrorParser:
     SAMPLED: ClassVar[bool] = False
 
     def __init__(self) -> None:
-        self._open: dict[Origin, _Open] = {}
+        self._open: dict[Origin, _OpenError] = {}
 
     def feed(self, line: Line) -> Iterator[Event]:
         """Take one line; an error is said when its text is complete."""
@@ -112,10 +112,10 @@ class NcclErrorParser:
         if known is not None:
             if open_error is None or (open_error.awaits_detail and head is None):
                 yield from self._close(line.origin)
-                open_error = self._open.setdefault(line.origin, _Open(line))
+                open_error = self._open.setdefault(line.origin, _OpenError(line))
             open_error.error_class = NcclClass(known[0])
         if last is not None:
-            open_error = self._open.setdefault(line.origin, _Open(line))
+            open_error = self._open.setdefault(line.origin, _OpenError(line))
             open_error.awaits_detail = True
             if last["text"].strip():
                 yield from self._close(line.origin, last["text"], line)
@@ -127,7 +127,7 @@ class NcclErrorParser:
         for origin in list(self._open):
             yield from self._close(origin)
 
-    def _continue(self, error: _Open, line: Line) -> Iterator[Event]:
+    def _continue(self, error: _OpenError, line: Line) -> Iterator[Event]:
         """A line after the head: it is the last error's text, or one more line of patience."""
         error.age += 1
         if error.awaits_detail and line.text.strip():
@@ -168,9 +168,9 @@ def _reason(reason: NcclReason, detail: str) -> NcclReason:
     return reason
 
 
-def _head(line: Line) -> _Open:
+def _head(line: Line) -> _OpenError:
     version = _VERSION.search(line.text)
-    return _Open(
+    return _OpenError(
         line=line,
         error_class=next((c for c, p in _TEXT_CLASSES if p.search(line.text)), None),
         version=None if version is None else version["version"],

@@ -34,7 +34,7 @@ from unhang.model.events import (
     VersionSeen,
 )
 from unhang.model.provenance import Origin
-from unhang.parsers.base import Place
+from unhang.parsers.base import EventFields
 from unhang.parsers.vocabulary import nccl_header
 from unhang.parsers.vocabulary.nccl_header import NcclText
 from unhang.sources.line import Line
@@ -119,7 +119,7 @@ class NcclInfoParser:
             if message.level != "INFO":
                 continue
             origin = message.origin(line.origin)
-            where = Place(source=line.provenance(), origin=origin, at=line.at)
+            where = EventFields(source=line.provenance(), origin=origin, at=line.at)
             if " via " in message.body:  # by far the most lines
                 yield from self._channel(where, message)
                 continue
@@ -147,7 +147,7 @@ class NcclInfoParser:
             return
         message = next(nccl_header.messages(line.text), None)
         origin = line.origin if message is None else message.origin(line.origin)
-        where = Place(source=line.provenance(), origin=origin, at=line.at)
+        where = EventFields(source=line.provenance(), origin=origin, at=line.at)
         if (
             version is not None
             and "NCCL error" not in line.text
@@ -164,7 +164,7 @@ class NcclInfoParser:
                 basis="cudaDriverVersion",
             )
 
-    def _stages(self, where: Place, message: NcclText) -> Iterator[Event]:
+    def _stages(self, where: EventFields, message: NcclText) -> Iterator[Event]:
         for match in _STAGE.finditer(message.body):
             rest = match["rest"]
             device, bus, comm = _DEVICE.search(rest), _BUS.search(rest), _COMM_ID.search(rest)
@@ -196,7 +196,7 @@ class NcclInfoParser:
                 peer=f"localRank {closed['local']}",
             )
 
-    def _networks(self, where: Place, message: NcclText) -> Iterator[Event]:
+    def _networks(self, where: EventFields, message: NcclText) -> Iterator[Event]:
         process = (where["origin"].host, where["origin"].pid)
         if _NO_DEVICE.search(message.body):
             self._without_device.add(process)
@@ -216,7 +216,7 @@ class NcclInfoParser:
                 fallback=name == "Socket" and process in self._without_device,
             )
 
-    def _channel(self, where: Place, message: NcclText) -> Iterator[Event]:
+    def _channel(self, where: EventFields, message: NcclText) -> Iterator[Event]:
         channel = _CHANNEL.search(message.body)
         if channel is not None:
             kind = _kind(channel["via"])
@@ -229,7 +229,7 @@ class NcclInfoParser:
                     receiver=None if channel["receiver"] is None else int(channel["receiver"]),
                 )
 
-    def _topology(self, where: Place, message: NcclText) -> Iterator[Event]:
+    def _topology(self, where: EventFields, message: NcclText) -> Iterator[Event]:
         count = _COUNT.search(message.body)
         if count is not None and self._once(where["origin"], "channels", count["count"]):
             yield TransportUsed(**where, transport="channels", channels=int(count["count"]))
@@ -237,7 +237,7 @@ class NcclInfoParser:
         if best is not None and self._once(where["origin"], "best", best["gbps"]):
             yield TransportUsed(**where, transport="topology", link_gbps=float(best["gbps"]))
 
-    def _settings(self, where: Place, message: NcclText) -> Iterator[Event]:
+    def _settings(self, where: EventFields, message: NcclText) -> Iterator[Event]:
         for match in _SETTING.finditer(message.body):
             value = match["value"].rstrip(".,;")
             if self._once(where["origin"], match["name"], value):

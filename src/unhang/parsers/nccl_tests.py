@@ -21,7 +21,7 @@ from typing import ClassVar
 
 from unhang.model.events import BandwidthMeasured, Event, VersionSeen, WorldSeen
 from unhang.model.ids import Rank
-from unhang.parsers.base import Place, place
+from unhang.parsers.base import EventFields, place
 from unhang.parsers.vocabulary import nccl_header
 from unhang.sources.line import Line
 
@@ -116,7 +116,7 @@ def _measured(words: list[str], *, skip_leading: bool) -> list[float]:
 
 
 def _ran(line: Line, match: re.Match[str]) -> Iterator[Event]:
-    where: Place = place(line)
+    where: EventFields = place(line)
     yield WorldSeen(
         **where, rank=Rank(int(match["rank"])), host=match["host"], pid=int(match["pid"])
     )

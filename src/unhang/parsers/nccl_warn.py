@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from unhang.model.events import Event, NcclClass, NcclFailure, NcclReason
-from unhang.parsers.base import Place
+from unhang.parsers.base import EventFields
 from unhang.parsers.vocabulary import nccl_header, nccl_reasons
 from unhang.parsers.vocabulary.nccl_header import NcclText
 from unhang.sources.context import breaks_off
@@ -136,8 +136,8 @@ def _failure(line: Line, message: NcclText) -> NcclFailure:
     )
 
 
-def _place(line: Line, message: NcclText) -> Place:
-    return Place(source=line.provenance(), origin=message.origin(line.origin), at=line.at)
+def _place(line: Line, message: NcclText) -> EventFields:
+    return EventFields(source=line.provenance(), origin=message.origin(line.origin), at=line.at)
 
 
 def _by_file(reason: NcclReason, file: str | None) -> NcclReason:

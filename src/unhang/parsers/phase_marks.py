@@ -21,7 +21,7 @@ from typing import ClassVar, NamedTuple
 
 from unhang.model.events import Event, PhaseMark
 from unhang.model.ids import Rank
-from unhang.model.phases import Edge, Phase
+from unhang.model.phases import Phase, PhaseEdge
 from unhang.parsers.base import LineParser, place
 from unhang.settings.log_marks import LogMark, log_marks
 from unhang.sources.line import Line
@@ -55,7 +55,7 @@ class PhaseMarkParser(LineParser):
         text = line.text[:_LINE_LIMIT]
         if _SOURCE.search(text) is not None:
             return
-        said: set[tuple[Phase, Edge]] = set()
+        said: set[tuple[Phase, PhaseEdge]] = set()
         for hit in _marks(text):
             mark, start = hit.mark, hit.start
             if mark.phase is None or mark.edge is None or _BAR.match(text, start) is not None:

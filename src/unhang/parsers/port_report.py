@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from unhang.model.events import Event, HostProblem, HostReport
-from unhang.parsers.base import Place, place
+from unhang.parsers.base import EventFields, place
 from unhang.sources.line import Line
 
 _ADAPTER = re.compile(r"^\s*(?:CA '(?P<ca>[\w.-]{1,40})'|hca_id:\s*(?P<hca>[\w.-]{1,40}))\s*$")
@@ -38,7 +38,7 @@ _LAYER = {"Link layer", "link_layer"}
 
 @dataclass(slots=True)
 class _Port:
-    where: Place
+    where: EventFields
     device: str
     state: str | None = None
     physical: str | None = None

@@ -24,7 +24,7 @@ from typing import ClassVar
 
 from unhang.model.events import Event, PhaseMark, Progress
 from unhang.model.ids import Rank
-from unhang.model.phases import Edge, Phase
+from unhang.model.phases import Phase, PhaseEdge
 from unhang.parsers.base import LineParser, place
 from unhang.parsers.vocabulary import bars
 from unhang.parsers.vocabulary.phases import phase_of_label
@@ -131,7 +131,7 @@ def _steps(line: Line, text: str) -> Iterator[Event]:
             yield _progress(line, match, f"{before}] {match['label']}:", phase)
             return
     if _LOGGED_LOSS.search(text) is not None and _MEASURED.search(text) is None:
-        yield PhaseMark(**place(line), phase=Phase.TRAIN, edge=Edge.DURING, detail="loss")
+        yield PhaseMark(**place(line), phase=Phase.TRAIN, edge=PhaseEdge.DURING, detail="loss")
 
 
 def _progress(

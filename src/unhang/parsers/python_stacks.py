@@ -69,7 +69,7 @@ _SHORT = 300
 
 
 @dataclass(slots=True)
-class _Open:
+class _OpenStack:
     """A stack that is being read; frames in the order they are printed."""
 
     owner: Origin
@@ -104,7 +104,7 @@ class PythonStacksParser:
 
     def __init__(self) -> None:
         self._owners: dict[Origin, Origin] = {}
-        self._open: dict[Origin, _Open] = {}
+        self._open: dict[Origin, _OpenStack] = {}
         self._fatal: dict[Origin, bool] = {}
 
     def feed(self, line: Line) -> Iterator[Event]:
@@ -135,7 +135,7 @@ class PythonStacksParser:
         elif len(opened.frames) < _MOST_FRAMES and (frame := _frame(line.text)) is not None:
             opened.frames.append((frame, line))
 
-    def _begin(self, line: Line) -> _Open | None:
+    def _begin(self, line: Line) -> _OpenStack | None:
         """The stack that begins at a line, or None."""
         begun = _header(line, self._owners.get(line.origin, line.origin))
         if begun is not None:
@@ -168,27 +168,27 @@ class PythonStacksParser:
         )
 
 
-def _header(line: Line, owner: Origin) -> _Open | None:
+def _header(line: Line, owner: Origin) -> _OpenStack | None:
     """The stack that begins at a line, or None."""
     found = _PY_SPY.search(line.text)
     if found is not None:
-        opened = _Open(owner=owner, at=line.at, header=line)
+        opened = _OpenStack(owner=owner, at=line.at, header=line)
         opened.idle, opened.gil = found["state"] == "idle", found["gil"] is not None
         return _named(opened, found["tid"], found["name"])
     found = _FAULTHANDLER.search(line.text)
     if found is not None:
-        return _named(_Open(owner=owner, at=line.at, header=line), found["tid"], None)
+        return _named(_OpenStack(owner=owner, at=line.at, header=line), found["tid"], None)
     if _ONE_STACK in line.text:
-        return _Open(owner=owner, at=line.at, header=line)
+        return _OpenStack(owner=owner, at=line.at, header=line)
     found = _PYSTACK.search(line.text)
     if found is not None:
-        opened = _Open(owner=owner, at=line.at, header=line, outermost_first=True)
+        opened = _OpenStack(owner=owner, at=line.at, header=line, outermost_first=True)
         opened.gil = "Has the GIL" in found["marks"]
         return _named(opened, found["tid"], None)
     return None
 
 
-def _named(opened: _Open, tid: str, name: str | None) -> _Open:
+def _named(opened: _OpenStack, tid: str, name: str | None) -> _OpenStack:
     """Add who the thread is; Python's own name for it tells whether it is the main one."""
     opened.tid, opened.name = int(tid, 0), name
     if name is not None:

@@ -30,7 +30,7 @@ from typing import ClassVar
 
 from unhang.model.events import Event, RasGroup, RasProblem, RasReport
 from unhang.model.ids import Rank
-from unhang.parsers.base import Place, place
+from unhang.parsers.base import EventFields, place
 from unhang.sources.line import Line
 
 _ROW = re.compile(
@@ -78,8 +78,8 @@ class _Group:
 
 
 @dataclass(slots=True)
-class _Open:
-    where: Place
+class _OpenReport:
+    where: EventFields
     problem: RasProblem
     comm: str
     size: int | None
@@ -107,10 +107,10 @@ class RasParser:
 
     def __init__(self) -> None:
         self._sizes: dict[str, int] = {}
-        self._well: Place | None = None
+        self._well: EventFields | None = None
         self._troubled = False
         self._comm: tuple[str, int | None] = ("", None)
-        self._open: _Open | None = None
+        self._open: _OpenReport | None = None
 
     def feed(self, line: Line) -> Iterator[Event]:
         """Say a report when the next one begins."""
@@ -142,26 +142,26 @@ class RasParser:
                 size=max(self._sizes.values(), default=None),
             )
 
-    def _begin(self, line: Line) -> _Open | None:
+    def _begin(self, line: Line) -> _OpenReport | None:
         """The report that begins at a line, or None."""
         comm, size = self._comm
         counts = _COUNTS.search(line.text)
         if counts is not None:
-            return _Open(place(line), RasProblem.COUNTS_DIFFER, comm, size, counts["op"])
+            return _OpenReport(place(line), RasProblem.COUNTS_DIFFER, comm, size, counts["op"])
         if _STATUS.search(line.text) is not None:
-            return _Open(place(line), RasProblem.STATUS_DIFFERS, comm, size)
+            return _OpenReport(place(line), RasProblem.STATUS_DIFFERS, comm, size)
         errors = _ERRORS.search(line.text)
         if errors is not None:
-            return _Open(place(line), RasProblem.ERROR, comm, size, errors["what"].lower())
+            return _OpenReport(place(line), RasProblem.ERROR, comm, size, errors["what"].lower())
         missing = _MISSING.search(line.text)
         if missing is not None:
             group = _Group("missing", int(missing["count"]))
-            return _Open(place(line), RasProblem.NO_ANSWER, comm, size, groups=[group])
+            return _OpenReport(place(line), RasProblem.NO_ANSWER, comm, size, groups=[group])
         dead = _DEAD.search(line.text)
         if dead is None:
             return None
         group = _Group("dead", int(dead["count"]))
-        return _Open(place(line), RasProblem.NO_ANSWER, "", None, groups=[group])
+        return _OpenReport(place(line), RasProblem.NO_ANSWER, "", None, groups=[group])
 
     def _close(self) -> Iterator[Event]:
         opened, self._open = self._open, None
@@ -187,7 +187,7 @@ class RasParser:
         )
 
 
-def _take(opened: _Open, text: str) -> None:
+def _take(opened: _OpenReport, text: str) -> None:
     """Add a line of a report to it."""
     many = _MANY.match(text)
     if many is not None:

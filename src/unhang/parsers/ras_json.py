@@ -33,7 +33,7 @@ from typing import ClassVar
 
 from unhang.model.events import Event, RasGroup, RasProblem, RasReport, VersionSeen
 from unhang.model.ids import Rank
-from unhang.parsers.base import Place, place
+from unhang.parsers.base import EventFields, place
 from unhang.parsers.vocabulary.loose_json import (
     Closed,
     LooseJson,
@@ -44,8 +44,8 @@ from unhang.parsers.vocabulary.loose_json import (
 )
 from unhang.parsers.vocabulary.ras_answer import (
     Communicator,
-    Member,
-    Process,
+    RasMember,
+    RasProcess,
     failed,
     reports,
     status_of,
@@ -79,10 +79,10 @@ class RasJsonParser:
     def __init__(self) -> None:
         self._reader = LooseJson()
         self._number: int | None = None
-        self._place: Place | None = None
+        self._place: EventFields | None = None
         self._communicators: list[Communicator] = []
-        self._members: list[Member] = []
-        self._dead: list[tuple[Place, RasGroup]] = []
+        self._members: list[RasMember] = []
+        self._dead: list[tuple[EventFields, RasGroup]] = []
 
     def feed(self, line: Line) -> Iterator[Event]:
         """Say what an answer tells when it ends."""
@@ -157,17 +157,17 @@ class RasJsonParser:
             host = text_of(peer.get("host"))
             self._add_dead(_told(where, fields, f"PEER_DEAD: {host} {pid}"), host, pid)
 
-    def _add_dead(self, where: Place, host: str, pid: int) -> None:
+    def _add_dead(self, where: EventFields, host: str, pid: int) -> None:
         group = RasGroup(says="dead", count=1, pids=frozenset({pid}), hosts=frozenset({host}))
         if all(group != known for _, known in self._dead):
             self._dead.append((where, group))
 
 
-def _told(where: Place, fields: Object, text: str) -> Place:
+def _told(where: EventFields, fields: Object, text: str) -> EventFields:
     """The place with a text and the time of its own: the first line is a lone brace."""
     stamp = _STAMP.match(text_of(fields.get("timestamp")))
     at = where["at"] if stamp is None else stamps.instant(stamp)
-    return Place(source=replace(where["source"], text=text), origin=where["origin"], at=at)
+    return EventFields(source=replace(where["source"], text=text), origin=where["origin"], at=at)
 
 
 def _shown(fields: Object) -> str:
@@ -177,7 +177,7 @@ def _shown(fields: Object) -> str:
     return ", ".join(["answer of NCCL's RAS", *told])
 
 
-def _member(fields: Object) -> Member | None:
+def _member(fields: Object) -> RasMember | None:
     rank = number_of(fields.get("rank"))
     if rank is None:
         return None
@@ -186,7 +186,7 @@ def _member(fields: Object) -> Member | None:
     counts = object_of(fields.get("collective_counts"))
     known = {op: n for op, told in counts.items() if (n := number_of(told)) is not None}
     leaving = status.get("finalize_called") is True or status.get("destroy_flag") is True
-    return Member(
+    return RasMember(
         rank=Rank(rank),
         process=_process(fields),
         status=status_of(init, finalized=leaving, aborted=status.get("abort_flag") is True),
@@ -196,20 +196,20 @@ def _member(fields: Object) -> Member | None:
     )
 
 
-def _lost(fields: Object) -> Member | None:
+def _lost(fields: Object) -> RasMember | None:
     rank = number_of(fields.get("rank"))
     if rank is None:
         return None
     status = object_of(fields.get("status"))
     gone = "missing" if status.get("unresponsive") is True else ""
     lost = "dead" if status.get("considered_dead") is True else gone
-    return Member(
+    return RasMember(
         rank=Rank(rank), process=_process(fields), lost=lost, status="" if lost else "NOCOMM"
     )
 
 
-def _process(fields: Object) -> Process | None:
+def _process(fields: Object) -> RasProcess | None:
     pid = number_of(fields.get("pid"))
     if pid is None or pid < 0:
         return None
-    return Process(text_of(fields.get("host")), pid, number_of(fields.get("cuda_dev")))
+    return RasProcess(text_of(fields.get("host")), pid, number_of(fields.get("cuda_dev")))

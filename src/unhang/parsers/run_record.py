@@ -20,7 +20,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, TypeVar
 
-from unhang.model.events import Charge, Event, HoldUp, Stage, WorldSeen
+from unhang.model.events import Event, HoldUp, Stage, SuspicionReason, WorldSeen
 from unhang.model.ids import NO_RANKS, Ranks, parse_ranks
 from unhang.model.phases import Phase
 from unhang.model.provenance import TEXT_LIMIT, Provenance
@@ -58,7 +58,7 @@ class RunRecordParser(LineParser):
             yield WorldSeen(**place(line), world_size=int(size["size"]))
 
     def _suspicion(self, line: Line, data: Mapping[str, Any]) -> Iterator[Event]:
-        charge, stage = _word(Charge, data.get("charge")), _word(Stage, data.get("stage"))
+        charge, stage = _word(SuspicionReason, data.get("charge")), _word(Stage, data.get("stage"))
         if charge is None or stage is None:
             return
         call = data.get("call")

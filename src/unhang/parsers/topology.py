@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from unhang.model.events import DeviceLink, Event, TopologySeen
-from unhang.parsers.base import Place, place
+from unhang.parsers.base import EventFields, place
 from unhang.sources.line import Line
 
 _DEVICE = re.compile(r"GPU\d{1,3}|NIC\d{1,3}|[a-z][a-z0-9_]{2,30}\d{1,3}")
@@ -39,7 +39,7 @@ class TopologyParser:
     SAMPLED: ClassVar[bool] = False
 
     def __init__(self) -> None:
-        self._place: Place | None = None
+        self._place: EventFields | None = None
         self._columns: list[str] = []
         self._links: dict[tuple[str, str], str] = {}
         self._names: dict[str, str] = {}

@@ -20,7 +20,7 @@ from typing import ClassVar
 from unhang.model.events import Event, VersionSeen
 from unhang.model.provenance import Origin
 from unhang.parsers.base import place
-from unhang.parsers.vocabulary.torch_lines import RELEASES, SIGNS, Message
+from unhang.parsers.vocabulary.torch_lines import RELEASES, SIGNS, TorchMessage
 from unhang.sources.line import Line
 
 _FILE = "ProcessGroupNCCL.cpp"
@@ -36,7 +36,7 @@ class _Heard:
     """The places that one speaker's messages came from."""
 
     line: Line
-    numbers: dict[Message, set[int]] = field(default_factory=dict)
+    numbers: dict[TorchMessage, set[int]] = field(default_factory=dict)
 
 
 class TorchVersionParser:
@@ -61,7 +61,7 @@ class TorchVersionParser:
         """Say the version by all numbers; ranks of one artifact are taken to run one build."""
         if not self._heard:
             return
-        numbers: dict[Message, set[int]] = {}
+        numbers: dict[TorchMessage, set[int]] = {}
         for heard in self._heard.values():
             for message, found in heard.numbers.items():
                 numbers.setdefault(message, set()).update(found)
@@ -76,7 +76,7 @@ class TorchVersionParser:
             )
 
 
-def _messages(line: Line) -> Iterator[tuple[Message, int]]:
+def _messages(line: Line) -> Iterator[tuple[TorchMessage, int]]:
     """Messages of known place in this line, with their line numbers."""
     header = line.header
     if header is not None and header.file == _FILE:
@@ -84,10 +84,10 @@ def _messages(line: Line) -> Iterator[tuple[Message, int]]:
         if message is not None:
             yield message, header.line
     for match in _RAISED.finditer(line.text):
-        yield Message.TIMEOUT, int(match[1]) - _RAISED_BELOW
+        yield TorchMessage.TIMEOUT, int(match[1]) - _RAISED_BELOW
 
 
-def find_version(numbers: dict[Message, set[int]]) -> str | None:
+def find_version(numbers: dict[TorchMessage, set[int]]) -> str | None:
     """Return the version that prints these messages at these lines.
 
     Returns:
@@ -109,7 +109,7 @@ def find_version(numbers: dict[Message, set[int]]) -> str | None:
     }
     most = max(hits.values())
     if most == 0:
-        return "custom build" if Message.TIMEOUT in numbers else None
+        return "custom build" if TorchMessage.TIMEOUT in numbers else None
     best = [version for version, count in hits.items() if count == most]
     minors = {version.rpartition(".")[0] for version in best}
     if len(minors) > 1:

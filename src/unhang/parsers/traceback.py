@@ -41,7 +41,7 @@ _FEEDER = ("multiprocessing/queues.py", "_feed")
 
 
 @dataclass(slots=True)
-class _Open:
+class _OpenTraceback:
     """A traceback whose last line has not come yet."""
 
     first: Line
@@ -69,7 +69,7 @@ class _Context:
 class _Stream:
     """The text of one printer."""
 
-    open: list[_Open] = field(default_factory=list)
+    open: list[_OpenTraceback] = field(default_factory=list)
     frames: list[Frame] = field(default_factory=list)
     context: _Context = field(default_factory=_Context)
     pending: PythonException | None = None
@@ -205,7 +205,7 @@ def _open(
     """Open a traceback; what was announced above it is its own."""
     context, stream.context = stream.context, _Context()
     stream.open.append(
-        _Open(
+        _OpenTraceback(
             first=line,
             explicit=explicit,
             prefix=before.rstrip(" |+"),
@@ -292,7 +292,7 @@ def _outside(stream: _Stream, line: Line) -> Iterator[Event]:
             stream.stack_only = False
         return
     yield from _flush(stream)
-    stream.open.append(_Open(first=line, explicit=False))
+    stream.open.append(_OpenTraceback(first=line, explicit=False))
     yield from _complete(stream, line, *last)
 
 
@@ -314,7 +314,7 @@ def _complete(stream: _Stream, line: Line, name: str, message: str) -> Iterator[
 
 
 def _exception(
-    opened: _Open, line: Line, name: str, message: str, frames: tuple[Frame, ...]
+    opened: _OpenTraceback, line: Line, name: str, message: str, frames: tuple[Frame, ...]
 ) -> PythonException:
     fields = place(line)
     fields["at"] = _earliest(opened.first.at, line.at)

@@ -10,13 +10,13 @@ from unhang.planning.collectives import collectives
 from unhang.planning.limits import limits
 from unhang.planning.memory import of_gpu, of_host
 from unhang.planning.patches import patches
-from unhang.planning.request import Request
+from unhang.planning.request import PlanRequest
 from unhang.planning.state import whole
 
-__all__ = ["Request", "build_request", "make_plan"]
+__all__ = ["PlanRequest", "build_request", "make_plan"]
 
 
-def make_plan(request: Request) -> Plan:
+def make_plan(request: PlanRequest) -> Plan:
     """Compute everything that the request decides."""
     gpu = of_gpu(request)
     saves = tuple(save(request, style) for style in SaveStyle)

@@ -11,13 +11,13 @@ from __future__ import annotations
 from math import ceil
 
 from unhang.architectures import Architecture
-from unhang.planning.request import Request
+from unhang.planning.request import PlanRequest
 from unhang.planning.state import widths
 
 _FP32 = 4
 
 
-def per_layer(request: Request) -> int | None:
+def per_layer(request: PlanRequest) -> int | None:
     """Bytes that one layer saves for one micro-batch; None where sizes are unknown."""
     token = _per_token(request)
     if token is None or request.seq is None:
@@ -25,13 +25,13 @@ def per_layer(request: Request) -> int | None:
     return ceil(token * request.seq * request.batch)
 
 
-def kept_layers(request: Request) -> int:
+def kept_layers(request: PlanRequest) -> int:
     """Layers of the fullest stage whose activations are alive at once."""
     own = ceil(request.model.layers / request.pipeline_parallel)
     return own * request.pipeline_parallel  # 1F1B: the first stage holds as many micro-batches
 
 
-def total(request: Request) -> int | None:
+def total(request: PlanRequest) -> int | None:
     """Bytes at the peak: of all layers, or of their inputs and one layer that is recomputed."""
     layer = per_layer(request)
     if layer is None or request.seq is None or request.model.hidden is None:
@@ -43,7 +43,7 @@ def total(request: Request) -> int | None:
     return entry * layers + layer
 
 
-def of_loss(request: Request) -> int | None:
+def of_loss(request: PlanRequest) -> int | None:
     """Bytes of logits, log-probabilities and their gradient, and of the last norm."""
     model = request.model
     if model.vocab is None or model.hidden is None or request.seq is None:
@@ -54,7 +54,7 @@ def of_loss(request: Request) -> int | None:
     return request.seq * request.batch * (logits * vocab + (_FP32 + 2 * compute) * model.hidden)
 
 
-def _per_token(request: Request) -> float | None:
+def _per_token(request: PlanRequest) -> float | None:
     model = request.model
     if None in (model.hidden, model.heads, model.kv_heads, model.head_dim, model.width):
         return None
@@ -64,7 +64,7 @@ def _per_token(request: Request) -> float | None:
     return norms + (_attention(request, model, compute) + _mlp(model, compute)) / tp
 
 
-def _attention(request: Request, model: Architecture, compute: int) -> float:
+def _attention(request: PlanRequest, model: Architecture, compute: int) -> float:
     assert model.heads is not None
     assert model.kv_heads is not None
     assert model.head_dim is not None

@@ -8,13 +8,13 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from unhang.architectures import Architecture, Part, Tensor, Unit, find_model, read_model
+from unhang.architectures import Architecture, GatheredUnit, Part, Tensor, find_model, read_model
 from unhang.architectures.known import need_model
 from unhang.errors import UsageError
 from unhang.model.plan import Method, Precision, SaveStyle, Strategy
 from unhang.planning import units
 from unhang.planning.inputs import read_inputs
-from unhang.planning.request import Request
+from unhang.planning.request import PlanRequest
 from unhang.planning.storage import measure_write
 
 _UNITS: Mapping[str, Callable[[str, str], float]] = {
@@ -36,16 +36,16 @@ _CHOICES: Mapping[str, type[Enum]] = {
     "save_style": SaveStyle,
 }
 _MASTERED = frozenset({Strategy.ZERO1, Strategy.ZERO2, Strategy.ZERO3})
-_FIELDS = frozenset(Request.__dataclass_fields__)
+_FIELDS = frozenset(PlanRequest.__dataclass_fields__)
 
 
-def build_request(model: str | None, sources: Iterable[str] = (), **options: object) -> Request:
+def build_request(model: str | None, sources: Iterable[str] = (), **options: object) -> PlanRequest:
     """Put a request together: what the user says wins over what the files say.
 
     Args:
         model: a known name, a path, or a number of parameters; None = a source names it.
         sources: configurations, verdicts and run folders.
-        options: fields of `Request`; sizes, speeds and durations may be text with units.
+        options: fields of `PlanRequest`; sizes, speeds and durations may be text with units.
 
     Raises:
         UsageError: nothing names a model, or a field cannot be what it is said to be.
@@ -67,7 +67,7 @@ def build_request(model: str | None, sources: Iterable[str] = (), **options: obj
         raise UsageError("no model: give its name, its config.json, its weights or a number as 7B")
     if "strategy" in found and found["strategy"] in _MASTERED:
         found.setdefault("precision", Precision.BF16_MASTER)
-    return Request(model=_model(str(named)), **found)
+    return PlanRequest(model=_model(str(named)), **found)
 
 
 def _typed(name: str, value: object) -> object:
@@ -103,4 +103,4 @@ def _model(named: str) -> Architecture:
 def _by_number(name: str, parameters: int) -> Architecture:
     tensor = Tensor("parameters", (parameters,), Part.OTHER)
     note = "only the number of parameters is known: no activations, no sizes of single gathers"
-    return Architecture(name=name, units=(Unit("root", (tensor,)),), notes=(note,))
+    return Architecture(name=name, units=(GatheredUnit("root", (tensor,)),), notes=(note,))

@@ -8,12 +8,12 @@ from dataclasses import replace
 from unhang.model.plan import Change, Method, Precision, Strategy
 from unhang.model.provenance import Message, say
 from unhang.planning.memory import of_gpu
-from unhang.planning.request import Request
+from unhang.planning.request import PlanRequest
 
 _LARGEST_WORLD = 4096
 
 
-def changes(request: Request) -> Iterator[Change]:
+def changes(request: PlanRequest) -> Iterator[Change]:
     """Yield changes by what they cost: first those that keep the result, then those that do not."""
     before = of_gpu(request).total_bytes
     for what, changed in _options(request):
@@ -26,7 +26,7 @@ def changes(request: Request) -> Iterator[Change]:
             )
 
 
-def _options(request: Request) -> Iterator[tuple[Message, Request]]:
+def _options(request: PlanRequest) -> Iterator[tuple[Message, PlanRequest]]:
     if not request.flash:
         yield (
             say(
@@ -81,7 +81,7 @@ def _options(request: Request) -> Iterator[tuple[Message, Request]]:
         )
 
 
-def _enough_gpus(request: Request) -> Request | None:
+def _enough_gpus(request: PlanRequest) -> PlanRequest | None:
     """The smallest number of GPUs, by doubling, over which the model's state fits."""
     if request.strategy is Strategy.DDP or request.gpu_memory is None:
         return None

@@ -6,7 +6,7 @@ from math import ceil
 
 from unhang.model.plan import Method, Save, SaveStyle, Strategy
 from unhang.model.provenance import say
-from unhang.planning.request import Request
+from unhang.planning.request import PlanRequest
 from unhang.planning.state import whole, widths
 
 _TO_HOST = 8 * 10**9
@@ -15,13 +15,13 @@ _GATHER = 10**10
 """Bytes per second of a gather where nobody told: one 100 Gbit/s link, or PCIe within a host."""
 
 
-def weight_bytes(request: Request) -> int:
+def weight_bytes(request: PlanRequest) -> int:
     """Bytes of the file that holds what was trained: the model, or the adapters."""
     held, width = whole(request), widths(request)
     return held.trained * width.weights
 
 
-def full_bytes(request: Request) -> int:
+def full_bytes(request: PlanRequest) -> int:
     """Bytes of a checkpoint, with what is needed to resume where the request says so."""
     if not request.save_optimizer:
         return weight_bytes(request)
@@ -30,7 +30,7 @@ def full_bytes(request: Request) -> int:
     return ceil(whole(request).trained * each)
 
 
-def style_of(request: Request) -> SaveStyle:
+def style_of(request: PlanRequest) -> SaveStyle:
     """The way that is asked for, or the one that the strategy's frameworks use by default."""
     if request.save_style is not None:
         return request.save_style
@@ -39,7 +39,7 @@ def style_of(request: Request) -> SaveStyle:
     return SaveStyle.RANK0
 
 
-def save(request: Request, style: SaveStyle) -> Save:
+def save(request: PlanRequest, style: SaveStyle) -> Save:
     """How large a checkpoint is, and how long the others wait for it."""
     size = full_bytes(request)
     if style is SaveStyle.RANK0:
@@ -47,7 +47,7 @@ def save(request: Request, style: SaveStyle) -> Save:
     return _by_all(request, size, style)
 
 
-def _by_rank0(request: Request, size: int) -> Save:
+def _by_rank0(request: PlanRequest, size: int) -> Save:
     gather = 0.0
     if request.shards_weights and request.shards > 1:
         gather = size / (request.gather_speed or _GATHER)
@@ -69,7 +69,7 @@ def _by_rank0(request: Request, size: int) -> Save:
     )
 
 
-def _by_all(request: Request, size: int, style: SaveStyle) -> Save:
+def _by_all(request: PlanRequest, size: int, style: SaveStyle) -> Save:
     writers = request.world if request.shards_weights or _spreads(request) else 1
     speed = request.write_speed
     if speed is not None:
@@ -105,5 +105,5 @@ def _by_all(request: Request, size: int, style: SaveStyle) -> Save:
     )
 
 
-def _spreads(request: Request) -> bool:
+def _spreads(request: PlanRequest) -> bool:
     return request.strategy is not Strategy.DDP and request.method is Method.FULL

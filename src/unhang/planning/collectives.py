@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.architectures import Unit
+from unhang.architectures import GatheredUnit
 from unhang.model.plan import CollectiveSize, Method, Strategy
 from unhang.model.provenance import say
-from unhang.planning.request import Request
+from unhang.planning.request import PlanRequest
 from unhang.planning.state import adapters, widths
 
 
-def collectives(request: Request) -> Iterator[CollectiveSize]:
+def collectives(request: PlanRequest) -> Iterator[CollectiveSize]:
     """Yield the recurring collectives, the largest first."""
     if request.data_parallel == 1:
         return
@@ -32,7 +32,7 @@ def collectives(request: Request) -> Iterator[CollectiveSize]:
     )
 
 
-def _sized(request: Request, op: str, unit: Unit) -> CollectiveSize:
+def _sized(request: PlanRequest, op: str, unit: GatheredUnit) -> CollectiveSize:
     padded = -(-unit.numel // request.shards) * request.shards
     return CollectiveSize(
         op=op,

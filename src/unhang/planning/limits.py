@@ -8,7 +8,7 @@ from math import ceil
 from unhang.model.phases import Phase
 from unhang.model.plan import Save, TimeLimit
 from unhang.model.provenance import Message, say
-from unhang.planning.request import Request
+from unhang.planning.request import PlanRequest
 from unhang.remedies.duration import DEFAULT_S, MARGIN
 
 START_S = 60
@@ -16,7 +16,7 @@ START_S = 60
 _WHOLE_MINUTE = 60
 
 
-def limits(request: Request, saved: Save) -> Iterator[TimeLimit]:
+def limits(request: PlanRequest, saved: Save) -> Iterator[TimeLimit]:
     """Yield the limit of each group that the job will have.
 
     The world's group meets every phase that one rank does alone. Groups of tensor, pipeline and
@@ -32,7 +32,7 @@ def limits(request: Request, saved: Save) -> Iterator[TimeLimit]:
         )
 
 
-def longest(request: Request, saved: Save) -> tuple[float, Phase]:
+def longest(request: PlanRequest, saved: Save) -> tuple[float, Phase]:
     """The longest time for which ranks rightly wait, and what for."""
     known = [
         (max(saved.wait_s or 0.0, request.save_s or 0.0), Phase.SAVE),
@@ -69,7 +69,7 @@ def _because(wait: float, seconds: int) -> Message:
     )
 
 
-def _groups(request: Request) -> Iterator[str]:
+def _groups(request: PlanRequest) -> Iterator[str]:
     yield "default_pg"
     if request.shards not in (1, request.world):
         yield "shard"

@@ -9,7 +9,7 @@ from unhang.model.plan import Amount, Memory, Method, Precision, SaveStyle, Stra
 from unhang.model.provenance import Message, say
 from unhang.planning import activations
 from unhang.planning.checkpoint import full_bytes, style_of
-from unhang.planning.request import Request
+from unhang.planning.request import PlanRequest
 from unhang.planning.state import Held, Widths, of_rank, whole, widths
 
 _LIVE = 1_000_000_000
@@ -20,12 +20,12 @@ _AHEAD = 2
 """FSDP holds the unit that computes and the next one."""
 
 
-def of_gpu(request: Request) -> Memory:
+def of_gpu(request: PlanRequest) -> Memory:
     """The memory of the fullest GPU at its peak."""
     return Memory(amounts=tuple(_of_gpu(request)), available_bytes=request.gpu_memory)
 
 
-def _of_gpu(request: Request) -> Iterator[Amount]:
+def _of_gpu(request: PlanRequest) -> Iterator[Amount]:
     width = widths(request)
     shards = request.strategy
     kept = of_rank(request, sharded=request.shards_weights)
@@ -77,7 +77,7 @@ def _weights(held: Held, width: Widths) -> int:
     return ceil(held.trained * width.weights + frozen)
 
 
-def _buffers(request: Request, width: Widths) -> Iterator[Amount]:
+def _buffers(request: PlanRequest, width: Widths) -> Iterator[Amount]:
     """Copies that exist only while a collective needs them."""
     units = request.model.units
     root, layer = units[0].numel, max((u.numel for u in units[1:]), default=0)
@@ -151,7 +151,7 @@ def _buffers(request: Request, width: Widths) -> Iterator[Amount]:
         )
 
 
-def _activations(request: Request) -> Iterator[Amount]:
+def _activations(request: PlanRequest) -> Iterator[Amount]:
     kept, loss = activations.total(request), activations.of_loss(request)
     if kept is not None:
         yield _amount(
@@ -169,12 +169,12 @@ def _activations(request: Request) -> Iterator[Amount]:
         )
 
 
-def of_host(request: Request) -> Memory:
+def of_host(request: PlanRequest) -> Memory:
     """The memory of a full host: what every process of it holds, and rank 0's gather."""
     return Memory(amounts=tuple(_of_host(request)), available_bytes=request.host_memory)
 
 
-def _of_host(request: Request) -> Iterator[Amount]:
+def _of_host(request: PlanRequest) -> Iterator[Amount]:
 
     ranks = request.ranks_per_host
     yield _amount(

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from unhang.model.plan import Patch, TimeLimit
-from unhang.planning.request import Request
+from unhang.planning.request import PlanRequest
 from unhang.settings import Reach, timeout_knobs
 
 _PLAIN = "torch"
 
 
-def patches(request: Request, limits: tuple[TimeLimit, ...]) -> Iterator[Patch]:
+def patches(request: PlanRequest, limits: tuple[TimeLimit, ...]) -> Iterator[Patch]:
     """Yield the setting for the world's group; where a framework has none, PyTorch's own.
 
     A limit that is the default already needs no setting.

@@ -16,7 +16,7 @@ _ADAPTED = frozenset({"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_p
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class PlanRequest:
     """The input of a plan; sizes in bytes, speeds in bytes per second, durations in seconds.
 
     Attributes:

@@ -8,7 +8,7 @@ from math import ceil
 
 from unhang.architectures import Part, Tensor
 from unhang.model.plan import Method, Precision, Strategy
-from unhang.planning.request import OPTIMIZERS, Request
+from unhang.planning.request import OPTIMIZERS, PlanRequest
 
 _16_BITS = 2
 _32_BITS = 4
@@ -40,7 +40,7 @@ class Widths:
     master: int
 
 
-def widths(request: Request) -> Widths:
+def widths(request: PlanRequest) -> Widths:
     """The types of a job; adapters of LoRA are trained in fp32 beside 16-bit weights (PEFT)."""
     wide = request.precision in _WIDE
     kept = _32_BITS if wide else _16_BITS
@@ -73,7 +73,7 @@ class Held:
     """Of the frozen: embeddings, norms and the head, which QLoRA leaves in 16 bits."""
 
 
-def whole(request: Request) -> Held:
+def whole(request: PlanRequest) -> Held:
     """Elements of the whole model."""
     model = request.model
     if request.method is Method.FULL:
@@ -86,7 +86,7 @@ def whole(request: Request) -> Held:
     )
 
 
-def adapters(request: Request) -> int:
+def adapters(request: PlanRequest) -> int:
     """Elements of LoRA's A and B beside every adapted matrix."""
     found = 0
     for count, tensor in request.model.tensors():
@@ -96,7 +96,7 @@ def adapters(request: Request) -> int:
     return found
 
 
-def of_rank(request: Request, *, sharded: bool) -> Held:
+def of_rank(request: PlanRequest, *, sharded: bool) -> Held:
     """Elements of the fullest rank.
 
     Args:
@@ -115,7 +115,7 @@ def of_rank(request: Request, *, sharded: bool) -> Held:
     return Held(trained=ceil(adapters(request) / spread), frozen=elements, frozen_plain=plain)
 
 
-def _of_stage(request: Request) -> Iterator[tuple[int, Tensor]]:
+def _of_stage(request: PlanRequest) -> Iterator[tuple[int, Tensor]]:
     """Tensors of the fullest pipeline stage: its share of layers, and the root."""
     for index, unit in enumerate(request.model.units):
         count = unit.count if index == 0 else ceil(unit.count / request.pipeline_parallel)
@@ -123,7 +123,7 @@ def _of_stage(request: Request) -> Iterator[tuple[int, Tensor]]:
             yield count, tensor
 
 
-def _share(request: Request, tensor: Tensor, *, sharded: bool) -> int:
+def _share(request: PlanRequest, tensor: Tensor, *, sharded: bool) -> int:
     """Elements of one tensor on one rank; a rank's part is a whole number of rows (FSDP2).
 
     DeepSpeed and FSDP1 cut flat: they differ by the padding only.

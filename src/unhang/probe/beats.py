@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from . import arguments, groups, kernel, stack, steps
 from .calling import Calling
-from .recorder import STATUS, Progress, Recorder, lacking, switched_off
-from .since import Since
+from .recorder import STATUS, GroupProgress, Recorder, lacking, switched_off
+from .unchanged_since import UnchangedSince
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .environment import Settings
-    from .limits import Limits
+    from .limits import GroupLimits
 
 C10D, NATIVE = "torch.distributed.distributed_c10d", "torch._C._distributed_c10d"
 _MOST_LOST = 20
@@ -34,14 +34,14 @@ class Beats:
         limits: what the program asked for.
     """
 
-    def __init__(self, settings: Settings, limits: Limits) -> None:
+    def __init__(self, settings: Settings, limits: GroupLimits) -> None:
         self._limits = limits
         self._recorder = Recorder()
         self._kernel: kernel.Usage | None = None
-        self._place = Since()
+        self._place = UnchangedSince()
         self._calling = Calling()
         self._described: dict[str, tuple[int, dict[str, Any]]] = {}
-        self._progress: dict[str, tuple[Progress, float]] = {}
+        self._progress: dict[str, tuple[GroupProgress, float]] = {}
         self._looked_for_lacks = False
         self.dumped: int | None = None
         self.lost: dict[str, tuple[str, str]] = {}
@@ -174,9 +174,9 @@ class Beats:
         return known[1]
 
 
-def _own_count(group: Any) -> Progress:
+def _own_count(group: Any) -> GroupProgress:
     issued = groups.enqueued(group)
-    return Progress(enqueued=issued, completed=0 if issued == 0 else None)
+    return GroupProgress(enqueued=issued, completed=0 if issued == 0 else None)
 
 
 def _ranks() -> dict[str, Any]:
@@ -206,7 +206,7 @@ def _raised(error: BaseException) -> dict[str, Any]:
     trace = error.__traceback__
     while trace is not None:
         code = trace.tb_frame.f_code
-        places.append(stack.Place(code.co_filename, trace.tb_lineno, code.co_name))
+        places.append(stack.MainThreadFrame(code.co_filename, trace.tb_lineno, code.co_name))
         trace = trace.tb_next
     return {
         "type": type(error).__name__,

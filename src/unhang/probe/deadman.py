@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .recorder import Progress
+    from .recorder import GroupProgress
 
 LONGEST_STEP_S = 2.0
 
@@ -46,7 +46,7 @@ class InFlight:
     def __init__(self) -> None:
         self._since: dict[str, tuple[int, float]] = {}
 
-    def see(self, progress: dict[str, Progress], now_s: float) -> dict[str, tuple[int, float]]:
+    def see(self, progress: dict[str, GroupProgress], now_s: float) -> dict[str, tuple[int, float]]:
         """Return, for groups with something in flight, what had completed and since when."""
         standing: dict[str, tuple[int, float]] = {}
         for name, at in progress.items():

@@ -17,13 +17,13 @@ from . import groups, stack
 from .beats import C10D, NATIVE
 from .deadman import InFlight, Switch
 from .recorder import STATUS, Recorder
-from .since import Since
+from .unchanged_since import UnchangedSince
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .environment import Settings
-    from .limits import Limits
+    from .limits import GroupLimits
 
 _GRACE_S = 2.0
 _FAREWELL_S = 3.0
@@ -38,7 +38,7 @@ class Overdue(NamedTuple):
     limit_s: float
 
 
-class Guard:
+class TimeoutGuard:
     """Looks about once a second, in judge mode only.
 
     Args:
@@ -51,7 +51,7 @@ class Guard:
     def __init__(
         self,
         settings: Settings,
-        limits: Limits,
+        limits: GroupLimits,
         lose: Callable[..., None],
         dump: Callable[[], None],
     ) -> None:
@@ -61,7 +61,7 @@ class Guard:
         self._limits, self._lose, self._dump = limits, lose, dump
         self._tick_s = min(1.0, settings.interval_s)
         self._recorder, self._flights = Recorder(), InFlight()
-        self._place, self._unrecorded = Since(), Since()
+        self._place, self._unrecorded = UnchangedSince(), UnchangedSince()
         self._held: dict[str, int] | None = None
 
     def start(self) -> None:
@@ -132,7 +132,7 @@ class Guard:
         return None
 
     def _late_unrecorded(
-        self, places: list[stack.Place], since_s: float, now_s: float
+        self, places: list[stack.MainThreadFrame], since_s: float, now_s: float
     ) -> Overdue | None:
         asked_ms = max(self._limits.asked.values(), default=None)
         if asked_ms is None or not _in_collective(places):
@@ -159,7 +159,7 @@ class Guard:
         os.abort()
 
 
-def _unrecorded(native: object, places: list[stack.Place]) -> object:
+def _unrecorded(native: object, places: list[stack.MainThreadFrame]) -> object:
     """What changes while gloo moves under a torch that records only NCCL's operations."""
     if C10D not in sys.modules or hasattr(native, STATUS[1]) or not _in_collective(places):
         return object()  # equal to nothing: it has not stood still
@@ -167,5 +167,5 @@ def _unrecorded(native: object, places: list[stack.Place]) -> object:
     return object() if any(count is None for _, count in issued) else issued
 
 
-def _in_collective(places: list[stack.Place]) -> bool:
+def _in_collective(places: list[stack.MainThreadFrame]) -> bool:
     return bool(places) and f"{os.sep}torch{os.sep}distributed{os.sep}" in places[0].file

@@ -21,12 +21,12 @@ def after(module: str, call: Callable[[], None]) -> None:
     if module in sys.modules:
         call()
         return
-    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _Finder())
+    if not any(isinstance(finder, _ImportWatcher) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _ImportWatcher())
     _waiting[module] = call
 
 
-class _Finder:
+class _ImportWatcher:
     """Finds nothing by itself."""
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: Any = None) -> Any:
@@ -34,7 +34,7 @@ class _Finder:
             return None
         for finder in sys.meta_path:
             find = getattr(finder, "find_spec", None)
-            if isinstance(finder, _Finder) or find is None:
+            if isinstance(finder, _ImportWatcher) or find is None:
                 continue
             spec = find(name, path, target)
             if spec is not None:

@@ -16,9 +16,9 @@ from typing import Any
 from . import board, dump, environment, fitting, variables
 from .beats import C10D, Beats
 from .freeze import Freeze
-from .guard import Guard
-from .limits import Limits
-from .orders import Orders, Watched
+from .guard import TimeoutGuard
+from .limits import GroupLimits
+from .orders import OrderReader, Watched
 
 _PAUSE_S = 0.05
 _SHORTEST_S = 0.01
@@ -39,17 +39,17 @@ class Probe:
         OSError: the run folder is not there or not ours to write in.
     """
 
-    def __init__(self, settings: environment.Settings, limits: Limits) -> None:
+    def __init__(self, settings: environment.Settings, limits: GroupLimits) -> None:
         self._settings, self._limits = settings, limits
         self._owner = f"{settings.host}-{os.getpid()}"
         self._pid = os.getpid()
         run = settings.run
         self._board = board.Board(os.path.join(run, "boards", f"{self._owner}.board"))
-        self._orders = Orders(os.path.join(run, "orders", f"{settings.host}.json"))
+        self._orders = OrderReader(os.path.join(run, "orders", f"{settings.host}.json"))
         self._agent = Watched(os.path.join(run, "agents", f"{settings.host}.json"))
         self._beats = Beats(settings, limits)
         self._freeze = self._watch_for_freezes()
-        self._guard = Guard(settings, limits, self._beats.lose, self._dump_at_the_end)
+        self._guard = TimeoutGuard(settings, limits, self._beats.lose, self._dump_at_the_end)
         self._pinning = threading.Lock()
         self._beating = threading.Thread(target=self._beat_on, name="unhang-probe", daemon=True)
         self._serving: threading.Thread | None = None
@@ -205,11 +205,11 @@ def watch_process_groups(c10d: Any) -> None:
     variables.set_for(sys.modules["torch"].__version__, os.environ)
 
 
-def _limits() -> Limits:
+def _limits() -> GroupLimits:
     if "limits" not in _shared:
         settings = environment.settings(os.environ)
-        _shared["limits"] = Limits(settings.mode, settings.limit_ms)
-    limits: Limits = _shared["limits"]
+        _shared["limits"] = GroupLimits(settings.mode, settings.limit_ms)
+    limits: GroupLimits = _shared["limits"]
     return limits
 
 

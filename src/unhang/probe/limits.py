@@ -24,7 +24,7 @@ _WAITS = ("init_process_group", "_store_based_barrier")
 """Functions that wait for others inside, under the limit they are given."""
 
 
-class Waiting(NamedTuple):
+class MainThreadWait(NamedTuple):
     """The main thread is in one of those."""
 
     what: str
@@ -32,7 +32,7 @@ class Waiting(NamedTuple):
     asked_ms: int
 
 
-class Limits:
+class GroupLimits:
     """What holds now, and what the program asked for.
 
     Args:
@@ -49,7 +49,7 @@ class Limits:
         """Limit that we have set, by group."""
         self.current: dict[str, int] = {}
         """Limit that each group has now, as far as its back end tells."""
-        self.waiting: Waiting | None = None
+        self.waiting: MainThreadWait | None = None
         self.unchangeable: set[str] = set()
         """Groups whose back end takes no other limit once it is made."""
         self._store_asked: dict[str, timedelta] = {}
@@ -131,7 +131,7 @@ class Limits:
             if function is not None and "timeout" in inspect.signature(function).parameters:
                 setattr(c10d, name, _Wrapped(function, wrapper, c10d).function)
 
-    def _around_init(self, call: Call) -> Any:
+    def _around_init(self, call: WrappedCall) -> Any:
         self._on_birth()
         asked_ms = call.asked_ms(call.argument("backend"))
         self._asked_of_init = asked_ms
@@ -140,22 +140,22 @@ class Limits:
         finally:
             self._asked_of_init = None
 
-    def _around_wait(self, call: Call) -> Any:
+    def _around_wait(self, call: WrappedCall) -> Any:
         return self._wait(call, call.asked_ms(None))
 
-    def _wait(self, call: Call, asked_ms: int | None) -> Any:
+    def _wait(self, call: WrappedCall, asked_ms: int | None) -> Any:
         if asked_ms is None:
             return call.run()
         outer, self.waiting = (
             self.waiting,
-            self.waiting or Waiting(call.name, time.monotonic(), asked_ms),
+            self.waiting or MainThreadWait(call.name, time.monotonic(), asked_ms),
         )
         try:
             return call.run_with(self.instead_of(asked_ms))
         finally:
             self.waiting = outer
 
-    def _around_birth(self, call: Call) -> Any:
+    def _around_birth(self, call: WrappedCall) -> Any:
         asked_ms = self._asked_of_init
         if asked_ms is None:
             asked_ms = call.asked_ms(call.argument("backend"))
@@ -172,7 +172,7 @@ class Limits:
                 self.governed[name] = given_ms
         return made
 
-    def _around_change(self, call: Call) -> Any:
+    def _around_change(self, call: WrappedCall) -> Any:
         asked_ms = call.asked_ms(None)
         if asked_ms is None:
             return call.run()
@@ -184,14 +184,14 @@ class Limits:
         self.governed[name] = self.current[name] = self.instead_of(asked_ms)
         return call.run_with(self.governed[name])
 
-    def _around_monitored_barrier(self, call: Call) -> Any:
+    def _around_monitored_barrier(self, call: WrappedCall) -> Any:
         # A limit that the program names for this one barrier is a test of its own.
         if call.argument("timeout") is not None or not self.governs:
             return call.run()
         return call.run_with(self.limit_ms)
 
 
-class Call:
+class WrappedCall:
     """One call of a wrapped function."""
 
     def __init__(self, function: Callable[..., Any], c10d: Any, args: Any, kwargs: Any) -> None:
@@ -238,13 +238,13 @@ class _Wrapped:
     """A function of torch with ours around it; trouble of ours leaves torch's as it was."""
 
     def __init__(
-        self, function: Callable[..., Any], around: Callable[[Call], Any], c10d: Any
+        self, function: Callable[..., Any], around: Callable[[WrappedCall], Any], c10d: Any
     ) -> None:
         @functools.wraps(function)
         def wrapped(*args: Any, **kwargs: Any) -> Any:
             call = None
             try:
-                call = Call(function, c10d, args, kwargs)
+                call = WrappedCall(function, c10d, args, kwargs)
                 return around(call)
             except Exception as error:
                 if call is not None and call.ended:

@@ -37,7 +37,7 @@ class Watched:
         return self._content
 
 
-class Orders:
+class OrderReader:
     """Dumps that were asked for after this process began.
 
     Args:

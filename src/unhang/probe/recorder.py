@@ -34,7 +34,7 @@ _RARELY = 100
 """Entries are read for at most a hundredth of the time."""
 
 
-class Progress(NamedTuple):
+class GroupProgress(NamedTuple):
     """Sequence numbers of the last collective that was issued, begun and ended."""
 
     enqueued: int | None = None
@@ -77,9 +77,9 @@ class Recorder:
     def __init__(self) -> None:
         self._names: dict[str, dict[str, str]] = {name: {} for name in STATUS}
         self._not_before_s = dict.fromkeys(STATUS, 0.0)
-        self._checked: dict[str, tuple[dict[str, Progress], dict[str, int]]] = {}
+        self._checked: dict[str, tuple[dict[str, GroupProgress], dict[str, int]]] = {}
 
-    def progress(self, native: Any, *, rests: bool = False) -> dict[str, Progress]:
+    def progress(self, native: Any, *, rests: bool = False) -> dict[str, GroupProgress]:
         """Progress by name of the group; a group whose name is not known yet is left out.
 
         Args:
@@ -88,7 +88,7 @@ class Recorder:
                 in flight is worth a closer look: gloo notes what ended last, and not the highest
                 number, which falls back where several operations end out of order.
         """
-        seen: dict[str, Progress] = {}
+        seen: dict[str, GroupProgress] = {}
         for function in STATUS:
             ask = getattr(native, function, None)
             if ask is None:
@@ -104,8 +104,8 @@ class Recorder:
         return seen
 
     def _looked_at(
-        self, function: str, ask: Callable[[bool, bool], bytes], told: dict[str, Progress]
-    ) -> dict[str, Progress]:
+        self, function: str, ask: Callable[[bool, bool], bytes], told: dict[str, GroupProgress]
+    ) -> dict[str, GroupProgress]:
         """The same, with what the entries say of operations that seem to be in flight."""
         if self._checked.get(function, ({}, {}))[0] != told:
             begun = time.monotonic()
@@ -137,8 +137,8 @@ class Recorder:
         self._not_before_s[function] = begun + spent * _RARELY
 
 
-def _progress(status: dict[str, Any]) -> Progress:
-    return Progress(
+def _progress(status: dict[str, Any]) -> GroupProgress:
+    return GroupProgress(
         enqueued=max(0, int(status["last_enqueued_collective"])),
         # The back end may never tell: -1 is not "none yet".
         started=_told(int(status.get("last_started_collective", -1))),

@@ -22,7 +22,7 @@ _STDLIB = os.path.dirname(os.__file__) + os.sep
 _LIBRARIES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 
 
-class Place(NamedTuple):
+class MainThreadFrame(NamedTuple):
     """One frame."""
 
     file: str
@@ -30,7 +30,7 @@ class Place(NamedTuple):
     function: str
 
 
-def main_thread() -> list[Place]:
+def main_thread() -> list[MainThreadFrame]:
     """The stack of the main thread, innermost first; empty when it has ended.
 
     Ray's main thread only serves: methods of an actor that has coroutines run in a thread beside
@@ -48,7 +48,7 @@ def main_thread() -> list[Place]:
         frames.clear()
 
 
-def other_threads() -> list[list[Place]]:
+def other_threads() -> list[list[MainThreadFrame]]:
     """The inner ends of the stacks of some of the program's further threads, innermost first."""
     frames = sys._current_frames()
     try:
@@ -68,12 +68,12 @@ def _ours(frame: FrameType) -> bool:
     return outer is not None
 
 
-def _places(frame: FrameType | None, deepest: int = DEEPEST) -> list[Place]:
-    places: list[Place] = []
+def _places(frame: FrameType | None, deepest: int = DEEPEST) -> list[MainThreadFrame]:
+    places: list[MainThreadFrame] = []
     while frame is not None and len(places) < deepest:
         code = frame.f_code
         if not code.co_filename.startswith(_OURS):
-            places.append(Place(code.co_filename, frame.f_lineno or 0, code.co_name))
+            places.append(MainThreadFrame(code.co_filename, frame.f_lineno or 0, code.co_name))
         frame = frame.f_back
     return places
 
@@ -94,7 +94,7 @@ def _runs_task(frame: FrameType) -> bool:
     return False
 
 
-def own_place(stack: list[Place]) -> Place | None:
+def own_place(stack: list[MainThreadFrame]) -> MainThreadFrame | None:
     """The innermost frame of the program itself, else of a library, else of anything."""
     for place in stack:
         if _is_of_program(place.file):

@@ -23,7 +23,7 @@ _DEEPEST = 3
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class BareText:
     """A text without its escapes.
 
     Attributes:
@@ -46,7 +46,7 @@ class View:
         return self.there[piece] + place - self.here[piece]
 
 
-def views(text: str) -> Iterator[View]:
+def views(text: str) -> Iterator[BareText]:
     """Yield all lines of a text that hold escapes, without them, as often as they are nested."""
     if "\\" not in text:
         return
@@ -58,7 +58,7 @@ def views(text: str) -> Iterator[View]:
             return
         inner = _without_escapes(view.text, [(0, len(view.text))])
         there = tuple(view.place(place) for place in inner.there)
-        view = View(inner.text, inner.here, there)
+        view = BareText(inner.text, inner.here, there)
 
 
 def _lines(text: str) -> Iterator[tuple[int, int]]:
@@ -70,7 +70,7 @@ def _lines(text: str) -> Iterator[tuple[int, int]]:
         place = text.find("\\", end) if end else -1
 
 
-def _without_escapes(text: str, parts: Iterable[tuple[int, int]]) -> View:
+def _without_escapes(text: str, parts: Iterable[tuple[int, int]]) -> BareText:
     """Parts of a text as one, without escapes."""
     told: list[str] = []
     here: list[int] = []
@@ -90,7 +90,7 @@ def _without_escapes(text: str, parts: Iterable[tuple[int, int]]) -> View:
             length = tell(_meant(match), match.start())
             done = match.end()
         length = tell(text[done:end], done)
-    return View("".join(told), tuple(here), tuple(there))
+    return BareText("".join(told), tuple(here), tuple(there))
 
 
 def _meant(match: re.Match[str]) -> str:

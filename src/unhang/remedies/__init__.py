@@ -5,7 +5,7 @@ from __future__ import annotations
 from unhang.model.diagnosis import Diagnosis, Fix, RejectedAdvice
 from unhang.model.incident import Incident
 from unhang.remedies.advice import reject
-from unhang.remedies.case import build_case
+from unhang.remedies.context import build_case
 from unhang.remedies.fixes import write_fixes
 
 __all__ = ["suggest"]

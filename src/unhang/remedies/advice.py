@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from unhang.model.diagnosis import Diagnosis, RejectedAdvice
 from unhang.model.events import FrameworkSeen, SettingSeen
 from unhang.model.incident import Incident
-from unhang.remedies.case import find_framework_used
-from unhang.settings import Context, judge
+from unhang.remedies.context import find_framework_used
+from unhang.settings import SettingContext, judge
 
 MOST = 8
 """Lines of a report; a launch script that exports more myths than that is past counting."""
@@ -34,14 +34,14 @@ def reject(incident: Incident, diagnosis: Diagnosis) -> tuple[RejectedAdvice, ..
     return tuple(rejected.values())[:MOST]
 
 
-def _context(incident: Incident, diagnosis: Diagnosis, others: Mapping[str, str]) -> Context:
+def _context(incident: Incident, diagnosis: Diagnosis, others: Mapping[str, str]) -> SettingContext:
     framework, release = find_framework_used(incident, diagnosis)
     call = diagnosis.call or next(iter(incident.calls), None)
 
     def version(component: str) -> str | None:
         return incident.versions.get(component, (None, ""))[0]
 
-    return Context(
+    return SettingContext(
         nccl=version("nccl"),
         torch=version("torch"),
         framework=framework,

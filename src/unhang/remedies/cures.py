@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from unhang.model.diagnosis import FixKind
-from unhang.remedies.case import Case
+from unhang.remedies.context import RemedyContext
 
 Value: TypeAlias = "bool | int | float | str | list[str] | Mapping[str, Value] | None"
 """What a setting can be set to; None is a flag without a value (command line), or null."""
@@ -154,7 +154,7 @@ def kind_of(cure: Cure) -> FixKind:
     return FixKind.WORKAROUND if cure in WORKAROUNDS else FixKind.CURE
 
 
-class Form(enum.Enum):
+class PatchLanguage(enum.Enum):
     """In what language a patch is written. The value is `where` in the JSON contract."""
 
     YAML = "yaml"
@@ -180,7 +180,7 @@ class Recipe:
         kind: where it is not what the cure mostly is.
     """
 
-    form: Form
+    form: PatchLanguage
     settings: Mapping[str, Value] = field(default_factory=dict)
     text: str = ""
     place: str = ""
@@ -189,5 +189,5 @@ class Recipe:
     kind: FixKind | None = None
 
 
-GeneralCure: TypeAlias = Callable[[Case], "Recipe | None"]
+GeneralCure: TypeAlias = Callable[[RemedyContext], "Recipe | None"]
 """A cure that is the same for everybody; None where the case does not call for it."""

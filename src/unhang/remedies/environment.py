@@ -6,11 +6,11 @@ import json
 import shlex
 from collections.abc import Mapping
 
-from unhang.remedies.cures import Form
+from unhang.remedies.cures import PatchLanguage
 from unhang.settings import Framework
 
 
-def spell(framework: Framework, values: Mapping[str, str]) -> tuple[Form, str]:
+def spell(framework: Framework, values: Mapping[str, str]) -> tuple[PatchLanguage, str]:
     """How variables reach a framework's ranks: the form and the patch."""
     match framework.environment:
         case "env-file":
@@ -23,16 +23,16 @@ def spell(framework: Framework, values: Mapping[str, str]) -> tuple[Form, str]:
             return _by_shell(values)
 
 
-def _by_shell(values: Mapping[str, str]) -> tuple[Form, str]:
+def _by_shell(values: Mapping[str, str]) -> tuple[PatchLanguage, str]:
     """Exports before the launch command, on every node."""
     lines = (
         f"export {name}={value if '$(' in value else shlex.quote(value)}"
         for name, value in values.items()
     )
-    return Form.ENV, "\n".join(lines)
+    return PatchLanguage.ENV, "\n".join(lines)
 
 
-def _by_deepspeed(values: Mapping[str, str]) -> tuple[Form, str]:
+def _by_deepspeed(values: Mapping[str, str]) -> tuple[PatchLanguage, str]:
     """Exports, and a file: DeepSpeed's launcher passes few variables on to other nodes."""
     lines = [
         line
@@ -42,17 +42,17 @@ def _by_deepspeed(values: Mapping[str, str]) -> tuple[Form, str]:
             f'echo "{name}=${name}" >> ~/.deepspeed_env',
         )
     ]
-    return Form.ENV, "\n".join(lines)
+    return PatchLanguage.ENV, "\n".join(lines)
 
 
-def _by_ray_job(command: str, values: Mapping[str, str]) -> tuple[Form, str]:
+def _by_ray_job(command: str, values: Mapping[str, str]) -> tuple[PatchLanguage, str]:
     """Variables of a Ray job: exports of the shell do not reach the workers of other nodes."""
     runtime = shlex.quote(json.dumps({"env_vars": dict(values)}))
-    return Form.SHELL, f'ray job submit --runtime-env-json {runtime} -- {command} "$@"'
+    return PatchLanguage.SHELL, f'ray job submit --runtime-env-json {runtime} -- {command} "$@"'
 
 
-def _by_ray_init(values: Mapping[str, str]) -> tuple[Form, str]:
+def _by_ray_init(values: Mapping[str, str]) -> tuple[PatchLanguage, str]:
     """Variables in `ray.init`: they reach every worker."""
     names = "".join(f"        {name!r}: {value!r},\n" for name, value in values.items())
     text = f'import ray\n\nray.init(runtime_env={{\n    "env_vars": {{\n{names}    }}\n}})'
-    return Form.PYTHON, text.replace("'", '"') if '"' not in names else text
+    return PatchLanguage.PYTHON, text.replace("'", '"') if '"' not in names else text

@@ -8,8 +8,8 @@ from typing import Any
 from unhang.model.diagnosis import Fix
 from unhang.model.events import SettingSeen
 from unhang.model.provenance import Message
-from unhang.remedies.case import Case
-from unhang.remedies.cures import Cure, Form, Recipe, kind_of
+from unhang.remedies.context import RemedyContext
+from unhang.remedies.cures import Cure, PatchLanguage, Recipe, kind_of
 from unhang.remedies.environment import spell
 from unhang.remedies.general import GENERAL
 from unhang.remedies.plans import plan
@@ -33,12 +33,12 @@ _UNKNOWN = "# Framework unknown, so plain PyTorch: `--framework NAME` gives its 
 _PLAIN = "# {name} is written here as plain PyTorch.\n"
 
 
-def write_fixes(case: Case) -> tuple[Fix, ...]:
+def write_fixes(case: RemedyContext) -> tuple[Fix, ...]:
     """The fixes for a case, the best first."""
-    return _Writer(case).fixes()
+    return _FixWriter(case).fixes()
 
 
-def versions_of(case: Case) -> Versions:
+def versions_of(case: RemedyContext) -> Versions:
     """The releases of the frameworks at hand, by framework."""
     told = {name: version for name, (version, _) in case.incident.versions.items()}
     versions = {f.name: told[f.component] for f in frameworks().values() if f.component in told}
@@ -49,10 +49,10 @@ def versions_of(case: Case) -> Versions:
     return versions
 
 
-class _Writer:
+class _FixWriter:
     """Writes the fixes of one case."""
 
-    def __init__(self, case: Case) -> None:
+    def __init__(self, case: RemedyContext) -> None:
         self._case = case
         self._plain = frameworks()[PLAIN]
         self._framework = find_framework(case.framework) or self._plain
@@ -115,12 +115,12 @@ class _Writer:
     def _of_recipe(
         self, cure: Cure, framework: Framework, recipe: RecipeRow, values: Mapping[str, Any]
     ) -> Fix:
-        form = Form(recipe.form)
+        form = PatchLanguage(recipe.form)
         patch = recipe.text
-        if not patch and form is Form.ENV:
+        if not patch and form is PatchLanguage.ENV:
             form, patch = spell(self._framework, {k: str(v) for k, v in values.items()})
         elif not patch:
-            deep = form in (Form.YAML, Form.JSON, Form.PYTHON)
+            deep = form in (PatchLanguage.YAML, PatchLanguage.JSON, PatchLanguage.PYTHON)
             patch = write_settings(form, nested(values) if deep else values, recipe.call)
         return self._fix(
             cure, form, patch, place=recipe.place, risk=recipe.risk, note=self._note(framework)
@@ -139,7 +139,7 @@ class _Writer:
 
     def _general(self, cure: Cure, recipe: Recipe) -> Fix:
         form, patch = recipe.form, recipe.text
-        if not patch and form is Form.ENV:
+        if not patch and form is PatchLanguage.ENV:
             values = {name: str(value) for name, value in recipe.settings.items()}
             form, patch = spell(self._framework, values)
         elif not patch:
@@ -151,7 +151,7 @@ class _Writer:
     def _fix(
         self,
         cure: Cure,
-        form: Form,
+        form: PatchLanguage,
         patch: str,
         *,
         place: str,
@@ -160,7 +160,12 @@ class _Writer:
         told: Mapping[str, object] | None = None,
         recipe: Recipe | None = None,
     ) -> Fix:
-        commented = form in (Form.PYTHON, Form.YAML, Form.SHELL, Form.ENV)
+        commented = form in (
+            PatchLanguage.PYTHON,
+            PatchLanguage.YAML,
+            PatchLanguage.SHELL,
+            PatchLanguage.ENV,
+        )
         one_node = self._case.hosts and cure is Cure.EXCLUDE_NODE
         values = {"place": place or form.value, **(told or {})}
         return Fix(

@@ -20,7 +20,7 @@ from unhang.model.events import (
     StoreFault,
     StoreProblem,
 )
-from unhang.remedies.case import Case
+from unhang.remedies.context import RemedyContext
 from unhang.remedies.cures import Cure
 
 _SIGKILL = 9
@@ -127,7 +127,7 @@ MECHANISMS = (
 """In the order in which they are asked; the first that speaks of the case decides."""
 
 
-def apply(case: Case, cures: tuple[Cure, ...]) -> tuple[Cure, ...]:
+def apply(case: RemedyContext, cures: tuple[Cure, ...]) -> tuple[Cure, ...]:
     """The cures of a cause, with what the mechanism at hand calls for."""
     text = "\n".join(_texts(case))
     for mechanism in MECHANISMS:
@@ -146,13 +146,13 @@ def apply(case: Case, cures: tuple[Cure, ...]) -> tuple[Cure, ...]:
     return cures
 
 
-def killed_silently(case: Case) -> bool:
+def killed_silently(case: RemedyContext) -> bool:
     """A rank got SIGKILL and nobody says from whom: most often the kernel, for want of memory."""
     ends = [e for e in case.incident.all(ProcessEnded) if e.rank in case.culprits or not e.worker]
     return any(e.signal == _SIGKILL for e in ends)
 
 
-def _rendezvous(case: Case, cures: tuple[Cure, ...]) -> tuple[Cure, ...]:
+def _rendezvous(case: RemedyContext, cures: tuple[Cure, ...]) -> tuple[Cure, ...]:
     """Who reached the store needs no other address: somebody else is late, or gone."""
     faults = case.incident.all(StoreFault)
     problems = {fault.problem for fault in faults}
@@ -168,7 +168,7 @@ def _is_loopback(host: str | None) -> bool:
     return host is not None and (host.startswith("127.") or host in ("localhost", "::1"))
 
 
-def _texts(case: Case) -> Iterator[str]:
+def _texts(case: RemedyContext) -> Iterator[str]:
     told = (DeviceFault, KernelEvent, NcclFailure, PythonException, StoreFault)
     for event in case.incident.events:
         if isinstance(event, told):

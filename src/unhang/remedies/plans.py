@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from unhang.model.causes import Cause
 from unhang.model.events import DeviceFault, StopKind, StopSeen
 from unhang.model.phases import Phase
-from unhang.remedies.case import Case
+from unhang.remedies.context import RemedyContext
 from unhang.remedies.cures import Cure
 from unhang.remedies.mechanisms import apply, killed_silently
 
@@ -82,7 +82,7 @@ _PHASE_LAST = frozenset({Cause.TIMEOUT_SHORT, Cause.DESYNC})
 _SAVES = frozenset({Cure.SHARDED_SAVE, Cure.ASYNC_SAVE, Cure.SMALLER_SAVE})
 
 
-def plan(case: Case) -> tuple[Cure, ...]:
+def plan(case: RemedyContext) -> tuple[Cure, ...]:
     """The cures for a case, the best first; a longer timeout is the last resort."""
     if case.cause is None:
         return _of_rank(case)
@@ -106,14 +106,14 @@ def plan(case: Case) -> tuple[Cure, ...]:
     return tuple(dict.fromkeys(cures))
 
 
-def _of_rank(case: Case) -> tuple[Cure, ...]:
+def _of_rank(case: RemedyContext) -> tuple[Cure, ...]:
     """Who is known, why is not: look there, and what its phase or its end suggests."""
     own = None if case.phase is None else _BY_PHASE.get(case.phase)
     memory = (Cure.MORE_HOST_MEMORY, Cure.FEWER_LOADERS) if killed_silently(case) else ()
     return (*memory, Cure.LOOK_AT_RANK, *(() if own is None else (own,)))
 
 
-def _shared_gpu(case: Case) -> bool:
+def _shared_gpu(case: RemedyContext) -> bool:
     """Another process held memory of the GPU: then the batch is not what must shrink."""
     return any(
         fault.other_process_bytes is not None and fault.other_process_bytes > 0

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from unhang.remedies.cures import Form
+from unhang.remedies.cures import PatchLanguage
 from unhang.settings import Framework, family_of, frameworks
 from unhang.settings.frameworks import RecipeRow
-from unhang.settings.knobs import Change, Knob, NoChange, conflicts, lacks, same, work_out
+from unhang.settings.knobs import Knob, KnobChange, NoChange, conflicts, lacks, same, work_out
 from unhang.settings.versions import covers
 
 Versions = Mapping[str, str]
@@ -55,7 +55,7 @@ def settings_of(
         NoChange: the release lacks a key, another setting forbids it, or nothing would change.
     """
     owner = frameworks()[recipe.owner or framework.name]
-    if recipe.form == Form.ENV.value:
+    if recipe.form == PatchLanguage.ENV.value:
         return {change.key: change.to for change in recipe.changes}
     values: dict[str, Any] = {}
     reasons: list[str] = []
@@ -81,7 +81,7 @@ class _AsItIs(NoChange):
 
 
 def _changed(
-    change: Change, knob: Knob, versions: Versions, held: Held, advised: bool
+    change: KnobChange, knob: Knob, versions: Versions, held: Held, advised: bool
 ) -> dict[str, Any]:
     """The new values of one change, under the names of the release."""
     if (why := conflicts(knob, held)) is not None:

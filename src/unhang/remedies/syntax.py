@@ -7,13 +7,13 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping
 
-from unhang.remedies.cures import Form, Value
+from unhang.remedies.cures import PatchLanguage, Value
 
 _PLAIN = re.compile(r"[A-Za-z_./-][\w./ -]*")
 _WORDS = frozenset({"yes", "no", "on", "off", "true", "false", "null", "y", "n", "~"})
 
 
-def write_settings(form: Form, settings: Mapping[str, Value], call: str = "") -> str:
+def write_settings(form: PatchLanguage, settings: Mapping[str, Value], call: str = "") -> str:
     """Spell settings in one form.
 
     >>> print(write_settings(Form.YAML, {"fsdp_config": {"state_dict_type": "FULL"}}))
@@ -25,18 +25,18 @@ def write_settings(form: Form, settings: Mapping[str, Value], call: str = "") ->
     'trainer.save_freq=10'
     """
     match form:
-        case Form.YAML:
+        case PatchLanguage.YAML:
             return "\n".join(_yaml(settings, 0))
-        case Form.JSON:
+        case PatchLanguage.JSON:
             return json.dumps(settings, indent=2)
-        case Form.HYDRA:
+        case PatchLanguage.HYDRA:
             return " ".join(f"{key}={_override(value)}" for key, value in settings.items())
-        case Form.CLI:
+        case PatchLanguage.CLI:
             return " ".join(_flag(key, value) for key, value in settings.items())
-        case Form.PYTHON:
+        case PatchLanguage.PYTHON:
             lines = "".join(f"    {key}={value!r},\n" for key, value in settings.items())
             return f"{call}(\n{lines})"
-        case Form.ENV | Form.SHELL:
+        case PatchLanguage.ENV | PatchLanguage.SHELL:
             return "\n".join(
                 f"export {key}={shlex.quote(str(value))}" for key, value in settings.items()
             )

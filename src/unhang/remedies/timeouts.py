@@ -14,8 +14,8 @@ from unhang.model.diagnosis import Fix, FixKind
 from unhang.model.events import GlooFault, SettingSeen
 from unhang.model.phases import Phase
 from unhang.model.provenance import Message
-from unhang.remedies.case import Case, GroupKind, Strategy
-from unhang.remedies.cures import Form
+from unhang.remedies.context import GroupKind, RemedyContext, Sharding
+from unhang.remedies.cures import PatchLanguage
 from unhang.remedies.duration import DEFAULT_S, NewTimeout, new_timeout
 from unhang.settings import (
     KnobStatus,
@@ -51,7 +51,7 @@ group = dist.new_group(ranks, timeout=datetime.timedelta(seconds={seconds}))
 """
 
 
-def lengthen(case: Case) -> Iterator[Fix]:
+def lengthen(case: RemedyContext) -> Iterator[Fix]:
     """Yield the fixes that give the group that timed out a longer timeout."""
     new = new_timeout(case.expired_s, case.work, _default_s(case))
     if new is None:
@@ -63,7 +63,7 @@ def lengthen(case: Case) -> Iterator[Fix]:
         yield _by_knob(case, knob, new)
 
 
-def _default_s(case: Case) -> int:
+def _default_s(case: RemedyContext) -> int:
     """The limit of a job in whose files nobody has set one."""
     if case.group is GroupKind.SUBGROUP:
         return DEFAULT_S
@@ -72,7 +72,7 @@ def _default_s(case: Case) -> int:
     return min((d for d in defaults if d is not None), default=DEFAULT_S)
 
 
-def _governed(case: Case) -> bool:
+def _governed(case: RemedyContext) -> bool:
     """Whether the value that ran out can be one that the framework's knob has set.
 
     A job of the Trainer (1800 s) that dies at PyTorch's own 600 s died in another group, or in one
@@ -87,7 +87,7 @@ def _governed(case: Case) -> bool:
     return any(e.value.strip() in ("600", "10") for e in case.incident.all(SettingSeen))
 
 
-def _knobs(case: Case) -> Iterator[TimeoutKnob]:
+def _knobs(case: RemedyContext) -> Iterator[TimeoutKnob]:
     """The knob that reaches the group, and one that takes over in some set-ups or releases."""
     needed = Reach.SUBGROUPS if case.group is GroupKind.SUBGROUP else Reach.WORLD
     fitting = [
@@ -112,7 +112,7 @@ def _knobs(case: Case) -> Iterator[TimeoutKnob]:
             return
 
 
-def _bygone(case: Case, knob: TimeoutKnob) -> bool:
+def _bygone(case: RemedyContext, knob: TimeoutKnob) -> bool:
     """A knob of old releases, where the release is unknown.
 
     Hydra's `++` does no harm, unless the knob is set and another limit ran out: then nobody reads
@@ -120,16 +120,16 @@ def _bygone(case: Case, knob: TimeoutKnob) -> bool:
     """
     if case.version is not None or knob.last is None:
         return False
-    return knob.where != Form.HYDRA.value or _set_in_vain(case, knob)
+    return knob.where != PatchLanguage.HYDRA.value or _set_in_vain(case, knob)
 
 
-def _set_in_vain(case: Case, knob: TimeoutKnob) -> bool:
+def _set_in_vain(case: RemedyContext, knob: TimeoutKnob) -> bool:
     """Whether the user has set a knob in seconds, and always to another limit than ran out."""
     told = [e.value.strip() for e in case.incident.all(SettingSeen) if e.name == knob.key]
     return case.expired_s is not None and bool(told) and str(case.expired_s) not in told
 
 
-def _knob_owner(case: Case) -> str:
+def _knob_owner(case: RemedyContext) -> str:
     framework = find_framework(case.framework)
     if framework is None:
         return PLAIN
@@ -137,7 +137,7 @@ def _knob_owner(case: Case) -> str:
     return next((f.name for f in outer if framework.name in f.overtakes), framework.name)
 
 
-def _for_variant(case: Case, knob: TimeoutKnob) -> bool:
+def _for_variant(case: RemedyContext, knob: TimeoutKnob) -> bool:
     """Of the knobs for several strategies or stages, the one at hand."""
     match knob.variant:
         case None:
@@ -146,33 +146,33 @@ def _for_variant(case: Case, knob: TimeoutKnob) -> bool:
             early = case.phase in _EARLY or case.expired_s == knob.default_s == 300
             return (knob.variant == "init") is early
         case variant:
-            return variant == (case.strategy or Strategy.DDP).value
+            return variant == (case.strategy or Sharding.DDP).value
 
 
-def _by_knob(case: Case, knob: TimeoutKnob, new: NewTimeout) -> Fix:
+def _by_knob(case: RemedyContext, knob: TimeoutKnob, new: NewTimeout) -> Fix:
     patch = knob.write(new.seconds)
     if case.incident.all(GlooFault):
         patch = patch.replace('init_process_group("nccl"', 'init_process_group("gloo"')
-    if knob.where == Form.HYDRA.value and case.version is None and knob.last is not None:
+    if knob.where == PatchLanguage.HYDRA.value and case.version is None and knob.last is not None:
         patch = f"++{patch}"  # works whether or not the release declares the key
     return _fix(
         case, new, where=knob.where, patch=patch, reaches=knob.reaches, key=knob.key, by="knob"
     )
 
 
-def _by_source(case: Case, new: NewTimeout) -> Fix:
+def _by_source(case: RemedyContext, new: NewTimeout) -> Fix:
     """No knob reaches the group: change it where it is made, or once it is made."""
     text, key = _ALL_GROUPS, "_set_pg_timeout"
     reaches = frozenset({Reach.WORLD, Reach.SUBGROUPS})
     if at_least(case.torch, "2.3") is False:
         text, key, reaches = _NEW_GROUP, "new_group(timeout=)", frozenset({Reach.SUBGROUPS})
     patch = text.strip().replace("{seconds}", str(new.seconds))
-    where = Form.PYTHON.value
+    where = PatchLanguage.PYTHON.value
     return _fix(case, new, where=where, patch=patch, reaches=reaches, key=key, by="source")
 
 
 def _fix(
-    case: Case,
+    case: RemedyContext,
     new: NewTimeout,
     *,
     where: str,
@@ -198,12 +198,12 @@ def _fix(
     )
 
 
-def _name(case: Case) -> str:
+def _name(case: RemedyContext) -> str:
     framework = find_framework(case.framework)
     return PLAIN if framework is None else framework.name
 
 
-def _kind(case: Case, new: NewTimeout) -> FixKind:
+def _kind(case: RemedyContext, new: NewTimeout) -> FixKind:
     if new.basis in ("probe", "default"):
         return FixKind.PROBE
     return FixKind.CURE if case.cause is Cause.TIMEOUT_SHORT else FixKind.WORKAROUND

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.capture import SCHEMA, CaptureResult, Entry, Fate, Manifest
+from unhang.model.capture import SCHEMA, CaptureResult, Fate, Manifest, ManifestEntry
 from unhang.model.ids import format_ranks
 from unhang.model.provenance import Message
 from unhang.reporters.catalogue import sentence, write
@@ -47,7 +47,7 @@ def _as_dict(manifest: Manifest, language: str) -> dict[str, object]:
     }
 
 
-def _entry(entry: Entry, language: str) -> dict[str, object]:
+def _entry(entry: ManifestEntry, language: str) -> dict[str, object]:
     return {
         "source": entry.source,
         "subject": entry.subject,

@@ -16,7 +16,7 @@ from unhang.model.finding import Collect, Finding
 from unhang.model.ids import format_ranks
 from unhang.model.incident import Call
 from unhang.model.provenance import Message, Provenance
-from unhang.model.stances import Standing
+from unhang.model.stack_states import StackClass
 from unhang.model.statement import Statement
 from unhang.reporters.catalogue import sentence
 from unhang.reporters.shown_call import ShownCall
@@ -41,10 +41,10 @@ def dumps(value: object) -> str:
 
 def as_dict(diagnosis: Diagnosis, language: str = "en") -> dict[str, object]:
     """Return the contract as plain data."""
-    return {"schema": SCHEMA, **_Writer(language).verdict(diagnosis)}
+    return {"schema": SCHEMA, **_JsonWriter(language).verdict(diagnosis)}
 
 
-class _Writer:
+class _JsonWriter:
     """Turns the nouns of a diagnosis into plain data, with sentences in one language."""
 
     def __init__(self, language: str) -> None:
@@ -195,7 +195,7 @@ def _source(source: Provenance) -> dict[str, object]:
     return {"artifact": source.artifact, "line": source.line, "text": source.text}
 
 
-def _standing(standing: Standing) -> dict[str, object]:
+def _standing(standing: StackClass) -> dict[str, object]:
     first = standing.first
     return {
         "ranks": format_ranks(standing.ranks),

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from unhang.model.diagnosis import Diagnosis
 from unhang.model.provenance import Message
 from unhang.reporters.catalogue import write
-from unhang.reporters.parts import PAGE, Entry, Quote, Remedy, Step, View
+from unhang.reporters.parts import PAGE, EventStep, FixText, LabelledText, Quote, View
 from unhang.reporters.style import PLAIN, Style
 from unhang.reporters.view import view
 
@@ -124,7 +124,7 @@ def _folded(title: str, lines: Iterable[str]) -> Iterator[str]:
         yield from (f"<details><summary>{title}</summary>", "", *body, "</details>")
 
 
-def _story(steps: tuple[Step, ...]) -> Iterator[str]:
+def _story(steps: tuple[EventStep, ...]) -> Iterator[str]:
     if steps:
         yield from ("| | | | |", "|---|---|---|---|")
     for step in steps:
@@ -133,7 +133,7 @@ def _story(steps: tuple[Step, ...]) -> Iterator[str]:
         yield f"| {' | '.join(cells)} |"
 
 
-def _fixes(fixes: tuple[Remedy, ...]) -> Iterator[str]:
+def _fixes(fixes: tuple[FixText, ...]) -> Iterator[str]:
     for number, fix in enumerate(fixes, start=1):
         aside = "; ".join(part for part in (fix.kind, fix.where) if part)
         yield from (f"{number}. **{escape(fix.title)}** ({escape(aside)})", "")
@@ -143,7 +143,7 @@ def _fixes(fixes: tuple[Remedy, ...]) -> Iterator[str]:
         yield from (f"   - {escape(n.label)}: {escape(n.text)}" for n in fix.notes)
 
 
-def _facts(facts: tuple[Entry, ...]) -> Iterator[str]:
+def _facts(facts: tuple[LabelledText, ...]) -> Iterator[str]:
     return (f"- {code(fact.label)}: {escape(fact.text)}" for fact in facts)
 
 

@@ -8,7 +8,7 @@ from unhang.model.diagnosis import Outcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class PageLimits:
     """How many of each a page shows, and how many characters of a quote; JSON has all."""
 
     evidence: int
@@ -26,7 +26,7 @@ class Limits:
     earlier: int
 
 
-SCREEN = Limits(
+SCREEN = PageLimits(
     evidence=4,
     quote=240,
     story=7,
@@ -43,7 +43,7 @@ SCREEN = Limits(
 )
 """One screen."""
 
-PAGE = Limits(
+PAGE = PageLimits(
     evidence=12,
     quote=400,
     story=30,
@@ -62,7 +62,7 @@ PAGE = Limits(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class LabelledText:
     """A label and what it says."""
 
     label: str
@@ -79,7 +79,7 @@ class Quote:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class EventStep:
     """One step of the story; `at` and `who` may be empty."""
 
     at: str
@@ -89,18 +89,18 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Remedy:
+class FixText:
     """One thing to do; on a small page all but the first are a title only."""
 
     title: str
     kind: str
     where: str
     patch: tuple[str, ...]
-    notes: tuple[Entry, ...]
+    notes: tuple[LabelledText, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Errand:
+class NextEvidenceText:
     """Something to collect, how, and what it decides."""
 
     what: str
@@ -118,19 +118,19 @@ class View:
     meaning: str
     summary: str
     warnings: tuple[str, ...]
-    facts: tuple[Entry, ...]
+    facts: tuple[LabelledText, ...]
     why: str
     against: str
     evidence: tuple[Quote, ...]
     unread: tuple[Quote, ...]
-    sources: tuple[Entry, ...]
-    standings: tuple[Entry, ...]
-    story: tuple[Step, ...]
-    fixes: tuple[Remedy, ...]
+    sources: tuple[LabelledText, ...]
+    standings: tuple[LabelledText, ...]
+    story: tuple[EventStep, ...]
+    fixes: tuple[FixText, ...]
     more_fixes: str
-    rejected: tuple[Entry, ...]
-    collect: tuple[Errand, ...]
-    others: tuple[Entry, ...]
+    rejected: tuple[LabelledText, ...]
+    collect: tuple[NextEvidenceText, ...]
+    others: tuple[LabelledText, ...]
     unseen: tuple[str, ...]
     problems: tuple[str, ...]
     earlier: tuple[str, ...]

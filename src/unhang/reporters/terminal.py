@@ -17,7 +17,7 @@ from rich.text import Text
 from unhang.model.diagnosis import Diagnosis, Outcome
 from unhang.model.provenance import Message
 from unhang.reporters.catalogue import write
-from unhang.reporters.parts import SCREEN, Entry, Errand, Quote, Step, View
+from unhang.reporters.parts import SCREEN, EventStep, LabelledText, NextEvidenceText, Quote, View
 from unhang.reporters.style import PLAIN, Style
 from unhang.reporters.view import view
 
@@ -98,7 +98,7 @@ def _headline(shown: View) -> Iterator[ConsoleRenderable]:
     yield line
 
 
-def _facts(facts: Iterable[Entry]) -> Iterator[ConsoleRenderable]:
+def _facts(facts: Iterable[LabelledText]) -> Iterator[ConsoleRenderable]:
     rows = [(Text(fact.label, _QUIET), Text(fact.text)) for fact in facts]
     if rows:
         table = Table.grid(padding=(0, 2))
@@ -145,7 +145,7 @@ def _ruled(lines: Iterable[str], style: str) -> ConsoleRenderable:
     return _inset(table)
 
 
-def _story(steps: tuple[Step, ...]) -> Iterator[ConsoleRenderable]:
+def _story(steps: tuple[EventStep, ...]) -> Iterator[ConsoleRenderable]:
     if not steps:
         return
     timed, told = any(step.at for step in steps), any(step.who for step in steps)
@@ -177,7 +177,7 @@ def _fixes(shown: View) -> Iterator[ConsoleRenderable]:
         yield _inset(Text(shown.more_fixes, _QUIET))
 
 
-def _collect(errands: Iterable[Errand], language: str) -> Iterator[ConsoleRenderable]:
+def _collect(errands: Iterable[NextEvidenceText], language: str) -> Iterator[ConsoleRenderable]:
     decides = _label("decides", language)
     for number, errand in enumerate(errands, start=1):
         yield _inset(Text(f"{number}. ").append(errand.what, _STRONG))

@@ -16,10 +16,18 @@ from unhang.model.incident import Call
 from unhang.model.provenance import Message, Provenance
 from unhang.model.rule import Fact
 from unhang.reporters.catalogue import sentence, write
-from unhang.reporters.parts import Entry, Errand, Limits, Quote, Remedy, Step, View
+from unhang.reporters.parts import (
+    EventStep,
+    FixText,
+    LabelledText,
+    NextEvidenceText,
+    PageLimits,
+    Quote,
+    View,
+)
 from unhang.reporters.printable import block, one_line
 from unhang.reporters.shown_call import ShownCall
-from unhang.reporters.shown_standing import shown_standing
+from unhang.reporters.shown_stack_class import shown_standing
 
 _RECORDS = (Fact.STATUS, Fact.PHASES, Fact.STACKS, Fact.NCCL_INFO, Fact.KERNEL_LOG)
 """Facts that a job can be made to record. The lack of the others (errors) is good news."""
@@ -30,15 +38,15 @@ _LONGEST_TIME = 32
 """Characters of a printed time: more is no time."""
 
 
-def view(diagnosis: Diagnosis, language: str, limits: Limits) -> View:
+def view(diagnosis: Diagnosis, language: str, limits: PageLimits) -> View:
     """Say `diagnosis` in words of `language`, within `limits`."""
-    return _Writer(diagnosis, language, limits).view()
+    return _ViewWriter(diagnosis, language, limits).view()
 
 
-class _Writer:
+class _ViewWriter:
     """Writes one diagnosis; holds what all sections need."""
 
-    def __init__(self, diagnosis: Diagnosis, language: str, limits: Limits) -> None:
+    def __init__(self, diagnosis: Diagnosis, language: str, limits: PageLimits) -> None:
         self._diagnosis = diagnosis
         self._language = language
         self._limits = limits
@@ -66,7 +74,9 @@ class _Writer:
             fixes=tuple(self._remedies()),
             more_fixes=self._more_fixes(),
             rejected=tuple(
-                Entry(label=one_line(f"{r.setting} ({r.found_in})"), text=self.sentence(r.reason))
+                LabelledText(
+                    label=one_line(f"{r.setting} ({r.found_in})"), text=self.sentence(r.reason)
+                )
                 for r in diagnosis.advice_rejected
             ),
             collect=tuple(self._errand(c) for c in diagnosis.collect_next[: limits.collect]),
@@ -93,7 +103,7 @@ class _Writer:
         if len(warnings) > most:
             yield self.say("label.more", count=len(warnings) - most)
 
-    def _facts(self) -> Iterable[Entry]:
+    def _facts(self) -> Iterable[LabelledText]:
         diagnosis = self._diagnosis
         if diagnosis.culprits or diagnosis.culprit_hosts:
             yield self._fact("culprit", self._culprits(diagnosis))
@@ -111,8 +121,8 @@ class _Writer:
             )
             yield self._fact("confidence", text)
 
-    def _fact(self, name: str, text: str) -> Entry:
-        return Entry(label=self.say(f"label.{name}"), text=text)
+    def _fact(self, name: str, text: str) -> LabelledText:
+        return LabelledText(label=self.say(f"label.{name}"), text=text)
 
     def _culprits(self, diagnosis: Diagnosis) -> str:
         hosts = ", ".join(sorted(diagnosis.culprit_hosts))
@@ -167,9 +177,9 @@ class _Writer:
             name = name.removeprefix(self._folder).lstrip("/")
         return one_line(name if source.line is None else f"{name}:{source.line}")
 
-    def _story(self) -> tuple[Step, ...]:
+    def _story(self) -> tuple[EventStep, ...]:
         steps = [
-            Step(
+            EventStep(
                 at=one_line(item.at or "")[:_LONGEST_TIME],
                 who=self.say("fact.waiting", ranks=item.ranks) if item.ranks else "",
                 what=self.sentence(item.what),
@@ -181,20 +191,20 @@ class _Writer:
         if len(steps) <= most:
             return tuple(steps)
         left_out = self.say("label.more_steps", count=len(steps) - most + 1)
-        gap = Step(at="", who="", what=left_out, place="")
+        gap = EventStep(at="", who="", what=left_out, place="")
         first = most // 2
         return (*steps[:first], gap, *steps[len(steps) - (most - first - 1) :])
 
-    def _standings(self) -> Iterable[Entry]:
+    def _standings(self) -> Iterable[LabelledText]:
         standings, most = self._diagnosis.standings, self._limits.standings
         for standing in standings[:most]:
             who, where = shown_standing(standing)
-            yield Entry(label=self.sentence(who), text=self._placed(where))
+            yield LabelledText(label=self.sentence(who), text=self._placed(where))
         if len(standings) > most:
             text = self.say("label.more_standings", count=len(standings) - most)
-            yield Entry(label="", text=text)
+            yield LabelledText(label="", text=text)
 
-    def _sources(self) -> Iterable[Entry]:
+    def _sources(self) -> Iterable[LabelledText]:
         """Which source says what; with one kind of source there is nothing to compare."""
         heard = self._diagnosis.statements
         if len({statement.source for statement in heard}) < 2:
@@ -205,7 +215,7 @@ class _Writer:
             against = self.optional(statement.against)
             claim = self.sentence(statement.claim)
             text = self.say("source.against", claim=claim, against=against) if against else claim
-            yield Entry(label=label, text=text)
+            yield LabelledText(label=label, text=text)
 
     def _placed(self, where: Message) -> str:
         """What a class of ranks does, and where; the doing and its phase are sentences too."""
@@ -218,11 +228,11 @@ class _Writer:
         values["doing"] = self.say(doing.key, **told)
         return self.say(where.key, **values)
 
-    def _remedies(self) -> Iterable[Remedy]:
+    def _remedies(self) -> Iterable[FixText]:
         for number, fix in enumerate(self._diagnosis.fixes[: self._limits.fixes]):
             yield self._remedy(fix, whole=number < self._limits.patches)
 
-    def _remedy(self, fix: Fix, *, whole: bool) -> Remedy:
+    def _remedy(self, fix: Fix, *, whole: bool) -> FixText:
         most = self._limits.patch_lines
         patch = block(fix.patch)
         notes = [
@@ -231,7 +241,7 @@ class _Writer:
             self._fact("verify", self.sentence(fix.verify)),
         ]
         shown = patch if len(patch) <= most else (*patch[: most - 1], "…")
-        return Remedy(
+        return FixText(
             title=self.sentence(fix.title),
             kind=self.say(f"kind.{fix.kind.value}"),
             where=one_line(", ".join(part for part in (fix.framework, fix.where) if part)),
@@ -243,19 +253,19 @@ class _Writer:
         more = len(self._diagnosis.fixes) > self._limits.patches
         return self.say("fixes.more") if more and self._limits.patches == 1 else ""
 
-    def _errand(self, collect: Collect) -> Errand:
-        return Errand(
+    def _errand(self, collect: Collect) -> NextEvidenceText:
+        return NextEvidenceText(
             what=self.sentence(collect.what),
             how=self.sentence(collect.how),
             decides=self.sentence(collect.decides),
         )
 
-    def _others(self, leading: Candidate | None) -> Iterable[Entry]:
+    def _others(self, leading: Candidate | None) -> Iterable[LabelledText]:
         others = [c for c in self._diagnosis.candidates if c is not leading]
         for candidate in others[: self._limits.others]:
             percent = round(candidate.confidence * 100)
             label = f"{candidate.cause.value} ({percent} %)"
-            yield Entry(label=label, text=self.sentence(candidate.claim))
+            yield LabelledText(label=label, text=self.sentence(candidate.claim))
 
     def _unseen(self) -> Iterable[str]:
         diagnosis = self._diagnosis

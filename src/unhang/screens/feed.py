@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from unhang.errors import ArtifactError, UsageError
-from unhang.live.books import history
-from unhang.live.books.folder import RunFolder
-from unhang.live.messages.standing import Standing
+from unhang.live.messages.job_snapshot import JobSnapshot
+from unhang.live.run_folder import history
+from unhang.live.run_folder.layout import RunFolder
 from unhang.model.codec import decode
 
 _STALE_S = 10.0
@@ -87,11 +87,11 @@ class Feed:
             timeouts=_text(data.get("timeouts")),
         )
 
-    def standing(self) -> Standing | None:
+    def standing(self) -> JobSnapshot | None:
         """The last view, or None: nothing yet, or a file that another release wrote."""
         data = _object(self.folder.standing)
         try:
-            return decode(Standing, data.get("standing", data)) if data else None
+            return decode(JobSnapshot, data.get("standing", data)) if data else None
         except ValueError:
             return None
 
@@ -104,7 +104,7 @@ class Feed:
         except OSError:
             return False
 
-    def past(self, since_s: float | None = None, until_s: float | None = None) -> list[Standing]:
+    def past(self, since_s: float | None = None, until_s: float | None = None) -> list[JobSnapshot]:
         """Standings of the history, oldest first; empty where none was kept."""
         if not self.folder.history.is_file():
             return []
@@ -113,14 +113,14 @@ class Feed:
         except ArtifactError:
             return []
 
-    def nearest(self, at_s: float) -> Standing | None:
+    def nearest(self, at_s: float) -> JobSnapshot | None:
         """The standing of the history that lies nearest to an epoch."""
         for reach_s in (_BESIDE_S, _FAR_S):
             if past := self.past(at_s - reach_s, at_s + reach_s):
                 return min(past, key=lambda standing: abs(standing.at_s - at_s))
         return None
 
-    def course(self, most: int = 240) -> list[Standing]:
+    def course(self, most: int = 240) -> list[JobSnapshot]:
         """At most so many standings, spread evenly over the whole run."""
         if not self.folder.history.is_file():
             return []

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from unhang.live.messages.standing import Condition, RankView, Standing
+from unhang.live.messages.job_snapshot import Condition, JobSnapshot, RankView
 
 _GRAVITY = (
     Condition.GONE,
@@ -52,7 +52,7 @@ class Heat:
     cells: tuple[tuple[Cell, ...], ...] = ()
 
 
-def heat(standings: Sequence[Standing], *, rows: int = 64, columns: int = 120) -> Heat:
+def heat(standings: Sequence[JobSnapshot], *, rows: int = 64, columns: int = 120) -> Heat:
     """Fold standings into at most `rows` x `columns` cells."""
     ranks = [view.rank for standing in standings for view in standing.ranks]
     if not ranks:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from unhang import __version__
 from unhang.errors import UsageError
-from unhang.live.messages.standing import GroupView, RankView, Stage, Standing
+from unhang.live.messages.job_snapshot import GroupView, JobSnapshot, RankView, Stage
 from unhang.redaction import Redactor
 from unhang.screens.feed import Feed, RunRecord
 
@@ -94,7 +94,7 @@ def _run(record: RunRecord, *, live: bool) -> Iterator[Metric]:
     yield info
 
 
-def _job(standing: Standing) -> Iterator[Metric]:
+def _job(standing: JobSnapshot) -> Iterator[Metric]:
     from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
     yield GaugeMetricFamily(
@@ -128,7 +128,7 @@ def _job(standing: Standing) -> Iterator[Metric]:
     yield ages
 
 
-def _ranks(standing: Standing) -> Iterator[Metric]:
+def _ranks(standing: JobSnapshot) -> Iterator[Metric]:
     from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
     families: list[
@@ -151,7 +151,7 @@ def _ranks(standing: Standing) -> Iterator[Metric]:
         yield family
 
 
-def _groups(standing: Standing) -> Iterator[Metric]:
+def _groups(standing: JobSnapshot) -> Iterator[Metric]:
     from prometheus_client.core import GaugeMetricFamily
 
     for name, about, value in _GROUP_GAUGES:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 
-from unhang.live.messages.standing import (
+from unhang.live.messages.job_snapshot import (
     GroupView,
+    JobSnapshot,
     RankClass,
     RankView,
     Stage,
-    Standing,
     Suspicion,
 )
 from unhang.model.ids import NO_RANKS, Ranks, format_ranks
@@ -91,7 +91,7 @@ def overview(feed: Feed, language: str) -> dict[str, object]:
     }
 
 
-def view(standing: Standing, language: str) -> dict[str, object]:
+def view(standing: JobSnapshot, language: str) -> dict[str, object]:
     """One standing."""
     told = (s.culprits for s in standing.suspicions if s.stage is not Stage.WATCHED)
     suspects = NO_RANKS.union(*told)

@@ -15,7 +15,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.widgets import DataTable, Footer, RichLog, Static, TabbedContent, TabPane
 
-from unhang.live.messages.standing import Standing
+from unhang.live.messages.job_snapshot import JobSnapshot
 from unhang.reporters.catalogue.wording import Wording
 from unhang.reporters.printable import one_line
 from unhang.screens import pages
@@ -154,7 +154,7 @@ class Watch(App[None]):
         self._draw_tables(view)
         self.query_one("#heat", Static).update(self._heat())
 
-    def _standing(self) -> Standing | None:
+    def _standing(self) -> JobSnapshot | None:
         if self._at is None:
             return self._feed.standing()
         span = self._feed.span()
@@ -163,7 +163,7 @@ class Watch(App[None]):
         at_s = span[0] + (span[1] - span[0]) * self._at
         return self._feed.nearest(at_s)
 
-    def _draw_head(self, standing: Standing | None) -> None:
+    def _draw_head(self, standing: JobSnapshot | None) -> None:
         record, words = self._feed.record(), self._words
         if self._at is not None:
             state = (words["replay"], "cyan")

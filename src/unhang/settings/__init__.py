@@ -33,10 +33,9 @@ from unhang.settings.tables import (
     Setting,
     TimeoutKnob,
 )
-from unhang.settings.verdicts import Context, Verdict, judge
+from unhang.settings.verdicts import SettingContext, SettingVerdict, judge
 
 __all__ = [
-    "Context",
     "Framework",
     "Knob",
     "KnobStatus",
@@ -46,8 +45,9 @@ __all__ = [
     "Page",
     "Reach",
     "Setting",
+    "SettingContext",
+    "SettingVerdict",
     "TimeoutKnob",
-    "Verdict",
     "family_of",
     "find_framework",
     "find_knob",

@@ -15,7 +15,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from unhang.settings.knobs import Change, Condition, Knob, KnobRelease
+from unhang.settings.knobs import Knob, KnobChange, KnobCondition, KnobRelease
 from unhang.settings.tables import DeadRange, KnobStatus, Reach, TimeoutKnob, typed
 
 PLAIN = "torch"
@@ -43,7 +43,7 @@ class RecipeRow:
 
     form: str
     place: str = ""
-    changes: tuple[Change, ...] = ()
+    changes: tuple[KnobChange, ...] = ()
     text: str = ""
     call: str = ""
     owner: str | None = None
@@ -210,7 +210,7 @@ def _knob(framework: str, row: Mapping[str, Any]) -> Knob:
     fields = typed(row)
     for name in ("needs", "excludes", "ignored_under"):
         fields[name] = tuple(
-            Condition(key=c["key"], values=frozenset(c.get("values", ())), why=c.get("why", ""))
+            KnobCondition(key=c["key"], values=frozenset(c.get("values", ())), why=c.get("why", ""))
             for c in row.get(name, ())
         )
     fields["releases"] = tuple(
@@ -237,9 +237,9 @@ def _recipe(row: Mapping[str, Any]) -> RecipeRow:
     return RecipeRow(**fields)
 
 
-def _change(row: Mapping[str, Any]) -> Change:
+def _change(row: Mapping[str, Any]) -> KnobChange:
     fields = dict(row)
     if "set" in fields:
         fields["to"] = fields.pop("set")
         fields["constant"] = True
-    return Change(**fields)
+    return KnobChange(**fields)

@@ -19,7 +19,7 @@ OFF = frozenset({"-1", "0", "none", "null", "", "never"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Condition:
+class KnobCondition:
     """Another setting on which a knob depends.
 
     Attributes:
@@ -82,9 +82,9 @@ class Knob:
     since: str | None = None
     last: str | None = None
     renamed_to: str | None = None
-    needs: tuple[Condition, ...] = ()
-    excludes: tuple[Condition, ...] = ()
-    ignored_under: tuple[Condition, ...] = ()
+    needs: tuple[KnobCondition, ...] = ()
+    excludes: tuple[KnobCondition, ...] = ()
+    ignored_under: tuple[KnobCondition, ...] = ()
     releases: tuple[KnobRelease, ...] = ()
     why: str = ""
 
@@ -123,7 +123,7 @@ class Knob:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class KnobChange:
     """What a cure does to one knob.
 
     Attributes:
@@ -163,7 +163,7 @@ class NoChange(Exception):
 
 
 def work_out(
-    change: Change,
+    change: KnobChange,
     present: str | None,
     default: Any,  # noqa: ANN401  a value of any type
     held: Callable[[str], str | None],
@@ -215,7 +215,7 @@ def work_out(
     return values
 
 
-def _bounded(change: Change, number: float) -> float:
+def _bounded(change: KnobChange, number: float) -> float:
     new = max(number, 0) * change.times
     if change.least is not None:
         new = max(new, change.least)

@@ -16,7 +16,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from unhang.model.phases import Edge, Phase
+from unhang.model.phases import Phase, PhaseEdge
 from unhang.settings.frameworks import frameworks
 
 
@@ -34,7 +34,7 @@ class LogMark:
 
     needle: str
     phase: Phase | None
-    edge: Edge | None
+    edge: PhaseEdge | None
     framework: str | None = None
     pattern: re.Pattern[str] | None = None
     rank: int | None = None
@@ -42,12 +42,12 @@ class LogMark:
     @property
     def weight(self) -> tuple[int, int, bool]:
         """Of marks that overlap the heaviest counts: decoys, then ends, then the longer text."""
-        order = 2 if self.phase is None else int(self.edge is Edge.END)
+        order = 2 if self.phase is None else int(self.edge is PhaseEdge.END)
         return order, len(self.needle), self.pattern is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fingerprint:
+class FrameworkMark:
     """A text by which a framework is known.
 
     Attributes:
@@ -67,7 +67,7 @@ def log_marks() -> tuple[LogMark, ...]:
         LogMark(
             needle=needle,
             phase=None if row["edge"] == "decoy" else Phase(row["phase"]),
-            edge=None if row["edge"] == "decoy" else Edge(row["edge"]),
+            edge=None if row["edge"] == "decoy" else PhaseEdge(row["edge"]),
             framework=row.get("framework"),
             pattern=pattern,
             rank=row.get("rank"),
@@ -77,10 +77,12 @@ def log_marks() -> tuple[LogMark, ...]:
 
 
 @cache
-def fingerprints() -> tuple[Fingerprint, ...]:
+def fingerprints() -> tuple[FrameworkMark, ...]:
     """Return the texts by which frameworks are known."""
     return tuple(
-        Fingerprint(needle=needle, framework=row["framework"], basis=row["basis"], pattern=pattern)
+        FrameworkMark(
+            needle=needle, framework=row["framework"], basis=row["basis"], pattern=pattern
+        )
         for row, needle, pattern in _needles(_of_frameworks("fingerprints"))
     )
 

@@ -26,7 +26,7 @@ from unhang.sources.artifact import Artifact, Opener
 from unhang.sources.debug_page import answers
 from unhang.sources.dump_kind import dump_form
 from unhang.sources.hints import origin_of
-from unhang.sources.kinds import COMPRESSED, SNIFF, Kind, is_data, is_source, kind_of
+from unhang.sources.kinds import COMPRESSED, SNIFF, FileKind, is_data, is_source, kind_of
 from unhang.sources.streams import decompressed, recoded
 
 _BROKEN = (
@@ -42,11 +42,11 @@ _BROKEN = (
 )
 
 
-_HOLDERS = {*COMPRESSED, Kind.TAR, Kind.ZIP, Kind.PAGE}
+_HOLDERS = {*COMPRESSED, FileKind.TAR, FileKind.ZIP, FileKind.PAGE}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class ArchiveLimits:
     """What an archive may hold before the rest of it is refused."""
 
     members: int = 100_000
@@ -59,7 +59,7 @@ class Limits:
 class Budget:
     """What is left of the limits, and what was passed over."""
 
-    limits: Limits = field(default_factory=Limits)
+    limits: ArchiveLimits = field(default_factory=ArchiveLimits)
     members: int = 0
     total_bytes: int = 0
     data_files: int = 0
@@ -104,11 +104,11 @@ def expand(
                     f"it is nested more than {depth} deep; unpack it and name the files that matter"
                 )
             inner = open_ if again else primed
-            if kind is Kind.TAR:
+            if kind is FileKind.TAR:
                 yield from _members(_tar(name, primed, budget), budget, depth)
-            elif kind is Kind.ZIP:
+            elif kind is FileKind.ZIP:
                 yield from _members(_zip(name, open_, budget), budget, depth)
-            elif kind is Kind.PAGE:
+            elif kind is FileKind.PAGE:
                 yield from _members(_page(name, inner, budget), budget, depth)
             elif kind in COMPRESSED:
                 yield from expand(
@@ -121,10 +121,10 @@ def expand(
                 )
             elif (form := dump_form(primed.head, name)) is not None:
                 yield Artifact(name=name, open=inner, origin=origin, dump=form)
-            elif kind is Kind.BINARY:
+            elif kind is FileKind.BINARY:
                 budget.data_files += 1
             else:
-                opener = Layered(inner, kind) if kind is Kind.UTF16 else inner
+                opener = Layered(inner, kind) if kind is FileKind.UTF16 else inner
                 yield Artifact(name=name, open=opener, origin=origin)
     except (ArtifactError, *_BROKEN) as error:
         reason = str(error) if isinstance(error, ArtifactError) else _reason(error)
@@ -170,12 +170,12 @@ class Layered:
     """Opens a stream and puts a layer over it."""
 
     inner: Opener
-    kind: Kind
+    kind: FileKind
 
     def __call__(self) -> IO[bytes]:
         """The stream, decompressed or recoded."""
         stream = self.inner()
-        return recoded(stream) if self.kind is Kind.UTF16 else decompressed(stream, self.kind)
+        return recoded(stream) if self.kind is FileKind.UTF16 else decompressed(stream, self.kind)
 
 
 class _Primed:

@@ -21,7 +21,7 @@ from functools import lru_cache
 from unhang.sources.plan import Wanted
 
 
-class Context(enum.Enum):
+class LineContext(enum.Enum):
     """What kind of line a text stands on."""
 
     MESSAGE = "message"
@@ -153,11 +153,11 @@ class ContextReader:
         self._bare = 0
         self._number = 0
         self._begun = ""
-        self._first = Context.MESSAGE
+        self._first = LineContext.MESSAGE
 
     def read(
         self, text: str, number: int, *, raw: str, marked: bool = False, told: bool = False
-    ) -> Context:
+    ) -> LineContext:
         """The context of a line.
 
         Args:
@@ -168,29 +168,29 @@ class ContextReader:
             told: its wrappers tell who printed it, when, or how severe it is.
         """
         if number == self._number:
-            inside = self._first is Context.MESSAGE and breaks_off(self._begun)
+            inside = self._first is LineContext.MESSAGE and breaks_off(self._begun)
             self._begun += raw
-            return Context.INSIDE if inside else self._first
+            return LineContext.INSIDE if inside else self._first
         context = self._context(text, marked=marked)
         self._number, self._begun, self._first = number, raw, context
         if context in _RELATIVE and self._bare >= _LOG:
             self._marked.append(number)
-        elif context is Context.MESSAGE and (told or _WORKING.search(text) is not None):
+        elif context is LineContext.MESSAGE and (told or _WORKING.search(text) is not None):
             self._bare += 1
         return context
 
-    def _context(self, text: str, *, marked: bool) -> Context:
+    def _context(self, text: str, *, marked: bool) -> LineContext:
         if self._fenced(text):
-            return Context.FENCED
+            return LineContext.FENCED
         if marked:
-            return Context.QUOTED
+            return LineContext.QUOTED
         if _FOUND.match(text) is not None:
-            return Context.FOUND
+            return LineContext.FOUND
         if _ECHO.match(text) is not None:
-            return Context.ECHOED
+            return LineContext.ECHOED
         if _COMMENT.match(text) is not None:
-            return Context.COMMENT
-        return Context.CHANGED if _CHANGE.match(text) is not None else Context.MESSAGE
+            return LineContext.COMMENT
+        return LineContext.CHANGED if _CHANGE.match(text) is not None else LineContext.MESSAGE
 
     def _fenced(self, text: str) -> bool:
         """Whether a line is a fence, or stands between two."""
@@ -240,6 +240,8 @@ def breaks_off(lead: str) -> bool:
 _LOG = 3
 """Lines of a log before a quotation stands in it."""
 _MARKS = frozenset({"-", "+", "#", "//", ">", "•", "<p>"})
-_RELATIVE = frozenset({Context.QUOTED, Context.FOUND, Context.FENCED})
-OTHERS = frozenset({Context.COMMENT, Context.ECHOED, Context.CHANGED, Context.INSIDE})
+_RELATIVE = frozenset({LineContext.QUOTED, LineContext.FOUND, LineContext.FENCED})
+OTHERS = frozenset(
+    {LineContext.COMMENT, LineContext.ECHOED, LineContext.CHANGED, LineContext.INSIDE}
+)
 """Contexts in which a line is no message, whatever surrounds it."""

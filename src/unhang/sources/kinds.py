@@ -11,7 +11,7 @@ SNIFF = 4096
 """Bytes that `kind_of` wants to see."""
 
 
-class Kind(enum.Enum):
+class FileKind(enum.Enum):
     """What to do with a file."""
 
     TEXT = "text"
@@ -27,28 +27,28 @@ class Kind(enum.Enum):
 
 
 COMPRESSED = {
-    Kind.GZIP: (".gz", ".tgz"),
-    Kind.BZIP2: (".bz2", ".tbz"),
-    Kind.XZ: (".xz", ".txz"),
-    Kind.ZSTD: (".zst", ".tzst"),
+    FileKind.GZIP: (".gz", ".tgz"),
+    FileKind.BZIP2: (".bz2", ".tbz"),
+    FileKind.XZ: (".xz", ".txz"),
+    FileKind.ZSTD: (".zst", ".tzst"),
 }
 """Kinds that hold one stream, and the endings that they add to its name."""
 
 _MAGIC = (
-    (b"\x1f\x8b", Kind.GZIP),
-    (b"BZh", Kind.BZIP2),
-    (b"\xfd7zXZ\x00", Kind.XZ),
-    (b"\x28\xb5\x2f\xfd", Kind.ZSTD),
-    (b"PK\x03\x04", Kind.ZIP),
-    (b"PK\x05\x06", Kind.ZIP),
-    (b"\xff\xfe", Kind.UTF16),
-    (b"\xfe\xff", Kind.UTF16),
-    (b"\x7fELF", Kind.BINARY),
-    (b"%PDF-", Kind.BINARY),
-    (b"PAR1", Kind.BINARY),
-    (b"ARROW1", Kind.BINARY),
-    (b"GIF8", Kind.BINARY),
-    (b"SQLite format 3", Kind.BINARY),
+    (b"\x1f\x8b", FileKind.GZIP),
+    (b"BZh", FileKind.BZIP2),
+    (b"\xfd7zXZ\x00", FileKind.XZ),
+    (b"\x28\xb5\x2f\xfd", FileKind.ZSTD),
+    (b"PK\x03\x04", FileKind.ZIP),
+    (b"PK\x05\x06", FileKind.ZIP),
+    (b"\xff\xfe", FileKind.UTF16),
+    (b"\xfe\xff", FileKind.UTF16),
+    (b"\x7fELF", FileKind.BINARY),
+    (b"%PDF-", FileKind.BINARY),
+    (b"PAR1", FileKind.BINARY),
+    (b"ARROW1", FileKind.BINARY),
+    (b"GIF8", FileKind.BINARY),
+    (b"SQLite format 3", FileKind.BINARY),
 )
 _ZIPPED_DATA = frozenset(
     {".pt", ".pth", ".npz", ".whl", ".jar", ".xlsx", ".docx", ".pptx", ".keras"}
@@ -78,7 +78,7 @@ def is_source(name: str) -> bool:
     return PurePosixPath(name).suffix.lower() in _SOURCE
 
 
-def kind_of(head: bytes, name: str = "") -> Kind:
+def kind_of(head: bytes, name: str = "") -> FileKind:
     """What the file is that begins with `head`.
 
     >>> kind_of(b"step 1 loss 2.5")
@@ -86,13 +86,15 @@ def kind_of(head: bytes, name: str = "") -> Kind:
     """
     for magic, kind in _MAGIC:
         if head.startswith(magic):
-            zipped_data = kind is Kind.ZIP and PurePosixPath(name).suffix.lower() in _ZIPPED_DATA
-            return Kind.BINARY if zipped_data else kind
+            zipped_data = (
+                kind is FileKind.ZIP and PurePosixPath(name).suffix.lower() in _ZIPPED_DATA
+            )
+            return FileKind.BINARY if zipped_data else kind
     if is_debug_page(head):
-        return Kind.PAGE
+        return FileKind.PAGE
     if head[257:262] == b"ustar":
-        return Kind.TAR
-    return Kind.BINARY if _is_binary(head) else Kind.TEXT
+        return FileKind.TAR
+    return FileKind.BINARY if _is_binary(head) else FileKind.TEXT
 
 
 def _is_binary(head: bytes) -> bool:

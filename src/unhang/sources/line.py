@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from unhang.model.provenance import NOBODY, TEXT_LIMIT, Origin, Provenance
 from unhang.model.time import Instant
-from unhang.sources.context import Context, begins_message
+from unhang.sources.context import LineContext, begins_message
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,7 @@ class Line:
     at: Instant | None = None
     header: Header | None = None
     gap: bool = False
-    context: Context = Context.MESSAGE
+    context: LineContext = LineContext.MESSAGE
 
     def says(self, pattern: re.Pattern[str], *, within: bool = False) -> re.Match[str] | None:
         """The first match of `pattern` that begins a message of whoever printed the line.

@@ -89,7 +89,7 @@ _TELLS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
+class PeeledMessage:
     """One message of a physical line.
 
     Attributes:
@@ -130,7 +130,7 @@ class _Peeled:
         self.at = _better(self.at, at)
 
 
-def peel(line: str, base: Origin = NOBODY) -> Iterator[Message]:
+def peel(line: str, base: Origin = NOBODY) -> Iterator[PeeledMessage]:
     """Yield the messages of one line, in order; none for a blank line.
 
     Args:
@@ -138,7 +138,7 @@ def peel(line: str, base: Origin = NOBODY) -> Iterator[Message]:
         base: what the artifact's path tells of who wrote it.
     """
     if line in _plain:
-        yield Message(text=line.rstrip(), raw=line, origin=base)
+        yield PeeledMessage(text=line.rstrip(), raw=line, origin=base)
         return
     shared = _Peeled(text=line, origin=base, shared_origin=base)
     begin = 0
@@ -158,7 +158,7 @@ def peel(line: str, base: Origin = NOBODY) -> Iterator[Message]:
                 _remember(line)
             return
         begin = end
-    yield Message(text=line[begin:], raw=line[begin:], origin=shared.shared_origin)
+    yield PeeledMessage(text=line[begin:], raw=line[begin:], origin=shared.shared_origin)
 
 
 _plain: set[str] = set()
@@ -167,7 +167,7 @@ _MOST_PLAIN = 10_000
 _LONGEST_PLAIN = 200
 
 
-def _is_plain(message: Message, line: str, base: Origin) -> bool:
+def _is_plain(message: PeeledMessage, line: str, base: Origin) -> bool:
     """Whether a line is its own only message, whoever printed it."""
     bare = message.header is None and message.at is None
     return bare and message.origin == base and message.text == line.rstrip()
@@ -181,7 +181,7 @@ def _remember(line: str) -> None:
     _plain.add(line)
 
 
-def _message(peeled: _Peeled, raw: str) -> Message | None:
+def _message(peeled: _Peeled, raw: str) -> PeeledMessage | None:
     text = raw[peeled.position :].rstrip()
     if not text and peeled.header is None:
         return None
@@ -190,7 +190,7 @@ def _message(peeled: _Peeled, raw: str) -> Message | None:
     if repeated is not None:
         text = text[: repeated.start()]
         origin = replace(origin, repeated=int(repeated[1]))
-    return Message(
+    return PeeledMessage(
         text=text,
         raw=raw,
         origin=origin,

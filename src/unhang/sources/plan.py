@@ -28,7 +28,7 @@ class Searched:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ScanPlan:
     """What all readers together want."""
 
     rare: Searched
@@ -37,9 +37,9 @@ class Plan:
 
 
 @functools.lru_cache(maxsize=4)
-def plan(wanted: tuple[Wanted, ...], *, plain: bool = False) -> Plan:
+def plan(wanted: tuple[Wanted, ...], *, plain: bool = False) -> ScanPlan:
     """Prepare the scan; `plain` does without Hyperscan."""
-    return Plan(
+    return ScanPlan(
         rare=_searched(wanted, sampled=False, plain=plain),
         frequent=_searched(wanted, sampled=True, plain=plain),
         after=tuple(want.after for want in wanted),

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from unhang.sources.buffer import Buffer, line_end
-from unhang.sources.plan import Plan
+from unhang.sources.plan import ScanPlan
 from unhang.sources.scan import Hit
 
 _GLANCE = 1 << 10
@@ -69,7 +69,7 @@ class Extent:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class NeedleHit:
     """A needle's end in the buffer and who wants it."""
 
     offset: int
@@ -80,7 +80,7 @@ class Found:
 class Search:
     """Decides where in each step frequent needles are searched."""
 
-    def __init__(self, buffer: Buffer, prepared: Plan, extent: Extent) -> None:
+    def __init__(self, buffer: Buffer, prepared: ScanPlan, extent: Extent) -> None:
         self._buffer = buffer
         self._plan = prepared
         self._extent = extent
@@ -88,7 +88,7 @@ class Search:
         self._searched_to = 0
         self._looked_back = 0
 
-    def hits(self) -> list[Found]:
+    def hits(self) -> list[NeedleHit]:
         """What is found in this step, in order; frequent needles also shortly before it."""
         buffer, rare = self._buffer, self._plan.rare
         begin = max(0, buffer.begin - rare.longest + 1)
@@ -102,15 +102,15 @@ class Search:
                 if self._seen[hit[1]] <= _RARE:
                     spans.append((hit[0] - self._lookback(*hit), hit[0]))
         regions = self._regions(spans)
-        found = [Found(offset, rare.readers[index], rare=True) for offset, index in strong]
+        found = [NeedleHit(offset, rare.readers[index], rare=True) for offset, index in strong]
         found += [
-            Found(offset, rare.readers[index], rare=False)
+            NeedleHit(offset, rare.readers[index], rare=False)
             for offset, index in _within(weak, regions)
         ]
         frequent = self._plan.frequent
         for low, high in regions:
             found += [
-                Found(offset, frequent.readers[index], rare=False)
+                NeedleHit(offset, frequent.readers[index], rare=False)
                 for offset, index in frequent.scanner.hits(buffer.data, low, high)
             ]
         found.sort(key=lambda hit: hit.offset)

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from unhang.errors import ArtifactError
 from unhang.sources.artifact import Artifact
-from unhang.sources.context import Context, ContextReader
+from unhang.sources.context import ContextReader, LineContext
 from unhang.sources.line import Line
-from unhang.sources.peel import Message, peel
-from unhang.sources.plan import Plan, Wanted, plan
+from unhang.sources.peel import PeeledMessage, peel
+from unhang.sources.plan import ScanPlan, Wanted, plan
 from unhang.sources.sampling import Extent
-from unhang.sources.unwrap import Unit, rejoin
+from unhang.sources.unwrap import LineUnit, rejoin
 from unhang.sources.windows import windows
 
 __all__ = ["Wanted", "select"]
@@ -66,7 +66,7 @@ def select(
 class _Chooser:
     """Knows who still wants the lines after a hit, and who has missed lines."""
 
-    def __init__(self, wanted: Sequence[Wanted], prepared: Plan) -> None:
+    def __init__(self, wanted: Sequence[Wanted], prepared: ScanPlan) -> None:
         self._wanted = wanted
         self._after = prepared.after
         self._left = [0] * len(wanted)
@@ -74,7 +74,7 @@ class _Chooser:
         self._place = 0
         self._last: dict[int, int] = {}
 
-    def readers(self, unit: Unit) -> frozenset[int]:
+    def readers(self, unit: LineUnit) -> frozenset[int]:
         """Who wants this unit: those with a needle in it, and those it follows a hit of."""
         self._place += 2 if unit.gap else 1
         if unit.gap:
@@ -106,7 +106,7 @@ class _Chooser:
 
 def _lines(
     artifact: Artifact,
-    unit: Unit,
+    unit: LineUnit,
     readers: frozenset[int],
     chooser: _Chooser,
     contexts: ContextReader | None,
@@ -121,8 +121,10 @@ def _lines(
         missed = frozenset()
 
 
-def _line(artifact: Artifact, unit: Unit, message: Message, contexts: ContextReader | None) -> Line:
-    context = Context.MESSAGE
+def _line(
+    artifact: Artifact, unit: LineUnit, message: PeeledMessage, contexts: ContextReader | None
+) -> Line:
+    context = LineContext.MESSAGE
     if contexts is not None:
         told = message.header is not None or message.at is not None
         context = contexts.read(

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import IO, Protocol, cast
 
 from unhang.errors import ArtifactError, UnsafeArtifact
-from unhang.sources.kinds import Kind
+from unhang.sources.kinds import FileKind
 
 _PIECE = 128 << 10
 _MOST_RATIO = 1_200
@@ -52,20 +52,20 @@ class _Inflater:
         return self._inner.decompress(self._inner.unconsumed_tail + data, max_length)
 
 
-_DECOMPRESSORS: dict[Kind, Callable[[], _Decompressor]] = {
-    Kind.GZIP: _Inflater,
-    Kind.BZIP2: bz2.BZ2Decompressor,
-    Kind.XZ: lambda: cast("_Decompressor", lzma.LZMADecompressor(memlimit=1 << 30)),
+_DECOMPRESSORS: dict[FileKind, Callable[[], _Decompressor]] = {
+    FileKind.GZIP: _Inflater,
+    FileKind.BZIP2: bz2.BZ2Decompressor,
+    FileKind.XZ: lambda: cast("_Decompressor", lzma.LZMADecompressor(memlimit=1 << 30)),
 }
 
 
-def decompressed(stream: IO[bytes], kind: Kind) -> IO[bytes]:
+def decompressed(stream: IO[bytes], kind: FileKind) -> IO[bytes]:
     """A stream of what `stream` holds compressed; it closes both.
 
     Reading it raises `ArtifactError` where the data is damaged or cut, after everything before
     has been given, and `UnsafeArtifact` where it grows out of all proportion.
     """
-    if kind is Kind.ZSTD:
+    if kind is FileKind.ZSTD:
         return cast("IO[bytes]", _Zstd(stream))
     return cast("IO[bytes]", _Decompressing(stream, kind))
 
@@ -103,7 +103,7 @@ class _Limited(io.RawIOBase):
 class _Decompressing(_Limited):
     """Over the decompressors of the standard library; concatenated streams are one."""
 
-    def __init__(self, inner: IO[bytes], kind: Kind) -> None:
+    def __init__(self, inner: IO[bytes], kind: FileKind) -> None:
         super().__init__(inner)
         self._kind = kind
         self._decompressor = _DECOMPRESSORS[kind]()

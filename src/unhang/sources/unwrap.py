@@ -108,7 +108,7 @@ _MORE = re.compile(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unit:
+class LineUnit:
     """A piece of an artifact between two line ends.
 
     Attributes:
@@ -128,13 +128,13 @@ class Unit:
     plain: bool = False
 
 
-def rejoin(units: Iterator[Unit]) -> Iterator[Unit]:
+def rejoin(units: Iterator[LineUnit]) -> Iterator[LineUnit]:
     """Yield the units with those joined that make up one message.
 
     Lines are joined only when the message's end is found, or when they plainly hold more of it;
     otherwise they stay as they were.
     """
-    held: list[Unit] = []
+    held: list[LineUnit] = []
     for unit in units:
         if held and not _continues(held, unit):
             yield from _release(held)
@@ -149,7 +149,7 @@ def rejoin(units: Iterator[Unit]) -> Iterator[Unit]:
     yield from _release(held)
 
 
-def _continues(held: list[Unit], unit: Unit) -> bool:
+def _continues(held: list[LineUnit], unit: LineUnit) -> bool:
     if unit.gap or len(held) >= MOST_LINES or not unit.text.strip():
         return False
     begun = "".join(_parts(held))
@@ -161,7 +161,7 @@ def _continues(held: list[Unit], unit: Unit) -> bool:
     return unfinished(begun) or _ONLY_DIGITS.match(rest) is not None
 
 
-def _release(held: list[Unit]) -> Iterator[Unit]:
+def _release(held: list[LineUnit]) -> Iterator[LineUnit]:
     """Join what belongs together, and yield the rest as it was."""
     together = len(held)
     if unfinished("".join(_parts(held))):
@@ -178,7 +178,7 @@ def _release(held: list[Unit]) -> Iterator[Unit]:
     yield from held[together if together > 1 else 0 :]
 
 
-def _parts(held: list[Unit]) -> Iterator[str]:
+def _parts(held: list[LineUnit]) -> Iterator[str]:
     """The texts without padding and without repeated wrappers."""
     for index, unit in enumerate(held):
         text = unit.text if index == 0 else continuation(held[0].text, unit.text)

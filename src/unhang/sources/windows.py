@@ -10,9 +10,9 @@ from typing import IO
 
 from unhang.sources.buffer import LONGEST_UNIT, Buffer, line_end
 from unhang.sources.clean import clean
-from unhang.sources.plan import Plan
-from unhang.sources.sampling import Extent, Found, Search
-from unhang.sources.unwrap import MOST_LINES, Unit
+from unhang.sources.plan import ScanPlan
+from unhang.sources.sampling import Extent, NeedleHit, Search
+from unhang.sources.unwrap import MOST_LINES, LineUnit
 
 _BEFORE = 3
 """Units before a rare hit: its message may begin there."""
@@ -25,10 +25,10 @@ _SHAPE = 80
 
 def windows(
     stream: IO[bytes],
-    prepared: Plan,
+    prepared: ScanPlan,
     progress: Callable[[int], None] | None = None,
     extent: Extent = Extent(),  # noqa: B008 (frozen)
-) -> Iterator[Unit]:
+) -> Iterator[LineUnit]:
     """Yield hits and their neighbours in order; raises what ended the stream early, at the end."""
     buffer = Buffer(stream)
     search = Search(buffer, prepared, extent)
@@ -56,7 +56,7 @@ class _Spot:
 class _Cutter:
     """Cuts hits and their neighbours out of the buffer."""
 
-    def __init__(self, buffer: Buffer, prepared: Plan, extent: Extent) -> None:
+    def __init__(self, buffer: Buffer, prepared: ScanPlan, extent: Extent) -> None:
         self._buffer = buffer
         self._extent = extent
         self._after = prepared.after
@@ -64,14 +64,14 @@ class _Cutter:
         self._left = 0
         self._gap = False
 
-    def units(self, hits: Sequence[Found]) -> Iterator[Unit]:
+    def units(self, hits: Sequence[NeedleHit]) -> Iterator[LineUnit]:
         """The units of this step."""
         for spot in self._thinned(list(self._spots(hits))):
             yield from self._lead(spot)
             yield from self._unit(spot.low, spot.high, spot.readers, rare=spot.rare)
         yield from self._follow(self._buffer.end)
 
-    def _spots(self, hits: Sequence[Found]) -> Iterator[_Spot]:
+    def _spots(self, hits: Sequence[NeedleHit]) -> Iterator[_Spot]:
         """The lines that hold hits."""
         floor = self._cursor - self._buffer.base
         index = 0
@@ -115,7 +115,7 @@ class _Cutter:
         high = line_end(data, max(low, offset - 1), min(offset + _HALF, self._buffer.size))
         return low, high
 
-    def _lead(self, spot: _Spot) -> Iterator[Unit]:
+    def _lead(self, spot: _Spot) -> Iterator[LineUnit]:
         """What follows the hit before, and what stands before this one."""
         low = spot.low
         yield from self._follow(low)
@@ -139,18 +139,20 @@ class _Cutter:
         low = max(floor, data.rfind(b"\n", floor, end) + 1)
         return max(low, data.rfind(b"\r", low, end) + 1)
 
-    def _follow(self, limit: int) -> Iterator[Unit]:
+    def _follow(self, limit: int) -> Iterator[LineUnit]:
         """The units that were promised after the hit before."""
         while self._left > 0 and self._cursor < self._buffer.base + limit:
             yield from self._next(limit)
 
-    def _next(self, limit: int) -> Iterator[Unit]:
+    def _next(self, limit: int) -> Iterator[LineUnit]:
         """The unit at the cursor, if there is text in it."""
         low = self._cursor - self._buffer.base
         high = line_end(self._buffer.data, low, min(limit, low + LONGEST_UNIT))
         yield from self._unit(low, high, frozenset(), rare=False)
 
-    def _unit(self, low: int, high: int, readers: frozenset[int], *, rare: bool) -> Iterator[Unit]:
+    def _unit(
+        self, low: int, high: int, readers: frozenset[int], *, rare: bool
+    ) -> Iterator[LineUnit]:
         self._cursor = self._buffer.base + high
         text = self._buffer.data[low:high].decode("utf-8", errors="replace")
         text = clean(text.rstrip("\r\n"))
@@ -162,7 +164,7 @@ class _Cutter:
             self._left = max(self._left, after + MOST_LINES if after > 0 or rare else 0)
         else:
             self._left = max(0, self._left - 1)
-        yield Unit(
+        yield LineUnit(
             number=self._buffer.number(low),
             text=text,
             hits=readers,

@@ -7,7 +7,7 @@ from functools import reduce
 from operator import or_
 
 from unhang.model.ids import NO_RANKS, ManyRanks, Ranks
-from unhang.model.stances import Doing
+from unhang.model.stack_states import Doing
 from unhang.model.waits import (
     Analysis,
     Life,

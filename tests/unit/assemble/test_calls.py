@@ -1,6 +1,6 @@
 """Calls: who joined, who is behind, who went past, who is silent."""
 
-from builders import DEFAULT_PG, incident, source, status, timeout
+from support.builders import DEFAULT_PG, incident, source, status, timeout
 from unhang.model.events import DesyncReported, GroupRef, WorldSeen
 from unhang.model.ids import Rank, SeqId
 from unhang.model.provenance import Origin

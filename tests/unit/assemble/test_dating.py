@@ -1,7 +1,7 @@
 """Time-outs without a time take that of their process's abort."""
 
-from builders import at, ended, incident, timeout
-from crashes import raised
+from support.builders import at, ended, incident, timeout
+from support.crashes import raised
 from unhang.model.events import Event
 from unhang.model.finding import Strength
 from unhang.rules.crash.rank_raised import check

@@ -1,6 +1,6 @@
 """Failures: one for each process, told by the earliest event that says how."""
 
-from builders import at, by, ended, incident, source, timeout
+from support.builders import at, by, ended, incident, source, timeout
 from unhang.model.events import (
     ClosingSignal,
     DeviceFault,

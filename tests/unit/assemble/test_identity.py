@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from builders import DEFAULT_PG, by, ended, incident, source, timeout
-from crashes import gone, killed_by_kernel, raised
+from support.builders import DEFAULT_PG, by, ended, incident, source, timeout
+from support.crashes import gone, killed_by_kernel, raised
 from unhang.assemble.numbering import ranks_by_file
 from unhang.model.events import (
     ClosingSignal,

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from builders import at, by, ended, source, timeout
-from crashes import work
+from support.builders import at, by, ended, source, timeout
+from support.crashes import work
 from unhang.assemble import assemble
 from unhang.model.events import Event, GlooFault, GlooProblem, Reporter, Restarted
 from unhang.model.incident import Manner

@@ -2,13 +2,18 @@
 
 from dataclasses import replace
 
-from builders import at, by, incident, source, timeout
+from support.builders import at, by, incident, source, timeout
 from unhang.model.events import PhaseMark, Progress
-from unhang.model.phases import Edge, Phase
+from unhang.model.phases import Phase, PhaseEdge
 
 
 def mark(
-    phase: Phase, edge: Edge, rank: int | None = None, *, line: int = 1, when: float | None = None
+    phase: Phase,
+    edge: PhaseEdge,
+    rank: int | None = None,
+    *,
+    line: int = 1,
+    when: float | None = None,
 ) -> PhaseMark:
     return PhaseMark(
         source=source(line),
@@ -40,7 +45,7 @@ def bar(
 
 
 def test_a_begin_without_its_end_is_open() -> None:
-    found = incident(mark(Phase.SAVE, Edge.BEGIN, when=0), timeout(1, when=605, line=2))
+    found = incident(mark(Phase.SAVE, PhaseEdge.BEGIN, when=0), timeout(1, when=605, line=2))
     (phase,) = found.open_phases
     assert phase.phase is Phase.SAVE
     assert phase.unfinished
@@ -49,21 +54,25 @@ def test_a_begin_without_its_end_is_open() -> None:
 
 def test_its_end_mark_closes_it() -> None:
     found = incident(
-        mark(Phase.SAVE, Edge.BEGIN), mark(Phase.SAVE, Edge.END, line=2), timeout(1, line=3)
+        mark(Phase.SAVE, PhaseEdge.BEGIN),
+        mark(Phase.SAVE, PhaseEdge.END, line=2),
+        timeout(1, line=3),
     )
     assert found.open_phases == ()
 
 
 def test_training_that_goes_on_closes_it() -> None:
     found = incident(
-        mark(Phase.EVAL, Edge.BEGIN), bar(12, 90, Phase.TRAIN, line=2), timeout(1, line=3)
+        mark(Phase.EVAL, PhaseEdge.BEGIN), bar(12, 90, Phase.TRAIN, line=2), timeout(1, line=3)
     )
     assert found.open_phases == ()
 
 
 def test_training_of_another_rank_does_not_close_a_signed_phase() -> None:
     found = incident(
-        mark(Phase.EVAL, Edge.BEGIN, 0), bar(12, 90, Phase.TRAIN, 3, line=2), timeout(3, line=3)
+        mark(Phase.EVAL, PhaseEdge.BEGIN, 0),
+        bar(12, 90, Phase.TRAIN, 3, line=2),
+        timeout(3, line=3),
     )
     assert [p.rank for p in found.open_phases] == [0]
 
@@ -85,7 +94,7 @@ def test_a_full_bar_is_over() -> None:
 def test_a_bar_without_label_after_an_announced_evaluation_belongs_to_it() -> None:
     found = incident(
         bar(500, 1000),
-        mark(Phase.EVAL, Edge.BEGIN, line=2),
+        mark(Phase.EVAL, PhaseEdge.BEGIN, line=2),
         bar(6, 50, elapsed_s=590, line=3),
         timeout(1, line=4),
     )
@@ -97,7 +106,7 @@ def test_a_bar_without_label_after_an_announced_evaluation_belongs_to_it() -> No
 def test_the_training_bar_closes_an_announced_evaluation() -> None:
     found = incident(
         bar(500, 1000),
-        mark(Phase.EVAL, Edge.BEGIN, line=2),
+        mark(Phase.EVAL, PhaseEdge.BEGIN, line=2),
         bar(501, 1000, line=3),
         timeout(1, line=4),
     )
@@ -106,16 +115,16 @@ def test_the_training_bar_closes_an_announced_evaluation() -> None:
 
 def test_what_nobody_signed_in_one_artifact_is_not_closed_by_another() -> None:
     elsewhere = replace(bar(6, 50, Phase.TRAIN), source=source(9, "other.log"))
-    found = incident(mark(Phase.SAVE, Edge.BEGIN), elsewhere, timeout(1, line=3))
+    found = incident(mark(Phase.SAVE, PhaseEdge.BEGIN), elsewhere, timeout(1, line=3))
     (phase,) = found.open_phases
     assert phase.phase is Phase.SAVE
 
 
 def test_an_end_after_the_alarm_comes_too_late() -> None:
     found = incident(
-        mark(Phase.EVAL, Edge.BEGIN, when=0),
+        mark(Phase.EVAL, PhaseEdge.BEGIN, when=0),
         timeout(1, when=300, line=2),
-        mark(Phase.EVAL, Edge.END, when=304, line=3),
+        mark(Phase.EVAL, PhaseEdge.END, when=304, line=3),
     )
     (phase,) = found.open_phases
     assert phase.phase is Phase.EVAL
@@ -132,8 +141,8 @@ def steps(rank: int, first: int, line: int) -> list[Progress]:
 
 def test_work_that_another_rank_announced_too_is_over_once_that_rank_trains_on() -> None:
     found = incident(
-        mark(Phase.DATA, Edge.BEGIN, 0, line=1),
-        mark(Phase.DATA, Edge.BEGIN, 1, line=2),
+        mark(Phase.DATA, PhaseEdge.BEGIN, 0, line=1),
+        mark(Phase.DATA, PhaseEdge.BEGIN, 1, line=2),
         *steps(0, 1, line=3),
         timeout(0, line=9),
     )
@@ -142,8 +151,8 @@ def test_work_that_another_rank_announced_too_is_over_once_that_rank_trains_on()
 
 def test_one_step_may_be_printed_before_it_waits_for_the_other_ranks() -> None:
     found = incident(
-        mark(Phase.DATA, Edge.BEGIN, 0, line=1),
-        mark(Phase.DATA, Edge.BEGIN, 1, line=2),
+        mark(Phase.DATA, PhaseEdge.BEGIN, 0, line=1),
+        mark(Phase.DATA, PhaseEdge.BEGIN, 1, line=2),
         bar(1, 90, Phase.TRAIN, 0, line=3),
         timeout(0, line=9),
     )
@@ -152,10 +161,10 @@ def test_one_step_may_be_printed_before_it_waits_for_the_other_ranks() -> None:
 
 def test_the_second_time_is_not_over_because_the_first_is() -> None:
     found = incident(
-        mark(Phase.DATA, Edge.BEGIN, 0, line=1),
-        mark(Phase.DATA, Edge.BEGIN, 1, line=2),
+        mark(Phase.DATA, PhaseEdge.BEGIN, 0, line=1),
+        mark(Phase.DATA, PhaseEdge.BEGIN, 1, line=2),
         *steps(0, 1, line=3),
-        mark(Phase.DATA, Edge.BEGIN, 1, line=7),
+        mark(Phase.DATA, PhaseEdge.BEGIN, 1, line=7),
         timeout(0, line=9),
     )
     assert [p.rank for p in found.open_phases] == [1]

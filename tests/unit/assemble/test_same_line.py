@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from builders import by, incident, source
-from crashes import raised, store
+from support.builders import by, incident, source
+from support.crashes import raised, store
 from unhang.model.events import DeviceFault, DeviceProblem, ExceptionKind, StoreProblem
 from unhang.model.incident import Manner
 

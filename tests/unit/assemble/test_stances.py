@@ -1,9 +1,9 @@
 """From stacks to where the ranks stand."""
 
-from job_text import incident_of
+from support.job_text import incident_of
 from unhang.model.incident import Incident
 from unhang.model.phases import Phase
-from unhang.model.stances import Doing, Stance
+from unhang.model.stack_states import Doing, StackState
 
 HEAD = 'Thread {pid} (idle): "MainThread"'
 BARRIER = "    barrier (torch/distributed/distributed_c10d.py:5356)"
@@ -22,7 +22,7 @@ def stood(**stacks: str) -> Incident:
     return incident_of("", **{f"{name}.txt": text for name, text in stacks.items()})
 
 
-def only(**stacks: str) -> Stance:
+def only(**stacks: str) -> StackState:
     (stance,) = stood(**stacks).stances
     return stance
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from job_text import incident_of
-from unhang.judging import judge
+from support.job_text import incident_of
 from unhang.model.waits import WitnessKind, ranks_of_ends
+from unhang.verdict.rule_results import judge
 
 TIMED_OUT = (
     "[Rank {rank}] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=7, "

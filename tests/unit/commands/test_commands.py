@@ -14,7 +14,7 @@ from typing import NoReturn
 import pytest
 
 import unhang
-from diagnoses import HOSTILE, healthy, slow_save
+from support.diagnoses import HOSTILE, healthy, slow_save
 from unhang import api
 from unhang.commands import COMMANDS, invoke
 from unhang.model.diagnosis import Outcome

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import unhang
-from feeding import line
+from support.feeding import line
 from unhang.engine.unread import weigh
 
 STEPS = "\n".join(f"step {n}/400 loss {4 / n:.3f}" for n in range(1, 30))

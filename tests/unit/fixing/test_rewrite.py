@@ -467,14 +467,14 @@ def test_a_terminal_gets_no_escapes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("framework", sorted(f.name for f in frameworks().values() if f.recipes))
 def test_python_of_every_framework_parses_or_is_left_to_people(framework: str) -> None:
     from unhang.fixing.refusal import Refusal
-    from unhang.fixing.wishes import read_wishes
+    from unhang.fixing.requested_settings import read_requested_settings
 
     for recipes in frameworks()[framework].recipes.values():
         for recipe in recipes:
             if recipe.text and recipe.form == "python":
                 ast.parse(recipe.text)
                 try:
-                    wishes = read_wishes(fix(framework, "python", recipe.text))
+                    requests = read_requested_settings(fix(framework, "python", recipe.text))
                 except Refusal:
                     continue
-                assert all(w.path[0] == "trainer" or len(w.path) == 1 for w in wishes)
+                assert all(w.path[0] == "trainer" or len(w.path) == 1 for w in requests)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from unhang.fixing.editors.shell import set_flag, set_override, set_variable
 from unhang.fixing.refusal import Refusal
-from unhang.fixing.words import read_commands
+from unhang.fixing.shell_words import read_commands
 
 SCRIPT = """\
 #!/bin/bash

@@ -11,7 +11,7 @@ import unhang
 from unhang.errors import UsageError
 from unhang.linting import lint_settings
 from unhang.linting.checks import Releases, check
-from unhang.linting.document import Document
+from unhang.linting.document import SettingsDocument
 from unhang.linting.readers.process import read_environment, read_process
 from unhang.model.lint import LintReport, Severity
 from unhang.reporters.catalogue import sentences
@@ -214,7 +214,7 @@ def test_releases_are_those_that_are_named(tmp_path: Path) -> None:
 
 
 def test_an_unknown_name_is_compared_and_only_the_library_condemns_it() -> None:
-    document = Document(name="x")
+    document = SettingsDocument(name="x")
     read_environment(document, {"NCCL_SOCKET_IFNAMES": "eth0", "NCCL_QUITE_NEW": "1"})
     near = check([document], Releases())
     assert [(f.setting, f.severity) for f in near] == [("NCCL_SOCKET_IFNAMES", Severity.INFO)]
@@ -223,8 +223,8 @@ def test_an_unknown_name_is_compared_and_only_the_library_condemns_it() -> None:
     assert [(f.setting, f.severity) for f in judged] == [("NCCL_SOCKET_IFNAMES", Severity.WARNING)]
 
 
-def rank(number: int, **variables: str) -> Document:
-    document = Document(name=f"rank {number}")
+def rank(number: int, **variables: str) -> SettingsDocument:
+    document = SettingsDocument(name=f"rank {number}")
     read_environment(document, {"RANK": str(number), **variables})
     return document
 

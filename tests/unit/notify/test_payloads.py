@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from unhang.errors import UsageError
 from unhang.model.ids import Rank
-from unhang.notify import Alert, Kind, Target, read_targets
+from unhang.notify import Alert, NotifyTarget, TargetKind, read_targets
 from unhang.notify.alert import in_words
 from unhang.notify.payloads import build
 
@@ -37,16 +37,16 @@ HOSTILE = Alert(
     summary="<https://evil.example|click> & *bold* \u202e reversed",
 )
 URLS = {
-    Kind.WEBHOOK: "https://alerts.example.org/in/SECRETPATH?key=SECRETKEY",
-    Kind.SLACK: "https://hooks.slack.com/services/T0/B0/SECRETPATH",
-    Kind.FEISHU: "https://open.feishu.cn/open-apis/bot/v2/hook/SECRETPATH#secret=SIGNSECRET",
-    Kind.DINGTALK: "https://oapi.dingtalk.com/robot/send?access_token=SECRETKEY#SIGNSECRET",
-    Kind.WECOM: "https://qyapi.weixin.qq.com/cgi-bin/webhook/send?key=SECRETKEY",
+    TargetKind.WEBHOOK: "https://alerts.example.org/in/SECRETPATH?key=SECRETKEY",
+    TargetKind.SLACK: "https://hooks.slack.com/services/T0/B0/SECRETPATH",
+    TargetKind.FEISHU: "https://open.feishu.cn/open-apis/bot/v2/hook/SECRETPATH#secret=SIGNSECRET",
+    TargetKind.DINGTALK: "https://oapi.dingtalk.com/robot/send?access_token=SECRETKEY#SIGNSECRET",
+    TargetKind.WECOM: "https://qyapi.weixin.qq.com/cgi-bin/webhook/send?key=SECRETKEY",
 }
 TARGETS = {kind: read_targets([url], {})[0] for kind, url in URLS.items()}
 
 
-def body(kind: Kind, alert: Alert = ALERT, language: str = "en") -> dict[str, object]:
+def body(kind: TargetKind, alert: Alert = ALERT, language: str = "en") -> dict[str, object]:
     post = build(TARGETS[kind], alert, in_words(alert, language), 1_760_000_000.5)
     told = json.loads(json.dumps(post.body))
     assert isinstance(told, dict)
@@ -57,8 +57,8 @@ def shown(told: object) -> str:
     return json.dumps(told, ensure_ascii=False)
 
 
-@pytest.mark.parametrize("kind", Kind)
-def test_an_address_is_known_by_its_host(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", TargetKind)
+def test_an_address_is_known_by_its_host(kind: TargetKind) -> None:
     assert TARGETS[kind].kind is kind
     assert "#" not in TARGETS[kind].url
 
@@ -66,14 +66,14 @@ def test_an_address_is_known_by_its_host(kind: Kind) -> None:
 @pytest.mark.parametrize(
     ("text", "kind", "url"),
     [
-        ("slack+http://gateway:8080/x", Kind.SLACK, "http://gateway:8080/x"),
-        ("lark+https://g/x", Kind.FEISHU, "https://g/x"),
-        ("webhook+https://hooks.slack.com/x", Kind.WEBHOOK, "https://hooks.slack.com/x"),
-        ("https://open.larksuite.com/open-apis/bot/v2/hook/x", Kind.FEISHU, None),
-        ("https://example.org/a+b", Kind.WEBHOOK, "https://example.org/a+b"),
+        ("slack+http://gateway:8080/x", TargetKind.SLACK, "http://gateway:8080/x"),
+        ("lark+https://g/x", TargetKind.FEISHU, "https://g/x"),
+        ("webhook+https://hooks.slack.com/x", TargetKind.WEBHOOK, "https://hooks.slack.com/x"),
+        ("https://open.larksuite.com/open-apis/bot/v2/hook/x", TargetKind.FEISHU, None),
+        ("https://example.org/a+b", TargetKind.WEBHOOK, "https://example.org/a+b"),
     ],
 )
-def test_a_kind_can_be_said_outright(text: str, kind: Kind, url: str | None) -> None:
+def test_a_kind_can_be_said_outright(text: str, kind: TargetKind, url: str | None) -> None:
     (target,) = read_targets([text], {})
     assert target.kind is kind
     assert target.url == (url or text)
@@ -106,15 +106,15 @@ def test_the_environment_adds_addresses_and_a_secret() -> None:
     assert read_targets([], {}) == ()
 
 
-@pytest.mark.parametrize("kind", Kind)
-def test_no_address_shows_itself(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", TargetKind)
+def test_no_address_shows_itself(kind: TargetKind) -> None:
     post = build(TARGETS[kind], ALERT, in_words(ALERT, "en"), 1.0)
     assert "SECRET" not in f"{TARGETS[kind]!r} {TARGETS[kind].name} {post!r}"
 
 
-@pytest.mark.parametrize("kind", Kind)
+@pytest.mark.parametrize("kind", TargetKind)
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_every_chat_is_told_who_what_and_where(kind: Kind, language: str) -> None:
+def test_every_chat_is_told_who_what_and_where(kind: TargetKind, language: str) -> None:
     told = shown(body(kind, language=language))
     for fact in ("unhang", "llama-sft", "rank 1 is in time.sleep", "gpu-07", "20261121-070000"):
         assert fact in told
@@ -123,24 +123,24 @@ def test_every_chat_is_told_who_what_and_where(kind: Kind, language: str) -> Non
 
 
 def test_a_webhook_gets_facts() -> None:
-    told = body(Kind.WEBHOOK)
+    told = body(TargetKind.WEBHOOK)
     assert told["schema"] == "unhang.alert/1"
     assert (told["kind"], told["culprits"], told["since_s"]) == ("hang_confirmed", [1], 75.0)
 
 
 def test_the_forms_of_the_chats() -> None:
-    slack = body(Kind.SLACK)
+    slack = body(TargetKind.SLACK)
     assert set(slack) == {"text", "blocks"}
-    feishu = body(Kind.FEISHU)
+    feishu = body(TargetKind.FEISHU)
     assert feishu["msg_type"] == "interactive"
-    for kind in (Kind.DINGTALK, Kind.WECOM):
+    for kind in (TargetKind.DINGTALK, TargetKind.WECOM):
         told = body(kind)
         assert told["msgtype"] == "text"
         assert set(told) == {"msgtype", "text"}
 
 
 def test_feishu_signs_nothing_with_time_and_secret() -> None:
-    told = body(Kind.FEISHU)
+    told = body(TargetKind.FEISHU)
     key = f"{told['timestamp']}\nSIGNSECRET".encode()
     digest = hmac.new(key, b"", hashlib.sha256).digest()
     assert told["timestamp"] == "1760000000"
@@ -148,7 +148,7 @@ def test_feishu_signs_nothing_with_time_and_secret() -> None:
 
 
 def test_dingtalk_signs_time_and_secret_with_the_secret() -> None:
-    post = build(TARGETS[Kind.DINGTALK], ALERT, in_words(ALERT, "en"), 1_760_000_000.5)
+    post = build(TARGETS[TargetKind.DINGTALK], ALERT, in_words(ALERT, "en"), 1_760_000_000.5)
     query = parse_qs(urlsplit(post.url).query)
     digest = hmac.new(b"SIGNSECRET", b"1760000000500\nSIGNSECRET", hashlib.sha256).digest()
     assert query["timestamp"] == ["1760000000500"]
@@ -164,32 +164,34 @@ def test_without_a_secret_nothing_is_signed() -> None:
         assert "sign" not in post.body
 
 
-@pytest.mark.parametrize("kind", [kind for kind in Kind if kind is not Kind.WEBHOOK])
-def test_what_a_job_prints_calls_nobody_and_hides_nothing(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", [kind for kind in TargetKind if kind is not TargetKind.WEBHOOK])
+def test_what_a_job_prints_calls_nobody_and_hides_nothing(kind: TargetKind) -> None:
     told = body(kind, HOSTILE)
     text = shown(told)
     assert "\x1b" not in text
     assert "\u202e" not in text
-    if kind is Kind.SLACK:
+    if kind is TargetKind.SLACK:
         assert "<" not in text.replace("&lt;", "")
-    if kind is Kind.FEISHU:
+    if kind is TargetKind.FEISHU:
         assert "markdown" not in text
         assert "lark_md" not in text
 
 
-@given(st.text(max_size=6_000), st.sampled_from(Kind))
-def test_messages_keep_within_what_the_chats_take(summary: str, kind: Kind) -> None:
+@given(st.text(max_size=6_000), st.sampled_from(TargetKind))
+def test_messages_keep_within_what_the_chats_take(summary: str, kind: TargetKind) -> None:
     alert = Alert(
         kind="aborted", at="t", run="r" * 50, host="h", summary=summary, folder="/x" * 900
     )
     told = body(kind, alert)
     size = len(json.dumps(told, ensure_ascii=False).encode(errors="replace"))
-    assert size < (60_000 if kind is Kind.WEBHOOK else 20_000)
-    if kind is Kind.WECOM:
+    assert size < (60_000 if kind is TargetKind.WEBHOOK else 20_000)
+    if kind is TargetKind.WECOM:
         text = told["text"]
         assert isinstance(text, dict)
         assert len(text["content"].encode(errors="replace")) <= 2_048
 
 
 def test_targets_are_values() -> None:
-    assert Target(kind=Kind.SLACK, host="h", url="u") == Target(kind=Kind.SLACK, host="h", url="u")
+    assert NotifyTarget(kind=TargetKind.SLACK, host="h", url="u") == NotifyTarget(
+        kind=TargetKind.SLACK, host="h", url="u"
+    )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from feeding import feed, line, only
+from support.feeding import feed, line, only
 from unhang.model.events import DeviceFault, DeviceProblem
 from unhang.parsers.cuda import CudaParser
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from feeding import feed, line
+from support.feeding import feed, line
 from unhang.model.events import BarrierMissing
 from unhang.parsers.deep_ep import DeepEpParser
 

@@ -1,6 +1,6 @@
 """The desync report, whole and cut."""
 
-from feeding import feed
+from support.feeding import feed
 from unhang.model.events import DesyncReported
 from unhang.parsers.desync_report import DesyncReportParser
 

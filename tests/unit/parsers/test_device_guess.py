@@ -2,7 +2,7 @@
 
 import pytest
 
-from feeding import feed, line, only
+from support.feeding import feed, line, only
 from unhang.model.events import DeviceGuessed
 from unhang.parsers.device_guess import DeviceGuessParser
 

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from feeding import feed, line, only
-from job_text import incident_of
+from support.feeding import feed, line, only
+from support.job_text import incident_of
 from unhang.model.events import LinesDropped
 from unhang.model.provenance import Origin
 from unhang.parsers.dropped_lines import DroppedLinesParser

@@ -2,7 +2,7 @@
 
 import pytest
 
-from feeding import feed, only
+from support.feeding import feed, only
 from unhang.model.events import DumpReason, DumpSignal, WatchdogStuck
 from unhang.parsers.dumps import DumpsParser
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from feeding import feed, only
+from support.feeding import feed, only
 from unhang.model.events import ExceptionKind, PythonException
 from unhang.model.time import Clock
 from unhang.parsers.error_file import ErrorFileParser

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from feeding import feed, line, only
+from support.feeding import feed, line, only
 from unhang.model.events import ProcessEnded, Reporter
 from unhang.model.ids import Rank
 from unhang.parsers.fatal_signals import FatalSignalsParser

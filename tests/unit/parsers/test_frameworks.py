@@ -2,7 +2,7 @@
 
 import pytest
 
-from feeding import feed, line
+from support.feeding import feed, line
 from unhang.model.events import FrameworkSeen
 from unhang.parsers.frameworks import FrameworkParser
 from unhang.settings.log_marks import fingerprints

@@ -2,7 +2,7 @@
 
 import pytest
 
-from feeding import feed
+from support.feeding import feed
 from unhang.model.events import VersionSeen
 from unhang.parsers.gpu_names import GpuNamesParser
 

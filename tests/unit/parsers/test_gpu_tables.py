@@ -2,8 +2,8 @@
 
 import pytest
 
-from feeding import feed, only
-from gpu_tables import matrix, table
+from support.feeding import feed, only
+from support.gpu_tables import matrix, table
 from unhang.model.events import (
     DeviceLink,
     Event,

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from feeding import feed, line, only
-from inspector_logs import record
+from support.feeding import feed, line, only
+from support.inspector_logs import record
 from unhang.model.events import CollectivesMeasured
 from unhang.parsers.inspector import InspectorParser
 

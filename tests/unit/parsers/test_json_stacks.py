@@ -2,7 +2,7 @@
 
 import json
 
-from feeding import feed, line
+from support.feeding import feed, line
 from unhang.model.events import ThreadStack
 from unhang.parsers.json_stacks import JsonStacksParser
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from feeding import feed, only
+from support.feeding import feed, only
 from unhang.model.events import KernelEvent, KernelProblem
 from unhang.parsers.kernel_log import KernelLogParser
 

@@ -1,6 +1,6 @@
 """The kernel's view of a process."""
 
-from feeding import feed
+from support.feeding import feed
 from unhang.model.events import ThreadStack
 from unhang.parsers.kernel_stacks import KernelStacksParser
 

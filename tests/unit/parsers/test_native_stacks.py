@@ -2,7 +2,7 @@
 
 import pytest
 
-from feeding import feed
+from support.feeding import feed
 from unhang.parsers.native_stacks import NativeStacksParser
 
 

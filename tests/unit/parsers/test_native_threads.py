@@ -1,6 +1,6 @@
 """Native stacks of all threads."""
 
-from feeding import feed
+from support.feeding import feed
 from unhang.model.events import StackKind, ThreadStack
 from unhang.parsers.native_threads import NativeThreadsParser
 

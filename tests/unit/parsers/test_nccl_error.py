@@ -2,7 +2,7 @@
 
 import pytest
 
-from feeding import feed, line, only
+from support.feeding import feed, line, only
 from unhang.model.events import NcclClass, NcclFailure, NcclReason
 from unhang.parsers.nccl_error import NcclErrorParser
 

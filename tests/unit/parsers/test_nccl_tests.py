@@ -1,6 +1,6 @@
 """The tables of nccl-tests."""
 
-from feeding import feed, only
+from support.feeding import feed, only
 from unhang.model.events import BandwidthMeasured, VersionSeen, WorldSeen
 from unhang.parsers.nccl_tests import NcclTestsParser
 

@@ -2,73 +2,77 @@
 
 import pytest
 
-from feeding import feed, only
+from support.feeding import feed, only
 from unhang.model.events import PhaseMark
-from unhang.model.phases import Edge, Phase
+from unhang.model.phases import Phase, PhaseEdge
 from unhang.parsers.phase_marks import PhaseMarkParser
 from unhang.settings.log_marks import log_marks
 
 
-def marks(text: str) -> list[tuple[Phase, Edge]]:
+def marks(text: str) -> list[tuple[Phase, PhaseEdge]]:
     return [(e.phase, e.edge) for e in feed(PhaseMarkParser, text) if isinstance(e, PhaseMark)]
 
 
 @pytest.mark.parametrize(
     ("text", "phase", "edge"),
     [
-        ("Saving model checkpoint to out/checkpoint-40", Phase.SAVE, Edge.BEGIN),
-        ("***** Running Evaluation *****", Phase.EVAL, Edge.BEGIN),
-        ("{'eval_loss': 1.2, 'eval_runtime': 31.0}", Phase.EVAL, Edge.END),
+        ("Saving model checkpoint to out/checkpoint-40", Phase.SAVE, PhaseEdge.BEGIN),
+        ("***** Running Evaluation *****", Phase.EVAL, PhaseEdge.BEGIN),
+        ("{'eval_loss': 1.2, 'eval_runtime': 31.0}", Phase.EVAL, PhaseEdge.END),
         (
             "Will skip the first 0 epochs then the first 2000 batches in the first epoch.",
             Phase.DATA,
-            Edge.BEGIN,
+            PhaseEdge.BEGIN,
         ),
-        ("[Torch] Checkpoint global_step40 is about to be saved!", Phase.SAVE, Edge.BEGIN),
-        ("[Torch] Checkpoint global_step40 is ready now!", Phase.SAVE, Edge.END),
-        ("saving checkpoint at iteration      40 to /ckpt in torch_dist", Phase.SAVE, Edge.BEGIN),
-        ("  successfully saved checkpoint from iteration 40 to /ckpt", Phase.SAVE, Edge.END),
-        ("Evaluating on 640 samples", Phase.EVAL, Edge.BEGIN),
-        (" validation loss at iteration 40 | lm loss value: 2.1", Phase.EVAL, Edge.END),
-        ("Saving checkpoint. This may take some time. Retrieving", Phase.SAVE, Edge.BEGIN),
-        ("Getting optimizer state dict took 118.28 secs", Phase.SAVE, Edge.DURING),
-        ("Checkpoint saved in 93.10 seconds.", Phase.SAVE, Edge.END),
-        ("Saving the checkpoint (or staging if async is enabled).", Phase.SAVE, Edge.BEGIN),
-        ("Finished saving the checkpoint in 3.1 seconds.", Phase.SAVE, Edge.END),
-        ("Restoring states from the checkpoint path at a.ckpt", Phase.LOAD, Edge.BEGIN),
-        ("Capture cuda graph begin. This can take minutes.", Phase.COMPILE, Edge.BEGIN),
-        ("Capture cuda graph end. Time elapsed: 12.3 s", Phase.COMPILE, Edge.END),
-        ("[aiter] waiting for baton release at /tmp/lock", Phase.COMPILE, Edge.BEGIN),
-        ("flashinfer.jit: Loading JIT ops: sampling", Phase.COMPILE, Edge.BEGIN),
-        ("flashinfer.jit: Finished loading JIT ops: sampling", Phase.COMPILE, Edge.END),
-        ("Using /root/.cache/torch as PyTorch extensions root...", Phase.COMPILE, Edge.BEGIN),
-        ("Time to load fused_adam op: 32.1 seconds", Phase.COMPILE, Edge.END),
-        ('begin validation on "valid" subset', Phase.EVAL, Edge.BEGIN),
-        ("loading annotations into memory...", Phase.DATA, Edge.BEGIN),
-        ('{"namespace": "", "key": "eval_start", "value": null}', Phase.EVAL, Edge.BEGIN),
-        ("Running validation...", Phase.EVAL, Edge.BEGIN),
-        ("running validation", Phase.EVAL, Edge.BEGIN),
-        ("Saved checkpoint to a.pt", Phase.SAVE, Edge.END),
-        ("Finished saving checkpoint", Phase.SAVE, Edge.END),
-        ("Finished saving unsharded checkpoint", Phase.SAVE, Edge.END),
-        ("Saving unsharded checkpoint to /ckpt/step50...", Phase.SAVE, Edge.BEGIN),
-        ("saving the final EMA weights", Phase.SAVE, Edge.BEGIN),
-        ("Uploading /ckpt/step50 to s3://bucket/run", Phase.SAVE, Edge.BEGIN),
-        ("Global Checkpoint Save : Rank: 0 : Start time: 17.1s", Phase.SAVE, Edge.BEGIN),
+        ("[Torch] Checkpoint global_step40 is about to be saved!", Phase.SAVE, PhaseEdge.BEGIN),
+        ("[Torch] Checkpoint global_step40 is ready now!", Phase.SAVE, PhaseEdge.END),
+        (
+            "saving checkpoint at iteration      40 to /ckpt in torch_dist",
+            Phase.SAVE,
+            PhaseEdge.BEGIN,
+        ),
+        ("  successfully saved checkpoint from iteration 40 to /ckpt", Phase.SAVE, PhaseEdge.END),
+        ("Evaluating on 640 samples", Phase.EVAL, PhaseEdge.BEGIN),
+        (" validation loss at iteration 40 | lm loss value: 2.1", Phase.EVAL, PhaseEdge.END),
+        ("Saving checkpoint. This may take some time. Retrieving", Phase.SAVE, PhaseEdge.BEGIN),
+        ("Getting optimizer state dict took 118.28 secs", Phase.SAVE, PhaseEdge.DURING),
+        ("Checkpoint saved in 93.10 seconds.", Phase.SAVE, PhaseEdge.END),
+        ("Saving the checkpoint (or staging if async is enabled).", Phase.SAVE, PhaseEdge.BEGIN),
+        ("Finished saving the checkpoint in 3.1 seconds.", Phase.SAVE, PhaseEdge.END),
+        ("Restoring states from the checkpoint path at a.ckpt", Phase.LOAD, PhaseEdge.BEGIN),
+        ("Capture cuda graph begin. This can take minutes.", Phase.COMPILE, PhaseEdge.BEGIN),
+        ("Capture cuda graph end. Time elapsed: 12.3 s", Phase.COMPILE, PhaseEdge.END),
+        ("[aiter] waiting for baton release at /tmp/lock", Phase.COMPILE, PhaseEdge.BEGIN),
+        ("flashinfer.jit: Loading JIT ops: sampling", Phase.COMPILE, PhaseEdge.BEGIN),
+        ("flashinfer.jit: Finished loading JIT ops: sampling", Phase.COMPILE, PhaseEdge.END),
+        ("Using /root/.cache/torch as PyTorch extensions root...", Phase.COMPILE, PhaseEdge.BEGIN),
+        ("Time to load fused_adam op: 32.1 seconds", Phase.COMPILE, PhaseEdge.END),
+        ('begin validation on "valid" subset', Phase.EVAL, PhaseEdge.BEGIN),
+        ("loading annotations into memory...", Phase.DATA, PhaseEdge.BEGIN),
+        ('{"namespace": "", "key": "eval_start", "value": null}', Phase.EVAL, PhaseEdge.BEGIN),
+        ("Running validation...", Phase.EVAL, PhaseEdge.BEGIN),
+        ("running validation", Phase.EVAL, PhaseEdge.BEGIN),
+        ("Saved checkpoint to a.pt", Phase.SAVE, PhaseEdge.END),
+        ("Finished saving checkpoint", Phase.SAVE, PhaseEdge.END),
+        ("Finished saving unsharded checkpoint", Phase.SAVE, PhaseEdge.END),
+        ("Saving unsharded checkpoint to /ckpt/step50...", Phase.SAVE, PhaseEdge.BEGIN),
+        ("saving the final EMA weights", Phase.SAVE, PhaseEdge.BEGIN),
+        ("Uploading /ckpt/step50 to s3://bucket/run", Phase.SAVE, PhaseEdge.BEGIN),
+        ("Global Checkpoint Save : Rank: 0 : Start time: 17.1s", Phase.SAVE, PhaseEdge.BEGIN),
         (
             "Global Checkpoint Save : Rank: 0 : Start time: 17.1s : Save duration: 9.2s",
             Phase.SAVE,
-            Edge.END,
+            PhaseEdge.END,
         ),
-        ("Evaluating on the test split", Phase.EVAL, Edge.BEGIN),
-        ("Loading optimizer state from /nfs/a.pt", Phase.LOAD, Edge.BEGIN),
-        ("Tokenizing the training corpus", Phase.DATA, Edge.BEGIN),
-        ("Copying the dataset to local disk", Phase.DATA, Edge.BEGIN),
-        ("Downloading and extracting data", Phase.DATA, Edge.BEGIN),
-        ("Generating samples for the report", Phase.GENERATE, Edge.BEGIN),
+        ("Evaluating on the test split", Phase.EVAL, PhaseEdge.BEGIN),
+        ("Loading optimizer state from /nfs/a.pt", Phase.LOAD, PhaseEdge.BEGIN),
+        ("Tokenizing the training corpus", Phase.DATA, PhaseEdge.BEGIN),
+        ("Copying the dataset to local disk", Phase.DATA, PhaseEdge.BEGIN),
+        ("Downloading and extracting data", Phase.DATA, PhaseEdge.BEGIN),
+        ("Generating samples for the report", Phase.GENERATE, PhaseEdge.BEGIN),
     ],
 )
-def test_a_mark(text: str, phase: Phase, edge: Edge) -> None:
+def test_a_mark(text: str, phase: Phase, edge: PhaseEdge) -> None:
     assert marks(text) == [(phase, edge)]
 
 
@@ -114,7 +118,7 @@ def test_work_that_only_one_rank_does_names_it() -> None:
 
 def test_two_marks_on_one_line_come_in_order() -> None:
     text = "Finished saving the checkpoint in 3.1 seconds.[titan] Training starts at step 11"
-    assert marks(text) == [(Phase.SAVE, Edge.END), (Phase.TRAIN, Edge.BEGIN)]
+    assert marks(text) == [(Phase.SAVE, PhaseEdge.END), (Phase.TRAIN, PhaseEdge.BEGIN)]
 
 
 def test_the_detail_begins_with_the_whole_word() -> None:

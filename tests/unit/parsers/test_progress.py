@@ -2,9 +2,9 @@
 
 import pytest
 
-from feeding import feed, only
+from support.feeding import feed, only
 from unhang.model.events import PhaseMark, Progress
-from unhang.model.phases import Edge, Phase
+from unhang.model.phases import Phase, PhaseEdge
 from unhang.parsers.progress import ProgressParser
 
 Bar = tuple[str, int, int | None, float | None, Phase | None]
@@ -102,7 +102,7 @@ def test_a_step_line(text: str, done: int, total: int | None, phase: Phase) -> N
 )
 def test_a_logged_loss_shows_training(text: str) -> None:
     mark = only(PhaseMark, feed(ProgressParser, text))
-    assert (mark.phase, mark.edge) == (Phase.TRAIN, Edge.DURING)
+    assert (mark.phase, mark.edge) == (Phase.TRAIN, PhaseEdge.DURING)
 
 
 @pytest.mark.parametrize(

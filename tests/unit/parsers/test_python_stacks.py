@@ -1,6 +1,6 @@
 """Stacks of Python's threads: py-spy, faulthandler, pystack, torch's debug server."""
 
-from feeding import feed, line
+from support.feeding import feed, line
 from unhang.model.events import ThreadStack
 from unhang.parsers.python_stacks import PythonStacksParser
 

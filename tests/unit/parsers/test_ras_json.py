@@ -2,8 +2,8 @@
 
 import pytest
 
-from feeding import feed, only
-from ras_answers import answer, communicator, member, missing
+from support.feeding import feed, only
+from support.ras_answers import answer, communicator, member, missing
 from unhang.model.events import Event, RasProblem, RasReport, VersionSeen
 from unhang.parsers.ras_json import RasJsonParser
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from feeding import feed, only
+from support.feeding import feed, only
 from unhang.model.events import ProcessEnded, StopKind, StopSeen
 from unhang.parsers.ray_actors import RayActorsParser
 

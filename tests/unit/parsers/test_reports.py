@@ -1,6 +1,6 @@
 """Answers of RAS and reports of tools on hosts."""
 
-from feeding import feed, only
+from support.feeding import feed, only
 from unhang.model.events import HostProblem, HostReport, RasProblem, RasReport
 from unhang.parsers.gpu_report import GpuReportParser
 from unhang.parsers.port_report import PortReportParser

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from feeding import feed, only
-from unhang.live.messages.standing import SCHEMA, Charge, Stage, Standing, Suspicion
+from support.feeding import feed, only
+from unhang.live.messages.job_snapshot import SCHEMA, JobSnapshot, Stage, Suspicion, SuspicionReason
 from unhang.model.codec import document
 from unhang.model.events import HoldUp, WorldSeen
 from unhang.model.ids import Rank
@@ -18,7 +18,7 @@ from unhang.parsers.run_record import RunRecordParser
 SUSPICION = Suspicion(
     culprits=frozenset({Rank(2)}),
     victims=frozenset({Rank(0), Rank(1), Rank(3)}),
-    charge=Charge.ASLEEP,
+    charge=SuspicionReason.ASLEEP,
     stage=Stage.CONFIRMED,
     phase=Phase.SAVE,
     call=CallRef(group="0", seq=21, op="all_reduce"),
@@ -30,14 +30,14 @@ SUSPICION = Suspicion(
 
 
 def lines_of(*suspicions: Suspicion) -> list[str]:
-    view = Standing(at_s=1_763_712_000.5, up_s=60.0, world_size=4, suspicions=suspicions)
+    view = JobSnapshot(at_s=1_763_712_000.5, up_s=60.0, world_size=4, suspicions=suspicions)
     return document(SCHEMA, view).splitlines()
 
 
 def test_what_the_judge_writes_is_read() -> None:
     event = only(HoldUp, feed(RunRecordParser, *lines_of(SUSPICION)))
     assert (event.charge, event.stage, event.phase) == (
-        Charge.ASLEEP,
+        SuspicionReason.ASLEEP,
         Stage.CONFIRMED,
         Phase.SAVE,
     )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from feeding import feed
+from support.feeding import feed
 from unhang.model.events import SettingSeen
 from unhang.parsers.settings_seen import SettingParser
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from feeding import feed, only
+from support.feeding import feed, only
 from unhang.model.events import ClosingSignal, ProcessEnded, Reporter, StopKind, StopSeen
 from unhang.model.ids import LocalRank, Rank
 from unhang.parsers.spawn import SpawnParser

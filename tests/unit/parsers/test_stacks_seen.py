@@ -1,6 +1,6 @@
 """Live stacks in logs."""
 
-from feeding import feed
+from support.feeding import feed
 from unhang.model.events import StackSeen
 from unhang.model.phases import Phase
 from unhang.parsers.stacks_seen import StackParser

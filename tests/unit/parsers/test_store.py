@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from feeding import feed, line, only
+from support.feeding import feed, line, only
 from unhang.model.events import StoreFault, StoreProblem
 from unhang.parsers.store import StoreParser
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from feeding import feed, line, only
+from support.feeding import feed, line, only
 from unhang.model.events import VersionSeen
 from unhang.parsers.torch_version import TorchVersionParser
-from unhang.parsers.vocabulary.torch_lines import RELEASES, Message
+from unhang.parsers.vocabulary.torch_lines import RELEASES, TorchMessage
 from unhang.sources.line import Line
 
 ALARM = "[Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=1"
@@ -63,7 +63,7 @@ def test_the_place_of_the_exception_counts_too() -> None:
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_every_release_is_told_by_its_own_lines(release: str) -> None:
-    texts = {Message.TIMEOUT: ALARM, Message.FAILED: FAILED, Message.REPORT: REPORT}
+    texts = {TorchMessage.TIMEOUT: ALARM, TorchMessage.FAILED: FAILED, TorchMessage.REPORT: REPORT}
     lines = [
         line(texts[message], cpp=number)
         for message, numbers in RELEASES[release].items()

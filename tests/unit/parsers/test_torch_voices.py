@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from job_text import incident_of
+from support.job_text import incident_of
 from unhang.model.events import WorldSeen
 from unhang.model.ids import Rank
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from feeding import feed, line, only
+from support.feeding import feed, line, only
 from unhang.model.events import Event, ExceptionKind, PythonException
 from unhang.model.ids import LocalRank, Rank
 from unhang.model.provenance import Origin

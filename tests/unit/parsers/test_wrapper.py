@@ -2,7 +2,7 @@
 
 import pytest
 
-from feeding import feed, line, only
+from support.feeding import feed, line, only
 from unhang.model.events import BarrierMissing, Fingerprint, FingerprintMismatch
 from unhang.model.ids import SeqId
 from unhang.parsers.wrapper import WrapperParser

@@ -13,16 +13,16 @@ from unhang import plan
 from unhang.architectures import find_model
 from unhang.errors import UsageError
 from unhang.model.plan import Method, Plan, Precision, SaveStyle, Strategy
-from unhang.planning import Request, make_plan
+from unhang.planning import PlanRequest, make_plan
 from unhang.planning.checkpoint import full_bytes, weight_bytes
 from unhang.planning.limits import needed
 from unhang.planning.units import count, seconds, size, speed
 
 
-def _request(**options: Any) -> Request:
+def _request(**options: Any) -> PlanRequest:
     model = find_model("llama-3-8b")
     assert model is not None
-    return Request(model=model, world=8, **options)
+    return PlanRequest(model=model, world=8, **options)
 
 
 def _amounts(made: Plan) -> dict[str, int]:
@@ -58,9 +58,9 @@ def test_lora_of_rank_16_on_q_and_v() -> None:
 def test_the_weights_of_a_checkpoint() -> None:
     model = find_model("qwen2.5-7b")
     assert model is not None
-    bf16 = Request(model=model, precision=Precision.BF16, save_optimizer=False)
+    bf16 = PlanRequest(model=model, precision=Precision.BF16, save_optimizer=False)
     assert weight_bytes(bf16) == full_bytes(bf16) == 2 * 7_615_616_512
-    adam = Request(model=model, precision=Precision.BF16_MASTER)
+    adam = PlanRequest(model=model, precision=Precision.BF16_MASTER)
     assert full_bytes(adam) == 14 * 7_615_616_512
 
 

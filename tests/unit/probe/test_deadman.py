@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from unhang.probe.deadman import InFlight, Switch
-from unhang.probe.recorder import Progress
-from unhang.probe.since import Since
+from unhang.probe.recorder import GroupProgress
+from unhang.probe.unchanged_since import UnchangedSince
 
 
 def silence(switch: Switch, begin_s: int, end_s: int) -> list[bool]:
@@ -49,16 +49,16 @@ def test_a_stopped_process_and_a_jumping_clock_are_not() -> None:
 
 def test_an_operation_is_in_flight_since_the_last_one_ended() -> None:
     flights = InFlight()
-    assert flights.see({"0": Progress(3, None, 3)}, 1.0) == {}
-    assert flights.see({"0": Progress(4, None, 3)}, 2.0) == {"0": (3, 2.0)}
+    assert flights.see({"0": GroupProgress(3, None, 3)}, 1.0) == {}
+    assert flights.see({"0": GroupProgress(4, None, 3)}, 2.0) == {"0": (3, 2.0)}
     # More are issued behind it: it is the same one that is in flight.
-    assert flights.see({"0": Progress(9, None, 3)}, 5.0) == {"0": (3, 2.0)}
-    assert flights.see({"0": Progress(9, None, 4)}, 6.0) == {"0": (4, 6.0)}
-    assert flights.see({"0": Progress(9, None, None)}, 7.0) == {}
+    assert flights.see({"0": GroupProgress(9, None, 3)}, 5.0) == {"0": (3, 2.0)}
+    assert flights.see({"0": GroupProgress(9, None, 4)}, 6.0) == {"0": (4, 6.0)}
+    assert flights.see({"0": GroupProgress(9, None, None)}, 7.0) == {}
 
 
 def test_since_when_something_is_as_it_is() -> None:
-    since = Since()
+    since = UnchangedSince()
     assert since.see(None, 1.0) == 1.0
     assert since.see(None, 2.0) == 1.0
     assert since.see("a", 3.0) == 3.0

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from unhang.live.books.folder import RunFolder
+from unhang.live.run_folder.layout import RunFolder
 from unhang.probe import environment
 from unhang.probe.freeze import SIGNAL
 

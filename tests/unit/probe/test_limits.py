@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from unhang.probe.limits import Limits
+from unhang.probe.limits import GroupLimits
 
 MINUTE = timedelta(minutes=1)
 
@@ -55,8 +55,8 @@ def made_up_c10d() -> Any:
     return module
 
 
-def governed(mode: str, c10d: Any) -> Limits:
-    limits = Limits(mode, 3_600_000)
+def governed(mode: str, c10d: Any) -> GroupLimits:
+    limits = GroupLimits(mode, 3_600_000)
     limits.wrap(c10d, on_birth=lambda: None)
     return limits
 
@@ -101,11 +101,11 @@ def test_the_programs_limits_come_back_with_the_silence_of_the_judge() -> None:
 
 
 def test_a_fixed_limit_needs_no_judge_and_may_be_shorter() -> None:
-    limits = Limits("fixed", 3_600_000)
+    limits = GroupLimits("fixed", 3_600_000)
     limits.judge_gone = True
     assert limits.instead_of(60_000) == 3_600_000
     assert limits.instead_of(7_200_000) == 3_600_000
-    assert Limits("judge", 3_600_000).instead_of(7_200_000) == 7_200_000
+    assert GroupLimits("judge", 3_600_000).instead_of(7_200_000) == 7_200_000
 
 
 def test_a_limit_that_the_program_sets_later_is_remembered_and_governed() -> None:
@@ -143,6 +143,6 @@ def test_an_error_of_ours_does_not() -> None:
         raise RuntimeError
 
     c10d = made_up_c10d()
-    Limits("judge", 3_600_000).wrap(c10d, on_birth=fail)
+    GroupLimits("judge", 3_600_000).wrap(c10d, on_birth=fail)
     c10d.init_process_group(timeout=MINUTE)
     assert c10d.calls == [MINUTE]

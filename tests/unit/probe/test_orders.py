@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from unhang.probe.orders import Orders, Watched
+from unhang.probe.orders import OrderReader, Watched
 
 
 def write(path: Path, content: object) -> None:
@@ -16,7 +16,7 @@ def write(path: Path, content: object) -> None:
 
 def test_an_order_is_served_once(tmp_path: Path) -> None:
     path = tmp_path / "h.json"
-    orders = Orders(str(path))
+    orders = OrderReader(str(path))
     assert orders.new_dump() is None
     write(path, {"seq": 1, "dump": {"id": 0, "dir": "/d/0"}})
     assert orders.new_dump() == (0, "/d/0")
@@ -28,13 +28,13 @@ def test_an_order_is_served_once(tmp_path: Path) -> None:
 def test_an_order_for_the_process_before_is_not_served(tmp_path: Path) -> None:
     path = tmp_path / "h.json"
     write(path, {"seq": 1, "dump": {"id": 5, "dir": "/d/5"}})
-    orders = Orders(str(path))
+    orders = OrderReader(str(path))
     assert orders.new_dump() is None
 
 
 def test_timeouts_that_make_no_sense_are_not_obeyed(tmp_path: Path) -> None:
     path = tmp_path / "h.json"
-    orders = Orders(str(path))
+    orders = OrderReader(str(path))
     for wrong in (None, 7, {}, {"mode": "never"}, {"mode": ["judge"]}):
         write(path, {"seq": 1, "timeouts": wrong})
         assert orders.timeouts() is None

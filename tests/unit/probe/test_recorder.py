@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from unhang.probe.recorder import DUMPS, STATUS, Progress, Recorder, lacking
+from unhang.probe.recorder import DUMPS, STATUS, GroupProgress, Recorder, lacking
 
 
 class MadeUpRecorder:
@@ -58,8 +58,8 @@ def test_numbers_of_groups_become_names() -> None:
         {"0": at("7", "6", "5"), "3": at(2, -1, -1)}, [entry(0, "0"), entry(3, "12")]
     )
     assert Recorder().progress(OldTorch(recorder)) == {
-        "0": Progress(7, 6, 5),
-        "12": Progress(2, None, 0),
+        "0": GroupProgress(7, 6, 5),
+        "12": GroupProgress(2, None, 0),
     }
 
 
@@ -69,8 +69,8 @@ def test_the_two_recorders_count_their_groups_each() -> None:
         MadeUpRecorder({"0": at(9, -1, 9)}, [entry(0, "gloo")]),
     )
     assert Recorder().progress(torch) == {
-        "nccl": Progress(4, 4, 3),
-        "gloo": Progress(9, None, 9),
+        "nccl": GroupProgress(4, 4, 3),
+        "gloo": GroupProgress(9, None, 9),
     }
 
 
@@ -88,9 +88,9 @@ def test_entries_are_read_once_for_known_groups_and_rarely_for_others() -> None:
 
 
 def test_what_is_in_flight() -> None:
-    assert Progress(2, None, 1).in_flight
-    assert not Progress(2, None, 2).in_flight
-    assert not Progress(2, None, None).in_flight
+    assert GroupProgress(2, None, 1).in_flight
+    assert not GroupProgress(2, None, 2).in_flight
+    assert not GroupProgress(2, None, None).in_flight
 
 
 def names(*given: str) -> SimpleNamespace:
@@ -136,9 +136,9 @@ def test_what_ended_out_of_order_is_no_open_call_of_a_rank_that_rests() -> None:
     recorder = MadeUpRecorder({"0": at(187, -1, 186)}, entries)
     ours = Recorder()
     torch = NewTorch(MadeUpRecorder({}, []), recorder)
-    assert ours.progress(torch)["0"] == Progress(187, None, 186)
+    assert ours.progress(torch)["0"] == GroupProgress(187, None, 186)
     ours._not_before_s = dict.fromkeys(STATUS, 0.0)
-    assert ours.progress(torch, rests=True)["0"] == Progress(187, None, 187)
+    assert ours.progress(torch, rests=True)["0"] == GroupProgress(187, None, 187)
 
 
 def test_a_call_that_is_open_stays_open_however_many_ended_after_it() -> None:
@@ -148,7 +148,7 @@ def test_a_call_that_is_open_stays_open_however_many_ended_after_it() -> None:
     torch = NewTorch(MadeUpRecorder({}, []), recorder)
     told.progress(torch)
     told._not_before_s = dict.fromkeys(STATUS, 0.0)
-    assert told.progress(torch, rests=True)["0"] == Progress(188, None, 185)
+    assert told.progress(torch, rests=True)["0"] == GroupProgress(188, None, 185)
 
 
 def test_the_same_numbers_are_looked_at_once() -> None:

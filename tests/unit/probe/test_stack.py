@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import threading
 
-from unhang.probe.stack import Place, main_thread, other_threads, own_place
+from unhang.probe.stack import MainThreadFrame, main_thread, other_threads, own_place
 
-TORCH = Place("/env/lib/python3.11/site-packages/torch/distributed/distributed_c10d.py", 3, "wait")
-TRL = Place("/env/lib/python3.11/site-packages/trl/trainer.py", 9, "train")
-TRAIN = Place("/home/ada/train.py", 26, "main")
-STDLIB = Place(os.__file__, 5, "walk")
+TORCH = MainThreadFrame(
+    "/env/lib/python3.11/site-packages/torch/distributed/distributed_c10d.py", 3, "wait"
+)
+TRL = MainThreadFrame("/env/lib/python3.11/site-packages/trl/trainer.py", 9, "train")
+TRAIN = MainThreadFrame("/home/ada/train.py", 26, "main")
+STDLIB = MainThreadFrame(os.__file__, 5, "walk")
 
 
 def test_the_programs_own_file_counts_before_libraries() -> None:

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import unhang
-from recorder_forms import FORMS as REWRITTEN
-from recorder_matrix import PROGRAMS, Case, make, some
+from support.recorder_forms import FORMS as REWRITTEN
+from support.recorder_matrix import PROGRAMS, Case, make, some
 from unhang.model.causes import Cause
 from unhang.model.diagnosis import Diagnosis, Outcome
 

@@ -12,7 +12,7 @@ from benchmarks.recorder_dumps import Form, write
 from benchmarks.recorder_faults import stall
 
 import unhang
-from recorder_scenarios import recorded_of, training
+from support.recorder_scenarios import recorded_of, training
 from unhang.errors import UnsafeArtifact
 from unhang.model.provenance import NOBODY
 from unhang.model.recording import CallKind

@@ -10,7 +10,7 @@ from benchmarks.recorder_jobs import Job as MadeUpJob
 from benchmarks.recorder_jobs import ring
 
 import unhang
-from recorder_scenarios import (
+from support.recorder_scenarios import (
     FAULTS,
     incident_of,
     places,
@@ -19,8 +19,8 @@ from recorder_scenarios import (
     training,
     written,
 )
-from unhang.judging import judge
 from unhang.model.recorder_analysis import RecorderAnalysis, SuspectRole
+from unhang.verdict.rule_results import judge
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "recorder"
 SEEDS = range(40)

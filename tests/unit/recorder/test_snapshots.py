@@ -11,7 +11,7 @@ from benchmarks.recorder_faults import change, stall
 from benchmarks.recorder_jobs import Job
 
 import unhang
-from recorder_matrix import loop
+from support.recorder_matrix import loop
 from unhang.assemble.recorder.lateness import is_overdue
 from unhang.model.causes import Cause
 from unhang.model.diagnosis import Diagnosis, Outcome

@@ -138,7 +138,7 @@ def chat() -> Iterator[Chat]:
 
 
 def test_a_bundle_of_a_run_folder_keeps_no_secret(tmp_path: Path) -> None:
-    from unhang.collect import capture
+    from unhang.capturing import capture
 
     root = tmp_path / "run"
     (root / "output").mkdir(parents=True)

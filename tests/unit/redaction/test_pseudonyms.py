@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unhang.collect.hosts import names_of
-from unhang.collect.processes import Process, Role
-from unhang.collect.scene import Scene
+from unhang.capturing.hosts import names_of
+from unhang.capturing.job_on_node import JobOnNode
+from unhang.capturing.processes import JobProcess, ProcessRole
 from unhang.model.diagnosis import Diagnosis, Outcome, StoryItem
 from unhang.model.provenance import Message, Provenance
 from unhang.redaction import Pseudonyms, Redactor
@@ -98,16 +98,16 @@ def test_the_environment_tells_names() -> None:
         "USER": "alice",
         "HOME": "/mnt/homes/al",
     }
-    process = Process(
+    process = JobProcess(
         pid=1,
         parent=0,
         state="S",
         name="python",
         started_s=0.0,
         environment=environment,
-        role=Role.RANK,
+        role=ProcessRole.RANK,
     )
-    hosts, users = names_of(Scene(host="gpu-08", processes=(process,)))
+    hosts, users = names_of(JobOnNode(host="gpu-08", processes=(process,)))
     assert {"gpu-07", "gpu-08", "gpu-09"} <= hosts
     assert {"alice", "al"} <= users
 

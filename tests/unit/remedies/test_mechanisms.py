@@ -2,7 +2,7 @@
 
 import pytest
 
-from builders import by, incident, source
+from support.builders import by, incident, source
 from unhang.model.causes import Cause
 from unhang.model.diagnosis import Diagnosis, Fix, Outcome
 from unhang.model.events import (

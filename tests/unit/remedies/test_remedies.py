@@ -12,7 +12,7 @@ import yaml
 from unhang.model.causes import Cause
 from unhang.model.diagnosis import Fix, FixKind
 from unhang.model.incident import Incident
-from unhang.remedies.case import Case, GroupKind, Strategy
+from unhang.remedies.context import GroupKind, RemedyContext, Sharding
 from unhang.remedies.cures import BY_FRAMEWORK, Cure
 from unhang.remedies.fixes import write_fixes
 from unhang.remedies.general import GENERAL
@@ -27,9 +27,9 @@ NAMES = """
 """.strip().split()  # one long list of words reads better than twenty lines
 
 
-def case(cause: Cause, framework: str | None = None, **fields: object) -> Case:
+def case(cause: Cause, framework: str | None = None, **fields: object) -> RemedyContext:
     facts: dict[str, object] = {"group": GroupKind.WORLD, "expired_s": 1_800, **fields}
-    return Case(cause=cause, framework=framework, incident=Incident(), **facts)  # type: ignore[arg-type]
+    return RemedyContext(cause=cause, framework=framework, incident=Incident(), **facts)  # type: ignore[arg-type]
 
 
 @cache
@@ -71,9 +71,9 @@ def test_every_cure_is_somebodys() -> None:
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("strategy", [None, *Strategy], ids=str)
+@pytest.mark.parametrize("strategy", [None, *Sharding], ids=str)
 @pytest.mark.parametrize("name", [*NAMES, None], ids=str)
-def test_every_cause_has_fixes_that_parse(name: str | None, strategy: Strategy | None) -> None:
+def test_every_cause_has_fixes_that_parse(name: str | None, strategy: Sharding | None) -> None:
     for cause in Cause:
         fixes = write_fixes(case(cause, name, strategy=strategy))
         assert fixes, cause
@@ -115,20 +115,20 @@ def test_a_missing_setting_is_said() -> None:
 
 
 def test_a_framework_with_settings_does_not_get_a_script_beside_them() -> None:
-    fixes = write_fixes(case(Cause.CHECKPOINT_SLOW, "trl", strategy=Strategy.ZERO))
+    fixes = write_fixes(case(Cause.CHECKPOINT_SLOW, "trl", strategy=Sharding.ZERO))
     assert {fix.where for fix in fixes} == {"yaml"}
 
 
 def test_each_sharding_has_its_own_key() -> None:
-    zero = write_fixes(case(Cause.CHECKPOINT_SLOW, "open-r1", strategy=Strategy.ZERO))[0]
+    zero = write_fixes(case(Cause.CHECKPOINT_SLOW, "open-r1", strategy=Sharding.ZERO))[0]
     assert yaml.safe_load(zero.patch) == {"deepspeed_config": {"zero3_save_16bit_model": False}}
-    fsdp = write_fixes(case(Cause.CHECKPOINT_SLOW, "open-r1", strategy=Strategy.FSDP))[0]
+    fsdp = write_fixes(case(Cause.CHECKPOINT_SLOW, "open-r1", strategy=Sharding.FSDP))[0]
     assert "SHARDED_STATE_DICT" in fsdp.patch
 
 
 def test_settings_have_the_names_of_the_release() -> None:
     incident = Incident(versions={"transformers": ("4.38.0", "log")})
-    old = Case(cause=Cause.EVAL_SLOW, framework="trl", incident=incident)
+    old = RemedyContext(cause=Cause.EVAL_SLOW, framework="trl", incident=incident)
     assert any("evaluation_strategy: steps" in fix.patch for fix in write_fixes(old))
     new = write_fixes(case(Cause.EVAL_SLOW, "trl"))
     assert any("eval_strategy: steps" in fix.patch for fix in new)
@@ -137,11 +137,11 @@ def test_settings_have_the_names_of_the_release() -> None:
 
 def test_a_setting_that_the_release_lacks_is_not_advised() -> None:
     incident = Incident(versions={"transformers": ("4.30.2", "log")})
-    old = Case(
+    old = RemedyContext(
         cause=Cause.CHECKPOINT_SLOW,
         framework="transformers",
         version="4.30.2",
-        strategy=Strategy.DDP,
+        strategy=Sharding.DDP,
         incident=incident,
     )
     assert not any("save_only_model" in fix.patch for fix in write_fixes(old))

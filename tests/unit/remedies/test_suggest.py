@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from builders import DEFAULT_PG, by, incident, source, timeout
+from support.builders import DEFAULT_PG, by, incident, source, timeout
 from unhang.model.causes import Cause
 from unhang.model.diagnosis import Diagnosis, Outcome
 from unhang.model.events import (

@@ -4,14 +4,14 @@ import ast
 
 import pytest
 
-from builders import DEFAULT_PG, by, source
+from support.builders import DEFAULT_PG, by, source
 from unhang.model.causes import Cause
 from unhang.model.diagnosis import Diagnosis, Fix, FixKind, Outcome
 from unhang.model.events import GlooFault, GlooProblem, GroupRef, Progress, SettingSeen
 from unhang.model.incident import Incident, OpenPhase
 from unhang.model.phases import Phase
 from unhang.model.provenance import Message
-from unhang.remedies.case import Case, GroupKind, Strategy, build_case, group_kind
+from unhang.remedies.context import GroupKind, RemedyContext, Sharding, build_case, group_kind
 from unhang.remedies.duration import Estimate, estimate, new_timeout
 from unhang.remedies.timeouts import lengthen
 from unhang.settings import frameworks
@@ -19,7 +19,7 @@ from unhang.settings import frameworks
 REACHES_ALL = {"megatron", "megatron-bridge", "torchtitan"}
 
 
-def case(framework: str | None, **fields: object) -> Case:
+def case(framework: str | None, **fields: object) -> RemedyContext:
     facts: dict[str, object] = {
         "cause": Cause.TIMEOUT_SHORT,
         "group": GroupKind.WORLD,
@@ -27,7 +27,7 @@ def case(framework: str | None, **fields: object) -> Case:
         "incident": Incident(),
         **fields,
     }
-    return Case(framework=framework, **facts)  # type: ignore[arg-type]
+    return RemedyContext(framework=framework, **facts)  # type: ignore[arg-type]
 
 
 def first(framework: str | None, **fields: object) -> Fix:
@@ -100,9 +100,9 @@ def test_axolotl_gets_both_unless_deepspeed_makes_the_yaml_key_dead() -> None:
 
 def test_lightning_by_strategy() -> None:
     assert "DDPStrategy" in first("lightning").patch
-    assert "FSDPStrategy" in first("lightning", strategy=Strategy.FSDP).patch
-    assert "DeepSpeedStrategy" in first("lightning", strategy=Strategy.ZERO).patch
-    old = first("lightning", strategy=Strategy.ZERO, version="2.4.0")
+    assert "FSDPStrategy" in first("lightning", strategy=Sharding.FSDP).patch
+    assert "DeepSpeedStrategy" in first("lightning", strategy=Sharding.ZERO).patch
+    old = first("lightning", strategy=Sharding.ZERO, version="2.4.0")
     assert "DeepSpeedStrategy" not in old.patch
 
 
@@ -285,12 +285,12 @@ def test_the_world_group_and_others(group: GroupRef | None, kind: GroupKind) -> 
 @pytest.mark.parametrize(
     ("name", "strategy"),
     [
-        ("find_unused_parameters", Strategy.DDP),
-        ("fsdp_state_dict_type", Strategy.FSDP),
+        ("find_unused_parameters", Sharding.DDP),
+        ("fsdp_state_dict_type", Sharding.FSDP),
         ("x", None),
     ],
 )
-def test_settings_tell_how_the_model_is_spread(name: str, strategy: Strategy | None) -> None:
+def test_settings_tell_how_the_model_is_spread(name: str, strategy: Sharding | None) -> None:
     seen = SettingSeen(source=source(), origin=by(), name=name, value="True", basis="option")
     verdict = Diagnosis(
         outcome=Outcome.CAUSE,

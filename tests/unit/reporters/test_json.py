@@ -8,7 +8,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from diagnoses import EVERY, hostile, slow_save, stuck_call
+from support.diagnoses import EVERY, hostile, slow_save, stuck_call
 from unhang.model.causes import Cause
 from unhang.model.finding import Strength
 from unhang.model.ids import Rank

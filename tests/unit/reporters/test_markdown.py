@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from diagnoses import EVERY, hostile, slow_save
+from support.diagnoses import EVERY, hostile, slow_save
 from unhang.reporters.markdown import code, escape, fence, render
 
 

@@ -7,7 +7,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diagnoses import healthy, slow_save
+from support.diagnoses import healthy, slow_save
 from unhang.model.diagnosis import Diagnosis, Outcome
 from unhang.model.ids import Rank
 from unhang.model.provenance import Message

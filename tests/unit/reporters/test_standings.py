@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from diagnoses import slow_save
-from job_text import incident_of
+from support.diagnoses import slow_save
+from support.job_text import incident_of
 from unhang.model.diagnosis import Diagnosis
 from unhang.reporters import json, markdown, terminal
 from unhang.reporters.parts import SCREEN

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from rich.console import Console
 
-from diagnoses import EVERY, slow_save
+from support.diagnoses import EVERY, slow_save
 from unhang.reporters.parts import SCREEN
 from unhang.reporters.style import Style
 from unhang.reporters.terminal import page, render

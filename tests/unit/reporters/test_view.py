@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from diagnoses import EVERY, HOSTILE, located, ranks, slow_save, stuck_call, undetermined
+from support.diagnoses import EVERY, HOSTILE, located, ranks, slow_save, stuck_call, undetermined
 from unhang.model.diagnosis import Diagnosis, Outcome
 from unhang.model.ids import Rank
 from unhang.model.provenance import Message, Problem
-from unhang.reporters.parts import PAGE, SCREEN, Entry, View
+from unhang.reporters.parts import PAGE, SCREEN, LabelledText, View
 from unhang.reporters.view import view
 
 
@@ -18,22 +18,22 @@ def english(diagnosis: Diagnosis) -> View:
 
 def test_the_facts_of_a_verdict() -> None:
     assert english(slow_save()).facts == (
-        Entry(label="culprit", text="rank 0 on node-0"),
-        Entry(label="waiting", text="ranks 1-3"),
-        Entry(label="phase", text="saving a checkpoint"),
-        Entry(
+        LabelledText(label="culprit", text="rank 0 on node-0"),
+        LabelledText(label="waiting", text="ranks 1-3"),
+        LabelledText(label="phase", text="saving a checkpoint"),
+        LabelledText(
             label="stuck in",
             text="ALLREDUCE #808 of group default_pg, 9,801,523 elements,"
             " given up after 30 min (limit 30 min)",
         ),
-        Entry(label="confidence", text="93 %: the evidence proves it"),
+        LabelledText(label="confidence", text="93 %: the evidence proves it"),
     )
 
 
 def test_a_call_without_group_number_or_times() -> None:
     bare = replace(stuck_call(), group=None, seq=None, joins={})
     facts = english(replace(located(), call=bare)).facts
-    assert facts[-1] == Entry(label="stuck in", text="unknown")
+    assert facts[-1] == LabelledText(label="stuck in", text="unknown")
 
 
 def test_a_call_with_two_operations_names_both_and_no_size() -> None:
@@ -45,12 +45,12 @@ def test_a_call_with_two_operations_names_both_and_no_size() -> None:
 
 
 def test_rank_zero_alone_is_a_culprit_and_not_nothing() -> None:
-    assert english(located()).facts[0] == Entry(label="culprit", text="rank 0")
+    assert english(located()).facts[0] == LabelledText(label="culprit", text="rank 0")
 
 
 def test_a_host_without_ranks_is_named() -> None:
     host = replace(located(), culprits=frozenset(), culprit_hosts=frozenset({"gpu-07"}))
-    assert english(host).facts[0] == Entry(label="culprit", text="host gpu-07")
+    assert english(host).facts[0] == LabelledText(label="culprit", text="host gpu-07")
 
 
 def test_paths_are_shown_below_their_common_folder() -> None:
@@ -146,7 +146,7 @@ def test_a_long_story_keeps_its_beginning_and_its_end() -> None:
 
 def test_a_thousand_ranks_take_one_line() -> None:
     many = replace(slow_save(), victims=ranks(*range(4), *range(5, 1_024)))
-    assert Entry(label="waiting", text="ranks 0-3,5-1023") in english(many).facts
+    assert LabelledText(label="waiting", text="ranks 0-3,5-1023") in english(many).facts
 
 
 def texts(value: object) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crashes import raised, stopped, work
+from support.crashes import raised, stopped, work
 from unhang.rules.shared import order
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from job_text import judge_text, timed_out
-from unhang.live.messages.standing import SCHEMA, Charge, Stage, Standing, Suspicion
+from support.job_text import judge_text, timed_out
+from unhang.live.messages.job_snapshot import SCHEMA, JobSnapshot, Stage, Suspicion, SuspicionReason
 from unhang.model.causes import Cause
 from unhang.model.codec import document
 from unhang.model.finding import Finding, Strength
@@ -25,7 +25,7 @@ WATCHING = (LOC301, LOC302, DSY301, SLO301)
 
 
 def suspicion(
-    charge: Charge,
+    charge: SuspicionReason,
     *,
     stage: Stage = Stage.CONFIRMED,
     culprits: tuple[int, ...] = (2,),
@@ -45,20 +45,31 @@ def suspicion(
 
 
 def judge(rule: Rule, *suspicions: Suspicion) -> list[Finding]:
-    view = Standing(at_s=1_763_712_000.5, up_s=60.0, world_size=3, suspicions=suspicions)
+    view = JobSnapshot(at_s=1_763_712_000.5, up_s=60.0, world_size=3, suspicions=suspicions)
     return judge_text(rule, "", **{"standing.json": document(SCHEMA, view)})
 
 
 @pytest.mark.parametrize(
     ("charge", "rule"),
     [
-        *((c, LOC301) for c in (Charge.STOPPED, Charge.ASLEEP, Charge.GIL_KEPT, Charge.SILENT)),
-        (Charge.NEVER_CAME, LOC301),
-        *((c, LOC302) for c in (Charge.GONE, Charge.RAISED, Charge.LEFT)),
-        *((c, DSY301) for c in (Charge.MISMATCH, Charge.CIRCLE)),
+        *(
+            (c, LOC301)
+            for c in (
+                SuspicionReason.STOPPED,
+                SuspicionReason.ASLEEP,
+                SuspicionReason.GIL_KEPT,
+                SuspicionReason.SILENT,
+            )
+        ),
+        (SuspicionReason.NEVER_CAME, LOC301),
+        *(
+            (c, LOC302)
+            for c in (SuspicionReason.GONE, SuspicionReason.RAISED, SuspicionReason.LEFT)
+        ),
+        *((c, DSY301) for c in (SuspicionReason.MISMATCH, SuspicionReason.CIRCLE)),
     ],
 )
-def test_each_charge_has_its_rule(charge: Charge, rule: Rule) -> None:
+def test_each_charge_has_its_rule(charge: SuspicionReason, rule: Rule) -> None:
     (finding,) = judge(rule, suspicion(charge))
     assert finding.culprits == frozenset({2})
     others = [other for other in WATCHING if other is not rule]
@@ -67,7 +78,7 @@ def test_each_charge_has_its_rule(charge: Charge, rule: Rule) -> None:
 
 @pytest.mark.parametrize("rule", [LOC301, LOC302])
 def test_who_is_proved_by_a_confirmed_hang_and_supported_by_a_suspicion(rule: Rule) -> None:
-    charge = Charge.STOPPED if rule is LOC301 else Charge.GONE
+    charge = SuspicionReason.STOPPED if rule is LOC301 else SuspicionReason.GONE
     stages = (Stage.CONFIRMED, Stage.SUSPECTED)
     strengths = [judge(rule, suspicion(charge, stage=s))[0].strength for s in stages]
     assert strengths == [Strength.PROVES, Strength.SUPPORTS]
@@ -75,17 +86,23 @@ def test_who_is_proved_by_a_confirmed_hang_and_supported_by_a_suspicion(rule: Ru
 
 @pytest.mark.parametrize("rule", [LOC301, LOC302, DSY301])
 @pytest.mark.parametrize(
-    "charge", [Charge.AT_WORK, Charge.TOGETHER, Charge.NEVER_CAME, Charge.STOPPED]
+    "charge",
+    [
+        SuspicionReason.AT_WORK,
+        SuspicionReason.TOGETHER,
+        SuspicionReason.NEVER_CAME,
+        SuspicionReason.STOPPED,
+    ],
 )
-def test_what_was_only_watched_accuses_nobody(rule: Rule, charge: Charge) -> None:
+def test_what_was_only_watched_accuses_nobody(rule: Rule, charge: SuspicionReason) -> None:
     assert judge(rule, suspicion(charge, stage=Stage.WATCHED, phase=Phase.SAVE)) == []
 
 
 def test_a_confirmed_hang_silences_what_was_suspected_beside_it() -> None:
     found = judge(
         LOC301,
-        suspicion(Charge.STOPPED),
-        suspicion(Charge.ASLEEP, stage=Stage.SUSPECTED, culprits=(1,)),
+        suspicion(SuspicionReason.STOPPED),
+        suspicion(SuspicionReason.ASLEEP, stage=Stage.SUSPECTED, culprits=(1,)),
     )
     assert [f.culprits for f in found] == [frozenset({2})]
 
@@ -100,21 +117,21 @@ def test_a_confirmed_hang_silences_what_was_suspected_beside_it() -> None:
     ],
 )
 def test_a_phase_that_stood_is_a_cause(phase: Phase, cause: Cause) -> None:
-    (finding,) = judge(SLO301, suspicion(Charge.ASLEEP, phase=phase))
+    (finding,) = judge(SLO301, suspicion(SuspicionReason.ASLEEP, phase=phase))
     assert (finding.cause, finding.phase, finding.strength) == (cause, phase, Strength.SUPPORTS)
 
 
 @pytest.mark.parametrize("phase", [None, Phase.TRAIN, Phase.INIT])
 def test_a_standstill_in_no_work_of_its_own_is_no_cause(phase: Phase | None) -> None:
-    assert judge(SLO301, suspicion(Charge.ASLEEP, phase=phase)) == []
+    assert judge(SLO301, suspicion(SuspicionReason.ASLEEP, phase=phase)) == []
 
 
 def test_work_that_outlasted_the_others_is_a_cause_once_they_gave_up() -> None:
-    view = Standing(
+    view = JobSnapshot(
         at_s=1_763_712_000.5,
         up_s=60.0,
         world_size=3,
-        suspicions=(suspicion(Charge.AT_WORK, stage=Stage.WATCHED, phase=Phase.SAVE),),
+        suspicions=(suspicion(SuspicionReason.AT_WORK, stage=Stage.WATCHED, phase=Phase.SAVE),),
     )
     record = {"standing.json": document(SCHEMA, view)}
     (quiet,) = judge_text(SLO301, "", **record)
@@ -131,7 +148,9 @@ STOPPED_LOG = (
 
 @pytest.mark.parametrize("stage", [Stage.SUSPECTED, Stage.CONFIRMED])
 def test_a_stop_after_a_standstill_is_not_what_went_wrong(stage: Stage) -> None:
-    view = Standing(at_s=1.0, up_s=1.0, suspicions=(suspicion(Charge.ASLEEP, stage=stage),))
+    view = JobSnapshot(
+        at_s=1.0, up_s=1.0, suspicions=(suspicion(SuspicionReason.ASLEEP, stage=stage),)
+    )
     record = {"standing.json": document(SCHEMA, view)}
     (alone,) = judge_text(CRA005, STOPPED_LOG)
     (after,) = judge_text(CRA005, STOPPED_LOG, **record)
@@ -140,12 +159,15 @@ def test_a_stop_after_a_standstill_is_not_what_went_wrong(stage: Stage) -> None:
 
 
 def test_a_circle_and_a_difference_have_their_causes() -> None:
-    causes = [judge(DSY301, suspicion(c))[0].cause for c in (Charge.CIRCLE, Charge.MISMATCH)]
+    causes = [
+        judge(DSY301, suspicion(c))[0].cause
+        for c in (SuspicionReason.CIRCLE, SuspicionReason.MISMATCH)
+    ]
     assert causes == [Cause.PG_DEADLOCK, Cause.DESYNC]
 
 
 def test_where_nobody_is_odd_nobody_is_named() -> None:
-    (finding,) = judge(DSY301, suspicion(Charge.MISMATCH, culprits=()))
+    (finding,) = judge(DSY301, suspicion(SuspicionReason.MISMATCH, culprits=()))
     assert (finding.culprits, finding.claim.key) == (frozenset(), "DSY301.mismatch")
 
 

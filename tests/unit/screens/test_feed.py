@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from run_folders import AT_S, hanging, run_folder, training
+from support.run_folders import AT_S, hanging, run_folder, training
 from unhang.errors import UsageError
 from unhang.screens.feed import EventTail, Feed
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from run_folders import AT_S, LATE, hanging, training
-from unhang.live.messages.standing import Condition
+from support.run_folders import AT_S, LATE, hanging, training
+from unhang.live.messages.job_snapshot import Condition
 from unhang.model.ids import Rank
 from unhang.screens.heat import heat
 

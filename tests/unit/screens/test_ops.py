@@ -11,7 +11,7 @@ import pytest
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
-from run_folders import hanging, run_folder
+from support.run_folders import hanging, run_folder
 from unhang.redaction import Redactor
 from unhang.screens.feed import Feed
 from unhang.screens.metrics import metrics

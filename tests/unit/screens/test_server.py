@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from run_folders import AT_S, hanging, run_folder, training
+from support.run_folders import AT_S, hanging, run_folder, training
 from unhang.errors import UsageError
 from unhang.screens.access import Access
 from unhang.screens.server import Server

@@ -13,7 +13,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import DataTable, RichLog, Static, TabbedContent
 
-from run_folders import AT_S, hanging, run_folder, training
+from support.run_folders import AT_S, hanging, run_folder, training
 from unhang.errors import UsageError
 from unhang.screens.terminal import Watch
 

@@ -8,7 +8,7 @@ import pytest
 import unhang
 from unhang.settings import frameworks
 from unhang.settings.frameworks import find_framework, find_knob
-from unhang.settings.knobs import Change, NoChange, conflicts, lacks, same, work_out
+from unhang.settings.knobs import KnobChange, NoChange, conflicts, lacks, same, work_out
 
 SOURCE = Path(unhang.__file__).parent
 GENERIC = {
@@ -24,8 +24,8 @@ GENERIC = {
 """Names of libraries, too: packages whose frames and versions are read, programs that launch."""
 
 LIBRARIES = {
-    "collect/processes.py",
-    "live/books/near.py",
+    "capturing/processes.py",
+    "live/run_folder/local_scratch.py",
     "live/host/scratch.py",
     "model/events/process.py",
     "parsers/endings.py",
@@ -105,19 +105,19 @@ def nothing(_: str) -> None:
 @pytest.mark.parametrize(
     ("change", "present", "default", "new"),
     [
-        (Change(key="k", times=4), None, 500, 2_000),
-        (Change(key="k", times=4), "5000", 500, 20_000),
-        (Change(key="k", times=0.5, least=1), "3", 8, 1),
-        (Change(key="k", times=2, least=4, most=16), "0", 0, 4),
-        (Change(key="k", times=2, least=4, most=16), None, 0, 4),
-        (Change(key="k", times=2, least=4, most=16), "12", 0, 16),
-        (Change(key="k", times=0.8, digits=2), "0.3", 0.5, 0.24),
-        (Change(key="k", times=0.25, least=1, when_off=20), "-1", -1, 20),
-        (Change(key="k", constant=True, to=False), "True", None, False),
+        (KnobChange(key="k", times=4), None, 500, 2_000),
+        (KnobChange(key="k", times=4), "5000", 500, 20_000),
+        (KnobChange(key="k", times=0.5, least=1), "3", 8, 1),
+        (KnobChange(key="k", times=2, least=4, most=16), "0", 0, 4),
+        (KnobChange(key="k", times=2, least=4, most=16), None, 0, 4),
+        (KnobChange(key="k", times=2, least=4, most=16), "12", 0, 16),
+        (KnobChange(key="k", times=0.8, digits=2), "0.3", 0.5, 0.24),
+        (KnobChange(key="k", times=0.25, least=1, when_off=20), "-1", -1, 20),
+        (KnobChange(key="k", constant=True, to=False), "True", None, False),
     ],
 )
 def test_a_value_is_computed_from_the_one_in_force(
-    change: Change, present: str | None, default: object, new: object
+    change: KnobChange, present: str | None, default: object, new: object
 ) -> None:
     assert work_out(change, present, default, nothing) == {"k": new}
 
@@ -125,19 +125,19 @@ def test_a_value_is_computed_from_the_one_in_force(
 @pytest.mark.parametrize(
     ("change", "present", "default"),
     [
-        (Change(key="k", times=0.5, least=1), "1", 8),
-        (Change(key="k", times=2, least=4, most=16), "16", 0),
-        (Change(key="k", times=2, least=4, most=16), "64", 0),
-        (Change(key="k", times=4), "-1", 500),
-        (Change(key="k", times=4), "auto", 500),
-        (Change(key="k", times=0.5, least=1), None, None),
-        (Change(key="k", constant=True, to=True), "True", None),
-        (Change(key="k", constant=True, to=False), None, False),
-        (Change(key="k", constant=True, to=["a", "b"]), "[b, a]", None),
+        (KnobChange(key="k", times=0.5, least=1), "1", 8),
+        (KnobChange(key="k", times=2, least=4, most=16), "16", 0),
+        (KnobChange(key="k", times=2, least=4, most=16), "64", 0),
+        (KnobChange(key="k", times=4), "-1", 500),
+        (KnobChange(key="k", times=4), "auto", 500),
+        (KnobChange(key="k", times=0.5, least=1), None, None),
+        (KnobChange(key="k", constant=True, to=True), "True", None),
+        (KnobChange(key="k", constant=True, to=False), None, False),
+        (KnobChange(key="k", constant=True, to=["a", "b"]), "[b, a]", None),
     ],
 )
 def test_where_it_would_go_nowhere_there_is_no_change(
-    change: Change, present: str | None, default: object
+    change: KnobChange, present: str | None, default: object
 ) -> None:
     with pytest.raises(NoChange):
         work_out(change, present, default, nothing)
@@ -149,7 +149,7 @@ def test_where_it_would_go_nowhere_there_is_no_change(
 def test_the_effective_batch_never_shrinks(
     batch: int, steps: int, expected: tuple[int, int]
 ) -> None:
-    change = Change(key="b", times=0.5, least=1, keeps="s")
+    change = KnobChange(key="b", times=0.5, least=1, keeps="s")
     new = work_out(change, str(batch), None, lambda _: str(steps))
     assert (new["b"], new["s"]) == expected
     assert new["b"] * new["s"] >= batch * steps

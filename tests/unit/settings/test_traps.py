@@ -7,8 +7,8 @@ import pytest
 from unhang import explain
 from unhang.model.lint import Severity
 from unhang.reporters.catalogue import sentence, sentences
-from unhang.reporters.manual import render_explanation
-from unhang.settings import Context, judge
+from unhang.reporters.explain import render_explanation
+from unhang.settings import SettingContext, judge
 from unhang.settings.versions import at_least
 
 E, W, I = Severity.ERROR, Severity.WARNING, Severity.INFO  # noqa: E741
@@ -212,7 +212,7 @@ TRAPS: list[Trap] = [
 def test_a_trap_is_told(
     name: str, value: str, context: dict[str, object], severity: Severity, topic: str
 ) -> None:
-    verdicts = judge(name, value, Context(**context))  # type: ignore[arg-type]
+    verdicts = judge(name, value, SettingContext(**context))  # type: ignore[arg-type]
     found = {verdict.reason.key: verdict for verdict in verdicts}
     assert f"advice.{topic}" in found
     verdict = found[f"advice.{topic}"]
@@ -258,7 +258,7 @@ def test_a_trap_is_told(
 def test_what_is_right_or_somebody_elses_is_quiet(
     name: str, value: str, context: dict[str, object]
 ) -> None:
-    assert judge(name, value, Context(**context)) == ()  # type: ignore[arg-type]
+    assert judge(name, value, SettingContext(**context)) == ()  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,11 @@ import pytest
 
 from unhang.model.lint import Severity
 from unhang.reporters.catalogue import sentences, write
-from unhang.settings import Context, judge
+from unhang.settings import SettingContext, judge
 
 
 def codes(name: str, value: str, **context: object) -> list[str]:
-    return [v.code for v in judge(name, value, Context(**context))]  # type: ignore[arg-type]
+    return [v.code for v in judge(name, value, SettingContext(**context))]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_a_variable_may_be_too_new_for_the_release() -> None:
     ],
 )
 def test_tree_alone_fails_in_some_releases(nccl: str | None, severity: Severity | None) -> None:
-    verdicts = judge("NCCL_ALGO", "Tree", Context(nccl=nccl))
+    verdicts = judge("NCCL_ALGO", "Tree", SettingContext(nccl=nccl))
     assert [v.severity for v in verdicts] == ([] if severity is None else [severity])
 
 
@@ -119,7 +119,9 @@ def test_old_names_are_not_old_in_old_releases() -> None:
 
 
 def test_torchrun_overrides_the_old_name() -> None:
-    verdict = judge("NCCL_ASYNC_ERROR_HANDLING", "1", Context(torch="2.6.0", torchrun=True))[0]
+    verdict = judge("NCCL_ASYNC_ERROR_HANDLING", "1", SettingContext(torch="2.6.0", torchrun=True))[
+        0
+    ]
     assert verdict.futile
     assert verdict.replacement == "TORCH_NCCL_ASYNC_ERROR_HANDLING"
 
@@ -133,15 +135,15 @@ def test_the_recorder_needs_both_names_in_three_releases() -> None:
 
 
 def test_the_expired_value_is_rejected() -> None:
-    verdicts = judge("ddp_timeout", "3600", Context(expired_ms=3_600_000))
+    verdicts = judge("ddp_timeout", "3600", SettingContext(expired_ms=3_600_000))
     assert verdicts[0].futile
     assert "1 h" in write(verdicts[0].reason)
-    assert judge("ddp_timeout", "7200", Context(expired_ms=3_600_000)) == ()
-    assert judge("DEEPSPEED_TIMEOUT", "60", Context(expired_ms=3_600_000))[0].futile
+    assert judge("ddp_timeout", "7200", SettingContext(expired_ms=3_600_000)) == ()
+    assert judge("DEEPSPEED_TIMEOUT", "60", SettingContext(expired_ms=3_600_000))[0].futile
 
 
 def test_deepspeeds_variable_does_not_reach_its_own_copy_of_the_world() -> None:
-    verdicts = judge("DEEPSPEED_TIMEOUT", "120", Context(expired_ms=600_000))
+    verdicts = judge("DEEPSPEED_TIMEOUT", "120", SettingContext(expired_ms=600_000))
     assert verdicts[0].reason.key == "advice.deepspeed_clone"
     assert codes("DEEPSPEED_TIMEOUT", "120", framework="trl") == ["CFG120"]
 
@@ -158,20 +160,20 @@ def test_deepspeeds_variable_does_not_reach_its_own_copy_of_the_world() -> None:
     ],
 )
 def test_verls_key_by_release(key: str, version: str | None, topic: str | None) -> None:
-    verdicts = judge(key, "1200", Context(framework="verl", framework_version=version))
+    verdicts = judge(key, "1200", SettingContext(framework="verl", framework_version=version))
     assert [v.reason.key for v in verdicts] == ([] if topic is None else [topic])
 
 
 def test_who_makes_the_group_first_wins() -> None:
     beside = frozenset({"axolotl", "deepspeed"})
-    axolotl = Context(framework="axolotl", framework_version="0.18.0", frameworks=beside)
+    axolotl = SettingContext(framework="axolotl", framework_version="0.18.0", frameworks=beside)
     assert judge("ddp_timeout", "7200", axolotl)[0].reason.key == "advice.axolotl_first"
     assert judge("ddp_timeout", "7200", axolotl)[0].futile
-    repaired = Context(framework="axolotl", framework_version="0.19.0", frameworks=beside)
+    repaired = SettingContext(framework="axolotl", framework_version="0.19.0", frameworks=beside)
     assert judge("ddp_timeout", "7200", repaired) == ()
-    unknown = Context(framework="axolotl", frameworks=beside)
+    unknown = SettingContext(framework="axolotl", frameworks=beside)
     assert not judge("ddp_timeout", "7200", unknown)[0].futile
-    ray = Context(framework="transformers", frameworks=frozenset({"ray-train"}))
+    ray = SettingContext(framework="transformers", frameworks=frozenset({"ray-train"}))
     assert judge("ddp_timeout", "7200", ray)[0].reason.key == "advice.ray_first"
 
 
@@ -189,6 +191,6 @@ def test_local_names_on_several_hosts() -> None:
 
 def test_two_slow_paths_are_said_together() -> None:
     others = {"NCCL_IB_DISABLE": "1", "NCCL_P2P_DISABLE": "1"}
-    verdict = judge("NCCL_P2P_DISABLE", "1", Context(others=others))[0]
+    verdict = judge("NCCL_P2P_DISABLE", "1", SettingContext(others=others))[0]
     assert verdict.reason.key == "advice.slow_paths"
     assert "NCCL_IB_DISABLE" in write(verdict.reason)

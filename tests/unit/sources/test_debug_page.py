@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import unhang
-from debug_pages import SAVES, WAITS, page, text_dump
+from support.debug_pages import SAVES, WAITS, page, text_dump
 from unhang.model.causes import Cause
 from unhang.sources.artifact import Artifact
 from unhang.sources.discover import discover

@@ -221,7 +221,7 @@ def test_a_bomb_is_refused(tmp_path: Path) -> None:
 def test_too_many_members_too_deep_too_large(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    limits = archives.Limits(members=3, depth=2, total_bytes=1_000)
+    limits = archives.ArchiveLimits(members=3, depth=2, total_bytes=1_000)
     monkeypatch.setattr(archives.Budget, "__init__", lambda self: _small(self, limits))
     many = tmp_path / "many.tar"
     many.write_bytes(tar_of({f"{n}.log": LOG for n in range(9)}))
@@ -239,7 +239,7 @@ def test_too_many_members_too_deep_too_large(
     assert "GiB together" in problems[0].message
 
 
-def _small(budget: archives.Budget, limits: archives.Limits) -> None:
+def _small(budget: archives.Budget, limits: archives.ArchiveLimits) -> None:
     budget.limits = limits
     budget.members = budget.total_bytes = budget.data_files = 0
 

@@ -11,12 +11,12 @@ from unhang.model.provenance import NOBODY, Origin
 from unhang.model.time import Clock
 from unhang.sources.clean import clean
 from unhang.sources.line import Header
-from unhang.sources.peel import Message, peel
+from unhang.sources.peel import PeeledMessage, peel
 
 C10 = "[E314 14:33:45.172185860 ProcessGroupNCCL.cpp:607] "
 
 
-def one(line: str) -> Message:
+def one(line: str) -> PeeledMessage:
     (message,) = peel(clean(line))
     return message
 
@@ -117,7 +117,7 @@ def test_speaker(line: str, text: str | None, origin: Origin) -> None:
     ],
 )
 def test_the_messages_own_stays(line: str) -> None:
-    assert one(line) == Message(text=line, raw=line, origin=NOBODY)
+    assert one(line) == PeeledMessage(text=line, raw=line, origin=NOBODY)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from unhang.sources.artifact import Artifact
 from unhang.sources.clean import clean
 from unhang.sources.peel import peel
 from unhang.sources.select import select
-from unhang.sources.unwrap import Unit, rejoin
+from unhang.sources.unwrap import LineUnit, rejoin
 
 CASES = Path(__file__).resolve().parents[2] / "cases"
 LOGS = sorted(path for path in CASES.glob("*/input/**/*") if path.is_file())
@@ -30,7 +30,7 @@ def described(text: str) -> tuple[bool, frozenset[int]]:
 def defined(data: bytes) -> dict[int, list[tuple[int, str]]]:
     """Lines with a needle of each reader, and as many after each as it asks for."""
     units = (
-        Unit(number=number, text=text)
+        LineUnit(number=number, text=text)
         for number, line in enumerate(data.decode("utf-8", errors="replace").split("\n"), 1)
         for text in map(clean, line.split("\r"))
         if text.strip()

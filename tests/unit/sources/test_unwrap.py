@@ -10,7 +10,7 @@ import pytest
 
 from unhang.sources.clean import clean
 from unhang.sources.peel import peel
-from unhang.sources.unwrap import Unit, rejoin
+from unhang.sources.unwrap import LineUnit, rejoin
 
 C10 = "[rank3]:[E314 14:33:45.172185860 ProcessGroupNCCL.cpp:607] "
 TIMEOUT = (
@@ -40,7 +40,7 @@ MISMATCH = (
 
 
 def join(*lines: str) -> list[str]:
-    return [u.text for u in rejoin(Unit(number=n, text=t) for n, t in enumerate(lines, 1))]
+    return [u.text for u in rejoin(LineUnit(number=n, text=t) for n, t in enumerate(lines, 1))]
 
 
 def essence(message: str) -> str:
@@ -120,7 +120,10 @@ def test_whole_messages_stay_alone(message: str) -> None:
 
 def test_a_gap_ends_the_message() -> None:
     half = TIMEOUT.index("NumelIn")
-    units = [Unit(number=1, text=TIMEOUT[:half]), Unit(number=9, text=TIMEOUT[half:], gap=True)]
+    units = [
+        LineUnit(number=1, text=TIMEOUT[:half]),
+        LineUnit(number=9, text=TIMEOUT[half:], gap=True),
+    ]
     assert list(rejoin(iter(units))) == units
 
 
@@ -132,5 +135,5 @@ def test_long_nonsense_takes_linear_time(seed: str) -> None:
     line = seed * (60_000 // len(seed))
     started = time.process_time()
     list(peel(clean(line)))
-    list(rejoin(iter([Unit(number=n, text=line[:4_000]) for n in range(20)])))
+    list(rejoin(iter([LineUnit(number=n, text=line[:4_000]) for n in range(20)])))
     assert time.process_time() - started < 2

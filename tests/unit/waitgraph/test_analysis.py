@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 
 from unhang.model.ids import NO_RANKS, Rank, Ranks, RankSpans
-from unhang.model.stances import Doing
+from unhang.model.stack_states import Doing
 from unhang.model.strength import Strength
 from unhang.model.waits import (
     Analysis,

@@ -20,7 +20,7 @@ from unhang.model.ids import Rank, Ranks
 from unhang.model.provenance import Provenance
 from unhang.model.recorder_analysis import RecorderAnalysis, Suspect, SuspectRole
 from unhang.model.recording import CallKind, LastCall, Recording
-from unhang.model.stances import Doing
+from unhang.model.stack_states import Doing
 from unhang.model.strength import Strength
 from unhang.model.waits import (
     Analysis,

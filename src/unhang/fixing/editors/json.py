@@ -21,12 +21,12 @@ _INDENT = re.compile(r"\n([ \t]+)\S")
 
 
 @dataclass(slots=True)
-class _Place:
+class _ValueSpan:
     """Where a value lies; `members` are those of an object."""
 
     start: int
     end: int = 0
-    members: dict[str, _Place] = field(default_factory=dict)
+    members: dict[str, _ValueSpan] = field(default_factory=dict)
     is_object: bool = False
 
 
@@ -93,7 +93,7 @@ def _with(data: Any, path: Sequence[str], value: object) -> Any:  # noqa: ANN401
 
 
 def _insert(
-    text: str, parent: _Place, path: Sequence[str], value: object, *, depth: int, newline: str
+    text: str, parent: _ValueSpan, path: Sequence[str], value: object, *, depth: int, newline: str
 ) -> str:
     """Add a member at the end of an object, laid out like its neighbours."""
     new: object = value
@@ -134,12 +134,12 @@ class _Scanner:
     def __init__(self, text: str) -> None:
         self._text = text
 
-    def scan(self) -> _Place:
+    def scan(self) -> _ValueSpan:
         return self._value(1 if self._text.startswith("\ufeff") else 0)
 
-    def _value(self, at: int) -> _Place:
+    def _value(self, at: int) -> _ValueSpan:
         at = self._skip(at)
-        place = _Place(at)
+        place = _ValueSpan(at)
         match self._text[at]:
             case '"':
                 place.end = scanstring(self._text, at + 1)[1]
@@ -154,7 +154,7 @@ class _Scanner:
                 place.end = found.end()
         return place
 
-    def _object(self, at: int, place: _Place) -> int:
+    def _object(self, at: int, place: _ValueSpan) -> int:
         at = self._skip(at)
         while self._text[at] != "}":
             key, at = scanstring(self._text, at + 1)

@@ -22,7 +22,7 @@ _HOLDERS = frozenset({"env", "envs", "environment", "env_vars"})
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _VariablePlace:
     """A variable's value, or a list of variables, with the image of its container."""
 
     node: yaml.Node
@@ -82,30 +82,30 @@ def _image(node: yaml.Node, above: str | None) -> str | None:
     return next((str(image) for image in own), above)
 
 
-def _said(node: yaml.Node, name: str, image: str | None) -> Iterator[_Place]:
+def _said(node: yaml.Node, name: str, image: str | None) -> Iterator[_VariablePlace]:
     image = _image(node, image)
     pairs = {key.value: value for key, value in _pairs(node) if isinstance(key.value, str)}
     named = pairs.get("name")
     if named is not None and named.value == name:
         if not isinstance(pairs.get("value"), yaml.ScalarNode):
             raise Refusal(f"line {node.start_mark.line + 1}: {name} has no plain value")
-        yield _Place(pairs["value"], image)
+        yield _VariablePlace(pairs["value"], image)
         return
     if isinstance(pairs.get(name), yaml.ScalarNode):
-        yield _Place(pairs[name], image)
+        yield _VariablePlace(pairs[name], image)
     if isinstance(node, yaml.SequenceNode):
         for item in node.value:
             if isinstance(item, yaml.ScalarNode) and item.value.startswith(f"{name}="):
-                yield _Place(item, image, name)
+                yield _VariablePlace(item, image, name)
     for inner in _below(node):
         yield from _said(inner, name, image)
 
 
-def _holders(node: yaml.Node, image: str | None) -> Iterator[_Place]:
+def _holders(node: yaml.Node, image: str | None) -> Iterator[_VariablePlace]:
     image = _image(node, image)
     for key, value in _pairs(node):
         if key.value in _HOLDERS and value.value and not isinstance(value, yaml.ScalarNode):
-            yield _Place(value, image)
+            yield _VariablePlace(value, image)
         else:
             yield from _holders(value, image)
     if isinstance(node, yaml.SequenceNode):
@@ -113,7 +113,7 @@ def _holders(node: yaml.Node, image: str | None) -> Iterator[_Place]:
             yield from _holders(item, image)
 
 
-def _refuse_several(places: Sequence[_Place], name: str, raw: str) -> None:
+def _refuse_several(places: Sequence[_VariablePlace], name: str, raw: str) -> None:
     """Several lists are one job's only where they share an image."""
     if len(places) > 1 and (len({p.image for p in places}) > 1 or places[0].image is None):
         lines = ", ".join(str(p.node.start_mark.line + 1) for p in places)
@@ -123,7 +123,7 @@ def _refuse_several(places: Sequence[_Place], name: str, raw: str) -> None:
         )
 
 
-def _refuse_differing(places: Sequence[_Place], name: str, raw: str) -> None:
+def _refuse_differing(places: Sequence[_VariablePlace], name: str, raw: str) -> None:
     values = {place.node.value for place in places}
     if len(values) > 1:
         lines = ", ".join(str(p.node.start_mark.line + 1) for p in places)
@@ -131,7 +131,7 @@ def _refuse_differing(places: Sequence[_Place], name: str, raw: str) -> None:
     _refuse_several(places, name, raw)
 
 
-def _replace(text: str, places: Sequence[_Place], name: str, raw: str) -> str:
+def _replace(text: str, places: Sequence[_VariablePlace], name: str, raw: str) -> str:
     for place in sorted(places, key=lambda p: p.node.start_mark.index, reverse=True):
         start, end = place.node.start_mark.index, place.node.end_mark.index
         if text[start : start + 1] in ("&", "*", "!", "|", ">"):

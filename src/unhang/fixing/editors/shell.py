@@ -15,8 +15,8 @@ from functools import cache
 
 from unhang.fixing.limits import Guard, accept
 from unhang.fixing.refusal import Refusal
-from unhang.fixing.words import Command, Word, read_commands
-from unhang.linting.document import Document
+from unhang.fixing.shell_words import Command, ShellWord, read_commands
+from unhang.linting.document import SettingsDocument
 from unhang.linting.readers.shell import read_shell
 from unhang.linting.readers.words import note_programs
 from unhang.settings import frameworks
@@ -142,7 +142,7 @@ def set_variable(
     return _proved(text, _add_lines(text, commands, lines, newline), name)
 
 
-def _words(commands: Sequence[Command]) -> Iterator[Word]:
+def _words(commands: Sequence[Command]) -> Iterator[ShellWord]:
     for command in commands:
         yield from command.words
 
@@ -270,7 +270,7 @@ def _programs(text: str, command: Command) -> tuple[set[str], bool]:
     words = [word.bare.rpartition("/")[2] for word in command.words]
     if words[0] in _ASIDE or all(_ASSIGNED.fullmatch(word.text) for word in command.words):
         return set(), False
-    document = Document(name="")
+    document = SettingsDocument(name="")
     note_programs(document, text[command.start : command.end])
     runs = not (_RUNNERS | _launchers()).isdisjoint(words) and _NOT_TRAINING.isdisjoint(words)
     return document.programs, runs or document.torchrun or len(document.programs) > 0
@@ -331,6 +331,6 @@ def _proved(before: str, after: str, name: str) -> str:
 
 
 def _settings(text: str) -> Counter[tuple[str, str | None]]:
-    document = Document(name="")
+    document = SettingsDocument(name="")
     read_shell(document, text)
     return Counter((setting.name, setting.value) for setting in document.settings)

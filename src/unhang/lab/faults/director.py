@@ -10,7 +10,7 @@ from typing import Any
 
 from .acts import ACTS, AT_ONCE
 from .declared import Fault
-from .witness import Witness
+from .witness import FaultWitness
 
 
 class Director:
@@ -22,7 +22,7 @@ class Director:
         steps: optimizer steps done so far.
     """
 
-    def __init__(self, faults: tuple[Fault, ...], witness: Witness) -> None:
+    def __init__(self, faults: tuple[Fault, ...], witness: FaultWitness) -> None:
         self._pending = list(faults)
         self._witness = witness
         self._lock = threading.Lock()

@@ -9,7 +9,7 @@ from . import batches, collectives, environment, functions, groups, models, phas
 from .declared import FOLDER_VARIABLE, VARIABLE, Fault, FaultError, load
 from .director import Director
 from .steps import watch_steps
-from .witness import Witness
+from .witness import FaultWitness
 
 
 def begin() -> None:
@@ -19,7 +19,7 @@ def begin() -> None:
     except FaultError as error:
         sys.stderr.write(f"unhang: {error}\n")
         return
-    witness = Witness(os.environ.get(FOLDER_VARIABLE))
+    witness = FaultWitness(os.environ.get(FOLDER_VARIABLE))
     director = Director(faults, witness)
     if director.rank is not None and not witness.has_registered_ancestor(director.rank):
         witness.register(director.rank)

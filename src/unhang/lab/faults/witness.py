@@ -34,7 +34,7 @@ _DEFAULT, _IGNORE = 0, 1
 """`SIG_DFL` and `SIG_IGN`."""
 
 
-class Witness:
+class FaultWitness:
     """What one process leaves; does nothing where there is no folder."""
 
     def __init__(self, folder: str | None) -> None:

@@ -6,30 +6,30 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from unhang.errors import UsageError
-from unhang.linting.document import Document, Kind
+from unhang.linting.document import SettingKind, SettingsDocument
 from unhang.linting.readers.words import note_programs, read_words
 
 _PROC = Path("/proc")
 
 
-def read_environment(document: Document, environment: Mapping[str, str]) -> None:
+def read_environment(document: SettingsDocument, environment: Mapping[str, str]) -> None:
     """Note the variables of a process."""
     document.running = True
     document.rank = environment.get("RANK") or environment.get("SLURM_PROCID")
     for name, value in sorted(environment.items()):
-        document.add(name, value, None, Kind.VARIABLE)
+        document.add(name, value, None, SettingKind.VARIABLE)
     document.torchrun = "TORCHELASTIC_RUN_ID" in environment
     nodes = _nodes(environment)
     if nodes is not None:
         document.note_nodes(nodes)
 
 
-def read_dump(document: Document, content: bytes) -> None:
+def read_dump(document: SettingsDocument, content: bytes) -> None:
     """Note the variables of a copy of `/proc/<pid>/environ`."""
     read_environment(document, _environment(content))
 
 
-def read_process(pid: int, proc: Path = _PROC) -> list[Document]:
+def read_process(pid: int, proc: Path = _PROC) -> list[SettingsDocument]:
     """Read a process and all that descend from it: the ranks below a launcher.
 
     Raises:
@@ -51,9 +51,9 @@ def read_process(pid: int, proc: Path = _PROC) -> list[Document]:
     return documents
 
 
-def _document(pid: int, environment: Mapping[str, str], words: list[str]) -> Document:
+def _document(pid: int, environment: Mapping[str, str], words: list[str]) -> SettingsDocument:
     rank = environment.get("RANK")
-    document = Document(name=f"pid {pid}" if rank is None else f"rank {rank}")
+    document = SettingsDocument(name=f"pid {pid}" if rank is None else f"rank {rank}")
     read_environment(document, environment)
     note_programs(document, " ".join(words))
     read_words(document, [word for word in words if word], 0, certain=True)

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from unhang.linting.document import Document, Kind
+from unhang.linting.document import SettingKind, SettingsDocument
 
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{2,}")
 _KEYWORDS = frozenset({"ddp_timeout"})
@@ -14,7 +14,7 @@ _SETTERS = frozenset({"setdefault", "putenv"})
 _GETTERS = frozenset({"get", "getenv", "pop"})
 
 
-def read_python(document: Document, text: str) -> None:
+def read_python(document: SettingsDocument, text: str) -> None:
     """Note the settings of a Python program; one that does not parse says nothing."""
     try:
         tree = ast.parse(text)
@@ -39,7 +39,7 @@ def read_python(document: Document, text: str) -> None:
                 document.reads.update(_names(node.slice))
 
 
-def _read_call(document: Document, call: ast.Call) -> None:
+def _read_call(document: SettingsDocument, call: ast.Call) -> None:
     function = call.func.attr if isinstance(call.func, ast.Attribute) else _name(call.func)
     if function in _SETTERS and len(call.args) == 2:
         _note(document, call.args[0], call.args[1], call.lineno)
@@ -48,10 +48,10 @@ def _read_call(document: Document, call: ast.Call) -> None:
     for keyword in call.keywords:
         if keyword.arg in _KEYWORDS and isinstance(keyword.value, ast.Constant):
             value = str(keyword.value.value)
-            document.add(str(keyword.arg), value, keyword.value.lineno, Kind.OPTION)
+            document.add(str(keyword.arg), value, keyword.value.lineno, SettingKind.OPTION)
 
 
-def _read_dict(document: Document, name: str, value: ast.Dict) -> None:
+def _read_dict(document: SettingsDocument, name: str, value: ast.Dict) -> None:
     """A dictionary of variables, if its name says so: `env_vars`, `runtime_env`."""
     if "env" not in name.lower():
         return
@@ -60,10 +60,10 @@ def _read_dict(document: Document, name: str, value: ast.Dict) -> None:
             _note(document, key, item, item.lineno)
 
 
-def _note(document: Document, key: ast.expr, value: ast.expr, line: int) -> None:
+def _note(document: SettingsDocument, key: ast.expr, value: ast.expr, line: int) -> None:
     for name in _names(key):
         # Where a program sets a variable, another may have run before: nothing is certain.
-        document.add(name, _text(value), line, Kind.VARIABLE, certain=False)
+        document.add(name, _text(value), line, SettingKind.VARIABLE, certain=False)
 
 
 def _names(key: ast.expr) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from unhang.linting.document import Document, Kind
+from unhang.linting.document import SettingKind, SettingsDocument
 from unhang.linting.readers.words import (
     known_value,
     note_programs,
@@ -27,12 +27,12 @@ _SETTERS = frozenset({"ENV", "setenv", "ARG"})
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{2,}")
 
 
-def read_shell(document: Document, text: str, first_line: int = 1) -> None:
+def read_shell(document: SettingsDocument, text: str, first_line: int = 1) -> None:
     """Note the settings of a text that a shell, Docker or a launcher reads."""
     read_lines(document, enumerate(text.splitlines(), start=first_line))
 
 
-def read_lines(document: Document, lines: Iterable[tuple[int, str]]) -> None:
+def read_lines(document: SettingsDocument, lines: Iterable[tuple[int, str]]) -> None:
     """Note the settings of numbered lines."""
     depth = 0
     for number, words, starts in _commands(document, lines):
@@ -49,7 +49,7 @@ def read_lines(document: Document, lines: Iterable[tuple[int, str]]) -> None:
 
 
 def _commands(
-    document: Document, lines: Iterable[tuple[int, str]]
+    document: SettingsDocument, lines: Iterable[tuple[int, str]]
 ) -> Iterator[tuple[int, list[str], bool]]:
     """Words of each line, and whether the line starts a command (or continues one)."""
     continued = False
@@ -88,12 +88,12 @@ def _only_talks(words: list[str]) -> bool:
     return words[0] in _TALKERS and not any(">" in word for word in words)
 
 
-def _read(document: Document, number: int, words: list[str], *, certain: bool) -> None:
+def _read(document: SettingsDocument, number: int, words: list[str], *, certain: bool) -> None:
     if words[0] in _SETTERS and len(words) > 2 and _VARIABLE.fullmatch(words[1]) is not None:
         value = known_value(" ".join(words[2:]))
-        document.add(words[1], value, number, Kind.VARIABLE, certain=certain)
+        document.add(words[1], value, number, SettingKind.VARIABLE, certain=certain)
     elif len(words) >= 3 and words[1] == "=" and _VARIABLE.fullmatch(words[0]) is not None:
         # nccl.conf and dotenv files allow blanks around the sign.
-        document.add(words[0], known_value(words[2]), number, Kind.VARIABLE, certain=certain)
+        document.add(words[0], known_value(words[2]), number, SettingKind.VARIABLE, certain=certain)
     else:
         read_words(document, words, number, certain=certain)

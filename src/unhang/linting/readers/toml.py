@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from unhang.linting.document import Document, Kind
+from unhang.linting.document import SettingKind, SettingsDocument
 from unhang.linting.readers.words import note_programs
 
 _TABLE = re.compile(r"\s*\[\[?\s*([\w.\-\"' ]+?)\s*\]\]?\s*(?:#.*)?")
@@ -13,7 +13,7 @@ _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{2,}")
 _LONGEST = 8_000
 
 
-def read_toml(document: Document, text: str) -> None:
+def read_toml(document: SettingsDocument, text: str) -> None:
     """Note plain values with their dotted keys."""
     table = ""
     for number, line in enumerate(text.splitlines(), start=1):
@@ -29,6 +29,6 @@ def read_toml(document: Document, text: str) -> None:
                 name if variable else f"{table}{name}",
                 value,
                 number,
-                Kind.VARIABLE if variable else Kind.OPTION,
+                SettingKind.VARIABLE if variable else SettingKind.OPTION,
             )
     note_programs(document, text)

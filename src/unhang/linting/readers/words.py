@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import pairwise
 
-from unhang.linting.document import Document, Kind
+from unhang.linting.document import SettingKind, SettingsDocument
 from unhang.settings import frameworks
 
 _WORD = re.compile(r"""(?:"(?:[^"\\]|\\.)*"|'[^']*'|\\.|[^\s"'\\;|&])+|["';|&\\]""")
@@ -41,13 +41,15 @@ def split_words(line: str) -> list[str]:
     return words
 
 
-def read_words(document: Document, words: Sequence[str], line: int, *, certain: bool) -> None:
+def read_words(
+    document: SettingsDocument, words: Sequence[str], line: int, *, certain: bool
+) -> None:
     """Note every setting among the words of one command."""
     for index, word in enumerate(words):
         following = words[index + 1] if index + 1 < len(words) else None
         for name, value, kind in _settings(word, following):
             document.add(name, value, line, kind, certain=certain)
-            if kind is Kind.OPTION and name.removeprefix("--") in _NODE_FLAGS:
+            if kind is SettingKind.OPTION and name.removeprefix("--") in _NODE_FLAGS:
                 _note_nodes(document, value)
     if words and words[0] in _SCHEDULERS:
         for option, value in pairwise(words):
@@ -55,7 +57,7 @@ def read_words(document: Document, words: Sequence[str], line: int, *, certain: 
                 _note_nodes(document, value)
 
 
-def note_programs(document: Document, text: str) -> None:
+def note_programs(document: SettingsDocument, text: str) -> None:
     """Note which frameworks and launchers a text names."""
     document.programs.update(name for mark, name in _programs() if mark in text)
     for name, pattern in _patterns():
@@ -74,14 +76,14 @@ def _patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
     return tuple((f.name, f.program_pattern) for f in frameworks().values() if f.program_pattern)
 
 
-def note_file_keys(document: Document, suffix: str, key: str) -> None:
+def note_file_keys(document: SettingsDocument, suffix: str, key: str) -> None:
     """Note whose own file it is, of which a key tells: `<name>-<suffix>` is among its programs."""
     for framework in frameworks().values():
         if key in framework.file_keys.get(suffix, ()):
             document.programs.update((framework.name, f"{framework.name}-{suffix}"))
 
 
-def note_reads(document: Document, text: str) -> None:
+def note_reads(document: SettingsDocument, text: str) -> None:
     """Note the variables that a command line passes on to a program.
 
     `--timeout $NCCL_TIMEOUT` does; `export NCCL_TIMEOUT=${NCCL_TIMEOUT:-60}` and `echo` do not.
@@ -89,11 +91,11 @@ def note_reads(document: Document, text: str) -> None:
     document.reads.update(_READ.findall(text))
 
 
-def _settings(word: str, following: str | None) -> Iterator[tuple[str, str | None, Kind]]:
+def _settings(word: str, following: str | None) -> Iterator[tuple[str, str | None, SettingKind]]:
     bare = _without_prefix(word)
     if bare[:1] in "\"'" and " " in bare:
         # A command in quotes: `bash -c "export A=1; torchrun …"`, or a JSON object.
-        yield from ((name, value, Kind.VARIABLE) for name, value in _IN_JSON.findall(bare))
+        yield from ((name, value, SettingKind.VARIABLE) for name, value in _IN_JSON.findall(bare))
         inner = split_words(bare[1:-1])
         for index, part in enumerate(inner):
             yield from _settings(part, inner[index + 1] if index + 1 < len(inner) else None)
@@ -102,7 +104,7 @@ def _settings(word: str, following: str | None) -> Iterator[tuple[str, str | Non
         yield from _one(part, following)
 
 
-def _one(word: str, following: str | None) -> Iterator[tuple[str, str | None, Kind]]:
+def _one(word: str, following: str | None) -> Iterator[tuple[str, str | None, SettingKind]]:
     # A word that is quoted as a whole, `"trainer.n_gpus=8"`, means the same without its quotes.
     plain = word.strip("\"'") if word[:1] == word[-1:] and word[:1] in "\"'" else word
     if (match := _ASSIGNMENT.fullmatch(plain)) is not None:
@@ -110,19 +112,19 @@ def _one(word: str, following: str | None) -> Iterator[tuple[str, str | None, Ki
         if value.startswith("("):
             yield from _one(value[1:], None)
         else:
-            yield name, known_value(value), Kind.VARIABLE
+            yield name, known_value(value), SettingKind.VARIABLE
     elif (match := _FLAG.fullmatch(plain)) is not None:
         name, value = match.groups()
         if value is None and following is not None and not following.startswith("-"):
             value = following
         if value is not None and "{" in value:
-            yield from ((key, item, Kind.VARIABLE) for key, item in _IN_JSON.findall(value))
+            yield from ((key, item, SettingKind.VARIABLE) for key, item in _IN_JSON.findall(value))
         elif value is not None:
-            yield f"--{name}", known_value(value), Kind.OPTION
+            yield f"--{name}", known_value(value), SettingKind.OPTION
     elif (match := _OVERRIDE.fullmatch(plain)) is not None:
-        yield match.group(1), known_value(match.group(2)), Kind.OPTION
+        yield match.group(1), known_value(match.group(2)), SettingKind.OPTION
     elif plain.startswith("{"):
-        yield from ((name, value, Kind.VARIABLE) for name, value in _IN_JSON.findall(plain))
+        yield from ((name, value, SettingKind.VARIABLE) for name, value in _IN_JSON.findall(plain))
 
 
 def known_value(text: str) -> str | None:
@@ -148,7 +150,7 @@ def _without_prefix(word: str) -> str:
     return word
 
 
-def _note_nodes(document: Document, value: str | None) -> None:
+def _note_nodes(document: SettingsDocument, value: str | None) -> None:
     """A number, or a range such as `1:4` of which the larger end counts."""
     for part in re.split(r"[:-]", value or ""):
         if part.isdigit() and len(part) < 7:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from unhang.linting.document import Document, Kind
+from unhang.linting.document import SettingKind, SettingsDocument
 from unhang.linting.readers.shell import read_lines
 from unhang.linting.readers.words import (
     known_value,
@@ -27,7 +27,7 @@ _FLOW = str.maketrans("[],{}", "     ")
 _COMMENT = re.compile(r"\s#.*")
 
 
-def read_yaml(document: Document, text: str) -> None:
+def read_yaml(document: SettingsDocument, text: str) -> None:
     """Note the settings of a YAML text."""
     _Yaml(document, text.splitlines()).read()
 
@@ -35,7 +35,7 @@ def read_yaml(document: Document, text: str) -> None:
 class _Yaml:
     """One pass over the lines."""
 
-    def __init__(self, document: Document, lines: Sequence[str]) -> None:
+    def __init__(self, document: SettingsDocument, lines: Sequence[str]) -> None:
         self._document = document
         self._lines = lines
         self._path: list[tuple[int, str]] = []
@@ -72,19 +72,19 @@ class _Yaml:
         if key == "name" and _VARIABLE.fullmatch(value.strip("\"'")) is not None:
             self._named = (indent, value.strip("\"'"))
         elif key == "value" and self._named is not None and self._named[0] == indent:
-            self._document.add(self._named[1], known_value(value), line, Kind.VARIABLE)
+            self._document.add(self._named[1], known_value(value), line, SettingKind.VARIABLE)
             self._named = None
         elif not value:
             return
         elif _VARIABLE.fullmatch(key) is not None:
-            self._document.add(key, known_value(value), line, Kind.VARIABLE)
+            self._document.add(key, known_value(value), line, SettingKind.VARIABLE)
         elif value[:1] in "[{":
             self._read_words(value, line)
         else:
             note_programs(self._document, f"{key}: {value}")
             path = ".".join(name for _, name in self._path)
             note_file_keys(self._document, "yaml", path)
-            self._document.add(path, known_value(value), line, Kind.OPTION)
+            self._document.add(path, known_value(value), line, SettingKind.OPTION)
 
     def _read_words(self, value: str, line: int) -> None:
         """Words of a command: an item of a list, or a list in one line."""

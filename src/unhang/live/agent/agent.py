@@ -18,10 +18,9 @@ from functools import partial
 from typing import Any
 
 from unhang.live.agent import kernel
-from unhang.live.agent.acting import Actor, Found
+from unhang.live.agent.action_runner import ActionRunner, Found
+from unhang.live.agent.board_reader import BoardReader
 from unhang.live.agent.closing import Closing
-from unhang.live.agent.ending import Ending
-from unhang.live.agent.examining import warm_up
 from unhang.live.agent.gaps import (
     Jumps,
     interrupted_captures,
@@ -30,20 +29,21 @@ from unhang.live.agent.gaps import (
     unseen,
 )
 from unhang.live.agent.hooks import Hooks, keep_private
+from unhang.live.agent.interim_diagnosis import warm_up
 from unhang.live.agent.link import Link
-from unhang.live.agent.orders import Orders
-from unhang.live.agent.taps import Taps
-from unhang.live.agent.voice import Voice
-from unhang.live.books.clock import RunClock
-from unhang.live.books.desk import Desk
-from unhang.live.books.folder import RunFolder
-from unhang.live.books.near import bring, drop
-from unhang.live.books.record import close_record
+from unhang.live.agent.orders import OrderWriter
+from unhang.live.agent.terminal_messages import TerminalMessages
+from unhang.live.agent.termination import Termination
 from unhang.live.messages.actions import Note, NoteKind
 from unhang.live.messages.inputs import OutputEnded
 from unhang.live.messages.losses import Loss, losses_from_json, losses_to_json
 from unhang.live.messages.request import RunRequest
-from unhang.live.nodes.meeting import find_judge
+from unhang.live.nodes.connect import find_judge
+from unhang.live.run_folder.clock import RunClock
+from unhang.live.run_folder.journal import RunJournal
+from unhang.live.run_folder.layout import RunFolder
+from unhang.live.run_folder.local_scratch import bring, drop
+from unhang.live.run_folder.record import close_record
 from unhang.model.provenance import Message
 from unhang.probe import environment
 
@@ -58,7 +58,7 @@ _LAST_S = 12.0
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class AgentStart:
     """What the relay tells first.
 
     Attributes:
@@ -76,7 +76,7 @@ class Start:
     lost: tuple[Loss, ...]
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Start:
+    def from_json(cls, data: dict[str, Any]) -> AgentStart:
         """The data is our own."""
         return cls(
             request=RunRequest.from_json(data["request"]),
@@ -95,7 +95,7 @@ class Agent:
         link: the way to the relay.
     """
 
-    def __init__(self, start: Start, link: Link) -> None:
+    def __init__(self, start: AgentStart, link: Link) -> None:
         request = start.request
         self._clock = start.clock
         self._jumps = Jumps(start.clock)
@@ -111,38 +111,40 @@ class Agent:
         self._launcher_alive = True
         self._next_s = 0.0
         self._until_s = float("inf")
-        self._desk = Desk(folder, start.clock, self._tell_loss, start.lost)
-        self._taps = Taps(near.boards, request.host, run_clock=start.clock)
-        self._ending = Ending(
-            partial(_tree, request, start.job, relay), lambda: self._taps.ranks, self._tell_end
+        self._journal = RunJournal(folder, start.clock, self._tell_loss, start.lost)
+        self._board_reader = BoardReader(near.boards, request.host, run_clock=start.clock)
+        self._ending = Termination(
+            partial(_tree, request, start.job, relay),
+            lambda: self._board_reader.ranks,
+            self._tell_end,
         )
-        self._judge = find_judge(request, folder, self._desk.lose)
-        voice = Voice(request.style, link.send)
-        self._actor = Actor(
+        self._judge = find_judge(request, folder, self._journal.lose)
+        terminal = TerminalMessages(request.style, link.send)
+        self._actor = ActionRunner(
             folder=folder,
             near=near,
             judge=self._judge,
-            desk=self._desk,
-            orders=Orders(near, folder, request.host),
+            journal=self._journal,
+            orders=OrderWriter(near, folder, request.host),
             ending=self._ending,
-            taps=self._taps,
-            hooks=Hooks(request, self._desk),
-            voice=voice,
+            board_reader=self._board_reader,
+            hooks=Hooks(request, self._journal),
+            terminal=terminal,
             report=self._post,
         )
         self._closing = Closing(
             actor=self._actor,
             judge=self._judge,
-            desk=self._desk,
+            journal=self._journal,
             ending=self._ending,
-            taps=self._taps,
-            voice=voice,
+            board_reader=self._board_reader,
+            terminal=terminal,
             relay=relay,
             kernel_log=folder.output(request.host) / "kernel.log",
         )
         if start.again:
             for loss in interrupted_captures(folder):
-                self._desk.lose(loss)
+                self._journal.lose(loss)
 
     def run(self) -> None:
         """Watch until the command has ended and everything is said."""
@@ -153,8 +155,8 @@ class Agent:
                 self._look(now)
             self._actor.advance(now)
             self._closing.advance(now)
-        self._taps.close()
-        self._desk.close()
+        self._board_reader.close()
+        self._journal.close()
         if not self._relay_lives:
             self._sign_off()
 
@@ -162,7 +164,7 @@ class Agent:
         poller = select.poll()
         handles = [
             self._bell,
-            *self._taps.handles,
+            *self._board_reader.handles,
             *([self._link.source] if self._relay_lives else []),
         ]
         for handle in handles:
@@ -176,7 +178,7 @@ class Agent:
             elif handle == self._bell:
                 self._open_inbox()
             else:
-                self._taps.look_at_ended(handle)
+                self._board_reader.look_at_ended(handle)
                 self._next_s = 0.0
 
     def _listen(self) -> None:
@@ -188,22 +190,22 @@ class Agent:
 
     def _hear(self, message: dict[str, Any]) -> None:
         if "exit" in message:
-            self._taps.learn_exit(*message["exit"])
+            self._board_reader.learn_exit(*message["exit"])
         if "ending" in message:
             self._resume_end(frozenset(message["ending"]), time.monotonic())
         if "ended" in message:
             now = time.monotonic()
             self._launcher_alive = False
             self._look(now)
-            for loss in unseen(self._taps.beats, one_host=self._one_host):
-                self._desk.lose(loss)
+            for loss in unseen(self._board_reader.beats, one_host=self._one_host):
+                self._journal.lose(loss)
             self._actor.end(OutputEnded(host=self._host, exit_code=message["ended"]), now)
             self._closing.begin(message["ended"])
 
     def _resume_end(self, pids: frozenset[int], now: float) -> None:
         """Go on with an end of a hang that an agent before us began, unless it is past."""
         self._look(now)
-        if not started_again(self._taps.beats, pids):
+        if not started_again(self._board_reader.beats, pids):
             self._ending.resume(pids, now)
 
     def _leave(self) -> None:
@@ -211,7 +213,7 @@ class Agent:
         self._relay_lives = False
         now = time.monotonic()
         why = Message(key="run.abandoned")
-        self._desk.note(Note(kind=NoteKind.ABORTED, why=why))
+        self._journal.note(Note(kind=NoteKind.ABORTED, why=why))
         self._ending.end_all(now)
         self._until_s = now + _LAST_S
 
@@ -220,7 +222,7 @@ class Agent:
         with contextlib.suppress(OSError, ValueError):
             record = json.loads(self._folder.record.read_bytes())
             ending = {"ended": self._clock.stamp(), "exit_code": None, "outcome": None}
-            lost = (Loss.of("relay_killed"), *self._desk.lost)
+            lost = (Loss.of("relay_killed"), *self._journal.lost)
             close_record(self._folder, record | ending, lost)
         with contextlib.suppress(OSError):
             bring(self._near, self._folder)
@@ -230,12 +232,12 @@ class Agent:
         self._next_s = now + (_INTERVAL_S if self._judge.decides else self._judge.interval_s)
         self._actor.beat()
         if (jump := self._jumps.look()) is not None:
-            self._desk.lose(jump)
+            self._journal.lose(jump)
         self._actor.clock_back_s = self._jumps.back_s
-        lost = self._desk.own_losses
-        report = self._taps.read(launcher_alive=self._launcher_alive, lost=lost)
+        lost = self._journal.own_losses
+        report = self._board_reader.read(launcher_alive=self._launcher_alive, lost=lost)
         for loss in (*report.lost, *losses_of_ranks(report)):
-            self._desk.lose(loss)
+            self._journal.lose(loss)
         self._actor.handle(report, now)
 
     def _tell_loss(self, loss: Loss) -> None:
@@ -275,7 +277,7 @@ def main() -> None:
     if first is None:
         return
     warm_up()
-    Agent(Start.from_json(first), link).run()
+    Agent(AgentStart.from_json(first), link).run()
 
 
 if __name__ == "__main__":

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from unhang.live.books.folder import RunFolder
+from unhang.live.messages.job_snapshot import JobSnapshot
 from unhang.live.messages.losses import Loss
-from unhang.live.messages.standing import Standing
-from unhang.model.capture import SUFFIX, Entry
+from unhang.live.run_folder.layout import RunFolder
+from unhang.model.capture import SUFFIX, ManifestEntry
 from unhang.model.ids import Rank, Ranks
 from unhang.reporters.catalogue import write
 
@@ -70,7 +70,7 @@ def bundle(
     threading.Thread(target=work, name=f"bundle-{number}", daemon=True).start()
 
 
-def suspects_of(culprits: Ranks, standing: Standing | None) -> Ranks | None:
+def suspects_of(culprits: Ranks, standing: JobSnapshot | None) -> Ranks | None:
     """The culprits, and of those that do the same one rank each; None = nobody is told from others.
 
     Args:
@@ -87,20 +87,20 @@ def _bundle(
     folder: RunFolder, number: int, release: Callable[[], None] | None, suspects: Ranks | None
 ) -> Bundled:
     try:
-        from unhang.collect import Haste, capture
+        from unhang.capturing import Deadline, capture
 
         result = capture(
             run_folder=folder.root,
             dumps=[folder.dump(number)],
             out=folder.captures / f"{number}{SUFFIX}",
-            haste=None if release is None else Haste(release=release, suspects=suspects),
+            deadline=None if release is None else Deadline(release=release, suspects=suspects),
         )
     except Exception as error:  # whatever it was, the job is watched on
         return Bundled(number, None, Loss.failed("no_bundle", error))
     return Bundled(number, result.path, lacks=tuple(_lacks(result.manifest.entries)))
 
 
-def _lacks(entries: Iterable[Entry]) -> Iterator[Loss]:
+def _lacks(entries: Iterable[ManifestEntry]) -> Iterator[Loss]:
     """Debuggers that could not look into a rank: its stack may be all that is missing."""
     for entry in entries:
         rank = re.fullmatch(r"rank (\d+)", entry.subject)

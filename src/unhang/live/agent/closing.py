@@ -11,13 +11,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from unhang.live.agent import kernel, kernel_words
-from unhang.live.agent.acting import Actor
-from unhang.live.agent.ending import Ending
-from unhang.live.agent.taps import Taps
-from unhang.live.agent.voice import Voice
-from unhang.live.books.desk import Desk
+from unhang.live.agent.action_runner import ActionRunner
+from unhang.live.agent.board_reader import BoardReader
+from unhang.live.agent.terminal_messages import TerminalMessages
+from unhang.live.agent.termination import Termination
 from unhang.live.messages.actions import Note, NoteKind
-from unhang.live.nodes.judging import Judge
+from unhang.live.nodes.interfaces import Judge
+from unhang.live.run_folder.journal import RunJournal
 from unhang.model.causes import Cause
 from unhang.model.diagnosis import Diagnosis, Outcome
 from unhang.model.provenance import Message
@@ -46,21 +46,21 @@ class Closing:
     def __init__(
         self,
         *,
-        actor: Actor,
+        actor: ActionRunner,
         judge: Judge,
-        desk: Desk,
-        ending: Ending,
-        taps: Taps,
-        voice: Voice,
+        journal: RunJournal,
+        ending: Termination,
+        board_reader: BoardReader,
+        terminal: TerminalMessages,
         relay: int,
         kernel_log: Path,
     ) -> None:
         self._judge = judge
         self._actor = actor
-        self._desk = desk
+        self._journal = journal
         self._ending = ending
-        self._taps = taps
-        self._voice = voice
+        self._board_reader = board_reader
+        self._terminal = terminal
         self._relay = relay
         self._kernel_log = kernel_log
         self._exit_code: int | None = None
@@ -95,15 +95,15 @@ class Closing:
             self._steps.pop(0)
 
     def _no_rank_lives(self, now: float) -> bool:
-        living = self._taps.ranks
+        living = self._board_reader.ranks
         orphans = frozenset(pid for pid in living if self._is_orphan(pid)) - self._ended
         if orphans and self._exit_code != 0:
             self._ended |= orphans
             pids = ", ".join(map(str, sorted(orphans)))
             why = Message(key="run.leftover", values={"pids": pids})
             note = Note(kind=NoteKind.ABORTED, why=why)
-            self._desk.note(note)
-            self._voice.tell(note)
+            self._journal.note(note)
+            self._terminal.tell(note)
             self._ending.end(orphans, now)
         return not living
 
@@ -122,7 +122,7 @@ class Closing:
         return not self._failed or self._judge.has_evidence(_THE_END, now)
 
     def _keep_kills(self) -> None:
-        seen = self._taps.read(launcher_alive=False).processes
+        seen = self._board_reader.read(launcher_alive=False).processes
         killed = {p.beat.pid for p in seen if p.facts.signal == signal.SIGKILL}
         try:
             kernel_words.keep_kills(killed, self._kernel_log)
@@ -145,14 +145,16 @@ class Closing:
     def _said(self, _: float) -> bool:
         verdict = self._actor.verdict if self._failed else None
         if verdict is not None and self._is_news(verdict) and not self._ending.ended_a_hang:
-            self._voice.show(verdict)
+            self._terminal.show(verdict)
         if self._actor.exit_note is not None:
-            self._desk.note(self._actor.exit_note, exit_code=self._exit_code, **_facts_of(verdict))
+            self._journal.note(
+                self._actor.exit_note, exit_code=self._exit_code, **_facts_of(verdict)
+            )
         self._judge.close()
-        self._desk.close()
+        self._journal.close()
         replaced = ENDED_A_HANG if self._ending.ended_a_hang else None
         outcome = None if verdict is None else verdict.outcome.value
-        self._voice.finish(replaced, outcome)
+        self._terminal.finish(replaced, outcome)
         return True
 
     def _is_news(self, verdict: Diagnosis) -> bool:

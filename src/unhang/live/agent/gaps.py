@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 
-from unhang.live.books.clock import RunClock
-from unhang.live.books.folder import RunFolder
 from unhang.live.messages.losses import Loss
 from unhang.live.messages.reports import Beat, NodeReport
+from unhang.live.run_folder.clock import RunClock
+from unhang.live.run_folder.layout import RunFolder
 from unhang.model.capture import SUFFIX
 
 _SMALL_S = 2.0

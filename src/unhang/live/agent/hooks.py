@@ -7,10 +7,10 @@ import subprocess
 import threading
 from pathlib import Path
 
-from unhang.live.books.desk import Desk
 from unhang.live.messages.actions import Note, NoteKind
 from unhang.live.messages.losses import Loss
 from unhang.live.messages.request import COMMAND, RunRequest
+from unhang.live.run_folder.journal import RunJournal
 from unhang.model.diagnosis import Diagnosis
 from unhang.model.ids import format_ranks
 from unhang.model.provenance import Message
@@ -38,15 +38,15 @@ class Hooks:
 
     Args:
         request: says which.
-        desk: where it is noted.
+        journal: where it is noted.
 
     Raises:
         UsageError: an address of `--notify` is none.
     """
 
-    def __init__(self, request: RunRequest, desk: Desk) -> None:
+    def __init__(self, request: RunRequest, journal: RunJournal) -> None:
         self._request = request
-        self._desk = desk
+        self._journal = journal
         self._targets = read_targets(request.notify)
 
     def run(self, hang: Note, capture: Path) -> None:
@@ -80,7 +80,7 @@ class Hooks:
                     umask=_Users.umask,
                 )
         except OSError as error:
-            self._desk.lose(Loss.of("hook_unstarted", why=str(error.strerror)))
+            self._journal.lose(Loss.of("hook_unstarted", why=str(error.strerror)))
             return
         threading.Thread(target=process.wait, name="on-hang", daemon=True).start()
 
@@ -91,7 +91,7 @@ class Hooks:
         summary = note.why if diagnosis is None or cause is None else diagnosis.summary
         alert = Alert(
             kind=note.kind.value,
-            at=self._desk.now,
+            at=self._journal.now,
             run=self._request.root.name,
             host=self._request.host,
             summary=sentence(summary, language),
@@ -105,7 +105,7 @@ class Hooks:
 
     def _delivered(self, delivery: Delivery) -> None:
         if delivery.failure is not None:
-            self._desk.lose(Loss.of("not_told", target=delivery.target, why=delivery.failure))
+            self._journal.lose(Loss.of("not_told", target=delivery.target, why=delivery.failure))
             return
         why = Message(key="run.notified", values={"target": delivery.target})
-        self._desk.note(Note(kind=NoteKind.NOTIFIED, why=why))
+        self._journal.note(Note(kind=NoteKind.NOTIFIED, why=why))

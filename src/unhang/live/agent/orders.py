@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from unhang.live.agent import kernel
-from unhang.live.books.folder import RunFolder
-from unhang.live.books.record import write_json
 from unhang.live.messages.actions import SetTimeouts
 from unhang.live.messages.request import KEEP
+from unhang.live.run_folder.layout import RunFolder
+from unhang.live.run_folder.record import write_json
 
 _DUMP_WAIT_S = 4.0
 """A probe that does not answer in this time is frozen; what `faulthandler` wrote must do."""
@@ -27,7 +27,7 @@ class _DumpOrder:
     deadline_s: float
 
 
-class Orders:
+class OrderWriter:
     """The writer of `orders/<host>.json` and of the heartbeat `agents/<host>.json`.
 
     Args:

@@ -26,7 +26,7 @@ _KEPT = 64
 
 
 @dataclass(slots=True)
-class _Writer:
+class _StoringRank:
     """What one rank has stored.
 
     Attributes:
@@ -59,7 +59,7 @@ class Checkpoints:
     at_s: list[float] = field(default_factory=list)
     place: str = ""
     steps: int | None = None
-    _writers: dict[Rank, _Writer] = field(default_factory=dict)
+    _writers: dict[Rank, _StoringRank] = field(default_factory=dict)
     _usual: int | None = None
 
     def look(self, tracks: Mapping[Rank, Track], now_s: float) -> None:
@@ -70,7 +70,7 @@ class Checkpoints:
             stored = track.facts.stored_bytes
             if stored is None:
                 continue
-            writer = self._writers.setdefault(rank, _Writer(stored))
+            writer = self._writers.setdefault(rank, _StoringRank(stored))
             new, writer.stored = max(0, stored - writer.stored), stored
             saving = track.place.phase is Phase.SAVE
             if not saving and new < _LOG_BYTES:
@@ -104,7 +104,7 @@ class Checkpoints:
         )
         return frozenset(moving) or NO_RANKS
 
-    def _end(self, writer: _Writer, track: Track, now_s: float) -> None:
+    def _end(self, writer: _StoringRank, track: Track, now_s: float) -> None:
         """A rank has stored something, and does no more."""
         size, saves, place = writer.burst, writer.saves, writer.place
         writer.burst, writer.saves = 0, False

@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 
 from unhang.live.judge.conditions import judge, stage_at, where_of
 from unhang.live.judge.echoes import raised_second_hand
-from unhang.live.judge.pace import Habit, Where
 from unhang.live.judge.patience import Patience, Stood
 from unhang.live.judge.track import Track
+from unhang.live.judge.usual_durations import DurationKind, Where
 from unhang.live.judge.waits import is_by_stack, is_pairwise, names_a_rank, open_calls
-from unhang.live.messages.standing import Charge, Stage
+from unhang.live.messages.job_snapshot import Stage, SuspicionReason
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.phases import Phase
 from unhang.model.waits import Analysis, CallRef, Wait, WaitEnd
@@ -56,7 +56,7 @@ class Claim:
         ask: the dumps of all ranks would decide.
     """
 
-    charge: Charge
+    charge: SuspicionReason
     culprits: Ranks
     victims: Ranks
     call: CallRef
@@ -100,7 +100,9 @@ _GRAVITY = {Stage.WATCHED: 0, Stage.SUSPECTED: 1, Stage.CONFIRMED: 2}
 
 def _beside_work(claims: list[Claim]) -> list[Claim]:
     """A rank that stands beside one that works may wait for that one, by a file or a socket."""
-    if not any(claim.charge in {Charge.AT_WORK, Charge.SPINNING} for claim in claims):
+    if not any(
+        claim.charge in {SuspicionReason.AT_WORK, SuspicionReason.SPINNING} for claim in claims
+    ):
         return claims
     return [
         replace(claim, stage=Stage.SUSPECTED)
@@ -121,7 +123,7 @@ def _against(
 ) -> Claim:
     rank, track = end.rank, tracks[end.rank]
     waited_s = max(_waited_s(wait) for wait in end.lacks)
-    verdict = judge(track, patience.pace)
+    verdict = judge(track, patience.usual)
     claim = Claim(
         charge=verdict.charge,
         culprits=frozenset({rank}),
@@ -136,7 +138,7 @@ def _against(
     )
     if waited_s < _WAITED_S or not _fresh((rank,), tracks):
         return claim
-    if verdict.charge is Charge.STOPPED and _all_stopped(tracks, victims):
+    if verdict.charge is SuspicionReason.STOPPED and _all_stopped(tracks, victims):
         return claim
     if verdict.proved:
         return replace(claim, stage=Stage.CONFIRMED)
@@ -170,7 +172,7 @@ def _broken(wait: Wait, tracks: Mapping[Rank, Track]) -> Claim:
     broken_s = min(tracks[r].still.leaving_s for r in wait.awaited if tracks[r].departs)
     still_s = min(broken_s, _settled_s(wait))
     return Claim(
-        charge=Charge.TOGETHER,
+        charge=SuspicionReason.TOGETHER,
         culprits=NO_RANKS,
         victims=wait.held_up,
         call=wait.call,
@@ -189,7 +191,7 @@ def _fresh(ranks: Iterable[Rank], tracks: Mapping[Rank, Track]) -> bool:
 def _against_unknown(wait: Wait) -> Claim:
     """Ranks that nobody has seen, or whose host is silent: never more than a suspicion."""
     return Claim(
-        charge=Charge.NEVER_CAME,
+        charge=SuspicionReason.NEVER_CAME,
         culprits=frozenset(wait.unknown),
         victims=wait.waiters,
         call=wait.call,
@@ -219,7 +221,7 @@ def _together(wait: Wait, tracks: Mapping[Rank, Track], patience: Patience) -> C
     pairs = is_pairwise(wait, tracks)
     differ = len(sides) == 2 and not pairs and _is_last_call(wait, tracks)
     moving = any(_moves(tracks[r]) for r in wait.held_up) or not _fresh(wait.held_up, tracks)
-    suspect_s = max(_TOGETHER_S, 3 * patience.pace.usual_s(Habit.TOGETHER, None))
+    suspect_s = max(_TOGETHER_S, 3 * patience.usual.usual_s(DurationKind.TOGETHER, None))
     if (wait.call.seq is not None and wait.call.seq <= 1) or is_by_stack(wait):
         suspect_s *= _FIRST_CALL
     if differ:
@@ -229,7 +231,7 @@ def _together(wait: Wait, tracks: Mapping[Rank, Track], patience: Patience) -> C
     needed_s = patience.needed_s(stood)
     stage = stage_at(settled_s, suspect_s, needed_s)
     return Claim(
-        charge=Charge.MISMATCH if differ else Charge.TOGETHER,
+        charge=SuspicionReason.MISMATCH if differ else SuspicionReason.TOGETHER,
         culprits=odd,
         victims=wait.held_up - odd,
         call=wait.call,
@@ -284,7 +286,7 @@ def _circle(waits: Sequence[Wait], tracks: Mapping[Rank, Track], patience: Patie
     proved_s = _BETWEEN_S if pairs else _CIRCLE_S
     stage = stage_at(settled_s, _CIRCLE_S / 2, proved_s if proved else needed_s)
     return Claim(
-        charge=Charge.CIRCLE,
+        charge=SuspicionReason.CIRCLE,
         culprits=odd,
         victims=everybody - odd,
         call=largest.call,

@@ -11,9 +11,9 @@ import math
 from dataclasses import dataclass
 
 from unhang.live.judge.echoes import raised_second_hand
-from unhang.live.judge.pace import Habit, Pace
 from unhang.live.judge.track import Track, function_of
-from unhang.live.messages.standing import Charge, Stage
+from unhang.live.judge.usual_durations import DurationKind, UsualDurations
+from unhang.live.messages.job_snapshot import Stage, SuspicionReason
 from unhang.model.phases import Phase
 
 _ENDED_S = 1.0
@@ -33,7 +33,7 @@ _SIGTERM = 15
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class RankCondition:
     """The condition of one rank.
 
     Attributes:
@@ -43,32 +43,32 @@ class Verdict:
         phase: of its work.
     """
 
-    charge: Charge
+    charge: SuspicionReason
     still_s: float | None = None
     suspected: bool = False
     proved: bool = False
     phase: Phase | None = None
 
 
-def judge(track: Track, pace: Pace) -> Verdict:
+def judge(track: Track, usual: UsualDurations) -> RankCondition:
     """The condition of a rank that others wait for, by what is usual in its job."""
     if track.departs:
         return _departed(track)
     if track.facts.state == "t":  # somebody looks into it with a debugger
-        return _seen(track, Charge.STOPPED, track.still.stopped_s, _SUSPECT_S)
+        return _seen(track, SuspicionReason.STOPPED, track.still.stopped_s, _SUSPECT_S)
     if track.stopped:
-        return _seen(track, Charge.STOPPED, track.still.stopped_s, 0.0, _STOPPED_S)
-    usual_s = _USUAL * pace.usual_s(Habit.STILL, *where_of(track))
+        return _seen(track, SuspicionReason.STOPPED, track.still.stopped_s, 0.0, _STOPPED_S)
+    usual_s = _USUAL * usual.usual_s(DurationKind.STILL, *where_of(track))
     if track.beats_late:
         return _seen(track, _frozen(track), track.still.beat_s, max(_SUSPECT_S, usual_s))
     if track.place.leaves:
-        return _seen(track, Charge.LEFT, track.still.place_s, _STILL_S)
+        return _seen(track, SuspicionReason.LEFT, track.still.place_s, _STILL_S)
     if track.still.whole_s >= _STILL_S:
-        return _seen(track, Charge.ASLEEP, track.still.whole_s, max(_SUSPECT_S, usual_s))
-    late_s = 3 * pace.usual_s(Habit.LATE, *where_of(track))
+        return _seen(track, SuspicionReason.ASLEEP, track.still.whole_s, max(_SUSPECT_S, usual_s))
+    late_s = 3 * usual.usual_s(DurationKind.LATE, *where_of(track))
     if track.still.function_s >= max(_LOOPS_S[track.place.phase is not None], late_s):
-        return _seen(track, Charge.SPINNING, track.still.function_s, 0.0)
-    return Verdict(charge=Charge.AT_WORK, phase=track.place.phase)
+        return _seen(track, SuspicionReason.SPINNING, track.still.function_s, 0.0)
+    return RankCondition(charge=SuspicionReason.AT_WORK, phase=track.place.phase)
 
 
 def where_of(track: Track) -> tuple[Phase | str, ...]:
@@ -85,9 +85,13 @@ def stage_at(lasted_s: float, suspect_s: float, confirm_s: float) -> Stage:
 
 
 def _seen(
-    track: Track, charge: Charge, lasted_s: float, suspect_s: float, proved_s: float = math.inf
-) -> Verdict:
-    return Verdict(
+    track: Track,
+    charge: SuspicionReason,
+    lasted_s: float,
+    suspect_s: float,
+    proved_s: float = math.inf,
+) -> RankCondition:
+    return RankCondition(
         charge=charge,
         still_s=lasted_s,
         suspected=lasted_s >= suspect_s,
@@ -96,10 +100,16 @@ def _seen(
     )
 
 
-def _departed(track: Track) -> Verdict:
+def _departed(track: Track) -> RankCondition:
     """A rank that ended, or is about to."""
     raised = track.beat.exception is not None or track.beat.state == "raising"
-    charge = Charge.RAISED if raised else Charge.GONE if track.failed else Charge.LEFT
+    charge = (
+        SuspicionReason.RAISED
+        if raised
+        else SuspicionReason.GONE
+        if track.failed
+        else SuspicionReason.LEFT
+    )
     if raised_second_hand(track):
         # A link, or another rank, broke its collective: the others may wait for the same reason.
         return _seen(track, charge, track.still.leaving_s, math.inf)
@@ -111,13 +121,13 @@ def _departed(track: Track) -> Verdict:
         )
     if track.facts.signal == _SIGTERM:
         return _seen(track, charge, track.still.ended_s, _SENT_AWAY_S, _SENT_AWAY_S)
-    limit_s = _FINISHED_S if charge is Charge.LEFT else _ENDED_S
+    limit_s = _FINISHED_S if charge is SuspicionReason.LEFT else _ENDED_S
     return _seen(track, charge, track.still.ended_s, 0.0, limit_s)
 
 
-def _frozen(track: Track) -> Charge:
+def _frozen(track: Track) -> SuspicionReason:
     """Why a probe does not beat, though its process lives and runs."""
     if track.facts.state == "D":
-        return Charge.UNINTERRUPTIBLE
+        return SuspicionReason.UNINTERRUPTIBLE
     known = track.facts.state is not None or track.cpu_share is not None
-    return Charge.GIL_KEPT if known else Charge.SILENT
+    return SuspicionReason.GIL_KEPT if known else SuspicionReason.SILENT

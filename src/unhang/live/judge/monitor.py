@@ -2,7 +2,7 @@
 
 `handle(event, now)` opens no file and reads no clock: a recorded stream of inputs, replayed, gives
 the same actions. Inside, one thing after the other: reports → processes (`roster`, `track`) → who
-waits for whom (`waits`) → what is held against whom (`claims`) → cases over time (`docket`).
+waits for whom (`waits`) → what is held against whom (`claims`) → cases over time (`incidents`).
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 
 from unhang.live.judge.checkpoints import Checkpoints
 from unhang.live.judge.claims import Claim, find_claims
-from unhang.live.judge.course import Course
-from unhang.live.judge.docket import Change, Docket
-from unhang.live.judge.pace import Pace
+from unhang.live.judge.hang_incidents import HangIncidents, IncidentChange
+from unhang.live.judge.lifecycle import Lifecycle
 from unhang.live.judge.patience import Patience
 from unhang.live.judge.roster import Roster
 from unhang.live.judge.sentences import (
@@ -26,6 +25,7 @@ from unhang.live.judge.sentences import (
     waits_for_save,
 )
 from unhang.live.judge.track import Track
+from unhang.live.judge.usual_durations import UsualDurations
 from unhang.live.judge.view import suspicion, view
 from unhang.live.judge.waits import take_snapshot
 from unhang.live.messages.actions import (
@@ -39,9 +39,9 @@ from unhang.live.messages.actions import (
     SetTimeouts,
 )
 from unhang.live.messages.inputs import DumpsReady, Input, OutputEnded, Tick
+from unhang.live.messages.job_snapshot import JobSnapshot, Stage, Suspicion, SuspicionReason
 from unhang.live.messages.policy import JUDGE_LIMIT_MS, Policy
 from unhang.live.messages.reports import NodeReport
-from unhang.live.messages.standing import Charge, Stage, Standing, Suspicion
 from unhang.model.causes import Cause
 from unhang.model.finding import Strength
 from unhang.model.ids import Rank
@@ -85,11 +85,11 @@ class Monitor:
     def __init__(self, policy: Policy | None = None) -> None:
         self._policy = policy or Policy()
         self._roster = Roster()
-        self._pace = Pace()
+        self._usual = UsualDurations()
         self._saves = Checkpoints()
-        self._patience = Patience(self._pace, self._saves, self._policy.patience_s)
-        self._docket = Docket(self._pace)
-        self._course = Course()
+        self._patience = Patience(self._usual, self._saves, self._policy.patience_s)
+        self._incidents = HangIncidents(self._usual)
+        self._course = Lifecycle()
         self._snapshot = Snapshot()
         self._claims: tuple[Claim, ...] = ()
         self._question: _Question | None = None
@@ -124,14 +124,14 @@ class Monitor:
             case Tick():
                 return tuple(self._judge(now)) if self._is_due(now) else ()
 
-    def standing(self, now: float) -> Standing:
+    def standing(self, now: float) -> JobSnapshot:
         """The whole view at this moment."""
         return view(
             self._roster,
             self._snapshot,
-            self._docket,
-            self._pace,
-            self._confirmed if self._docket.confirmed is not None else None,
+            self._incidents,
+            self._usual,
+            self._confirmed if self._incidents.confirmed is not None else None,
             now_s=now,
             began_s=now if self._began_s is None else self._began_s,
         )
@@ -145,7 +145,7 @@ class Monitor:
             return actions
         if self._roster.begun != self._begun:
             self._begun = self._roster.begun
-            self._docket.clear()
+            self._incidents.clear()
             self._question = self._abort = None
             self._saves = self._patience.checkpoints = Checkpoints()
             self._asked, self._ask_from_s = 0, now
@@ -173,7 +173,7 @@ class Monitor:
         claims = find_claims(tracks, analyse(self._snapshot), self._patience)
         self._claims = tuple(self._answered(claim) for claim in claims)
         actions = self._ask(now)
-        for change in self._docket.look(self._claims, tracks, now):
+        for change in self._incidents.look(self._claims, tracks, now):
             actions += self._tell(change, tracks, now)
         return [*actions, *self._end_when_saved(now)]
 
@@ -182,7 +182,7 @@ class Monitor:
         roster = self._roster
         return {r: t for r, t in roster.by_rank.items() if not roster.unseen(t, now)}
 
-    def _tell(self, change: Change, tracks: dict[Rank, Track], now: float) -> list[Action]:
+    def _tell(self, change: IncidentChange, tracks: dict[Rank, Track], now: float) -> list[Action]:
         claim = change.claim
         if change.stage is None:
             if claim.stage is Stage.CONFIRMED:
@@ -221,7 +221,7 @@ class Monitor:
 
     def _suspect(self, claim: Claim, note: Note, now: float) -> list[Action]:
         """Nothing is certain: stacks are kept, and people told, ever more rarely."""
-        if now < self._alert_from_s or self._docket.confirmed is not None:
+        if now < self._alert_from_s or self._incidents.confirmed is not None:
             return [note]
         self._alert_from_s = now + _ALERT_AGAIN_S * 2 ** min(self._alerts, _RAREST)
         self._alerts += 1
@@ -266,7 +266,7 @@ class Monitor:
     def _ask(self, now: float) -> list[Action]:
         """Order dumps where they would decide; ever more rarely while they decide nothing."""
         claim = next((c for c in self._claims if c.ask and (c.still_s or 0.0) >= _ASK_S), None)
-        if claim is None or self._docket.confirmed is not None or now < self._ask_from_s:
+        if claim is None or self._incidents.confirmed is not None or now < self._ask_from_s:
             return []
         order = self._order()
         self._question = _Question(order.number, (claim.call.group, claim.call.seq))
@@ -291,7 +291,9 @@ class Monitor:
         if not _decides(answer) or not answer.culprits <= everybody:
             return claim
         return Claim(
-            charge=Charge.CIRCLE if claim.charge is Charge.CIRCLE else Charge.MISMATCH,
+            charge=SuspicionReason.CIRCLE
+            if claim.charge is SuspicionReason.CIRCLE
+            else SuspicionReason.MISMATCH,
             culprits=answer.culprits,
             victims=everybody - answer.culprits,
             call=claim.call,
@@ -305,7 +307,7 @@ class Monitor:
 
     def _end(self, event: OutputEnded, now: float) -> list[Action]:
         self._over = True
-        return [self._course.end(event, self._roster, self._docket, now)]
+        return [self._course.end(event, self._roster, self._incidents, now)]
 
 
 def _decides(answer: DumpsReady) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from unhang.live.judge.checkpoints import Checkpoints
-from unhang.live.judge.pace import Habit, Pace, Where
+from unhang.live.judge.usual_durations import DurationKind, UsualDurations, Where
 
 FLOOR_S = 60.0
 """Nobody is ended for standing still for less."""
@@ -49,11 +49,11 @@ class Patience:
 
     Args:
         asked_s: `--patience SECONDS`: of all that shows no sign of life; None = as below.
-        pace: what is usual in this job.
+        usual: what is usual in this job.
         checkpoints: the saves that were seen.
     """
 
-    pace: Pace
+    usual: UsualDurations
     checkpoints: Checkpoints
     asked_s: float | None = None
     now_s: float = 0.0
@@ -68,8 +68,8 @@ class Patience:
         """
         if self.asked_s is not None:
             return self.asked_s
-        habit = Habit.LATE if where else Habit.TOGETHER
-        usual_s = self.pace.usual_s(habit, *(where or (None,)))
+        habit = DurationKind.LATE if where else DurationKind.TOGETHER
+        usual_s = self.usual.usual_s(habit, *(where or (None,)))
         limit_s = UNKNOWN_LIMIT_S if claimed.limit_s is None else claimed.limit_s
         least_s = WORK_FLOOR_S if claimed.works else FLOOR_S
         most_s = max(least_s, limit_s, 2 * usual_s)

@@ -8,7 +8,7 @@ from unhang.live.judge.checkpoints import Checkpoints
 from unhang.live.judge.claims import Claim
 from unhang.live.judge.track import Track
 from unhang.live.judge.waits import LOCK
-from unhang.live.messages.standing import Charge
+from unhang.live.messages.job_snapshot import SuspicionReason
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.phases import Phase
 from unhang.model.provenance import Message
@@ -22,7 +22,7 @@ def reason(claim: Claim, tracks: Mapping[Rank, Track]) -> Message:
         return _between(claim, tracks)
     if claim.charge in _AMONG:
         key += "_odd" if claim.culprits else ""
-    elif claim.charge is Charge.AT_WORK and claim.phase is None:
+    elif claim.charge is SuspicionReason.AT_WORK and claim.phase is None:
         key += "_code"
     told = ending_of(claim, tracks)
     values = {
@@ -110,7 +110,7 @@ def waits_for_save(ranks: Ranks) -> Message:
     return Message(key="live.saving", values={"ranks": ranks, "count": len(ranks)})
 
 
-_AMONG = frozenset({Charge.MISMATCH, Charge.CIRCLE})
+_AMONG = frozenset({SuspicionReason.MISMATCH, SuspicionReason.CIRCLE})
 
 
 def resumed(claim: Claim) -> Message:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from unhang.live.judge.standpoints import NOWHERE, Standpoint, where
+from unhang.live.judge.beat_stacks import NOWHERE, BeatStack, where
 from unhang.live.messages.reports import Beat, ProcessFacts, ProcessReport
 from unhang.model.ids import Rank
 from unhang.model.phases import Phase
@@ -109,7 +109,7 @@ class Track:
     beats: int = 0
     beat_age_s: float = 0.0
     looks: int = 0
-    place: Standpoint = NOWHERE
+    place: BeatStack = NOWHERE
     still: Still = field(default_factory=Still)
     cpu_share: float | None = None
     main_share: float | None = None

@@ -1,4 +1,4 @@
-"""From the monitor's memory to the `Standing` that screens and the run record show."""
+"""From the monitor's memory to the `JobSnapshot` that screens and the run record show."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from unhang.live.judge.claims import Claim
-from unhang.live.judge.docket import Docket
-from unhang.live.judge.pace import Pace
+from unhang.live.judge.hang_incidents import HangIncidents
 from unhang.live.judge.roster import Roster
 from unhang.live.judge.sentences import ending, ending_of, place_of, reason
 from unhang.live.judge.track import Track
+from unhang.live.judge.usual_durations import UsualDurations
 from unhang.live.judge.waits import is_waiting, open_calls, waited_s
-from unhang.live.messages.losses import gather
-from unhang.live.messages.reports import GroupBeat
-from unhang.live.messages.standing import (
-    Charge,
+from unhang.live.messages.job_snapshot import (
     Condition,
     Edge,
     GroupView,
     HostView,
+    JobSnapshot,
     RankClass,
     RankView,
     Stage,
-    Standing,
     Suspicion,
+    SuspicionReason,
 )
+from unhang.live.messages.losses import gather
+from unhang.live.messages.reports import GroupBeat
 from unhang.model.ids import Rank
 from unhang.model.waits import Snapshot, Wait
 
@@ -37,13 +37,13 @@ _GRAVITY = {Stage.CONFIRMED: 0, Stage.SUSPECTED: 1, Stage.WATCHED: 2}
 def view(
     roster: Roster,
     snapshot: Snapshot,
-    docket: Docket,
-    pace: Pace,
+    incidents: HangIncidents,
+    usual: UsualDurations,
     confirmed: Suspicion | None,
     *,
     now_s: float,
     began_s: float,
-) -> Standing:
+) -> JobSnapshot:
     """Return the whole view at the monitor's time `now_s`; its first report came at `began_s`.
 
     `confirmed` is the hang that stands, as it was when it was confirmed.
@@ -59,7 +59,7 @@ def view(
         for rank, track in roster.by_rank.items()
         for loss in track.beat.lost
     ]
-    return Standing(
+    return JobSnapshot(
         at_s=max((h.wall_s for h in hosts), default=0.0),
         up_s=now_s - began_s,
         world_size=roster.world_size,
@@ -71,7 +71,7 @@ def view(
             Edge(waiters=w.waiters, on=w.awaited, call=w.call, since_s=w.waited_s or 0.0)
             for w in snapshot.waits
         ),
-        suspicions=_suspicions(docket, confirmed, roster.by_rank),
+        suspicions=_suspicions(incidents, confirmed, roster.by_rank),
         hosts=tuple(
             HostView(
                 host=h.name,
@@ -83,7 +83,7 @@ def view(
         ),
         lost=gather(lost),
         snapshot=snapshot,
-        phases_s=pace.phases_s(),
+        phases_s=usual.phases_s(),
     )
 
 
@@ -121,7 +121,7 @@ def _rank(rank: Rank, track: Track, roster: Roster, now_s: float) -> RankView:
     )
 
 
-_STOOD = {Charge.GIL_KEPT: Condition.FROZEN, Charge.SILENT: Condition.FROZEN}
+_STOOD = {SuspicionReason.GIL_KEPT: Condition.FROZEN, SuspicionReason.SILENT: Condition.FROZEN}
 
 
 def _as_judged(rank: RankView, confirmed: Suspicion | None) -> RankView:
@@ -234,18 +234,18 @@ def _span(numbers: Iterable[int | None]) -> tuple[int, int] | None:
 
 
 def _suspicions(
-    docket: Docket, confirmed: Suspicion | None, tracks: Mapping[Rank, Track]
+    incidents: HangIncidents, confirmed: Suspicion | None, tracks: Mapping[Rank, Track]
 ) -> tuple[Suspicion, ...]:
     """Open cases; the confirmed hang as it was then, for what captures it may disturb it."""
     found = [
         suspicion(case.claim, case.stage, tracks)
-        for case in docket.cases.values()
+        for case in incidents.cases.values()
         if case.stage is not Stage.CONFIRMED
         and (case.stage is Stage.SUSPECTED or case.claim.waited_s >= _WORTH_SHOWING_S)
     ]
-    found += [suspicion(claim, stage, tracks) for claim, stage in docket.unresolved.values()]
+    found += [suspicion(claim, stage, tracks) for claim, stage in incidents.unresolved.values()]
     if confirmed is not None:
-        waited = (c.claim.waited_s for c in docket.cases.values() if c.stage is Stage.CONFIRMED)
+        waited = (c.claim.waited_s for c in incidents.cases.values() if c.stage is Stage.CONFIRMED)
         since_s = max(waited, default=confirmed.since_s)
         found.append(replace(confirmed, since_s=max(since_s, confirmed.since_s)))
     return tuple(sorted(found, key=lambda s: (_GRAVITY[s.stage], -s.since_s)))

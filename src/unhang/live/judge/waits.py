@@ -19,7 +19,7 @@ from unhang.live.messages.reports import GroupBeat
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.phases import Phase
 from unhang.model.recording import CallKind
-from unhang.model.stances import Doing
+from unhang.model.stack_states import Doing
 from unhang.model.strength import Strength
 from unhang.model.time import Clock, Instant
 from unhang.model.waits import (

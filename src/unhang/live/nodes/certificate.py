@@ -33,7 +33,7 @@ _OID_ECDSA_SHA256 = bytes.fromhex("06082a8648ce3d040302")
 _OID_COMMON_NAME = bytes.fromhex("0603550403")
 
 
-class Identity(NamedTuple):
+class NodeCertificate(NamedTuple):
     """A certificate (DER), and its key (PEM)."""
 
     certificate: bytes
@@ -46,7 +46,7 @@ class Identity(NamedTuple):
 
 
 @lru_cache(maxsize=4)
-def identity_of(secret: str) -> Identity:
+def identity_of(secret: str) -> NodeCertificate:
     """The collector's certificate and key for a secret; equal for equal secrets."""
     seed = hashlib.scrypt(secret.encode(), salt=_SALT, **_SCRYPT)
     private = int.from_bytes(seed, "big") % (_N - 1) + 1
@@ -70,7 +70,7 @@ def identity_of(secret: str) -> Identity:
         _tagged(0xA0, _OID_P256),
         _tagged(0xA1, _tagged(0x03, b"\0" + point)),
     )
-    return Identity(certificate, _pem("EC PRIVATE KEY", key))
+    return NodeCertificate(certificate, _pem("EC PRIVATE KEY", key))
 
 
 def server_context(secret: str) -> ssl.SSLContext:

@@ -28,13 +28,13 @@ from urllib.parse import unquote
 import zstandard
 
 from unhang.errors import UsageError
-from unhang.live.books.folder import RunFolder
 from unhang.live.messages.loopback import is_loopback
 from unhang.live.messages.wire import node_from_json
 from unhang.live.nodes import signing
 from unhang.live.nodes.certificate import server_context
 from unhang.live.nodes.evidence import MOST_FILE_BYTES
 from unhang.live.nodes.inbox import Inbox, NotYours
+from unhang.live.run_folder.layout import RunFolder
 
 _MOST_HEAD = 16 << 10
 _MOST_REPORT = 32 << 20

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from unhang.live.books.folder import RunFolder
-from unhang.live.books.record import replace_bytes
+from unhang.live.run_folder.layout import RunFolder
+from unhang.live.run_folder.record import replace_bytes
 
 _PATH = re.compile(
     r"(?:dumps/(?:\d{1,9}|watchdog)|stacks|output/[\w-][\w.-]{0,99})/[\w-][\w.-]{0,149}"

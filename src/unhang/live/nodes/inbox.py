@@ -6,10 +6,10 @@ import threading
 import time
 from dataclasses import replace
 
-from unhang.live.books.folder import RunFolder
 from unhang.live.messages.instructions import Instructions
 from unhang.live.messages.reports import NodeReport
 from unhang.live.nodes import evidence
+from unhang.live.run_folder.layout import RunFolder
 from unhang.model.ids import Rank
 
 _MOST_HOSTS = 4096

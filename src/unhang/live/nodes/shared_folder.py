@@ -19,14 +19,14 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from unhang.live.books.folder import RunFolder
-from unhang.live.books.record import replace_bytes, write_json
 from unhang.live.messages.instructions import Instructions
 from unhang.live.messages.losses import Loss
 from unhang.live.messages.reports import NodeReport
 from unhang.live.messages.wire import node_from_json, node_to_json
 from unhang.live.nodes.evidence import MOST_FILE_BYTES
 from unhang.live.nodes.inbox import Inbox
+from unhang.live.run_folder.layout import RunFolder
+from unhang.live.run_folder.record import replace_bytes, write_json
 
 _PAUSE_S = 0.5
 _COMPLETE = "complete"

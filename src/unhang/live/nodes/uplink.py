@@ -8,11 +8,11 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
-from unhang.live.books.folder import RunFolder
 from unhang.live.messages.instructions import Instructions
 from unhang.live.messages.losses import Loss
 from unhang.live.messages.reports import NodeReport
 from unhang.live.nodes.evidence import evidence_of
+from unhang.live.run_folder.layout import RunFolder
 
 _FIRST_PAUSE_S, _MOST_PAUSE_S = 0.5, 15.0
 _JUDGED_S = 10.0
@@ -51,7 +51,7 @@ class Carrier(Protocol):
         ...
 
 
-class Uplink:
+class UplinkThread:
     """The thread and what it carries.
 
     Args:

@@ -20,9 +20,9 @@ from collections import deque
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from unhang.live.books.clock import RunClock
 from unhang.live.messages.losses import Loss, losses_from_json, losses_to_json
 from unhang.live.messages.request import RunRequest
+from unhang.live.run_folder.clock import RunClock
 
 _PROGRAM = (
     "import sys; sys.path[:] = sys.argv[1:]; from unhang.live.agent.agent import main; main()"

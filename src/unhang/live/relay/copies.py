@@ -18,8 +18,8 @@ import time
 from datetime import datetime, timezone
 from pathlib import Path
 
-from unhang.live.books.clock import RunClock
 from unhang.live.messages.losses import Loss
+from unhang.live.run_folder.clock import RunClock
 
 SEGMENT_BYTES = 32 << 20
 """Of one file; a stream takes at most three."""

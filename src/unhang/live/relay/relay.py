@@ -21,23 +21,23 @@ from typing import Any
 
 from unhang.live.messages.losses import Loss
 from unhang.live.relay.agent_process import AgentProcess
-from unhang.live.relay.bystander import Bystander
 from unhang.live.relay.channel import Channel
 from unhang.live.relay.copies import Copies
+from unhang.live.relay.signal_group_probe import SignalGroupProbe
 from unhang.live.relay.signals import Received, Signals
 
 _QUIET_S = 0.3
 """After the end of the command: output that is still on its way comes within this."""
 
 _BYSTANDER_S = 0.1
-"""A signal that was sent to all reaches the bystander within this time, too."""
+"""A signal that was sent to all reaches the group_probe within this time, too."""
 
 _VERDICT_WAIT_S = 120.0
 """For the agent's last word."""
 
 
 @dataclass(slots=True)
-class Ending:
+class RunEnd:
     """How the run ended.
 
     Attributes:
@@ -61,7 +61,7 @@ class Relay:
         channels: its output.
         copies: of it.
         signals: what we are sent.
-        bystander: tells what was sent to all of our group.
+        group_probe: tells what was sent to all of our group.
         agent: already started.
         say: shows a text of the agent's to the user.
     """
@@ -73,7 +73,7 @@ class Relay:
         channels: Sequence[Channel],
         copies: Copies,
         signals: Signals,
-        bystander: Bystander,
+        group_probe: SignalGroupProbe,
         agent: AgentProcess,
         say: Callable[[str], None],
     ) -> None:
@@ -81,7 +81,7 @@ class Relay:
         self._channels = channels
         self._copies = copies
         self._signals = signals
-        self._bystander = bystander
+        self._bystander = group_probe
         self._held: deque[tuple[Received, float]] = deque()
         self._agent = agent
         self._say = say
@@ -91,7 +91,7 @@ class Relay:
         self._give_up_at = float("inf")
         self._quiet_at = float("inf")
 
-    def run(self) -> Ending:
+    def run(self) -> RunEnd:
         """Carry everything until the command has ended and the agent has said its last word."""
         while not self._is_over():
             self._handle(self._wait())
@@ -105,7 +105,7 @@ class Relay:
         done = self._done or {}
         mute = () if self._done is not None else (Loss.of("agent_mute"),)
         replaced, outcome = done.get("exit_code"), done.get("outcome")
-        return Ending(
+        return RunEnd(
             exit_code=exit_code_of(self._status),
             replaced=replaced if isinstance(replaced, int) else None,
             outcome=outcome if isinstance(outcome, str) else None,
@@ -189,7 +189,7 @@ class Relay:
             self._held.append((received, time.monotonic() + _BYSTANDER_S))
 
     def _release(self) -> None:
-        """Decide on the signals for the job that have waited for the bystander's word."""
+        """Decide on the signals for the job that have waited for the group_probe's word."""
         waiting = list(self._held)
         self._held.clear()
         for received, until_s in waiting:

@@ -36,7 +36,9 @@ from unhang.model.events.communication import (
     StoreProblem,
     TransportUsed,
 )
-from unhang.model.events.course import (
+from unhang.model.events.gpus import DeviceLink, GpuProcess, GpuState, TopologySeen
+from unhang.model.events.index import EventIndex
+from unhang.model.events.lifecycle import (
     FrameworkSeen,
     LinesDropped,
     PhaseMark,
@@ -47,9 +49,7 @@ from unhang.model.events.course import (
     VersionSeen,
     WorldSeen,
 )
-from unhang.model.events.gpus import DeviceLink, GpuProcess, GpuState, TopologySeen
-from unhang.model.events.index import EventIndex
-from unhang.model.events.live import Charge, HoldUp, Stage
+from unhang.model.events.live import HoldUp, Stage, SuspicionReason
 from unhang.model.events.meaning import Fact, Role, Witness
 from unhang.model.events.measures import CollectivesMeasured, Pace
 from unhang.model.events.process import (
@@ -138,7 +138,6 @@ __all__ = [
     "Alarm",
     "BandwidthMeasured",
     "BarrierMissing",
-    "Charge",
     "ClosingSignal",
     "CollectiveTimeout",
     "CollectivesMeasured",
@@ -207,6 +206,7 @@ __all__ = [
     "StopSeen",
     "StoreFault",
     "StoreProblem",
+    "SuspicionReason",
     "Teardown",
     "ThreadStack",
     "TopologySeen",

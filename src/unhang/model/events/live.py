@@ -11,7 +11,7 @@ from unhang.model.ids import NO_RANKS, Ranks
 from unhang.model.phases import Phase
 
 
-class Charge(enum.Enum):
+class SuspicionReason(enum.Enum):
     """What is held against ranks that hold others up. The value is the name in JSON."""
 
     GONE = "gone"
@@ -67,7 +67,7 @@ class HoldUp(Seen):
     witness = Witness.JUDGE
     role = Role.REPORT
 
-    charge: Charge
+    charge: SuspicionReason
     stage: Stage
     culprits: Ranks = NO_RANKS
     victims: Ranks = NO_RANKS

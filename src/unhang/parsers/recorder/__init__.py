@@ -19,7 +19,7 @@ from unhang.model.provenance import Origin, Problem, Provenance
 from unhang.model.recording import Recording
 from unhang.model.time import Clock, Instant
 from unhang.parsers.recorder import unusable
-from unhang.parsers.recorder.document import Document, document, load_json
+from unhang.parsers.recorder.document import DumpDocument, document, load_json
 from unhang.parsers.recorder.entries import MALFORMED
 from unhang.parsers.recorder.kinds import KindTable
 from unhang.parsers.recorder.merging import Merger, Tables
@@ -136,7 +136,7 @@ class DumpReader:
         return path.stat().st_mtime if self._ordered[folder] else None
 
 
-def _pickled(artifact: Artifact) -> Document | None:
+def _pickled(artifact: Artifact) -> DumpDocument | None:
     try:
         return document(load_plain(artifact.open, artifact.size_bytes))
     except Damaged:
@@ -146,7 +146,7 @@ def _pickled(artifact: Artifact) -> Document | None:
         return found
 
 
-def _json(artifact: Artifact) -> Document | None:
+def _json(artifact: Artifact) -> DumpDocument | None:
     tree, cut = load_json(_bytes(artifact).decode("utf-8", "replace"))
     return document(tree, cut=cut)
 

@@ -23,7 +23,7 @@ _NUMBER = re.compile(r"-?\d{1,18}")
 
 
 @dataclass(slots=True)
-class Document:
+class DumpDocument:
     """A dump, still as it was written.
 
     Attributes:
@@ -38,15 +38,15 @@ class Document:
     taken_s: float | None = None
 
 
-def document(tree: object, *, cut: bool = False) -> Document | None:
+def document(tree: object, *, cut: bool = False) -> DumpDocument | None:
     """Take a dump apart; None where the tree is no dump."""
     if isinstance(tree, list):
         entries = _entries(tree)
-        return Document(entries, cut=cut) if entries else None
+        return DumpDocument(entries, cut=cut) if entries else None
     if not isinstance(tree, dict) or not tree.keys() & {"entries", "pg_config", "pg_status"}:
         return None
     config, status = tree.get("pg_config"), tree.get("pg_status")
-    return Document(
+    return DumpDocument(
         _entries(tree.get("entries", ())),
         version=as_text(tree.get("version"), 20),
         config=config if isinstance(config, dict) else {},

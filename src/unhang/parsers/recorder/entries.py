@@ -28,7 +28,7 @@ MALFORMED = (KeyError, IndexError, TypeError, ValueError, OverflowError, Attribu
 
 
 @dataclass(slots=True)
-class Passed:
+class PairTraffic:
     """Point-to-point operations of one name: with one peer in one direction, or ends of batches.
 
     Attributes:
@@ -98,7 +98,7 @@ class GroupEntries:
     completed: int | None = None
     done_at: int | None = None
     pending: tuple[int, int] | None = None
-    passed: dict[str, Passed] = field(default_factory=dict)
+    passed: dict[str, PairTraffic] = field(default_factory=dict)
 
 
 def read_entries(
@@ -161,14 +161,14 @@ def _new_group(key: object, entry: Entry) -> GroupEntries:
     return GroupEntries(*key, pg_id=entry.get("pg_id"))
 
 
-def _new_passed(name: object) -> Passed:
+def _new_passed(name: object) -> PairTraffic:
     if type(name) is not str:
         raise TypeError("a name is no text")
-    return Passed(is_end=name.endswith(_BATCH_END))
+    return PairTraffic(is_end=name.endswith(_BATCH_END))
 
 
 def read_pairs(
-    passed: Mapping[str, Passed], *, has_states: bool
+    passed: Mapping[str, PairTraffic], *, has_states: bool
 ) -> tuple[dict[tuple[str, int, int], Traffic], bool]:
     """Point-to-point traffic of a group by (direction, own rank in the group, peer).
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from itertools import pairwise
 from operator import itemgetter
 
-from unhang.parsers.recorder.document import Document, Entry
+from unhang.parsers.recorder.document import DumpDocument, Entry
 from unhang.parsers.recorder.entries import GroupEntries
 from unhang.parsers.recorder.kinds import KindTable
 
@@ -41,7 +41,7 @@ def omits_pairs(entries: Sequence[Entry], groups: Iterable[GroupEntries]) -> boo
     return any(type(op_id) is int and op_id > seq for op_id, seq in numbers)
 
 
-def holds_the_last(document: Document) -> bool:
+def holds_the_last(document: DumpDocument) -> bool:
     """Whether the last call of the process is in the dump; one of active calls may leave it out."""
     entries = document.entries
     if document.cut or not entries:
@@ -58,7 +58,7 @@ def read_course(entries: Sequence[Entry], table: KindTable) -> Sequence[int]:
     return table.course(array("i", [table.move(group, name) for group, name in recent]))
 
 
-def usual_pause(document: Document, course: Sequence[int]) -> float | None:
+def usual_pause(document: DumpDocument, course: Sequence[int]) -> float | None:
     """The longest pause after a call like the last one, in seconds; None where little is known.
 
     Of a place that the program has hardly been at before, the longest pause of all.

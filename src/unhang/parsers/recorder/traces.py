@@ -12,7 +12,7 @@ from unhang.model.frames import Frame
 from unhang.model.ids import Rank
 from unhang.model.recording import GroupTrace, LastCall, Recording, Traffic
 from unhang.parsers.recorder.document import (
-    Document,
+    DumpDocument,
     Entry,
     as_text,
     canonical,
@@ -61,12 +61,12 @@ class _Read:
         has_states: its back end tells which calls are done.
     """
 
-    document: Document
+    document: DumpDocument
     table: KindTable
     has_states: bool
 
     @classmethod
-    def of(cls, document: Document, table: KindTable) -> _Read:
+    def of(cls, document: DumpDocument, table: KindTable) -> _Read:
         """See what the back end tells."""
         has_states = _has_states(document.entries, _back_end(document.entries))
         return cls(document, table, has_states)
@@ -77,7 +77,9 @@ class _Read:
         return self.document.entries
 
 
-def recording(document: Document, table: KindTable, rank: Rank | None, artifact: str) -> Recording:
+def recording(
+    document: DumpDocument, table: KindTable, rank: Rank | None, artifact: str
+) -> Recording:
     """What one dump tells."""
     try:
         read = _Read.of(document, table)
@@ -233,7 +235,7 @@ def _completed(group: GroupEntries, status: _Status | None) -> int | None:
     return before if status is None else min(before, status.completed)
 
 
-def _open_by(status: _Status | None, document: Document) -> int | None:
+def _open_by(status: _Status | None, document: DumpDocument) -> int | None:
     """Counters that differ show an open call; it stands after all that the buffer still holds.
 
     Where the dump is cut, it may as well stand before calls that were lost.

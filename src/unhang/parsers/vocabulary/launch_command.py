@@ -23,14 +23,14 @@ _ADVICE = re.compile(
 _LIMIT = 8000
 
 
-class Launch(NamedTuple):
+class LaunchCommand(NamedTuple):
     """What a command says of the job; `world_size` None where the number of hosts is open."""
 
     local_world_size: int
     world_size: int | None
 
 
-def read_launch(text: str) -> Launch | None:
+def read_launch(text: str) -> LaunchCommand | None:
     """Return what a launch command in `text` says, or None.
 
     >>> read_launch("$ torchrun --nnodes=2 --nproc-per-node=8 train.py")
@@ -49,6 +49,8 @@ def read_launch(text: str) -> Launch | None:
     local = int(count["count"])
     nodes = _NODES.search(command)
     if nodes is None or "--standalone" in command:
-        return Launch(local, local)
+        return LaunchCommand(local, local)
     hosts = nodes["nodes"]
-    return Launch(local, local * int(hosts) if hosts.isdecimal() and len(hosts) < 6 else None)
+    return LaunchCommand(
+        local, local * int(hosts) if hosts.isdecimal() and len(hosts) < 6 else None
+    )

@@ -34,7 +34,7 @@ class Closed(NamedTuple):
     value: Object
 
 
-class _Open:
+class _OpenContainer:
     """A container that has not ended."""
 
     __slots__ = ("fields", "key", "waiting")
@@ -49,7 +49,7 @@ class LooseJson:
     """Reads one text, piece by piece."""
 
     def __init__(self) -> None:
-        self._stack: list[_Open] = []
+        self._stack: list[_OpenContainer] = []
         self._rest = ""
 
     def feed(self, text: str, *, goes_on: bool = False) -> Iterator[Closed]:
@@ -108,7 +108,7 @@ class LooseJson:
         key = ""
         if above is not None:
             key = above.key if above.fields is None else above.waiting or ""
-        opened = _Open(key, {} if is_object else None)
+        opened = _OpenContainer(key, {} if is_object else None)
         if above is not None and above.fields is not None and len(above.fields) < _MOST_KEYS:
             above.fields[key] = opened.fields
             above.waiting = None

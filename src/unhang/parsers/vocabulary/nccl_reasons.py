@@ -34,7 +34,7 @@ _CUDA_REASONS: dict[DeviceProblem, NcclReason] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class NcclReading:
     """What one text says: the fields of `NcclFailure` that come from it."""
 
     reason: NcclReason
@@ -57,13 +57,13 @@ _RANKS = re.compile(r"\brank\s*(?P<rank>\d{1,6})")
 _OPERATION = re.compile(r"operation\s*=?\s*(?P<op>[A-Z]\w{2,24})|\((?P<call>Setup|Connect|Init)\)")
 
 
-def read(text: str) -> Reading:
+def read(text: str) -> NcclReading:
     """Classify `text` and pick out whom it names."""
     reason = classify(text)
     peer, hca = _PEER.search(text), _HCA.search(text)
     status, vendor = _STATUS.search(text), _VENDOR.search(text)
     operation = _OPERATION.search(text)
-    return Reading(
+    return NcclReading(
         reason=reason,
         peer=None if peer is None else peer["peer"],
         hca=None if hca is None else hca["hca"],

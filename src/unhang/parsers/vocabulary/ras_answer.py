@@ -29,7 +29,7 @@ _RESULTS = {
 }
 
 
-class Process(NamedTuple):
+class RasProcess(NamedTuple):
     """What stands behind a rank; a rank of another communicator may have the same."""
 
     host: str
@@ -38,7 +38,7 @@ class Process(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Member:
+class RasMember:
     """A rank of a communicator.
 
     Attributes:
@@ -50,7 +50,7 @@ class Member:
     """
 
     rank: Rank
-    process: Process | None
+    process: RasProcess | None
     lost: str = ""
     status: str = ""
     counts: dict[str, int] = field(default_factory=dict)
@@ -64,7 +64,7 @@ class Communicator:
 
     name: str
     size: int
-    members: tuple[Member, ...]
+    members: tuple[RasMember, ...]
 
 
 def status_of(init: int | None, *, finalized: bool, aborted: bool) -> str:
@@ -96,7 +96,7 @@ def reports(
     yield make(problem=RasProblem.NONE, size=largest)
 
 
-def _whole(communicators: list[Communicator]) -> dict[Process, Rank]:
+def _whole(communicators: list[Communicator]) -> dict[RasProcess, Rank]:
     """Ranks by process of the communicator that every process belongs to; empty without one."""
     everyone = {m.process for c in communicators for m in c.members}
     for communicator in sorted(communicators, key=lambda c: -c.size):
@@ -107,14 +107,14 @@ def _whole(communicators: list[Communicator]) -> dict[Process, Rank]:
 
 
 def _of(
-    communicator: Communicator, make: Callable[..., RasReport], whole: dict[Process, Rank]
+    communicator: Communicator, make: Callable[..., RasReport], whole: dict[RasProcess, Rank]
 ) -> Iterator[RasReport]:
     """What differs within one communicator."""
 
     def report(
         problem: RasProblem,
-        members: list[Member],
-        says: Callable[[Member], str],
+        members: list[RasMember],
+        says: Callable[[RasMember], str],
         op: str | None = None,
     ) -> RasReport:
         return make(
@@ -142,15 +142,15 @@ def _of(
             yield report(RasProblem.COUNTS_DIFFER, counting, _count_of(op), op)
 
 
-def _count_of(op: str) -> Callable[[Member], str]:
+def _count_of(op: str) -> Callable[[RasMember], str]:
     return lambda member: str(member.counts.get(op, 0))
 
 
-def _init_error(member: Member) -> str:
+def _init_error(member: RasMember) -> str:
     return _error_name(member.init_error)
 
 
-def _async_error(member: Member) -> str:
+def _async_error(member: RasMember) -> str:
     return _error_name(member.async_error)
 
 
@@ -159,7 +159,7 @@ def _error_name(result: int | None) -> str:
 
 
 def _groups(
-    members: list[Member], says: Callable[[Member], str], whole: dict[Process, Rank]
+    members: list[RasMember], says: Callable[[RasMember], str], whole: dict[RasProcess, Rank]
 ) -> tuple[RasGroup, ...]:
     """Members by what they say, the most numerous first."""
     counted = Counter(says(member) for member in members)
@@ -169,7 +169,7 @@ def _groups(
     )
 
 
-def _group(said: str, members: list[Member], whole: dict[Process, Rank]) -> RasGroup:
+def _group(said: str, members: list[RasMember], whole: dict[RasProcess, Rank]) -> RasGroup:
     processes = [m.process for m in members if m.process is not None]
     ranks = [whole[p] for p in processes] if whole else [m.rank for m in members]
     return RasGroup(

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 
 
-class Message(enum.Enum):
+class TorchMessage(enum.Enum):
     """Messages whose place in the source is known."""
 
     TIMEOUT = "time-out"
@@ -27,23 +27,26 @@ class Message(enum.Enum):
     FIRST = "first PG on this rank"
 
 
-SIGNS: tuple[tuple[Message, re.Pattern[str]], ...] = (
-    (Message.TERMINATED, re.compile(r"watchdog\s*thread\s*terminated\s*with")),
-    (Message.TIMEOUT, re.compile(r"Watchdog\s*caught\s*collective\s*operation\s*timeout")),
-    (Message.FAILED, re.compile(r"Some\s*NCCL\s*operations\s*have\s*failed")),
-    (Message.TEARDOWN, re.compile(r"To\s*avoid\s*data\s*inconsistency")),
-    (Message.REPORT, re.compile(r"detected\s*by\s*watchdog\s*at\s*work")),
-    (Message.REPORT_LATER, re.compile(r"Timeout\s*at\s*NCCL\s*work")),
-    (Message.STACK_NOT_FOUND, re.compile(r"Stack\s*trace\s*of\s*the\s*failed\s*collective\s*not")),
-    (Message.STACK_FOUND, re.compile(r"Stack\s*trace\s*of\s*the\s*failed\s*collective:")),
-    (Message.DUMP, re.compile(r"preparing\s*to\s*dump\s*debug")),
-    (Message.SIGNAL, re.compile(r"Received\s*a\s*dump\s*signal|Observed\s*flight\s*recorder")),
-    (Message.FIRST, re.compile(r"First\s*PG\s*on\s*this\s*rank")),
+SIGNS: tuple[tuple[TorchMessage, re.Pattern[str]], ...] = (
+    (TorchMessage.TERMINATED, re.compile(r"watchdog\s*thread\s*terminated\s*with")),
+    (TorchMessage.TIMEOUT, re.compile(r"Watchdog\s*caught\s*collective\s*operation\s*timeout")),
+    (TorchMessage.FAILED, re.compile(r"Some\s*NCCL\s*operations\s*have\s*failed")),
+    (TorchMessage.TEARDOWN, re.compile(r"To\s*avoid\s*data\s*inconsistency")),
+    (TorchMessage.REPORT, re.compile(r"detected\s*by\s*watchdog\s*at\s*work")),
+    (TorchMessage.REPORT_LATER, re.compile(r"Timeout\s*at\s*NCCL\s*work")),
+    (
+        TorchMessage.STACK_NOT_FOUND,
+        re.compile(r"Stack\s*trace\s*of\s*the\s*failed\s*collective\s*not"),
+    ),
+    (TorchMessage.STACK_FOUND, re.compile(r"Stack\s*trace\s*of\s*the\s*failed\s*collective:")),
+    (TorchMessage.DUMP, re.compile(r"preparing\s*to\s*dump\s*debug")),
+    (TorchMessage.SIGNAL, re.compile(r"Received\s*a\s*dump\s*signal|Observed\s*flight\s*recorder")),
+    (TorchMessage.FIRST, re.compile(r"First\s*PG\s*on\s*this\s*rank")),
 )
 """How to tell which message a line holds; the first that matches."""
 
-_T = Message
-RELEASES: Mapping[str, Mapping[Message, frozenset[int]]] = {
+_T = TorchMessage
+RELEASES: Mapping[str, Mapping[TorchMessage, frozenset[int]]] = {
     version: {message: frozenset(numbers) for message, numbers in lines.items()}
     for version, lines in {
         "1.12.1": {_T.TIMEOUT: {737}},

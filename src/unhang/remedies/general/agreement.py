@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from unhang.remedies.case import Case
-from unhang.remedies.cures import Cure, Form, GeneralCure, Recipe
+from unhang.remedies.context import RemedyContext
+from unhang.remedies.cures import Cure, GeneralCure, PatchLanguage, Recipe
 from unhang.settings.versions import at_least
 
 _BRANCH = """
@@ -54,24 +54,26 @@ python -c "import torch; print(torch.__version__, torch.cuda.nccl.version())"
 """
 
 
-def _launch_order(case: Case) -> Recipe | None:
+def _launch_order(case: RemedyContext) -> Recipe | None:
     """NCCL 2.26 brought the setting."""
     if at_least(case.nccl, "2.26") is False:
         return None
-    return Recipe(form=Form.ENV, settings={"NCCL_LAUNCH_ORDER_IMPLICIT": "1"})
+    return Recipe(form=PatchLanguage.ENV, settings={"NCCL_LAUNCH_ORDER_IMPLICIT": "1"})
 
 
 CURES: Mapping[Cure, GeneralCure] = {
     Cure.DETAIL: lambda _: Recipe(
-        form=Form.ENV,
+        form=PatchLanguage.ENV,
         settings={"TORCH_DISTRIBUTED_DEBUG": "DETAIL", "TORCH_SHOW_CPP_STACKTRACES": "1"},
     ),
-    Cure.OUT_OF_BRANCH: lambda _: Recipe(form=Form.PYTHON, text=_BRANCH.strip()),
+    Cure.OUT_OF_BRANCH: lambda _: Recipe(form=PatchLanguage.PYTHON, text=_BRANCH.strip()),
     Cure.LAUNCH_ORDER: _launch_order,
-    Cure.ONE_QUEUE: lambda _: Recipe(form=Form.ENV, settings={"CUDA_DEVICE_MAX_CONNECTIONS": "1"}),
-    Cure.WARM_CACHE: lambda _: Recipe(form=Form.SHELL, text=_WARM.strip()),
-    Cure.SET_DEVICE: lambda _: Recipe(form=Form.PYTHON, text=_DEVICE.strip()),
-    Cure.SAME_VERSIONS: lambda _: Recipe(form=Form.SHELL, text=_VERSIONS.strip()),
-    Cure.CHANGE_VERSION: lambda _: Recipe(form=Form.SHELL, text=_CHANGE.strip()),
+    Cure.ONE_QUEUE: lambda _: Recipe(
+        form=PatchLanguage.ENV, settings={"CUDA_DEVICE_MAX_CONNECTIONS": "1"}
+    ),
+    Cure.WARM_CACHE: lambda _: Recipe(form=PatchLanguage.SHELL, text=_WARM.strip()),
+    Cure.SET_DEVICE: lambda _: Recipe(form=PatchLanguage.PYTHON, text=_DEVICE.strip()),
+    Cure.SAME_VERSIONS: lambda _: Recipe(form=PatchLanguage.SHELL, text=_VERSIONS.strip()),
+    Cure.CHANGE_VERSION: lambda _: Recipe(form=PatchLanguage.SHELL, text=_CHANGE.strip()),
 }
 """By cure; None where the case does not call for it."""

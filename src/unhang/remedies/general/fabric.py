@@ -13,8 +13,8 @@ from unhang.model.events import (
     StoreFault,
     StoreProblem,
 )
-from unhang.remedies.case import Case
-from unhang.remedies.cures import Cure, Form, GeneralCure, Recipe
+from unhang.remedies.context import RemedyContext
+from unhang.remedies.cures import Cure, GeneralCure, PatchLanguage, Recipe
 from unhang.settings.versions import at_least
 
 _SLOW_PATHS = (
@@ -132,76 +132,76 @@ _LONGER_RENDEZVOUS = (
 )
 
 
-def _fast_path(case: Case) -> Recipe | None:
+def _fast_path(case: RemedyContext) -> Recipe | None:
     """Unset what was seen to be set; nothing to say where nothing was."""
     seen = {e.name for e in case.incident.all(SettingSeen)}
     names = [name for name in _SLOW_PATHS if name in seen]
-    return Recipe(form=Form.SHELL, text=f"unset {' '.join(names)}") if names else None
+    return Recipe(form=PatchLanguage.SHELL, text=f"unset {' '.join(names)}") if names else None
 
 
-def _gid_index(case: Case) -> Recipe | None:
+def _gid_index(case: RemedyContext) -> Recipe | None:
     if at_least(case.nccl, "2.21") is False:
-        return Recipe(form=Form.ENV, settings={"NCCL_IB_GID_INDEX": "3"})
-    return Recipe(form=Form.SHELL, text=_GID.strip())
+        return Recipe(form=PatchLanguage.ENV, settings={"NCCL_IB_GID_INDEX": "3"})
+    return Recipe(form=PatchLanguage.SHELL, text=_GID.strip())
 
 
-def _memlock(case: Case) -> Recipe | None:
+def _memlock(case: RemedyContext) -> Recipe | None:
     """Only where registering memory failed."""
     text = " ".join(e.source.text for e in case.incident.all(NcclFailure)).lower()
     if "cannot allocate memory" in text or "reg_mr" in text:
-        return Recipe(form=Form.SHELL, text=_MEMLOCK.strip())
+        return Recipe(form=PatchLanguage.SHELL, text=_MEMLOCK.strip())
     return None
 
 
-def _fabric_manager(case: Case) -> Recipe | None:
+def _fabric_manager(case: RemedyContext) -> Recipe | None:
     """Only where NVSwitch or its manager is spoken of."""
     told = (DeviceFault, KernelEvent, NcclFailure, PythonException)
     texts = " ".join(e.source.text.lower() for e in case.incident.events if isinstance(e, told))
     words = ("fabric", "nvswitch", "multicast", "nvls", "error 802", "not yet initialized")
     if any(word in texts for word in words):
-        return Recipe(form=Form.SHELL, text=_FABRIC.strip())
+        return Recipe(form=PatchLanguage.SHELL, text=_FABRIC.strip())
     return None
 
 
-def _free_port(case: Case) -> Recipe | None:
+def _free_port(case: RemedyContext) -> Recipe | None:
     problems = {e.problem for e in case.incident.all(StoreFault)}
     if problems and StoreProblem.PORT_IN_USE not in problems:
         return None
-    return Recipe(form=Form.SHELL, text=_PORT.strip())
+    return Recipe(form=PatchLanguage.SHELL, text=_PORT.strip())
 
 
-def _more_shm(case: Case) -> Recipe:
+def _more_shm(case: RemedyContext) -> Recipe:
     pod = any(
         word in e.source.artifact.lower()
         for e in case.incident.events[:1]
         for word in ("pod", "k8s", "kube")
     )
     if pod:
-        return Recipe(form=Form.YAML, text=_SHM_POD.strip())
-    return Recipe(form=Form.SHELL, text=_SHM.strip())
+        return Recipe(form=PatchLanguage.YAML, text=_SHM_POD.strip())
+    return Recipe(form=PatchLanguage.SHELL, text=_SHM.strip())
 
 
 CURES: Mapping[Cure, GeneralCure] = {
     Cure.FAST_PATH: _fast_path,
-    Cure.TRANSPORT_CHECK: lambda _: Recipe(form=Form.SHELL, text=_TRANSPORT.strip()),
-    Cure.INTERFACE: lambda _: Recipe(form=Form.SHELL, text=_INTERFACE.strip()),
+    Cure.TRANSPORT_CHECK: lambda _: Recipe(form=PatchLanguage.SHELL, text=_TRANSPORT.strip()),
+    Cure.INTERFACE: lambda _: Recipe(form=PatchLanguage.SHELL, text=_INTERFACE.strip()),
     Cure.MEMLOCK: _memlock,
     Cure.GID_INDEX: _gid_index,
     Cure.IB_PATIENCE: lambda _: Recipe(
-        form=Form.ENV, settings={"NCCL_IB_TIMEOUT": "22", "NCCL_IB_RETRY_CNT": "7"}
+        form=PatchLanguage.ENV, settings={"NCCL_IB_TIMEOUT": "22", "NCCL_IB_RETRY_CNT": "7"}
     ),
-    Cure.IB_OFF: lambda _: Recipe(form=Form.ENV, settings={"NCCL_IB_DISABLE": "1"}),
-    Cure.P2P_OFF: lambda _: Recipe(form=Form.ENV, settings={"NCCL_P2P_DISABLE": "1"}),
-    Cure.ACS_OFF: lambda _: Recipe(form=Form.SHELL, text=_ACS.strip()),
+    Cure.IB_OFF: lambda _: Recipe(form=PatchLanguage.ENV, settings={"NCCL_IB_DISABLE": "1"}),
+    Cure.P2P_OFF: lambda _: Recipe(form=PatchLanguage.ENV, settings={"NCCL_P2P_DISABLE": "1"}),
+    Cure.ACS_OFF: lambda _: Recipe(form=PatchLanguage.SHELL, text=_ACS.strip()),
     Cure.MORE_SHM: _more_shm,
-    Cure.GPU_CHECK: lambda _: Recipe(form=Form.SHELL, text=_GPU.strip()),
+    Cure.GPU_CHECK: lambda _: Recipe(form=PatchLanguage.SHELL, text=_GPU.strip()),
     Cure.FABRIC_MANAGER: _fabric_manager,
-    Cure.BLOCKING_LAUNCH: lambda _: Recipe(form=Form.SHELL, text=_BLOCKING.strip()),
-    Cure.ONE_ENDPOINT: lambda _: Recipe(form=Form.SHELL, text=_ENDPOINT.strip()),
+    Cure.BLOCKING_LAUNCH: lambda _: Recipe(form=PatchLanguage.SHELL, text=_BLOCKING.strip()),
+    Cure.ONE_ENDPOINT: lambda _: Recipe(form=PatchLanguage.SHELL, text=_ENDPOINT.strip()),
     Cure.OWN_STORE: lambda _: Recipe(
-        form=Form.ENV, settings={"TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"}
+        form=PatchLanguage.ENV, settings={"TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"}
     ),
     Cure.FREE_PORT: _free_port,
-    Cure.LONGER_RENDEZVOUS: lambda _: Recipe(form=Form.SHELL, text=_LONGER_RENDEZVOUS),
+    Cure.LONGER_RENDEZVOUS: lambda _: Recipe(form=PatchLanguage.SHELL, text=_LONGER_RENDEZVOUS),
 }
 """By cure; None where the case does not call for it."""

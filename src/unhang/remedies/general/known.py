@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from unhang.model.ids import format_ranks
-from unhang.remedies.case import Case
-from unhang.remedies.cures import Cure, Form, GeneralCure, Recipe
+from unhang.remedies.context import RemedyContext
+from unhang.remedies.cures import Cure, GeneralCure, PatchLanguage, Recipe
 from unhang.settings import find_framework
 from unhang.settings.frameworks import PLAIN
 
@@ -92,25 +92,27 @@ dist.barrier(group=rank0_group)
 """
 
 
-def _efa(_: Case) -> Recipe:
-    return Recipe(form=Form.SHELL, text=_EFA.strip())
+def _efa(_: RemedyContext) -> Recipe:
+    return Recipe(form=PatchLanguage.SHELL, text=_EFA.strip())
 
 
-def _consumer(_: Case) -> Recipe:
-    return Recipe(form=Form.ENV, settings={"NCCL_P2P_DISABLE": "1", "NCCL_IB_DISABLE": "1"})
+def _consumer(_: RemedyContext) -> Recipe:
+    return Recipe(
+        form=PatchLanguage.ENV, settings={"NCCL_P2P_DISABLE": "1", "NCCL_IB_DISABLE": "1"}
+    )
 
 
-def _rank0_work(case: Case) -> Recipe | None:
+def _rank0_work(case: RemedyContext) -> Recipe | None:
     """Only where the loop is the user's own."""
     framework = find_framework(case.framework)
     if framework is not None and not framework.own_loop and framework.name != PLAIN:
         return None
     seconds = 0.0 if case.work is None else case.work.seconds * 3
     hours = max(2, round(seconds / 3_600 + 0.5))
-    return Recipe(form=Form.PYTHON, text=_RANK0.strip().replace("{hours}", str(hours)))
+    return Recipe(form=PatchLanguage.PYTHON, text=_RANK0.strip().replace("{hours}", str(hours)))
 
 
-def _look_at_rank(case: Case) -> Recipe | None:
+def _look_at_rank(case: RemedyContext) -> Recipe | None:
     """Where to look at the rank that the verdict names."""
     if not case.culprits:
         return None
@@ -124,11 +126,11 @@ dmesg -T | grep -iE "out of memory|oom|killed process|segfault|xid|nvrm" | tail 
 # While it still hangs: what it does, and whether it moves (twice, ten seconds apart).
 py-spy dump --pid "$PID"; sleep 10; py-spy dump --pid "$PID"
 """
-    return Recipe(form=Form.SHELL, text=text.strip(), told={"ranks": case.culprits})
+    return Recipe(form=PatchLanguage.SHELL, text=text.strip(), told={"ranks": case.culprits})
 
 
 def _shell(text: str) -> GeneralCure:
-    return lambda _: Recipe(form=Form.SHELL, text=text.strip())
+    return lambda _: Recipe(form=PatchLanguage.SHELL, text=text.strip())
 
 
 CURES: Mapping[Cure, GeneralCure] = {
@@ -138,8 +140,8 @@ CURES: Mapping[Cure, GeneralCure] = {
     Cure.NEWER_DRIVER: _shell(_DRIVER),
     Cure.FREE_DISK: _shell(_DISK),
     Cure.MAP_COUNT: _shell(_MAPS),
-    Cure.SHARE_BY_FILES: lambda _: Recipe(form=Form.PYTHON, text=_FILES.strip()),
-    Cure.GLOO_BACKEND: lambda _: Recipe(form=Form.PYTHON, text=_GLOO.strip()),
+    Cure.SHARE_BY_FILES: lambda _: Recipe(form=PatchLanguage.PYTHON, text=_FILES.strip()),
+    Cure.GLOO_BACKEND: lambda _: Recipe(form=PatchLanguage.PYTHON, text=_GLOO.strip()),
     Cure.LATE_RANK: _shell(_LATE),
     Cure.RANK0_WORK: _rank0_work,
     Cure.LOOK_AT_RANK: _look_at_rank,

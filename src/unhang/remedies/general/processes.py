@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 
 from unhang.model.events import PythonException
-from unhang.remedies.case import Case
-from unhang.remedies.cures import Cure, Form, GeneralCure, Recipe
+from unhang.remedies.context import RemedyContext
+from unhang.remedies.cures import Cure, GeneralCure, PatchLanguage, Recipe
 from unhang.settings import find_framework, frameworks
 from unhang.settings.versions import at_least
 
@@ -72,12 +72,12 @@ tmux new-session -d -s train 'bash launch.sh > train.log 2>&1'
 _INSTALLED = re.compile(r"(site|dist)-packages|/lib/python\d")
 
 
-def _fix_exception(case: Case) -> Recipe:
+def _fix_exception(case: RemedyContext) -> Recipe:
     """With the exception and the line that raised it, where the verdict's evidence holds them."""
-    return Recipe(form=Form.PYTHON, text=_FIX.strip(), told=_first_exception(case))
+    return Recipe(form=PatchLanguage.PYTHON, text=_FIX.strip(), told=_first_exception(case))
 
 
-def _first_exception(case: Case) -> dict[str, object]:
+def _first_exception(case: RemedyContext) -> dict[str, object]:
     """Its name, and the innermost line of the user's own code."""
     for failure in case.incident.own_failures:
         if failure.rank is None or failure.rank not in case.culprits:
@@ -95,18 +95,18 @@ def _first_exception(case: Case) -> dict[str, object]:
     return {}
 
 
-def _stop_together(case: Case) -> Recipe:
+def _stop_together(case: RemedyContext) -> Recipe:
     used = find_framework(case.framework)
     if used is not None and used.environment in ("ray-job", "ray-init"):
-        return Recipe(form=Form.ENV, settings={"TORCH_NCCL_ASYNC_ERROR_HANDLING": "1"})
+        return Recipe(form=PatchLanguage.ENV, settings={"TORCH_NCCL_ASYNC_ERROR_HANDLING": "1"})
     return Recipe(
-        form=Form.SHELL,
+        form=PatchLanguage.SHELL,
         text="# A rank that dies ends the job at once, on every node.\n"
         'srun --kill-on-bad-exit=1 torchrun --max-restarts=0 "$@"',
     )
 
 
-def _allocator(case: Case) -> Recipe | None:
+def _allocator(case: RemedyContext) -> Recipe | None:
     """Not beside engines that share memory between processes: they fail at start with it."""
     known = frameworks()
     refused = {word for name in case.beside if name in known for word in known[name].refuses}
@@ -115,30 +115,30 @@ def _allocator(case: Case) -> Recipe | None:
     name = "PYTORCH_CUDA_ALLOC_CONF"
     if at_least(case.torch, "2.9"):
         name = "PYTORCH_ALLOC_CONF"
-    return Recipe(form=Form.ENV, settings={name: "expandable_segments:True"})
+    return Recipe(form=PatchLanguage.ENV, settings={name: "expandable_segments:True"})
 
 
-def _exclude_node(case: Case) -> Recipe | None:
+def _exclude_node(case: RemedyContext) -> Recipe | None:
     """Only where the evidence names a host."""
     if not case.hosts:
         return None
     hosts = ",".join(sorted(case.hosts))
-    return Recipe(form=Form.SHELL, text=f"sbatch --exclude={hosts} job.sh")
+    return Recipe(form=PatchLanguage.SHELL, text=f"sbatch --exclude={hosts} job.sh")
 
 
 CURES: Mapping[Cure, GeneralCure] = {
     Cure.FIX_EXCEPTION: _fix_exception,
-    Cure.RECORD_ERRORS: lambda _: Recipe(form=Form.PYTHON, text=_RECORD.strip()),
+    Cure.RECORD_ERRORS: lambda _: Recipe(form=PatchLanguage.PYTHON, text=_RECORD.strip()),
     Cure.STOP_TOGETHER: _stop_together,
     Cure.SHARED_GPU: lambda _: Recipe(
-        form=Form.SHELL,
+        form=PatchLanguage.SHELL,
         text="nvidia-smi --query-compute-apps=gpu_uuid,pid,used_memory,process_name --format=csv",
     ),
     Cure.ALLOCATOR: _allocator,
-    Cure.MORE_HOST_MEMORY: lambda _: Recipe(form=Form.SHELL, text=_HOST_MEMORY.strip()),
-    Cure.FAULT_HANDLER: lambda _: Recipe(form=Form.SHELL, text=_CRASH.strip()),
+    Cure.MORE_HOST_MEMORY: lambda _: Recipe(form=PatchLanguage.SHELL, text=_HOST_MEMORY.strip()),
+    Cure.FAULT_HANDLER: lambda _: Recipe(form=PatchLanguage.SHELL, text=_CRASH.strip()),
     Cure.EXCLUDE_NODE: _exclude_node,
-    Cure.LONGER_LIMIT: lambda _: Recipe(form=Form.SHELL, text=_LIMIT.strip()),
-    Cure.KEEP_SESSION: lambda _: Recipe(form=Form.SHELL, text=_SESSION.strip()),
+    Cure.LONGER_LIMIT: lambda _: Recipe(form=PatchLanguage.SHELL, text=_LIMIT.strip()),
+    Cure.KEEP_SESSION: lambda _: Recipe(form=PatchLanguage.SHELL, text=_SESSION.strip()),
 }
 """By cure; None where the case does not call for it."""

@@ -29,7 +29,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
-from unhang.rules.desync.fingerprints import Aspect, compare
+from unhang.rules.desync.fingerprints import FingerprintAspect, compare
 from unhang.rules.shared import consequences, rivals
 
 
@@ -44,7 +44,7 @@ from unhang.rules.shared import consequences, rivals
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield at most one finding for all mismatches together."""
     found = compare(incident)
-    if found is None or found.aspect is not Aspect.PARAMETERS:
+    if found is None or found.aspect is not FingerprintAspect.PARAMETERS:
         return
     weight = rivals.weigh(incident, found.events[0], Strength.PROVES)
     shapes = [side.shape for side in found.sides.values() if side.shape is not None]

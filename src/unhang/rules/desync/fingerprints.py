@@ -13,7 +13,7 @@ from unhang.model.incident import Incident
 from unhang.rules.desync.graph_traffic import is_graph_traffic
 
 
-class Aspect(enum.Enum):
+class FingerprintAspect(enum.Enum):
     """The first respect in which fingerprints differ."""
 
     OPERATION = "operation"
@@ -27,16 +27,16 @@ class Aspect(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class FingerprintComparison:
     """All mismatches of one incident at the earliest sequence number that any of them names."""
 
-    aspect: Aspect
+    aspect: FingerprintAspect
     sides: dict[Rank, Fingerprint]
     odd: Ranks
     events: tuple[FingerprintMismatch, ...]
 
 
-def compare(incident: Incident) -> Comparison | None:
+def compare(incident: Incident) -> FingerprintComparison | None:
     """Return what the mismatches tell, or None where there are none."""
     events = incident.all(FingerprintMismatch)
     if not events:
@@ -51,7 +51,7 @@ def compare(incident: Incident) -> Comparison | None:
     odd = _odd(sides, aspect)
     if not odd or odd == frozenset(sides):
         odd = _lone_reporter(told, incident.world.size) or odd
-    return Comparison(aspect=aspect, sides=sides, odd=odd, events=told)
+    return FingerprintComparison(aspect=aspect, sides=sides, odd=odd, events=told)
 
 
 def _lone_reporter(told: tuple[FingerprintMismatch, ...], world_size: int | None) -> Ranks:
@@ -76,20 +76,20 @@ def _first_number(events: tuple[FingerprintMismatch, ...]) -> tuple[FingerprintM
     return tuple(e for e in events if e.runs.seq == first)
 
 
-def _aspect(sides: dict[Rank, Fingerprint]) -> Aspect:
+def _aspect(sides: dict[Rank, Fingerprint]) -> FingerprintAspect:
     prints = [p for p in sides.values() if p.op is not None]
     if len({p.op for p in prints}) > 1:
-        return Aspect.OPERATION
+        return FingerprintAspect.OPERATION
     if any(p.op is None for p in sides.values()):
-        return Aspect.ELSEWHERE
+        return FingerprintAspect.ELSEWHERE
     shapes = {p.shape for p in prints}
     if len(shapes) > 1:
-        return Aspect.PARAMETERS if _is_graph(prints) else Aspect.SHAPE
+        return FingerprintAspect.PARAMETERS if _is_graph(prints) else FingerprintAspect.SHAPE
     if len({(p.dtype, p.device) for p in prints}) > 1:
-        return Aspect.SHAPE
+        return FingerprintAspect.SHAPE
     if len({p.seq for p in prints}) > 1:
-        return Aspect.SEQUENCE
-    return Aspect.UNSEEN
+        return FingerprintAspect.SEQUENCE
+    return FingerprintAspect.UNSEEN
 
 
 def _is_graph(prints: list[Fingerprint]) -> bool:
@@ -100,11 +100,11 @@ def _is_graph(prints: list[Fingerprint]) -> bool:
     return is_graph_traffic(prints[0].op or "", [prod(shape) for shape in shapes])
 
 
-def _odd(sides: dict[Rank, Fingerprint], aspect: Aspect) -> Ranks:
+def _odd(sides: dict[Rank, Fingerprint], aspect: FingerprintAspect) -> Ranks:
     """The ranks outside the one largest camp; all that are seen where no camp is the largest."""
-    if aspect is Aspect.UNSEEN:
+    if aspect is FingerprintAspect.UNSEEN:
         return NO_RANKS
-    if aspect is Aspect.ELSEWHERE:
+    if aspect is FingerprintAspect.ELSEWHERE:
         return frozenset(rank for rank, side in sides.items() if side.op is None)
     votes = Counter(sides.values())
     (best, count), *rest = votes.most_common()

@@ -29,27 +29,27 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
-from unhang.rules.desync.fingerprints import Aspect, Comparison, compare
+from unhang.rules.desync.fingerprints import FingerprintAspect, FingerprintComparison, compare
 from unhang.rules.shared import consequences, rivals
 
 _FAR = 8
 """The wrapper's false alarms are one or two numbers apart."""
 _CLAIMS = {
-    Aspect.OPERATION: say(
+    FingerprintAspect.OPERATION: say(
         "DSY004.claim_operation", "{ranks:ranks} issued different operations: {ops:ops}."
     ),
-    Aspect.SHAPE: say(
+    FingerprintAspect.SHAPE: say(
         "DSY004.claim_shape",
         "{ranks:ranks} issued {ops:ops} with tensors of different shape, type or device.",
     ),
-    Aspect.SEQUENCE: say(
+    FingerprintAspect.SEQUENCE: say(
         "DSY004.claim_sequence", "{ranks:ranks} issued {ops:ops} under different sequence numbers."
     ),
-    Aspect.UNSEEN: say(
+    FingerprintAspect.UNSEEN: say(
         "DSY004.claim_unseen",
         "{ranks:ranks} issued {ops:ops} while another rank issued something else.",
     ),
-    Aspect.ELSEWHERE: say(
+    FingerprintAspect.ELSEWHERE: say(
         "DSY004.claim_elsewhere",
         "{odd:ranks} ran no collective that matches the {ops:ops} of the others.",
     ),
@@ -67,7 +67,7 @@ _CLAIMS = {
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield at most one finding for all mismatches together."""
     found = compare(incident)
-    if found is None or found.aspect is Aspect.PARAMETERS:
+    if found is None or found.aspect is FingerprintAspect.PARAMETERS:
         return
     weight = rivals.weigh(incident, found.events[0], _strength(found))
     yield check.finding(
@@ -88,32 +88,32 @@ def check(incident: Incident) -> Iterator[Finding]:
     )
 
 
-def _strength(found: Comparison) -> Strength:
+def _strength(found: FingerprintComparison) -> Strength:
     match found.aspect:
-        case Aspect.OPERATION | Aspect.SHAPE | Aspect.PARAMETERS:
+        case FingerprintAspect.OPERATION | FingerprintAspect.SHAPE | FingerprintAspect.PARAMETERS:
             return Strength.PROVES
-        case Aspect.UNSEEN:
+        case FingerprintAspect.UNSEEN:
             return Strength.SUPPORTS
-        case Aspect.SEQUENCE:
+        case FingerprintAspect.SEQUENCE:
             return Strength.HINTS if _may_be_false(found) else Strength.SUPPORTS
-        case Aspect.ELSEWHERE:
+        case FingerprintAspect.ELSEWHERE:
             return Strength.HINTS
 
 
-def _may_be_false(found: Comparison) -> bool:
+def _may_be_false(found: FingerprintComparison) -> bool:
     """Barriers whose numbers lie close together."""
     numbers = [side.seq for side in found.sides.values() if side.seq is not None]
     only_barriers = {side.op for side in found.sides.values()} == {"BARRIER"}
     return only_barriers and max(numbers, default=0) - min(numbers, default=0) < _FAR
 
 
-def _against(found: Comparison) -> Message | None:
-    if found.aspect is Aspect.ELSEWHERE:
+def _against(found: FingerprintComparison) -> Message | None:
+    if found.aspect is FingerprintAspect.ELSEWHERE:
         return say(
             "DSY004.against_elsewhere",
             "An empty fingerprint says only that the rank was elsewhere: it may be late, or gone.",
         )
-    if found.aspect is Aspect.SEQUENCE and _may_be_false(found):
+    if found.aspect is FingerprintAspect.SEQUENCE and _may_be_false(found):
         return say(
             "DSY004.against_barrier",
             "The wrapper reports barriers with different numbers falsely at times.",

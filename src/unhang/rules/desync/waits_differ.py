@@ -34,7 +34,7 @@ from collections.abc import Iterator
 from unhang.model.ids import NO_RANKS
 from unhang.model.phases import Phase
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
-from unhang.model.stances import Doing, Stance
+from unhang.model.stack_states import Doing, StackState
 from unhang.rules.shared.stacks import contradicted, find_wait_of_stacks, ranks, silent, states_of
 
 _RUNS_AHEAD = re.compile(
@@ -68,11 +68,13 @@ def check(incident: Incident) -> Iterator[Finding]:
     yield _finding(incident, few, many, sure=sure)
 
 
-def _stands_still(stance: Stance) -> bool:
+def _stands_still(stance: StackState) -> bool:
     return stance.doing is Doing.WAITS or (stance.doing is Doing.STEPS and stance.idle is True)
 
 
-def _finding(incident: Incident, few: list[Stance], many: list[Stance], *, sure: bool) -> Finding:
+def _finding(
+    incident: Incident, few: list[StackState], many: list[StackState], *, sure: bool
+) -> Finding:
     ahead = _past_the_loop(few[0], many[0])
     front, back = (few, many) if ahead is not many[0] else (many, few)
     weak = not sure or contradicted(incident, NO_RANKS)
@@ -118,7 +120,7 @@ def _finding(incident: Incident, few: list[Stance], many: list[Stance], *, sure:
     )
 
 
-def _past_the_loop(one: Stance, other: Stance) -> Stance | None:
+def _past_the_loop(one: StackState, other: StackState) -> StackState | None:
     """The one that stands after a call that the other one is still in, and where loops end."""
     _, line, other_line, index = _parting(one, other)
     if line is None or other_line is None or line == other_line:
@@ -128,7 +130,7 @@ def _past_the_loop(one: Stance, other: Stance) -> Stance | None:
     return front if ends and len(back.path) > index + 2 else None
 
 
-def _parting(one: Stance, other: Stance) -> tuple[str, int | None, int | None, int]:
+def _parting(one: StackState, other: StackState) -> tuple[str, int | None, int | None, int]:
     """The innermost place that both are in, the line of each in it, and how deep it lies."""
     place, lines, depth = "", (None, None), -1
     found: tuple[int | None, int | None] = lines

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.events import Charge, HoldUp
+from unhang.model.events import HoldUp, SuspicionReason
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
 from unhang.rules.shared.watched import hold_ups, message
 
@@ -39,8 +39,8 @@ from unhang.rules.shared.watched import hold_ups, message
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for each standstill among the ranks themselves."""
-    for event in hold_ups(incident, Charge.MISMATCH, Charge.CIRCLE):
-        circle = event.charge is Charge.CIRCLE
+    for event in hold_ups(incident, SuspicionReason.MISMATCH, SuspicionReason.CIRCLE):
+        circle = event.charge is SuspicionReason.CIRCLE
         yield check.finding(
             Strength.SUPPORTS,
             cause=Cause.PG_DEADLOCK if circle else Cause.DESYNC,
@@ -69,7 +69,7 @@ def check(incident: Incident) -> Iterator[Finding]:
 def _claim(event: HoldUp) -> Message:
     if event.culprits and event.victims:
         return message(Message(key=f"live.{event.charge.value}_odd"), event)
-    if event.charge is Charge.CIRCLE:
+    if event.charge is SuspicionReason.CIRCLE:
         return message(
             say(
                 "DSY301.circle",

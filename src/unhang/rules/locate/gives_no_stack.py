@@ -29,7 +29,7 @@ from collections.abc import Iterator
 
 from unhang.model.events import StackRefused
 from unhang.model.rule import Fact, Finding, Incident, Strength, rule, say
-from unhang.model.stances import Doing
+from unhang.model.stack_states import Doing
 
 _EXPIRED = 408
 

@@ -27,7 +27,7 @@ from collections.abc import Iterator
 
 from unhang.model.ids import NO_RANKS
 from unhang.model.rule import Fact, Finding, Incident, Strength, rule, say
-from unhang.model.stances import Doing
+from unhang.model.stack_states import Doing
 from unhang.rules.shared.stacks import contradicted, ranks
 
 

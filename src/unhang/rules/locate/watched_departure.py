@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.events import Charge
+from unhang.model.events import SuspicionReason
 from unhang.model.rule import Fact, Finding, Incident, Message, rule, say
 from unhang.rules.shared.watched import hold_ups, message, strength
 
@@ -34,7 +34,9 @@ from unhang.rules.shared.watched import hold_ups, message, strength
 @rule("LOC302", "rank-ended-under-watch", needs={Fact.LIVE}, since="0.2.0")
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for each way in which ranks departed."""
-    for event in hold_ups(incident, Charge.GONE, Charge.RAISED, Charge.LEFT):
+    for event in hold_ups(
+        incident, SuspicionReason.GONE, SuspicionReason.RAISED, SuspicionReason.LEFT
+    ):
         yield check.finding(
             strength(event),
             claim=message(Message(key=f"live.{event.charge.value}"), event),

@@ -27,18 +27,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.events import Charge
+from unhang.model.events import SuspicionReason
 from unhang.model.rule import Fact, Finding, Incident, Message, rule, say
 from unhang.rules.shared.watched import hold_ups, message, strength
 
 _CHARGES = (
-    Charge.STOPPED,
-    Charge.ASLEEP,
-    Charge.GIL_KEPT,
-    Charge.UNINTERRUPTIBLE,
-    Charge.SILENT,
-    Charge.SPINNING,
-    Charge.NEVER_CAME,
+    SuspicionReason.STOPPED,
+    SuspicionReason.ASLEEP,
+    SuspicionReason.GIL_KEPT,
+    SuspicionReason.UNINTERRUPTIBLE,
+    SuspicionReason.SILENT,
+    SuspicionReason.SPINNING,
+    SuspicionReason.NEVER_CAME,
 )
 
 

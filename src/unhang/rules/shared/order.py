@@ -27,7 +27,7 @@ from unhang.model.events import (
     WatchdogStuck,
 )
 from unhang.model.events.base import Seen
-from unhang.model.events.course import STATES_OF_WORK
+from unhang.model.events.lifecycle import STATES_OF_WORK
 from unhang.model.incident import Failure, Incident, Manner
 from unhang.model.provenance import Provenance
 from unhang.model.time import Instant

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from unhang.model.ids import ManyRanks, Ranks
 from unhang.model.incident import Incident, Manner, ranks_of
 from unhang.model.provenance import Message, say
-from unhang.model.stances import Stance
+from unhang.model.stack_states import StackState
 from unhang.model.strength import Strength
 from unhang.model.waits import Wait, WitnessKind
 from unhang.rules.shared import order
@@ -23,7 +23,7 @@ def alarmed(wait: Wait) -> bool:
     return any(witness.weight is Strength.PROVES for witness in wait.witnesses)
 
 
-def states_of(incident: Incident, wanted: Ranks) -> list[Stance]:
+def states_of(incident: Incident, wanted: Ranks) -> list[StackState]:
     """Where some ranks stand, by rank."""
     return [s for s in incident.stances if s.rank in wanted]
 
@@ -34,7 +34,7 @@ def silent(incident: Incident) -> ManyRanks:
     return incident.analysis(WitnessKind.STACK).snapshot.world - told if told else told
 
 
-def ranks(stances: Iterable[Stance]) -> Ranks:
+def ranks(stances: Iterable[StackState]) -> Ranks:
     """The known ranks of some processes."""
     return frozenset(s.rank for s in stances if s.rank is not None)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.events import Charge, HoldUp, Stage
+from unhang.model.events import HoldUp, Stage, SuspicionReason
 from unhang.model.finding import Strength
 from unhang.model.incident import Incident
 from unhang.model.provenance import Message
@@ -12,7 +12,7 @@ from unhang.model.provenance import Message
 _STRENGTH = {Stage.CONFIRMED: Strength.PROVES, Stage.SUSPECTED: Strength.SUPPORTS}
 
 
-def hold_ups(incident: Incident, *charges: Charge) -> Iterator[HoldUp]:
+def hold_ups(incident: Incident, *charges: SuspicionReason) -> Iterator[HoldUp]:
     """Yield what was at least suspected, of some kinds; where a hang was confirmed, only that."""
     told = [e for e in incident.all(HoldUp) if e.stage is not Stage.WATCHED]
     sure = [e for e in told if e.stage is Stage.CONFIRMED]
@@ -21,7 +21,7 @@ def hold_ups(incident: Incident, *charges: Charge) -> Iterator[HoldUp]:
 
 def waited_for(incident: Incident) -> Iterator[HoldUp]:
     """Yield ranks that worked while others waited so long that it was told."""
-    yield from (e for e in incident.all(HoldUp) if e.charge is Charge.AT_WORK)
+    yield from (e for e in incident.all(HoldUp) if e.charge is SuspicionReason.AT_WORK)
 
 
 def strength(event: HoldUp) -> Strength:

@@ -34,7 +34,7 @@ from collections.abc import Iterator
 
 from unhang.model.phases import Phase
 from unhang.model.rule import Cause, Fact, Finding, Incident, rule, say
-from unhang.rules.slow.telling import WorkRule, tell
+from unhang.rules.slow.work_findings import WorkRule, tell
 
 
 @rule(

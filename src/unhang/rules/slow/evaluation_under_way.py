@@ -32,7 +32,7 @@ from collections.abc import Iterator
 
 from unhang.model.phases import Phase
 from unhang.model.rule import Cause, Fact, Finding, Incident, rule, say
-from unhang.rules.slow.telling import WorkRule, tell
+from unhang.rules.slow.work_findings import WorkRule, tell
 
 _PHASES = frozenset({Phase.EVAL, Phase.GENERATE, Phase.LOGGING})
 

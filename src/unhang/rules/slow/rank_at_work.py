@@ -31,7 +31,7 @@ from collections.abc import Iterator
 
 from unhang.model.phases import Phase
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
-from unhang.model.stances import Stance
+from unhang.model.stack_states import StackState
 from unhang.model.waits import Wait
 from unhang.rules.shared import consequences
 from unhang.rules.shared.stacks import (
@@ -111,7 +111,7 @@ def check(incident: Incident) -> Iterator[Finding]:
     wait = find_wait_of_stacks(incident)
     if wait is None:
         return
-    by_cause: dict[Cause, list[Stance]] = {}
+    by_cause: dict[Cause, list[StackState]] = {}
     for stance in states_of(incident, wait.awaited):
         if stance.phase in _CAUSES:
             by_cause.setdefault(_CAUSES[stance.phase], []).append(stance)
@@ -119,7 +119,7 @@ def check(incident: Incident) -> Iterator[Finding]:
         yield _finding(incident, wait, cause, found)
 
 
-def _finding(incident: Incident, wait: Wait, cause: Cause, found: list[Stance]) -> Finding:
+def _finding(incident: Incident, wait: Wait, cause: Cause, found: list[StackState]) -> Finding:
     first, culprits = found[0], ranks(found)
     strength = _strength(incident, wait, found)
     assert first.phase is not None
@@ -150,7 +150,7 @@ def _finding(incident: Incident, wait: Wait, cause: Cause, found: list[Stance]) 
     )
 
 
-def _strength(incident: Incident, wait: Wait, found: list[Stance]) -> Strength:
+def _strength(incident: Incident, wait: Wait, found: list[StackState]) -> Strength:
     if len(found) < len(wait.awaited) or contradicted(incident, ranks(found)):
         return Strength.HINTS
     known = all(s.certain for s in found) and found[0].phase is not Phase.TEARDOWN
@@ -159,7 +159,7 @@ def _strength(incident: Incident, wait: Wait, found: list[Stance]) -> Strength:
     )
 
 
-def _against(incident: Incident, wait: Wait, first: Stance) -> Message | None:
+def _against(incident: Incident, wait: Wait, first: StackState) -> Message | None:
     if silent(incident):
         return say("SLO201.against_silent", "{ranks:ranks} left no stack.", ranks=silent(incident))
     if not first.certain:

@@ -33,9 +33,9 @@ from unhang.model.events import Progress
 from unhang.model.phases import Phase
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
 from unhang.rules.shared import order
-from unhang.rules.slow.waiting import Wait, WaitKind, find_wait
-from unhang.rules.slow.weighing import Fit, find_rival, fit
+from unhang.rules.slow.waiting import OthersWait, WaitKind, find_wait
 from unhang.rules.slow.work import find_work
+from unhang.rules.slow.work_strength import Fit, find_rival, fit
 
 _WORK = frozenset(Phase) - {Phase.TRAIN}
 _MEASURED_STEPS = 3
@@ -73,7 +73,7 @@ def check(incident: Incident) -> Iterator[Finding]:
         yield from _long_step(incident, wait, wait.limit_s)
 
 
-def _long_step(incident: Incident, wait: Wait, limit_s: float) -> Iterator[Finding]:
+def _long_step(incident: Incident, wait: OthersWait, limit_s: float) -> Iterator[Finding]:
     """Training in which one step takes about the timeout."""
     bars = [
         b
@@ -100,7 +100,7 @@ def _long_step(incident: Incident, wait: Wait, limit_s: float) -> Iterator[Findi
 
 
 def _finding(
-    wait: Wait, bar: Progress, strength: Strength, claim: Message, seconds: float
+    wait: OthersWait, bar: Progress, strength: Strength, claim: Message, seconds: float
 ) -> Finding:
     return check.finding(
         strength,

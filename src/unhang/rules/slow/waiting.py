@@ -21,7 +21,7 @@ from unhang.model.events import (
 )
 from unhang.model.ids import Rank, Ranks, RankSpans
 from unhang.model.incident import Call, Incident, Manner
-from unhang.model.stances import Doing
+from unhang.model.stack_states import Doing
 from unhang.model.waits import ranks_of_ends
 from unhang.rules.shared import order
 
@@ -47,7 +47,7 @@ class WaitKind(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wait:
+class OthersWait:
     """The others' side.
 
     Attributes:
@@ -69,7 +69,7 @@ class Wait:
     call: Call | None
 
 
-def find_wait(incident: Incident) -> Wait | None:
+def find_wait(incident: Incident) -> OthersWait | None:
     """Return who waits in what, or None where nobody says so."""
     told = (event for event in incident.events if event.waits)
     alarm = order.earliest(told) or order.earliest(_raised(incident))
@@ -78,7 +78,7 @@ def find_wait(incident: Incident) -> Wait | None:
     call = incident.calls[0] if incident.calls else None
     sequences = [int(c.seq) for c in incident.calls if c.seq is not None]
     ranks = _waiting(incident)
-    return Wait(
+    return OthersWait(
         alarm=alarm,
         kind=_kind(incident, alarm),
         limit_s=_limit_s(incident),

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from unhang.model.events import Charge, HoldUp
+from unhang.model.events import HoldUp, SuspicionReason
 from unhang.model.incident import Manner
 from unhang.model.phases import Phase
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
@@ -129,7 +129,9 @@ _WORKED = {
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for each phase that stood, or outlasted the patience of the others."""
-    for event in hold_ups(incident, Charge.ASLEEP, Charge.UNINTERRUPTIBLE, Charge.GIL_KEPT):
+    for event in hold_ups(
+        incident, SuspicionReason.ASLEEP, SuspicionReason.UNINTERRUPTIBLE, SuspicionReason.GIL_KEPT
+    ):
         yield from _finding(
             event,
             Strength.SUPPORTS,

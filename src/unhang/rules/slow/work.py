@@ -15,7 +15,7 @@ from unhang.model.incident import Incident, OpenPhase
 from unhang.model.phases import Phase
 from unhang.model.provenance import NOBODY, Origin
 from unhang.rules.shared import order
-from unhang.rules.slow.waiting import Wait
+from unhang.rules.slow.waiting import OthersWait
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,7 @@ class Work:
         return self.mark if isinstance(self.mark, Progress) else None
 
 
-def find_work(incident: Incident, wait: Wait, phases: frozenset[Phase]) -> Work | None:
+def find_work(incident: Incident, wait: OthersWait, phases: frozenset[Phase]) -> Work | None:
     """Return the last work of these phases before the alarm, unless something else came after."""
     signs = _Signs(incident)
     works = [w for p in incident.open_phases if (w := _work(signs, wait, p)) is not None]
@@ -96,7 +96,7 @@ def _voice(sign: PhaseMark | Progress) -> _Voice:
     return sign.origin, sign.source.artifact if sign.origin == NOBODY else ""
 
 
-def _work(signs: _Signs, wait: Wait, phase: OpenPhase) -> Work | None:
+def _work(signs: _Signs, wait: OthersWait, phase: OpenPhase) -> Work | None:
     """An open phase with its latest sign before the alarm; None if it began later."""
     latest = signs.latest(phase)
     if latest is None:
@@ -113,7 +113,7 @@ def _work(signs: _Signs, wait: Wait, phase: OpenPhase) -> Work | None:
 
 
 def _lasted_s(
-    signs: _Signs, phase: OpenPhase, mark: PhaseMark | Progress, wait: Wait
+    signs: _Signs, phase: OpenPhase, mark: PhaseMark | Progress, wait: OthersWait
 ) -> float | None:
     """By its bar, with the earlier bars of the same work; else by the times of mark and alarm.
 

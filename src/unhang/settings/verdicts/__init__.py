@@ -14,9 +14,9 @@ from unhang.settings.verdicts import (
     timeout_values,
     torch_values,
 )
-from unhang.settings.verdicts.base import Check, Context, Given, Verdict
+from unhang.settings.verdicts.base import Check, Given, SettingContext, SettingVerdict
 
-__all__ = ["Context", "Verdict", "judge"]
+__all__ = ["SettingContext", "SettingVerdict", "judge"]
 
 _CHECKS: tuple[Check, ...] = (
     existence.check,
@@ -26,10 +26,12 @@ _CHECKS: tuple[Check, ...] = (
     launcher_values.check,
     framework_keys.check,
 )
-_NOTHING = Context()
+_NOTHING = SettingContext()
 
 
-def judge(name: str, value: str | None, context: Context = _NOTHING) -> tuple[Verdict, ...]:
+def judge(
+    name: str, value: str | None, context: SettingContext = _NOTHING
+) -> tuple[SettingVerdict, ...]:
     """Judge one setting.
 
     Args:

@@ -13,7 +13,7 @@ from unhang.settings.lookup import bare
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Context:
+class SettingContext:
     """What a judgement may depend on; everything may be unknown.
 
     Attributes:
@@ -42,7 +42,7 @@ class Context:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class SettingVerdict:
     """What is wrong with one setting.
 
     Attributes:
@@ -69,7 +69,7 @@ class Given:
 
     written: str
     value: str
-    context: Context
+    context: SettingContext
 
     @property
     def name(self) -> str:
@@ -86,7 +86,7 @@ class Given:
         return number if math.isfinite(number) else None
 
 
-Check: TypeAlias = Callable[[Given], Iterator[Verdict]]
+Check: TypeAlias = Callable[[Given], Iterator[SettingVerdict]]
 """Yields what is wrong; nothing for a setting that is right or not its own."""
 
 
@@ -99,9 +99,9 @@ def say(
     replacement: str | None = None,
     futile: bool = False,
     **values: object,
-) -> Verdict:
+) -> SettingVerdict:
     """A verdict whose sentence is `advice.<topic>`."""
-    return Verdict(
+    return SettingVerdict(
         code=code,
         severity=severity,
         reason=Message(

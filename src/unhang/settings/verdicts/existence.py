@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from unhang.model.lint import Severity
 from unhang.settings.lookup import find_other, find_setting
 from unhang.settings.tables import Library, NameKind, OtherName, Setting
-from unhang.settings.verdicts.base import Given, Verdict, say
+from unhang.settings.verdicts.base import Given, SettingVerdict, say
 from unhang.settings.versions import at_least, at_most, covers
 
 
-def check(given: Given) -> Iterator[Verdict]:
+def check(given: Given) -> Iterator[SettingVerdict]:
     """Judge a name that is unknown, gone, renamed, too new or somebody else's."""
     setting = find_setting(given.name)
     if setting is not None:
@@ -22,7 +22,7 @@ def check(given: Given) -> Iterator[Verdict]:
         yield from _other(given, other)
 
 
-def _other(given: Given, other: OtherName) -> Iterator[Verdict]:
+def _other(given: Given, other: OtherName) -> Iterator[SettingVerdict]:
     if given.name in given.context.read_by_code or other.advice is None:
         return
     if given.written.startswith("--") and given.context.framework != other.framework:
@@ -72,7 +72,7 @@ def _other(given: Given, other: OtherName) -> Iterator[Verdict]:
             pass
 
 
-def _known(given: Given, setting: Setting) -> Iterator[Verdict]:
+def _known(given: Given, setting: Setting) -> Iterator[SettingVerdict]:
     version = _version(given, setting)
     if setting.last is not None and at_most(version, setting.last) is not True:
         yield _gone(given, setting)
@@ -103,7 +103,7 @@ def _known(given: Given, setting: Setting) -> Iterator[Verdict]:
         yield from _renamed(given, setting)
 
 
-def _gone(given: Given, setting: Setting) -> Verdict:
+def _gone(given: Given, setting: Setting) -> SettingVerdict:
     # Where the release is unknown it is almost surely newer than one that lost the name years ago.
     return say(
         given,
@@ -118,7 +118,7 @@ def _gone(given: Given, setting: Setting) -> Verdict:
     )
 
 
-def _renamed(given: Given, setting: Setting) -> Iterator[Verdict]:
+def _renamed(given: Given, setting: Setting) -> Iterator[SettingVerdict]:
     new = find_setting(setting.renamed_to or "")
     if new is not None and at_least(_version(given, setting), new.since) is False:
         return

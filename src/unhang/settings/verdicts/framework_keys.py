@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from unhang.model.lint import Severity
 from unhang.settings.frameworks import find_knob, frameworks
-from unhang.settings.verdicts.base import Given, Verdict, say
+from unhang.settings.verdicts.base import Given, SettingVerdict, say
 from unhang.settings.versions import at_least, at_most
 
 _TIMEOUTS = (
@@ -20,7 +20,7 @@ _TIMEOUTS = (
 _CLOSE = 0.9
 
 
-def check(given: Given) -> Iterator[Verdict]:
+def check(given: Given) -> Iterator[SettingVerdict]:
     """Judge a key of a framework's configuration."""
     framework = given.context.framework
     knob = None if framework is None else find_knob(framework, given.name)
@@ -64,7 +64,7 @@ def check(given: Given) -> Iterator[Verdict]:
         )
 
 
-def _misspelt(given: Given) -> Iterator[Verdict]:
+def _misspelt(given: Given) -> Iterator[SettingVerdict]:
     """Only names close to a timeout's: of other keys no table here is complete."""
     last = given.name.rpartition(".")[2].replace("-", "_")
     if "time" not in last or last in _TIMEOUTS or _known(given.name, last):

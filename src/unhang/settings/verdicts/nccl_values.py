@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from unhang.model.lint import Severity
 from unhang.settings.lookup import find_setting
 from unhang.settings.tables import Library
-from unhang.settings.verdicts.base import Check, Given, Verdict, say
+from unhang.settings.verdicts.base import Check, Given, SettingVerdict, say
 from unhang.settings.versions import at_least, at_most, covers
 
 _DEBUG_LEVELS = frozenset({"version", "warn", "info", "abort", "trace", "none"})
@@ -34,7 +34,7 @@ _LOOPBACKS = frozenset({"lo", "docker0", "virbr0"})
 _DEFAULT_BUFFER = 4 * 1024 * 1024
 
 
-def check(given: Given) -> Iterator[Verdict]:
+def check(given: Given) -> Iterator[SettingVerdict]:
     """Judge the value of an NCCL variable."""
     own = _CHECKS.get(given.name)
     if own is not None:
@@ -44,7 +44,7 @@ def check(given: Given) -> Iterator[Verdict]:
         yield from _number(given)
 
 
-def _number(given: Given) -> Iterator[Verdict]:
+def _number(given: Given) -> Iterator[SettingVerdict]:
     """NCCL takes its default in place of a value that is no whole number."""
     plain = given.value and given.name.startswith("NCCL_") and given.name not in _SLOW_PATHS
     if plain and _NUMBER.fullmatch(given.value) is None:
@@ -56,12 +56,12 @@ def is_slow_path(name: str, value: str) -> bool:
     return value in _SLOW_PATHS.get(name, ())
 
 
-def _debug(given: Given) -> Iterator[Verdict]:
+def _debug(given: Given) -> Iterator[SettingVerdict]:
     if given.value and given.value.lower() not in _DEBUG_LEVELS:
         yield say(given, "CFG108", Severity.ERROR, "debug_word", replacement="NCCL_DEBUG=WARN")
 
 
-def _algo(given: Given) -> Iterator[Verdict]:
+def _algo(given: Given) -> Iterator[SettingVerdict]:
     """Tree alone leaves AllGather and ReduceScatter without an algorithm in many releases."""
     version = given.context.nccl
     if given.value.strip().lower() != "tree":
@@ -75,7 +75,7 @@ def _algo(given: Given) -> Iterator[Verdict]:
         yield say(given, "CFG115", severity, "algo_tree", replacement=use)
 
 
-def _algo_words(given: Given, version: str | None) -> Iterator[Verdict]:
+def _algo_words(given: Given, version: str | None) -> Iterator[SettingVerdict]:
     """From 2.24 on algorithms may be named by function, and unknown words are refused."""
     by_function = ":" in given.value
     if by_function and at_least(version, "2.24") is False:
@@ -97,14 +97,14 @@ def _proto_for_all(given: Given) -> bool:
     return at_least(given.context.nccl, "2.31") is True and proto != "" and ":" not in proto
 
 
-def _proto(given: Given) -> Iterator[Verdict]:
+def _proto(given: Given) -> Iterator[SettingVerdict]:
     if given.context.others.get("FI_PROVIDER", "").lower() == "efa":
         yield say(given, "CFG122", Severity.WARNING, "efa_forced")
     if given.value.strip().lower() == "ll128":
         yield say(given, "CFG123", Severity.WARNING, "proto_ll128", replacement="NCCL_PROTO=^LL128")
 
 
-def _ib_timeout(given: Given) -> Iterator[Verdict]:
+def _ib_timeout(given: Given) -> Iterator[SettingVerdict]:
     number = given.number
     if number is None:
         return
@@ -121,7 +121,7 @@ def _fault_s(exponent: float) -> float:
     return round(4.096e-6 * 2**exponent * 7, 1)
 
 
-def _slow_path(given: Given) -> Iterator[Verdict]:
+def _slow_path(given: Given) -> Iterator[SettingVerdict]:
     if is_slow_path(given.name, given.value):
         together = [
             n for n, v in given.context.others.items() if n != given.name and is_slow_path(n, v)
@@ -135,7 +135,7 @@ def _slow_path(given: Given) -> Iterator[Verdict]:
         yield from _level(given)
 
 
-def _level(given: Given) -> Iterator[Verdict]:
+def _level(given: Given) -> Iterator[SettingVerdict]:
     value = given.value.strip()
     if given.name.endswith("_LEVEL") and value not in _LEVELS and value.upper() in _LEVELS:
         yield say(
@@ -148,23 +148,23 @@ def _level(given: Given) -> Iterator[Verdict]:
         )
 
 
-def _nvls(given: Given) -> Iterator[Verdict]:
+def _nvls(given: Given) -> Iterator[SettingVerdict]:
     if given.value == "1" and at_most(given.context.nccl, "2.17") is not True:
         yield say(given, "CFG110", Severity.INFO, "nvls_on", futile=True)
 
 
-def _buffsize(given: Given) -> Iterator[Verdict]:
+def _buffsize(given: Given) -> Iterator[SettingVerdict]:
     number = given.number
     if number is not None and 0 < number < _DEFAULT_BUFFER:
         yield say(given, "CFG122", Severity.INFO, "buffsize_small", futile=True)
 
 
-def _launch_mode(given: Given) -> Iterator[Verdict]:
+def _launch_mode(given: Given) -> Iterator[SettingVerdict]:
     if given.value.upper() == "PARALLEL":
         yield say(given, "CFG110", Severity.INFO, "same_as_default", futile=True)
 
 
-def _interface(given: Given) -> Iterator[Verdict]:
+def _interface(given: Given) -> Iterator[SettingVerdict]:
     if given.value.startswith("^"):
         yield from _excluded(given)
         return
@@ -173,7 +173,7 @@ def _interface(given: Given) -> Iterator[Verdict]:
         yield say(given, "CFG117", Severity.ERROR, "interface_local", nodes=given.context.nodes)
 
 
-def _excluded(given: Given) -> Iterator[Verdict]:
+def _excluded(given: Given) -> Iterator[SettingVerdict]:
     """A list of exclusions takes the place of NCCL's own, which leaves out `lo` and `docker`.
 
     NCCL src/misc/socket.cc: only without NCCL_SOCKET_IFNAME it looks for `^docker,lo`; names in the
@@ -185,7 +185,7 @@ def _excluded(given: Given) -> Iterator[Verdict]:
         yield say(given, "CFG117", Severity.WARNING, "interface_keeps_lo", replacement=use)
 
 
-def _hca(given: Given) -> Iterator[Verdict]:
+def _hca(given: Given) -> Iterator[SettingVerdict]:
     value = given.value.strip()
     if value in ("mlx5", "mlx4"):
         yield say(given, "CFG110", Severity.INFO, "hca_all", futile=True)
@@ -195,17 +195,17 @@ def _hca(given: Given) -> Iterator[Verdict]:
         yield say(given, "CFG122", Severity.INFO, "hca_prefix", replacement=f"NCCL_IB_HCA=={value}")
 
 
-def _gid(given: Given) -> Iterator[Verdict]:
+def _gid(given: Given) -> Iterator[SettingVerdict]:
     if given.value != "-1" and at_least(given.context.nccl, "2.21") is True:
         yield say(given, "CFG122", Severity.INFO, "gid_index")
 
 
-def _traffic_class(given: Given) -> Iterator[Verdict]:
+def _traffic_class(given: Given) -> Iterator[SettingVerdict]:
     if given.value not in ("0", "-1"):
         yield say(given, "CFG116", Severity.INFO, "traffic_class")
 
 
-def _subsystems(given: Given) -> Iterator[Verdict]:
+def _subsystems(given: Given) -> Iterator[SettingVerdict]:
     words = [word.strip().lstrip("^").upper() for word in given.value.split(",")]
     unknown = [word for word in words if word and word not in _SUBSYSTEMS]
     if unknown:

@@ -8,7 +8,7 @@ from unhang.model.lint import Severity
 from unhang.settings.frameworks import family_of, frameworks
 from unhang.settings.lookup import bare, timeout_knobs
 from unhang.settings.tables import DeadRange
-from unhang.settings.verdicts.base import Check, Given, Verdict, say
+from unhang.settings.verdicts.base import Check, Given, SettingVerdict, say
 from unhang.settings.versions import covers
 
 _DAY_S = 86_400
@@ -16,14 +16,14 @@ _MINUTE_S = 60
 """No start-up, save or evaluation of a real job is sure to stay below it."""
 
 
-def check(given: Given) -> Iterator[Verdict]:
+def check(given: Given) -> Iterator[SettingVerdict]:
     """Judge a timeout setting of a framework."""
     own = _CHECKS.get(given.name)
     if own is not None:
         yield from own(given)
 
 
-def _ddp_timeout(given: Given) -> Iterator[Verdict]:
+def _ddp_timeout(given: Given) -> Iterator[SettingVerdict]:
     seconds = given.number
     if seconds is None:
         return
@@ -45,7 +45,7 @@ def _ddp_timeout(given: Given) -> Iterator[Verdict]:
     yield from _reaches(given)
 
 
-def _reaches(given: Given) -> Iterator[Verdict]:
+def _reaches(given: Given) -> Iterator[SettingVerdict]:
     """Frameworks that make the group before `ddp_timeout` is read."""
     context = given.context
     if "accelerate-yaml" in context.frameworks:
@@ -100,7 +100,7 @@ def _default_s(given: Given) -> float:
     return 1_800
 
 
-def _deepspeed(given: Given) -> Iterator[Verdict]:
+def _deepspeed(given: Given) -> Iterator[SettingVerdict]:
     minutes = given.number
     if minutes is None or minutes != int(minutes):
         yield say(given, "CFG108", Severity.ERROR, "deepspeed_integer")
@@ -139,7 +139,7 @@ def _made_first(framework: str | None) -> bool:
     return any(f.makes_group for f in family_of(framework)) and not own
 
 
-def _seconds(given: Given) -> Iterator[Verdict]:
+def _seconds(given: Given) -> Iterator[SettingVerdict]:
     seconds = given.number
     if seconds is not None:
         yield from _expired(given, seconds)
@@ -147,7 +147,7 @@ def _seconds(given: Given) -> Iterator[Verdict]:
             yield say(given, "CFG111", Severity.WARNING, "timeout_endless", seconds=seconds)
 
 
-def _minutes(given: Given) -> Iterator[Verdict]:
+def _minutes(given: Given) -> Iterator[SettingVerdict]:
     minutes = given.number
     if minutes is None:
         return
@@ -156,7 +156,7 @@ def _minutes(given: Given) -> Iterator[Verdict]:
         yield say(given, "CFG121", Severity.WARNING, "minutes_not_seconds", seconds=minutes * 60)
 
 
-def _verl(given: Given) -> Iterator[Verdict]:
+def _verl(given: Given) -> Iterator[SettingVerdict]:
     version = given.context.framework_version
     if covers(version, "0.8", None) is True or covers(version, None, "0.4.0") is True:
         yield say(given, "CFG120", Severity.WARNING, "verl_dead", version=version, futile=True)
@@ -180,7 +180,7 @@ def _verl(given: Given) -> Iterator[Verdict]:
         yield from _expired(given, given.number)
 
 
-def _clock(given: Given) -> Iterator[Verdict]:
+def _clock(given: Given) -> Iterator[SettingVerdict]:
     """Lightning's command line takes a length of time; a number is refused."""
     if given.number is not None:
         seconds = int(given.number)
@@ -188,12 +188,12 @@ def _clock(given: Given) -> Iterator[Verdict]:
         yield say(given, "CFG108", Severity.ERROR, "clock_number", replacement=clock)
 
 
-def _rendezvous(given: Given) -> Iterator[Verdict]:
+def _rendezvous(given: Given) -> Iterator[SettingVerdict]:
     if "timeout=" in given.value:
         yield say(given, "CFG116", Severity.INFO, "rendezvous_only")
 
 
-def _in_deepspeed_json(given: Given) -> Iterator[Verdict]:
+def _in_deepspeed_json(given: Given) -> Iterator[SettingVerdict]:
     if "deepspeed-json" in given.context.frameworks:
         yield say(
             given,
@@ -205,7 +205,7 @@ def _in_deepspeed_json(given: Given) -> Iterator[Verdict]:
         )
 
 
-def _expired(given: Given, seconds: float) -> Iterator[Verdict]:
+def _expired(given: Given, seconds: float) -> Iterator[SettingVerdict]:
     """The value is the one that ran out: it changed nothing, and would again."""
     expired = given.context.expired_ms
     if expired is not None and round(seconds * 1_000) == expired:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from unhang.model.lint import Severity
 from unhang.settings.lookup import find_setting, timeout_knobs
 from unhang.settings.tables import Library
-from unhang.settings.verdicts.base import Check, Given, Verdict, say
+from unhang.settings.verdicts.base import Check, Given, SettingVerdict, say
 from unhang.settings.versions import covers
 
 _BOOLEANS = frozenset({"0", "1", "true", "false", "t", "f", "yes", "no", "y", "n"})
@@ -15,7 +15,7 @@ _TRUE = frozenset({"1", "true", "t", "yes", "y"})
 _LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
-def check(given: Given) -> Iterator[Verdict]:
+def check(given: Given) -> Iterator[SettingVerdict]:
     """Judge the value of a variable of PyTorch."""
     setting = find_setting(given.name)
     if setting is None or setting.library is not Library.TORCH:
@@ -28,12 +28,12 @@ def check(given: Given) -> Iterator[Verdict]:
         yield from own(given)
 
 
-def _blocking_wait(given: Given) -> Iterator[Verdict]:
+def _blocking_wait(given: Given) -> Iterator[SettingVerdict]:
     if given.value.lower() in _TRUE:
         yield say(given, "CFG111", Severity.WARNING, "blocking_wait", futile=True)
 
 
-def _async_handling(given: Given) -> Iterator[Verdict]:
+def _async_handling(given: Given) -> Iterator[SettingVerdict]:
     if given.value in ("0", "2"):
         yield say(
             given,
@@ -44,7 +44,7 @@ def _async_handling(given: Given) -> Iterator[Verdict]:
         )
 
 
-def _monitoring(given: Given) -> Iterator[Verdict]:
+def _monitoring(given: Given) -> Iterator[SettingVerdict]:
     if given.value.lower() not in _TRUE:
         yield say(
             given,
@@ -55,7 +55,7 @@ def _monitoring(given: Given) -> Iterator[Verdict]:
         )
 
 
-def _heartbeat(given: Given) -> Iterator[Verdict]:
+def _heartbeat(given: Given) -> Iterator[SettingVerdict]:
     context = given.context
     own = timeout_knobs(context.framework or "", context.framework_version)
     if any(knob.key == given.name for knob in own):
@@ -65,7 +65,7 @@ def _heartbeat(given: Given) -> Iterator[Verdict]:
         yield say(given, "CFG116", Severity.INFO, "heartbeat", futile=True)
 
 
-def _recorder_old(given: Given) -> Iterator[Verdict]:
+def _recorder_old(given: Given) -> Iterator[SettingVerdict]:
     """Releases 2.8 to 2.10 read the size under two names in two places."""
     if covers(given.context.torch, "2.8", "2.10") is True and not _beside(
         given, "TORCH_FR_BUFFER_SIZE"
@@ -80,7 +80,7 @@ def _recorder_old(given: Given) -> Iterator[Verdict]:
         )
 
 
-def _recorder_new(given: Given) -> Iterator[Verdict]:
+def _recorder_new(given: Given) -> Iterator[SettingVerdict]:
     if covers(given.context.torch, "2.8", "2.10") is True and not _beside(
         given, "TORCH_NCCL_TRACE_BUFFER_SIZE"
     ):
@@ -98,19 +98,19 @@ def _beside(given: Given, name: str) -> bool:
     return given.context.others.get(name, "0") not in ("", "0")
 
 
-def _gloo_interface(given: Given) -> Iterator[Verdict]:
+def _gloo_interface(given: Given) -> Iterator[SettingVerdict]:
     if given.value.startswith(("^", "=")):
         yield say(given, "CFG108", Severity.ERROR, "gloo_exact")
     elif given.value in ("lo", "docker0") and (given.context.nodes or 1) > 1:
         yield say(given, "CFG117", Severity.ERROR, "interface_local", nodes=given.context.nodes)
 
 
-def _detail(given: Given) -> Iterator[Verdict]:
+def _detail(given: Given) -> Iterator[SettingVerdict]:
     if given.value.upper() == "DETAIL":
         yield say(given, "CFG126", Severity.WARNING, "detail_left")
 
 
-def local_address(given: Given) -> Iterator[Verdict]:
+def local_address(given: Given) -> Iterator[SettingVerdict]:
     """An address that only its own host reaches, in a job of several."""
     nodes = given.context.nodes
     host = given.value.lower().rpartition(":")[0] if ":" in given.value else given.value.lower()

@@ -14,22 +14,22 @@ from pathlib import Path
 
 import pytest
 
-from unhang.live.agent import examining
-from unhang.live.agent.ending import Ending
+from unhang.live.agent import interim_diagnosis
 from unhang.live.agent.hooks import Hooks
-from unhang.live.agent.orders import Orders
-from unhang.live.books import near
-from unhang.live.books.clock import RunClock
-from unhang.live.books.desk import Desk
-from unhang.live.books.events_log import event_of
-from unhang.live.books.folder import RunFolder
-from unhang.live.books.history import read
-from unhang.live.books.record import begin, write_json
-from unhang.live.books.scribe import Scribe
+from unhang.live.agent.orders import OrderWriter
+from unhang.live.agent.termination import Termination
 from unhang.live.messages.actions import Note, NoteKind, SetTimeouts
+from unhang.live.messages.job_snapshot import JobSnapshot
 from unhang.live.messages.losses import Loss
 from unhang.live.messages.request import RunRequest
-from unhang.live.messages.standing import Standing
+from unhang.live.run_folder import local_scratch
+from unhang.live.run_folder.clock import RunClock
+from unhang.live.run_folder.events_log import event_of
+from unhang.live.run_folder.history import read
+from unhang.live.run_folder.journal import RunJournal
+from unhang.live.run_folder.layout import RunFolder
+from unhang.live.run_folder.record import begin, write_json
+from unhang.live.run_folder.writer import RunWriter
 from unhang.model.ids import Rank
 from unhang.model.phases import Phase
 from unhang.model.provenance import Message
@@ -74,7 +74,7 @@ def orders_in(folder: RunFolder) -> dict[str, object]:
 def test_orders_as_the_probes_read_them(folder: RunFolder, tmp_path: Path) -> None:
     local = RunFolder(tmp_path / "near")
     local.make()
-    orders = Orders(local, folder, "here")
+    orders = OrderWriter(local, folder, "here")
     orders.beat(judged=True)
     orders.beat(judged=False)
     beat = json.loads(local.agent("here").read_text())
@@ -87,7 +87,7 @@ def test_orders_as_the_probes_read_them(folder: RunFolder, tmp_path: Path) -> No
 
 
 def test_dumps_are_ready_when_all_are_there_or_time_is_over(folder: RunFolder) -> None:
-    orders = Orders(folder, folder, "here")
+    orders = OrderWriter(folder, folder, "here")
     assert orders.take_ready(0.0) is None
     orders.order_dump(1, [11, 12], now=100.0)
     (folder.dump(1) / "done_here-11").touch()
@@ -121,7 +121,7 @@ def deaf() -> Iterator[subprocess.Popen[bytes]]:
 def test_nobody_waits_for_the_dumps_of_a_stopped_process(
     folder: RunFolder, deaf: subprocess.Popen[bytes]
 ) -> None:
-    orders = Orders(folder, folder, "here")
+    orders = OrderWriter(folder, folder, "here")
     orders.order_dump(1, [11, deaf.pid], now=100.0)
     (folder.dump(1) / "done_here-11").touch()
     assert orders.take_ready(100.1) is None
@@ -134,7 +134,7 @@ def test_a_stopped_rank_that_ignores_sigterm_is_killed_in_the_end(
     deaf: subprocess.Popen[bytes],
 ) -> None:
     os.kill(deaf.pid, signal.SIGSTOP)
-    ending = Ending(lambda: [deaf.pid], lambda: [deaf.pid])
+    ending = Termination(lambda: [deaf.pid], lambda: [deaf.pid])
     ending.begin(now=100.0)
     ending.advance(105.0)
     assert deaf.poll() is None
@@ -146,7 +146,7 @@ def test_a_stopped_rank_that_ignores_sigterm_is_killed_in_the_end(
 @pytest.mark.process
 def test_a_launcher_that_starts_ranks_again_is_left_alone(deaf: subprocess.Popen[bytes]) -> None:
     ranks = [1 << 30]  # no such process
-    ending = Ending(lambda: [deaf.pid], lambda: ranks)
+    ending = Termination(lambda: [deaf.pid], lambda: ranks)
     ending.begin(now=0.0)
     ranks[:] = [(1 << 30) + 1]
     for now in (1.0, 11.0, 80.0, 100.0):
@@ -160,7 +160,7 @@ def test_a_launcher_that_starts_ranks_again_is_left_alone(deaf: subprocess.Popen
 def test_a_launcher_that_does_neither_ends_with_all_below_it(
     deaf: subprocess.Popen[bytes],
 ) -> None:
-    ending = Ending(lambda: [deaf.pid], lambda: [1 << 30])
+    ending = Termination(lambda: [deaf.pid], lambda: [1 << 30])
     ending.begin(now=0.0)
     for now in (11.0, 72.0, 83.0):
         ending.advance(now)
@@ -182,37 +182,37 @@ def test_a_note_is_a_line_of_events() -> None:
 
 
 def test_the_books_are_written_in_order(folder: RunFolder) -> None:
-    desk = Desk(folder)
-    desk.note(NOTE)
-    desk.note(NOTE, exit_code=3)
-    desk.show(Standing(at_s=5.0, up_s=1.0, world_size=4))
-    assert not desk.wants_view
-    desk.close()
+    journal = RunJournal(folder)
+    journal.note(NOTE)
+    journal.note(NOTE, exit_code=3)
+    journal.show(JobSnapshot(at_s=5.0, up_s=1.0, world_size=4))
+    assert not journal.wants_view
+    journal.close()
     lines = [json.loads(line) for line in folder.events.read_text().splitlines()]
     assert [line.get("exit_code") for line in lines] == [None, 3]
     assert json.loads(folder.standing.read_text())["world_size"] == 4
     assert [standing.at_s for standing in read(folder.history)] == [5.0]
-    assert desk.lost == ()
+    assert journal.lost == ()
 
 
 def test_books_that_cannot_be_written_are_lost_in_words_and_once(folder: RunFolder) -> None:
     folder.events.mkdir()
-    desk = Desk(folder)
-    desk.note(NOTE)
-    desk.note(NOTE)
-    desk.close()
-    assert desk.lost == (Loss.of("events_unwritten", why="Is a directory"),)
+    journal = RunJournal(folder)
+    journal.note(NOTE)
+    journal.note(NOTE)
+    journal.close()
+    assert journal.lost == (Loss.of("events_unwritten", why="Is a directory"),)
 
 
 def test_a_disk_that_hangs_stops_nobody() -> None:
     over = threading.Event()
     lost: list[Loss] = []
-    scribe = Scribe(lost.append)
-    scribe.write("standing", lambda: over.wait(30))
+    writer = RunWriter(lost.append)
+    writer.write("standing", lambda: over.wait(30))
     began = time.monotonic()
     for _ in range(2000):
-        scribe.write("events", lambda: None)
-    scribe.finish(0.1)
+        writer.write("events", lambda: None)
+    writer.finish(0.1)
     assert time.monotonic() - began < 5
     assert Loss.of("disk_silent") in lost
     over.set()
@@ -221,10 +221,10 @@ def test_a_disk_that_hangs_stops_nobody() -> None:
 def test_what_breaks_in_writing_does_not_end_the_writing() -> None:
     lost: list[Loss] = []
     written: list[int] = []
-    scribe = Scribe(lost.append)
-    scribe.write("standing", lambda: 1 / 0)
-    scribe.write("events", lambda: written.append(1))
-    scribe.finish(10)
+    writer = RunWriter(lost.append)
+    writer.write("standing", lambda: 1 / 0)
+    writer.write("events", lambda: written.append(1))
+    writer.finish(10)
     assert written == [1]
     assert lost == [Loss.of("standing_unwritten", why="ZeroDivisionError: division by zero")]
 
@@ -248,22 +248,24 @@ def test_a_later_start_of_a_job_is_judged_by_its_own_output(folder: RunFolder) -
     (folder.stacks / "here-1.txt").write_text("old")
     os.utime(folder.stacks / "here-1.txt", (0, 0))
     folder.dump(4).mkdir()
-    since = examining.Since(1795244900.0)  # 07:08:20
-    places = examining._evidence(folder, 4, since)
+    since = interim_diagnosis.StartMoment(1795244900.0)  # 07:08:20
+    places = interim_diagnosis._evidence(folder, 4, since)
     assert places == [folder.dump(4)]
     part = folder.dump(4) / "output" / "here" / "stdout.log"
     assert part.read_text() == "2026-11-21T07:10:00.000000+00:00 a line of the second\n"
-    assert folder.output_root in examining._evidence(folder, 0, since), "at the end, all of it"
-    assert folder.output_root in examining._evidence(folder, 4, examining.Since(0.0)), (
-        "the first start"
+    assert folder.output_root in interim_diagnosis._evidence(folder, 0, since), (
+        "at the end, all of it"
     )
+    assert folder.output_root in interim_diagnosis._evidence(
+        folder, 4, interim_diagnosis.StartMoment(0.0)
+    ), "the first start"
 
 
 @pytest.mark.process
 def test_a_run_without_evidence_has_no_verdict_and_says_why(folder: RunFolder) -> None:
-    found: list[examining.Examined] = []
+    found: list[interim_diagnosis.InterimDiagnosis] = []
     folder.output_root.rmdir()
-    examining.examine(folder, 1, examining.Since(0.0), found.append)
+    interim_diagnosis.examine(folder, 1, interim_diagnosis.StartMoment(0.0), found.append)
     wait_for(lambda: found)
     assert found[0].diagnosis is None
     assert found[0].failure is not None
@@ -295,49 +297,49 @@ def test_network_disks_are_told_from_local_ones(
 ) -> None:
     file = tmp_path / "mountinfo"
     file.write_text(MOUNTS)
-    monkeypatch.setattr(near, "_MOUNTS", file)
+    monkeypatch.setattr(local_scratch, "_MOUNTS", file)
     monkeypatch.setattr(Path, "exists", lambda self: True)
-    assert near.on_network(Path(path)) is expected
+    assert local_scratch.on_network(Path(path)) is expected
 
 
 def test_probes_keep_off_a_network_disk(
     folder: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(near, "on_network", lambda path: path == folder.root)
+    monkeypatch.setattr(local_scratch, "on_network", lambda path: path == folder.root)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    place = near.choose_near(folder.root, "torchrun")
+    place = local_scratch.choose_near(folder.root, "torchrun")
     assert place.parent == tmp_path
-    assert near.choose_near(folder.root, "/usr/bin/srun") == folder.root
+    assert local_scratch.choose_near(folder.root, "/usr/bin/srun") == folder.root
     local = RunFolder(place)
     local.make()
     local.board("here", 7).write_bytes(b"board")
-    near.bring(local, folder)
+    local_scratch.bring(local, folder)
     assert folder.board("here", 7).read_bytes() == b"board"
-    near.drop(place, folder.root)
+    local_scratch.drop(place, folder.root)
     assert not place.exists()
-    near.drop(folder.root, folder.root)
+    local_scratch.drop(folder.root, folder.root)
     assert folder.root.exists()
 
 
 @pytest.mark.process
 def test_the_users_command_has_its_signals(folder: RunFolder) -> None:
     show = "exec:grep -E 'Sig(Blk|Ign)' /proc/self/status; echo $UNHANG_CULPRITS $UNHANG_PHASE"
-    desk = Desk(folder)
-    Hooks(request_of(folder, on_hang=show), desk).run(NOTE, folder.captures / "1")
+    journal = RunJournal(folder)
+    Hooks(request_of(folder, on_hang=show), journal).run(NOTE, folder.captures / "1")
     log = folder.captures / "1" / "exec.log"
     wait_for(lambda: log.exists() and log.read_text().endswith("1 save\n"))
     assert "SigBlk:\t0000000000000000" in log.read_text()
-    Hooks(request_of(folder), desk).run(NOTE, folder.captures / "2")
+    Hooks(request_of(folder), journal).run(NOTE, folder.captures / "2")
     assert not (folder.captures / "2").exists()
-    desk.close()
+    journal.close()
 
 
 @pytest.mark.process
 def test_an_end_that_another_agent_has_begun_is_ours(deaf: subprocess.Popen[bytes]) -> None:
     told: list[frozenset[int]] = []
-    first = Ending(lambda: [deaf.pid], lambda: [deaf.pid], told.append)
+    first = Termination(lambda: [deaf.pid], lambda: [deaf.pid], told.append)
     first.begin(now=0.0)
-    second = Ending(lambda: [deaf.pid], lambda: [deaf.pid])
+    second = Termination(lambda: [deaf.pid], lambda: [deaf.pid])
     second.resume(told[0], 1.0)
     assert second.ended_a_hang
     second.advance(12.0)

@@ -15,10 +15,10 @@ from unhang.live.agent.gaps import (
     started_again,
     unseen,
 )
-from unhang.live.books.clock import RunClock
-from unhang.live.books.folder import RunFolder
 from unhang.live.messages.losses import Loss
 from unhang.live.messages.reports import Beat, NodeReport, ProcessFacts, ProcessReport
+from unhang.live.run_folder.clock import RunClock
+from unhang.live.run_folder.layout import RunFolder
 from unhang.model.ids import Rank
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from live_jobs import PLACES
+from support.live_jobs import PLACES
 from unhang.live.judge.checkpoints import Checkpoints
 from unhang.live.judge.track import begin
 from unhang.live.messages.reports import Beat, ProcessFacts, ProcessReport

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from live_jobs import waiting_in
+from support.live_jobs import waiting_in
 from unhang.live.judge.checkpoints import Checkpoints
 from unhang.live.judge.claims import Claim, find_claims
-from unhang.live.judge.pace import Pace
 from unhang.live.judge.patience import Patience
 from unhang.live.judge.track import Track, begin
+from unhang.live.judge.usual_durations import UsualDurations
 from unhang.live.judge.waits import take_snapshot
+from unhang.live.messages.job_snapshot import Stage, SuspicionReason
 from unhang.live.messages.reports import Beat, GroupBeat, ProcessFacts, ProcessReport, Raised
-from unhang.live.messages.standing import Charge, Stage
 from unhang.model.ids import NO_RANKS, Rank
 from unhang.waitgraph import analyse
 
@@ -43,25 +43,27 @@ def track(rank: int, raised: Raised | None, lasted_s: float) -> Track:
     return found
 
 
-def claims(raised: Raised, lasted_s: float) -> dict[Charge, Claim]:
+def claims(raised: Raised, lasted_s: float) -> dict[SuspicionReason, Claim]:
     tracks = {Rank(r): track(r, raised if r == 2 else None, lasted_s) for r in range(3)}
-    found = find_claims(tracks, analyse(take_snapshot(tracks, 3)), Patience(Pace(), Checkpoints()))
+    found = find_claims(
+        tracks, analyse(take_snapshot(tracks, 3)), Patience(UsualDurations(), Checkpoints())
+    )
     return {claim.charge: claim for claim in found}
 
 
 def test_ranks_that_wait_behind_a_broken_link_hang_through_nobodys_fault() -> None:
     found = claims(LINK, 40.0)
-    assert found[Charge.RAISED].stage is Stage.WATCHED
-    hang = found[Charge.TOGETHER]
+    assert found[SuspicionReason.RAISED].stage is Stage.WATCHED
+    hang = found[SuspicionReason.TOGETHER]
     assert (hang.stage, hang.culprits) == (Stage.CONFIRMED, NO_RANKS)
     assert sorted(hang.victims) == [0, 1]
 
 
 def test_a_launcher_gets_its_time_to_end_the_others() -> None:
-    assert claims(LINK, 5.0)[Charge.TOGETHER].stage is Stage.WATCHED
+    assert claims(LINK, 5.0)[SuspicionReason.TOGETHER].stage is Stage.WATCHED
 
 
 def test_a_failure_of_its_own_is_told_as_one() -> None:
     found = claims(OWN, 40.0)
-    assert found[Charge.RAISED].stage is Stage.CONFIRMED
-    assert Charge.TOGETHER not in found
+    assert found[SuspicionReason.RAISED].stage is Stage.CONFIRMED
+    assert SuspicionReason.TOGETHER not in found

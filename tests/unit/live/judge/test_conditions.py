@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from live_jobs import PLACES
+from support.live_jobs import PLACES
 from unhang.live.judge.conditions import judge, where_of
-from unhang.live.judge.pace import Habit, Pace
 from unhang.live.judge.track import Track, begin
+from unhang.live.judge.usual_durations import DurationKind, UsualDurations
+from unhang.live.messages.job_snapshot import SuspicionReason
 from unhang.live.messages.reports import Beat, GroupBeat, ProcessFacts, ProcessReport, Raised
-from unhang.live.messages.standing import Charge
 from unhang.model.ids import Rank
 
 LINK = Raised(
@@ -30,8 +30,8 @@ def test_a_failure_of_its_own_and_one_of_the_link(raised: Raised, proved: bool) 
     )
     track = begin(report, 0.0)
     track.still.leaving_s = 60.0
-    verdict = judge(track, Pace())
-    assert (verdict.charge, verdict.proved) == (Charge.RAISED, proved)
+    verdict = judge(track, UsualDurations())
+    assert (verdict.charge, verdict.proved) == (SuspicionReason.RAISED, proved)
 
 
 def still(state: str = "S", wchan: str | None = None, place: str = "code") -> Track:
@@ -59,32 +59,40 @@ def still(state: str = "S", wchan: str | None = None, place: str = "code") -> Tr
     ids=lambda track: str(track.facts.wchan),
 )
 def test_who_stands_still_is_suspected_and_nothing_is_proved(track: Track) -> None:
-    verdict = judge(track, Pace())
-    assert (verdict.charge, verdict.suspected, verdict.proved) == (Charge.ASLEEP, True, False)
+    verdict = judge(track, UsualDurations())
+    assert (verdict.charge, verdict.suspected, verdict.proved) == (
+        SuspicionReason.ASLEEP,
+        True,
+        False,
+    )
 
 
 def test_a_kept_interpreter_lock_proves_nothing() -> None:
     track = still(state="R")
     track.still.beat_s = 600.0
-    verdict = judge(track, Pace())
-    assert (verdict.charge, verdict.suspected, verdict.proved) == (Charge.GIL_KEPT, True, False)
+    verdict = judge(track, UsualDurations())
+    assert (verdict.charge, verdict.suspected, verdict.proved) == (
+        SuspicionReason.GIL_KEPT,
+        True,
+        False,
+    )
 
 
 def test_a_rank_that_a_debugger_holds_is_looked_at_by_somebody() -> None:
     stopped, traced = still(state="T"), still(state="t")
     stopped.still.stopped_s = traced.still.stopped_s = 60.0
-    told = [judge(track, Pace()) for track in (stopped, traced)]
-    assert [verdict.charge for verdict in told] == [Charge.STOPPED] * 2
+    told = [judge(track, UsualDurations()) for track in (stopped, traced)]
+    assert [verdict.charge for verdict in told] == [SuspicionReason.STOPPED] * 2
     assert [verdict.proved for verdict in told] == [True, False]
 
 
 def test_what_is_usual_at_a_place_is_suspected_later() -> None:
-    pace, track = Pace(), still()
+    usual, track = UsualDurations(), still()
     track.still.whole_s = 8.0
-    assert judge(track, pace).suspected
+    assert judge(track, usual).suspected
     for where in where_of(track):
-        pace.learn(Habit.STILL, where, 9.0)
-    assert not judge(track, pace).suspected
+        usual.learn(DurationKind.STILL, where, 9.0)
+    assert not judge(track, usual).suspected
 
 
 def test_a_main_thread_that_ended_well_may_have_left_its_work_to_others() -> None:
@@ -92,8 +100,12 @@ def test_a_main_thread_that_ended_well_may_have_left_its_work_to_others() -> Non
     facts = ProcessFacts(alive=True, state="S")
     track = begin(ProcessReport(beat=beat, facts=facts, beats=1, beat_age_s=0.0), 0.0)
     track.still.leaving_s = 60.0
-    verdict = judge(track, Pace())
-    assert (verdict.charge, verdict.suspected, verdict.proved) == (Charge.LEFT, True, False)
+    verdict = judge(track, UsualDurations())
+    assert (verdict.charge, verdict.suspected, verdict.proved) == (
+        SuspicionReason.LEFT,
+        True,
+        False,
+    )
 
 
 def sent_away(lasted_s: float) -> bool:
@@ -101,7 +113,7 @@ def sent_away(lasted_s: float) -> bool:
     report = ProcessReport(beat=Beat(host="gn1", pid=7), facts=facts, beats=1, beat_age_s=0.0)
     track = begin(report, 0.0)
     track.still.ended_s = lasted_s
-    return judge(track, Pace()).proved
+    return judge(track, UsualDurations()).proved
 
 
 def test_a_rank_that_was_told_to_end_is_most_often_one_of_all() -> None:

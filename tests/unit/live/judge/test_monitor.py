@@ -11,22 +11,13 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from live_jobs import (
-    Act,
-    Job,
-    Program,
-    Watched,
-    Worker,
-    train,
-    waiting_in,
-    watch,
-)
+from support.live_jobs import Act, Job, Program, Watched, Worker, train, waiting_in, watch
 from unhang.live.judge.monitor import Monitor
 from unhang.live.messages.actions import Abort, Capture, NoteKind, Notify, OrderDump, SetTimeouts
 from unhang.live.messages.inputs import DumpsReady, OutputEnded
+from unhang.live.messages.job_snapshot import Condition, JobSnapshot, Stage, SuspicionReason
 from unhang.live.messages.policy import Policy
 from unhang.live.messages.reports import NodeReport
-from unhang.live.messages.standing import Charge, Condition, Stage, Standing
 from unhang.model.causes import Cause
 from unhang.model.codec import decode, encode
 from unhang.model.finding import Strength
@@ -644,11 +635,11 @@ def test_the_view_shows_classes_edges_and_the_claim() -> None:
     assert waiting.ranks == frozenset({0, 1, 3})
     assert view.edges[0].on == frozenset({2})
     assert (view.suspicions[0].charge, view.suspicions[0].stage) == (
-        Charge.STOPPED,
+        SuspicionReason.STOPPED,
         Stage.CONFIRMED,
     )
     assert view.groups[0].lacking == frozenset({2})
-    assert decode(Standing, json.loads(json.dumps(encode(view)))) == view
+    assert decode(JobSnapshot, json.loads(json.dumps(encode(view)))) == view
 
 
 def test_a_helper_process_of_a_rank_is_not_taken_for_it() -> None:

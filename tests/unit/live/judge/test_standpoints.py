@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from live_jobs import C10D, MAIN, PLACES, waiting_in
-from unhang.live.judge.standpoints import NOWHERE, standpoint, where
+from support.live_jobs import C10D, MAIN, PLACES, waiting_in
+from unhang.live.judge.beat_stacks import NOWHERE, standpoint, where
 from unhang.live.messages.reports import Beat, FramePlace
 from unhang.model.phases import Phase
-from unhang.model.stances import Doing
+from unhang.model.stack_states import Doing
 
 
 def test_a_collective_is_a_wait_and_known_by_the_name_the_program_gave_it() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from live_jobs import Job, train, watch
+from support.live_jobs import Job, train, watch
 from unhang.live.judge.stream import from_line, replay, to_line
 from unhang.live.messages.inputs import DumpsReady, OutputEnded, Tick
 from unhang.model.causes import Cause

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from live_jobs import PLACES, waiting_in
+from support.live_jobs import PLACES, waiting_in
 from unhang.live.judge.track import Track, begin
 from unhang.live.judge.waits import (
     find_waits,
@@ -20,7 +20,7 @@ from unhang.live.messages.reports import (
     ProcessReport,
 )
 from unhang.model.ids import Rank
-from unhang.model.stances import Doing
+from unhang.model.stack_states import Doing
 from unhang.model.waits import Life, Wait
 
 WAITING = waiting_in("all_reduce")

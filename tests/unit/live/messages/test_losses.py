@@ -38,7 +38,7 @@ def told() -> dict[str, set[str] | None]:
             found[code] = names if plain else None
     for call in calls(LIVE / "agent", "self._try"):
         found |= {code: {"why"} for code in texts(call.args[0])}
-    for call in calls(LIVE / "books", "_scribe.write", "_scribe.write_view"):
+    for call in calls(LIVE / "run_folder", "_writer.write", "_writer.write_view"):
         found |= {f"{what}_unwritten": {"why"} for what in texts(call.args[0])}
     for call in calls(PROBE, ".lose", "._lose", "self._try"):
         found |= {f"probe_{code}": {"why"} for code in texts(call.args[0])}
@@ -56,7 +56,7 @@ def test_every_loss_has_its_sentence_and_the_values_for_it() -> None:
     for code, given in told().items():
         template = catalogue.get(f"lost.{code}")
         if code == "_unwritten":
-            continue  # the end of a code that the scribe is given
+            continue  # the end of a code that the writer is given
         needed = {name for _, name, _, _ in string.Formatter().parse(template or "") if name}
         if template is None or (given is not None and not needed <= given):
             wrong.append((code, template))

@@ -16,7 +16,6 @@ import pytest
 import zstandard
 
 from unhang.errors import UsageError
-from unhang.live.books.folder import RunFolder
 from unhang.live.judge.monitor import Monitor
 from unhang.live.messages.actions import (
     Abort,
@@ -29,21 +28,22 @@ from unhang.live.messages.actions import (
 )
 from unhang.live.messages.inputs import DumpsReady, Input, OutputEnded, Tick
 from unhang.live.messages.instructions import Instructions
+from unhang.live.messages.job_snapshot import JobSnapshot
 from unhang.live.messages.losses import Loss
 from unhang.live.messages.reports import NodeReport, ProcessFacts, ProcessReport
-from unhang.live.messages.standing import Standing
 from unhang.live.messages.wire import beat_from_json, node_to_json
 from unhang.live.nodes import signing
 from unhang.live.nodes.addresses import is_secure
 from unhang.live.nodes.certificate import identity_of
 from unhang.live.nodes.collector import Collector
 from unhang.live.nodes.evidence import evidence_of, keep
-from unhang.live.nodes.following import Follower
+from unhang.live.nodes.follower import Follower
 from unhang.live.nodes.http_carrier import HttpCarrier
 from unhang.live.nodes.inbox import Inbox
-from unhang.live.nodes.leading import Leader
+from unhang.live.nodes.leader import Leader
 from unhang.live.nodes.shared_folder import FolderCarrier, FolderHub
-from unhang.live.nodes.uplink import FileRefused, Uplink
+from unhang.live.nodes.uplink import FileRefused, UplinkThread
+from unhang.live.run_folder.layout import RunFolder
 from unhang.model.provenance import Message
 
 NOTE = Note(kind=NoteKind.HANG_CONFIRMED, why=Message(key="run.leftover", values={"pids": "1"}))
@@ -466,7 +466,7 @@ def test_what_could_not_be_sent_is_sent_later_the_newest_report_only(
     monkeypatch.setattr("unhang.live.nodes.uplink._MOST_PAUSE_S", 0.02)
     monkeypatch.setattr("unhang.live.nodes.uplink._TROUBLE_S", -1.0)
     line, lost = Line(), list[Loss]()
-    uplink = Uplink(line, other, "node1", lost.append)
+    uplink = UplinkThread(line, other, "node1", lost.append)
     line.is_cut = True
     for mono_s in (1.0, 2.0, 3.0):
         uplink.send(report(mono_s=mono_s))
@@ -608,5 +608,5 @@ def test_thousands_of_ranks_report_less_often(folder: RunFolder) -> None:
 
 
 def test_a_standing_is_the_leaders_alone() -> None:
-    assert isinstance(Leader(Monitor()).standing(1.0), Standing)
+    assert isinstance(Leader(Monitor()).standing(1.0), JobSnapshot)
     assert Follower(Played()).standing(1.0) is None

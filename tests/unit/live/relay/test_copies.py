@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from unhang.live.books.clock import RunClock
 from unhang.live.relay import copies
 from unhang.live.relay.copies import Copies
+from unhang.live.run_folder.clock import RunClock
 
 STAMP = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00 ")
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from builders import by, incident, source, timeout
-from crashes import raised, stopped, store, work
-from phase_builders import bar
+from support.builders import by, incident, source, timeout
+from support.crashes import raised, stopped, store, work
+from support.phase_builders import bar
 from unhang.model.causes import Cause
 from unhang.model.events import Event, ExceptionKind, Frame, StoreProblem, WorldSeen
 from unhang.model.finding import Finding, Strength

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from builders import by, ended, incident, source
-from crashes import raised
+from support.builders import by, ended, incident, source
+from support.crashes import raised
 from unhang.model.causes import Cause
 from unhang.model.events import Event, GlooFault, GlooProblem, SettingSeen, VersionSeen
 from unhang.model.finding import Finding, Strength

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from builders import incident, timeout
-from crashes import gone, raised
+from support.builders import incident, timeout
+from support.crashes import gone, raised
 from unhang.model.causes import Cause
 from unhang.model.events import ExceptionKind, Reporter
 from unhang.model.finding import Strength

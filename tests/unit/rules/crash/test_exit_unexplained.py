@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from builders import incident
-from crashes import gone, raised, stopped
+from support.builders import incident
+from support.crashes import gone, raised, stopped
 from unhang.model.causes import Cause
 from unhang.model.events import ExceptionKind
 from unhang.model.finding import Strength

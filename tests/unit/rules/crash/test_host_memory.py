@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from builders import incident, timeout
-from crashes import closing, gone, killed_by_kernel, raised, stopped, work
+from support.builders import incident, timeout
+from support.crashes import closing, gone, killed_by_kernel, raised, stopped, work
 from unhang.model.causes import Cause
 from unhang.model.events import Event, ExceptionKind, Reporter, StopKind
 from unhang.model.finding import Finding, Strength

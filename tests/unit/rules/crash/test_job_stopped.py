@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from builders import incident, timeout
-from crashes import closing, raised, stopped, store, work
+from support.builders import incident, timeout
+from support.crashes import closing, raised, stopped, store, work
 from unhang.model.causes import Cause
 from unhang.model.events import Event, ExceptionKind, StopKind, StoreProblem
 from unhang.model.finding import Finding, Strength

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from builders import incident
-from crashes import raised, stopped, store
+from support.builders import incident
+from support.crashes import raised, stopped, store
 from unhang.model.causes import Cause
 from unhang.model.events import StopKind, StoreProblem
 from unhang.model.finding import Strength

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from builders import incident, source, timeout
-from crashes import gone, stopped
+from support.builders import incident, source, timeout
+from support.crashes import gone, stopped
 from unhang.model.causes import Cause
 from unhang.model.events import Event, Reporter
 from unhang.model.finding import Finding, Strength

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from builders import ended, incident, timeout
-from crashes import device_fault, gone, raised, stopped, store, work
+from support.builders import ended, incident, timeout
+from support.crashes import device_fault, gone, raised, stopped, store, work
 from unhang.model.causes import Cause
 from unhang.model.events import Event, ExceptionKind, Reporter, StopKind, StoreProblem
 from unhang.model.finding import Finding, Strength

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from builders import by, incident, source, timeout
+from support.builders import by, incident, source, timeout
 from unhang.model.causes import Cause
 from unhang.model.events import Event, Progress
 from unhang.model.finding import Strength

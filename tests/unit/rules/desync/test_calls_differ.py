@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from builders import DEFAULT_PG, incident, timeout
-from crashes import raised, stopped
-from steps import DATA_GROUP, TENSOR_GROUP
+from support.builders import DEFAULT_PG, incident, timeout
+from support.crashes import raised, stopped
+from support.steps import DATA_GROUP, TENSOR_GROUP
 from unhang.model.causes import Cause
 from unhang.model.events import GroupRef
 from unhang.model.finding import Strength

@@ -1,6 +1,6 @@
 """DETAIL mode compares each rank with rank 0: who reports tells who is odd."""
 
-from builders import by, incident, source
+from support.builders import by, incident, source
 from unhang.model.events import Event, Fingerprint, FingerprintMismatch, WorldSeen
 from unhang.model.ids import Rank, SeqId
 from unhang.rules.desync.fingerprints import compare

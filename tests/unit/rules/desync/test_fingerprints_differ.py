@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from builders import incident
-from crashes import raised
-from steps import mismatch, ranks, runs, world
+from support.builders import incident
+from support.crashes import raised
+from support.steps import mismatch, ranks, runs, world
 from unhang.model.causes import Cause
 from unhang.model.events import ExceptionKind, Fingerprint
 from unhang.model.finding import Strength

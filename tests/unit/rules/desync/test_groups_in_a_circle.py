@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from builders import incident, status, timeout
-from steps import DATA_GROUP, TENSOR_GROUP
+from support.builders import incident, status, timeout
+from support.steps import DATA_GROUP, TENSOR_GROUP
 from unhang.model.causes import Cause
 from unhang.model.finding import Strength
 from unhang.rules.desync.groups_in_a_circle import check

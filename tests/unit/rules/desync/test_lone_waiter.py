@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from builders import ended, incident, timeout
-from crashes import closing, raised, work
+from support.builders import ended, incident, timeout
+from support.crashes import closing, raised, work
 from unhang.model.causes import Cause
 from unhang.model.events import CollectiveTimeout
 from unhang.model.finding import Strength

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from builders import by, incident, source, timeout
-from crashes import raised
-from steps import differs, world
+from support.builders import by, incident, source, timeout
+from support.crashes import raised
+from support.steps import differs, world
 from unhang.model.causes import Cause
 from unhang.model.events import ModelDifference, PhaseMark
 from unhang.model.finding import Strength
-from unhang.model.phases import Edge, Phase
+from unhang.model.phases import Phase, PhaseEdge
 from unhang.rules.desync import models_differ, module_order_changed
 
 D = ModelDifference
@@ -84,7 +84,7 @@ def test_the_order_changed_and_then_a_gather_got_stuck() -> None:
 
 
 def test_the_order_changes_when_an_evaluation_begins() -> None:
-    evaluation = PhaseMark(source=source(1), origin=by(0), phase=Phase.EVAL, edge=Edge.BEGIN)
+    evaluation = PhaseMark(source=source(1), origin=by(0), phase=Phase.EVAL, edge=PhaseEdge.BEGIN)
     found = incident(
         evaluation, differs(ORDER, 1, step=3, line=2), timeout(0, op="_ALLGATHER_BASE", line=9)
     )

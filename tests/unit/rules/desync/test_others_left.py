@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from builders import by, ended, incident, source
-from crashes import closing, raised, stopped
+from support.builders import by, ended, incident, source
+from support.crashes import closing, raised, stopped
 from unhang.model.causes import Cause
 from unhang.model.events import Event, ExceptionKind, Frame, PythonException, WorldSeen
 from unhang.model.finding import Strength

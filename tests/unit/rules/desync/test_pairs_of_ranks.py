@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from builders import DEFAULT_PG, incident, status, timeout
-from steps import mismatch, runs, world
+from support.builders import DEFAULT_PG, incident, status, timeout
+from support.steps import mismatch, runs, world
 from unhang.model.causes import Cause
 from unhang.model.events import CollectiveTimeout
 from unhang.model.finding import Strength

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from builders import DEFAULT_PG, incident, timeout
-from steps import world
+from support.builders import DEFAULT_PG, incident, timeout
+from support.steps import world
 from unhang.model.causes import Cause
 from unhang.model.events import CollectiveTimeout
 from unhang.model.finding import Strength

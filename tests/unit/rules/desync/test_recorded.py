@@ -7,7 +7,7 @@ import pytest
 from benchmarks.recorder_faults import change, leave_out, stall
 from benchmarks.recorder_jobs import Group, Job, Op, Rank
 
-from recorder_scenarios import incident_of, places, recorded_of, training, written
+from support.recorder_scenarios import incident_of, places, recorded_of, training, written
 from unhang.model.causes import Cause
 from unhang.model.finding import Finding, Strength
 from unhang.model.ids import Rank as RankNumber

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from builders import incident, timeout
+from support.builders import incident, timeout
 from unhang.model.causes import Cause
 from unhang.model.finding import Strength
 from unhang.rules.desync.same_place_again import check

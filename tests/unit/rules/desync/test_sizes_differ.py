@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from builders import DEFAULT_PG, by, incident, source, timeout
-from steps import TENSOR_GROUP
+from support.builders import DEFAULT_PG, by, incident, source, timeout
+from support.steps import TENSOR_GROUP
 from unhang.model.causes import Cause
 from unhang.model.events import CollectiveTimeout
 from unhang.model.finding import Strength

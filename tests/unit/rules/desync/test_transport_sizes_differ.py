@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from builders import by, incident, source
-from crashes import gone, raised
-from steps import sizes_mixed_by_gloo
+from support.builders import by, incident, source
+from support.crashes import gone, raised
+from support.steps import sizes_mixed_by_gloo
 from unhang.model.causes import Cause
 from unhang.model.events import GlooFault, GlooProblem, NcclFailure, NcclReason, Reporter
 from unhang.model.finding import Strength

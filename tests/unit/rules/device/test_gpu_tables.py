@@ -1,7 +1,7 @@
 """DEV202, DEV203, DEV204, NET203: tables of nvidia-smi stand for and against, never alone."""
 
-from gpu_tables import matrix, table
-from job_text import judge_text, raised, timed_out
+from support.gpu_tables import matrix, table
+from support.job_text import judge_text, raised, timed_out
 from unhang.model.causes import Cause
 from unhang.model.finding import Strength
 from unhang.rules.device.gpu_missing import check as DEV204

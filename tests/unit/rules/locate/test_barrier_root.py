@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from builders import by, incident, source
+from support.builders import by, incident, source
 from unhang.model.events import BarrierMissing, GlooFault, GlooProblem
 from unhang.model.finding import Strength
 from unhang.model.ids import Rank

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from builders import DEFAULT_PG, incident, status, timeout
+from support.builders import DEFAULT_PG, incident, status, timeout
 from unhang.model.finding import Strength
 from unhang.model.phases import Phase
 from unhang.rules.locate import host_ran_ahead, nothing_completed

@@ -1,7 +1,7 @@
 """LOC209: the one rank that does not answer torch's debug server."""
 
-from debug_pages import SAVES, WAITS, text_dump
-from job_text import judge_text, timed_out
+from support.debug_pages import SAVES, WAITS, text_dump
+from support.job_text import judge_text, timed_out
 from unhang.model.finding import Strength
 from unhang.rules.locate.gives_no_stack import check as LOC209
 

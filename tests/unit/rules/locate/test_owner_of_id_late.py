@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from builders import incident
-from crashes import store
+from support.builders import incident
+from support.crashes import store
 from unhang.model.events import StoreProblem
 from unhang.model.finding import Strength
 from unhang.model.phases import Phase

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from builders import DEFAULT_PG, incident, status, timeout
-from steps import DATA_GROUP, TENSOR_GROUP, dump
+from support.builders import DEFAULT_PG, incident, status, timeout
+from support.steps import DATA_GROUP, TENSOR_GROUP, dump
 from unhang.model.events import CollectiveTimeout, DumpReason
 from unhang.model.finding import Strength
 from unhang.rules.locate.rank_behind import check

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from builders import incident, timeout
-from steps import barrier, ranks, reported, world
+from support.builders import incident, timeout
+from support.steps import barrier, ranks, reported, world
 from unhang.model.finding import Strength
 from unhang.rules.locate.rank_reported_missing import check
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from benchmarks.recorder_dumps import Form
 from benchmarks.recorder_faults import break_device, change, die, stall
 
-from job_text import incident_of as text_incident
-from recorder_scenarios import incident_of, places, training, written
+from support.job_text import incident_of as text_incident
+from support.recorder_scenarios import incident_of, places, training, written
 from unhang.model.events import Frame
 from unhang.model.finding import Finding, Strength
 from unhang.model.ids import Rank

@@ -1,7 +1,7 @@
 """Rules on RAS and on reports of tools on hosts."""
 
-from job_text import judge_text, timed_out
-from ras_answers import answer, communicator, member, missing
+from support.job_text import judge_text, timed_out
+from support.ras_answers import answer, communicator, member, missing
 from unhang.model.causes import Cause
 from unhang.model.finding import Strength
 from unhang.rules.device.gpu_reported_ill import check as DEV201

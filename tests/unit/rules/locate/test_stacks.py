@@ -2,7 +2,7 @@
 
 import pytest
 
-from job_text import judge_text, raised, timed_out
+from support.job_text import judge_text, raised, timed_out
 from unhang.model.causes import Cause
 from unhang.model.finding import Finding, Strength
 from unhang.model.rule import Rule

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from builders import incident, timeout
-from steps import dump
+from support.builders import incident, timeout
+from support.steps import dump
 from unhang.model.events import DumpReason
 from unhang.model.finding import Strength
 from unhang.rules.locate.told_of_the_timeout import check

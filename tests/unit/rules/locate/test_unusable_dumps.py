@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import unhang
-from small_dumps import dumps
+from support.small_dumps import dumps
 from unhang.model.diagnosis import Outcome
 from unhang.model.finding import Strength
 from unhang.reporters import markdown, terminal

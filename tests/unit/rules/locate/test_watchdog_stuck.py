@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from builders import incident, timeout
-from crashes import work
-from steps import stuck
+from support.builders import incident, timeout
+from support.crashes import work
+from support.steps import stuck
 from unhang.rules.locate.watchdog_stuck import check
 
 

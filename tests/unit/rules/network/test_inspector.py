@@ -4,14 +4,14 @@ from collections.abc import Callable
 
 import pytest
 
-from inspector_logs import log, record
-from job_text import incident_of, judge_text, timed_out
-from unhang.judging import judge
+from support.inspector_logs import log, record
+from support.job_text import incident_of, judge_text, timed_out
 from unhang.model.finding import Strength
 from unhang.model.rule import Rule
 from unhang.rules.locate.last_finished import check as LOC208
 from unhang.rules.network.bandwidth_fell import check as NET202
 from unhang.rules.slow.joins_late import check as SLO202
+from unhang.verdict.rule_results import judge
 
 ALL = (LOC208, NET202, SLO202)
 GAVE_UP = [timed_out(rank) for rank in range(4)]

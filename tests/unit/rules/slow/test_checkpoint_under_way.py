@@ -1,9 +1,9 @@
 """A checkpoint still being saved or loaded at the time-out."""
 
-from builders import timeout
-from phase_builders import bar, begun, findings, stack, strength
+from support.builders import timeout
+from support.phase_builders import bar, begun, findings, stack, strength
 from unhang.model.finding import Strength
-from unhang.model.phases import Edge, Phase
+from unhang.model.phases import Phase, PhaseEdge
 from unhang.rules.slow.checkpoint_under_way import check
 
 
@@ -24,7 +24,7 @@ def test_a_save_that_ends_after_the_alarm_was_slow() -> None:
     events = (
         begun(Phase.SAVE, when=0),
         timeout(4, numel=1, line=2, when=640),
-        begun(Phase.SAVE, edge=Edge.END, line=3, when=700),
+        begun(Phase.SAVE, edge=PhaseEdge.END, line=3, when=700),
     )
     assert strength(check, *events) is Strength.PROVES
 
@@ -52,14 +52,14 @@ def test_a_save_that_began_after_the_others_waited_is_a_hint() -> None:
 def test_a_save_that_ended_is_over() -> None:
     events = (
         begun(Phase.SAVE),
-        begun(Phase.SAVE, edge=Edge.END, line=2),
+        begun(Phase.SAVE, edge=PhaseEdge.END, line=2),
         timeout(4, numel=1, line=3),
     )
     assert strength(check, *events) is None
 
 
 def test_only_the_middle_of_a_save_was_seen() -> None:
-    events = (begun(Phase.SAVE, edge=Edge.DURING), timeout(4, numel=1, line=2))
+    events = (begun(Phase.SAVE, edge=PhaseEdge.DURING), timeout(4, numel=1, line=2))
     assert strength(check, *events) is Strength.HINTS
 
 

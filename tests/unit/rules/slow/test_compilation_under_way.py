@@ -1,9 +1,9 @@
 """A compilation while the others wait."""
 
-from builders import ended, timeout
-from phase_builders import begun, findings, stack, strength
+from support.builders import ended, timeout
+from support.phase_builders import begun, findings, stack, strength
 from unhang.model.finding import Strength
-from unhang.model.phases import Edge, Phase
+from unhang.model.phases import Phase, PhaseEdge
 from unhang.rules.slow.compilation_under_way import check
 
 COMPILER = stack("triton/compiler/compiler.py:compile", Phase.COMPILE)
@@ -23,7 +23,7 @@ def test_a_compilation_began_and_the_engine_waits() -> None:
 
 
 def test_a_compilation_that_ended_is_over() -> None:
-    events = (begun(Phase.COMPILE), begun(Phase.COMPILE, edge=Edge.END, line=2), ENGINE)
+    events = (begun(Phase.COMPILE), begun(Phase.COMPILE, edge=PhaseEdge.END, line=2), ENGINE)
     assert strength(check, *events) is None
 
 

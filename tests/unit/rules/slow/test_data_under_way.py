@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from builders import at, by, source, timeout
-from job_text import incident_of
-from phase_builders import bar, begun, findings, stack, strength
+from support.builders import at, by, source, timeout
+from support.job_text import incident_of
+from support.phase_builders import bar, begun, findings, stack, strength
 from unhang.model.causes import Cause
 from unhang.model.events import (
     BarrierMissing,
@@ -23,7 +23,7 @@ from unhang.model.events import (
 )
 from unhang.model.finding import Strength
 from unhang.model.ids import Rank
-from unhang.model.phases import Edge, Phase
+from unhang.model.phases import Phase, PhaseEdge
 from unhang.rules.slow.data_under_way import check
 
 
@@ -200,7 +200,7 @@ def test_times_measure_a_mark() -> None:
 def test_an_end_mark_closes_it() -> None:
     events = (
         begun(Phase.DATA),
-        begun(Phase.DATA, edge=Edge.END, line=2),
+        begun(Phase.DATA, edge=PhaseEdge.END, line=2),
         timeout(2, numel=1, line=3),
     )
     assert strength(check, *events) is None

@@ -1,7 +1,7 @@
 """Work of the one rank that gave up no wait, where all the others did and no call has a number."""
 
-from builders import by, ended, incident, source
-from phase_builders import begun, findings, strength
+from support.builders import by, ended, incident, source
+from support.phase_builders import begun, findings, strength
 from unhang.model.events import (
     ClosingSignal,
     Event,

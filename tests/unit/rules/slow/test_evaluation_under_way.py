@@ -1,11 +1,11 @@
 """An evaluation still running at the time-out."""
 
-from builders import by, source, timeout
-from phase_builders import bar, begun, findings, strength
-from unhang.model.events import Charge, Event, HoldUp, Stage
+from support.builders import by, source, timeout
+from support.phase_builders import bar, begun, findings, strength
+from unhang.model.events import Event, HoldUp, Stage, SuspicionReason
 from unhang.model.finding import Strength
 from unhang.model.ids import Rank
-from unhang.model.phases import Edge, Phase
+from unhang.model.phases import Phase, PhaseEdge
 from unhang.rules.slow.evaluation_under_way import check
 
 
@@ -49,7 +49,7 @@ def test_generation_counts_too() -> None:
 def test_an_evaluation_that_ended_is_over() -> None:
     events = (
         begun(Phase.EVAL),
-        begun(Phase.EVAL, edge=Edge.END, line=2),
+        begun(Phase.EVAL, edge=PhaseEdge.END, line=2),
         timeout(4, numel=1, line=3),
     )
     assert strength(check, *events) is None
@@ -105,7 +105,11 @@ def test_without_sizes_a_reduction_may_be_of_gradients() -> None:
 
 def test_a_rank_that_was_seen_stopped_did_not_evaluate_for_long() -> None:
     events = (begun(Phase.EVAL), timeout(4, seq=70_000, op="BROADCAST", numel=1, line=2))
-    for charge, quiet in ((Charge.STOPPED, True), (Charge.GONE, True), (Charge.ASLEEP, False)):
+    for charge, quiet in (
+        (SuspicionReason.STOPPED, True),
+        (SuspicionReason.GONE, True),
+        (SuspicionReason.ASLEEP, False),
+    ):
         seen = HoldUp(
             source=source(3),
             origin=by(),

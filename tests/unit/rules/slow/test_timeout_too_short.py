@@ -1,7 +1,7 @@
 """Work that a longer time-out would have let end."""
 
-from builders import by, source, timeout
-from phase_builders import bar, strength
+from support.builders import by, source, timeout
+from support.phase_builders import bar, strength
 from unhang.model.events import Fingerprint, FingerprintMismatch
 from unhang.model.finding import Strength
 from unhang.model.ids import Rank

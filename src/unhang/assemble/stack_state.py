@@ -1,0 +1,315 @@
+"""From the stacks of one process, taken at one moment, to where it stands.
+
+The main thread counts. Where it runs a backward pass, the thread that autograd runs the hooks in
+counts instead; where it only serves a loop (Ray's, asyncio's), the thread that does something.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from unhang.model.events import Frame, StackKind, ThreadStack
+from unhang.model.phases import Phase
+from unhang.model.stack_states import Doing, StackStep
+from unhang.settings.frames import (
+    FrameKind,
+    FrameMeaning,
+    bare,
+    frame_meaning,
+    named_meaning,
+    packaged,
+)
+
+_KEPT_PARTS = 4
+"""Trailing parts of a path that are kept: enough to tell the package."""
+
+_HELPER = re.compile(
+    r"_bootstrap|_bootstrap_inner|_worker|_pin_memory_loop|_feed|run_loop|serve_forever|start_thread"
+)
+_MAIN = re.compile(
+    r"<module>|_run_module_as_main|_run_code|spawn_main|main|__libc_start_main.*|_start"
+)
+_LIBRARY = re.compile(
+    r"-packages/|/lib/python3|^<|importlib"
+    r"|^(?:torch|torchvision|torchaudio|transformers|accelerate|peft|trl|datasets|deepspeed|ray"
+    r"|lightning|lightning_fabric|pytorch_lightning|megatron|vllm|sglang|wandb|numpy|pandas|PIL"
+    r"|huggingface_hub|safetensors|tokenizers|triton|flash_attn|xformers|webdataset|litdata|click"
+    r"|fire|hydra|multiprocessing|concurrent|asyncio|threading\.py|queue\.py|selectors\.py|socket\.py"
+    r"|ssl\.py|subprocess\.py|runpy\.py|contextlib\.py|functools\.py|pickle\.py|copy\.py)"
+)
+"""Code that is not the program's; py-spy leaves out the folder that packages lie in."""
+_ENTRY = re.compile(
+    r"_run_module_as_main|_run_code|spawn_main|_main|_bootstrap\w*|_launch|<module>"
+)
+_NATIVE: tuple[tuple[Doing, re.Pattern[str]], ...] = tuple(
+    (doing, re.compile(words))
+    for doing, words in (
+        (
+            Doing.WAITS,
+            r"^p?nccl(Group|Comm|AllReduce|AllGather|Broadcast|Bcast|Reduce|Send|Recv|AllToAll)\w*"
+            r"|^gloo::|^c10d::Reducer::|^c10d::(\w+::)*\w*(wait|barrier|[Ss]tore|getKey)|bootstrap(AllGather|Send|Recv)"
+            r"|^(P?MPI_(Barrier|Allreduce|Allgather|Bcast|Recv|Wait\w*))$|doWait",
+        ),
+        (
+            Doing.DEVICE,
+            r"^(cuda|cu)(Stream|Device|Ctx|Event)(Synchronize|Query|WaitEvent)|^cudaFree|^cuMemFree"
+            r"|^hip(Stream|Device|Event)Synchronize",
+        ),
+        (Doing.STEPS, r"^torch::autograd::|^at::(native|_ops)::"),
+        (Doing.CODE, r"^(__GI_)?_*(clock_)?nanosleep$"),
+        (Doing.COLLECTS, r"^gc_collect\w*|^_PyGC_Collect\w*|^subtract_refs$"),
+        (Doing.LOCKED, r"^take_gil$|^PyThread_acquire_lock\w*|^PyGILState_Ensure"),
+        (
+            Doing.STORAGE,
+            r"^(__GI_)?_*(libc_)?(pwrite64|pread64|fsync|fdatasync|ftruncate64|openat64|fstatat64"
+            r"|posix_fallocate\w*|msync)$",
+        ),
+    )
+)
+_KERNEL: tuple[tuple[Doing, re.Pattern[str]], ...] = tuple(
+    (doing, re.compile(words))
+    for doing, words in (
+        (
+            Doing.STORAGE,
+            r"^(nfs|rpc_wait|rpc_execute|__rpc|xprt|ll_|lustre|cl_|osc_|ptlrpc|ldlm|ceph|fuse|gpfs"
+            r"|mmfs|cxi|beegfs|io_schedule|folio_wait|wait_on_page|filemap|ext4|xfs|jbd2|btrfs|blk_)",
+        ),
+        (Doing.DEVICE, r"^(nvidia|uvm_|nv_|rm_|os_acquire|nvkms|amdgpu|kfd_)"),
+    )
+)
+_STORAGE_MODULE = re.compile(r"^(nfs|nfsv[34]|sunrpc|lustre|ptlrpc|ceph|fuse|beegfs|mmfs\w*|gpfs)$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StackReading:
+    """What one stack shows; the fields are those of `Stance`."""
+
+    doing: Doing
+    phase: Phase | None = None
+    certain: bool = True
+    op: str | None = None
+    at: int = -1
+    """Index of the frame that decides; -1 is the innermost."""
+
+
+def read_stack(stack: ThreadStack) -> StackReading:
+    """What the thread does."""
+    if stack.collecting:
+        return StackReading(doing=Doing.COLLECTS, phase=_phase(stack.frames)[0])
+    if stack.kind is StackKind.KERNEL:
+        return _read_kernel(stack)
+    inner = _innermost(stack.frames)
+    if inner is not None:
+        return inner
+    return StackReading(
+        doing=Doing.CODE, certain=stack.kind is StackKind.PYTHON, at=_own(stack.frames)
+    )
+
+
+def main_thread(stacks: Sequence[ThreadStack]) -> ThreadStack:
+    """The thread that tells what the process does."""
+    ranked = sorted(stacks, key=_rank_of_thread)
+    main = ranked[0]
+    reading = read_stack(main)
+    if reading.doing is Doing.STEPS and _in_backward(main):
+        hooks = (s for s in ranked[1:] if _is_hook_thread(s))
+        return next((s for s in hooks if read_stack(s).doing is not Doing.CODE), main)
+    if reading.doing is Doing.LOCKED and reading.phase is None:
+        tasks = (s for s in ranked[1:] if not _is_helper(s) or _runs_task(s))
+        return next((s for s in tasks if _does_work(read_stack(s))), main)
+    return main
+
+
+def trimmed(stack: ThreadStack, reading: StackReading) -> tuple[StackStep, ...]:
+    """The path from the outermost frame to the one that decides."""
+    end = len(stack.frames) if reading.at < 0 else reading.at + 1
+    if stack.kind is not StackKind.PYTHON:  # the way there is the interpreter's
+        return tuple(StackStep(place=place_of(f)) for f in stack.frames[:end][-1:])
+    return tuple(StackStep(place=place_of(f), line=f.line) for f in stack.frames[:end])
+
+
+def place_of(frame: Frame) -> str:
+    """`file:function` of a frame, with as much of the path as tells the package."""
+    file = packaged(frame.file)
+    kept = 1 if file.startswith("/") else _KEPT_PARTS  # a program's own folders tell nothing
+    file = "/".join(file.split("/")[-kept:])
+    return f"{file}:{bare(frame.function)}" if file else bare(frame.function)
+
+
+def own_code(stack: ThreadStack, reading: StackReading) -> str:
+    """`function (file:line)` of the program's own code nearest to the frame that decides."""
+    end = len(stack.frames) if reading.at < 0 else reading.at + 1
+    for frame in reversed(stack.frames[:end]):
+        if _is_own(frame):
+            file = frame.file.rpartition("/")[2]
+            return f"{frame.function} ({file}:{frame.line})"
+    return ""
+
+
+def _innermost(frames: Sequence[Frame]) -> StackReading | None:
+    """What the innermost frame that tells anything says, seen in what it is called from."""
+    lock: StackReading | None = None
+    for index in range(len(frames) - 1, -1, -1):
+        native = _read_native(frames[index], index)
+        if native is not None:
+            if native.doing is Doing.LOCKED:
+                lock = lock or native
+                continue
+            return _under_python(native, frames[:index])
+        meaning = frame_meaning(frames[index].file, frames[index].function)
+        if meaning is None:
+            continue
+        if meaning.kind is FrameKind.LOCK:
+            lock = lock or StackReading(doing=Doing.LOCKED, at=index)
+            continue
+        return _decide(meaning, frames, index, lock)
+    phase, at, certain = _phase_at(frames)
+    if phase is not None:
+        return StackReading(doing=Doing.WORKS, phase=phase, certain=certain, at=at)
+    return lock
+
+
+def _decide(
+    meaning: FrameMeaning, frames: Sequence[Frame], index: int, lock: StackReading | None
+) -> StackReading:
+    """What a known frame means where it stands."""
+    outer = frames[:index]
+    function = bare(frames[index].function)
+    match meaning.kind:
+        case FrameKind.WAIT:
+            first = _outermost_wait(frames, index)
+            phase, _ = _phase(outer)
+            return StackReading(
+                doing=Doing.WAITS, op=bare(frames[first].function), phase=phase, at=index
+            )
+        case FrameKind.PHASE if meaning.phase is Phase.COMPILE:
+            return StackReading(doing=Doing.WORKS, phase=Phase.COMPILE, at=index)
+        case FrameKind.PHASE:
+            phase, at, _ = _phase_at(frames[: index + 1])
+            return StackReading(doing=Doing.WORKS, phase=phase, at=at)
+        case FrameKind.STEP | FrameKind.DEVICE | FrameKind.LOCK:
+            phase, at, certain = _phase_at(outer)
+            if phase is not None:
+                return StackReading(doing=Doing.WORKS, phase=phase, certain=certain, at=at)
+            if lock is not None:
+                return lock
+            step = meaning.kind is FrameKind.STEP
+            return StackReading(doing=Doing.STEPS if step else Doing.DEVICE, op=function, at=index)
+
+
+def _outermost_wait(frames: Sequence[Frame], index: int) -> int:
+    """The call that the program made: `all_gather_object` rather than the `all_gather` in it."""
+    first = index
+    for outer in range(index - 1, -1, -1):
+        meaning = frame_meaning(frames[outer].file, frames[outer].function)
+        if meaning is not None and meaning.kind is FrameKind.WAIT:
+            first = outer
+        elif not frames[outer].function.endswith("wrapper"):
+            break
+    return first
+
+
+def _under_python(native: StackReading, outer: Sequence[Frame]) -> StackReading:
+    """What a native frame means below Python's, which know the call by its name."""
+    python = _innermost(outer)
+    if python is None:
+        return native
+    if native.doing is Doing.WAITS:
+        return python if python.doing is Doing.WAITS else replace(native, phase=python.phase)
+    if native.doing is Doing.STORAGE:
+        return replace(native, phase=python.phase)
+    return native if python.doing is Doing.LOCKED else python
+
+
+def _phase(frames: Sequence[Frame]) -> tuple[Phase | None, bool]:
+    phase, _, certain = _phase_at(frames)
+    return phase, certain
+
+
+def _phase_at(frames: Sequence[Frame]) -> tuple[Phase | None, int, bool]:
+    """The outermost phase of the frames, where it begins, and whether a library says so.
+
+    An evaluation that loads its data is an evaluation; a save that waits for storage is a save.
+    """
+    for index, frame in enumerate(frames):
+        meaning = frame_meaning(frame.file, frame.function)
+        if meaning is not None and meaning.phase is not None:
+            return meaning.phase, index, True
+    for index, frame in enumerate(frames):
+        meaning = named_meaning(frame.function) if _is_own(frame) else None
+        if meaning is not None:
+            return meaning.phase, index, False
+    return None, -1, False
+
+
+def _read_native(frame: Frame, index: int) -> StackReading | None:
+    if frame.file.endswith(".py"):
+        return None
+    for doing, words in _NATIVE:
+        if words.search(frame.function) is not None:
+            op = frame.function.rpartition("::")[2] if doing is Doing.WAITS else None
+            return StackReading(doing=doing, op=op, at=index)
+    return None
+
+
+def _read_kernel(stack: ThreadStack) -> StackReading:
+    for index in range(len(stack.frames) - 1, -1, -1):
+        frame = stack.frames[index]
+        if _STORAGE_MODULE.match(frame.file) is not None:
+            return StackReading(doing=Doing.STORAGE, at=index)
+        for doing, words in _KERNEL:
+            if words.search(frame.function) is not None:
+                return StackReading(doing=doing, at=index)
+    return StackReading(doing=Doing.STORAGE if stack.uninterruptible else Doing.CODE, certain=False)
+
+
+def _own(frames: Sequence[Frame]) -> int:
+    """Index of the innermost frame of the program itself; -1 where there is none."""
+    own = (i for i in range(len(frames) - 1, -1, -1) if _is_own(frames[i]))
+    return next(own, -1)
+
+
+def _is_own(frame: Frame) -> bool:
+    """Whether a frame is the program's, and no library's or launcher's."""
+    if not frame.file.endswith(".py") or _LIBRARY.search(frame.file) is not None:
+        return False
+    if _ENTRY.fullmatch(frame.function) is not None and frame.function != "<module>":
+        return False
+    return frame_meaning(frame.file, frame.function) is None
+
+
+def _rank_of_thread(stack: ThreadStack) -> tuple[int, int]:
+    """The main thread first; then those that a program began, then helpers; Python's first."""
+    kind = {StackKind.PYTHON: 0, StackKind.NATIVE: 1, StackKind.KERNEL: 2}[stack.kind]
+    if any(bare(f.function) == "_worker_loop" for f in stack.frames):
+        return 3, kind  # a loader's process, forked with its rank's command line
+    if stack.main is True:
+        return 0, kind
+    if stack.main is None and _MAIN.fullmatch(stack.frames[0].function) is not None:
+        return 0, kind
+    return (2 if _is_helper(stack) else 1), kind
+
+
+def _is_helper(stack: ThreadStack) -> bool:
+    """A thread that some library began, or that only serves a queue."""
+    return any(_HELPER.fullmatch(bare(f.function)) is not None for f in stack.frames[:3])
+
+
+def _runs_task(stack: ThreadStack) -> bool:
+    """A thread in which Ray runs a method of an actor that has coroutines: the actor's own work."""
+    return any(bare(f.function) == "actor_method_executor" for f in stack.frames)
+
+
+def _is_hook_thread(stack: ThreadStack) -> bool:
+    """A thread of autograd: Python began it nowhere."""
+    return stack.main is not True and not _is_helper(stack)
+
+
+def _in_backward(stack: ThreadStack) -> bool:
+    return any("backward" in f.function for f in stack.frames)
+
+
+def _does_work(reading: StackReading) -> bool:
+    return reading.doing in {Doing.WAITS, Doing.WORKS, Doing.STEPS, Doing.DEVICE}

@@ -1,0 +1,114 @@
+"""From a path to the text of a configuration, what kind it is, and what may be written into it."""
+
+from __future__ import annotations
+
+import enum
+import re
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from unhang.errors import UsageError
+
+_LARGEST_BYTES = 1_000_000
+_SCRIPTS = frozenset({".sh", ".bash", ".zsh", ".slurm", ".sbatch", ".pbs"})
+_CODE = frozenset({".py", ".ipynb", ".pyx"})
+_SHEBANG = re.compile(r"#!.*\b(?:ba|z|da|k)?sh\b")
+_DIRECTIVE = re.compile(r"^#(?:SBATCH|PBS|BSUB)\b", re.MULTILINE)
+
+
+class Language(enum.Enum):
+    """What a file is written in."""
+
+    YAML = "YAML"
+    JSON = "JSON"
+    TOML = "TOML"
+    SHELL = "shell"
+    VARIABLES = "variables"
+    """Lines of `NAME=value`: `.env`, `.deepspeed_env`, `nccl.conf`."""
+    DOCKERFILE = "Dockerfile"
+    CODE = "code"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigFile:
+    """A file to change, as it was read.
+
+    Attributes:
+        path: as the user named it; `real` is the file itself, behind a link within its folder.
+        text: with its own line ends and, where it has one, its byte order mark.
+    """
+
+    path: str
+    real: Path
+    text: str
+    language: Language
+
+    @property
+    def newline(self) -> str:
+        """The line end of the file."""
+        return "\r\n" if "\r\n" in self.text else "\n"
+
+    @property
+    def file_name(self) -> str:
+        """The last part of its path."""
+        return Path(self.path).name
+
+
+def read_target(path: str) -> ConfigFile:
+    """Read a file that is to be changed.
+
+    Raises:
+        UsageError: it is none that can be changed safely.
+    """
+    real = _real(path)
+    try:
+        status = real.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise UsageError(f"{path} is no plain file; give one configuration or script")
+        if status.st_size > _LARGEST_BYTES:
+            raise UsageError(f"{path} is too large for a configuration; give one below 1 MB")
+        text = real.read_bytes().decode("utf-8")
+    except OSError as error:
+        raise UsageError(
+            f"cannot read {path}: {error.strerror}; give one configuration or script"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise UsageError(
+            f"{path} is no UTF-8 text (byte {error.start}); convert it, or change it by hand"
+        ) from error
+    return ConfigFile(path=path, real=real, text=text, language=_language(real, text))
+
+
+def _real(path: str) -> Path:
+    """The file behind a link, as long as it lies in or below the folder of the link."""
+    named = Path(path)
+    if not named.is_symlink():
+        return named
+    real = named.resolve()
+    if not real.is_relative_to(named.parent.resolve()):
+        raise UsageError(
+            f"{path} is a link to {real}, outside of its folder; name that file itself if you mean"
+            " it"
+        )
+    return real
+
+
+def _language(path: Path, text: str) -> Language:
+    name, suffix = path.name, path.suffix.lower()
+    if suffix in (".yaml", ".yml"):
+        return Language.YAML
+    if suffix in (".json", ".toml"):
+        return Language(suffix[1:].upper())
+    if suffix in _CODE:
+        return Language.CODE
+    if name.startswith("Dockerfile") or name.endswith("Dockerfile"):
+        return Language.DOCKERFILE
+    if name in (".env", ".deepspeed_env", "nccl.conf", ".nccl.conf") or suffix == ".env":
+        return Language.VARIABLES
+    if suffix in _SCRIPTS or _SHEBANG.match(text) or _DIRECTIVE.search(text):
+        return Language.SHELL
+    raise UsageError(
+        f"{path} is of no kind that is known here; YAML, JSON, TOML, shell and job scripts,"
+        " Dockerfiles and .env files can be changed"
+    )

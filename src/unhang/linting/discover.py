@@ -1,0 +1,122 @@
+"""From paths to documents: finds the files that hold settings, and reads each in its own way."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from unhang.errors import UsageError
+from unhang.linting.document import SettingsDocument
+from unhang.linting.readers.json import read_json
+from unhang.linting.readers.process import read_dump
+from unhang.linting.readers.python import read_python
+from unhang.linting.readers.shell import read_shell
+from unhang.linting.readers.toml import read_toml
+from unhang.linting.readers.yaml import read_yaml
+from unhang.linting.syntax import find_error
+from unhang.model.provenance import Problem
+
+_READERS: dict[str, Callable[[SettingsDocument, str], None]] = {
+    ".sh": read_shell,
+    ".bash": read_shell,
+    ".zsh": read_shell,
+    ".slurm": read_shell,
+    ".sbatch": read_shell,
+    ".pbs": read_shell,
+    ".env": read_shell,
+    ".conf": read_shell,
+    ".yaml": read_yaml,
+    ".yml": read_yaml,
+    ".json": read_json,
+    ".toml": read_toml,
+    ".py": read_python,
+}
+_NAMES = (".env", ".deepspeed_env", ".nccl.conf", "nccl.conf")
+_SKIPPED = frozenset(
+    {"node_modules", "site-packages", "__pycache__", "venv", "wandb", "third_party"}
+)
+_LARGEST_BYTES = 1_000_000
+_MOST_FILES = 20_000
+
+
+def collect(paths: Iterable[str]) -> tuple[list[SettingsDocument], list[Problem]]:
+    """Read the files that are named, and those of folders that look like settings.
+
+    Raises:
+        UsageError: a path does not exist, or folders hold too much.
+    """
+    documents: list[SettingsDocument] = []
+    problems: list[Problem] = []
+    for path, named in _files(paths):
+        try:
+            document = _read(path, named=named)
+        except OSError as error:
+            problems.append(
+                Problem(artifact=str(path), component="lint", message=f"cannot read it: {error}")
+            )
+            continue
+        if document is not None:
+            documents.append(document)
+            if document.error is not None:
+                problems.append(
+                    Problem(artifact=str(path), component="lint", message=document.error)
+                )
+    return documents, problems
+
+
+def _files(paths: Iterable[str]) -> Iterator[tuple[Path, bool]]:
+    """Each file with whether it was named itself; a folder's in the order of their names."""
+    for text in paths:
+        path = Path(text)
+        if path.is_dir():
+            yield from ((file, False) for file in _walk(path))
+        elif path.exists():
+            yield path, True
+        else:
+            raise UsageError(
+                f"{text} does not exist; give scripts, configurations or a folder of them"
+            )
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    count = 0
+    for root, folders, names in os.walk(folder):
+        folders[:] = sorted(d for d in folders if d not in _SKIPPED and not d.startswith("."))
+        for name in sorted(names):
+            if _reader(name) is None:
+                continue
+            count += 1
+            if count > _MOST_FILES:
+                raise UsageError(
+                    f"{folder} holds more than {_MOST_FILES} scripts and configurations;"
+                    " give a smaller folder"
+                )
+            yield Path(root) / name
+
+
+def _read(path: Path, *, named: bool) -> SettingsDocument | None:
+    if path.stat().st_size > _LARGEST_BYTES:
+        if named:
+            raise OSError(f"larger than {_LARGEST_BYTES} bytes, so data and no settings")
+        return None
+    content = path.read_bytes()
+    document = SettingsDocument(name=str(path))
+    if b"\0" in content:
+        if named or path.name.startswith("environ"):
+            read_dump(document, content)
+        return document
+    # A named file of an unknown kind is read like a script: assignments look the same everywhere.
+    reader = _reader(path.name) or read_shell
+    text = content.decode("utf-8", errors="replace")
+    reader(document, text)
+    error = find_error(path.suffix.lower(), text)
+    if error is not None:
+        document.error = f"does not parse: {error}; what could be read of it is judged"
+    return document
+
+
+def _reader(name: str) -> Callable[[SettingsDocument, str], None] | None:
+    if name in _NAMES or name.startswith(("Dockerfile", "environ")) or name.endswith("Dockerfile"):
+        return read_shell
+    return _READERS.get(Path(name).suffix.lower())

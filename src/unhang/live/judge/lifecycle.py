@@ -1,0 +1,229 @@
+"""The course of a job as notes: who came, which phases and limits, who left, what is lost.
+
+Nothing here accuses anybody while the job runs. When it has ended, the ranks that failed first are
+named, and those that only followed are not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from unhang.live.judge.echoes import second_hand, sent_away
+from unhang.live.judge.hang_incidents import HangIncidents
+from unhang.live.judge.roster import Roster
+from unhang.live.judge.sentences import (
+    attached,
+    contested,
+    ending,
+    entered,
+    exited,
+    failed_first,
+    finished,
+    governed,
+    host_silent,
+    hung,
+    left_first,
+    said_lost,
+)
+from unhang.live.judge.track import ProcessKey, Track
+from unhang.live.messages.actions import Note, NoteKind
+from unhang.live.messages.inputs import OutputEnded
+from unhang.live.messages.reports import NodeReport
+from unhang.model.ids import NO_RANKS, Rank, Ranks
+from unhang.model.phases import Phase
+from unhang.model.provenance import Message
+
+_SETTLED_LOOKS = 2
+_FEW_LOST = 200
+"""So many different sentences about losses are told; then it is enough."""
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What was told of one process.
+
+    Attributes:
+        phase: the last that was told.
+        coming: the one that it shows now, and for how many beats.
+    """
+
+    phase: Phase | None = None
+    coming: Phase | None = None
+    looks: int = 0
+    left: bool = False
+    governed: bool = False
+
+
+@dataclass(slots=True)
+class Lifecycle:
+    """What was told so far."""
+
+    seen: dict[ProcessKey, _Seen] = field(default_factory=dict)
+    lost: set[str] = field(default_factory=set)
+    silent: set[str] = field(default_factory=set)
+    contested: bool = False
+    failures: dict[Rank, float] = field(default_factory=dict)
+    departures: dict[Rank, float] = field(default_factory=dict)
+
+    def hear(self, report: NodeReport, roster: Roster, now_s: float) -> list[Note]:
+        """Notes about the ranks of the node that reported."""
+        mine = roster.seated_on(report.host)
+        came = frozenset(rank for rank, track in mine.items() if track.key not in self.seen)
+        notes: list[Note] = []
+        if came:
+            notes.append(_note(NoteKind.ATTACHED, came, attached(came, report.host)))
+            self.seen.update({mine[rank].key: _Seen() for rank in came})
+        notes += self._phases(mine)
+        notes += self._limits(mine)
+        notes += self._exits(mine, now_s)
+        notes += self._losses(report, mine.values(), roster, now_s)
+        return notes
+
+    def end(
+        self, event: OutputEnded, roster: Roster, incidents: HangIncidents, now_s: float
+    ) -> Note:
+        """The note on the end of the whole job."""
+        for rank, track in roster.by_rank.items():
+            if track.ended:
+                (self.failures if track.failed else self.departures).setdefault(rank, now_s)
+        culprits, why = self._ended(event, roster, incidents)
+        return Note(
+            kind=NoteKind.EXITED,
+            ranks=frozenset(roster.by_rank) - culprits,
+            culprits=culprits,
+            phase=_phase(culprits, roster),
+            why=why,
+        )
+
+    def _ended(
+        self, event: OutputEnded, roster: Roster, incidents: HangIncidents
+    ) -> tuple[Ranks, Message]:
+        code = event.exit_code
+        if incidents.confirmed is not None:
+            return incidents.confirmed.culprits, hung(incidents.confirmed.culprits, code)
+        if code in {0, None} and not self.failures:
+            return NO_RANKS, finished(code)
+        first = self._first(roster)
+        if first:
+            return first, failed_first(first, code)
+        suspects = incidents.suspects
+        if suspects and self.failures:  # the others gave up waiting for them
+            return suspects, hung(suspects, code)
+        left = self._left_first(roster)
+        return (left, left_first(left, code)) if left else (NO_RANKS, finished(code))
+
+    def _phases(self, mine: Mapping[Rank, Track]) -> list[Note]:
+        """Ranks that have shown another phase for two beats in a row."""
+        entered_by: dict[Phase, set[Rank]] = {}
+        for rank, track in mine.items():
+            seen, phase = self.seen[track.key], _shown(track)
+            seen.looks = seen.looks + 1 if phase is seen.coming else 1
+            seen.coming = phase
+            if phase is None or phase is seen.phase or seen.looks < _SETTLED_LOOKS:
+                continue
+            seen.phase = phase
+            entered_by.setdefault(phase, set()).add(rank)
+        return [
+            _note(NoteKind.PHASE, frozenset(ranks), entered(frozenset(ranks), phase), phase)
+            for phase, ranks in entered_by.items()
+        ]
+
+    def _limits(self, mine: Mapping[Rank, Track]) -> list[Note]:
+        """Ranks whose probes were seen to govern the limits of their groups."""
+        fresh = {
+            rank: track
+            for rank, track in mine.items()
+            if track.beat.governed_ms and not self.seen[track.key].governed
+        }
+        if not fresh:
+            return []
+        limits: set[int] = set()
+        for track in fresh.values():
+            self.seen[track.key].governed = True
+            limits.update(track.beat.governed_ms.values())
+        ranks = frozenset(fresh)
+        return [_note(NoteKind.TIMEOUT_GOVERNED, ranks, governed(ranks, max(limits)))]
+
+    def _exits(self, mine: Mapping[Rank, Track], now_s: float) -> list[Note]:
+        well, failed = set[Rank](), set[Rank]()
+        for rank, track in mine.items():
+            seen = self.seen[track.key]
+            if not track.ended or seen.left:
+                continue
+            seen.left = True
+            (failed if track.failed else well).add(rank)
+        for rank in failed:
+            self.failures.setdefault(rank, now_s)
+        for rank in well:
+            self.departures.setdefault(rank, now_s)
+        alike: dict[str | None, set[Rank]] = {None: well} if well else {}
+        for rank in sorted(failed):
+            alike.setdefault(ending(mine[rank]), set()).add(rank)
+        return [
+            _note(NoteKind.EXITED, frozenset(ranks), exited(frozenset(ranks), told))
+            for told, ranks in alike.items()
+        ]
+
+    def _losses(
+        self, report: NodeReport, tracks: Iterable[Track], roster: Roster, now_s: float
+    ) -> list[Note]:
+        told = {f"{report.host}: {text}" for text in report.lost}
+        told |= {f"{t.beat.host} {t.beat.pid}: {x}" for t in tracks for x in t.beat.lost}
+        fresh = sorted(told - self.lost)[: max(0, _FEW_LOST - len(self.lost))]
+        self.lost.update(fresh)
+        notes = [_note(NoteKind.LOST, NO_RANKS, said_lost(text)) for text in fresh]
+        if roster.contested(now_s) and not self.contested:
+            self.contested = True
+            notes.append(_note(NoteKind.LOST, NO_RANKS, contested()))
+        silent = {host.name for host in roster.hosts.values() if host.silent(now_s)}
+        for name in sorted(silent - self.silent):
+            ranks = frozenset(roster.seated_on(name))
+            notes.append(_note(NoteKind.LOST, ranks, host_silent(name, ranks)))
+        self.silent = silent
+        return notes
+
+    def _first(self, roster: Roster) -> Ranks:
+        """Ranks whose failure is no consequence of another's, the earliest of them."""
+        seen = {r: (t, roster.by_rank[r]) for r, t in self.failures.items() if r in roster.by_rank}
+        swept_s = min((at_s for at_s, track in seen.values() if sent_away(track)), default=math.inf)
+        own = {
+            rank: at_s
+            for rank, (at_s, track) in seen.items()
+            if not second_hand(track) and (at_s < swept_s or ending(track))
+        }
+        if not own:
+            return NO_RANKS
+        first_s = min(own.values())
+        first = frozenset(rank for rank, at_s in own.items() if at_s == first_s)
+        return first if len(first) < len(roster.by_rank) or len(first) == 1 else NO_RANKS
+
+    def _left_first(self, roster: Roster) -> Ranks:
+        """Ranks that had ended, well for all that can be seen, before others failed by that.
+
+        Only the fewer are named: where most had ended, who needed them still may be the odd one.
+        """
+        if not self.failures:
+            return NO_RANKS
+        first_s = min(self.failures.values())
+        left = frozenset(rank for rank, at_s in self.departures.items() if at_s < first_s)
+        return left if 2 * len(left) < len(roster.by_rank) else NO_RANKS
+
+
+def _shown(track: Track) -> Phase | None:
+    """The phase that a rank is in: of its work, not of a wait below the step."""
+    if track.ended:
+        return None
+    if track.place.phase is not None:
+        return track.place.phase
+    return Phase.TRAIN if track.beat.steps else None
+
+
+def _phase(ranks: Ranks, roster: Roster) -> Phase | None:
+    phases = {roster.by_rank[r].place.phase for r in ranks if r in roster.by_rank}
+    return phases.pop() if len(phases) == 1 else None
+
+
+def _note(kind: NoteKind, ranks: Ranks, why: Message, phase: Phase | None = None) -> Note:
+    return Note(kind=kind, ranks=ranks, phase=phase, why=why)

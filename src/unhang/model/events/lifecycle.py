@@ -1,0 +1,172 @@
+"""Events of the normal course: phases, progress, versions, settings, identity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from unhang.model.events.base import Seen
+from unhang.model.events.meaning import Fact, Role, Witness
+from unhang.model.ids import LocalRank, Rank
+from unhang.model.phases import Phase, PhaseEdge
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseMark(Seen):
+    """A line that shows a phase. "Begin without end" is the phase proof.
+
+    Attributes:
+        detail: what is being done, shortened (`tokenizing`, a checkpoint path).
+        framework: whose mark it is, or None.
+        rank: the rank that the text itself names.
+    """
+
+    fact = Fact.PHASES
+    witness = Witness.PROCESS
+    role = Role.PHASE
+
+    phase: Phase
+    edge: PhaseEdge
+    detail: str = ""
+    framework: str | None = None
+    rank: Rank | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress(Seen):
+    """One state of a progress bar or step counter.
+
+    Attributes:
+        label: text before the bar, shortened; "" where there is none.
+        done, total: counts; `total` None where unknown.
+        elapsed_s, remaining_s: as the bar prints them.
+        phase: what the label tells, or None.
+        rank: the rank that the text itself names.
+    """
+
+    fact = Fact.PHASES
+    witness = Witness.PROCESS
+    role = Role.WORK
+
+    label: str
+    done: int
+    total: int | None = None
+    elapsed_s: float | None = None
+    remaining_s: float | None = None
+    phase: Phase | None = None
+    rank: Rank | None = None
+
+
+STATES_OF_WORK = 3
+"""So many states after a fact show a job at work.
+
+A buffer may hold one, and a step that was under way another.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VersionSeen(Seen):
+    """A version of `torch`, `nccl`, `cuda`, `driver`, `python` or a framework."""
+
+    fact = Fact.VERSIONS
+    witness = Witness.PROCESS
+    role = Role.SETUP
+
+    component: str
+    version: str
+    basis: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrameworkSeen(Seen):
+    """A mark of a framework. `basis` says which: a log mark, a package path, a command."""
+
+    fact = None
+    witness = Witness.PROCESS
+    role = Role.SETUP
+
+    name: str
+    basis: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingSeen(Seen):
+    """A setting in force or asked for: an environment variable, a flag, a config key."""
+
+    fact = None
+    witness = Witness.PROCESS
+    role = Role.SETUP
+
+    name: str
+    value: str
+    basis: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorldSeen(Seen):
+    """A line that tells who is who: world size, rank, local rank, host, pid, device.
+
+    Attributes:
+        local_world_size: ranks on each host.
+    """
+
+    fact = Fact.ANNOUNCEMENTS
+    witness = Witness.PROCESS
+    role = Role.SETUP
+
+    world_size: int | None = None
+    local_world_size: int | None = None
+    rank: Rank | None = None
+    local_rank: LocalRank | None = None
+    host: str | None = None
+    pid: int | None = None
+    visible_devices: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnreadLine(Seen):
+    """A line that looks like a failure and that no parser understood.
+
+    Attributes:
+        weight: how much it looks like one; of use only for comparing.
+    """
+
+    fact = None
+    witness = Witness.PROCESS
+    role = Role.REPORT
+
+    weight: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinesDropped(Seen):
+    """A launcher dropped lines of other ranks: absence proves nothing."""
+
+    fact = None
+    witness = Witness.LAUNCHER
+    role = Role.REPORT
+
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StackSeen(Seen):
+    """A line of a live stack: where the Python code of a rank stands.
+
+    Attributes:
+        frame: `file:function` of the deciding frame.
+        phase: what it means, or None.
+        waiting: the frame is a collective's wait.
+    """
+
+    fact = Fact.STACKS
+    witness = Witness.STACK
+    role = Role.REPORT
+
+    frame: str
+    phase: Phase | None = None
+    waiting: bool = False
+
+    @property
+    def waits(self) -> bool:
+        """Whether the rank stands in a collective's wait."""
+        return self.waiting

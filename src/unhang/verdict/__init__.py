@@ -1,0 +1,1 @@
+"""From an incident to the verdict: findings of all rules, ranked, confirmed or doubted, told."""

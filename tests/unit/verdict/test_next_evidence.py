@@ -1,0 +1,54 @@
+"""What to collect next: nothing that is there already."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from unhang.api import diagnose
+from unhang.live.messages.job_snapshot import SCHEMA, JobSnapshot, Stage, Suspicion, SuspicionReason
+from unhang.model.codec import document
+from unhang.model.ids import Rank
+from unhang.model.provenance import Message
+from unhang.model.waits import CallRef
+from unhang.reporters.parts import SCREEN
+from unhang.reporters.view import view as view_of
+
+STACK = "=== Rank {rank} (pid 4{rank}) ===\nThread 0x1 (most recent call first):\n" + "".join(
+    f'  File "{file}", line {line} in {function}\n'
+    for file, line, function in (
+        ("/env/torch/distributed/distributed_c10d.py", 5356, "barrier"),
+        ("/home/u/train.py", 40, "<module>"),
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("stacks", "asked", "silent"),
+    [
+        (3, {"collect.before.what"}, False),
+        (2, {"collect.silent_logs.what", "collect.stacks.what", "collect.before.what"}, True),
+    ],
+)
+def test_stacks_and_lines_are_asked_of_those_ranks_only_that_left_none(
+    tmp_path: Path, stacks: int, asked: set[str], silent: bool
+) -> None:
+    late = Suspicion(
+        culprits=frozenset({Rank(2)}),
+        victims=frozenset({Rank(0), Rank(1)}),
+        charge=SuspicionReason.STOPPED,
+        stage=Stage.CONFIRMED,
+        call=CallRef(group="0", seq=21, op="barrier"),
+        since_s=8.5,
+        still_s=9.0,
+        why=Message(key="live.lost", values={"text": ""}),
+    )
+    view = JobSnapshot(at_s=1_763_712_000.5, up_s=60.0, world_size=3, suspicions=(late,))
+    (tmp_path / "standing.json").write_text(document(SCHEMA, view))
+    for rank in range(stacks):
+        (tmp_path / f"stack_{rank}.txt").write_text(STACK.format(rank=rank))
+    diagnosis = diagnose(str(tmp_path))
+    assert {collect.what.key for collect in diagnosis.collect_next} == asked
+    unseen = view_of(diagnosis, "en", SCREEN).unseen
+    assert any("left no line" in sentence for sentence in unseen) is silent
