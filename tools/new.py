@@ -234,9 +234,9 @@ def _rule(options: argparse.Namespace) -> dict[Path, str]:
         raise ValueError(f"a rule needs a fact, and {options.event} shows none")
     names = {"Fact", "Finding", "Incident", "Status", "Strength", "rule", "say"}
     imports = {
-        ("builders", "by"),
-        ("builders", "incident"),
-        ("builders", "source"),
+        ("support.builders", "by"),
+        ("support.builders", "incident"),
+        ("support.builders", "source"),
         ("unhang.model.events", event.__name__),
         ("unhang.model.ids", "Rank"),
         (f"unhang.rules.{family}.{module}", "check"),
@@ -272,8 +272,8 @@ def _parser(options: argparse.Namespace) -> dict[Path, str]:
     module, event = name.replace("-", "_"), EVENTS[options.event]
     kind = "".join(word.capitalize() for word in name.split("-")) + "Parser"
     imports = {
-        ("feeding", "feed"),
-        ("feeding", "only"),
+        ("support.feeding", "feed"),
+        ("support.feeding", "only"),
         ("unhang.model.events", event.__name__),
         (f"unhang.parsers.{module}", kind),
     }

@@ -314,8 +314,8 @@ def test_boards_that_are_none_are_told_and_harm_nobody(tmp_path: Path) -> None:
 AS_ON_A_NETWORK = """
 import sys
 from pathlib import Path
-from unhang.live import asking
-asking.choose_near = lambda root, program: Path(sys.argv[2])  # played: no such disk is here
+from unhang.live import run_options
+run_options.choose_near = lambda root, program: Path(sys.argv[2])  # played: no such disk is here
 from unhang.live.session import run
 sys.exit(run(sys.argv[3:], out=sys.argv[1]))
 """

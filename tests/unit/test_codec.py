@@ -22,7 +22,7 @@ from unhang.model.waits import CallRef
 
 CALL = CallRef(group="0", description="default_pg", seq=808, op="all_reduce")
 ONE, TWO = frozenset({Rank(2)}), frozenset({Rank(0), Rank(1)})
-STANDING = JobSnapshot(
+SNAPSHOT = JobSnapshot(
     at_s=1_763_700_000.5,
     up_s=60.0,
     world_size=3,
@@ -56,12 +56,12 @@ STANDING = JobSnapshot(
 
 
 def test_a_standing_survives_the_way_through_json() -> None:
-    assert decode(JobSnapshot, json.loads(json.dumps(encode(STANDING)))) == STANDING
+    assert decode(JobSnapshot, json.loads(json.dumps(encode(SNAPSHOT)))) == SNAPSHOT
 
 
 def test_unknown_fields_of_a_newer_version_are_left_aside() -> None:
-    data = json.loads(json.dumps(encode(STANDING))) | {"colour": "blue"}
-    assert decode(JobSnapshot, data) == STANDING
+    data = json.loads(json.dumps(encode(SNAPSHOT))) | {"colour": "blue"}
+    assert decode(JobSnapshot, data) == SNAPSHOT
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_unknown_fields_of_a_newer_version_are_left_aside() -> None:
     [
         ([], "dict was expected"),
         ({"up_s": 1.0}, "at_s"),
-        ({"at_s": "soon", "up_s": 1.0}, "Standing.at_s: float was expected, and str found"),
+        ({"at_s": "soon", "up_s": 1.0}, "JobSnapshot.at_s: float was expected, and str found"),
         ({"at_s": 1.0, "up_s": 1.0, "world_size": True}, "a number was expected"),
         ({"at_s": 1, "up_s": 1, "edges": [{"waiters": "a", "on": "", "since_s": 1}]}, "ranks"),
         ({"at_s": 1, "up_s": 1, "groups": [{"name": "0", "issued": [1]}]}, "2 values"),
@@ -81,7 +81,7 @@ def test_what_is_no_standing_is_refused_with_a_sentence(data: object, told: str)
 
 
 def test_its_lines_are_the_same_json() -> None:
-    text = document("unhang.standing/1", STANDING)
-    assert decode(JobSnapshot, json.loads(text)) == STANDING
+    text = document("unhang.standing/1", SNAPSHOT)
+    assert decode(JobSnapshot, json.loads(text)) == SNAPSHOT
     assert text.startswith('{"schema":"unhang.standing/1",')
     assert sum(line.startswith("{") for line in text.splitlines()) > 5

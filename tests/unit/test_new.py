@@ -18,9 +18,8 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     copy = tmp_path_factory.mktemp("tree")
     for name in ("src", "tools"):
         shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
-    (copy / "tests").mkdir()
-    for path in (ROOT / "tests").glob("*.py"):
-        shutil.copy(path, copy / "tests")
+    shutil.copytree(ROOT / "tests/support", copy / "tests/support")
+    shutil.copy(ROOT / "tests/conftest.py", copy / "tests")
     shutil.copy(ROOT / "pyproject.toml", copy)
     root = ["--root", str(copy)]
     assert new.main([*root, "rule", "DSY998", "a-made-up-thing", "--cause", "desync"]) == 0

@@ -1,1 +1,1 @@
-"""Watches a job while it runs: taps read, the monitor judges, the agent acts."""
+"""Watches a job while it runs: readers of the boards report, the monitor judges, the agent acts."""

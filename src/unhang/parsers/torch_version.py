@@ -94,11 +94,11 @@ def find_version(numbers: dict[TorchMessage, set[int]]) -> str | None:
         A release for two agreeing messages, `about X` for a single one, `custom build` for a
         time-out that no release prints there, None where nothing is known.
 
-    >>> find_version({Message.TIMEOUT: {629}, Message.REPORT: {2168}})
+    >>> find_version({TorchMessage.TIMEOUT: {629}, TorchMessage.REPORT: {2168}})
     '2.6.0'
-    >>> find_version({Message.TIMEOUT: {632}})
+    >>> find_version({TorchMessage.TIMEOUT: {632}})
     'about 2.7'
-    >>> find_version({Message.TIMEOUT: {655}})
+    >>> find_version({TorchMessage.TIMEOUT: {655}})
     'custom build'
     """
     hits = {

@@ -16,12 +16,12 @@ _WORDS = frozenset({"yes", "no", "on", "off", "true", "false", "null", "y", "n",
 def write_settings(form: PatchLanguage, settings: Mapping[str, Value], call: str = "") -> str:
     """Spell settings in one form.
 
-    >>> print(write_settings(Form.YAML, {"fsdp_config": {"state_dict_type": "FULL"}}))
+    >>> print(write_settings(PatchLanguage.YAML, {"fsdp_config": {"state_dict_type": "FULL"}}))
     fsdp_config:
       state_dict_type: FULL
-    >>> write_settings(Form.CLI, {"async-save": None, "save-interval": 200})
+    >>> write_settings(PatchLanguage.CLI, {"async-save": None, "save-interval": 200})
     '--async-save --save-interval 200'
-    >>> write_settings(Form.HYDRA, {"trainer.save_freq": 10})
+    >>> write_settings(PatchLanguage.HYDRA, {"trainer.save_freq": 10})
     'trainer.save_freq=10'
     """
     match form:

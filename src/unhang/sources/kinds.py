@@ -82,7 +82,7 @@ def kind_of(head: bytes, name: str = "") -> FileKind:
     """What the file is that begins with `head`.
 
     >>> kind_of(b"step 1 loss 2.5")
-    <Kind.TEXT: 'text'>
+    <FileKind.TEXT: 'text'>
     """
     for magic, kind in _MAGIC:
         if head.startswith(magic):

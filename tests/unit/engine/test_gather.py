@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import multiprocessing
 import os
 import signal
 from pathlib import Path
@@ -88,6 +89,8 @@ def test_a_killed_process_becomes_a_problem(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(tmp_path, 4)
+    fork = multiprocessing.get_context("fork")  # the readers inherit what is patched below
+    monkeypatch.setattr(pool, "fastest_context", lambda: fork)
     monkeypatch.setattr(pool, "read_artifact", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
     artifacts = [item for item in discover([str(tmp_path)]) if isinstance(item, Artifact)]
     reads = pool.read_in_processes(artifacts, 2, lambda _: None)

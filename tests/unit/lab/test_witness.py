@@ -15,8 +15,8 @@ pytestmark = pytest.mark.process
 
 LATE = """
 import ctypes, sys
-from unhang.lab.faults.witness import Witness
-Witness(sys.argv[1]).register(0)
+from unhang.lab.faults.witness import FaultWitness
+FaultWitness(sys.argv[1]).register(0)
 print("ready", flush=True)
 libc = ctypes.CDLL(None)
 libc.on_exit(libc.sleep, None)  # sleeps for as many seconds as the exit code says, at the very end

@@ -27,7 +27,7 @@ class RunWriter:
         self._queue: queue.Queue[tuple[str, Callable[[], object]] | None] = queue.Queue(
             _MOST_QUEUED
         )
-        self._thread = threading.Thread(target=self._work, name="scribe", daemon=True)
+        self._thread = threading.Thread(target=self._work, name="run-writer", daemon=True)
         self._thread.start()
 
     def write(self, what: str, task: Callable[[], object]) -> None:

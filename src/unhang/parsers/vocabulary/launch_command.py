@@ -34,7 +34,7 @@ def read_launch(text: str) -> LaunchCommand | None:
     """Return what a launch command in `text` says, or None.
 
     >>> read_launch("$ torchrun --nnodes=2 --nproc-per-node=8 train.py")
-    Launch(local_world_size=8, world_size=16)
+    LaunchCommand(local_world_size=8, world_size=16)
     """
     launcher = _LAUNCHER.search(text[:_LIMIT])
     if launcher is None or _ADVICE.search(text[: launcher.start()]):
