@@ -8,13 +8,13 @@ from dataclasses import fields
 from typing import get_args
 
 from unhang.engine.own_reports import OwnReports
-from unhang.engine.unread import UnreadLines
 from unhang.errors import ArtifactError
 from unhang.model.events import Event, PythonException, Seen
 from unhang.model.guard import Guard
 from unhang.model.provenance import Problem
 from unhang.parsers import PARSERS, READ_ANY_WORDS
 from unhang.parsers.base import Parser
+from unhang.parsers.unread_lines import UnreadLines
 from unhang.sources.artifact import Artifact
 from unhang.sources.context import OTHERS, ContextReader
 from unhang.sources.line import Line

@@ -166,7 +166,7 @@ def _memory(line: Line) -> DeviceFault | None:
         device=None if number is None else int(number),
         asked_bytes=None if asked is None else _bytes(asked["size"], asked["unit"]),
         own_bytes=_held(rest, own=True),
-        other_process_bytes=_held(rest, own=False),
+        other_process_bytes=_of_others(rest),
         in_watchdog=_WATCHDOG.search(line.text) is not None,
         warning=_WARNED.search(line.text) is not None,
         message=rest[:_MESSAGE_LIMIT],
@@ -181,6 +181,17 @@ def _held(text: str, *, own: bool) -> int | None:
         if match["who"].lower().startswith("this") is own
     ]
     return max(sizes, default=None)
+
+
+def _of_others(text: str) -> int | None:
+    """Memory that is surely another process's.
+
+    In a container the job's own process is told by its number on the host, so that a lone
+    "Process N" may be this one; it is not where "this process" is told beside it.
+    """
+    others = sum(not m["who"].lower().startswith("this") for m in _PROCESS.finditer(text))
+    alone = others == 1 and _held(text, own=True) is None
+    return None if alone else _held(text, own=False)
 
 
 def _bytes(size: str, unit: str) -> int:

@@ -33,7 +33,8 @@ from unhang.sources.line import Line
 _FATAL = re.compile(r"Fatal Python error: (?P<what>[\w -]{1,60})")
 _TERMINATE = re.compile(r"terminate called after throwing an instance of '(?P<what>[\w:]{1,120})")
 _CAUGHT = re.compile(
-    r"\[(?P<host>[\w.-]{1,200}):(?P<pid>\d{1,10}):\d+:\d+\]\s*Caught signal (?P<signal>\d{1,3})"
+    r"\[(?P<host>[\w.-]{1,200}):\s*(?P<pid>\d{1,10})\s*:\s*\d+\s*:\s*\d+\s*\]\s*"
+    r"Caught signal (?P<signal>\d{1,3})"
 )
 _GLOG = re.compile(r"\*\*\* (?P<signal>SIG[A-Z]+) \(@\S+\) received by PID (?P<pid>\d{1,10})")
 _ABSEIL = re.compile(r"\*\*\* (?P<signal>SIG[A-Z]+) received at time=")

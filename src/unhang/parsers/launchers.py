@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from unhang.model.events import ClosingSignal, Event, ProcessEnded, Reporter, StopKind, StopSeen
-from unhang.model.ids import Rank
+from unhang.model.ids import LocalRank, Rank
 from unhang.parsers.base import place
 from unhang.parsers.vocabulary.signals import signal_number, split_exit
 from unhang.sources.line import Line
@@ -34,6 +34,21 @@ _COMPOSER = re.compile(
     r"\b(?:Rank|Global rank) (?P<rank>\d{1,7})(?: \(PID (?P<pid>\d{1,10})\))? "
     r"(?:crashed with exit|exited with) code (?P<code>-?\d{1,9})"
 )
+_ENDED = re.compile(
+    r"(?P<who>(?:[Gg]lobal |[Pp]rocess )?[Rr]ank|[Pp]rocess|[Ww]orker|[Tt]ask"
+    r"|[Cc]hild(?: process)?|[Ss]ubprocess)"
+    r"(?:[ _-]?(?:id|index|no\.?|rank))?[ :=#\[(-]{0,2}(?P<number>\d{1,10})[\])]?"
+    r"(?:,? \((?:pid|PID)[ :=]{0,2}(?P<pid>\d{1,10})\)|\s\([^()]{0,80}\))?,?\s"
+    r"(?:[a-z]{2,12}\s){0,3}?"
+    r"(?:exit(?:s|ed)?|died|ended|ends|finished|terminated|returned|crashed|failed|stopped|aborted"
+    r"|was killed|killed)\b[^\d\n-]{0,40}?"
+    r"(?:\b(?:code|status|signal|returncode|exitcode|rc)\b|\bby\b)[ :=#(]{0,3}"
+    r"(?P<code>-?\d{1,9}\b|(?:Signals\.)?SIG[A-Z0-9]{2,6})"
+)
+_BY_SIGNAL = re.compile(r"(?:signal|by)[ :=#(]{0,3}$")
+_MOST_RANKS = 1 << 20
+_PID_FROM = 512
+"""A number from here on is a process id, where a text says "process N"."""
 _SSH = re.compile(
     r"pdsh@[\w.-]+:\s*(?P<host>[\w.-]{1,200}): ssh exited with exit code (?P<code>\d{1,9})"
 )
@@ -79,6 +94,8 @@ class LaunchersParser:
         "Process name: [[",
         "RUNNING AT",
         "lost communication with a remote daemon",
+        *("exit code", "return code", "exit status", "returncode", "by SIG", "signal SIG"),
+        *("with signal", "by signal", "with status", "with code", "exitcode"),
         "daemon has unexpectedly failed",
     )
     AFTER: ClassVar[int] = 4
@@ -161,6 +178,9 @@ def _single(line: Line) -> Iterator[Event]:
             signal=number,
             exit_code=exit_code,
         )
+    if not any(line.sayings(_COMPOSER)) and "DataLoader" not in line.text:
+        for match in line.sayings(_ENDED):
+            yield from _in_any_wording(line, match)
     for match in line.sayings(_SSH):
         number, exit_code = split_exit(int(match["code"]))
         yield ProcessEnded(
@@ -174,6 +194,36 @@ def _single(line: Line) -> Iterator[Event]:
     if stopped is not None and stopped["signal"] in _STOPS:
         yield StopSeen(**place(line), kind=_STOPS[stopped["signal"]])
     yield from _commands(line)
+
+
+def _in_any_wording(line: Line, match: re.Match[str]) -> Iterator[Event]:
+    """`worker 3 died with exit code 1`, `Process 7 was killed by SIGKILL`, whoever words it."""
+    text = match["code"]
+    if text.lstrip("-").isdigit():
+        by_signal = _BY_SIGNAL.search(line.text[: match.start("code")]) is not None
+        number, exit_code = (abs(int(text)), None) if by_signal else split_exit(int(text))
+    else:
+        number, exit_code = signal_number(text), None
+    if (number is None or number >= _SIGNALS) and not exit_code:
+        return
+    who, index = match["who"].lower(), int(match["number"])
+    rank = Rank(index) if who.endswith("rank") and index < _MOST_RANKS else None
+    process = who in {"process", "child", "child process", "subprocess"}
+    pid = index if process and index >= _PID_FROM else None
+    local = rank is None and pid is None and who != "task" and index < _PID_FROM
+    yield ProcessEnded(
+        **place(line),
+        reporter=Reporter.SHELL,
+        rank=rank,
+        local_rank=LocalRank(index) if local else None,
+        task=index if who == "task" and index < _MOST_RANKS else None,
+        pid=int(match["pid"]) if match["pid"] else pid,
+        signal=number,
+        exit_code=exit_code,
+    )
+
+
+_SIGNALS = 65
 
 
 def _commands(line: Line) -> Iterator[Event]:

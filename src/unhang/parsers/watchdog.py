@@ -38,7 +38,7 @@ from unhang.sources.line import Line
 _TIMEOUT = re.compile(
     r"(?:(?P<alarm>(?:Watchdog\s*)?[Cc]aught\s*collective\s*operation\s*timeout:)\s*)?"
     r"Work[A-Z]?CCL\(\s*"
-    r"(?:SeqNum=(?P<seq>\d{1,20}),\s*)?OpType=(?P<op>\w{1,40})"
+    r"(?:SeqNum=(?P<seq>\d{1,20}),\s*)?OpType=(?P<op>\w{1,40}(?=\s*[,)]))?(?(op)|\w{0,40})"
     r"(?:,\s*TensorShape=\[(?P<shape>[^\]]{0,200})\])?"
     r"(?:,\s*NumelIn=(?P<numel_in>\d{1,20}),\s*NumelOut=(?P<numel_out>\d{1,20}))?"
     r"(?:,\s*Timeout\(ms\)=(?P<timeout>\d{1,15})\b\s*\)?)?"

@@ -14,6 +14,7 @@ Shapes, by who prints them::
     2025-06-02 11:17:52.557 | INFO     | module:function:12 -      loguru
     [2025-06-02 11:17:52,557][package.module][INFO] -              Hydra
     [06/02 11:17:52 d2.engine.train_loop]:                         Detectron2
+    2025-06-02 11:17:52 [error    ] text   key=value               structlog
 
 The month of c10 is not padded: `E314` is 14 March, `E1121` is 21 November.
 """
@@ -26,9 +27,11 @@ from unhang.sources import stamps
 from unhang.sources.line import Header
 
 _LEVEL = "TRACE|DEBUG|INFO|SUCCESS|WARN|WARNING|ERROR|CRITICAL|FATAL"
-_FILE = r"(?P<file>[\w./+-]{1,200}?)"
+_FILE = r"(?P<file>[\w./\\+-]{1,200}?)"
 _AT = rf"{_FILE}:(?P<line>\d{{1,7}})"
-_CODE = r"(?P<file>[\w./+-]{1,200}?\.(?:cpp|cc|cu|hpp|h|py|rs|go|c)):(?P<line>\d{1,7})"
+_CODE = (
+    r"(?P<file>(?:[A-Za-z]:)?[\w./\\+-]{1,200}?\.(?:cpp|cc|cu|hpp|h|py|rs|go|c)):(?P<line>\d{1,7})"
+)
 
 HEADERS: tuple[re.Pattern[str], ...] = tuple(
     re.compile(pattern)
@@ -43,6 +46,7 @@ HEADERS: tuple[re.Pattern[str], ...] = tuple(
         rf"(?P<level>{_LEVEL}):(?P<file>[A-Za-z_][\w.]{{0,200}}):",
         r"(?P<file>[A-Za-z_]\w*(?:\.\w+){1,12}): "
         rf"\[(?P<level>{_LEVEL})\] ?",
+        r"\[(?P<level>debug|info|warning|error|critical|fatal) *\] {1,4}(?=\S)",
         rf"\[(?P<level>{_LEVEL}|[EWID])\] ?\[{_AT}(?::[\w<>]+)?\] ?",
         rf"\[(?P<file>[\w.]{{1,100}})\]\[(?P<level>{_LEVEL})\] - ",
         rf"\[{stamps.NO_YEAR} (?P<file>[\w.]{{1,100}})\]: ",
@@ -60,9 +64,9 @@ HEADERS: tuple[re.Pattern[str], ...] = tuple(
 def header(match: re.Match[str]) -> Header:
     """What one of the patterns above says; the line is 0 where the header has none."""
     groups = match.groupdict()
-    severity = groups.get("letter") or groups.get("level") or ""
+    severity = (groups.get("letter") or groups.get("level") or "").upper()
     return Header(
         severity="F" if severity == "CRITICAL" else severity[:1],
-        file=groups["file"] or "",
+        file=groups.get("file") or "",
         line=int(groups.get("line") or 0),
     )

@@ -7,7 +7,9 @@ from dataclasses import replace
 
 from unhang.errors import ArtifactError
 from unhang.sources.artifact import Artifact
+from unhang.sources.clean import clean
 from unhang.sources.context import ContextReader, LineContext
+from unhang.sources.json_lines import unwrapped
 from unhang.sources.line import Line
 from unhang.sources.peel import PeeledMessage, peel
 from unhang.sources.plan import ScanPlan, Wanted, plan
@@ -53,7 +55,8 @@ def select(
     try:
         with artifact.open() as stream:
             chooser = _Chooser(wanted, prepared)
-            for unit in rejoin(windows(stream, prepared, progress, Extent.of(files))):
+            units = windows(stream, prepared, progress, Extent.of(files))
+            for unit in rejoin(_printed(units)):
                 readers = chooser.readers(unit)
                 if readers:
                     yield from _lines(artifact, unit, readers, chooser, contexts)
@@ -61,6 +64,15 @@ def select(
         raise ArtifactError(
             f"reading stopped ({error.strerror or error}); what came before was used"
         ) from error
+
+
+def _printed(units: Iterator[LineUnit]) -> Iterator[LineUnit]:
+    """The units as the program printed them, where a collector wrote JSON."""
+    for unit in units:
+        if unit.text.startswith('{"'):
+            yield replace(unit, text=clean(unwrapped(unit.text)))
+        else:
+            yield unit
 
 
 class _Chooser:

@@ -51,6 +51,8 @@ _NODE = (
     r"(?:node|host|worker|compute|server|trainer|master|launcher|dgx|hgx|gpu|nid|ip-|gn|cn|pod)"
     r"[\w.-]{0,100}\d[\w.-]{0,20}"
 )
+_SPEAKER = r"(?:global_?rank|rank|local_?rank|lrank|pid|host(?:name)?|node(?:name)?)"
+_FIELD = re.compile(r"(?P<key>[A-Za-z_]\w*)\s*[=:]\s*(?P<value>[\w.-]+)")
 _NO_ROLE = r"(?!(?i:node|host|step|epoch|iter|pid|line|rank|gpu|cuda|tag|id|stage)\d)"
 
 
@@ -84,6 +86,26 @@ def _task(match: re.Match[str], origin: Origin) -> Origin:
 def _host(match: re.Match[str], origin: Origin) -> Origin:
     pid = match.groupdict().get("pid")
     return replace(origin, host=match["host"], pid=origin.pid if pid is None else int(pid))
+
+
+def _fields(match: re.Match[str], origin: Origin) -> Origin:
+    """`[host=gpu07 rank=3 pid=4711]`: whatever is in brackets and names a speaker by its keys."""
+    for field in _FIELD.finditer(match["fields"]):
+        key, value = field["key"].lower().replace("_", ""), field["value"]
+        if key in {"host", "hostname", "node", "nodename", "ip"}:
+            origin = replace(origin, host=value)
+        elif not value.isdigit() or len(value) > _MOST_DIGITS:
+            continue
+        elif key in {"rank", "globalrank"}:
+            origin = replace(origin, rank=Rank(int(value)))
+        elif key in {"localrank", "lrank"}:
+            origin = replace(origin, local_rank=LocalRank(int(value)))
+        elif key == "pid":
+            origin = replace(origin, pid=int(value))
+    return origin
+
+
+_MOST_DIGITS = 9
 
 
 def _nothing(match: re.Match[str], origin: Origin) -> Origin:  # noqa: ARG001 (a `Take`)
@@ -120,6 +142,8 @@ WRAPPERS: tuple[Wrapper, ...] = (
     ),
     _wrapper(rf"\[(?P<host>{_NAME}|{_IP}):(?P<local>\d{{1,4}})\]:", _local_rank, whole_line=False),
     _wrapper(r"\[(?P<task>\d{1,6})\]: ?(?=\S)", _task, whole_line=False),
+    # Horovod: the rank and the stream, `[3]<stderr>:`.
+    _wrapper(r"\[(?P<task>\d{1,6})\]<std(?:out|err|diag)>: ?", _task),
     # mpirun --tag-output, also as SageMaker prints it; Slurm's srun --label.
     _wrapper(
         r"\[(?:[\w.@-]{1,100}@)?\d+,(?:mpirank:)?(?P<task>\d{1,6})(?:,[\w.-]+)?\]"
@@ -138,6 +162,20 @@ WRAPPERS: tuple[Wrapper, ...] = (
     _wrapper(r"(?:stdout|stderr) [FP] ", _nothing),
     _wrapper(rf"\[\d{{1,9}}\] {_STRONG}", _nothing),
     _wrapper(r"\[[A-Za-z][\w .-]{0,40}\] (?=\d{4}-\d\d-\d\d )", _nothing),
+    # Anybody's: fields in brackets, of which one names the rank, the process or the host.
+    _wrapper(
+        rf"(?P<open>[\[({{<])(?P<fields>"
+        rf"(?=[^\[\](){{}}<>]{{0,120}}?\b(?i:{_SPEAKER})\s*[=:]\s*[\w.-])"
+        r"[^\[\](){}<>\n]{3,160})[\])}>]:?[ \t]{0,4}",
+        _fields,
+        whole_line=False,
+    ),
+    _wrapper(
+        r"(?P<fields>(?i:(?:global_?|local_?)?rank)\s*=\s*\d{1,6})(?=[\s|:,;>-])"
+        r"\s*[|:,;>-]?[ \t]{0,4}",
+        _fields,
+        whole_line=False,
+    ),
     # A quotation: every line of a mail has it, indented ones too.
     Wrapper(re.compile(r"(?:> ?){1,3}(?!=)"), _nothing, whole_line=True, quotes=True),
     _wrapper(rf" {{0,8}}\| {_STRONG}", _nothing),

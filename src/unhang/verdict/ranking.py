@@ -307,6 +307,9 @@ def _ended_well(incident: Incident) -> bool:
 
 def _undetermined(incident: Incident) -> Message:
     call = _first_call(incident)
+    if call is not None and call.first is not None and not call.joined:
+        op = call.first.op or "a collective"
+        return Message(key="summary.undetermined_unnamed", values={"op": op})
     if call is not None and call.first is not None:
         return Message(
             key="summary.undetermined_call",

@@ -105,3 +105,35 @@ def test_mpich() -> None:
 def test_a_lost_daemon_is_a_lost_node() -> None:
     events = feed(LaunchersParser, "ORTE has lost communication with a remote daemon.")
     assert only(StopSeen, events).kind is StopKind.NODE_FAILED
+
+
+@pytest.mark.parametrize("who", ["Rank", "rank", "Global rank", "process rank"])
+@pytest.mark.parametrize("verb", ["exited", "died", "has terminated", "was killed", "crashed"])
+@pytest.mark.parametrize(
+    ("how", "signal", "code"),
+    [
+        (" with exit code 1", None, 1),
+        (" with return code = -9", 9, None),
+        (" (exit status: 137)", 9, None),
+        (" by SIGSEGV", 11, None),
+        (" on signal 6", 6, None),
+    ],
+)
+def test_any_wording_of_an_end(
+    who: str, verb: str, how: str, signal: int | None, code: int | None
+) -> None:
+    ended = only(ProcessEnded, feed(LaunchersParser, f"{who} 3 {verb}{how}"))
+    assert (ended.rank, ended.signal, ended.exit_code) == (3, signal, code)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Rank 3 exited with exit code 0",
+        "prompt: rank 3 exited with exit code 1",
+        "rank 3 finished 12 batches with status 200 OK and code review",
+        "worker 3 returned 17 results",
+    ],
+)
+def test_what_is_no_end(text: str) -> None:
+    assert [e for e in feed(LaunchersParser, text) if isinstance(e, ProcessEnded)] == []

@@ -30,6 +30,7 @@ rank may fail alone, so that the others need not wait.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterator, Sequence
 
 from unhang.model.events import Event, ExceptionKind, PythonException
@@ -82,11 +83,7 @@ def check(incident: Incident) -> Iterator[Finding]:
     yield check.finding(
         strength,
         claim=_claim(exception, culprits, count),
-        why=say(
-            "CRA001.why",
-            "A process that raised never issues the next collective. The others wait in it"
-            " until their watchdog or the launcher ends them.",
-        ),
+        why=_why(exception),
         against=against,
         culprits=culprits,
         at=first.at,
@@ -120,6 +117,29 @@ def _place(event: Event) -> Hashable:
 def _alike(one: PythonException, other: PythonException) -> bool:
     """The same error; a traceback whose last line is lost may be any."""
     return not one.exception or not other.exception or one.exception == other.exception
+
+
+_INSTALLED = re.compile(r"(?:site|dist)-packages|[/\\\\]lib[/\\\\]python\d|^<|[/\\\\]torch[/\\\\]")
+"""Files that the user did not write."""
+
+
+def _why(exception: PythonException) -> Message:
+    """Why it stops the others, and where in the program's own code it came from."""
+    own = next((f for f in reversed(exception.frames) if not _INSTALLED.search(f.file)), None)
+    if own is None or own.line is None:
+        return say(
+            "CRA001.why",
+            "A process that raised never issues the next collective. The others wait in it"
+            " until their watchdog or the launcher ends them.",
+        )
+    return say(
+        "CRA001.why_at",
+        "It came from {place} in {function}, the last line of the program's own code in the"
+        " traceback. A process that raised never issues the next collective; the others wait in"
+        " it until their watchdog or the launcher ends them.",
+        place=f"{own.file}:{own.line}"[-160:],
+        function=own.function[:80],
+    )
 
 
 def _claim(exception: PythonException, culprits: Ranks, count: int) -> Message:

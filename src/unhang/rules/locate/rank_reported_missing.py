@@ -1,9 +1,10 @@
-"""A report of PyTorch itself, or DeepEP's kernels, name the ranks that did not come.
+"""A report of the library itself names the ranks that did not come.
 
 ## What it finds
-The desync report ("didn't join collective", "never joined any collectives") and monitored barriers
-("Ranks 2, 3 failed to pass"); kernels of DeepEP that gave up on a peer in an expert-parallel
-dispatch or combine ("timeout check failed", "timeout for dispatch receive").
+The desync report of PyTorch ("didn't join collective", "never joined any collectives"), monitored
+barriers ("Ranks 2, 3 failed to pass"), Horovod's stall report ("Missing ranks"), and kernels of
+DeepEP that gave up on a peer in an expert-parallel dispatch or combine ("timeout check failed",
+"timeout for dispatch receive").
 
 ## Why it hangs
 The others wait for the ranks that are named. Why these stayed away is for the cause rules to say.
@@ -23,8 +24,9 @@ Read the log of the ranks that are named, at the time of the hang.
 Read the findings that name the same ranks.
 
 ## References
-`torch/csrc/distributed/c10d/TraceUtils.h`; `torch.distributed.monitored_barrier`; DeepEP,
-`csrc/kernels/legacy/utils.cuh` (`barrier_block`) and `internode_ll.cu`.
+`torch/csrc/distributed/c10d/TraceUtils.h`; `torch.distributed.monitored_barrier`;
+`horovod/common/stall_inspector.cc`; DeepEP, `csrc/kernels/legacy/utils.cuh` (`barrier_block`) and
+`internode_ll.cu`.
 """
 
 from __future__ import annotations
@@ -143,7 +145,7 @@ def _finding(
     return check.finding(
         strength,
         claim=claim,
-        why=why or say("LOC002.why", "PyTorch compared the ranks itself and names them."),
+        why=why or say("LOC002.why", "The library compared the ranks itself and names them."),
         culprits=ranks,
         at=events[0].at,
         evidence=events,

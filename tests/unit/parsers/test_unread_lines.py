@@ -8,7 +8,7 @@ import pytest
 
 import unhang
 from support.feeding import line
-from unhang.engine.unread import weigh
+from unhang.parsers.unread_lines import weigh
 
 STEPS = "\n".join(f"step {n}/400 loss {4 / n:.3f}" for n in range(1, 30))
 

@@ -1,0 +1,38 @@
+"""Horovod's stall reports name the ranks that did not come."""
+
+from __future__ import annotations
+
+from support.feeding import feed, only
+from unhang.model.events import DesyncReported
+from unhang.parsers.horovod import HorovodParser
+
+HEAD = (
+    "[2026-05-01 10:01:07.345988: W horovod/common/stall_inspector.cc:107] One or more tensors "
+    "were submitted to be reduced, gathered or broadcasted by subset of ranks and are waiting for "
+    "remainder of ranks for more than 60 seconds."
+)
+
+
+def test_missing_ranks_stand_below_the_head() -> None:
+    found = only(
+        DesyncReported,
+        feed(HorovodParser, HEAD, "Missing ranks:", "0: [grads/a, grads/b ...]", "3!: [grads/a]"),
+    )
+    assert found.absent == {0, 3}
+
+
+def test_old_releases_name_them_behind_the_tensor() -> None:
+    found = only(
+        DesyncReported, feed(HorovodParser, HEAD, "Stalled ops:grads/a [missing ranks: 1, 2]")
+    )
+    assert found.absent == {1, 2}
+    assert feed(HorovodParser, HEAD, "grads/a [ready ranks: 0, 3]") == []
+
+
+def test_only_the_last_report_counts() -> None:
+    lines = [HEAD, "Missing ranks:", "0: [a]", "step 7", HEAD, "Missing ranks:", "2: [b]"]
+    assert only(DesyncReported, feed(HorovodParser, *lines)).absent == {2}
+
+
+def test_a_block_without_a_head_tells_nothing() -> None:
+    assert feed(HorovodParser, "Missing ranks:", "0: [a]") == []
