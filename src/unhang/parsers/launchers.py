@@ -94,8 +94,8 @@ class LaunchersParser:
         "Process name: [[",
         "RUNNING AT",
         "lost communication with a remote daemon",
-        *("exit code", "return code", "exit status", "returncode", "by SIG", "signal SIG"),
-        *("with signal", "by signal", "with status", "with code", "exitcode"),
+        *("exit code", "return code", "exit status", "returncode", "by SIG", "signal "),
+        *("with status", "with code", "exitcode"),
         "daemon has unexpectedly failed",
     )
     AFTER: ClassVar[int] = 4

@@ -16,7 +16,10 @@ _LEVEL = ("level", "levelname", "severity", "lvl")
 _TIME = ("time", "timestamp", "@timestamp", "ts", "asctime")
 _SAMPLE = frozenset({"text", "content", "prompt", "messages", "completion", "label", "role"})
 _LONGEST = 64 << 10
-_LEVELS = frozenset({"DEBUG", "INFO", "WARNING", "WARN", "ERROR", "CRITICAL", "FATAL"})
+_LEVELS = {
+    **{level: level for level in ("debug", "info", "warning", "error", "critical", "fatal")},
+    "warn": "warning",
+}
 
 
 def unwrapped(line: str) -> str:
@@ -44,8 +47,8 @@ def _head(fields: dict[str, object]) -> Iterator[str]:
     time, level = _first(fields, _TIME), _first(fields, _LEVEL)
     if time is not None:
         yield time
-    if level is not None and level.upper() in _LEVELS:
-        yield level.upper()
+    if level is not None and level.lower() in _LEVELS:
+        yield f"[{_LEVELS[level.lower()]}]"
     rank = fields.get("rank")
     if isinstance(rank, int) and not isinstance(rank, bool) and 0 <= rank < 1 << 24:
         yield f"[rank={rank}]"

@@ -119,7 +119,7 @@ def _wrapper(pattern: str, take: Take, *, whole_line: bool = True) -> Wrapper:
 WRAPPERS: tuple[Wrapper, ...] = (
     # Ray: `(WorkerDict pid=4711, ip=10.0.0.2) `, `(pid=4711) `, `(raylet, ip=10.0.0.2) `.
     _wrapper(
-        r"\((?P<actor>[^\n]{0,100}?) ?\bpid=(?P<pid>\d{1,9})(?:, ip=(?P<ip>[^\s)]{1,60}))?\) ?",
+        r"\((?P<actor>[^\n=]{0,100}?) ?\bpid=(?P<pid>\d{1,9})(?:, ip=(?P<ip>[^\s)]{1,60}))?\) ?",
         _ray,
     ),
     _wrapper(
