@@ -64,12 +64,16 @@ def read_jobs(*, own: bool) -> list[Job]:
     return [job for job in jobs if sum(map(len, job.files.values())) < LARGEST]
 
 
-def read_files(inputs: Path) -> Files:
-    """All files below `inputs`, by their path."""
-    if inputs.is_file():
-        return {inputs.name: inputs.read_bytes()}
-    found = sorted(p for p in inputs.rglob("*") if p.is_file())
-    return {str(p.relative_to(inputs)): p.read_bytes() for p in found}
+def read_files(inputs: Iterable[Path]) -> Files:
+    """Some files, and all files below some folders, by their path."""
+    files: dict[str, bytes] = {}
+    for path in inputs:
+        if path.is_file():
+            files[path.name] = path.read_bytes()
+        else:
+            found = sorted(p for p in path.rglob("*") if p.is_file())
+            files |= {str(p.relative_to(path)): p.read_bytes() for p in found}
+    return files
 
 
 @cache

@@ -1,12 +1,15 @@
 """The score program: how a verdict is held against its label."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from score import report
 from score.__main__ import main
+from score.baseline import search
+from score.batches import append, load, read_batch, summarise_batch
 from score.corpus import Case, find_corpora
 from score.marks import Guilty, Mark, Result, mark
 from score.tables import Share, by_cause, by_strength, calibration, summarise
@@ -18,7 +21,7 @@ def case(**fields: object) -> Case:
         "corpus": "own",
         "name": "a-job",
         "source": "unhang",
-        "inputs": Path("input"),
+        "inputs": (Path("input"),),
         "accept": frozenset({"gpu_oom"}),
         "must_not": frozenset({"rdma_fault"}),
         "culprits": None,
@@ -137,8 +140,9 @@ def test_external_labels_are_read(tmp_path: Path) -> None:
         "log_suffices": False,
     }
     (folder / "case.json").write_text(json.dumps(label))
+    (folder / "log.txt").write_text("[rank0]: a line\n")
     (found,) = next(c for c in find_corpora(tmp_path, tmp_path) if c.key == "threads").cases()
-    assert found.inputs == folder / "log.txt"
+    assert found.inputs == (folder / "log.txt",)
     assert found.culprits == frozenset({0})
     assert found.causes == frozenset({"desync"})
     assert not found.suffices
@@ -146,7 +150,7 @@ def test_external_labels_are_read(tmp_path: Path) -> None:
 
 @pytest.mark.process
 def test_a_job_that_cannot_be_read_has_no_verdict(tmp_path: Path) -> None:
-    (verdict,) = judge_all([tmp_path / "nowhere"], processes=1, limit_s=60)
+    (verdict,) = judge_all([(tmp_path / "nowhere",)], processes=1, limit_s=60)
     assert verdict.error is not None
 
 
@@ -154,3 +158,57 @@ def test_gate_fails_without_cases(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--corpus", "own", "--only", "no such case", "--gate"]) == 1
     assert main(["--corpus", "own", "--only", "no such case"]) == 0
     capsys.readouterr()
+
+
+def test_the_first_group_of_keywords_answers(tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_text("Traceback (most recent call last):\n[rank3]: SIGKILL\n")
+    found = search([tmp_path])
+    assert (found.cause, found.culprits) == ("host_oom", frozenset({3}))
+    (tmp_path / "a.log").write_text("epoch 1\n")
+    assert search([tmp_path]).cause is None
+
+
+def test_a_batch_is_counted_and_kept(tmp_path: Path) -> None:
+    healthy = case(accept=frozenset({"healthy"}), healthy=True, suffices=True)
+    likely = replace(UNDECIDED, likely="gpu_oom", chance=0.6)
+    marks = [
+        mark(case(culprits=frozenset({2})), claims("gpu_oom", 2), claims("gpu_oom")),
+        mark(case(), claims("rdma_fault"), claims("rdma_fault")),
+        mark(case(), likely, UNDECIDED),
+        mark(healthy, replace(UNDECIDED, culprits=frozenset({1})), claims("host_oom")),
+    ]
+    batch = summarise_batch("spring", marks)
+    assert batch.judge.right == (1, 3)
+    assert batch.judge.forced == (2, 3)
+    assert batch.judge.culprits == (1, 1)
+    assert batch.judge.false_blame == (2, 4), "a wrong cause, and a rank of a healthy job"
+    assert batch.judge.false_proofs == (1, 4)
+    assert batch.judge.abstained == (1, 3)
+    assert batch.baseline.culprits == (0, 1)
+    assert batch.baseline.forced_wrong == (1, 1)
+    record = tmp_path / "batches.json"
+    append(batch, record)
+    append(batch, record)
+    assert load(record) == [batch, batch]
+
+
+def test_batches_are_written_into_the_page() -> None:
+    batch = summarise_batch("spring", some_marks())
+    page = report.page({"own": some_marks()}, find_corpora(Path(), Path()))
+    once = report.with_batches(page, [batch])
+    assert once == report.with_batches(once, [batch])
+    assert "| spring (" in once
+    assert once.replace(report.batch_section([batch]) + "\n", "") == page
+
+
+def test_all_files_beside_the_label_are_judged(tmp_path: Path) -> None:
+    folder = tmp_path / "fine-1"
+    folder.mkdir()
+    (folder / "case.json").write_text('{"kind": "healthy", "must_not": "any"}')
+    for name in ("a.log", "b.log"):
+        (folder / name).write_text("epoch 1\n")
+    (found,) = read_batch(tmp_path).cases()
+    assert found.inputs == (folder / "a.log", folder / "b.log")
+    assert found.healthy
+    assert mark(found, UNDECIDED).result is Result.RIGHT
+    assert mark(found, claims("gpu_oom")).result is Result.FALSE_BLAME

@@ -9,7 +9,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from score import report
+from score import batches, report
+from score.baseline import search
 from score.corpus import Case, Corpus, find_corpora
 from score.marks import Mark, mark
 from score.verdicts import judge_all
@@ -20,14 +21,15 @@ _REPOSITORY = Path(__file__).resolve().parents[2]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code: 1 when the gate is not passed."""
     options = _options(arguments)
+    if options.batch is not None:
+        return _score_batch(options)
     corpora = find_corpora(_REPOSITORY, options.external)
     chosen = [c for c in corpora if options.corpus in (None, c.key)]
     cases = [case for corpus in chosen for case in corpus.cases() if _wanted(case, options.only)]
-    verdicts = judge_all([c.inputs for c in cases], options.processes, options.limit)
-    marks = [mark(case, verdict) for case, verdict in zip(cases, verdicts, strict=True)]
+    marks = _judge(cases, options)
     by_corpus = {c.key: [m for m in marks if m.case.corpus == c.key] for c in chosen}
 
-    page = report.page(by_corpus, chosen)
+    page = report.page(by_corpus, chosen, batches.load())
     print(page)
     print(report.misses(marks))
     if options.json is not None:
@@ -35,6 +37,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.write is not None:
         _write(options.write, page, complete=_complete(by_corpus, corpora, options.only))
     return 1 if options.gate and not _passes(marks) else 0
+
+
+def _judge(cases: Sequence[Case], options: argparse.Namespace) -> list[Mark]:
+    verdicts = judge_all([c.inputs for c in cases], options.processes, options.limit)
+    return [
+        mark(case, verdict, search(case.inputs))
+        for case, verdict in zip(cases, verdicts, strict=True)
+    ]
+
+
+def _score_batch(options: argparse.Namespace) -> int:
+    """Judge a batch, put it on record, and write its rows into the page of figures."""
+    if options.name is None:
+        raise SystemExit("score: --batch needs --name, under which the batch is put on record")
+    cases = list(batches.read_batch(options.batch).cases())
+    if not cases:
+        raise SystemExit(f"score: {options.batch} holds no folder with a case.json")
+    marks = _judge(cases, options)
+    batch = batches.summarise_batch(options.name, marks)
+    print(report.batch_section([batch]))
+    print(report.misses(marks))
+    if options.json is not None:
+        options.json.write_text(report.to_json(marks) + "\n", encoding="utf-8")
+    if not options.dry_run:
+        batches.append(batch)
+        page = _REPOSITORY / "docs" / "accuracy.md"
+        text = page.read_text(encoding="utf-8")
+        page.write_text(report.with_batches(text, batches.load()), encoding="utf-8")
+    return 0
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -47,6 +78,11 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         default=Path(os.environ.get("UNHANG_CORPORA", _REPOSITORY.parent / "shared")),
         help="folder of the external corpora (UNHANG_CORPORA); they may be absent",
     )
+    parser.add_argument(
+        "--batch", type=Path, metavar="DIR", help="judge jobs never seen, and put them on record"
+    )
+    parser.add_argument("--name", help="of the batch")
+    parser.add_argument("--dry-run", action="store_true", help="put no batch on record")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--limit", type=float, default=60.0, help="seconds for each job")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all marks")

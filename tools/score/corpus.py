@@ -20,7 +20,7 @@ class Case:
     Attributes:
         corpus, name: together they name the case.
         source: who wrote the log, as far as the name tells; large sources are told apart.
-        inputs: what the judge is given.
+        inputs: the files and folders that the judge is given.
         accept: causes that a fair judge accepts from these files alone, and the outcomes
             `undetermined` and `healthy`.
         must_not: causes that would be false blame.
@@ -29,13 +29,14 @@ class Case:
         suffices: a careful expert can name the cause from these files.
         codes_must, codes_must_not: rules that have to fire, and those that must stay quiet.
         phase: phase of the job at the failure; None where it does not matter.
+        truth: causes that were told afterwards, whether or not the files show them.
         why: one sentence on the label.
     """
 
     corpus: str
     name: str
     source: str
-    inputs: Path
+    inputs: tuple[Path, ...]
     accept: frozenset[str]
     must_not: frozenset[str]
     culprits: frozenset[int] | None
@@ -45,6 +46,7 @@ class Case:
     codes_must_not: frozenset[str] = frozenset()
     phase: str | None = None
     why: str = ""
+    truth: frozenset[str] = frozenset()
 
     @property
     def causes(self) -> frozenset[str]:
@@ -91,14 +93,14 @@ def find_corpora(repository: Path, external: Path) -> tuple[Corpus, ...]:
             title="public threads, retold",
             root=external / "cases",
             own=False,
-            read=_read_label,
+            read=read_label,
         ),
         Corpus(
             key="logs",
             title="full public logs",
             root=external / "reallogs",
             own=False,
-            read=_read_label,
+            read=read_label,
         ),
     )
 
@@ -112,7 +114,7 @@ def _read_expected(corpus: Corpus, folder: Path) -> Case:
         corpus=corpus.key,
         name=folder.name,
         source="unhang",
-        inputs=folder / "input",
+        inputs=(folder / "input",),
         accept=accept,
         must_not=frozenset(label.get("must_not", [])),
         culprits=_culprits(label.get("culprits")),
@@ -125,23 +127,40 @@ def _read_expected(corpus: Corpus, folder: Path) -> Case:
     )
 
 
-def _read_label(corpus: Corpus, folder: Path) -> Case:
-    """`case.json` beside one log or `input/`."""
+def read_label(corpus: Corpus, folder: Path) -> Case:
+    """Read `case.json` and what stands beside it: files, or `input/`."""
     label: Mapping[str, object] = json.loads((folder / "case.json").read_text(encoding="utf-8"))
-    healthy = label.get("healthy") is True
+    healthy = label.get("healthy") is True or label.get("kind") == HEALTHY
     return Case(
         corpus=corpus.key,
         name=folder.name,
         # Names of healthy logs begin with `h-`.
         source=folder.name.removeprefix("h-").partition("-")[0],
-        inputs=folder / str(label["log_file"]),
-        accept=_words(label["accept"]),
-        must_not=_words(label["must_not"]),
-        culprits=_culprits(label["culprit_ranks"]),
+        inputs=_inputs(folder, label),
+        accept=_words(label.get("accept")) or frozenset({HEALTHY, UNDETERMINED}),
+        must_not=_words(label.get("must_not")),
+        culprits=_culprits(label.get("culprit_ranks")),
         healthy=healthy,
-        suffices=label["log_suffices"] is True or healthy,
+        suffices=label.get("log_suffices") is True or healthy,
+        truth=_truth(label),
         why=str(label.get("culprit_why") or label.get("what_happened") or ""),
     )
+
+
+def _inputs(folder: Path, label: Mapping[str, object]) -> tuple[Path, ...]:
+    """What the label names; without it, or beside it, whatever else the folder holds."""
+    named = label.get("log_file")
+    if isinstance(named, str) and (folder / named).is_dir():
+        return (folder / named,)
+    return tuple(sorted(path for path in folder.iterdir() if path.name != "case.json"))
+
+
+def _truth(label: Mapping[str, object]) -> frozenset[str]:
+    """What happened, whether or not the files tell it: the cause and what goes with it."""
+    cause = label.get("cause")
+    if not isinstance(cause, str) or cause == "unknown":
+        return frozenset()
+    return _words(label.get("also")) | {cause}
 
 
 def _words(value: object) -> frozenset[str]:

@@ -11,6 +11,9 @@ from score.verdicts import Stated, Verdict
 _WITHOUT_CAUSE = frozenset({UNDETERMINED, "located"})
 
 
+NOTHING_FOUND = Verdict(outcome=UNDETERMINED)
+
+
 class Result(enum.Enum):
     """How a verdict compares with what a fair judge says."""
 
@@ -37,11 +40,21 @@ class Guilty(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """One case with its verdict and what they make together."""
+    """One case with its verdict and what they make together.
+
+    Attributes:
+        found: what the keyword search answers.
+    """
 
     case: Case
     verdict: Verdict
     result: Result
+    found: Verdict = NOTHING_FOUND
+
+    @property
+    def searched(self) -> Mark:
+        """The keyword search's answer, held against the same label."""
+        return mark(self.case, self.found)
 
     @property
     def top_three(self) -> bool:
@@ -90,9 +103,10 @@ class Mark:
         return len(strengths) == 2 and strengths[0] == strengths[1]
 
 
-def mark(case: Case, verdict: Verdict) -> Mark:
-    """Compare a verdict with its label."""
-    return Mark(case=case, verdict=verdict, result=_result(case, verdict))
+def mark(case: Case, verdict: Verdict, found: Verdict | None = None) -> Mark:
+    """Compare a verdict with its label; `found` is the keyword search's answer."""
+    result = _result(case, verdict)
+    return Mark(case=case, verdict=verdict, result=result, found=found or NOTHING_FOUND)
 
 
 def _result(case: Case, verdict: Verdict) -> Result:

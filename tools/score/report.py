@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
+from score.batches import TITLE as BATCHES
+from score.batches import Batch
+from score.batches import table as batch_table
 from score.corpus import Corpus
 from score.marks import Mark, Result
 from score.tables import (
     Table,
+    beside_keywords,
     by_cause,
     by_rule,
     by_source,
@@ -39,11 +43,27 @@ the figures as an upper bound for logs of a kind never seen.
 """
 
 
-def page(marks: Mapping[str, Sequence[Mark]], corpora: Iterable[Corpus]) -> str:
+_KEYWORDS = """The same jobs, answered by a search for sixteen groups of keywords
+(`tools/score/baseline.py`): what anybody gets without a judge. It is fitted
+to nothing and is never changed.
+"""
+
+_BATCHES = """Jobs that were labelled before anything of them was judged, and judged once: this
+table is what a user can trust. Their texts are not kept here. A batch that could be learnt from
+since is marked.
+"""
+
+
+def page(
+    marks: Mapping[str, Sequence[Mark]], corpora: Iterable[Corpus], recorded: Sequence[Batch] = ()
+) -> str:
     """The Markdown page. It holds no times and no paths: the same code writes the same page."""
     present = [c for c in corpora if marks.get(c.key)]
     everything = [m for c in present for m in marks[c.key]]
     parts = [_INTRODUCTION, "## Summary\n", _markdown(_summary(marks, present))]
+    parts += ["## Keywords beside the judge\n", _KEYWORDS]
+    parts += [_markdown(beside_keywords([(c.title, marks[c.key]) for c in present]))]
+    parts += [batch_section(recorded)] if recorded else []
     for table in (calibration(everything), by_strength(everything), by_rule(everything)):
         parts += [f"## {table.title}\n", _markdown(table)]
     for corpus in present:
@@ -52,6 +72,21 @@ def page(marks: Mapping[str, Sequence[Mark]], corpora: Iterable[Corpus]) -> str:
         if corpus.key == "logs":
             parts += [f"## By source: {corpus.title}\n", _markdown(by_source(found))]
     return "\n".join(parts)
+
+
+def batch_section(recorded: Sequence[Batch]) -> str:
+    """The heading and the table of batches."""
+    return "\n".join((f"## {BATCHES}\n", _BATCHES, _markdown(batch_table(recorded))))
+
+
+def with_batches(page: str, recorded: Sequence[Batch]) -> str:
+    """The page with the batches' section written anew, all else as it is."""
+    before, _, rest = page.partition(f"## {BATCHES}\n")
+    next_heading = "## Calibration\n"
+    if not rest:
+        before, _, rest = page.partition(next_heading)
+    after = rest.partition(next_heading)[2] or rest
+    return f"{before}{batch_section(recorded)}\n{next_heading}{after}"
 
 
 def misses(marks: Iterable[Mark]) -> str:

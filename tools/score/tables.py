@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from score.marks import Guilty, Mark, Result
+from score.verdicts import Verdict
 
 _BUCKETS = ((0.0, 0.6), (0.6, 0.7), (0.7, 0.8), (0.8, 0.9), (0.9, 0.95), (0.95, 1.01))
 
@@ -39,19 +40,19 @@ def summarise(marks: Sequence[Mark]) -> list[tuple[str, Share]]:
     open_ended = [m for m in marks if not m.case.suffices and not m.case.healthy]
     guilty = [m for m in marks if m.guilty is not None]
     return [
-        ("as the label accepts", _share(marks, lambda m: m.result is Result.RIGHT)),
-        ("cause named, where the files suffice", _share(decidable, _names_cause)),
-        ("… among the first three", _share(decidable, lambda m: m.top_three)),
-        ("guilty ranks exact, where known", _share(guilty, lambda m: m.guilty is Guilty.EXACT)),
-        ("… an innocent rank named", _share(guilty, lambda m: m.guilty is Guilty.INNOCENT)),
-        ("false blame", _share(marks, lambda m: m.result is Result.FALSE_BLAME)),
-        ("wrong cause, not false blame", _share(marks, lambda m: m.result is Result.WRONG)),
-        ("failed job called healthy", _share(marks, lambda m: m.result is Result.ALL_CLEAR)),
-        ("healthy job called healthy", _share(healthy, lambda m: m.verdict.outcome == "healthy")),
-        ("healthy job left without a cause", _share(healthy, lambda m: m.verdict.cause is None)),
-        ("no cause named, where the files do not suffice", _share(open_ended, _abstains)),
-        ("… with advice on what to collect", _share(_abstaining(open_ended), _advises)),
-        ("no verdict", _share(marks, lambda m: m.result is Result.BROKEN)),
+        ("as the label accepts", share(marks, lambda m: m.result is Result.RIGHT)),
+        ("cause named, where the files suffice", share(decidable, _names_cause)),
+        ("… among the first three", share(decidable, lambda m: m.top_three)),
+        ("guilty ranks exact, where known", share(guilty, lambda m: m.guilty is Guilty.EXACT)),
+        ("… an innocent rank named", share(guilty, lambda m: m.guilty is Guilty.INNOCENT)),
+        ("false blame", share(marks, lambda m: m.result is Result.FALSE_BLAME)),
+        ("wrong cause, not false blame", share(marks, lambda m: m.result is Result.WRONG)),
+        ("failed job called healthy", share(marks, lambda m: m.result is Result.ALL_CLEAR)),
+        ("healthy job called healthy", share(healthy, lambda m: m.verdict.outcome == "healthy")),
+        ("healthy job left without a cause", share(healthy, lambda m: m.verdict.cause is None)),
+        ("no cause named, where the files do not suffice", share(open_ended, _abstains)),
+        ("… with advice on what to collect", share(_abstaining(open_ended), _advises)),
+        ("no verdict", share(marks, lambda m: m.result is Result.BROKEN)),
     ]
 
 
@@ -82,6 +83,28 @@ def by_cause(marks: Iterable[Mark]) -> Table:
     return Table("By cause", ("accepted causes", "found", "claimed and wrong"), tuple(rows))
 
 
+def beside_keywords(corpora: Iterable[tuple[str, Sequence[Mark]]]) -> Table:
+    """The judge and the keyword search on the same jobs."""
+    head = ("", "by", "right, where the files suffice", "likely counted", "false blame")
+    rows = []
+    for title, marks in corpora:
+        for who, found in (("unhang", marks), ("keywords", [m.searched for m in marks])):
+            failed = [m for m in found if m.case.suffices and not m.case.healthy]
+            guilty = [m for m in found if m.guilty is not None]
+            rows.append(
+                (
+                    title,
+                    who,
+                    share(failed, _names_cause),
+                    share(failed, lambda m: forced(m.verdict) in m.case.causes),
+                    share(found, lambda m: m.result is Result.FALSE_BLAME),
+                    share(guilty, lambda m: m.guilty is Guilty.EXACT),
+                    share(guilty, lambda m: m.guilty is Guilty.INNOCENT),
+                )
+            )
+    return Table("Keywords", (*head, "ranks exact", "an innocent rank"), tuple(rows))
+
+
 def by_source(marks: Iterable[Mark]) -> Table:
     """Right verdicts by who wrote the log, for sources with several logs."""
     sources: dict[str, list[Mark]] = defaultdict(list)
@@ -106,9 +129,9 @@ def calibration(marks: Iterable[Mark]) -> Table:
     for low, high in _BUCKETS:
         inside = [m for m in verdicts if low <= m.verdict.confidence < high]
         stated = sum(m.verdict.confidence for m in inside) / len(inside) if inside else None
-        share = _share(inside, lambda m: m.result is Result.RIGHT)
+        right = share(inside, lambda m: m.result is Result.RIGHT)
         label = f"{low:.2f} - {min(high, 1.0):.2f}"
-        rows.append((label, "–" if stated is None else f"{stated:.2f}", share))
+        rows.append((label, "–" if stated is None else f"{stated:.2f}", right))
     return Table("Calibration", ("confidence", "stated on average", "right"), tuple(rows))
 
 
@@ -150,7 +173,13 @@ def by_rule(marks: Iterable[Mark]) -> Table:
     return Table("Verdicts by rule", ("rule", "right"), tuple(rows))
 
 
-def _share(marks: Iterable[Mark], holds: Callable[[Mark], bool]) -> Share:
+def forced(verdict: Verdict) -> str | None:
+    """The answer of a judge who must give one: the cause, else the likely one."""
+    return verdict.cause or verdict.likely
+
+
+def share(marks: Iterable[Mark], holds: Callable[[Mark], bool]) -> Share:
+    """How many marks hold."""
     marks = list(marks)
     return Share(sum(1 for m in marks if holds(m)), len(marks))
 
@@ -178,6 +207,6 @@ def _expected(m: Mark) -> str:
 def _source_row(name: str, marks: Sequence[Mark]) -> tuple[object, ...]:
     return (
         name,
-        _share(marks, lambda m: m.result is Result.RIGHT),
-        _share(marks, lambda m: m.result is Result.FALSE_BLAME),
+        share(marks, lambda m: m.result is Result.RIGHT),
+        share(marks, lambda m: m.result is Result.FALSE_BLAME),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
@@ -29,6 +29,9 @@ class Verdict:
     """What counts of a diagnosis.
 
     Attributes:
+        likely: the most probable cause where none is shown; None where nothing points anywhere.
+        likely_culprits: the ranks named with it.
+        chance: of the likely cause, as the judge states it.
         fired: codes of all rules that said something, locating ones too.
         collect: pieces of advice on what to collect next.
         problems: files and rules that gave up.
@@ -42,6 +45,9 @@ class Verdict:
     culprits: frozenset[int] = frozenset()
     phase: str | None = None
     candidates: tuple[Stated, ...] = ()
+    likely: str | None = None
+    likely_culprits: frozenset[int] = frozenset()
+    chance: float = 0.0
     fired: tuple[str, ...] = ()
     collect: int = 0
     problems: tuple[str, ...] = ()
@@ -49,15 +55,17 @@ class Verdict:
     seconds: float = 0.0
 
 
-def judge_all(inputs: Iterable[Path], processes: int, limit_s: float) -> Iterator[Verdict]:
+def judge_all(
+    inputs: Iterable[Sequence[Path]], processes: int, limit_s: float
+) -> Iterator[Verdict]:
     """Judge jobs side by side; the verdicts come in the order of the inputs."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(_PRELOADED)
 
-    def judge(path: Path) -> Verdict:
+    def judge(paths: Sequence[Path]) -> Verdict:
         started = time.perf_counter()
         receiver, sender = context.Pipe(duplex=False)
-        process = context.Process(target=_send_verdict, args=(path, sender))
+        process = context.Process(target=_send_verdict, args=(paths, sender))
         process.start()
         sender.close()
         verdict = _receive(receiver, limit_s)
@@ -71,12 +79,12 @@ def judge_all(inputs: Iterable[Path], processes: int, limit_s: float) -> Iterato
         yield from pool.map(judge, inputs)
 
 
-def judge_here(path: Path) -> Verdict:
+def judge_here(paths: Sequence[Path]) -> Verdict:
     """Judge one job in this process."""
     from unhang.api import diagnose
 
     started = time.perf_counter()
-    found = diagnose(str(path))
+    found = diagnose(*map(str, paths))
     return Verdict(
         outcome=found.outcome.value,
         cause=None if found.cause is None else found.cause.value,
@@ -112,8 +120,8 @@ def _receive(receiver: Connection, limit_s: float) -> Verdict:
     return verdict
 
 
-def _send_verdict(path: Path, sender: Connection) -> None:
+def _send_verdict(paths: Sequence[Path], sender: Connection) -> None:
     try:
-        sender.send(judge_here(path))
+        sender.send(judge_here(paths))
     except Exception as error:
         sender.send(Verdict(error=f"{type(error).__name__}: {error}"))
