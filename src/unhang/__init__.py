@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from unhang.errors import ArtifactError, UnhangError, UnsafeArtifact, UsageError
 
 if TYPE_CHECKING:
-    from unhang.api import compare, diagnose, explain, fix, lint, plan
+    from unhang.api import compare, diagnose, explain, fix, fleet, lint, plan
     from unhang.capturing import capture
     from unhang.live.session import run
     from unhang.model.diagnosis import Diagnosis
@@ -34,6 +34,7 @@ __all__ = [
     "diagnose",
     "explain",
     "fix",
+    "fleet",
     "lint",
     "plan",
     "run",
@@ -47,6 +48,7 @@ _LAZY = {
     "diagnose": "unhang.api",
     "explain": "unhang.api",
     "fix": "unhang.api",
+    "fleet": "unhang.api",
     "lint": "unhang.api",
     "plan": "unhang.api",
     "run": "unhang.live.session",

@@ -6,15 +6,17 @@ import os
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from unhang import explaining
 from unhang.assemble import assemble
-from unhang.engine.gather import Gathered, Progress, gather
+from unhang.engine.gather import Gathered, Progress, cores, gather
 from unhang.linting import lint_settings
 from unhang.model.causes import Cause
 from unhang.model.comparison import Comparison
 from unhang.model.diagnosis import Diagnosis, Outcome, Stats
 from unhang.model.explanation import Explanation, RuleCard
+from unhang.model.fleet import Fleet
 from unhang.model.guard import Guard
 from unhang.model.incident import Incident
 from unhang.model.lint import LintReport
@@ -54,6 +56,16 @@ def diagnose(
     """
     started = time.perf_counter()
     gathered = gather(discover(paths), progress, processes)
+    return replace(judge_gathered(gathered, framework), stats=_stats(gathered, started))
+
+
+def judge_gathered(gathered: Gathered, framework: str | None = None) -> Diagnosis:
+    """Judge what was read.
+
+    Args:
+        gathered: the events of all artifacts, and what could not be read.
+        framework: see `diagnose`.
+    """
     incidents = assemble(gathered.events, len(gathered.artifacts))
     if framework is not None:
         told = (framework.lower(), "named by the caller")
@@ -65,7 +77,6 @@ def diagnose(
         earlier=tuple(v for v in verdicts if v is not headline),
         warnings=tuple(warning for verdict in verdicts for warning in verdict.warnings),
         problems=(*headline.problems, *gathered.problems),
-        stats=_stats(gathered, started),
     )
 
 
@@ -163,6 +174,41 @@ def compare(before: Iterable[str], after: Iterable[str]) -> Comparison:
     one, problems = read_runs(before, diagnose)
     two, more = read_runs(after, diagnose)
     return compare_runs(one, two, (*problems, *more))
+
+
+def fleet(
+    *roots: str,
+    store: str = "unhang-fleet",
+    depth: int = 1,
+    processes: int | None = None,
+    sacct: str | None = None,
+    progress: Progress | None = None,
+) -> Fleet:
+    """Judge all jobs below folders, and say what fails, and at which hosts it recurs.
+
+    Args:
+        roots: folders of jobs: Slurm output, run folders, bundles, logs.
+        store: folder that keeps what is known of each job, so that the next time is quick.
+        depth: levels from a root to the folders that are a job each.
+        processes: how many judge at once; None = one for each core.
+        sacct: a table that `sacct -P` printed: hosts, hours and GPUs as the scheduler counted them.
+        progress: is told the jobs that are done, and how many there are.
+
+    Raises:
+        UsageError: a root is no folder, there is no job, or the store cannot be written.
+    """
+    from unhang.surveying import survey
+    from unhang.surveying.sacct import read_accounting
+
+    return survey(
+        roots,
+        judge_gathered,
+        store=Path(store),
+        depth=depth,
+        processes=processes or cores(),
+        accounting=None if sacct is None else read_accounting(sacct),
+        progress=progress or (lambda _done, _of: None),
+    )
 
 
 def rules() -> tuple[RuleCard, ...]:

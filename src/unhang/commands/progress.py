@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import TextIO
 
@@ -18,7 +19,15 @@ class ReadingProgress:
     Nothing is printed where standard error is no terminal, nor in the first second.
     """
 
-    def __init__(self, stream: TextIO | None = None) -> None:
+    def __init__(
+        self,
+        stream: TextIO | None = None,
+        words: Callable[[int, int], str] = lambda done, total: (
+            f"reading {done / total:4.0%} of {total / 2**30:.1f} GiB"
+        ),
+    ) -> None:
+        """Show on `stream` (standard error) what `words` says of what is done, of how much."""
+        self._words = words
         self._stream = sys.stderr if stream is None else stream
         self._next = time.monotonic() + _PATIENCE_S
         self._shown = False
@@ -36,14 +45,13 @@ class ReadingProgress:
             self._print(_CLEAR)
 
     def __call__(self, done: int, total: int) -> None:
-        """Tell the bytes that have been read, of how many."""
+        """Tell what is done, of how much."""
         now = time.monotonic()
         if now < self._next or not self._stream.isatty():
             return
         self._next = now + _EVERY_S
         self._shown = True
-        share = f"{done / total:4.0%} of {total / 2**30:.1f} GiB" if total else ""
-        self._print(f"{_CLEAR}reading {share}")
+        self._print(_CLEAR + (self._words(done, total) if total else "reading"))
 
     def _print(self, text: str) -> None:
         self._stream.write(text)

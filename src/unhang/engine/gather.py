@@ -16,7 +16,7 @@ from unhang.model.provenance import Problem
 from unhang.parsers.recorder import DumpReader
 from unhang.sources.artifact import Artifact
 
-__all__ = ["WANTED", "Gathered", "Progress", "gather", "read_artifact"]
+__all__ = ["WANTED", "Gathered", "Progress", "cores", "gather", "read_artifact"]
 
 Progress = Callable[[int, int], None]
 """Is told the bytes that have been read and the bytes that there are, as far as is known."""
@@ -124,10 +124,10 @@ def _processes(artifacts: Sequence[Artifact], most: int | None) -> int:
     """How many processes should read; 1 where starting others does not pay."""
     total = sum(artifact.size_bytes or 0 for artifact in artifacts)
     much = total >= PARALLEL_FROM or len(artifacts) >= PARALLEL_FILES
-    return (_cores() if most is None else most) if much and len(artifacts) > 1 else 1
+    return (cores() if most is None else most) if much and len(artifacts) > 1 else 1
 
 
-def _cores() -> int:
+def cores() -> int:
     """Cores that this process may use; a scheduler may have given it fewer than there are."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))

@@ -160,6 +160,10 @@ class Diagnosis:
         assert isinstance(data, dict)
         return data
 
+    def to_line(self) -> str:
+        """The verdict in at most 200 characters, for a ticket or a table."""
+        return _rendered("oneline", self)
+
     def _repr_html_(self) -> str:
         """For a cell of a notebook."""
         return _rendered("notebook", self)

@@ -44,7 +44,7 @@ def test_in_several_processes_as_in_one(tmp_path: Path, monkeypatch: pytest.Monk
     (tmp_path / "g.tar.gz").write_bytes(b"\x1f\x8b nonsense")
     alone = gather(discover([str(tmp_path)]))
     monkeypatch.setattr(gathering, "PARALLEL_FROM", 1)
-    monkeypatch.setattr(gathering, "_cores", lambda: 2)
+    monkeypatch.setattr(gathering, "cores", lambda: 2)
     monkeypatch.setattr(pool, "_BATCH_FILES", 7)
     told: list[tuple[int, int]] = []
     together = gather(discover([str(tmp_path)]), lambda *step: told.append(step))
@@ -59,7 +59,7 @@ def test_the_library_starts_no_process_unless_it_is_asked(
 ) -> None:
     write(tmp_path, 3)
     monkeypatch.setattr(gathering, "PARALLEL_FROM", 1)
-    monkeypatch.setattr(gathering, "_cores", lambda: 2)
+    monkeypatch.setattr(gathering, "cores", lambda: 2)
     started: list[int] = []
 
     def read(_: object, processes: int, __: object) -> list[Read]:

@@ -1,0 +1,90 @@
+"""`unhang fleet ROOT…`: what fails among many jobs, and where it recurs."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import click
+
+from unhang.commands.output import with_style, write_result
+from unhang.errors import UsageError
+
+
+@click.command(name="fleet")
+@click.argument("roots", nargs=-1, required=True, metavar="ROOT…")
+@click.option(
+    "--store",
+    default="unhang-fleet",
+    show_default=True,
+    metavar="DIR",
+    help="Keeps what is known of each job: the next time only what has changed is read.",
+)
+@click.option(
+    "--depth",
+    type=click.IntRange(0, 20),
+    default=1,
+    show_default=True,
+    help="Levels from a ROOT to the folders that are a job each.",
+)
+@click.option(
+    "--sacct",
+    metavar="FILE",
+    help="Hosts, hours and GPUs as `sacct -P -X -o JobID,NodeList,Start,Elapsed,AllocTRES` counts.",
+)
+@click.option("--processes", type=click.IntRange(1), help="Jobs judged at once (default: cores).")
+@click.option("--exclude-file", metavar="FILE", help="Write the hosts that failures recur at.")
+@click.option("--parquet", metavar="FILE", help="Write a row for each job (extra `fleet`).")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(("terminal", "json", "markdown")),
+    default="terminal",
+    show_default=True,
+    help="How to print the summary.",
+)
+@with_style
+def command(
+    *,
+    roots: tuple[str, ...],
+    store: str,
+    depth: int,
+    sacct: str | None,
+    processes: int | None,
+    exclude_file: str | None,
+    parquet: str | None,
+    form: str,
+    lang: str | None,
+    no_color: bool,
+    output: str | None,
+) -> int:
+    """Judge all jobs below folders: causes, hours lost, weeks, hosts and settings that recur.
+
+    Files are a job when they carry one job number (slurm-123.out, train-123.err), or are alike but
+    for rank, node or worker; so is each run folder, and each other folder below ROOT. A host is
+    named only where its failures exceed what its share of the work explains: at 95 %, corrected for
+    the number of hosts.
+
+        unhang fleet /logs --exclude-file bad-nodes.txt
+        srun --exclude=bad-nodes.txt …
+    """
+    from unhang.api import fleet
+    from unhang.commands.progress import ReadingProgress
+    from unhang.reporters.fleet import render_fleet
+
+    with ReadingProgress(words=lambda done, of: f"judging {done} of {of} jobs") as progress:
+        found = fleet(
+            *roots, store=store, depth=depth, processes=processes, sacct=sacct, progress=progress
+        )
+    if exclude_file is not None:
+        hosts = "".join(f"{host.name}\n" for host in found.hosts)
+        try:
+            Path(exclude_file).write_text(hosts, encoding="utf-8")
+        except OSError as error:
+            raise UsageError(f"cannot write {exclude_file}: {error.strerror}") from error
+    if parquet is not None:
+        from unhang.surveying.parquet import write_parquet
+
+        write_parquet(Path(store, "jobs.jsonl"), Path(parquet))
+    write_result(partial(render_fleet, found, form), lang=lang, no_color=no_color, output=output)
+    return 0

@@ -1,0 +1,157 @@
+"""Judges jobs in several processes; a process that is killed costs only its job."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+from unhang.engine.gather import Gathered, gather
+from unhang.engine.pool import fastest_context
+from unhang.errors import UnhangError
+from unhang.model.diagnosis import Diagnosis
+from unhang.model.fleet import JobRecord
+from unhang.model.time import Clock
+from unhang.sources.discover import discover
+from unhang.surveying.find import JobFiles
+
+Judge = Callable[[Gathered], Diagnosis]
+"""The verdict on what was read of a job."""
+
+_AT_ONCE = 4
+"""Jobs that wait for each process: enough that none is idle, few enough to lose."""
+_YEARS = (946_684_800.0, 4_102_444_800.0)
+"""2000 to 2100: a clock that was never set tells no time."""
+
+
+def judge_jobs(jobs: Sequence[JobFiles], judge: Judge, processes: int = 1) -> Iterator[JobRecord]:
+    """Yield the record of each job as it is there."""
+    if processes <= 1 or len(jobs) <= 1:
+        for job in jobs:
+            yield judge_job(job, judge)
+        return
+    left = list(reversed(jobs))
+    while left:
+        left = yield from _in_one_pool(left, judge, processes)
+
+
+def _in_one_pool(
+    left: list[JobFiles], judge: Judge, processes: int
+) -> Generator[JobRecord, None, list[JobFiles]]:
+    """Judge until all is done or a process is killed; returns the jobs that are left."""
+    suspects: list[JobFiles] = []
+    with ProcessPoolExecutor(processes, mp_context=fastest_context()) as pool:
+        running: dict[Future[JobRecord], JobFiles] = {}
+        while running or (left and not suspects):
+            while left and not suspects and len(running) < _AT_ONCE * processes:
+                job = left.pop()
+                try:
+                    running[pool.submit(judge_job, job, judge)] = job
+                except BrokenProcessPool:
+                    suspects.append(job)
+            done, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in done:
+                job = running.pop(future)
+                try:
+                    yield future.result()
+                except BrokenProcessPool:
+                    suspects.append(job)
+    for job in suspects:  # any of them may have done it: each gets a process of its own
+        yield _alone(job, judge)
+    return left
+
+
+def _alone(job: JobFiles, judge: Judge) -> JobRecord:
+    with ProcessPoolExecutor(1, mp_context=fastest_context()) as pool:
+        try:
+            return pool.submit(judge_job, job, judge).result()
+        except BrokenProcessPool:
+            told = "the process that judged it was killed (out of memory?)"
+            return _unjudged(job, told)
+
+
+def judge_job(job: JobFiles, judge: Judge) -> JobRecord:
+    """Read and judge one job; whatever goes wrong is in its record."""
+    try:
+        gathered = gather(discover(job.paths), processes=1)
+        verdict = judge(gathered)
+    except UnhangError as error:
+        return _unjudged(job, str(error))
+    except Exception as error:  # one job must not cost the others theirs
+        return _unjudged(job, f"{type(error).__name__}: {error}"[:200])
+    started, hours = _span(gathered)
+    seen = {event.origin.host for event in gathered.events} - {None}
+    record = JobRecord(
+        name=job.name,
+        paths=job.paths,
+        fingerprint=job.fingerprint,
+        outcome=verdict.outcome.value,
+        cause=None if verdict.cause is None else verdict.cause.value,
+        confidence=verdict.confidence,
+        summary=verdict.to_line(),
+        culprit_hosts=tuple(sorted(verdict.culprit_hosts)),
+        hosts=tuple(sorted({*map(str, seen), *verdict.culprit_hosts})),
+        world_size=verdict.coverage.world_size,
+        started=started,
+        hours=hours,
+        waited_s=_waited_s(verdict),
+    )
+    return _as_recorded(record, Path(job.paths[0]))
+
+
+def _unjudged(job: JobFiles, error: str) -> JobRecord:
+    return JobRecord(
+        name=job.name,
+        paths=job.paths,
+        fingerprint=job.fingerprint,
+        outcome="undetermined",
+        error=error,
+    )
+
+
+def _span(gathered: Gathered) -> tuple[float | None, float | None]:
+    """The first dated fact, and the hours to the last one, on one clock."""
+    by_clock: dict[Clock, list[float]] = {}
+    for event in gathered.events:
+        if event.at is not None and event.at.clock in (Clock.UTC, Clock.LOCAL):
+            by_clock.setdefault(event.at.clock, []).append(event.at.seconds)
+    if not by_clock:
+        return None, None
+    times = [t for t in max(by_clock.values(), key=len) if _YEARS[0] < t < _YEARS[1]]
+    if not times:
+        return None, None
+    return min(times), (max(times) - min(times)) / 3600
+
+
+def _waited_s(verdict: Diagnosis) -> float | None:
+    sides = () if verdict.call is None else verdict.call.sides
+    waited = [ms for side in sides if (ms := side.elapsed_ms or side.timeout_ms) is not None]
+    return max(waited) / 1000 if waited else None
+
+
+def _as_recorded(record: JobRecord, folder: Path) -> JobRecord:
+    """What `unhang run` wrote of the job is exact."""
+    try:
+        data = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return record
+    if not isinstance(data, dict):
+        return record
+    try:
+        began = datetime.fromisoformat(str(data["started"])).timestamp()
+        hours = (datetime.fromisoformat(str(data["ended"])).timestamp() - began) / 3600
+        record = replace(record, started=began, hours=hours)
+    except (KeyError, ValueError):
+        pass
+    settings = data.get("settings")
+    if isinstance(settings, dict):
+        values = {
+            str(name): tuple(sorted(map(str, told if isinstance(told, list) else [told])))
+            for name, told in settings.items()
+        }
+        record = replace(record, settings=values)
+    return record
