@@ -113,7 +113,7 @@ def _process_key(event: Event, identity: Identity) -> Hashable:
     # A task may be a launcher of several ranks, so what it prints is not one process's.
     if isinstance(event, PythonException) and event.process is not None:
         return ("process", event.source.artifact, event.process)
-    return ("place", event.source.artifact, event.source.line, type(event).__name__)
+    return ("place", event.source.artifact, event.source.line)
 
 
 def _manner(event: Event) -> Manner | None:

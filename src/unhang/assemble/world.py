@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from unhang.model.events import CommunicatorStage, Event, StoreFault, WorldSeen
 from unhang.model.ids import MOST_RANKS
 from unhang.model.incident import World
+from unhang.parsers.vocabulary.store_messages import LATER_GROUP
 
 
 def find_world(events: Iterable[Event]) -> World:
@@ -17,6 +18,8 @@ def find_world(events: Iterable[Event]) -> World:
         if isinstance(event, WorldSeen) and event.world_size is not None:
             sizes[event.world_size, "announced by the job"] += 1
         elif isinstance(event, StoreFault) and event.expected is not None:
+            if LATER_GROUP.search(event.key or ""):
+                continue
             sizes[event.expected, "expected at the rendezvous"] += 1
         elif isinstance(event, CommunicatorStage) and event.size is not None:
             sizes[event.size, "size of an NCCL communicator"] += 1

@@ -28,6 +28,7 @@ from unhang.model.events import Event, WorldSeen
 from unhang.model.ids import LocalRank, Rank
 from unhang.parsers.base import LineParser, place
 from unhang.parsers.vocabulary.launch_command import read_launch
+from unhang.parsers.vocabulary.store_messages import LATER_GROUP
 from unhang.sources.line import Line
 
 _SIZE = r"(?P<size>[1-9]\d{0,5})\b"
@@ -94,7 +95,7 @@ class MembershipParser(LineParser):
             return
         for pattern in _PATTERNS:
             match = pattern.search(line.text)
-            if match is None:
+            if match is None or LATER_GROUP.search(line.text):
                 continue
             told = match.groupdict()
             yield WorldSeen(

@@ -13,9 +13,9 @@ Reads::
     tracing error at step 42: module id: 3, expected 4
     disagreement between rank0 and rank1: rank0: [7], rank1: [8]
 
-Traps: the first two are raised by every rank alike when parameters are simply unused;
-`Invalidate trace cache` in the first steps, and with "cache has only n modules", is routine while
-ZeRO-3 learns the order of modules.
+Traps: the first two are raised by every rank alike when parameters are simply unused; a count of 0
+is a buffer that no answer reached; `Invalidate trace cache` in the first steps, and with "cache has
+only n modules", is routine while ZeRO-3 learns the order of modules.
 """
 
 from __future__ import annotations
@@ -97,8 +97,8 @@ class ModelMismatchParser(LineParser):
         """Say the first difference of each kind that this line tells."""
         for difference, pattern in _PATTERNS:
             match = line.says(pattern, within=True)
-            if match is not None:
-                told = match.groupdict()
+            told = {} if match is None else match.groupdict()
+            if match is not None and whole(told.get("other_count")) != 0:
                 yield ModelMismatch(
                     **place(line),
                     difference=difference,

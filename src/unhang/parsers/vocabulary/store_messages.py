@@ -30,6 +30,9 @@ _GONE = re.compile(
 _NOT_OURS = re.compile(r"EADDRNOTAVAIL|Cannot\s*assign|EACCES|Permission\s*denied")
 _STRANGER = re.compile(r"got\s*0\s*bytes|ping|magic|reset|invalid", re.IGNORECASE)
 
+LATER_GROUP = re.compile(r"store_based_barrier_key:(?![01]\b)\w")
+"""The barrier of a group that was made after the first: it counts that group's members."""
+
 
 def _why_id_failed(text: str) -> StoreProblem:
     """The owner of the id is late, unless the store's host has gone."""

@@ -59,11 +59,11 @@ def check(incident: Incident) -> Iterator[Finding]:
     counted = last.joined is not None and last.expected is not None
     more = counted and (last.joined or 0) > (last.expected or 0)
     claim = (
-        say("CFG003.claim_more", "{joined} ranks joined a job of {expected}")
+        say("CFG003.claim_more", "{joined} ranks joined a group of {expected}")
         if more
-        else say("CFG003.claim", "only {joined} of {expected} ranks joined the job")
+        else say("CFG003.claim", "only {joined} of {expected} ranks joined in time")
         if counted
-        else say("CFG003.claim_unknown", "not all ranks joined the job")
+        else say("CFG003.claim_unknown", "not all ranks joined in time")
     )
     yield check.finding(
         Strength.SUPPORTS,

@@ -79,7 +79,7 @@ def _finding(incident: Incident, call: Call, ops: frozenset[str]) -> Finding:
             op=next(iter(parted)),
         ),
         against=weight.against,
-        culprits=matching.odd_ranks(parted),
+        culprits=matching.odd_ranks(parted, matching.unheard(incident, call)),
         at=first.at,
         call=call,
         evidence=tuple(_of_each_camp(joins, parted.values()))[:4],

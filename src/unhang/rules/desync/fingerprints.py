@@ -45,26 +45,29 @@ def compare(incident: Incident) -> FingerprintComparison | None:
     sides: dict[Rank, Fingerprint] = {}
     for event in told:
         sides.setdefault(event.rank, event.runs)
+        for agreed in range(_agreed(event)):
+            sides.setdefault(Rank(agreed), event.runs)
         if event.other_rank is not None and event.other_runs is not None:
             sides.setdefault(event.other_rank, event.other_runs)
     aspect = _aspect(sides)
-    odd = _odd(sides, aspect)
-    if not odd or odd == frozenset(sides):
-        odd = _lone_reporter(told, incident.world.size) or odd
-    return FingerprintComparison(aspect=aspect, sides=sides, odd=odd, events=told)
+    unseen = max(incident.world.size or 0, len(sides)) - len(sides)
+    return FingerprintComparison(
+        aspect=aspect, sides=sides, odd=_odd(sides, aspect, unseen), events=told
+    )
 
 
-def _lone_reporter(told: tuple[FingerprintMismatch, ...], world_size: int | None) -> Ranks:
-    """The one rank that differs from rank 0, where no other rank says so of itself.
+_MOST_AGREED = 1024
 
-    Every rank but 0 compares itself with rank 0: the ranks that agree with it report nothing. In
-    a world of two, and for rank 0 itself, the comparison is symmetric and tells nobody apart.
+
+def _agreed(event: FingerprintMismatch) -> int:
+    """How many ranks, counted from 0, surely run what the reporter runs.
+
+    Every rank compares itself with ranks 0, 1, 2 … and reports the first that differs
+    (`ProcessGroupWrapper.cpp`, `verify_tensors`): "Rank 5 … but Rank 2" says that ranks 0 and 1
+    agree with rank 5. So one report is a partial log: with three ranks or more everybody raises.
     """
-    reporters = frozenset(event.rank for event in told)
-    others = {event.other_rank for event in told}
-    if world_size == 2 or len(reporters) != 1 or Rank(0) in reporters or others - {None, Rank(0)}:
-        return NO_RANKS
-    return reporters
+    other = event.other_rank
+    return 0 if other is None or event.other_runs is None else min(int(other), _MOST_AGREED)
 
 
 def _first_number(events: tuple[FingerprintMismatch, ...]) -> tuple[FingerprintMismatch, ...]:
@@ -100,14 +103,24 @@ def _is_graph(prints: list[Fingerprint]) -> bool:
     return is_graph_traffic(prints[0].op or "", [prod(shape) for shape in shapes])
 
 
-def _odd(sides: dict[Rank, Fingerprint], aspect: FingerprintAspect) -> Ranks:
-    """The ranks outside the one largest camp; all that are seen where no camp is the largest."""
+def _odd(sides: dict[Rank, Fingerprint], aspect: FingerprintAspect, unseen: int) -> Ranks:
+    """The ranks outside the one largest camp; nobody where `unseen` ranks could outvote it.
+
+    All that are seen where no camp is the largest. Of different numbers the lower one is behind:
+    the comparison is itself a collective, so nobody gets ahead alone.
+    """
     if aspect is FingerprintAspect.UNSEEN:
         return NO_RANKS
     if aspect is FingerprintAspect.ELSEWHERE:
         return frozenset(rank for rank, side in sides.items() if side.op is None)
+    if aspect is FingerprintAspect.SEQUENCE:
+        numbers = {rank: side.seq for rank, side in sides.items() if side.seq is not None}
+        return frozenset(r for r, number in numbers.items() if number == min(numbers.values()))
     votes = Counter(sides.values())
     (best, count), *rest = votes.most_common()
     if rest and rest[0][1] == count:
-        return frozenset(sides)
+        everybody = not unseen and max(sides) < len(sides)
+        return frozenset(sides) if everybody else NO_RANKS
+    if rest and rest[0][1] + unseen >= count:
+        return NO_RANKS
     return frozenset(rank for rank, side in sides.items() if side != best)

@@ -99,7 +99,8 @@ def _odd(incident: Incident, found: Sequence[ModelMismatch]) -> Ranks:
     """The few ranks that differ from most others, as far as the checks tell them apart."""
     counts = _counts(found)
     if counts:
-        return matching.odd_ranks(matching.part(counts))
+        size = max(incident.world.size or 0, max(counts) + 1)
+        return matching.odd_ranks(matching.part(counts), size - len(counts))
     shapes = [e for e in found if e.difference is ModelDifference.PARAMETER_SHAPE]
     unfinished = [e for e in found if e.difference is ModelDifference.UNFINISHED_REDUCTION]
     ranks = _speakers(incident, shapes or unfinished)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from unhang.model.events import CollectiveTimeout, Progress
+from unhang.model.events import CollectiveTimeout, Progress, Witness
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.incident import Incident
 from unhang.model.phases import Phase
@@ -84,7 +84,7 @@ def of_ranks(incident: Incident) -> Apart | None:
     last = {rank: states[-1] for rank, states in by_rank.items()}
     if len({_RANK.sub("", state.label) for state in last.values()}) > 1:
         return None
-    return _by_totals(last) or _by_steps(last, max(map(_interval, by_rank.values())))
+    return _by_totals(last) or _by_steps(incident, last, max(map(_interval, by_rank.values())))
 
 
 def _by_totals(last: dict[Rank, Progress]) -> Apart | None:
@@ -102,12 +102,30 @@ def _by_totals(last: dict[Rank, Progress]) -> Apart | None:
     )
 
 
-def _by_steps(last: dict[Rank, Progress], interval: int) -> Apart | None:
+def _by_steps(incident: Incident, last: dict[Rank, Progress], interval: int) -> Apart | None:
+    """Ranks whose last steps lie apart, as far as those behind had nothing left to print.
+
+    A process that is killed loses the end of its buffered output, however long: its last line is
+    not its last step. Who printed something after that line lost none of the steps before it.
+    """
     steps = [p.done for p in last.values()]
     if max(steps) - min(steps) < 2 * interval + 1:
         return None
     behind = frozenset(rank for rank, p in last.items() if p.done == min(steps))
+    if not all(_spoke_after(incident, rank, last[rank]) for rank in behind):
+        return None
     return Apart(states=tuple(last.values()), odd=_minority(behind, last))
+
+
+def _spoke_after(incident: Incident, rank: Rank, step: Progress) -> bool:
+    """Whether a rank printed anything of its own below its last step."""
+    return any(
+        event.source.artifact == step.source.artifact
+        and (event.source.line or 0) > (step.source.line or 0)
+        and event.witness is Witness.PROCESS
+        and (event.origin.rank == rank or (event.origin.rank is None and rank in incident.gave_up))
+        for event in incident.events
+    )
 
 
 def _minority(ranks: Ranks, everybody: Iterable[Rank]) -> Ranks:

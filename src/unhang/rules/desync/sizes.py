@@ -63,14 +63,15 @@ def find_differences(incident: Incident, *, graph: bool) -> Iterator[SizeDiffere
                 sizes=sizes,
                 graph=graph,
                 apart=min(sizes.values()) < SMALL <= max(sizes.values()),
-                odd=_odd(call, joins, sizes),
+                odd=_odd(incident, call, joins, sizes),
                 weight=rivals.weigh(incident, joins[0], Strength.PROVES),
             )
 
 
-def _odd(call: Call, joins: Sequence[Join], sizes: Mapping[Rank, int]) -> Ranks:
+def _odd(incident: Incident, call: Call, joins: Sequence[Join], sizes: Mapping[Rank, int]) -> Ranks:
     """The ranks that are out of line with the others, or with a root that had sent all it has."""
     if call.ops <= _BROADCASTS and call.passed:
         least = min(sizes.values())
         return frozenset(rank for rank, size in sizes.items() if size > least)
-    return matching.odd_ranks(matching.variants(joins, sizes))
+    silent = matching.unheard(incident, call)
+    return matching.odd_ranks(matching.variants(joins, sizes), silent)

@@ -113,6 +113,15 @@ def collective_joins(call: Call) -> list[Join]:
     ]
 
 
+def unheard(incident: Incident, call: Call) -> int:
+    """How many members of a call's group may have issued something else, and told nobody."""
+    silent = len(call.silent) + len(call.unnamed)
+    if call.group is not None and not call.group.is_default:
+        return silent
+    known = call.joined | call.absent | call.passed
+    return max(silent, (incident.world.size or 0) - len(known))
+
+
 def variants(joins: Iterable[Join], keys: Mapping[Rank, K]) -> dict[K, Ranks]:
     """Ranks of some joins by what they do, the largest variant first."""
     return part({join.rank: keys[join.rank] for join in joins if join.rank in keys})
@@ -127,12 +136,15 @@ def part(keys: Mapping[Rank, K]) -> dict[K, Ranks]:
     return {key: frozenset(ranks) for key, ranks in ordered}
 
 
-def odd_ranks(parted: Mapping[K, Ranks]) -> Ranks:
-    """The ranks outside the one largest variant; all of them where none is the largest."""
+def odd_ranks(parted: Mapping[K, Ranks], silent: int = 0) -> Ranks:
+    """The ranks outside the one largest variant; all of them where none is the largest.
+
+    Nobody where the members of which nothing is known (`silent`) could make another one larger.
+    """
     groups = list(parted.values())
     if len(groups) < 2:
         return NO_RANKS
     everybody = NO_RANKS.union(*groups)
     if len(groups[0]) > len(groups[1]):
-        return everybody - groups[0]
-    return everybody
+        return everybody - groups[0] if len(groups[0]) > len(groups[1]) + silent else NO_RANKS
+    return NO_RANKS if silent else everybody

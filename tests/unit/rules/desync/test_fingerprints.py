@@ -1,4 +1,4 @@
-"""DETAIL mode compares each rank with rank 0: who reports tells who is odd."""
+"""DETAIL mode compares each rank with ranks 0, 1, 2 … and reports the first that differs."""
 
 from support.builders import by, incident, source
 from unhang.model.events import Event, Fingerprint, FingerprintMismatch, WorldSeen
@@ -26,12 +26,26 @@ def odd(*events: Event) -> frozenset[Rank]:
     return found.odd
 
 
-def test_the_only_rank_that_differs_from_rank_0_is_odd() -> None:
-    assert odd(mismatch(3, SENDS, 0, REDUCES)) == {3}
+def test_one_report_of_many_is_a_partial_log() -> None:
+    """Whoever differs from anybody raises: with rank 3 alone, all others would report it."""
+    assert odd(mismatch(3, SENDS, 0, REDUCES)) == set()
+    assert odd(mismatch(3, SENDS, 0, None)) == set()
 
 
-def test_it_is_odd_too_where_the_other_side_is_cut_off() -> None:
-    assert odd(mismatch(3, SENDS, 0, None)) == {3}
+def test_who_reports_rank_2_agrees_with_ranks_0_and_1() -> None:
+    assert odd(mismatch(3, REDUCES, 2, SENDS)) == {2}
+
+
+def test_a_vote_needs_the_voters() -> None:
+    events = [mismatch(r, REDUCES, 0, SENDS) for r in (1, 2)]
+    for size, expected in ((3, {0}), (4, set())):
+        world = WorldSeen(source=source(), origin=by(), world_size=size)
+        assert odd(world, *events) == expected
+
+
+def test_of_different_numbers_the_lower_one_is_behind() -> None:
+    behind = Fingerprint(op="ALLREDUCE", seq=SeqId(8), shape=(64,))
+    assert odd(mismatch(1, REDUCES, 0, behind)) == {0}
 
 
 def test_two_ranks_are_two_camps() -> None:
