@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from unhang import explaining
+from unhang.architectures import Architecture, model_of
 from unhang.assemble import assemble
 from unhang.engine.gather import Gathered, Progress, cores, gather
 from unhang.linting import lint_settings
@@ -26,6 +27,7 @@ from unhang.model.rewrite import Rewrite
 from unhang.remedies import suggest
 from unhang.rules import RULES
 from unhang.sources.discover import discover
+from unhang.verdict.contents import contents_of
 from unhang.verdict.corroboration import hear
 from unhang.verdict.course_of_events import tell
 from unhang.verdict.next_evidence import advise
@@ -36,6 +38,7 @@ from unhang.verdict.rule_results import judge
 def diagnose(
     *paths: str,
     framework: str | None = None,
+    model: str | None = None,
     progress: Progress | None = None,
     processes: int | None = 1,
 ) -> Diagnosis:
@@ -44,6 +47,8 @@ def diagnose(
     Args:
         paths: files, folders, globs or archives; `-` is standard input.
         framework: the framework that the job used, where the caller knows better than the logs.
+        model: what is trained (a known name, a config.json, weights), so that the sizes of the
+            stuck call tell its tensors; None = any model that is known by name.
         progress: is told now and then the bytes that have been read, and of how many.
         processes: how many may read at once; 1 = only this one, so that none is started; None = one
             for each core where there is much to read.
@@ -52,9 +57,10 @@ def diagnose(
         The verdict on the last failed incarnation; earlier ones are in `earlier`.
 
     Raises:
-        UsageError: a path does not exist, or there is nothing to read.
+        UsageError: a path does not exist, there is nothing to read, or the model is unknown.
     """
     started = time.perf_counter()
+    models = () if model is None else (model_of(model),)
     gathered = gather(discover(paths), progress, processes)
     return replace(judge_gathered(gathered, framework), stats=_stats(gathered, started))
 
@@ -70,7 +76,7 @@ def judge_gathered(gathered: Gathered, framework: str | None = None) -> Diagnosi
     if framework is not None:
         told = (framework.lower(), "named by the caller")
         incidents = tuple(replace(incident, framework=told) for incident in incidents)
-    verdicts = [_verdict(incident) for incident in incidents]
+    verdicts = [_verdict(incident, models) for incident in incidents]
     headline = _headline(verdicts, recovered=incidents[-1].restarted)
     return replace(
         headline,
@@ -80,16 +86,18 @@ def judge_gathered(gathered: Gathered, framework: str | None = None) -> Diagnosi
     )
 
 
-def explain(word: str) -> Explanation:
+def explain(word: str, *, model: str | None = None) -> Explanation:
     """Return the manual page of a rule, a cause, a setting or an error line; nothing is fetched.
 
     Args:
-        word: a code (`CRA001`), a name, a cause (`gpu_oom`), a setting, or lines of a log.
+        word: a code (`CRA001`), a name, a cause (`gpu_oom`), a setting, lines of a log, or the
+            number of elements of a collective.
+        model: what is trained, for sizes in the lines; None = any model that is known by name.
 
     Raises:
         UsageError: nothing is known of the word; the message names what is close to it.
     """
-    return explaining.explain(word)
+    return explaining.explain(word, () if model is None else (model_of(model),))
 
 
 def lint(
@@ -216,7 +224,7 @@ def rules() -> tuple[RuleCard, ...]:
     return tuple(explaining.card(rule) for rule in RULES)
 
 
-def _verdict(incident: Incident) -> Diagnosis:
+def _verdict(incident: Incident, models: Sequence[Architecture]) -> Diagnosis:
     judgement = judge(incident)
     broken = (*judgement.problems, *incident.problems)
     diagnosis = rank(incident, judgement.findings)
@@ -225,8 +233,10 @@ def _verdict(incident: Incident) -> Diagnosis:
         diagnosis = replace(diagnosis, outcome=Outcome.UNDETERMINED, summary=undetermined)
     guard = Guard()
     fixes, rejected = guard.call("remedies", ((), ()), suggest, incident, diagnosis)
+    stuck = diagnosis.call
     return replace(
         diagnosis,
+        contents=() if stuck is None else guard.call("contents", (), contents_of, stuck, models),
         fixes=fixes,
         advice_rejected=rejected,
         story=guard.call("story", (), tell, incident),

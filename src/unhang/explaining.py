@@ -8,20 +8,23 @@ from __future__ import annotations
 
 import difflib
 import io
+import re
 import sys
-from collections.abc import Iterator
-from dataclasses import fields
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, replace
 from enum import Enum
 
 from unhang import settings
+from unhang.architectures import Architecture, decode, group_size, tell_contents
 from unhang.assemble import assemble
 from unhang.engine.gather import read_artifact
 from unhang.errors import UsageError
 from unhang.model.causes import Cause
-from unhang.model.events import Event, Fingerprint, GroupRef
+from unhang.model.contents import Contents
+from unhang.model.events import CollectiveTimeout, Event, Fingerprint, GroupRef
 from unhang.model.explanation import Explanation, RuleCard, Section, Topic
 from unhang.model.finding import Finding
-from unhang.model.provenance import Message
+from unhang.model.provenance import Message, say
 from unhang.model.rule import Rule
 from unhang.rules import RULES
 from unhang.sources.artifact import Artifact
@@ -29,6 +32,8 @@ from unhang.verdict.rule_results import judge
 
 _SHAPES = frozenset({"source", "origin", "at"})
 """Fields that every event has: they say where it stood, not what it says."""
+_SIZES = re.compile(r"[1-9][\d,_]{3,20}(?:\s+[1-9][\d,_]{0,20})?", re.ASCII)
+_SIZES_TELL = say("manual.sizes", "What its sizes tell")
 
 
 def card(rule: Rule) -> RuleCard:
@@ -45,11 +50,13 @@ def card(rule: Rule) -> RuleCard:
     )
 
 
-def explain(word: str) -> Explanation:
+def explain(word: str, models: Sequence[Architecture] = ()) -> Explanation:
     """Return the manual page of a word.
 
     Args:
-        word: code or name of a rule, a cause, a setting, or lines of a log.
+        word: code or name of a rule, a cause, a setting, lines of a log, or one or two numbers of
+            elements, as `NumelIn` and `NumelOut` have them.
+        models: of which sizes are explained; none = all that are known by name.
 
     Raises:
         UsageError: the word is none of these; the message names what is close to it.
@@ -66,9 +73,12 @@ def explain(word: str) -> Explanation:
     page = settings.page(asked) if len(words) == 1 or flagged else None
     if page is not None and (page.source or page.reader is not None):
         return _of_setting(page)
+    sizes = _sizes(asked)
+    if sizes is not None:
+        return _of_sizes(sizes, models)
     events = _read(asked)
     if events:
-        return _of_line(events)
+        return _of_line(events, models)
     raise UsageError(_unknown(asked, () if page is None else page.similar))
 
 
@@ -149,7 +159,45 @@ def _knob(knob: settings.TimeoutKnob) -> Message:
     )
 
 
-def _of_line(events: tuple[Event, ...]) -> Explanation:
+def _sizes(text: str) -> Contents | None:
+    """One or two numbers of elements: of one tensor, or of an input and an output."""
+    if _SIZES.fullmatch(text) is None:
+        return None
+    numbers = [int(number.replace(",", "").replace("_", "")) for number in text.split()]
+    numel_in, numel_out = numbers[0], numbers[-1]
+    op = "ALLGATHER" if numel_in < numel_out else "REDUCE_SCATTER"
+    return Contents(op=op, numel_in=numel_in, numel_out=numel_out)
+
+
+def _read_sizes(contents: Contents, models: Sequence[Architecture]) -> Contents:
+    sizes = (contents.op, contents.numel_in, contents.numel_out)
+    return replace(contents, group_size=group_size(*sizes), readings=decode(*sizes, models))
+
+
+def _of_sizes(contents: Contents, models: Sequence[Architecture]) -> Explanation:
+    """Of numbers alone: which tensors they are."""
+    told = tuple(tell_contents(_read_sizes(contents, models)))
+    nothing = say(
+        "manual.sizes_unknown",
+        "No tensor of a known model has this size, or too many have; --model names yours.",
+    )
+    return Explanation(
+        topic=Topic.LINE,
+        name=" -> ".join(f"{n:,}" for n in dict.fromkeys((contents.numel_in, contents.numel_out))),
+        summary=told[0] if told else nothing,
+        sections=(Section(title=_SIZES_TELL, body=told),) if len(told) > 1 else (),
+    )
+
+
+def _sizes_of(events: tuple[Event, ...], models: Sequence[Architecture]) -> Iterator[Message]:
+    """What the sizes of the time-outs among some lines tell."""
+    for event in events:
+        if isinstance(event, CollectiveTimeout) and event.op is not None:
+            contents = Contents(op=event.op, numel_in=event.numel_in, numel_out=event.numel_out)
+            yield from tell_contents(_read_sizes(contents, models))
+
+
+def _of_line(events: tuple[Event, ...], models: Sequence[Architecture]) -> Explanation:
     """What the parsers read in it, what that means, and the rules that would speak."""
     kinds = tuple(dict.fromkeys(type(event).__name__ for event in events))
     says = tuple(Message(key=f"event.{type(e).__name__}", values=_values(e)) for e in events)
@@ -158,6 +206,9 @@ def _of_line(events: tuple[Event, ...]) -> Explanation:
         Section(title=Message(key="manual.says"), body=tuple(_unique(says))),
         Section(title=Message(key="manual.means"), body=means),
     ]
+    carried = tuple(_unique(tuple(_sizes_of(events, models))))
+    if carried:
+        sections.append(Section(title=_SIZES_TELL, body=carried))
     codes = {finding.rule for finding in _findings(events)}
     rules = tuple(
         Message(key="manual.row", values={"code": c.code, "summary": c.summary})

@@ -111,3 +111,31 @@ def test_each_form_holds_every_section(form: str) -> None:
     text = render_explanation(page, form)
     assert page.name in text
     assert all(write(section.title) in text for section in page.sections)
+
+
+GATHER = TIMEOUT.replace(
+    "OpType=ALLREDUCE, NumelIn=9801523, NumelOut=9801523",
+    "OpType=_ALLGATHER_BASE, NumelIn=262669312, NumelOut=1050677248",
+)
+
+
+def _text(page: Explanation) -> str:
+    return render_explanation(page, "markdown")
+
+
+def test_the_sizes_in_a_line_tell_the_tensors() -> None:
+    told = _text(explain(GATHER))
+    assert "2 x 128256 x 4096 + 4096 elements" in told
+    assert "Over 4 ranks by its sizes" in told
+    assert "What its sizes tell" not in _text(explain(TIMEOUT))
+
+
+@pytest.mark.parametrize("words", ["262669312 1050677248", "262,669,312 1,050,677,248"])
+def test_sizes_alone_tell_the_tensors(words: str) -> None:
+    told = _text(explain(words))
+    assert "Meta-Llama-3-8B" in told
+    assert "4 ranks" in told
+
+
+def test_a_size_that_no_model_has_says_so() -> None:
+    assert "No tensor of a known model" in _text(explain("123456789"))

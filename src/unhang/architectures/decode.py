@@ -7,53 +7,22 @@ is no accident; a small or round number is, and is not read.
 
 from __future__ import annotations
 
-import enum
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 
 from unhang.architectures.known import find_model, known_models
-from unhang.architectures.tensors import Architecture, GatheredUnit, Tensor
+from unhang.architectures.tensors import Architecture, GatheredUnit, Part, Tensor
+from unhang.model.contents import Layout, Reading
 
 _GATHERS = frozenset({"ALLGATHER", "_ALLGATHER_BASE", "ALLGATHER_BASE", "ALLGATHER_COALESCED"})
 _SCATTERS = frozenset({"REDUCE_SCATTER", "_REDUCE_SCATTER_BASE", "REDUCE_SCATTER_BASE"})
 _TELLING = 100_000
 """Below so many elements an equality may be an accident."""
-_ROUND = 1 << 12
-"""A size that is a multiple of this has many factorings: only a sum of parts is believed."""
+_ODD, _ODD_ALONE = 100, 1_000
+"""A product of powers of two has many factorings: what is left of it without them must be as large,
+with and without a gather's two sizes."""
 _LONGEST_SUM = 4
-
-
-class Layout(enum.Enum):
-    """How the elements of a unit were laid out for one call."""
-
-    FLAT = "flat"
-    """FSDP1: one flat parameter, padded at its end."""
-    ROWS = "rows"
-    """FSDP2: every parameter padded to whole rows for each rank."""
-    ONE = "one"
-    """ZeRO-3, tensor parallelism or DDP: a single parameter."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
-    """What a collective carries.
-
-    Attributes:
-        model: the model whose sizes fit.
-        unit: `root`, `layer`, or the name of one parameter.
-        layout: how it is laid out.
-        numel: elements before padding.
-        formula: the sum that gives them, where it is short enough to read.
-        group_size: ranks that the call runs over, where its sizes tell.
-    """
-
-    model: str
-    unit: str
-    layout: Layout
-    numel: int
-    formula: str | None
-    group_size: int | None
 
 
 def group_size(op: str | None, numel_in: int | None, numel_out: int | None) -> int | None:
@@ -88,40 +57,84 @@ def decode(
         models: the models that it may be of; none = all that are known by name.
 
     Returns:
-        Every reading that fits exactly. Sizes shared by several models are read only where they
-        are the same part of each. Empty where nothing fits, or where a fit could be an accident.
+        The tensors of this size, with all models that have them; where different tensors of
+        several models fit, nothing is said unless the models were given. Empty where nothing fits,
+        or where a fit could be an accident.
 
-    >>> [(r.model, r.unit, r.formula) for r in decode("_ALLGATHER_BASE", 262669312, 1050677248)]
-    [('Meta-Llama-3-8B', 'root', '2 x 128256 x 4096 + 4096')]
+    >>> reading, = decode("_ALLGATHER_BASE", 262669312, 1050677248)
+    >>> reading.models, reading.tensors, reading.formula, reading.group_size
+    (('Meta-Llama-3-8B',), ('root',), '2 x 128256 x 4096 + 4096', 4)
     """
     sizes = [n for n in (numel_in, numel_out) if n is not None and 0 < n < 1 << 62]
     whole = max(sizes, default=0)
-    if whole < _TELLING:
-        return ()
     ranks = group_size(op, numel_in, numel_out)
     asked = list(models)
-    known = asked or [m for n in known_models() if (m := find_model(n)) is not None]
-    found = [reading for model in known for reading in _of_model(model, whole, ranks)]
-    units = [reading for reading in found if reading.layout is not Layout.ONE] or found
-    agreed = len({(r.unit, r.numel) for r in units}) == 1
-    return tuple(units) if agreed or asked else ()
+    if whole >= _TELLING:
+        known = asked or [m for n in known_models() if (m := find_model(n)) is not None]
+        found = _joined(reading for model in known for reading in _of_model(model, whole, ranks))
+        units = [reading for reading in found if reading.layout is not Layout.ONE] or found
+        if units and (asked or len(units) == 1):
+            return tuple(units)
+    part = min(sizes, default=0) if ranks is not None else whole
+    return tuple(_features(model, part, ranks) for model in asked if _holds_vectors(model, part))
 
 
 def _of_model(model: Architecture, whole: int, ranks: int | None) -> Iterator[Reading]:
-    for unit in model.units:
+    for unit in (*model.units, *_parts_of_root(model)):
         for layout, size in _sizes(unit, ranks):
-            if size == whole:
+            if size == whole and _is_telling(size, alone=ranks is None):
                 yield _reading(model, unit.name, layout, unit.tensors, ranks)
                 break
-    if whole % _ROUND == 0 and ranks is None:
+    if not _is_telling(whole, alone=ranks is None):
         return
-    seen = set()
-    for _, tensor in model.tensors():
+    for tensor in dict.fromkeys(tensor for _, tensor in model.tensors()):
         one = tensor.numel // tensor.count
-        if _padded(one, ranks) == whole and tensor.name not in seen:
-            seen.add(tensor.name)
+        if _padded(one, ranks) == whole:
             single = (Tensor(tensor.name, tensor.shape, tensor.part),)
             yield _reading(model, tensor.name, Layout.ONE, single, ranks)
+
+
+def _parts_of_root(model: Architecture) -> Iterator[GatheredUnit]:
+    """Parts of it that are wrapped by themselves: the head with the last norm (torchtitan)."""
+    tail = [t for t in model.units[0].tensors if t.part in (Part.HEAD, Part.NORM)]
+    if len({t.part for t in tail}) == 2:
+        yield GatheredUnit("norm and head", tuple(tail))
+
+
+def _is_telling(numel: int, *, alone: bool) -> bool:
+    return numel // (numel & -numel) >= (_ODD_ALONE if alone else _ODD)
+
+
+def _joined(readings: Iterable[Reading]) -> list[Reading]:
+    """Tensors of one shape as one reading, over all models that have them."""
+    found: dict[tuple[object, ...], Reading] = {}
+    for reading in readings:
+        named = None if reading.layout is Layout.ONE else reading.tensors
+        key = (reading.layout, reading.numel, named, reading.formula)
+        same = found.get(key)
+        found[key] = reading if same is None else replace(
+            same,
+            models=tuple(dict.fromkeys((*same.models, *reading.models))),
+            tensors=tuple(dict.fromkeys((*same.tensors, *reading.tensors))),
+        )  # fmt: skip
+    return list(found.values())
+
+
+def _holds_vectors(model: Architecture, part: int) -> bool:
+    """Whether one rank's elements are whole vectors of the model's width."""
+    return model.hidden is not None and part >= model.hidden and part % model.hidden == 0
+
+
+def _features(model: Architecture, part: int, ranks: int | None) -> Reading:
+    assert model.hidden is not None
+    return Reading(
+        models=(model.name,),
+        tensors=("features",),
+        layout=Layout.FEATURES,
+        numel=part,
+        formula=f"{part // model.hidden} x {model.hidden}",
+        group_size=ranks,
+    )
 
 
 def _sizes(unit: GatheredUnit, ranks: int | None) -> Iterator[tuple[Layout, int]]:
@@ -145,8 +158,8 @@ def _reading(
     ranks: int | None,
 ) -> Reading:
     return Reading(
-        model=model.name,
-        unit=unit,
+        models=(model.name,),
+        tensors=(unit,),
         layout=layout,
         numel=sum(t.numel for t in tensors),
         formula=_formula(tensors),

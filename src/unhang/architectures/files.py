@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from unhang.architectures.hf import from_config
+from unhang.architectures.known import need_model
 from unhang.architectures.tensors import Architecture, GatheredUnit, Part, Tensor
 from unhang.errors import UsageError
 
@@ -30,6 +31,18 @@ _PARTS = (
     (re.compile(r"attn|attention"), Part.ATTENTION),
     (re.compile(r"mlp|ffn|fc\d|feed_forward"), Part.MLP),
 )
+
+
+def model_of(named: str) -> Architecture:
+    """The model of a known name, or of the file or folder that describes it.
+
+    Raises:
+        UsageError: there is no such file, it is not what its name says, or the name is unknown.
+    """
+    path = Path(named)
+    if path.exists() or path.suffix in (".json", ".safetensors", ".gguf"):
+        return read_model(path)
+    return need_model(named)
 
 
 def read_model(path: Path) -> Architecture:

@@ -48,13 +48,18 @@ class RunningVerdict:
 
 
 def diagnose_running(
-    job: RunningJob, *, framework: str | None = None, limit_s: float = LOOK_S
+    job: RunningJob,
+    *,
+    framework: str | None = None,
+    model: str | None = None,
+    limit_s: float = LOOK_S,
 ) -> RunningVerdict:
     """Look twice at each process of a job, and judge. The job goes on as it was.
 
     Args:
         job: of this host, as `unhang.capturing.jobs` finds it.
         framework: where the caller knows better than the job shows.
+        model: what is trained; see `unhang.diagnose`.
         limit_s: seconds for the looks.
 
     Raises:
@@ -67,7 +72,7 @@ def diagnose_running(
     with tempfile.TemporaryDirectory(prefix="unhang-look-") as folder:
         bundle = Path(folder) / f"look{SUFFIX}"
         result = capture(pids=job.pids, out=bundle, limit_s=limit_s, sources=_SOURCES, gentle=True)
-        diagnosis = diagnose(str(bundle), framework=framework)
+        diagnosis = diagnose(str(bundle), framework=framework, model=model)
     without, lacks = _lacks(result.manifest)
     return RunningVerdict(
         diagnosis=diagnosis,

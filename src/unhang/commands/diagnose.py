@@ -32,6 +32,10 @@ from unhang.model.diagnosis import Outcome
     "--framework", metavar="NAME", help="Framework whose syntax fixes use, if the logs hide it."
 )
 @click.option(
+    "--model", metavar="MODEL",
+    help="What is trained (a name, a config.json): tells the tensors of the stuck call.",
+)  # fmt: skip
+@click.option(
     "--redact/--no-redact",
     "redact",
     default=None,
@@ -50,6 +54,7 @@ def command(
     container: str | None,
     form: str,
     framework: str | None,
+    model: str | None,
     redact: bool | None,
     redact_hosts: bool,
     redact_patterns: tuple[str, ...],
@@ -91,14 +96,18 @@ def command(
         if paths:
             raise UsageError("give either PATHs, or one of --pid, --job and --container")
         found = find_job(pid, job, container)
-        diagnosis = look(found, framework=framework, lang=lang)
+        diagnosis = look(found, framework=framework, model=model, lang=lang)
     elif not paths and not _is_piped():
         write_text(list_jobs(lang) + "\n")
         return 0
     else:
         with ReadingProgress() as progress:
             diagnosis = diagnose(
-                *(paths or ("-",)), framework=framework, progress=progress, processes=None
+                *(paths or ("-",)),
+                framework=framework,
+                model=model,
+                progress=progress,
+                processes=None,
             )
     if redactor is not None:
         diagnosis = redacted(diagnosis, redactor)

@@ -23,14 +23,23 @@ _MOST = 1 << 20
     show_default=True,
     help="How to print the page.",
 )
+@click.option("--model", metavar="MODEL", help="What is trained, for the sizes of a collective.")
 @with_style
 def command(
-    *, words: tuple[str, ...], form: str, lang: str | None, no_color: bool, output: str | None
+    *,
+    words: tuple[str, ...],
+    form: str,
+    model: str | None,
+    lang: str | None,
+    no_color: bool,
+    output: str | None,
 ) -> None:
     """Say what a rule, a cause, a setting or an error line means.
 
     WORD is a code (CRA001), a name, a cause (gpu_oom), a setting (NCCL_TIMEOUT), or lines of a
-    log, quoted or not; - reads them from standard input. Nothing is looked up on the network.
+    log, quoted or not; - reads them from standard input. The numbers NumelIn and NumelOut of a
+    collective tell which tensors it carries, of the models that are known by name or of --model
+    (a name, a config.json, weights). Nothing is looked up on the network.
     """
     from unhang.api import explain
     from unhang.reporters.explain import render_explanation
@@ -39,7 +48,7 @@ def command(
     if words == ("-",):
         text = sys.stdin.buffer.read(_MOST).decode("utf-8", errors="replace")
     write_result(
-        partial(render_explanation, explain(text), form),
+        partial(render_explanation, explain(text, model=model), form),
         lang=lang,
         no_color=no_color,
         output=output,

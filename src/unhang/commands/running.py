@@ -34,12 +34,14 @@ def find_job(pid: int | None, job: str | None, container: str | None) -> Running
     return job_in_container(container)
 
 
-def look(job: RunningJob, *, framework: str | None, lang: str | None) -> Diagnosis:
+def look(
+    job: RunningJob, *, framework: str | None, model: str | None, lang: str | None
+) -> Diagnosis:
     """Judge a job that runs; what was seen by the way goes to standard error."""
     from unhang.capturing.running import diagnose_running
     from unhang.reporters.catalogue import write
 
-    verdict = diagnose_running(job, framework=framework)
+    verdict = diagnose_running(job, framework=framework, model=model)
     for message in _remarks(verdict):
         sys.stderr.write(f"unhang: {write(message, lang or locale_language())}\n")
     return verdict.diagnosis

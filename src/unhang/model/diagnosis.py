@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from unhang.model.causes import Cause
+from unhang.model.contents import Contents
 from unhang.model.coverage import Coverage
 from unhang.model.finding import Collect, Finding, Strength
 from unhang.model.ids import NO_RANKS, Ranks
@@ -110,6 +111,7 @@ class Diagnosis:
     """The verdict. Field by field the JSON contract `unhang.diagnosis/1`.
 
     Attributes:
+        contents: what the call carries, for each form in which it was issued.
         located: the finding behind the outcome "located"; a cause has its candidate.
         warnings: findings that a person must see whatever the verdict is.
         statements: which kind of source says what for or against the verdict.
@@ -131,6 +133,7 @@ class Diagnosis:
     victims: Ranks = NO_RANKS
     phase: Phase | None = None
     call: Call | None = None
+    contents: tuple[Contents, ...] = ()
     summary: Message
     story: tuple[StoryItem, ...] = ()
     candidates: tuple[Candidate, ...] = ()

@@ -35,6 +35,7 @@ class LastCall:
         group: name of the group.
         created_s: seconds since 1970 on the rank's own clock, or None.
         frames: innermost first, without those of `torch.distributed` that issue the call.
+        numel_in, numel_out: elements of all its tensors, or None.
     """
 
     group: str
@@ -42,6 +43,8 @@ class LastCall:
     op: str
     created_s: float | None
     frames: tuple[Frame, ...] = ()
+    numel_in: int | None = None
+    numel_out: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

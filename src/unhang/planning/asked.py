@@ -8,8 +8,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from unhang.architectures import Architecture, GatheredUnit, Part, Tensor, find_model, read_model
-from unhang.architectures.known import need_model
+from unhang.architectures import Architecture, GatheredUnit, Part, Tensor, find_model, model_of
 from unhang.errors import UsageError
 from unhang.model.plan import Method, Precision, SaveStyle, Strategy
 from unhang.planning import units
@@ -87,17 +86,10 @@ def _typed(name: str, value: object) -> object:
 
 
 def _model(named: str) -> Architecture:
-    path = Path(named)
-    if path.exists():
-        return read_model(path)
-    known = find_model(named)
-    if known is not None:
-        return known
-    if named[:1].isdigit() and not named.endswith((".json", ".safetensors", ".gguf")):
+    counted = named[:1].isdigit() and not named.endswith((".json", ".safetensors", ".gguf"))
+    if counted and not Path(named).exists() and find_model(named) is None:
         return _by_number(named, units.count(named, "MODEL"))
-    if "/" in named and named.endswith((".json", ".safetensors", ".gguf")):
-        return read_model(path)
-    return need_model(named)
+    return model_of(named)
 
 
 def _by_number(name: str, parameters: int) -> Architecture:

@@ -118,8 +118,8 @@ def _from_verdict(data: Mapping[str, Any]) -> dict[str, Any]:
         sizes = [call.get(name) for name in ("numel_in", "numel_out")]
         numel_in, numel_out = (n if isinstance(n, int) else None for n in sizes)
         readings = decode(str(call.get("op")), numel_in, numel_out)
-        if readings:
-            found["model"] = readings[0].model
+        if len(readings) == 1 and len(readings[0].models) == 1:
+            found["model"] = readings[0].models[0]
     return found
 
 

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Iterable
 
+from unhang.model.contents import Contents
 from unhang.model.diagnosis import Candidate, Diagnosis, Fix, RejectedAdvice, StoryItem
 from unhang.model.finding import Collect, Finding
 from unhang.model.ids import format_ranks
@@ -61,7 +62,7 @@ class _JsonWriter:
             "culprit_hosts": sorted(d.culprit_hosts),
             "victims": format_ranks(d.victims),
             "phase": None if d.phase is None else d.phase.value,
-            "call": None if d.call is None else _call(d.call),
+            "call": None if d.call is None else _call(d.call, d.contents),
             "summary": self._text(d.summary),
             "story": [self._step(item) for item in d.story],
             "candidates": [self._candidate(c) for c in d.candidates],
@@ -211,7 +212,7 @@ def _standing(standing: StackClass) -> dict[str, object]:
     }
 
 
-def _call(call: Call) -> dict[str, object]:
+def _call(call: Call, contents: Iterable[Contents]) -> dict[str, object]:
     shown = ShownCall.of(call)
     return {
         "op": shown.op,
@@ -224,6 +225,26 @@ def _call(call: Call) -> dict[str, object]:
         "elapsed_ms": shown.elapsed_ms,
         "joined": format_ranks(shown.joined),
         "absent": format_ranks(call.absent),
+        "contents": [_contents(each) for each in contents],
+    }
+
+
+def _contents(contents: Contents) -> dict[str, object]:
+    return {
+        "ranks": format_ranks(contents.ranks),
+        "numel_in": contents.numel_in,
+        "numel_out": contents.numel_out,
+        "group_size": contents.group_size,
+        "fits": [
+            {
+                "models": list(reading.models),
+                "tensors": list(reading.tensors),
+                "layout": reading.layout.value,
+                "numel": reading.numel,
+                "formula": reading.formula,
+            }
+            for reading in contents.readings
+        ],
     }
 
 

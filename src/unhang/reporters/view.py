@@ -10,6 +10,7 @@ import posixpath
 import re
 from collections.abc import Iterable, Sequence
 
+from unhang.architectures import tell_contents
 from unhang.model.diagnosis import Candidate, Diagnosis, Fix, Outcome
 from unhang.model.finding import Collect, Finding
 from unhang.model.incident import Call
@@ -113,6 +114,9 @@ class _ViewWriter:
             yield self._fact("phase", self.say(f"phase.{diagnosis.phase.value}"))
         if diagnosis.call is not None:
             yield self._fact("call", self._call(diagnosis.call))
+        contents = self._contents(diagnosis)
+        if contents:
+            yield self._fact("contents", contents)
         if diagnosis.cause is not None and diagnosis.strength is not None:
             text = self.say(
                 "fact.confidence",
@@ -151,6 +155,17 @@ class _ViewWriter:
             keys.append("fact.call_gave_up" if known else "fact.call_limit")
         texts = (write(Message(key=key, values=values), self._language) for key in keys)
         return one_line("".join(texts))
+
+    def _contents(self, diagnosis: Diagnosis) -> str:
+        """What the call carries; of several forms each with the ranks that issued it so."""
+        forms = []
+        for contents in diagnosis.contents:
+            told = tell_contents(contents, diagnosis.coverage.world_size)
+            text = ", ".join(one_line(write(m, self._language)) for m in told)
+            if text and contents.ranks and len(diagnosis.contents) > 1:
+                text = self.say("fact.contents_of", ranks=contents.ranks, what=text)
+            forms += [text] if text else []
+        return "; ".join(forms)
 
     def _quotes(self, evidence: Sequence[Provenance]) -> tuple[Quote, ...]:
         """Classes of lines, not lines: what differs in numbers only is shown once."""

@@ -73,6 +73,7 @@ def test_the_fields_of_a_full_verdict() -> None:
         "elapsed_ms": 1_800_034,
         "joined": "1-3",
         "absent": "",
+        "contents": [],
     }
     assert value["story"][0]["at"] == "10:02:11"
     assert value["story"][0]["evidence"]["line"] == 412

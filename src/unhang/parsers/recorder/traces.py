@@ -7,6 +7,7 @@ from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import prod
 
 from unhang.model.frames import Frame
 from unhang.model.ids import Rank
@@ -38,6 +39,7 @@ from unhang.parsers.recorder.kinds import KindTable, operation
 _INFORMATIVE = ("started", "completed")
 _WITHOUT_STATES = frozenset({"gloo", "mpi", "ucc", ""})
 _MEMBERS = re.compile(r"\d{1,7}")
+_MOST_ELEMENTS = 1 << 62
 _ISSUER = re.compile(
     r"torch/distributed/(?:distributed_c10d|c10d_logger|_functional_collectives|nn/functional)\.py$"
     r"|torch/(?:_ops|utils/_contextlib|_dynamo/.*|autograd/function)\.py$"
@@ -276,7 +278,20 @@ def _last_call(entries: Sequence[Entry], place: int) -> LastCall:
         op=operation(as_text(entry["profiling_name"])),
         created_s=created / 1e9 if type(created) is int else None,
         frames=_frames(entry.get("frames")),
+        numel_in=_elements(entry.get("input_sizes")),
+        numel_out=_elements(entry.get("output_sizes")),
     )
+
+
+def _elements(sizes: object) -> int | None:
+    """Elements of all tensors of a list of shapes, or None where it is none."""
+    if not isinstance(sizes, (list, tuple)) or not sizes:
+        return None
+    shapes = [shape for shape in sizes if isinstance(shape, (list, tuple))]
+    if len(shapes) < len(sizes) or not all(type(n) is int and n >= 0 for s in shapes for n in s):
+        return None
+    total = sum(map(prod, shapes))
+    return total if total < _MOST_ELEMENTS else None
 
 
 def _frames(value: object) -> tuple[Frame, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from unhang.model.events import DumpFlaw, DumpUnusable, Frame, GroupRef
@@ -57,7 +57,7 @@ def ranks_of(found: tuple[Suspect, ...]) -> Ranks:
 
 def call_of(wait: Wait) -> Call:
     """A call of the dumps as reports show it."""
-    call = _call(wait.call, wait.waiters, wait.shown, wait.sources[0])
+    call = _call(wait.call, [(wait.waiters, wait.shown)], wait.sources[0])
     return replace(call, absent=wait.awaited, silent=wait.unknown)
 
 
@@ -65,18 +65,26 @@ def mismatched_call(found: Mismatch) -> Call:
     """The same of one that was issued in different forms."""
     first = found.variants[0]
     assert first.source is not None  # dumps always have a place
-    issued = NO_RANKS.union(*(variant.ranks for variant in found.variants))
-    return _call(found.call, issued, first.last, first.source)
+    return _call(found.call, [(v.ranks, v.last) for v in found.variants], first.source)
 
 
-def _call(ref: CallRef, joined: Ranks, last: LastCall | None, source: Provenance) -> Call:
-    op = None if last is None else operation(last.op)
+def _call(ref: CallRef, forms: Iterable[tuple[Ranks, LastCall | None]], source: Provenance) -> Call:
+    """A call as its ranks issued it; the most frequent form first."""
     return Call(
         group=GroupRef(guid=GroupId(ref.group or ""), description=ref.description or None),
         seq=None if ref.seq is None else SeqId(ref.seq),
         joins={
-            rank: Join(rank=rank, global_rank=True, op=op, timed_out=False, source=source)
-            for rank in sorted(joined)
+            rank: Join(
+                rank=rank,
+                global_rank=True,
+                op=None if last is None else operation(last.op),
+                numel_in=None if last is None else last.numel_in,
+                numel_out=None if last is None else last.numel_out,
+                timed_out=False,
+                source=source,
+            )
+            for ranks, last in forms
+            for rank in sorted(ranks)
         },
         members=ref.members,
     )
