@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from . import arguments, groups, kernel, stack, steps
 from .calling import Calling
 from .recorder import STATUS, GroupProgress, Recorder, lacking, switched_off
+from .surroundings import Surroundings
 from .unchanged_since import UnchangedSince
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class Beats:
         self._kernel: kernel.Usage | None = None
         self._place = UnchangedSince()
         self._calling = Calling()
+        self._surroundings = Surroundings()
         self._described: dict[str, tuple[int, dict[str, Any]]] = {}
         self._progress: dict[str, tuple[GroupProgress, float]] = {}
         self._looked_for_lacks = False
@@ -99,6 +101,9 @@ class Beats:
             },
             "dumped": self.dumped,
         }
+        surroundings = self._try("environment", self._surroundings.look)
+        if surroundings is not None:
+            beat["environment"] = surroundings
         beat["lost"] = list(self.lost.values())
         return beat
 

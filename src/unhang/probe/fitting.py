@@ -14,6 +14,9 @@ _SHORT_STACK = 8
 def smaller(beat: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the beat, then ever shorter forms of it; each says what it lacks."""
     yield beat
+    if beat.get("environment"):
+        beat = {**beat, "lost": [*beat["lost"], ("full_environment", "")], "environment": None}
+        yield beat
     beat = {**beat, "lost": [*beat["lost"], ("full_members", "")]}
     beat["groups"] = {name: _without_ranks(group) for name, group in beat["groups"].items()}
     yield beat

@@ -40,6 +40,8 @@ from unhang.model.provenance import Message
 _CAPTURE_WAIT_S = 60.0
 """A capture that takes longer is given up, and an end of the job does not wait for it."""
 
+_MEASURE_S = 20.0
+"""Between two writings of what was measured; the end writes it, too."""
 _KEPT = 3
 """Verdicts that a capture may still ask for."""
 
@@ -98,6 +100,7 @@ class ActionRunner:
         self._alert: Note | None = None
         self._awaited: list[int] = []
         self._since_s = 0.0
+        self._measure_from_s = 0.0
         self.latest = 0
         self.clock_back_s = 0.0
         self.verdict: Diagnosis | None = None
@@ -134,6 +137,14 @@ class ActionRunner:
             self._perform(action, now)
         if self._journal.wants_view:
             self._show(now)
+        if now >= self._measure_from_s:
+            self._measure_from_s = now + _MEASURE_S
+            self.keep_measured()
+
+    def keep_measured(self) -> None:
+        """Write what was measured until now."""
+        if (measured := self._judge.measured()) is not None:
+            self._journal.keep_measured(measured)
 
     def take(self, item: Found, now: float) -> None:
         """Go on with what a thread has found."""

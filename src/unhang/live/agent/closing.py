@@ -150,6 +150,7 @@ class Closing:
             self._journal.note(
                 self._actor.exit_note, exit_code=self._exit_code, **_facts_of(verdict)
             )
+        self._actor.keep_measured()
         self._judge.close()
         self._journal.close()
         replaced = ENDED_A_HANG if self._ending.ended_a_hang else None

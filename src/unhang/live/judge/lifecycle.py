@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from unhang.live.judge.echoes import second_hand, sent_away
 from unhang.live.judge.hang_incidents import HangIncidents
+from unhang.live.judge.measuring import shown_phase
 from unhang.live.judge.roster import Roster
 from unhang.live.judge.sentences import (
     attached,
@@ -118,7 +119,7 @@ class Lifecycle:
         """Ranks that have shown another phase for two beats in a row."""
         entered_by: dict[Phase, set[Rank]] = {}
         for rank, track in mine.items():
-            seen, phase = self.seen[track.key], _shown(track)
+            seen, phase = self.seen[track.key], shown_phase(track)
             seen.looks = seen.looks + 1 if phase is seen.coming else 1
             seen.coming = phase
             if phase is None or phase is seen.phase or seen.looks < _SETTLED_LOOKS:
@@ -209,15 +210,6 @@ class Lifecycle:
         first_s = min(self.failures.values())
         left = frozenset(rank for rank, at_s in self.departures.items() if at_s < first_s)
         return left if 2 * len(left) < len(roster.by_rank) else NO_RANKS
-
-
-def _shown(track: Track) -> Phase | None:
-    """The phase that a rank is in: of its work, not of a wait below the step."""
-    if track.ended:
-        return None
-    if track.place.phase is not None:
-        return track.place.phase
-    return Phase.TRAIN if track.beat.steps else None
 
 
 def _phase(ranks: Ranks, roster: Roster) -> Phase | None:

@@ -13,6 +13,7 @@ from unhang.live.judge.checkpoints import Checkpoints
 from unhang.live.judge.claims import Claim, find_claims
 from unhang.live.judge.hang_incidents import HangIncidents, IncidentChange
 from unhang.live.judge.lifecycle import Lifecycle
+from unhang.live.judge.measuring import Measuring
 from unhang.live.judge.patience import Patience
 from unhang.live.judge.roster import Roster
 from unhang.live.judge.sentences import (
@@ -45,6 +46,7 @@ from unhang.live.messages.reports import NodeReport
 from unhang.model.causes import Cause
 from unhang.model.finding import Strength
 from unhang.model.ids import Rank
+from unhang.model.measurements import RunMeasurements
 from unhang.model.provenance import Message
 from unhang.model.waits import Snapshot
 from unhang.waitgraph import analyse
@@ -87,6 +89,7 @@ class Monitor:
         self._roster = Roster()
         self._usual = UsualDurations()
         self._saves = Checkpoints()
+        self._measuring = Measuring()
         self._patience = Patience(self._usual, self._saves, self._policy.patience_s)
         self._incidents = HangIncidents(self._usual)
         self._course = Lifecycle()
@@ -136,6 +139,12 @@ class Monitor:
             began_s=now if self._began_s is None else self._began_s,
         )
 
+    def measured(self) -> RunMeasurements:
+        """What was measured until now."""
+        hosts = self._roster.hosts.values()
+        at_s = max((host.wall_s for host in hosts), default=0.0)
+        return self._measuring.told(at_s, self._roster.world_size, self._roster.by_rank)
+
     def _hear(self, report: NodeReport, now: float) -> list[Action]:
         actions: list[Action] = []
         if self._began_s is None:
@@ -169,6 +178,7 @@ class Monitor:
         wall_s = max((host.wall_s for host in roster.hosts.values()), default=None)
         self._snapshot = take_snapshot(tracks, roster.world_size, wall_s)
         self._saves.look(tracks, now)
+        self._measuring.look(tracks, now)
         self._patience.now_s, self._patience.world = now, len(roster.by_rank)
         claims = find_claims(tracks, analyse(self._snapshot), self._patience)
         self._claims = tuple(self._answered(claim) for claim in claims)

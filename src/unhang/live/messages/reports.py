@@ -99,6 +99,7 @@ class Beat:
         probe_thread: number of the thread that the probe beats in.
         dumped: number of the last order that was served.
         lost: what the probe could not see or do.
+        environment: variables and versions that bear on hangs; None = not told in this beat.
     """
 
     host: str
@@ -135,6 +136,7 @@ class Beat:
     probe_thread: int | None = None
     dumped: int | None = None
     lost: tuple[Loss, ...] = ()
+    environment: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

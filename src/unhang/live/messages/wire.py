@@ -22,6 +22,7 @@ from unhang.live.messages.reports import (
 )
 from unhang.model.ids import Rank, format_ranks, parse_ranks
 
+_MOST_VARIABLES, _LONGEST_VALUE = 100, 200
 _OF_PROBE = "probe_"
 """Before the codes of what probes have lost."""
 
@@ -70,6 +71,7 @@ def beat_from_json(data: Json) -> Beat | None:
         probe_thread=_int(data, "probe_thread"),
         dumped=_int(data, "dumped"),
         lost=tuple(_losses(data.get("lost"))),
+        environment=_environment(data.get("environment")),
     )
 
 
@@ -225,6 +227,14 @@ def _raised(data: Json) -> Raised:
         message=_text(data, "message") or "",
         stack=_frames(data.get("stack")),
     )
+
+
+def _environment(item: object) -> Mapping[str, str] | None:
+    """Variables by name; a list that is too long, or of something else, is left out."""
+    data = _mapping(item)
+    if not data or len(data) > _MOST_VARIABLES:
+        return None
+    return {n[:_LONGEST_VALUE]: v[:_LONGEST_VALUE] for n, v in data.items() if isinstance(v, str)}
 
 
 def _issued(item: object) -> Issued | None:

@@ -19,6 +19,7 @@ from unhang.live.messages.job_snapshot import JobSnapshot
 from unhang.live.messages.reports import NodeReport
 from unhang.live.messages.request import KEEP
 from unhang.live.nodes.interfaces import Uplink
+from unhang.model.measurements import RunMeasurements
 from unhang.model.provenance import Message
 
 _LAST_WAIT_S = 5.0
@@ -60,6 +61,10 @@ class Follower:
         return tuple(_news(done, told))
 
     def standing(self, _now: float) -> JobSnapshot | None:
+        """The judging node has it."""
+        return None
+
+    def measured(self) -> RunMeasurements | None:
         """The judging node has it."""
         return None
 

@@ -9,6 +9,7 @@ from unhang.live.messages.inputs import Input
 from unhang.live.messages.instructions import Instructions
 from unhang.live.messages.job_snapshot import JobSnapshot
 from unhang.live.messages.reports import NodeReport
+from unhang.model.measurements import RunMeasurements
 
 
 class Judge(Protocol):
@@ -35,6 +36,10 @@ class Judge(Protocol):
 
     def standing(self, now: float, /) -> JobSnapshot | None:
         """The whole view at this moment; None where another node has it."""
+        ...
+
+    def measured(self) -> RunMeasurements | None:
+        """What was measured until now; None where another node has it."""
         ...
 
     def has_evidence(self, number: int, now: float, /) -> bool:

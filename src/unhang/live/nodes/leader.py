@@ -15,6 +15,7 @@ from unhang.live.messages.job_snapshot import JobSnapshot
 from unhang.live.messages.losses import Loss
 from unhang.live.messages.reports import NodeReport
 from unhang.live.nodes.interfaces import Hub
+from unhang.model.measurements import RunMeasurements
 
 _RANKS_PER_S = 512
 """Of a larger job the nodes report less often; the end of a process is reported at once."""
@@ -79,6 +80,14 @@ class Leader:
         """The monitor's view; None where it fails."""
         try:
             return self._monitor.standing(now)
+        except Exception as error:
+            self._fail(error)
+            return None
+
+    def measured(self) -> RunMeasurements | None:
+        """What the monitor has measured; None where it fails."""
+        try:
+            return self._monitor.measured()
         except Exception as error:
             self._fail(error)
             return None

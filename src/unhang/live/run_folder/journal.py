@@ -16,6 +16,8 @@ from unhang.live.run_folder.layout import RunFolder
 from unhang.live.run_folder.record import replace
 from unhang.live.run_folder.writer import RunWriter
 from unhang.model.codec import document
+from unhang.model.measurements import SCHEMA as MEASURED
+from unhang.model.measurements import RunMeasurements
 
 _SHARE = 0.02
 """Of one core that writing standings may take; a large job's are written less often."""
@@ -87,6 +89,11 @@ class RunJournal:
         """Write the present view, and keep it."""
         self._next_view_s = self._clock() + _LEAST_PAUSE_S
         self._writer.write_view("standing", partial(self._write_view, standing))
+
+    def keep_measured(self, measured: RunMeasurements) -> None:
+        """Write what was measured, as a whole."""
+        text = document(MEASURED, measured)
+        self._writer.write_view("measured", partial(replace, self._folder.measured, text))
 
     def when_written(self, task: Callable[[], None]) -> None:
         """Do a task, in another thread, once all that was noted so far is on the disk."""

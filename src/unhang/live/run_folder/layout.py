@@ -45,6 +45,11 @@ class RunFolder:
         return self.root / "standing.json"
 
     @property
+    def measured(self) -> Path:
+        """Settings of the ranks; how long steps, phases and saves took (`measured.json`)."""
+        return self.root / "measured.json"
+
+    @property
     def history(self) -> Path:
         """Samples over time (`history.sqlite`)."""
         return self.root / "history.sqlite"

@@ -37,6 +37,7 @@ from unhang.live.messages.request import RunRequest
 from unhang.live.run_folder.journal import RunJournal
 from unhang.live.run_folder.layout import RunFolder
 from unhang.model.ids import Rank
+from unhang.model.measurements import RunMeasurements
 from unhang.model.provenance import Message
 from unhang.reporters.style import PLAIN
 
@@ -66,6 +67,9 @@ class Played:
 
     def standing(self, now: float) -> JobSnapshot | None:
         return JobSnapshot(at_s=now, up_s=now)
+
+    def measured(self) -> RunMeasurements | None:
+        return None
 
     def has_evidence(self, _number: int, _now: float) -> bool:
         return True

@@ -33,6 +33,7 @@ BEAT = Beat(
     governed_ms={"0": 1000},
     meeting_ms=600_000,
     lost=(Loss.of("probe_recorder_absent", why="2.0.1"),),
+    environment={"NCCL_ALGO": "Ring", "torch": "2.0.1"},
 )
 REPORT = NodeReport(
     host="gn1",
