@@ -14,6 +14,7 @@ from unhang.errors import ArtifactError, UnhangError, UnsafeArtifact, UsageError
 if TYPE_CHECKING:
     from unhang.api import compare, diagnose, explain, fix, fleet, lint, plan
     from unhang.capturing import capture
+    from unhang.checking import check
     from unhang.live.session import run
     from unhang.model.diagnosis import Diagnosis
     from unhang.model.finding import Finding
@@ -30,6 +31,7 @@ __all__ = [
     "UsageError",
     "__version__",
     "capture",
+    "check",
     "compare",
     "diagnose",
     "explain",
@@ -44,6 +46,7 @@ __all__ = [
 
 _LAZY = {
     "capture": "unhang.capturing",
+    "check": "unhang.checking",
     "compare": "unhang.api",
     "diagnose": "unhang.api",
     "explain": "unhang.api",

@@ -25,6 +25,7 @@ COMMANDS: dict[str, str] = {
     "lint": "Find settings that do nothing, or harm, and say what to use instead.",
     "fix": "Write the fix of a verdict into a configuration or a launch script.",
     "plan": "Compute memory, checkpoints and time limits before the job starts.",
+    "check": "Check a host before a job starts, and say what to repair.",
     "compare": "Say whether runs after a change fail less often than before it.",
     "fleet": "Say what fails among many jobs, and at which hosts it recurs.",
     "watch": "Show a run on the terminal: who waits for whom, since when.",

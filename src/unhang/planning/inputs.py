@@ -44,7 +44,7 @@ def read_inputs(path: Path) -> dict[str, Any]:
         if not (path / "events.jsonl").exists():
             raise UsageError(f"{path} is no run folder: it holds no events.jsonl")
         return _from_run(path)
-    data = _parse(path)
+    data = parse_file(path)
     if str(data.get("schema", "")).startswith("unhang.diagnosis/"):
         return _from_verdict(data)
     found = _from_config(dict(_flat(data)))
@@ -123,7 +123,12 @@ def _from_verdict(data: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _parse(path: Path) -> Mapping[str, Any]:
+def parse_file(path: Path) -> dict[str, Any]:
+    """The keys of a YAML, JSON or TOML file.
+
+    Raises:
+        UsageError: it cannot be read, or does not parse.
+    """
     try:
         with path.open("rb") as file:
             raw = file.read(_MOST_BYTES + 1)

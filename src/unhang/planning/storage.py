@@ -15,11 +15,20 @@ _LEAST, _MOST = 64 << 20, 1 << 30
 _ENOUGH_S = 2.0
 
 
-def measure_write(folder: Path) -> int:
+def measure_write(
+    folder: Path, *, least: int = _LEAST, enough_s: float = _ENOUGH_S, synced: int | None = None
+) -> int:
     """Bytes per second that one process writes and brings to the medium (fsync).
 
     Each chunk is summed up as `torch.save` does for its archive, which costs as much as a fast
     disk. Writes a file of 64 MiB to 1 GiB, for two seconds if that is enough, and removes it.
+
+    Args:
+        folder: where to write.
+        least: bytes that are written even where it takes longer.
+        enough_s: seconds after which no more is written.
+        synced: bytes after which each time the medium is waited for, so that slow storage does not
+            take in more than it can write in time; None = at the end.
 
     Raises:
         UsageError: the folder cannot be written to; the message says why.
@@ -33,7 +42,10 @@ def measure_write(folder: Path) -> int:
                 checksum = crc32(data, checksum)
                 file.write(data)
                 written += _CHUNK
-                if written >= _LEAST and time.perf_counter() - begin > _ENOUGH_S:
+                if synced is not None and written % synced == 0:
+                    file.flush()
+                    os.fsync(file.fileno())
+                if written >= least and time.perf_counter() - begin > enough_s:
                     break
             file.flush()
             os.fsync(file.fileno())

@@ -37,6 +37,8 @@ _FACTS: tuple[tuple[str, Callable[[_Gpu], object]], ...] = (
     ("PCIe Generation", nvml.nvmlDeviceGetCurrPcieLinkGeneration),
     ("PCIe Generation Max", nvml.nvmlDeviceGetMaxPcieLinkGeneration),
     ("PCIe Width", nvml.nvmlDeviceGetCurrPcieLinkWidth),
+    ("PCIe Width Max", nvml.nvmlDeviceGetMaxPcieLinkWidth),
+    ("MIG Mode", lambda gpu: nvml.nvmlDeviceGetMigMode(gpu)[0]),
     ("PCIe Replays", nvml.nvmlDeviceGetPcieReplayCounter),
 )
 _REASONS = (

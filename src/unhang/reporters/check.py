@@ -1,0 +1,203 @@
+"""From a check to text: for a terminal, JSON, one line, Markdown for a log, and HTML."""
+
+from __future__ import annotations
+
+import html
+import textwrap
+from collections.abc import Iterator, Mapping
+
+from unhang.model.ids import format_ranks
+from unhang.model.preflight import CheckReport, Stage, Status, Suspect
+from unhang.model.provenance import Message
+from unhang.reporters.catalogue import sentence, sentences, write
+from unhang.reporters.json import dumps
+from unhang.reporters.printable import one_line
+from unhang.reporters.style import PLAIN, Style
+
+SCHEMA = "unhang.check/1"
+FORMS = ("terminal", "json", "oneline", "html")
+"""The forms of a check."""
+
+_COLORS = {
+    Status.PASS: "\x1b[32m",
+    Status.WARN: "\x1b[1;33m",
+    Status.FAIL: "\x1b[1;31m",
+    Status.SKIP: "\x1b[2m",
+}
+_BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
+_MOST = 200
+_PAGE = """<!doctype html>
+<html lang="{language}"><head><meta charset="utf-8"><title>unhang check</title><style>
+body {{ font: 15px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 70em; padding: 0 1em }}
+td {{ padding: .2em .8em .2em 0; vertical-align: top }} small {{ color: #555 }}
+.fail {{ color: #b00020; font-weight: bold }} .warn {{ color: #8a5a00; font-weight: bold }}
+.skip {{ color: #777 }} .pass {{ color: #1b6e2c }}
+</style></head><body><h1>{title}</h1>
+<table>
+{rows}
+</table>
+<p>{footer}</p></body></html>"""
+
+
+def render_check(report: CheckReport, form: str, style: Style = PLAIN) -> str:
+    """Return the report in one of the forms, without a line end."""
+    match form:
+        case "json":
+            return dumps(as_dict(report, style.language))
+        case "oneline":
+            return _oneline(report, style.language)
+        case "html":
+            return _html(report, style.language)
+        case _:
+            return "\n".join(_screen(report, style))
+
+
+def as_dict(report: CheckReport, language: str = "en") -> dict[str, object]:
+    """The contract as plain data."""
+    return {
+        "schema": SCHEMA,
+        "ok": report.status is not Status.FAIL,
+        "status": report.status.value,
+        "verdict": sentence(report.verdict, language),
+        "at": report.at,
+        "hosts": list(report.hosts),
+        "world_size": report.world,
+        "stages": [_stage(stage, language) for stage in report.stages],
+        "suspects": [_suspect(suspect, language) for suspect in report.suspects],
+        "exclude": list(report.excluded),
+        "pair_tests": report.pair_tests,
+        "rounds": report.rounds,
+        "seconds": round(report.seconds, 3),
+    }
+
+
+def _stage(stage: Stage, language: str) -> dict[str, object]:
+    return {
+        "name": stage.name,
+        "status": stage.status.value,
+        "host": stage.host,
+        "ranks": format_ranks(stage.ranks),
+        "measured": dict(stage.measured),
+        "expected": dict(stage.expected),
+        "message": sentence(stage.message, language),
+        "do": None if stage.do is None else sentence(stage.do, language),
+        "id": stage.message.key,
+        "source": stage.source,
+        "seconds": round(stage.seconds, 3),
+    }
+
+
+def _suspect(suspect: Suspect, language: str) -> dict[str, object]:
+    return {
+        "host": suspect.host,
+        "ranks": format_ranks(suspect.ranks),
+        "link": list(suspect.link),
+        "status": suspect.status.value,
+        "stage": suspect.stage,
+        "why": sentence(suspect.why, language),
+    }
+
+
+def _oneline(report: CheckReport, language: str) -> str:
+    """For a scheduler's prolog: the status, the verdict, and the first fault."""
+    parts = [f"CHECK {report.status.value.upper()}", write(report.verdict, language)]
+    named = [_who(suspect) for suspect in report.suspects if suspect.status is Status.FAIL]
+    if named:
+        parts.append(", ".join(dict.fromkeys(named)))
+    faults = [s for s in report.stages if s.status is Status.FAIL]
+    faults += [s for s in report.stages if s.status is Status.WARN]
+    parts += [f"{_name(s, language)}: {write(s.message, language)}" for s in faults[:1]]
+    line = " | ".join(" ".join(one_line(part).replace("|", "/").split()) for part in parts)
+    return line if len(line) <= _MOST else line[: _MOST - 1].rstrip() + "…"
+
+
+def _who(suspect: Suspect) -> str:
+    return suspect.host or " - ".join(suspect.link)
+
+
+def _name(stage: Stage, language: str) -> str:
+    return sentences(language).get(f"fact_name.{stage.name}", stage.name)
+
+
+def _screen(report: CheckReport, style: Style) -> Iterator[str]:
+    bold, plain = (_BOLD, _PLAIN) if style.color else ("", "")
+    yield f"{bold}{one_line(sentence(report.verdict, style.language))}{plain}"
+    yield ""
+    for suspect in report.suspects:
+        why = write(suspect.why, style.language)
+        yield from _entry(suspect.status, one_line(_who(suspect)), why, style)
+    if report.suspects:
+        yield ""
+    for stage in _classes(report):
+        name = _name(stage, style.language)
+        place = stage.host or (format_ranks(stage.ranks) and f"ranks {format_ranks(stage.ranks)}")
+        many = len(report.hosts) > 1 or report.world > 1
+        title = f"{name} ({place})" if many and place else name
+        yield from _entry(
+            stage.status, one_line(title), write(stage.message, style.language), style
+        )
+        if stage.do is not None:
+            yield from _wrapped(f"→ {write(stage.do, style.language)}", style)
+    yield ""
+    yield from _footer(report, style.language)
+
+
+def _classes(report: CheckReport) -> Iterator[Stage]:
+    """Faults of every host, and once what all hosts passed alike."""
+    seen: set[tuple[str, Status]] = set()
+    for stage in report.stages:
+        alike = (stage.name, stage.status)
+        if stage.status in (Status.PASS, Status.SKIP) and len(report.hosts) > 1:
+            if alike in seen:
+                continue
+            seen.add(alike)
+        yield stage
+
+
+def _entry(status: Status, title: str, text: str, style: Style) -> Iterator[str]:
+    color, plain = (_COLORS[status], _PLAIN) if style.color else ("", "")
+    word = write(Message(key=f"check_status.{status.value}"), style.language)
+    lines = textwrap.wrap(one_line(f"{title}: {text}"), max(40, style.width - 6)) or [title]
+    yield f"{color}{word.ljust(5)}{plain} {lines[0]}"
+    yield from (f"      {line}" for line in lines[1:])
+
+
+def _wrapped(text: str, style: Style) -> Iterator[str]:
+    yield from textwrap.wrap(
+        one_line(text), max(40, style.width), initial_indent="      ", subsequent_indent="        "
+    )
+
+
+def _footer(report: CheckReport, language: str) -> Iterator[str]:
+    if report.excluded:
+        hosts = {"hosts": one_line(",".join(report.excluded))}
+        yield write(Message(key="check.leave_out", values=hosts), language)
+    if report.pair_tests:
+        values: Mapping[str, object] = {"tests": report.pair_tests, "rounds": report.rounds}
+        yield write(Message(key="check.tests", values=values), language)
+    yield sentence(Message(key="check.took", values={"seconds": report.seconds}), language)
+
+
+def _html(report: CheckReport, language: str) -> str:
+    rows = [
+        _row(s.status, _who(s), write(s.why, language), None, language) for s in report.suspects
+    ]
+    for stage in report.stages:
+        do = None if stage.do is None else write(stage.do, language)
+        title = " ".join(part for part in (_name(stage, language), stage.host) if part)
+        rows.append(_row(stage.status, title, write(stage.message, language), do, language))
+    return _PAGE.format(
+        language=language,
+        title=html.escape(sentence(report.verdict, language)),
+        rows="\n".join(rows),
+        footer="<br>".join(html.escape(line) for line in _footer(report, language)),
+    )
+
+
+def _row(status: Status, title: str, text: str, do: str | None, language: str) -> str:
+    word = write(Message(key=f"check_status.{status.value}"), language)
+    more = "" if do is None else f"<br><small>→ {html.escape(one_line(do))}</small>"
+    return (
+        f'<tr><td class="{status.value}">{html.escape(word)}</td>'
+        f"<td>{html.escape(one_line(title))}</td><td>{html.escape(one_line(text))}{more}</td></tr>"
+    )
