@@ -243,6 +243,7 @@ def _verdict(incident: Incident, models: Sequence[Architecture]) -> Diagnosis:
         collect_next=guard.call("advice", (), advise, incident, diagnosis),
         statements=guard.call("statements", (), hear, incident, diagnosis, judgement.findings),
         standings=incident.standings,
+        waits=incident.waits,
         problems=(*broken, *guard.problems),
         fired=tuple(dict.fromkeys(finding.rule for finding in judgement.findings)),
         missing_facts=judgement.missing_facts,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
+from dataclasses import replace
 from functools import partial
 
 import click
@@ -23,7 +24,7 @@ from unhang.model.diagnosis import Outcome
 @click.option(
     "--format",
     "form",
-    type=click.Choice(("terminal", "json", "markdown", "oneline")),
+    type=click.Choice(("terminal", "json", "markdown", "html", "oneline")),
     default="terminal",
     show_default=True,
     help="How to print the verdict.",
@@ -39,7 +40,7 @@ from unhang.model.diagnosis import Outcome
     "--redact/--no-redact",
     "redact",
     default=None,
-    help="Replace secrets in the report (default: in Markdown, which is made for pasting).",
+    help="Replace secrets in the report (default: in Markdown and HTML, made for pasting).",
 )
 @with_patterns
 @click.option(
@@ -80,6 +81,7 @@ def command(
     from unhang.commands.progress import ReadingProgress
     from unhang.commands.running import find_job, list_jobs, look
     from unhang.reporters import PUBLIC_FORMS, redacted, render
+    from unhang.reporters.view import quoted_lines
 
     asked = redact_hosts or redact_patterns or redact_rules is not None
     if redact is None:
@@ -109,6 +111,10 @@ def command(
                 progress=progress,
                 processes=None,
             )
+    if form == "html":
+        from unhang.sources.excerpts import excerpts
+
+        diagnosis = replace(diagnosis, excerpts=excerpts(quoted_lines(diagnosis)))
     if redactor is not None:
         diagnosis = redacted(diagnosis, redactor)
     write_result(

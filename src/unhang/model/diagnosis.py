@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from unhang.model.activity import ActivityMap
 from unhang.model.causes import Cause
 from unhang.model.contents import Contents
 from unhang.model.coverage import Coverage
@@ -19,6 +20,7 @@ from unhang.model.phases import Phase
 from unhang.model.provenance import Message, Problem, Provenance
 from unhang.model.stack_states import StackClass
 from unhang.model.statement import Statement
+from unhang.model.waits import NO_WAITS, Analysis
 
 
 class Outcome(enum.Enum):
@@ -96,6 +98,14 @@ class RejectedAdvice:
     reason: Message
 
 
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """Lines of an artifact, as one text; `first` is the number of the first of them."""
+
+    first: int
+    text: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stats:
     """What the judgement cost."""
@@ -122,6 +132,9 @@ class Diagnosis:
         unread: lines that look like a failure and that nothing understood, the likeliest first;
             none where a cause is known.
         redacted: how often each kind of secret was replaced in the texts; None = nobody looked.
+        waits: who waits in which call for whom.
+        activity: what each rank did over time, where somebody asked for it.
+        excerpts: lines around quoted ones by artifact and line, where somebody asked for them.
     """
 
     outcome: Outcome
@@ -156,6 +169,9 @@ class Diagnosis:
     fired: tuple[str, ...] = ()
     missing_facts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     redacted: Mapping[str, int] | None = None
+    waits: Analysis = NO_WAITS
+    activity: ActivityMap | None = None
+    excerpts: Mapping[tuple[str, int], Excerpt] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON contract `unhang.diagnosis/1` as plain data."""

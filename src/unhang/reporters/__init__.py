@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from unhang.model.guard import Guard
+from unhang.model.waits import NO_WAITS
 from unhang.reporters.style import PLAIN, Style
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ REPORTERS: dict[str, str] = {
     "markdown": "unhang.reporters.markdown",
     "notebook": "unhang.reporters.notebook",
     "oneline": "unhang.reporters.oneline",
+    "html": "unhang.reporters.html",
 }
 """Every form by the name that `--format` takes; its module has a function `render`."""
 
@@ -73,6 +75,9 @@ def _headline_only(diagnosis: Diagnosis, form: str, error: Exception) -> Diagnos
         earlier=(),
         located=None,
         call=None,
+        waits=NO_WAITS,
+        activity=None,
+        excerpts={},
         problems=(*diagnosis.problems, *guard.problems),
     )
 

@@ -332,6 +332,12 @@ class _ViewWriter:
             yield self.say("footer.explain", code=rule)
 
 
+def quoted_lines(diagnosis: Diagnosis) -> tuple[Provenance, ...]:
+    """The lines that a report quotes as evidence of the verdict."""
+    basis = _leading(diagnosis) or diagnosis.located
+    return () if basis is None else tuple(basis.evidence)
+
+
 def _leading(diagnosis: Diagnosis) -> Candidate | None:
     """The candidate that the verdict is about, if the outcome is a cause."""
     if diagnosis.outcome is not Outcome.CAUSE or not diagnosis.candidates:

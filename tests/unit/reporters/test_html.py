@@ -1,0 +1,206 @@
+"""The page: one file, well formed, and whatever a log holds is text in it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+
+from support.diagnoses import EVERY, hostile, ranks, slow_save
+from unhang.model.activity import Activity, ActivityBasis, ActivitySpan, fold_spans
+from unhang.model.diagnosis import Diagnosis, Excerpt
+from unhang.model.ids import Rank, RankSpans
+from unhang.model.strength import Strength
+from unhang.model.waits import Analysis, CallRef, Snapshot, Wait, WaitWitness, WitnessKind
+from unhang.reporters.html import render
+from unhang.reporters.html.frame import Section, page
+from unhang.reporters.html.markup import Html, prose, table, tag
+from unhang.reporters.html.wait_graph import graph_of
+from unhang.reporters.style import Style
+
+VOID = {"meta", "link", "br", "input", "img"}
+
+
+class Elements(HTMLParser):
+    """Checks that every element is closed, and keeps names, attributes and text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.open: list[str] = []
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.said: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if not self.open or self.open[-1] not in ("script", "style"):
+            self.said.append(data)
+
+
+def waiting(*, awaited: int | None, of: int, unknown: bool = False) -> Analysis:
+    """All ranks of a job wait for one of them."""
+    others = frozenset(Rank(n) for n in range(of) if n != awaited)
+    late = frozenset() if awaited is None else ranks(awaited)
+    wait = Wait(
+        call=CallRef(group="0", description="default_pg", seq=41, op="all_reduce"),
+        waiters=others,
+        awaited=frozenset() if unknown else late,
+        unknown=late if unknown else frozenset(),
+        waited_s=1_800.0,
+        witnesses=(WaitWitness(kind=WitnessKind.RECORDER, weight=Strength.PROVES),),
+    )
+    return Analysis(snapshot=Snapshot(waits=(wait,)), held_up=others)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("name", EVERY)
+def test_every_verdict_is_one_well_formed_page(name: str, language: str) -> None:
+    elements = Elements(render(EVERY[name], Style(language=language)))
+    assert [found for found, _ in elements.found].count("h1") == 1
+    names = [attributes["id"] for _, attributes in elements.found if attributes.get("id")]
+    assert len(names) == len(set(names))
+    linked = [a["href"] or "" for name, a in elements.found if name == "a"]
+    assert all(link.startswith("#") and link[1:] in names for link in linked)
+
+
+def test_nothing_is_loaded_and_nothing_else_runs() -> None:
+    text = render(slow_save())
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', text)
+    assert policy is not None
+    assert policy[1].startswith("default-src 'none'; ")
+    for name in ("script", "style"):
+        [body] = re.findall(rf"<{name}>(.*?)</{name}>", text, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(body.encode()).digest()).decode()
+        assert f"{name}-src 'sha256-{digest}'" in policy[1]
+    elements = Elements(text)
+    assert not [a for _, a in elements.found if a.keys() & {"src", "style", "onclick", "onload"}]
+    assert [a["href"] for name, a in elements.found if name == "link"] == ["data:,"]
+
+
+def test_hostile_text_is_text() -> None:
+    told = hostile()
+    evil = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"' [a](http://b) \u202e"
+    wait = Wait(call=CallRef(op=evil, description=evil), waiters=ranks(0), awaited=ranks(1))
+    told = replace(
+        told,
+        excerpts={("x", 1): Excerpt(1, evil)},
+        waits=Analysis(snapshot=Snapshot(waits=(wait,)), held_up=ranks(0)),
+    )
+    text = render(told)
+    elements = Elements(text)
+    assert [found for found, _ in elements.found].count("script") == 1
+    assert "img" not in [found for found, _ in elements.found]
+    assert "onerror" not in {key for _, attributes in elements.found for key in attributes}
+    assert "\u202e" not in text
+    assert "\x1b" not in text
+
+
+def test_the_culprit_stands_below_who_waits_for_it() -> None:
+    told = replace(slow_save(), waits=waiting(awaited=0, of=4))
+    view = graph_of(told, "en", [])
+    assert [(str(box.ranks), box.role) for box in view.boxes] == [
+        ("RankSpans('0')", "culprit"),
+        ("RankSpans('1-3')", "waits"),
+    ]
+    [arrow] = view.arrows
+    assert (arrow.source, arrow.target, arrow.kind) == (1, 0, "waits")
+    assert arrow.label == "all_reduce #41 default_pg · 30 min"
+    assert "ranks 1-3 wait for rank 0" in render(told)
+
+
+def test_silence_is_drawn_as_a_guess() -> None:
+    told = replace(
+        EVERY["undetermined"], culprits=frozenset(), waits=waiting(awaited=3, of=4, unknown=True)
+    )
+    view = graph_of(told, "en", [])
+    assert [arrow.kind for arrow in view.arrows] == ["guess"]
+    assert [box.role for box in view.boxes] == ["waits", "unknown"]
+
+
+def test_a_verdict_without_a_recorded_wait_still_points_at_the_culprit() -> None:
+    view = graph_of(slow_save(), "en", [])
+    assert [arrow.kind for arrow in view.arrows] == ["verdict"]
+
+
+def large(size: int) -> Diagnosis:
+    """One late rank among very many, with what each did over time."""
+    late = Rank(size // 3)
+    spans = {
+        Rank(n): [
+            ActivitySpan(0.0, 40.0 + n % 7, Activity.WORK),
+            ActivitySpan(40.0 + n % 7, 100.0, Activity.FAULT if n == late else Activity.WAIT),
+        ]
+        for n in range(size)
+    }
+    return replace(
+        slow_save(),
+        culprits=frozenset({late}),
+        victims=frozenset(Rank(n) for n in range(size) if n != late),
+        waits=waiting(awaited=late, of=size),
+        activity=fold_spans(spans, ActivityBasis.RUN, dated=False),
+    )
+
+
+@pytest.mark.parametrize("size", [4, 1_024, 16_384])
+def test_a_page_stays_small_however_many_ranks_there_are(size: int) -> None:
+    text = render(large(size))
+    Elements(text)
+    assert len(text) < 400_000
+    assert "heat-ranks" in text
+
+
+def test_a_cell_shows_the_fault_of_one_rank_among_many() -> None:
+    found = large(1_024).activity
+    assert found is not None
+    [strip] = found.fold([RankSpans.below(1_024)])
+    assert strip[-1][1] is Activity.FAULT
+    [strip] = found.fold([RankSpans.below(300)])
+    assert [kind for _, kind in strip] == [Activity.WORK, Activity.WAIT]
+
+
+def test_a_gap_is_a_gap() -> None:
+    spans = {Rank(0): [ActivitySpan(0, 10, Activity.WORK), ActivitySpan(90, 100, Activity.WAIT)]}
+    found = fold_spans(spans, ActivityBasis.LOG, columns=10)
+    assert found is not None
+    assert found.rows[0][1] == ((1, Activity.WORK), (8, None), (1, Activity.WAIT))
+
+
+def test_the_lines_around_evidence_are_kept_with_their_numbers() -> None:
+    told = slow_save()
+    source = told.candidates[0].evidence[0]
+    assert source.line is not None
+    text = f"before\n<b>{source.text}</b>\nafter"
+    excerpt = Excerpt(source.line - 1, text)
+    page_text = render(replace(told, excerpts={(source.artifact, source.line): excerpt}))
+    assert f"<mark>{source.line}  &lt;b&gt;{source.text[:20]}" in page_text
+    assert f"{source.line + 1}  after" in page_text
+
+
+def test_pages_of_other_commands_use_the_frame() -> None:
+    body = table(["a", "b"], [["<x>", Html("<i>y</i>")]], "Sizes")
+    sections = [
+        Section(name="one", title="One", body=body),
+        Section(name="no", title="No", body=None),
+    ]
+    text = page("Title", tag("h1", "T & U"), sections, "en", footer=["end"])
+    elements = Elements(text)
+    assert "&lt;x&gt;" in text
+    assert "T &amp; U" in text
+    assert "No" not in elements.said
+
+
+def test_prose_marks_names_and_keeps_ranks_together() -> None:
+    assert prose("`<a>` 0-3,5 `") == '<code>&lt;a&gt;</code> <span class="nb">0-3,5</span> `'
