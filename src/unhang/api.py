@@ -62,15 +62,18 @@ def diagnose(
     started = time.perf_counter()
     models = () if model is None else (model_of(model),)
     gathered = gather(discover(paths), progress, processes)
-    return replace(judge_gathered(gathered, framework), stats=_stats(gathered, started))
+    return replace(judge_gathered(gathered, framework, models), stats=_stats(gathered, started))
 
 
-def judge_gathered(gathered: Gathered, framework: str | None = None) -> Diagnosis:
+def judge_gathered(
+    gathered: Gathered, framework: str | None = None, models: Sequence[Architecture] = ()
+) -> Diagnosis:
     """Judge what was read.
 
     Args:
         gathered: the events of all artifacts, and what could not be read.
         framework: see `diagnose`.
+        models: what may be trained; none = any model that is known by name.
     """
     incidents = assemble(gathered.events, len(gathered.artifacts))
     if framework is not None:
