@@ -58,8 +58,9 @@ def command(
     no_color: bool,
     output: str | None,
 ) -> int:
-    """Judge all jobs below folders: causes, hours lost, weeks, hosts and settings that recur.
+    """Say what fails among many jobs, and at which hosts it recurs.
 
+    All jobs below the folders are judged: causes, hours lost, weeks, hosts and settings that recur.
     Files are a job when they carry one job number (slurm-123.out, train-123.err), or are alike but
     for rank, node or worker; so is each run folder, and each other folder below ROOT. A host is
     named only where its failures exceed what its share of the work explains: at 95 %, corrected for

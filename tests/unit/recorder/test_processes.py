@@ -77,7 +77,7 @@ def test_much_is_read_by_several_processes(tmp_path: Path, monkeypatch: pytest.M
     job.run(random.Random(0))
     write(job, tmp_path, [Form()])
     monkeypatch.setattr("unhang.engine.gather.PARALLEL_FROM", 1)
-    monkeypatch.setattr("unhang.engine.gather._cores", lambda: 2)
+    monkeypatch.setattr("unhang.engine.gather.cores", lambda: 2)
     found: Gathered = gather(discover([str(tmp_path)]))
     assert len(found.events) == 8
     assert unhang.diagnose(str(tmp_path)).culprits == {5}
