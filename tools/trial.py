@@ -5,9 +5,10 @@
     {"file": "h_poll.py", "nproc": 2, "kind": "healthy", "total_s": 40, "env": {}}
     {"file": "f_lock.py", "nproc": 2, "kind": "fault", "right": {"ranks": [1], "within_s": 10}}
 
-`launcher` may replace torchrun (`{python}`, `{file}` and `{nproc}` are filled in). A faulty job
-writes the second of its fault to the file that `FAULT_FILE` names, and is stopped some time later.
-A healthy job must end by itself, unaccused. The result is printed, and written as JSON.
+`launcher` may replace torchrun: a whole command line. `ranks_also_ok` may be named beside `ranks`;
+with `may_end` false the judge must not end the job. A faulty job writes the second of its fault to
+the file that `FAULT_FILE` names, and is stopped some time later. A healthy job must end by itself,
+unaccused. The result is printed, and written as JSON.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from typing import Any
 from unhang import diagnose
 from unhang.lab.live_verdicts import Level, LiveVerdict, words
 
-_LAUNCHER = "{python} -m torch.distributed.run --standalone --nproc-per-node {nproc} {file}"
+_LAUNCHER = "python -m torch.distributed.run --standalone --nproc-per-node {nproc} {file}"
 _LOOK_S = 0.5
 _ENDED_BY_JUDGE = 86
 
@@ -40,7 +41,7 @@ class Told:
     """What was said of one job.
 
     Attributes:
-        ended: the judge ended it, or it failed where it should not.
+        ended: the judge ended what it must not, or a healthy job failed.
         suspected: culprits of each suspicion.
         accused: culprits of each confirmed hang.
         named_s: seconds from the fault until the right ranks were first named; None = never.
@@ -57,6 +58,7 @@ class Told:
     suspected: list[list[int]]
     accused: list[list[int]]
     right: list[int] | None
+    also: list[int]
     named_s: float | None
     live: list[int] | None
     final: list[int]
@@ -70,6 +72,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, required=True, help="new folder of the run folders")
     parser.add_argument("--jobs", type=int, default=2, help="so many at a time")
     parser.add_argument("--after", type=float, default=30, help="seconds from a fault to the stop")
+    parser.add_argument("--pg-timeout", type=int, default=600, help="PG_TIMEOUT of the jobs")
     parser.add_argument("--limit", type=float, default=240, help="seconds that any job gets")
     parser.add_argument("--only", default="", help="jobs whose file name contains this")
     options = parser.parse_args(argv)
@@ -89,15 +92,14 @@ def _run(job: dict[str, Any], options: argparse.Namespace) -> Told:
     name = Path(job["file"]).stem
     run, fault = options.out / name, options.out / f"{name}.fault"
     healthy = job["kind"] == "healthy"
-    env = {**os.environ, "PG_TIMEOUT": "15" if healthy else "600", "OMP_NUM_THREADS": "1"}
+    env = {**os.environ, "PG_TIMEOUT": str(options.pg_timeout), "OMP_NUM_THREADS": "1"}
+    here = str(Path(sys.executable).parent)
+    env |= {"PATH": f"{here}:{env['PATH']}", "PY": sys.executable, "PYTHONDONTWRITEBYTECODE": "1"}
     env |= {"PYTHONPATH": str(options.folder.resolve()), "FAULT_FILE": str(fault)}
     env["TMPDIR"] = str(scratch := options.out / f"{name}.tmp")
     scratch.mkdir()
     env |= {str(key): str(value) for key, value in (job.get("env") or {}).items()}
-    launcher = job.get("launcher") or _LAUNCHER
-    if "{file}" not in launcher:
-        launcher = _LAUNCHER
-    command = launcher.format(python=sys.executable, nproc=job.get("nproc", 2), file=job["file"])
+    command = job.get("launcher") or _LAUNCHER.format(**{"nproc": 2, **job})
     judge = [sys.executable, "-m", "unhang", "run", "--no-color", "--out", str(run)]
     judge += ["--timeouts", "judge", "--on-hang", "abort", "--", *shlex.split(command)]
     began = time.time()
@@ -115,7 +117,8 @@ def _run(job: dict[str, Any], options: argparse.Namespace) -> Told:
     seconds = time.time() - began
     said = words(run) if run.exists() else ()
     during = [word for word in said if word.level in {Level.SUSPECTED, Level.HANG}]
-    right = (job.get("right") or {}).get("ranks")
+    label = job.get("right") or {}
+    right, also = label.get("ranks"), label.get("ranks_also_ok") or []
     found = diagnose(str(run)) if run.exists() else None
     code = process.returncode
     return Told(
@@ -123,11 +126,13 @@ def _run(job: dict[str, Any], options: argparse.Namespace) -> Told:
         kind=job["kind"],
         exit_code=code,
         seconds=round(seconds, 1),
-        ended=healthy and (stopped or code == _ENDED_BY_JUDGE or _failed(code, job)),
+        ended=(healthy and (stopped or _failed(code, job)))
+        or (code == _ENDED_BY_JUDGE and not label.get("may_end", not healthy)),
         suspected=[list(w.culprits) for w in during if w.level is Level.SUSPECTED],
         accused=[list(w.culprits) for w in during if w.level is Level.HANG],
         right=right,
-        named_s=_named(during, right, fault, began),
+        also=also,
+        named_s=_named(said, right, also, _moment(fault) or began),
         live=list(during[-1].culprits) if during else None,
         final=sorted(found.culprits) if found is not None else [],
         cause=found.cause.value if found is not None and found.cause is not None else None,
@@ -169,30 +174,45 @@ def _moment(fault: Path) -> float | None:
 
 
 def _named(
-    during: Sequence[LiveVerdict], right: list[int] | None, fault: Path, began: float
+    said: Sequence[LiveVerdict], right: list[int] | None, also: list[int], since: float
 ) -> float | None:
-    for word in during:
-        if right is None or sorted(word.culprits) == sorted(right):
-            at = datetime.fromisoformat(word.at).timestamp()
-            return round(at - (_moment(fault) or began), 1)
+    """Seconds from `since` until somebody was named, and rightly."""
+    for word in said:
+        named = set(word.culprits)
+        if word.level is not Level.LATE and set(right or named) <= named <= {
+            *(right or named),
+            *also,
+        }:
+            return round(datetime.fromisoformat(word.at).timestamp() - since, 1)
     return None
 
 
 def _sum(told: Sequence[Told]) -> int:
     healthy = [one for one in told if one.kind == "healthy"]
     faults = [one for one in told if one.kind != "healthy"]
-    harmed = [one.file for one in healthy if one.ended or one.accused]
-    print(f"healthy {len(healthy)}: ended {sum(one.ended for one in healthy)},", end=" ")
-    print(f"accused {sum(bool(one.accused) for one in healthy)},", end=" ")
-    print(f"suspected {sum(bool(one.suspected) for one in healthy)},", end=" ")
-    print(f"a culprit at the end {sum(bool(one.final) for one in healthy)}; {harmed}")
-    at_all = [one for one in faults if one.named_s is not None]
-    quick = [one for one in at_all if (one.named_s or 0) <= 10]
-    print(f"faults {len(faults)}: named right {len(at_all)}, within 10 s {len(quick)},", end=" ")
-    innocent = [one.file for one in faults if one.right and set(one.final) - set(one.right)]
-    differ = [one.file for one in faults if one.live and one.final and one.live != one.final]
-    print(f"an innocent rank at the end {innocent}, final differs from live {differ}")
-    return bool(harmed)
+    named = [one.named_s for one in faults if one.named_s is not None]
+    wrongly = [one.file for one in told if one.ended]
+    accused = [one.file for one in healthy if one.accused]
+    rows = {
+        "healthy": len(healthy),
+        "faults": len(faults),
+        "ended without proof, or failed": wrongly,
+        "healthy and accused": accused,
+        "healthy and suspected": [one.file for one in healthy if one.suspected],
+        "healthy and a culprit at the end": [one.file for one in healthy if one.final],
+        "named right": len(named),
+        "named right within 10 s": sum(seconds <= 10 for seconds in named),
+        "not named right": [one.file for one in faults if one.named_s is None],
+        "an innocent rank at the end": [
+            one.file for one in faults if one.right and set(one.final) - {*one.right, *one.also}
+        ],
+        "the end differs from live": [
+            one.file for one in faults if one.live and one.final and one.live != one.final
+        ],
+    }
+    for name, value in rows.items():
+        print(f"{name}: {f'{len(value)} {value}' if isinstance(value, list) else value}")
+    return bool(wrongly or accused)
 
 
 if __name__ == "__main__":
