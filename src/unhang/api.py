@@ -30,9 +30,11 @@ from unhang.sources.discover import discover
 from unhang.verdict.contents import contents_of
 from unhang.verdict.corroboration import hear
 from unhang.verdict.course_of_events import tell
+from unhang.verdict.likely import weigh
 from unhang.verdict.next_evidence import advise
 from unhang.verdict.ranking import rank
 from unhang.verdict.rule_results import judge
+from unhang.verdict.signs import read_signs
 
 
 def diagnose(
@@ -235,6 +237,9 @@ def _verdict(incident: Incident, models: Sequence[Architecture]) -> Diagnosis:
         undetermined = Message(key="summary.undetermined")
         diagnosis = replace(diagnosis, outcome=Outcome.UNDETERMINED, summary=undetermined)
     guard = Guard()
+    signs = guard.call("signs", (), read_signs, incident, judgement.findings)
+    likely = guard.call("likely", None, weigh, incident, diagnosis, signs)
+    diagnosis = replace(diagnosis, signs=signs, likely=likely)
     fixes, rejected = guard.call("remedies", ((), ()), suggest, incident, diagnosis)
     stuck = diagnosis.call
     return replace(

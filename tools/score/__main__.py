@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from score import batches, report
+from score import batches, chances, report
 from score.baseline import search
 from score.corpus import Case, Corpus, find_corpora
 from score.marks import Mark, mark
@@ -34,6 +34,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(report.misses(marks))
     if options.json is not None:
         options.json.write_text(report.to_json(marks) + "\n", encoding="utf-8")
+    if options.chances is not None:
+        chances.write(options.chances, marks)
     if options.write is not None:
         _write(options.write, page, complete=_complete(by_corpus, corpora, options.only))
     return 1 if options.gate and not _passes(marks) else 0
@@ -80,6 +82,9 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument(
         "--batch", type=Path, metavar="DIR", help="judge jobs never seen, and put them on record"
+    )
+    parser.add_argument(
+        "--chances", type=Path, metavar="FILE", help="count signs, and write what they make likely"
     )
     parser.add_argument("--name", help="of the batch")
     parser.add_argument("--dry-run", action="store_true", help="put no batch on record")

@@ -29,7 +29,8 @@ class Case:
         suffices: a careful expert can name the cause from these files.
         codes_must, codes_must_not: rules that have to fire, and those that must stay quiet.
         phase: phase of the job at the failure; None where it does not matter.
-        truth: causes that were told afterwards, whether or not the files show them.
+        cause: the cause that was told afterwards, whether or not the files show it, or None.
+        truth: the same, and the causes that go with it.
         why: one sentence on the label.
     """
 
@@ -46,6 +47,7 @@ class Case:
     codes_must_not: frozenset[str] = frozenset()
     phase: str | None = None
     why: str = ""
+    cause: str | None = None
     truth: frozenset[str] = frozenset()
 
     @property
@@ -142,6 +144,7 @@ def read_label(corpus: Corpus, folder: Path) -> Case:
         culprits=_culprits(label.get("culprit_ranks")),
         healthy=healthy,
         suffices=label.get("log_suffices") is True or healthy,
+        cause=_cause(label),
         truth=_truth(label),
         why=str(label.get("culprit_why") or label.get("what_happened") or ""),
     )
@@ -157,10 +160,13 @@ def _inputs(folder: Path, label: Mapping[str, object]) -> tuple[Path, ...]:
 
 def _truth(label: Mapping[str, object]) -> frozenset[str]:
     """What happened, whether or not the files tell it: the cause and what goes with it."""
+    cause = _cause(label)
+    return frozenset() if cause is None else _words(label.get("also")) | {cause}
+
+
+def _cause(label: Mapping[str, object]) -> str | None:
     cause = label.get("cause")
-    if not isinstance(cause, str) or cause == "unknown":
-        return frozenset()
-    return _words(label.get("also")) | {cause}
+    return cause if isinstance(cause, str) and cause != "unknown" else None
 
 
 def _words(value: object) -> frozenset[str]:

@@ -52,6 +52,11 @@ class Mark:
     found: Verdict = NOTHING_FOUND
 
     @property
+    def known(self) -> frozenset[str]:
+        """Causes that are accepted, or that were told afterwards; empty where nobody knows."""
+        return self.case.causes | self.case.truth
+
+    @property
     def searched(self) -> Mark:
         """The keyword search's answer, held against the same label."""
         return mark(self.case, self.found)

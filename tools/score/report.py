@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from score.batches import TITLE as BATCHES
 from score.batches import Batch
 from score.batches import table as batch_table
+from score.chances import honest
 from score.corpus import Corpus
 from score.marks import Mark, Result
 from score.tables import (
@@ -18,6 +19,8 @@ from score.tables import (
     by_source,
     by_strength,
     calibration,
+    likely_reliability,
+    risk_and_coverage,
     summarise,
 )
 
@@ -48,6 +51,12 @@ _KEYWORDS = """The same jobs, answered by a search for sixteen groups of keyword
 to nothing and is never changed.
 """
 
+_LIKELY = """Where no cause is shown, the likeliest one is named with its chance. Here each job's
+chances were counted without the jobs of its own source, over public threads and logs whose cause is
+known from the label, also where the files do not suffice to tell it. The second table goes from
+what is proved to an answer for every job.
+"""
+
 _BATCHES = """Jobs that were labelled before anything of them was judged, and judged once: this
 table is what a user can trust. Their texts are not kept here. A batch that could be learnt from
 since is marked.
@@ -60,9 +69,14 @@ def page(
     """The Markdown page. It holds no times and no paths: the same code writes the same page."""
     present = [c for c in corpora if marks.get(c.key)]
     everything = [m for c in present for m in marks[c.key]]
+    external = honest(everything)
+    external = [m for m in external if m.case.corpus != "own"]
     parts = [_INTRODUCTION, "## Summary\n", _markdown(_summary(marks, present))]
     parts += ["## Keywords beside the judge\n", _KEYWORDS]
-    parts += [_markdown(beside_keywords([(c.title, marks[c.key]) for c in present]))]
+    told = [(c.title, [m for m in external if m.case.corpus == c.key]) for c in present]
+    parts += [_markdown(beside_keywords([(title, found) for title, found in told if found]))]
+    parts += ["## Likely causes\n", _LIKELY]
+    parts += [_markdown(likely_reliability(external)), _markdown(risk_and_coverage(external))]
     parts += [batch_section(recorded)] if recorded else []
     for table in (calibration(everything), by_strength(everything), by_rule(everything)):
         parts += [f"## {table.title}\n", _markdown(table)]
@@ -165,6 +179,11 @@ def _record(m: Mark) -> dict[str, object]:
             }
             for c in verdict.candidates
         ],
+        "likely": verdict.likely,
+        "chance": round(verdict.chance, 3),
+        "likely_culprits": sorted(verdict.likely_culprits),
+        "signs": list(verdict.signs),
+        "found_by_keywords": m.found.cause,
         "fired": list(verdict.fired),
         "collect": verdict.collect,
         "error": verdict.error,

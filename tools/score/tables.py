@@ -83,6 +83,53 @@ def by_cause(marks: Iterable[Mark]) -> Table:
     return Table("By cause", ("accepted causes", "found", "claimed and wrong"), tuple(rows))
 
 
+def likely_reliability(marks: Iterable[Mark]) -> Table:
+    """Of the likely causes given at a chance, how many are right; where no cause is shown."""
+    told = [m for m in marks if m.verdict.likely is not None and not m.case.healthy]
+    rows = []
+    for low, high in ((0.3, 0.4), (0.4, 0.5), (0.5, 0.7), (0.7, 1.0)):
+        inside = [m for m in told if low <= m.verdict.chance < high and m.known]
+        stated = f"{sum(m.verdict.chance for m in inside) / len(inside):.2f}" if inside else "–"
+        rows.append((f"{low:.1f} - {high:.1f}", stated, share(inside, _likely_right)))
+    head = ("chance", "stated on average", "right, where the cause is known")
+    return Table("Likely causes", head, tuple(rows))
+
+
+def risk_and_coverage(marks: Iterable[Mark]) -> Table:
+    """From what is proved to an answer at any price: how many are answered, and how many wrong."""
+    failed = [m for m in marks if not m.case.healthy and m.known]
+    answers = sorted((_answer(m) for m in failed), reverse=True)
+    rows = []
+    for name, least in _TIERS:
+        given = [right for sure, right in answers if sure >= least]
+        wrong = given.count(False)
+        rows.append((name, Share(len(given), len(failed)), Share(wrong, len(given))))
+    return Table("Risk and coverage", ("answers that are", "given", "wrong"), tuple(rows))
+
+
+_TIERS = (
+    ("proved", 2.95),
+    ("… or supported", 2.0),
+    ("… or likely, chance 0.6 and more", 0.6),
+    ("… 0.5 and more", 0.5),
+    ("… 0.4 and more", 0.4),
+    ("… any likely cause", 0.01),
+)
+
+
+def _answer(m: Mark) -> tuple[float, bool]:
+    """How sure an answer is (2 and its confidence for a verdict), and whether it is right."""
+    if m.verdict.cause is not None:
+        return 2 + m.verdict.confidence, m.verdict.cause in m.known
+    if m.verdict.likely is not None:
+        return m.verdict.chance, _likely_right(m)
+    return 0.0, False
+
+
+def _likely_right(m: Mark) -> bool:
+    return m.verdict.likely in m.known
+
+
 def beside_keywords(corpora: Iterable[tuple[str, Sequence[Mark]]]) -> Table:
     """The judge and the keyword search on the same jobs."""
     head = ("", "by", "right, where the files suffice", "likely counted", "false blame")

@@ -32,6 +32,7 @@ class Verdict:
         likely: the most probable cause where none is shown; None where nothing points anywhere.
         likely_culprits: the ranks named with it.
         chance: of the likely cause, as the judge states it.
+        signs: names of the signs that were weighed.
         fired: codes of all rules that said something, locating ones too.
         collect: pieces of advice on what to collect next.
         problems: files and rules that gave up.
@@ -48,6 +49,7 @@ class Verdict:
     likely: str | None = None
     likely_culprits: frozenset[int] = frozenset()
     chance: float = 0.0
+    signs: tuple[str, ...] = ()
     fired: tuple[str, ...] = ()
     collect: int = 0
     problems: tuple[str, ...] = ()
@@ -102,6 +104,10 @@ def judge_here(paths: Sequence[Path]) -> Verdict:
             )
             for c in found.candidates
         ),
+        likely=None if found.likely is None else found.likely.cause.value,
+        likely_culprits=frozenset() if found.likely is None else frozenset(found.likely.culprits),
+        chance=0.0 if found.likely is None else found.likely.chance,
+        signs=tuple(sign.name for sign in found.signs),
         fired=found.fired,
         collect=len(found.collect_next),
         problems=tuple(f"{p.component}: {p.message}" for p in found.problems),

@@ -16,6 +16,7 @@ from unhang.model.coverage import Coverage
 from unhang.model.finding import Collect, Finding, Strength
 from unhang.model.ids import NO_RANKS, Ranks
 from unhang.model.incident import Call
+from unhang.model.likely import Likely, Sign
 from unhang.model.phases import Phase
 from unhang.model.provenance import Message, Problem, Provenance
 from unhang.model.stack_states import StackClass
@@ -127,6 +128,8 @@ class Diagnosis:
         statements: which kind of source says what for or against the verdict.
         standings: where the ranks stood when their stacks were taken, by class.
         earlier: verdicts on earlier incarnations, oldest first; this one is the last failed.
+        likely: the most probable cause, where none is shown and anything points to one.
+        signs: what was weighed for it.
         fired: codes of all rules that said something, locating ones too, in their order.
         missing_facts: rule codes that could not run, with the names of the facts they lacked.
         unread: lines that look like a failure and that nothing understood, the likeliest first;
@@ -166,6 +169,8 @@ class Diagnosis:
     incarnations: int = 1
     unread: tuple[Provenance, ...] = ()
     earlier: tuple[Diagnosis, ...] = ()
+    likely: Likely | None = None
+    signs: tuple[Sign, ...] = ()
     fired: tuple[str, ...] = ()
     missing_facts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     redacted: Mapping[str, int] | None = None

@@ -16,11 +16,13 @@ from unhang.model.diagnosis import Candidate, Diagnosis, Fix, RejectedAdvice, St
 from unhang.model.finding import Collect, Finding
 from unhang.model.ids import format_ranks
 from unhang.model.incident import Call
+from unhang.model.likely import CountedSign, Likely
 from unhang.model.provenance import Message, Provenance
 from unhang.model.stack_states import StackClass
 from unhang.model.statement import Statement
 from unhang.reporters.catalogue import sentence
 from unhang.reporters.shown_call import ShownCall
+from unhang.reporters.shown_likely import shown_sign
 from unhang.reporters.style import PLAIN, Style
 
 SCHEMA = "unhang.diagnosis/1"
@@ -67,6 +69,7 @@ class _JsonWriter:
             "story": [self._step(item) for item in d.story],
             "candidates": [self._candidate(c) for c in d.candidates],
             "located_by": None if d.located is None else self._located(d.located),
+            "likely": None if d.likely is None else self._likely(d.likely),
             "fixes": [self._fix(fix) for fix in d.fixes],
             "advice_rejected": [self._rejected(advice) for advice in d.advice_rejected],
             "unread": [_source(p) for p in d.unread],
@@ -105,6 +108,30 @@ class _JsonWriter:
             "against": None if against is None else self._text(against),
             "rules": list(candidate.rules),
             "evidence": [_source(p) for p in candidate.evidence],
+        }
+
+    def _likely(self, likely: Likely) -> dict[str, object]:
+        return {
+            "cause": likely.cause.value,
+            "chance": round(likely.chance, 3),
+            "culprits": sorted(likely.culprits),
+            "signs": [self._sign(sign) for sign in likely.signs],
+            "against": [self._sign(sign) for sign in likely.against],
+            "rivals": [
+                {"cause": rival.cause.value, "chance": round(rival.chance, 3)}
+                for rival in likely.rivals
+            ],
+            "decides": self._collect(likely.decides),
+        }
+
+    def _sign(self, counted: CountedSign) -> dict[str, object]:
+        sign = counted.sign
+        return {
+            "sign": sign.name,
+            "text": shown_sign(counted, self._language),
+            "jobs": round(counted.jobs, 1),
+            "with_cause": round(counted.with_cause, 1),
+            "evidence": None if sign.source is None else _source(sign.source),
         }
 
     def _located(self, finding: Finding) -> dict[str, object]:

@@ -82,6 +82,7 @@ def _page(shown: View, language: str) -> Iterator[str]:
     sections = {
         "why": _why(shown, _label("against", language)),
         "evidence": _folded(_label("evidence", language), _quotes(shown.evidence)),
+        "likely": _facts(shown.likely),
         "unread": _quotes(shown.unread),
         "sources": _facts(shown.sources),
         "standings": _facts(shown.standings),

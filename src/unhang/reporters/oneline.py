@@ -19,7 +19,11 @@ _LEAST = 24
 
 def render(diagnosis: Diagnosis, style: Style = PLAIN) -> str:
     """Return the line, without a line end."""
-    parts = [_head(diagnosis), *_who(diagnosis, style.language)]
+    parts = [
+        _head(diagnosis),
+        *_likely(diagnosis, style.language),
+        *_who(diagnosis, style.language),
+    ]
     if diagnosis.phase is not None:
         parts.append(diagnosis.phase.value)
     parts.append(_plain(write(diagnosis.summary, style.language)))
@@ -37,6 +41,15 @@ def _head(diagnosis: Diagnosis) -> str:
     if diagnosis.outcome is Outcome.CAUSE and cause is not None:
         return f"{cause.value} {sure}"
     return diagnosis.outcome.value
+
+
+def _likely(diagnosis: Diagnosis, language: str) -> list[str]:
+    """The likely cause, where none is shown."""
+    if diagnosis.likely is None:
+        return []
+    cause, chance = diagnosis.likely.cause.value, round(diagnosis.likely.chance * 100)
+    message = Message(key="likely.line", values={"cause": cause, "percent": chance})
+    return [write(message, language)]
 
 
 def _who(diagnosis: Diagnosis, language: str) -> list[str]:

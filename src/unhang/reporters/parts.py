@@ -122,6 +122,7 @@ class View:
     why: str
     against: str
     evidence: tuple[Quote, ...]
+    likely: tuple[LabelledText, ...]
     unread: tuple[Quote, ...]
     sources: tuple[LabelledText, ...]
     standings: tuple[LabelledText, ...]

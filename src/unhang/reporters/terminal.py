@@ -57,6 +57,7 @@ def page(shown: View, style: Style = PLAIN) -> Group:
     sections: list[tuple[str, Iterable[ConsoleRenderable]]] = [
         ("why", _why(shown, language)),
         ("evidence", _evidence(shown.evidence)),
+        ("likely", _facts(shown.likely)),
         ("unread", _evidence(shown.unread)),
         ("sources", _facts(shown.sources)),
         ("standings", _facts(shown.standings)),

@@ -14,6 +14,7 @@ from unhang.architectures import tell_contents
 from unhang.model.diagnosis import Candidate, Diagnosis, Fix, Outcome
 from unhang.model.finding import Collect, Finding
 from unhang.model.incident import Call
+from unhang.model.likely import CountedSign
 from unhang.model.provenance import Message, Provenance
 from unhang.model.rule import Fact
 from unhang.reporters.catalogue import sentence, write
@@ -28,6 +29,7 @@ from unhang.reporters.parts import (
 )
 from unhang.reporters.printable import block, one_line
 from unhang.reporters.shown_call import ShownCall
+from unhang.reporters.shown_likely import shown_sign
 from unhang.reporters.shown_stack_class import shown_standing
 
 _RECORDS = (Fact.STATUS, Fact.PHASES, Fact.STACKS, Fact.NCCL_INFO, Fact.KERNEL_LOG)
@@ -68,6 +70,7 @@ class _ViewWriter:
             why="" if basis is None else self.sentence(basis.why),
             against="" if basis is None else self.optional(basis.against),
             evidence=() if basis is None else self._quotes(basis.evidence),
+            likely=tuple(self._likely()),
             unread=self._quotes(diagnosis.unread),
             sources=tuple(self._sources()),
             standings=tuple(self._standings()),
@@ -231,6 +234,33 @@ class _ViewWriter:
             claim = self.sentence(statement.claim)
             text = self.say("source.against", claim=claim, against=against) if against else claim
             yield LabelledText(label=label, text=text)
+
+    def _likely(self) -> Iterable[LabelledText]:
+        """The cause that is likely where none is shown, with what speaks for and against it."""
+        likely = self._diagnosis.likely
+        if likely is None:
+            return
+        values = {
+            "cause": likely.cause.value,
+            "percent": round(likely.chance * 100),
+            "meaning": self.say(f"cause.{likely.cause.value}"),
+            "ranks": likely.culprits,
+        }
+        key = "likely.cause_ranks" if likely.culprits else "likely.cause"
+        yield self._fact("likely_cause", self.say(key, **values))
+        yield self._fact("for_it", self._signs(likely.signs))
+        against = self._signs(likely.against)
+        yield self._fact("against_it", against or self.say("likely.unproved"))
+        rivals = [
+            self.say("likely.rival", cause=r.cause.value, percent=round(r.chance * 100))
+            for r in likely.rivals
+        ]
+        if rivals:
+            yield self._fact("rivals", ", ".join(rivals))
+        yield self._fact("decides", self.sentence(likely.decides.what))
+
+    def _signs(self, signs: Iterable[CountedSign]) -> str:
+        return one_line("; ".join(shown_sign(sign, self._language) for sign in signs))
 
     def _placed(self, where: Message) -> str:
         """What a class of ranks does, and where; the doing and its phase are sentences too."""

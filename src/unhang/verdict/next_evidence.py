@@ -18,6 +18,8 @@ def advise(incident: Incident, diagnosis: Diagnosis) -> tuple[Collect, ...]:
     if diagnosis.outcome is Outcome.HEALTHY:
         return ()
     asked = list(diagnosis.collect_next)
+    if diagnosis.likely is not None:
+        asked.append(diagnosis.likely.decides)
     if diagnosis.outcome is not Outcome.CAUSE or not asked:
         asked.extend(_general(incident, decided=diagnosis.outcome is Outcome.CAUSE))
     unique = {c.what.key: c for c in reversed(asked)}

@@ -1,0 +1,241 @@
+"""From the signs of a job to its most probable cause, where nothing is proved.
+
+How much a sign says is counted, not typed in: `settings/data/chances.json` holds, for every sign,
+how often each cause was the truth in labelled jobs that show it (`python -m score --chances`
+writes it, and measures it on jobs of sources that were left out). Signs of one job go together, so
+each counts for less than it would alone, and the sum is calibrated on the jobs left out.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from unhang.model.causes import Cause
+from unhang.model.diagnosis import Diagnosis, Outcome
+from unhang.model.finding import Collect
+from unhang.model.ids import NO_RANKS, Rank, Ranks
+from unhang.model.incident import VICTIM_MANNERS, Incident, Manner
+from unhang.model.likely import CountedSign, Likely, Rival, Sign
+from unhang.model.provenance import Message
+from unhang.verdict.signs import shows_failure
+
+_DAMPING = 0.6
+"""Weight of a sign beside others; from 0.4 to 0.8 it matters little on jobs left out."""
+_UNSEEN = 2.0
+"""Jobs of average causes that are added to what was counted of a sign with a cause."""
+_HINT = 1.0
+"""What a weak finding of a rule adds for its cause, as a logarithm of odds."""
+_LEAST_CHANCE = 0.3
+"""Below, nothing points anywhere."""
+_LEAST_TELLING = 0.05
+"""A sign that adds less says nothing."""
+_COURSE = frozenset({"phase", "last phase"})
+"""Signs of the normal course: they tell causes apart, and show no failure."""
+_SHOWN, _RIVALS = 3, 2
+
+_OF_THE_GONE = frozenset(
+    {
+        Cause.RANK_EXCEPTION,
+        Cause.GPU_OOM,
+        Cause.HOST_OOM,
+        Cause.RANK_CRASH,
+        Cause.GPU_HARDWARE,
+        Cause.GPU_KERNEL_FAULT,
+    }
+)
+"""Causes whose culprit is the rank that failed first by itself."""
+
+_DECIDES = {
+    Cause.RANK_EXCEPTION: "rank_traceback",
+    Cause.GPU_OOM: "rank_traceback",
+    Cause.GPU_KERNEL_FAULT: "rank_traceback",
+    Cause.HOST_OOM: "kernel_log",
+    Cause.RANK_CRASH: "crash_stack",
+    Cause.LIBRARY_BUG: "crash_stack",
+    Cause.DESYNC: "detail",
+    Cause.MODEL_DIVERGENCE: "detail",
+    Cause.NET_INTERFACE: "nccl_info",
+    Cause.RDMA_FAULT: "nccl_info",
+    Cause.P2P_FAULT: "nccl_info",
+    Cause.BANDWIDTH_LOW: "nccl_info",
+    Cause.DEVICE_MAP: "nccl_info",
+    Cause.VERSION_MISMATCH: "nccl_info",
+    Cause.SHM_SMALL: "shm_space",
+    Cause.GPU_HARDWARE: "gpu_kernel_log",
+    Cause.RENDEZVOUS: "store_connection",
+    Cause.EXTERNAL_STOP: "launcher_exits",
+}
+"""What decides about a cause; about the others, stacks of the ranks while they hang."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chances:
+    """What was counted over labelled jobs.
+
+    Attributes:
+        causes: jobs by cause.
+        signs: jobs by cause, for every sign.
+        calibration: offset and slope from the logarithm of the odds of the first cause to that of
+            how often it was right.
+    """
+
+    causes: Mapping[str, float]
+    signs: Mapping[str, Mapping[str, float]]
+    calibration: tuple[float, float] = (0.0, 1.0)
+
+    def order(self, signs: Collection[str]) -> list[tuple[str, float]]:
+        """Causes with their chances, the likeliest first; that of the first is calibrated."""
+        jobs = sum(self.causes.values())
+        share = (jobs + len(self.causes) / 2) or 1.0
+        odds = {cause: math.log((n + 0.5) / share) for cause, n in self.causes.items()}
+        for sign in signs:
+            for cause in odds:
+                odds[cause] += self.weight(sign, cause)
+        most = max(odds.values(), default=0.0)
+        raw = {cause: math.exp(value - most) for cause, value in odds.items()}
+        total = sum(raw.values()) or 1.0
+        ordered = sorted(raw, key=lambda cause: (-raw[cause], cause))
+        chances = [raw[cause] / total for cause in ordered]
+        if not chances:
+            return []
+        first = self._calibrated(chances[0])
+        rest = (1 - first) / (1 - chances[0]) if chances[0] < 1 else 0.0
+        return list(zip(ordered, (first, *(c * rest for c in chances[1:])), strict=True))
+
+    def weight(self, sign: str, cause: str) -> float:
+        """What a sign adds for a cause, as a logarithm of odds; below 0 it speaks against it."""
+        if sign.startswith("hint: "):
+            return _HINT if sign == f"hint: {cause}" else 0.0
+        counted = self.signs.get(sign)
+        jobs = sum(self.causes.values())
+        if not counted or not jobs:
+            return 0.0
+        usual = sum(counted.values()) / jobs
+        of_cause = self.causes.get(cause, 0.0)
+        with_cause = (counted.get(cause, 0.0) + _UNSEEN * usual) / (of_cause + _UNSEEN)
+        return _DAMPING * math.log(with_cause / usual)
+
+    def _calibrated(self, chance: float) -> float:
+        offset, slope = self.calibration
+        inside = min(max(chance, 0.001), 0.999)
+        return 1 / (1 + math.exp(-(offset + slope * math.log(inside / (1 - inside)))))
+
+
+@cache
+def load_chances() -> Chances:
+    """What the package knows."""
+    text = files("unhang.settings").joinpath("data/chances.json").read_text("utf-8")
+    data = json.loads(text)
+    offset, slope = data["calibration"]
+    return Chances(causes=data["causes"], signs=data["signs"], calibration=(offset, slope))
+
+
+def weigh(incident: Incident, diagnosis: Diagnosis, signs: Sequence[Sign]) -> Likely | None:
+    """Name the most probable cause of a job whose cause the evidence does not show.
+
+    Args:
+        incident: the job.
+        diagnosis: the verdict on it.
+        signs: of the job.
+
+    Returns:
+        None where a cause is shown, where nothing failed, and where no sign says anything.
+    """
+    open_ended = diagnosis.outcome in (Outcome.LOCATED, Outcome.UNDETERMINED)
+    if not open_ended or incident.finished or not shows_failure(incident):
+        return None
+    chances = load_chances()
+    ordered = chances.order([sign.name for sign in signs])
+    if not ordered:
+        return None
+    (first, chance), *others = ordered
+    second = others[0][0] if others else first
+    telling = _telling(chances, signs, first)
+    if chance < _LEAST_CHANCE or all(t.sign.kind in _COURSE for t in telling):
+        return None
+    cause = Cause(first)
+    shown = telling[:_SHOWN]
+    for_it = {t.sign.name for t in shown}
+    against = [t for t in _against(chances, signs, first, second) if t.sign.name not in for_it]
+    return Likely(
+        cause=cause,
+        chance=chance,
+        culprits=_culprits(incident, diagnosis, cause),
+        signs=shown,
+        against=tuple(against[:_SHOWN]),
+        rivals=tuple(Rival(cause=Cause(c), chance=p) for c, p in others[:_RIVALS]),
+        decides=_decides(incident, cause),
+    )
+
+
+def _telling(chances: Chances, signs: Sequence[Sign], cause: str) -> tuple[CountedSign, ...]:
+    """Signs that speak for a cause, the most telling first."""
+    weights = [(chances.weight(sign.name, cause), sign) for sign in signs]
+    found = sorted((w for w in weights if w[0] > _LEAST_TELLING), key=lambda w: -w[0])
+    return tuple(_counted(chances, sign, cause) for _, sign in found)
+
+
+def _against(
+    chances: Chances, signs: Sequence[Sign], cause: str, rival: str
+) -> tuple[CountedSign, ...]:
+    """Signs that speak for the next cause rather than for the first."""
+    gaps = [(chances.weight(s.name, rival) - chances.weight(s.name, cause), s) for s in signs]
+    found = sorted((g for g in gaps if g[0] > _LEAST_TELLING), key=lambda g: -g[0])
+    return tuple(_counted(chances, sign, cause) for _, sign in found)
+
+
+def _counted(chances: Chances, sign: Sign, cause: str) -> CountedSign:
+    counted = chances.signs.get(sign.name, {})
+    return CountedSign(sign=sign, jobs=sum(counted.values()), with_cause=counted.get(cause, 0.0))
+
+
+def _culprits(incident: Incident, diagnosis: Diagnosis, cause: Cause) -> Ranks:
+    """Ranks that the cause would be about, by the first of these that names any."""
+    candidates = (c.culprits for c in diagnosis.candidates if c.cause is cause)
+    named = next((culprits for culprits in candidates if culprits), diagnosis.culprits)
+    if named:
+        return named
+    if cause in _OF_THE_GONE:
+        return _first_gone(incident)
+    if cause in (Cause.CHECKPOINT_SLOW, Cause.EVAL_SLOW, Cause.DATA_SLOW, Cause.COMPILE_SLOW):
+        return _at_work(incident) or _not_in_the_call(incident)
+    return _not_in_the_call(incident)
+
+
+def _first_gone(incident: Incident) -> Ranks:
+    """The rank whose failure of its own comes first, where it is the only one of its manner."""
+    own = [f for f in incident.failures if f.manner not in VICTIM_MANNERS]
+    first = next((f for f in own if f.rank is not None), None)
+    if first is None or first.rank is None:
+        return NO_RANKS
+    alike = {f.rank for f in own if f.manner is first.manner}
+    alone = len(alike) == 1 or first.manner is Manner.KILLED
+    return frozenset({first.rank}) if alone else NO_RANKS
+
+
+def _at_work(incident: Incident) -> Ranks:
+    """The rank that shows work which was under way, where only one does."""
+    shown: set[Rank] = {p.rank for p in incident.open_phases if p.rank is not None and p.unfinished}
+    return frozenset(shown) if len(shown) == 1 and not shown & incident.gave_up else NO_RANKS
+
+
+def _not_in_the_call(incident: Incident) -> Ranks:
+    """The only rank that the waits leave open."""
+    undecided = incident.waits.undecided
+    if undecided is None or len(undecided.ranks) != 1:
+        return NO_RANKS
+    return frozenset(undecided.ranks)
+
+
+def _decides(incident: Incident, cause: Cause) -> Collect:
+    topic = _DECIDES.get(cause, "stacks" if incident.calls or incident.stances else "before")
+    return Collect(
+        what=Message(key=f"collect.{topic}.what"),
+        how=Message(key=f"collect.{topic}.how"),
+        decides=Message(key=f"collect.{topic}.decides"),
+    )
