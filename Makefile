@@ -11,7 +11,7 @@ SCORE := PYTHONPATH=tools $(BIN)/python -m score
 # Each process that a test starts imports the package: what was compiled is kept.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: help demo setup test unit check lint types contracts score gate advice bench drills drill-live proof docs clean
+.PHONY: help demo setup test unit check lint types contracts score fuzz gate advice bench drills drill-live proof docs clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-10s %s\n", $$1, $$2}'
@@ -55,6 +55,9 @@ test: check gate ## everything that CI runs
 
 score: $(DEV) ## judge all labelled jobs and write docs/accuracy.md
 	$(SCORE) --write docs/accuracy.md
+
+fuzz: $(DEV) ## attack the judge with mutated inputs for an hour (SECONDS=…)
+	cd tests && PYTHONPATH=. ../$(BIN)/python -m fuzz --seconds $(or $(SECONDS),3600)
 
 gate: $(DEV) ## every labelled job of this project is judged right
 	$(SCORE) --corpus own --gate
