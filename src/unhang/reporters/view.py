@@ -37,6 +37,9 @@ _RECORDS = (Fact.STATUS, Fact.PHASES, Fact.STACKS, Fact.NCCL_INFO, Fact.KERNEL_L
 
 _NUMBER = re.compile(r"0x[0-9a-f]+|\d+")
 
+_MOST_SIGNS = 2
+"""Signs that are shown for, and against, a likely cause; JSON has all."""
+
 _LONGEST_TIME = 32
 """Characters of a printed time: more is no time."""
 
@@ -248,8 +251,8 @@ class _ViewWriter:
         }
         key = "likely.cause_ranks" if likely.culprits else "likely.cause"
         yield self._fact("likely_cause", self.say(key, **values))
-        yield self._fact("for_it", self._signs(likely.signs))
-        against = self._signs(likely.against)
+        yield self._fact("for_it", self._signs(likely.signs[:_MOST_SIGNS]))
+        against = self._signs(likely.against[:_MOST_SIGNS])
         yield self._fact("against_it", against or self.say("likely.unproved"))
         rivals = [
             self.say("likely.rival", cause=r.cause.value, percent=round(r.chance * 100))
@@ -306,7 +309,9 @@ class _ViewWriter:
         )
 
     def _others(self, leading: Candidate | None) -> Iterable[LabelledText]:
-        others = [c for c in self._diagnosis.candidates if c is not leading]
+        likely = self._diagnosis.likely
+        told = None if likely is None else likely.cause
+        others = [c for c in self._diagnosis.candidates if c is not leading and c.cause is not told]
         for candidate in others[: self._limits.others]:
             percent = round(candidate.confidence * 100)
             label = f"{candidate.cause.value} ({percent} %)"
