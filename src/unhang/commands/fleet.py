@@ -67,7 +67,7 @@ def command(
     the number of hosts.
 
         unhang fleet /logs --exclude-file bad-nodes.txt
-        srun --exclude=bad-nodes.txt …
+        srun --exclude=./bad-nodes.txt …
     """
     from unhang.api import fleet
     from unhang.commands.progress import ReadingProgress

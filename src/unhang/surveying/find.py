@@ -14,9 +14,10 @@ from unhang.errors import UsageError
 from unhang.model.provenance import Problem
 
 _EXTENSIONS = re.compile(
-    r"(\.(out|err|log|txt|json|jsonl|tar|zip|tgz|gz|bz2|xz|zst|o(?=\d)|e(?=\d)))+$", re.IGNORECASE
+    r"(\.(out|err|log|txt|verdict|json|jsonl|tar|zip|tgz|gz|bz2|xz|zst|o(?=\d)|e(?=\d)))+$",
+    re.IGNORECASE,
 )
-_NUMBER = re.compile(r"\d{3,}(_\d+)?")
+_NUMBER = re.compile(r"(?:(?<=slurm-)\d+|\d{3,})(_\d+)?")
 """A scheduler's job number, with the index of an array as Slurm's `%A_%a` writes it."""
 _PART = re.compile(
     r"[-_.](?:(?:local_?)?rank|node|worker|master|leader|launcher|head|chief|gpu|task|replica|pod"

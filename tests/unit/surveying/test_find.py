@@ -33,6 +33,8 @@ def names(root: Path, depth: int = 1) -> list[str]:
         (("llama-worker-0.log", "llama-worker-11.log", "llama-master-0.log"), "llama"),
         (("job.rank0.txt", "job.rank7.txt", "job_stderr.log"), "job"),
         (("7.log",), "7"),
+        (("slurm-9.out", "slurm-9.verdict.txt"), "9"),
+        (("train.out", "train.err", "train.verdict.txt"), "train"),
     ],
 )
 def test_files_of_one_job(files: tuple[str, ...], group: str) -> None:

@@ -1,0 +1,168 @@
+"""The scripts in `ops/slurm` under a real Slurm: its controller and daemon, on loopback."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+OPS = Path(__file__).parents[2] / "ops/slurm"
+NEEDED = ("slurmctld", "slurmd", "sbatch", "scontrol")
+
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.skipif(
+        any(shutil.which(name) is None for name in NEEDED) or os.geteuid() != 0,
+        reason="needs root and Slurm: apt-get install slurm-wlm",
+    ),
+    pytest.mark.timeout(180),
+]
+
+CONFIGURATION = """
+ClusterName=test
+SlurmctldHost={host}(127.0.0.1)
+SlurmUser=root
+AuthType=auth/none
+CredType=cred/none
+MpiDefault=none
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SwitchType=switch/none
+SelectType=select/cons_tres
+ReturnToService=2
+SlurmctldPort={ports[0]}
+SlurmdPort={ports[1]}
+SlurmctldPidFile={home}/slurmctld.pid
+SlurmdPidFile={home}/slurmd.pid
+SlurmdSpoolDir={home}/spool
+StateSaveLocation={home}/state
+SlurmctldLogFile={home}/slurmctld.log
+SlurmdLogFile={home}/slurmd.log
+AccountingStorageType=accounting_storage/none
+JobCompType=jobcomp/none
+Epilog={home}/epilog.sh
+NodeName={host} NodeAddr=127.0.0.1 CPUs=2 State=UNKNOWN
+PartitionName=debug Nodes={host} Default=YES State=UP
+"""
+
+JOB = """
+import os, torch, torch.distributed as dist
+dist.init_process_group("gloo")
+dist.barrier()
+if dist.get_rank() == 1:
+    raise ValueError("the data of shard 7 is broken")
+dist.barrier()
+"""
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """A cluster of this host alone; the environment that talks to it."""
+    home = tmp_path_factory.mktemp("slurm")
+    for name in ("spool", "state"):
+        (home / name).mkdir()
+    program = Path(sys.executable).with_name("unhang")
+    epilog = home / "epilog.sh"
+    epilog.write_text(f"#!/bin/sh\nexport UNHANG={program}\nexec {OPS}/epilog.sh\n")
+    epilog.chmod(0o755)
+    host = socket.gethostname().split(".")[0]
+    configuration = home / "slurm.conf"
+    configuration.write_text(CONFIGURATION.format(home=home, host=host, ports=free_ports()))
+    env = {**os.environ, "SLURM_CONF": str(configuration), "UNHANG": str(program)}
+    daemons = [
+        subprocess.Popen(
+            [name, "-D"],
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        for name in ("slurmctld", "slurmd")
+    ]
+    try:
+        wait(lambda: "idle" in told(env, "sinfo", "--noheader", "--format=%t"), "an idle node")
+        yield env
+    finally:
+        for daemon in daemons:
+            os.killpg(daemon.pid, signal.SIGKILL)
+            daemon.wait()
+
+
+def free_ports() -> list[int]:
+    with socket.socket() as one, socket.socket() as two:
+        one.bind(("127.0.0.1", 0))
+        two.bind(("127.0.0.1", 0))
+        return [one.getsockname()[1], two.getsockname()[1]]
+
+
+def told(env: dict[str, str], *command: str) -> str:
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    return done.stdout
+
+
+def wait(is_so: Callable[[], object], what: str, seconds: float = 90) -> None:
+    until = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < until, f"no {what} after {seconds:.0f} s"
+        time.sleep(0.3)
+
+
+def submit(env: dict[str, str], logs: Path, script: str) -> int:
+    """Run a batch script to its end; its job number."""
+    path = logs.parent / "job.sh"
+    path.write_text(script)
+    output = f"--output={logs}/slurm-%j.out"
+    job = int(told(env, "sbatch", "--parsable", "--chdir", str(logs.parent), output, str(path)))
+    wait(lambda: str(job) not in told(env, "squeue", "--noheader", "--format=%i"), "end of the job")
+    return job
+
+
+def test_a_failed_job_leaves_its_verdict_and_the_fleet_counts_it(
+    cluster: dict[str, str], tmp_path: Path
+) -> None:
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    (tmp_path / "train.py").write_text(JOB)
+    launch = f"{sys.executable} -m torch.distributed.run --standalone --nproc-per-node 2 train.py"
+    failed = submit(cluster, logs, f"#!/bin/sh\nexport OMP_NUM_THREADS=1\n{launch}\n")
+    verdict = logs / f"slurm-{failed}.verdict.txt"
+    wait(verdict.exists, "verdict")
+    assert verdict.read_text().startswith("ROOT CAUSE   rank_exception")
+    assert "rank 1" in verdict.read_text()
+    submit(cluster, logs, "#!/bin/sh\necho step 1 loss 2.5\necho training finished\n")
+    env = {**cluster, "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    done = subprocess.run(
+        [OPS / "exclude.sh", str(logs)],
+        cwd=tmp_path,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("2 jobs, 1 failed")
+    assert "rank_exception" in done.stdout
+    assert (tmp_path / "bad-nodes.txt").read_text() == ""
+
+
+def test_the_epilog_never_fails(cluster: dict[str, str], tmp_path: Path) -> None:
+    """Slurm drains a node whose epilog does."""
+    for env in (
+        {**cluster, "SLURM_JOB_ID": "999999"},
+        {**cluster, "SLURM_JOB_ID": "x; exit 3", "UNHANG": "/bin/false"},
+        {"PATH": os.environ["PATH"]},
+    ):
+        done = subprocess.run(
+            ["sh", OPS / "epilog.sh"], cwd=tmp_path, env=env, capture_output=True, check=False
+        )
+        assert done.returncode == 0
+    assert "drain" not in told(cluster, "sinfo", "--noheader", "--format=%t")
