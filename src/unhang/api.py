@@ -11,18 +11,20 @@ from pathlib import Path
 from unhang import explaining
 from unhang.architectures import Architecture, model_of
 from unhang.assemble import assemble
+from unhang.assemble.beside import Beside, Parted, set_aside
 from unhang.engine.gather import Gathered, Progress, cores, gather
 from unhang.linting import lint_settings
 from unhang.model.causes import Cause
 from unhang.model.comparison import Comparison
 from unhang.model.diagnosis import Diagnosis, Outcome, Stats
+from unhang.model.events import Event, KernelEvent
 from unhang.model.explanation import Explanation, RuleCard
 from unhang.model.fleet import Fleet
 from unhang.model.guard import Guard
 from unhang.model.incident import Incident
 from unhang.model.lint import LintReport
 from unhang.model.plan import Plan
-from unhang.model.provenance import Message
+from unhang.model.provenance import Message, Problem
 from unhang.model.rewrite import Rewrite
 from unhang.remedies import suggest
 from unhang.rules import RULES
@@ -77,7 +79,57 @@ def judge_gathered(
         framework: see `diagnose`.
         models: what may be trained; none = any model that is known by name.
     """
-    incidents = assemble(gathered.events, len(gathered.artifacts))
+    parted = set_aside(gathered.events, gathered.artifacts, gathered.look)
+    besides = parted.besides
+    artifacts = len(gathered.artifacts) - len(besides)
+
+    def judged(events: Sequence[Event], count: int) -> Diagnosis:
+        return _judge(events, count, gathered, framework, models)
+
+    found = judged(parted.without_loose(), artifacts - len(parted.loose))
+    loosely = None
+    if parted.loose and not _stands(found):
+        loosely = judged(_explaining(parted, found), artifacts)
+    if loosely is not None and loosely.outcome is not Outcome.HEALTHY:
+        found = loosely
+    else:
+        loose = (Beside(artifact=name, why="untied", told=1) for name in sorted(parted.loose))
+        besides = (*besides, *loose)
+    if found.outcome is Outcome.HEALTHY and not parted.well:
+        summary = Message(key="summary.no_failure")
+        found = replace(found, outcome=Outcome.UNDETERMINED, confidence=0.0, summary=summary)
+    return replace(found, problems=(*found.problems, *map(_beside, besides)))
+
+
+def _stands(found: Diagnosis) -> bool:
+    """Whether a verdict says what happened."""
+    return found.outcome in (Outcome.CAUSE, Outcome.HEALTHY)
+
+
+def _explaining(parted: Parted, found: Diagnosis) -> Sequence[Event]:
+    """The events with those of loose files that may decide.
+
+    What a kernel tells of its host may explain a failure of the job, but makes none, and blames no
+    rank that something else has found.
+    """
+    if _failed(found) and found.outcome is not Outcome.LOCATED:
+        return parted.events
+    return [
+        event
+        for event in parted.events
+        if not isinstance(event, KernelEvent) or event.source.artifact not in parted.loose
+    ]
+
+
+def _judge(
+    events: Sequence[Event],
+    artifacts: int,
+    gathered: Gathered,
+    framework: str | None,
+    models: Sequence[Architecture],
+) -> Diagnosis:
+    """The verdict on what is of the job."""
+    incidents = assemble(events, artifacts)
     if framework is not None:
         told = (framework.lower(), "named by the caller")
         incidents = tuple(replace(incident, framework=told) for incident in incidents)
@@ -227,6 +279,22 @@ def fleet(
 def rules() -> tuple[RuleCard, ...]:
     """Return a card of every rule, ordered by code."""
     return tuple(explaining.card(rule) for rule in RULES)
+
+
+_BESIDE = {
+    "written": "it reads like something that people wrote, not like the output of a program",
+    "untied": "no host, process, rank, identifier or time in it is one of the job's",
+    "another_time": "it is of another time than the job",
+    "past": "it is of a time long before the files were saved, and nothing ties it to the job",
+    "another_host": "it is of a host that the job did not use",
+}
+
+
+def _beside(file: Beside) -> Problem:
+    count = f"{file.told} line{'' if file.told == 1 else 's'} of it"
+    why = f"could be evidence, but of another job: {_BESIDE[file.why]}"
+    message = f"{count} {why}; not judged (to judge it, give it alone)"
+    return Problem(artifact=file.artifact, component="ties", message=message)
 
 
 def _verdict(incident: Incident, models: Sequence[Architecture]) -> Diagnosis:

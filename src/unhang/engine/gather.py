@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from unhang.engine.nature import Beginning, Nature, nature_of
 from unhang.engine.reading import WANTED, Read, read_artifact
 from unhang.model.events import Event
 from unhang.model.provenance import Problem
@@ -35,6 +36,15 @@ class Gathered:
     artifacts: list[Artifact] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     size_bytes: int = 0
+    natures: dict[str, Nature | None] = field(default_factory=dict)
+    """How artifacts look, by name, as far as somebody looked."""
+
+    def look(self, name: str) -> Nature | None:
+        """How an artifact looks; None where it cannot be read again."""
+        if name not in self.natures:
+            found = next((a for a in self.artifacts if a.name == name), None)
+            self.natures[name] = None if found is None else nature_of(found)
+        return self.natures[name]
 
 
 class _Meter:
@@ -82,7 +92,9 @@ def gather(
             reads.append(dump_reader.read(item))
             meter.add(item.size_bytes or 0)
         else:
-            reads.append(read_artifact(item, meter.add))
+            beginning = Beginning(item)
+            reads.append(read_artifact(beginning.artifact, meter.add))
+            gathered.natures[item.name] = beginning.nature()
     files = [gathered.artifacts[index] for index in later]
     for index, read in zip(later, _read_all(files, meter, processes), strict=True):
         reads[index] = read

@@ -1,0 +1,226 @@
+"""Tells the output of programs from what people write, and of whom and when a file speaks.
+
+People write chats, mails, manuals, code, settings, and what they write by hand is small. The tells
+are of form, not of words: how lines begin. What tests print about code is no output of a job.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, cast
+
+from unhang.errors import ArtifactError
+from unhang.model.time import Clock, Instant
+from unhang.sources.artifact import Artifact
+from unhang.sources.peel import peel
+
+DATED = frozenset({Clock.UTC, Clock.LOCAL, Clock.LOCAL_NO_YEAR})
+"""Clocks that tell the day."""
+_LARGEST = 256 << 10
+_PART = 32 << 10
+"""Bytes of each end of a larger file that are looked at."""
+_MOST_PEELED = 120
+"""Lines of each end whose wrappers are read for hosts and times."""
+_LEAST_WRITTEN = 0.3
+"""Share of the lines of a document that people write and programs do not."""
+_LEAST_PERHAPS = 0.7
+"""Share where only lines are that programs write as well."""
+_ALL_QUOTED = 0.9
+_MOST_QUOTED = 0.22
+"""Share of them that programs wrote, and that it quotes."""
+
+_OUTPUT = re.compile(
+    r"\s*(?:"
+    r"[\[(]?(?:\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d)"
+    r"|[EWIF]\d{4} \d\d:\d\d:\d\d|\[ *\d{1,9}\.\d{3,9}\]"
+    r"|\[(?:default\d|rank ?\d|Rank \d|\d{1,5}\]|[A-Z]{4,8}[\]|:])"
+    r"|[\w.-]{1,64}:\d{1,8}:\d{1,8} \["
+    r"|(?:\d{1,5}: |rank ?\d{1,5}[:\]] )?"
+    r"(?:Traceback \(|  File \"|[\w.]{1,80}(?:Error|Exception|Interrupt)\b)"
+    r"|\[?[EWIFV](?:\d{4} \S+ +\d+)? [\w./-]{1,80}\.(?:cpp|cc|cu|py|h|hpp):\d+\]"
+    r"|(?:srun|slurmstepd|kernel|NVRM|nvidia-[\w-]+|wandb|mpirun|prterun|torchrun)[:\[ ]"
+    r"|(?:INFO|WARNING|ERROR)[:\[ ]"
+    r"|[^|]{0,60}\d{1,3}%\|"
+    r"|(?:Thread|Current thread|Process) (?:0x)?\d|#\d{1,3}\s+0x"
+    r"|\{?'?(?:loss|step|epoch|iter(?:ation)?)\b.{0,6}\d"
+    r")"
+)
+_WRITTEN = re.compile(
+    r"(?:#{1,6} \S|```|~~~|>+ \S|[-*+•] \S|\d{1,3}[.)] \S|TODO\b|\[[ xX]\] "
+    r"|diff --git |@@ |\+\+\+ |--- [ab]/|[+-](?=\S)(?!\d|-|=)"
+    r"|\s{0,12}(?:import|from|def|class|return|elif|except|raise|with) [\w(\"'*{]"
+    r"|\s{0,12}(?:if|for|while) .{1,200}:$|#!/|\"\"\"|@\w"
+    r"|(?:From|To|Cc|Subject|Date|Sent|Reply-To|Message-ID): \S"
+    r"|[\[(<]?\d{1,2}:\d\d(?::\d\d)?(?: ?[AP]M)?[\])>]? +[<@]?[A-Za-z][\w .-]{0,30}>?: "
+    r"|\s{0,12}[{\[]?\s?\"[A-Za-z_][\w -]{0,40}\" ?: ?[\"{\[])"
+)
+"""Marks of chats, mails, Markdown, code and JSON."""
+_MAYBE_WRITTEN = re.compile(
+    r"(?:\s{0,6}\d{1,6}  ?[a-z./~][\w./-]* ?"
+    r"|\s{0,8}[A-Za-z_][\w.-]{0,60}: (?!\d+%)[^\s].{0,200}$|\s{0,8}[A-Za-z_][\w.-]{0,60}:$"
+    r"|(?:export )?[A-Za-z_][A-Za-z0-9_]{1,60}=\S*$"
+    r"|(?:[A-Z\"'(]?[\w'’-]+[,;]? ){3,40}[\w'’-]+[.!?:,]?$)"
+)
+"""Settings, prose and lists of commands, which programs print as well."""
+_HEADED = re.compile(
+    r"(?:[\w./-]+ )?[\w.]{0,60}(?:Error|Exception|error|warning|srun|slurmstepd|wandb)\b"
+)
+
+
+_TESTS = re.compile(
+    r"={3,} (?:test session starts|short test summary info|FAILURES|ERRORS) ={3,}"
+    r"|Ran \d{1,6} tests? in \d|\[ +(?:RUN|FAILED|PASSED) +\] "
+)
+_DATE = re.compile(r"(?<!\d)(20\d\d)-(\d\d)-(\d\d)[T_ ](\d\d):(\d\d)")
+
+
+@dataclass(frozen=True, slots=True)
+class Nature:
+    """How the lines of a file begin, and of whom and when they speak.
+
+    Attributes:
+        lines: that are not blank, of those that were looked at.
+        output: as programs write them.
+        written: as people do.
+        perhaps: as people do, and programs as well.
+        whole: all of the file was looked at.
+        tests: it holds what a test runner prints.
+        hosts: names of those who printed it, as far as wrappers tell.
+        days: when, the first and the last, as far as lines tell.
+        saved: when the file was last written.
+    """
+
+    lines: int
+    output: int
+    written: int
+    perhaps: int
+    whole: bool = True
+    tests: bool = False
+    hosts: frozenset[str] = frozenset()
+    days: tuple[Instant, ...] = ()
+    saved: Instant | None = None
+
+    @property
+    def is_document(self) -> bool:
+        """Whether somebody wrote it, and programs at most a part that is quoted."""
+        both = self.written + self.perhaps
+        if not self.whole:
+            return False
+        return self.tests or (
+            both >= max(2, self.output)
+            and self.output <= _MOST_QUOTED * self.lines
+            and (
+                (self.written > 1 and self.written >= _LEAST_WRITTEN * self.lines)
+                or both >= _LEAST_PERHAPS * self.lines
+            )
+        )
+
+    @property
+    def is_log(self) -> bool:
+        """Whether its lines are such as programs write, understood or not."""
+        return self.output >= max(1.0, self.lines / 2)
+
+
+def nature_of(artifact: Artifact) -> Nature | None:
+    """Look at the lines of an artifact; None where it cannot be read again."""
+    if artifact.path is None or artifact.dump is not None:
+        return None
+    try:
+        saved = Instant(seconds=Path(artifact.path).stat().st_mtime, clock=Clock.LOCAL)
+        with artifact.open() as stream:
+            data, whole = _ends(stream)
+    except (OSError, ArtifactError, EOFError):
+        return None
+    return nature_of_text(data.decode("utf-8", "replace"), whole=whole, saved=saved)
+
+
+class Beginning:
+    """Keeps the beginning of what is read once only: a member of an archive, a pipe."""
+
+    def __init__(self, artifact: Artifact) -> None:
+        self._open = artifact.open
+        self._data = b""
+        self.artifact = replace(artifact, open=lambda: cast("IO[bytes]", self._opened()))
+        """The same, to be read from here."""
+
+    def nature(self) -> Nature:
+        """What was read tells."""
+        text = self._data[:_LARGEST].decode("utf-8", "replace")
+        return nature_of_text(text, whole=len(self._data) <= _LARGEST)
+
+    @contextlib.contextmanager
+    def _opened(self) -> Iterator[Beginning]:
+        with self._open() as self._stream:
+            yield self
+
+    def read(self, most: int = -1) -> bytes:
+        """As a stream does."""
+        data = self._stream.read(most)
+        if len(self._data) <= _LARGEST:
+            self._data += data
+        return data
+
+
+def _ends(stream: IO[bytes]) -> tuple[bytes, bool]:
+    """All of a small stream; of a larger one the beginning, and the end where it can be sought."""
+    data = stream.read(_LARGEST + 1)
+    if len(data) <= _LARGEST:
+        return data, True
+    begin = data[:_PART]
+    try:
+        stream.seek(-_PART, os.SEEK_END)
+    except (OSError, ValueError):
+        return begin, False
+    return begin + b"\n" + stream.read(_PART), False
+
+
+def nature_of_text(text: str, *, whole: bool = True, saved: Instant | None = None) -> Nature:
+    r"""The same for a text.
+
+    >>> nature_of_text("# Notes\n- ask for nodes\n- rank 3 was killed\n").is_document
+    True
+    """
+    lines = [line[:400] for line in text.splitlines() if line.strip()]
+    if sum(line.startswith(">") for line in lines) >= _ALL_QUOTED * len(lines):
+        lines = [line.lstrip("> ") for line in lines]  # a log that somebody quotes whole
+    output = sum(_OUTPUT.match(line) is not None for line in lines)
+    others = [line for line in lines if not (_OUTPUT.match(line) or _HEADED.match(line))]
+    written = sum(_WRITTEN.match(line) is not None for line in others)
+    perhaps = sum(
+        _MAYBE_WRITTEN.match(line) is not None and _WRITTEN.match(line) is None for line in others
+    )
+    tests = sum(_TESTS.match(line) is not None for line in lines) > 1
+    hosts, days = _told(lines)
+    return Nature(len(lines), output, written, perhaps, whole, tests, hosts, days, saved)
+
+
+def _told(lines: Sequence[str]) -> tuple[frozenset[str], tuple[Instant, ...]]:
+    """Hosts, and the first and the last day, in the lines of both ends."""
+    hosts: set[str] = set()
+    days: list[Instant] = []
+    middle = max(len(lines) - _MOST_PEELED, _MOST_PEELED)
+    for line in (*lines[:_MOST_PEELED], *lines[middle:]):
+        for message in peel(line):
+            if message.origin.host is not None:
+                hosts.add(message.origin.host)
+            if message.at is not None and message.at.clock in DATED:
+                days.append(message.at)
+        if (found := _DATE.search(line)) is not None and (day := _day(found)) is not None:
+            days.append(day)
+    days.sort(key=lambda day: (day.clock is Clock.LOCAL_NO_YEAR, day.seconds))
+    return frozenset(hosts), tuple(days[:: max(len(days) - 1, 1)])
+
+
+def _day(found: re.Match[str]) -> Instant | None:
+    year, month, day, hour, minute = map(int, found.groups())
+    try:
+        when = datetime.datetime(year, month, day, hour, minute, tzinfo=datetime.timezone.utc)
+    except ValueError:
+        return None
+    return Instant(seconds=when.timestamp(), clock=Clock.LOCAL)

@@ -1,0 +1,149 @@
+"""Files that nothing ties to the job are told of and judge nothing; those that are tied stay."""
+
+import io
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from fuzz.beside import flips, labelled
+from fuzz.unrelated import KINDS
+from unhang.api import diagnose
+from unhang.engine.nature import nature_of_text
+from unhang.model.causes import Cause
+from unhang.model.diagnosis import Outcome
+
+CASES = Path(__file__).parents[2] / "cases"
+SAMPLE = (
+    *("demo", "exception-lhotse-on-rank-3", "host-oom-kubernetes", "rdma-link-flap"),
+    *("healthy-nccl-tests", "stacks-save-on-rank-0", "uneven-one-batch-less"),
+    *("segfault-looks-like-network", "desync-one-node-reduces-to-one"),
+    "timeout-45-seconds-save-58",
+)
+WRITTEN = (
+    *("chat transcript", "to-do note", "environment of another job", "manual", "ticket", "script"),
+    *("diff", "data set", "mail", "configuration of another job", "shell history"),
+    "output of tests",
+)
+
+
+@pytest.mark.parametrize("name", SAMPLE)
+def test_what_people_write_changes_no_verdict(name: str) -> None:
+    assert list(flips([CASES / name], WRITTEN)) == []
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in WRITTEN])
+def test_output_of_other_jobs_changes_no_verdict(kind: str) -> None:
+    assert list(flips([CASES / name for name in SAMPLE], [kind])) == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_who_wrote_it(kind: str) -> None:
+    assert nature_of_text(KINDS[kind][1]()).is_document == (kind in WRITTEN)
+
+
+def test_logs_of_labelled_jobs_are_no_documents() -> None:
+    written = [
+        path
+        for case in labelled(CASES)
+        for path in (case / "input").rglob("*")
+        if path.is_file() and nature_of_text(path.read_text(errors="replace")).is_document
+    ]
+    assert written == []
+
+
+def test_documents_in_an_archive_are_none_of_its_job(tmp_path: Path) -> None:
+    case = CASES / "uneven-one-batch-less" / "input"
+    with tarfile.open(tmp_path / "job.tar.gz", "w:gz") as archive:
+        archive.add(case, "job")
+        for kind in WRITTEN:
+            name, make = KINDS[kind]
+            member = tarfile.TarInfo(f"job/{name}")
+            data = make().encode()
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data))
+    alone, packed = diagnose(str(case)), diagnose(str(tmp_path / "job.tar.gz"))
+    assert (packed.outcome, packed.cause, packed.culprits) == (
+        alone.outcome,
+        alone.cause,
+        alone.culprits,
+    )
+
+
+def test_it_is_told(tmp_path: Path) -> None:
+    for name in ("rank0.log", "rank1.log", "rank2.log", "rank3.log"):
+        source = CASES / "uneven-one-batch-less" / "input" / name
+        (tmp_path / name).write_bytes(source.read_bytes())
+    alone = diagnose(str(tmp_path))
+    (tmp_path / "chat.txt").write_text(KINDS["chat transcript"][1]())
+    beside = diagnose(str(tmp_path))
+    assert (beside.outcome, beside.cause, beside.culprits) == (
+        alone.outcome,
+        alone.cause,
+        alone.culprits,
+    )
+    (problem,) = (p for p in beside.problems if p.component == "ties")
+    assert problem.artifact.endswith("chat.txt")
+    assert "people wrote" in problem.message
+
+
+def test_a_file_alone_is_the_job(tmp_path: Path) -> None:
+    (tmp_path / "summary.log").write_text(KINDS["elastic summary of another year"][1]())
+    assert diagnose(str(tmp_path)).cause is Cause.RANK_CRASH
+
+
+def test_nobody_is_healthy_for_another(tmp_path: Path) -> None:
+    (tmp_path / "mine.log").write_text(
+        "".join(f"[2026-03-01 12:00:{n:02},000] [INFO] step {n}/300 loss 1.0\n" for n in range(40))
+    )
+    (tmp_path / "other.log").write_text(KINDS["healthy log of another job"][1]())
+    assert diagnose(str(tmp_path)).outcome is not Outcome.HEALTHY
+
+
+STEPS = "".join(f"step {n}/900 loss 1.{n}\n" for n in range(60))
+DATED = "".join(f"2026-03-01 12:00:{n:02},000 INFO step {n}/900 loss 1.{n}\n" for n in range(60))
+RAISED = """\
+Traceback (most recent call last):
+  File "/home/me/train.py", line 61, in main
+    loader = build(cfg)
+ValueError: the table has 12 columns, not 11
+"""
+SUMMARY = """\
+torch.distributed.elastic.multiprocessing.errors.ChildFailedError:
+============================================================
+train.py FAILED
+------------------------------------------------------------
+Root Cause (first observed failure):
+[0]:
+  time      : 2026-03-01_12:03:10
+  host      : node7
+  rank      : 2 (local_rank: 2)
+  exitcode  : -11 (pid: 4711)
+  error_file: <N/A>
+  traceback : Signal 11 (SIGSEGV) received by PID 4711
+============================================================
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "cause"),
+    [
+        ({"stdout.log": STEPS, "stderr.log": RAISED}, Cause.RANK_EXCEPTION),
+        ({"slurm-48113.out": DATED, "slurm-48113.err": RAISED}, Cause.RANK_EXCEPTION),
+        ({"train.log": DATED, "trouble.txt": RAISED}, Cause.RANK_EXCEPTION),
+        (
+            {"train.log": STEPS, "trouble.txt": RAISED, "env.txt": "A=1\nB=2\n"},
+            Cause.RANK_EXCEPTION,
+        ),
+        ({"train.log": DATED, "launcher.log": SUMMARY}, Cause.RANK_CRASH),
+        ({"build.log": "gcc -O2 -c a.c\n" * 200, "trouble.txt": RAISED}, Cause.RANK_EXCEPTION),
+        ({"metrics.csv": "step,loss\n" + "1,2.0\n" * 400, "x.log": RAISED}, Cause.RANK_EXCEPTION),
+        ({"notes.md": KINDS["manual"][1](), "x.log": RAISED}, Cause.RANK_EXCEPTION),
+    ],
+)
+def test_what_is_of_the_job_is_never_set_aside(
+    files: dict[str, str], cause: Cause, tmp_path: Path
+) -> None:
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    assert diagnose(str(tmp_path)).cause is cause
