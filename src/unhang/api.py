@@ -63,8 +63,19 @@ def diagnose(
     Raises:
         UsageError: a path does not exist, there is nothing to read, or the model is unknown.
     """
-    started = time.perf_counter()
     models = () if model is None else (model_of(model),)
+    return _judge(paths, framework, models, progress, processes)[0]
+
+
+def _judge(
+    paths: Sequence[str],
+    framework: str | None,
+    models: Sequence[Architecture],
+    progress: Progress | None,
+    processes: int | None,
+) -> tuple[Diagnosis, Sequence[Event]]:
+    """The verdict, and what it was made of."""
+    started = time.perf_counter()
     gathered = gather(discover(paths), progress, processes)
     return replace(judge_gathered(gathered, framework, models), stats=_stats(gathered, started))
 
@@ -135,12 +146,13 @@ def _judge(
         incidents = tuple(replace(incident, framework=told) for incident in incidents)
     verdicts = [_verdict(incident, models) for incident in incidents]
     headline = _headline(verdicts, recovered=incidents[-1].restarted)
-    return replace(
+    diagnosis = replace(
         headline,
         earlier=tuple(v for v in verdicts if v is not headline),
         warnings=tuple(warning for verdict in verdicts for warning in verdict.warnings),
         problems=(*headline.problems, *gathered.problems),
     )
+    return diagnosis, gathered.events
 
 
 def explain(word: str, *, model: str | None = None) -> Explanation:
@@ -236,8 +248,11 @@ def compare(before: Iterable[str], after: Iterable[str]) -> Comparison:
     """
     from unhang.comparing import compare_runs, read_runs
 
-    one, problems = read_runs(before, diagnose)
-    two, more = read_runs(after, diagnose)
+    def judged(path: str) -> tuple[Diagnosis, Sequence[Event]]:
+        return _judge((path,), None, (), None, 1)
+
+    one, problems = read_runs(before, judged)
+    two, more = read_runs(after, judged)
     return compare_runs(one, two, (*problems, *more))
 
 

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+from statistics import median
 from typing import Any
 
+from unhang.engine.gather import gather
 from unhang.errors import UnhangError, UsageError
 from unhang.model.comparison import RunFacts
 from unhang.model.diagnosis import Diagnosis, Outcome
+from unhang.model.events import BandwidthMeasured, Event, SettingSeen
+from unhang.model.ids import Rank
+from unhang.model.measurements import RankSetting
 from unhang.model.provenance import Problem
-from unhang.planning.inputs import json_lines, phase_durations
+from unhang.planning.inputs import json_lines, phase_durations, read_measured
+from unhang.sources.discover import discover
 
-Judge = Callable[[str], Diagnosis]
-"""Judges a path, as `unhang.diagnose` does."""
+Judge = Callable[[str], tuple[Diagnosis, Sequence[Event]]]
+"""Judges a path, as `unhang.diagnose` does, and says what was read there."""
 
 _HUNG = frozenset({"hang_confirmed"})
 _STOPPED = frozenset({"external_stop"})
@@ -79,6 +86,14 @@ def _folders_in(path: Path) -> list[Path]:
     return sorted(record.parent for record in path.glob("*/run.json"))
 
 
+def _events_of(output: Path) -> Sequence[Event]:
+    """What the job printed, as far as it is understood; nothing where nothing was kept."""
+    try:
+        return gather(discover((str(output),)), processes=1).events
+    except UnhangError:
+        return ()
+
+
 def _run_folder(folder: Path) -> RunFacts:
     record = _json(folder / "run.json")
     events = list(json_lines(folder / "events.jsonl"))
@@ -90,29 +105,52 @@ def _run_folder(folder: Path) -> RunFacts:
     hung = bool(kinds & _HUNG) and "exited" in kinds
     exit_code = record.get("exit_code")
     failed = not stopped and exit_code not in (0, None)
+    phases = {name: tuple(values) for name, values in phase_durations(events).items()}
+    measured = read_measured(folder)
+    seen = _events_of(folder / "output")
     return RunFacts(
         name=folder.name,
         hours=_hours(record.get("started"), record.get("ended") or last.get("at")),
         failed=failed,
         hung=hung and failed,
         cause=cause if isinstance(cause, str) else None,
-        phases_s={name: tuple(values) for name, values in phase_durations(events).items()},
-        settings=_settings(record.get("settings")),
+        phases_s=phases
+        if measured is None
+        else {p.phase.value: p.latest_s for p in measured.phases},
+        settings=() if measured is None else measured.settings,
+        world_size=None if measured is None else measured.world_size,
+        steps=None if measured is None else measured.steps,
+        saves=() if measured is None else measured.saves,
+        printed=tuple(_printed(seen)),
+        bandwidth=_bandwidth(seen),
     )
 
 
-def _settings(data: object) -> dict[str, tuple[str, ...]]:
-    """Values by name; a setting with two values differs between ranks."""
-    if not isinstance(data, dict):
-        return {}
-    return {
-        str(name): tuple(sorted(str(v) for v in (values if isinstance(values, list) else [values])))
-        for name, values in data.items()
-    }
+def _printed(events: Iterable[Event]) -> Iterator[RankSetting]:
+    """What NCCL said that it had read, by rank where its line tells whose it is."""
+    found: dict[tuple[str, str], set[Rank]] = {}
+    for event in events:
+        if isinstance(event, SettingSeen) and event.basis == "NCCL_DEBUG=INFO":
+            ranks = found.setdefault((event.name, event.value), set())
+            ranks.update(() if event.origin.rank is None else (event.origin.rank,))
+    for (name, value), ranks in sorted(found.items()):
+        yield RankSetting(name=name, value=value, ranks=frozenset(ranks))
+
+
+def _bandwidth(events: Iterable[Event]) -> dict[int, float]:
+    """Median bytes per second by size, of the rows of nccl-tests and the like."""
+    found: dict[int, list[float]] = {}
+    for event in events:
+        if isinstance(event, BandwidthMeasured):
+            found.setdefault(event.size_bytes, []).append(event.busbw_gbps * 1e9)
+    return {size: median(speeds) for size, speeds in found.items()}
 
 
 def _judged(path: str, judge: Judge) -> RunFacts:
-    return _facts_of(path, judge(path))
+    verdict, seen = judge(path)
+    printed = tuple(_printed(seen))
+    facts = _facts_of(path, verdict)
+    return replace(facts, printed=printed, settings=printed, bandwidth=_bandwidth(seen))
 
 
 def _facts_of(name: str, verdict: Diagnosis) -> RunFacts:

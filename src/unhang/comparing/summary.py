@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from math import ceil
+from statistics import median, median_low
 
 from unhang.comparing.intervals import rate, share
 from unhang.model.comparison import RunFacts, Side
@@ -26,6 +27,9 @@ def sum_up(runs: Sequence[RunFacts]) -> Side:
         median_hours=median_to_failure(runs),
         causes=dict(Counter(run.cause for run in runs if run.failed and run.cause).most_common()),
         phases=_phases(runs),
+        steps=_steps(runs),
+        saves=_saves(runs),
+        bandwidth=_bandwidth(runs),
     )
 
 
@@ -58,6 +62,29 @@ def _phases(runs: Iterable[RunFacts]) -> dict[str, tuple[float, float]]:
             found.setdefault(name, []).extend(values)
     spreads = {name: _spread(values) for name, values in sorted(found.items())}
     return {name: spread for name, spread in spreads.items() if spread is not None}
+
+
+def _steps(runs: Iterable[RunFacts]) -> tuple[float, float] | None:
+    steps = [run.steps for run in runs if run.steps is not None]
+    if not steps:
+        return None
+    return median_low(s.median_s for s in steps), median_low(s.p99_s for s in steps)
+
+
+def _saves(runs: Iterable[RunFacts]) -> tuple[int, float, float] | None:
+    saves = [save for run in runs for save in run.saves]
+    if not saves:
+        return None
+    size, seconds = median(s.size_bytes for s in saves), median(s.seconds for s in saves)
+    return len(saves), size, seconds
+
+
+def _bandwidth(runs: Iterable[RunFacts]) -> dict[int, float]:
+    found: dict[int, list[float]] = {}
+    for run in runs:
+        for size, speed in run.bandwidth.items():
+            found.setdefault(size, []).append(speed)
+    return {size: median(speeds) for size, speeds in sorted(found.items())}
 
 
 def _spread(values: Sequence[float]) -> tuple[float, float] | None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, field
 
-from unhang.model.provenance import Problem
+from unhang.model.ids import Ranks
+from unhang.model.measurements import MeasuredSave, RankSetting, StepTimes
+from unhang.model.provenance import Message, Problem
 
 
 class Answer(enum.Enum):
@@ -37,7 +39,12 @@ class RunFacts:
         hung: the failure was a hang.
         cause: of the failure, where a verdict names one.
         phases_s: durations of its phases by name.
-        settings: the environment that bears on hangs, by rank set where it differs.
+        settings: the environment that bears on hangs, and versions, with the ranks that had them.
+        printed: settings that NCCL itself printed that it had read.
+        world_size: of the job, or None.
+        steps: times of its optimizer steps, or None.
+        saves: that were seen.
+        bandwidth: bytes per second on the bus by size of the message, as measured.
     """
 
     name: str
@@ -46,7 +53,12 @@ class RunFacts:
     hung: bool = False
     cause: str | None = None
     phases_s: dict[str, tuple[float, ...]] = field(default_factory=dict)
-    settings: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    settings: tuple[RankSetting, ...] = ()
+    printed: tuple[RankSetting, ...] = ()
+    world_size: int | None = None
+    steps: StepTimes | None = None
+    saves: tuple[MeasuredSave, ...] = ()
+    bandwidth: dict[int, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +72,9 @@ class Side:
         hangs_per_start: likewise for hangs.
         median_hours: Kaplan-Meier median of the time to a failure; None where too few failed.
         phases: median and 99th percentile of each phase.
+        steps: median and 99th percentile of the median run, or None.
+        saves: how many, median bytes, median seconds; None = none was seen.
+        bandwidth: median over the runs, by size of the message.
     """
 
     runs: int
@@ -72,6 +87,17 @@ class Side:
     median_hours: float | None
     causes: dict[str, int]
     phases: dict[str, tuple[float, float]]
+    steps: tuple[float, float] | None = None
+    saves: tuple[int, float, float] | None = None
+    bandwidth: dict[int, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RanksOfRun:
+    """Some ranks of one run; empty = nobody tells which."""
+
+    run: str
+    ranks: Ranks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,12 +107,21 @@ class SettingChange:
     Attributes:
         before, after: the values seen; empty = in no run.
         partly: the new value was not seen in every run or on every rank.
+        lacking: ranks of the runs after the change that do not have the new value, or still have
+            one that was dropped.
+        unrecorded: ranks of those runs of which nothing was recorded.
+        printed: what NCCL itself printed that it had read, in the runs after.
+        remark: why it cannot do what it was put there for, or None.
     """
 
     name: str
     before: tuple[str, ...]
     after: tuple[str, ...]
     partly: bool
+    lacking: tuple[RanksOfRun, ...] = ()
+    unrecorded: tuple[RanksOfRun, ...] = ()
+    printed: tuple[str, ...] = ()
+    remark: Message | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +132,8 @@ class Comparison:
         by: what was counted: `hours` or `starts`.
         ratio: rate after divided by rate before, with its exact 95 % interval.
         p: one-sided, for the direction of the estimate.
+        chance: of as few failures as after the change, or fewer, were the rate still that before;
+            None where nothing failed before either.
         needed: hours (or starts) of each side after which a difference like this one would be
             shown in four of five cases; None where there is no difference to show.
     """
@@ -108,5 +145,6 @@ class Comparison:
     ratio: Interval
     p: float
     needed: float | None
+    chance: float | None = None
     settings: tuple[SettingChange, ...] = ()
     problems: tuple[Problem, ...] = ()

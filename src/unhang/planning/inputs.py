@@ -14,6 +14,8 @@ import yaml
 from unhang.architectures import decode
 from unhang.errors import UsageError
 from unhang.model import toml
+from unhang.model.codec import decode as decode_record
+from unhang.model.measurements import RunMeasurements
 from unhang.model.plan import Method, Precision, Strategy
 
 _MOST_BYTES = 10 << 20
@@ -72,6 +74,16 @@ def phase_durations(events: Iterable[Mapping[str, Any]]) -> dict[str, list[float
     return found
 
 
+def read_measured(folder: Path) -> RunMeasurements | None:
+    """What a run measured of itself; None where it left nothing that can be read."""
+    try:
+        with (folder / "measured.json").open("rb") as file:
+            data = json.loads(file.read(_MOST_BYTES))
+        return decode_record(RunMeasurements, data)
+    except (OSError, ValueError, RecursionError):
+        return None
+
+
 def json_lines(path: Path) -> Iterator[Mapping[str, Any]]:
     """Objects of a file of JSON lines; a line that is none is left out, as one that was cut."""
     try:
@@ -103,8 +115,17 @@ def _time(text: object) -> datetime | None:
 
 
 def _from_run(path: Path) -> dict[str, Any]:
-    phases = phase_durations(json_lines(path / "events.jsonl"))
-    return {_RUN_PHASES[p]: max(times) for p, times in phases.items() if p in _RUN_PHASES}
+    """The longest of each phase that was measured, and the world."""
+    longest = {
+        phase: max(times)
+        for phase, times in phase_durations(json_lines(path / "events.jsonl")).items()
+    }
+    measured = read_measured(path)
+    found: dict[str, Any] = {}
+    if measured is not None:
+        longest |= {p.phase.value: p.longest_s for p in measured.phases}
+        found |= {} if measured.world_size is None else {"world": measured.world_size}
+    return found | {_RUN_PHASES[p]: s for p, s in longest.items() if p in _RUN_PHASES and s > 0}
 
 
 def _from_verdict(data: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from unhang.model.comparison import Answer, Comparison, Interval, Side
+from unhang.model.comparison import (
+    Answer,
+    Comparison,
+    Interval,
+    RanksOfRun,
+    SettingChange,
+    Side,
+)
+from unhang.model.ids import format_ranks
 from unhang.model.provenance import Message
-from unhang.reporters.catalogue import write
+from unhang.reporters.catalogue import sentence, write
 from unhang.reporters.json import dumps
 from unhang.reporters.printable import one_line
 from unhang.reporters.style import PLAIN, Style
@@ -23,6 +31,9 @@ _COLORS = {
     Answer.TOO_FEW: "\x1b[1;33m",
 }
 _PLAIN = "\x1b[0m"
+_AXIS = 60
+"""Columns of the picture."""
+_MOST_PLACES, _MOST_SIZES = 4, 3
 _WORDS = {
     Answer.BETTER: "compare.better",
     Answer.WORSE: "compare.worse",
@@ -34,7 +45,7 @@ _WORDS = {
 def render_comparison(comparison: Comparison, form: str, style: Style = PLAIN) -> str:
     """Return the comparison in one of the forms, without a line end."""
     if form == "json":
-        return dumps(_as_dict(comparison))
+        return dumps(_as_dict(comparison, style.language))
     return "\n".join(_lines(comparison, style, markdown=form == "markdown"))
 
 
@@ -57,20 +68,79 @@ def _lines(comparison: Comparison, style: Style, *, markdown: bool) -> Iterator[
             high=_number(ratio.high),
             p=f"{comparison.p:.3g}",
         )
+    if comparison.answer is Answer.TOO_FEW:
+        yield words(
+            "proves_nothing" if comparison.chance is None else "proves_nothing_yet",
+            failures=comparison.after.failures,
+            runs=comparison.after.runs,
+            percent=f"{100 * (comparison.chance or 0.0):.0f}",
+        )
     yield words(f"by_{comparison.by}")
     if comparison.needed is not None:
         yield words(f"needed_{comparison.by}", needed=f"{comparison.needed:g}")
     yield ""
     yield from _table(comparison, words("column_before"), words("column_after"), style, markdown)
+    picture = tuple(_picture(comparison, words("column_before"), words("column_after")))
+    if picture:
+        unit = words("per_hour" if comparison.by == "hours" else "per_start")
+        yield from ("", words("picture", unit=unit))
+        yield from (("```", *picture, "```") if markdown else picture)
+    if comparison.settings:
+        yield ""
     for change in comparison.settings:
-        yield words(
-            "setting_partly" if change.partly else "setting",
-            name=one_line(change.name),
-            before=one_line(", ".join(change.before) or words("none")),
-            after=one_line(", ".join(change.after) or words("none")),
-        )
+        for text in tell_change(change, style.language):
+            yield f"- {text}" if markdown else text
     for problem in comparison.problems:
         yield one_line(f"{problem.artifact}: {problem.message}")
+
+
+def tell_change(change: SettingChange, language: str) -> Iterator[str]:
+    """Sentences on a setting that differs: where it took effect, and what speaks against that."""
+
+    def words(key: str, **values: object) -> str:
+        return one_line(write(Message(key=f"compare.{key}", values=values), language))
+
+    yield words(
+        "setting",
+        name=change.name,
+        before=", ".join(change.before) or words("none"),
+        after=", ".join(change.after) or words("none"),
+    )
+    for place in change.lacking[:_MOST_PLACES]:
+        key = "lacking" if place.ranks else "lacking_run"
+        yield words(key, name=change.name, ranks=place.ranks, run=place.run)
+    for place in change.unrecorded[:_MOST_PLACES]:
+        yield words("unrecorded", name=change.name, ranks=place.ranks, run=place.run)
+    if change.printed:
+        yield words("printed", name=change.name, values=", ".join(change.printed))
+    if change.remark is not None:
+        yield one_line(f"{change.name}: {sentence(change.remark, language)}")
+
+
+def _picture(comparison: Comparison, before: str, after: str) -> Iterator[str]:
+    """The intervals of both rates on one axis from 0; the rest of an open one runs out of it."""
+    sides = []
+    for side in (comparison.before, comparison.after):
+        interval = side.per_hour if comparison.by == "hours" else side.per_start
+        if interval is None:
+            return
+        sides.append(interval)
+    most = max(min(i.high, 4 * max(i.estimate, i.low) or i.high) for i in sides)
+    if most <= 0:
+        return
+    wide = max(len(before), len(after))
+    for name, interval in zip((before, after), sides, strict=True):
+        low, middle, high = (round(min(v, most) / most * _AXIS) for v in _of(interval))
+        bar = [" "] * (_AXIS + 1)
+        bar[low : high + 1] = "-" * (high + 1 - low)
+        bar[low], bar[high] = "|", ">" if interval.high > most else "|"
+        bar[middle] = "*"
+        yield f"  {name:<{wide}}  {''.join(bar).rstrip()}"
+    yield f"  {'':<{wide}}  0{_number(most):>{_AXIS}}"
+
+
+def _of(interval: Interval) -> tuple[float, float, float]:
+    return interval.low, interval.estimate, interval.high
 
 
 def _table(
@@ -104,9 +174,25 @@ def _rows(comparison: Comparison, language: str) -> Iterator[tuple[str, str, str
     yield label("per_hour"), _interval(one.per_hour), _interval(two.per_hour)
     yield label("per_start"), _interval(one.per_start), _interval(two.per_start)
     yield label("between"), _maybe(one.median_hours), _maybe(two.median_hours)
+    yield label("steps"), _pair(one.steps), _pair(two.steps)
+    yield label("saves"), _saved(one, label), _saved(two, label)
+    for size in sorted({*one.bandwidth} & {*two.bandwidth})[-_MOST_SIZES:]:
+        name = label("bandwidth", size=size)
+        yield name, _speed(one.bandwidth[size]), _speed(two.bandwidth[size])
     for phase in sorted({*one.phases, *two.phases}):
         name = write(Message(key=f"phase.{phase}"), language)
         yield label("phase_row", phase=name), _spread(one, phase), _spread(two, phase)
+
+
+def _speed(bytes_per_s: float) -> str:
+    return f"{_number(bytes_per_s / 1e9)} GB/s"
+
+
+def _saved(side: Side, label: Callable[..., str]) -> str:
+    if side.saves is None:
+        return "-"
+    count, size, seconds = side.saves
+    return label("saved", count=count, size=size, seconds=seconds)
 
 
 def _interval(interval: Interval | None) -> str:
@@ -131,7 +217,11 @@ def _number(value: float) -> str:
     return "∞" if math.isinf(value) else f"{value:.3g}"
 
 
-def _as_dict(comparison: Comparison) -> dict[str, object]:
+def _place(place: RanksOfRun) -> dict[str, str]:
+    return {"run": place.run, "ranks": format_ranks(place.ranks)}
+
+
+def _as_dict(comparison: Comparison, language: str) -> dict[str, object]:
     return {
         "schema": SCHEMA,
         "verdict": comparison.answer.value,
@@ -141,10 +231,20 @@ def _as_dict(comparison: Comparison) -> dict[str, object]:
         "ratio": _finite(comparison.ratio.estimate),
         "interval": [_finite(comparison.ratio.low), _finite(comparison.ratio.high)],
         "p": comparison.p,
+        "chance": comparison.chance,
         "runs_needed": comparison.needed if comparison.by == "starts" else None,
         "hours_needed": comparison.needed if comparison.by == "hours" else None,
         "settings": [
-            {"name": c.name, "before": list(c.before), "after": list(c.after), "partly": c.partly}
+            {
+                "name": c.name,
+                "before": list(c.before),
+                "after": list(c.after),
+                "partly": c.partly,
+                "lacking": [_place(place) for place in c.lacking],
+                "unrecorded": [_place(place) for place in c.unrecorded],
+                "printed": list(c.printed),
+                "remark": None if c.remark is None else sentence(c.remark, language),
+            }
             for c in comparison.settings
         ],
         "problems": [{"artifact": p.artifact, "message": p.message} for p in comparison.problems],
@@ -163,6 +263,11 @@ def _side(side: Side) -> dict[str, object]:
         "median_hours_to_failure": side.median_hours,
         "causes": dict(side.causes),
         "phases_s": {n: {"median": m, "p99": top} for n, (m, top) in side.phases.items()},
+        "steps_s": None if side.steps is None else {"median": side.steps[0], "p99": side.steps[1]},
+        "saves": None
+        if side.saves is None
+        else {"count": side.saves[0], "bytes": side.saves[1], "seconds": side.saves[2]},
+        "bandwidth": {str(size): speed for size, speed in side.bandwidth.items()},
     }
 
 

@@ -7,7 +7,7 @@ from math import exp
 
 import pytest
 
-from unhang.comparing.decision import Counts, decide, needed
+from unhang.comparing.decision import Counts, chance_of, decide, needed
 from unhang.model.comparison import Answer
 
 PAIRS = 2_000
@@ -82,3 +82,24 @@ def test_enough_was_watched_and_nothing_shows() -> None:
 def test_a_rate_that_does_not_fall_needs_no_hours() -> None:
     assert needed(0.2, 0.2, by_starts=False) is None
     assert needed(0.0, 0.0, by_starts=True) is None
+
+
+def test_the_claim_of_four_hours_to_seventy_two() -> None:
+    """A failure every 4 h before, every 72 h after: how long one must watch to say so."""
+    hours = needed(1 / 4, 1 / 72, by_starts=False)
+    assert hours == pytest.approx(38.9)
+    # One failure in 72 h after six in 24 h is enough; none in the first 12 h after is not.
+    assert decide(Counts(6, 24.0, 1, 72.0), by_starts=False)[0] is Answer.BETTER
+    assert decide(Counts(6, 24.0, 0, 12.0), by_starts=False)[0] is Answer.TOO_FEW
+    assert decide(Counts(1, 4.0, 1, 72.0), by_starts=False)[0] is not Answer.BETTER
+
+
+def test_ninety_eight_percent_fewer_errors() -> None:
+    """It is more than 4 h to 72 h, which is 94 % fewer; both need about as long to be shown."""
+    hours = needed(1 / 4, 0.02 / 4, by_starts=False)
+    assert hours == pytest.approx(35.6, abs=4)
+
+
+def test_how_often_luck_alone_shows_as_few() -> None:
+    assert chance_of(6, 24.0, 0, 12.0, by_starts=False) == pytest.approx(exp(-3))
+    assert chance_of(5, 10.0, 0, 1.0, by_starts=True) == pytest.approx(0.5)
