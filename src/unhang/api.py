@@ -63,19 +63,8 @@ def diagnose(
     Raises:
         UsageError: a path does not exist, there is nothing to read, or the model is unknown.
     """
-    models = () if model is None else (model_of(model),)
-    return _judge(paths, framework, models, progress, processes)[0]
-
-
-def _judge(
-    paths: Sequence[str],
-    framework: str | None,
-    models: Sequence[Architecture],
-    progress: Progress | None,
-    processes: int | None,
-) -> tuple[Diagnosis, Sequence[Event]]:
-    """The verdict, and what it was made of."""
     started = time.perf_counter()
+    models = () if model is None else (model_of(model),)
     gathered = gather(discover(paths), progress, processes)
     return replace(judge_gathered(gathered, framework, models), stats=_stats(gathered, started))
 
@@ -146,13 +135,12 @@ def _judge(
         incidents = tuple(replace(incident, framework=told) for incident in incidents)
     verdicts = [_verdict(incident, models) for incident in incidents]
     headline = _headline(verdicts, recovered=incidents[-1].restarted)
-    diagnosis = replace(
+    return replace(
         headline,
         earlier=tuple(v for v in verdicts if v is not headline),
         warnings=tuple(warning for verdict in verdicts for warning in verdict.warnings),
         problems=(*headline.problems, *gathered.problems),
     )
-    return diagnosis, gathered.events
 
 
 def explain(word: str, *, model: str | None = None) -> Explanation:
@@ -249,7 +237,8 @@ def compare(before: Iterable[str], after: Iterable[str]) -> Comparison:
     from unhang.comparing import compare_runs, read_runs
 
     def judged(path: str) -> tuple[Diagnosis, Sequence[Event]]:
-        return _judge((path,), None, (), None, 1)
+        gathered = gather(discover((path,)), processes=1)
+        return judge_gathered(gathered), gathered.events
 
     one, problems = read_runs(before, judged)
     two, more = read_runs(after, judged)

@@ -17,7 +17,7 @@ from unhang.commands.output import with_style, write_result
 @click.option(
     "--format",
     "form",
-    type=click.Choice(("terminal", "json", "markdown")),
+    type=click.Choice(("terminal", "json", "markdown", "html")),
     default="terminal",
     show_default=True,
     help="How to print the comparison.",

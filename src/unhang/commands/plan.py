@@ -58,7 +58,7 @@ def _of(kind: type[Enum]) -> click.Choice[str]:
 @click.option(
     "--format",
     "form",
-    type=click.Choice(("terminal", "json", "markdown")),
+    type=click.Choice(("terminal", "json", "markdown", "html")),
     default="terminal",
     show_default=True,
     help="How to print the plan.",

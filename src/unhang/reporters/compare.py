@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 from unhang.model.comparison import (
     Answer,
@@ -21,7 +22,7 @@ from unhang.reporters.printable import one_line
 from unhang.reporters.style import PLAIN, Style
 
 SCHEMA = "unhang.compare/1"
-FORMS = ("terminal", "json", "markdown")
+FORMS = ("terminal", "json", "markdown", "html")
 """The forms of a comparison."""
 
 _COLORS = {
@@ -34,7 +35,7 @@ _PLAIN = "\x1b[0m"
 _AXIS = 60
 """Columns of the picture."""
 _MOST_PLACES, _MOST_SIZES = 4, 3
-_WORDS = {
+_ANSWERS = {
     Answer.BETTER: "compare.better",
     Answer.WORSE: "compare.worse",
     Answer.NO_DIFFERENCE: "compare.no_difference",
@@ -46,19 +47,33 @@ def render_comparison(comparison: Comparison, form: str, style: Style = PLAIN) -
     """Return the comparison in one of the forms, without a line end."""
     if form == "json":
         return dumps(_as_dict(comparison, style.language))
+    if form == "html":
+        return _html(comparison, style.language)
     return "\n".join(_lines(comparison, style, markdown=form == "markdown"))
 
 
-def _lines(comparison: Comparison, style: Style, *, markdown: bool) -> Iterator[str]:
-    def words(key: str, **values: object) -> str:
-        return write(Message(key=f"compare.{key}", values=values), style.language)
+def _html(comparison: Comparison, language: str) -> str:
+    from unhang.reporters.html.compare_page import compare_page
 
-    answer = write(Message(key=_WORDS[comparison.answer]), style.language)
-    if markdown:
-        answer = f"**{answer}**"
-    elif style.color:
-        answer = f"{_COLORS[comparison.answer]}{answer}{_PLAIN}"
-    yield answer
+    return compare_page(
+        comparison,
+        partial(_words, language),
+        sentences=tuple(_sentences(comparison, language)),
+        rows=_shown_rows(comparison, language),
+        settings=[t for change in comparison.settings for t in _tell_change(change, language)],
+        axis_end=_axis_end(_intervals(comparison)),
+        language=language,
+    )
+
+
+def _words(language: str, key: str, **values: object) -> str:
+    return one_line(write(Message(key=f"compare.{key}", values=values), language))
+
+
+def _sentences(comparison: Comparison, language: str) -> Iterator[str]:
+    """The answer, and what it rests on."""
+    words = partial(_words, language)
+    yield write(Message(key=_ANSWERS[comparison.answer]), language)
     ratio = comparison.ratio
     if comparison.before.failures + comparison.after.failures:
         yield words(
@@ -78,6 +93,17 @@ def _lines(comparison: Comparison, style: Style, *, markdown: bool) -> Iterator[
     yield words(f"by_{comparison.by}")
     if comparison.needed is not None:
         yield words(f"needed_{comparison.by}", needed=f"{comparison.needed:g}")
+
+
+def _lines(comparison: Comparison, style: Style, *, markdown: bool) -> Iterator[str]:
+    words = partial(_words, style.language)
+    answer, *more = _sentences(comparison, style.language)
+    if markdown:
+        answer = f"**{answer}**"
+    elif style.color:
+        answer = f"{_COLORS[comparison.answer]}{answer}{_PLAIN}"
+    yield answer
+    yield from more
     yield ""
     yield from _table(comparison, words("column_before"), words("column_after"), style, markdown)
     picture = tuple(_picture(comparison, words("column_before"), words("column_after")))
@@ -88,18 +114,15 @@ def _lines(comparison: Comparison, style: Style, *, markdown: bool) -> Iterator[
     if comparison.settings:
         yield ""
     for change in comparison.settings:
-        for text in tell_change(change, style.language):
+        for text in _tell_change(change, style.language):
             yield f"- {text}" if markdown else text
     for problem in comparison.problems:
         yield one_line(f"{problem.artifact}: {problem.message}")
 
 
-def tell_change(change: SettingChange, language: str) -> Iterator[str]:
+def _tell_change(change: SettingChange, language: str) -> Iterator[str]:
     """Sentences on a setting that differs: where it took effect, and what speaks against that."""
-
-    def words(key: str, **values: object) -> str:
-        return one_line(write(Message(key=f"compare.{key}", values=values), language))
-
+    words = partial(_words, language)
     yield words(
         "setting",
         name=change.name,
@@ -119,14 +142,9 @@ def tell_change(change: SettingChange, language: str) -> Iterator[str]:
 
 def _picture(comparison: Comparison, before: str, after: str) -> Iterator[str]:
     """The intervals of both rates on one axis from 0; the rest of an open one runs out of it."""
-    sides = []
-    for side in (comparison.before, comparison.after):
-        interval = side.per_hour if comparison.by == "hours" else side.per_start
-        if interval is None:
-            return
-        sides.append(interval)
-    most = max(min(i.high, 4 * max(i.estimate, i.low) or i.high) for i in sides)
-    if most <= 0:
+    sides = _intervals(comparison)
+    most = _axis_end(sides)
+    if len(sides) < 2 or most <= 0:
         return
     wide = max(len(before), len(after))
     for name, interval in zip((before, after), sides, strict=True):
@@ -139,6 +157,20 @@ def _picture(comparison: Comparison, before: str, after: str) -> Iterator[str]:
     yield f"  {'':<{wide}}  0{_number(most):>{_AXIS}}"
 
 
+def _intervals(comparison: Comparison) -> list[Interval]:
+    """The rates that are compared, as far as they are known."""
+    by_hours = comparison.by == "hours"
+    sides = (comparison.before, comparison.after)
+    found = [side.per_hour if by_hours else side.per_start for side in sides]
+    return [interval for interval in found if interval is not None]
+
+
+def _axis_end(intervals: Iterable[Interval]) -> float:
+    """Where an axis of these ends: at the highest bound, unless that is far beyond all rates."""
+    shown = [min(i.high, 4 * max(i.estimate, i.low) or i.high) for i in intervals]
+    return max(shown, default=0.0)
+
+
 def _of(interval: Interval) -> tuple[float, float, float]:
     return interval.low, interval.estimate, interval.high
 
@@ -146,11 +178,7 @@ def _of(interval: Interval) -> tuple[float, float, float]:
 def _table(
     comparison: Comparison, before: str, after: str, style: Style, markdown: bool
 ) -> Iterator[str]:
-    rows = [
-        (name, *cells)
-        for name, *cells in _rows(comparison, style.language)
-        if any(cell != "-" for cell in cells)
-    ]
+    rows = _shown_rows(comparison, style.language)
     if markdown:
         yield f"| | {before} | {after} |"
         yield "|---|---|---|"
@@ -162,10 +190,13 @@ def _table(
         yield "  ".join(["", *cells]).rstrip()
 
 
-def _rows(comparison: Comparison, language: str) -> Iterator[tuple[str, str, str]]:
-    def label(key: str, **values: object) -> str:
-        return write(Message(key=f"compare.{key}", values=values), language)
+def _shown_rows(comparison: Comparison, language: str) -> list[tuple[str, str, str]]:
+    """Rows of which something is known."""
+    return [row for row in _rows(comparison, language) if row[1:] != ("-", "-")]
 
+
+def _rows(comparison: Comparison, language: str) -> Iterator[tuple[str, str, str]]:
+    label = partial(_words, language)
     one, two = comparison.before, comparison.after
     yield label("runs"), str(one.runs), str(two.runs)
     yield label("hours"), _maybe(one.hours), _maybe(two.hours)

@@ -13,7 +13,7 @@ from unhang.reporters.printable import one_line
 from unhang.reporters.style import PLAIN, Style
 
 SCHEMA = "unhang.plan/1"
-FORMS = ("terminal", "json", "markdown")
+FORMS = ("terminal", "json", "markdown", "html")
 """The forms of a plan."""
 
 _BOLD, _DIM, _RED, _GREEN, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[1;31m", "\x1b[1;32m", "\x1b[0m"
@@ -24,6 +24,11 @@ def render_plan(plan: Plan, form: str, style: Style = PLAIN) -> str:
     """Return the plan in one of the forms, without a line end."""
     if form == "json":
         return dumps(_as_dict(plan, style.language))
+    if form == "html":
+        from unhang.reporters.html.plan_page import plan_page
+
+        head = write(Message(key="plan_head.model", values=_head(plan)), style.language)
+        return plan_page(plan, head, style.language)
     return "\n".join(_Page(plan, style, markdown=form == "markdown").lines())
 
 
