@@ -63,10 +63,24 @@ def diagnose(
     Raises:
         UsageError: a path does not exist, there is nothing to read, or the model is unknown.
     """
+    return examine(
+        *paths, framework=framework, model=model, progress=progress, processes=processes
+    )[0]
+
+
+def examine(
+    *paths: str,
+    framework: str | None = None,
+    model: str | None = None,
+    progress: Progress | None = None,
+    processes: int | None = 1,
+) -> tuple[Diagnosis, Incident]:
+    """Return what `diagnose` returns, and the facts of the incarnation that it is about."""
     started = time.perf_counter()
     models = () if model is None else (model_of(model),)
     gathered = gather(discover(paths), progress, processes)
-    return replace(judge_gathered(gathered, framework, models), stats=_stats(gathered, started))
+    diagnosis, incident = _judged(gathered, framework, models)
+    return replace(diagnosis, stats=_stats(gathered, started)), incident
 
 
 def judge_gathered(
@@ -79,26 +93,33 @@ def judge_gathered(
         framework: see `diagnose`.
         models: what may be trained; none = any model that is known by name.
     """
+    return _judged(gathered, framework, models)[0]
+
+
+def _judged(
+    gathered: Gathered, framework: str | None, models: Sequence[Architecture]
+) -> tuple[Diagnosis, Incident]:
+    """The verdict, and the facts of the incarnation that it is about."""
     parted = set_aside(gathered.events, gathered.artifacts, gathered.look)
     besides = parted.besides
     artifacts = len(gathered.artifacts) - len(besides)
 
-    def judged(events: Sequence[Event], count: int) -> Diagnosis:
+    def judged(events: Sequence[Event], count: int) -> tuple[Diagnosis, Incident]:
         return _judge(events, count, gathered, framework, models)
 
-    found = judged(parted.without_loose(), artifacts - len(parted.loose))
+    found, incident = judged(parted.without_loose(), artifacts - len(parted.loose))
     loosely = None
     if parted.loose and not _stands(found):
         loosely = judged(_explaining(parted, found), artifacts)
-    if loosely is not None and loosely.outcome is not Outcome.HEALTHY:
-        found = loosely
+    if loosely is not None and loosely[0].outcome is not Outcome.HEALTHY:
+        found, incident = loosely
     else:
         loose = (Beside(artifact=name, why="untied", told=1) for name in sorted(parted.loose))
         besides = (*besides, *loose)
     if found.outcome is Outcome.HEALTHY and not parted.well:
         summary = Message(key="summary.no_failure")
         found = replace(found, outcome=Outcome.UNDETERMINED, confidence=0.0, summary=summary)
-    return replace(found, problems=(*found.problems, *map(_beside, besides)))
+    return replace(found, problems=(*found.problems, *map(_beside, besides))), incident
 
 
 def _stands(found: Diagnosis) -> bool:
@@ -127,20 +148,21 @@ def _judge(
     gathered: Gathered,
     framework: str | None,
     models: Sequence[Architecture],
-) -> Diagnosis:
-    """The verdict on what is of the job."""
+) -> tuple[Diagnosis, Incident]:
+    """The verdict on what is of the job, and the facts of the incarnation that it is about."""
     incidents = assemble(events, artifacts)
     if framework is not None:
         told = (framework.lower(), "named by the caller")
         incidents = tuple(replace(incident, framework=told) for incident in incidents)
     verdicts = [_verdict(incident, models) for incident in incidents]
     headline = _headline(verdicts, recovered=incidents[-1].restarted)
-    return replace(
+    whole = replace(
         headline,
         earlier=tuple(v for v in verdicts if v is not headline),
         warnings=tuple(warning for verdict in verdicts for warning in verdict.warnings),
         problems=(*headline.problems, *gathered.problems),
     )
+    return whole, incidents[verdicts.index(headline)]
 
 
 def explain(word: str, *, model: str | None = None) -> Explanation:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 import time
@@ -14,39 +13,15 @@ from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
+from support.browser import chrome, complaints, needs_browser
 from support.run_folders import AT_S, hanging, run_folder, training
 
-pytestmark = [
-    pytest.mark.integration,
-    pytest.mark.skipif(
-        shutil.which("chromedriver") is None or shutil.which("chromium") is None,
-        reason="needs a browser: apt-get install chromium chromium-driver",
-    ),
-]
-
-_OPTIONS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--disable-dev-shm-usage",
-    "--window-size=1200,1600",
-)
+pytestmark = [pytest.mark.integration, needs_browser]
 
 
 @pytest.fixture
 def browser(tmp_path: Path) -> Iterator[webdriver.Chrome]:
-    options = webdriver.ChromeOptions()
-    options.binary_location = str(shutil.which("chromium"))
-    for option in (*_OPTIONS, f"--user-data-dir={tmp_path / 'profile'}"):
-        options.add_argument(option)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    service = webdriver.ChromeService(executable_path=str(shutil.which("chromedriver")))
-    driver = webdriver.Chrome(options=options, service=service)
+    driver = chrome(tmp_path / "profile")
     yield driver
     driver.quit()
 
@@ -108,9 +83,7 @@ def test_a_run_as_it_happens_light_and_dark(
         "return new Set(c.getContext('2d').getImageData(0, 0, c.width, c.height).data).size"
     )
     WebDriverWait(browser, 15).until(lambda driver: driver.execute_script(painted) > 3)
-    log = browser.get_log("browser")  # type: ignore[no-untyped-call]
-    severe = [entry for entry in log if entry["level"] == "SEVERE"]
-    assert severe == []
+    assert complaints(browser) == []
 
 
 def test_a_finished_run_in_chinese_can_be_replayed(

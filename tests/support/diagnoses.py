@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from support.builders import DEFAULT_PG, at
+from unhang.model.activity import Activity, ActivityBasis, ActivitySpan, fold_spans
 from unhang.model.causes import Cause
 from unhang.model.coverage import Coverage
 from unhang.model.diagnosis import (
@@ -20,6 +23,7 @@ from unhang.model.ids import Rank, Ranks, SeqId
 from unhang.model.incident import Call, Join
 from unhang.model.phases import Phase
 from unhang.model.provenance import Message, Problem, Provenance
+from unhang.model.waits import Analysis, CallRef, Snapshot, Wait, WaitWitness, WitnessKind
 
 _SAVING = Provenance(
     artifact="runs/7/rank0.log", line=412, text="Writing model shards:  25%|##5       | 2/8"
@@ -240,3 +244,37 @@ EVERY = {
     "healthy": healthy(),
     "hostile": hostile(),
 }
+
+
+def waiting(*, awaited: int | None, of: int, unknown: bool = False) -> Analysis:
+    """All ranks of a job wait for one of them."""
+    others = frozenset(Rank(n) for n in range(of) if n != awaited)
+    late = frozenset() if awaited is None else ranks(awaited)
+    wait = Wait(
+        call=CallRef(group="0", description="default_pg", seq=41, op="all_reduce"),
+        waiters=others,
+        awaited=frozenset() if unknown else late,
+        unknown=late if unknown else frozenset(),
+        waited_s=1_800.0,
+        witnesses=(WaitWitness(kind=WitnessKind.RECORDER, weight=Strength.PROVES),),
+    )
+    return Analysis(snapshot=Snapshot(waits=(wait,)), held_up=others)
+
+
+def large(size: int) -> Diagnosis:
+    """One late rank among very many, with what each did over time."""
+    late = Rank(size // 3)
+    spans = {
+        Rank(n): [
+            ActivitySpan(0.0, 40.0 + n % 7, Activity.WORK),
+            ActivitySpan(40.0 + n % 7, 100.0, Activity.FAULT if n == late else Activity.WAIT),
+        ]
+        for n in range(size)
+    }
+    return replace(
+        slow_save(),
+        culprits=frozenset({late}),
+        victims=frozenset(Rank(n) for n in range(size) if n != late),
+        waits=waiting(awaited=late, of=size),
+        activity=fold_spans(spans, ActivityBasis.RUN, dated=False),
+    )

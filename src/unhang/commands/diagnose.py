@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import stat
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,6 +16,10 @@ from unhang.commands.output import with_style, write_result, write_text
 from unhang.commands.redacting import redactor_for, with_patterns
 from unhang.errors import UsageError
 from unhang.model.diagnosis import Outcome
+
+if TYPE_CHECKING:
+    from unhang.model.diagnosis import Diagnosis
+    from unhang.model.incident import Incident
 
 
 @click.command(name="diagnose")
@@ -77,11 +83,10 @@ def command(
     twice, for some seconds, and goes on untouched. Without anything the torch jobs of this user on
     this host are listed.
     """
-    from unhang.api import diagnose
+    from unhang.api import examine
     from unhang.commands.progress import ReadingProgress
     from unhang.commands.running import find_job, list_jobs, look
     from unhang.reporters import PUBLIC_FORMS, redacted, render
-    from unhang.reporters.view import quoted_lines
 
     asked = redact_hosts or redact_patterns or redact_rules is not None
     if redact is None:
@@ -104,23 +109,34 @@ def command(
         return 0
     else:
         with ReadingProgress() as progress:
-            diagnosis = diagnose(
+            diagnosis, incident = examine(
                 *(paths or ("-",)),
                 framework=framework,
                 model=model,
                 progress=progress,
                 processes=None,
             )
-    if form == "html":
-        from unhang.sources.excerpts import excerpts
-
-        diagnosis = replace(diagnosis, excerpts=excerpts(quoted_lines(diagnosis)))
+        if form == "html":
+            diagnosis = with_times(diagnosis, paths, incident)
     if redactor is not None:
         diagnosis = redacted(diagnosis, redactor)
     write_result(
         partial(render, diagnosis, form, redact=False), lang=lang, no_color=no_color, output=output
     )
     return _CODES[diagnosis.outcome] if exit_code else 0
+
+
+def with_times(diagnosis: Diagnosis, paths: Sequence[str], incident: Incident) -> Diagnosis:
+    """Add what only a page has room for: what each rank did when, and lines around quoted ones."""
+    from unhang.reporters.view import quoted_lines
+    from unhang.sources.excerpts import excerpts
+    from unhang.tracing import activity_of, make_trace
+
+    try:
+        activity = activity_of(make_trace(paths, incident))
+    except UsageError:  # nothing tells a time
+        activity = None
+    return replace(diagnosis, activity=activity, excerpts=excerpts(quoted_lines(diagnosis)))
 
 
 def _is_piped() -> bool:

@@ -10,12 +10,11 @@ from html.parser import HTMLParser
 
 import pytest
 
-from support.diagnoses import EVERY, hostile, ranks, slow_save
+from support.diagnoses import EVERY, hostile, large, ranks, slow_save, waiting
 from unhang.model.activity import Activity, ActivityBasis, ActivitySpan, fold_spans
-from unhang.model.diagnosis import Diagnosis, Excerpt
+from unhang.model.diagnosis import Excerpt
 from unhang.model.ids import Rank, RankSpans
-from unhang.model.strength import Strength
-from unhang.model.waits import Analysis, CallRef, Snapshot, Wait, WaitWitness, WitnessKind
+from unhang.model.waits import Analysis, CallRef, Snapshot, Wait
 from unhang.reporters.html import render
 from unhang.reporters.html.frame import Section, page
 from unhang.reporters.html.markup import Html, prose, table, tag
@@ -48,21 +47,6 @@ class Elements(HTMLParser):
     def handle_data(self, data: str) -> None:
         if not self.open or self.open[-1] not in ("script", "style"):
             self.said.append(data)
-
-
-def waiting(*, awaited: int | None, of: int, unknown: bool = False) -> Analysis:
-    """All ranks of a job wait for one of them."""
-    others = frozenset(Rank(n) for n in range(of) if n != awaited)
-    late = frozenset() if awaited is None else ranks(awaited)
-    wait = Wait(
-        call=CallRef(group="0", description="default_pg", seq=41, op="all_reduce"),
-        waiters=others,
-        awaited=frozenset() if unknown else late,
-        unknown=late if unknown else frozenset(),
-        waited_s=1_800.0,
-        witnesses=(WaitWitness(kind=WitnessKind.RECORDER, weight=Strength.PROVES),),
-    )
-    return Analysis(snapshot=Snapshot(waits=(wait,)), held_up=others)
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -133,25 +117,6 @@ def test_silence_is_drawn_as_a_guess() -> None:
 def test_a_verdict_without_a_recorded_wait_still_points_at_the_culprit() -> None:
     view = graph_of(slow_save(), "en", [])
     assert [arrow.kind for arrow in view.arrows] == ["verdict"]
-
-
-def large(size: int) -> Diagnosis:
-    """One late rank among very many, with what each did over time."""
-    late = Rank(size // 3)
-    spans = {
-        Rank(n): [
-            ActivitySpan(0.0, 40.0 + n % 7, Activity.WORK),
-            ActivitySpan(40.0 + n % 7, 100.0, Activity.FAULT if n == late else Activity.WAIT),
-        ]
-        for n in range(size)
-    }
-    return replace(
-        slow_save(),
-        culprits=frozenset({late}),
-        victims=frozenset(Rank(n) for n in range(size) if n != late),
-        waits=waiting(awaited=late, of=size),
-        activity=fold_spans(spans, ActivityBasis.RUN, dated=False),
-    )
 
 
 @pytest.mark.parametrize("size", [4, 1_024, 16_384])

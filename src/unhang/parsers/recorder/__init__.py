@@ -94,7 +94,7 @@ class DumpReader:
             yield unusable.empty(artifact)
             yield _problem(artifact, "the Flight Recorder dump is empty (0 bytes)")
             return
-        found = _pickled(artifact) if artifact.dump is DumpForm.PICKLE else _json(artifact)
+        found = read_document(artifact)
         if found is None:
             yield _problem(artifact, "it is no Flight Recorder dump, or nothing of it is left")
             return
@@ -134,6 +134,16 @@ class DumpReader:
         if folder not in self._ordered:
             self._ordered[folder] = any(folder.glob("done_*"))
         return path.stat().st_mtime if self._ordered[folder] else None
+
+
+def read_document(artifact: Artifact) -> DumpDocument | None:
+    """Read a dump as it was written, as far as it goes; None where it is none.
+
+    Raises:
+        ArtifactError: it was refused.
+        OSError: it cannot be read.
+    """
+    return _pickled(artifact) if artifact.dump is DumpForm.PICKLE else _json(artifact)
 
 
 def _pickled(artifact: Artifact) -> DumpDocument | None:

@@ -187,7 +187,7 @@ class _Page:
         key = None if source is None or source.line is None else (source.artifact, source.line)
         excerpt = None if key is None else self._diagnosis.excerpts.get(key)
         if excerpt is None or key is None:
-            return tag("p", said, Html(" "), more)
+            return tag("p", said, Html(" "), more, class_="quoted")
         return tag("details", tag("summary", said), _excerpt(excerpt, key[1]), more)
 
     def _time(self) -> Html | None:
@@ -244,7 +244,7 @@ class _Page:
             )
         if coverage.sources:
             told = ", ".join(
-                f"{count:,} × {one_line(kind)}" for kind, count in coverage.sources.items()
+                f"{count:,} × {one_line(kind)}" for kind, count in coverage.sources.items() if count
             )
             facts.append((self._words("coverage.sources"), told))
         for name, (version, basis) in self._diagnosis.versions.items():

@@ -20,6 +20,8 @@ from unhang.reporters.html.markup import Html, join, tag
 _MOST_ROWS = 64
 _LABELS = 16
 _TICKS = 5
+_FINE_S = 4.0
+"""Shorter maps have milliseconds on their axis."""
 
 
 def by_class(found: ActivityMap, classes: Sequence[ManyRanks], language: str) -> Html:
@@ -44,7 +46,8 @@ def by_rank(found: ActivityMap, language: str) -> Html:
 
 def legend(found: ActivityMap, language: str) -> Html:
     """What the colours say, and why there are gaps."""
-    names = [(f"h-{kind.value}", _name(kind, found, language)) for kind in Activity]
+    shown = {kind for _, strip in found.rows for _, kind in strip}
+    names = [(f"h-{k.value}", _name(k, found, language)) for k in Activity if k in shown]
     names.append(("h-none", words(f"gap.{found.basis.value}", language)))
     items = [tag("li", tag("i", class_=kind), name) for kind, name in names]
     return tag("ul", items, class_="legend")
@@ -80,14 +83,15 @@ def _map(
     told = [tag("span", text if place % step == 0 else "") for place, text in enumerate(labels)]
     data = {
         "rows": labels,
-        "times": [_time(found, column) for column in range(columns)],
+        "times": [_time(found, column, language) for column in range(columns)],
         "cells": [[[length, _key(kind)] for length, kind in strip] for strip in strips],
         "names": {
             **{kind.value: _name(kind, found, language) for kind in Activity},
             "": words("unknown", language),
         },
     }
-    ticks = [tag("span", _time(found, columns * n // (_TICKS - 1))) for n in range(_TICKS)]
+    at = [columns * n // (_TICKS - 1) for n in range(_TICKS)]
+    ticks = [tag("span", _time(found, column, language)) for column in at]
     return join(
         tag(
             "div",
@@ -131,14 +135,14 @@ def _name(kind: Activity, found: ActivityMap, language: str) -> str:
     return words(f"{key}_{found.basis.value}" if kind is not Activity.END else key, language)
 
 
-def _time(found: ActivityMap, column: int) -> str:
+def _time(found: ActivityMap, column: int, language: str) -> str:
     """The time of day where the clock has one, else how long after the begin."""
     past = column * found.width_s
     if not found.dated:
-        return f"+{write(Message(key='page.since', values={'time': past}))}"
+        return f"+{write(Message(key='page.since', values={'time': past}), language)}"
     try:
         moment = datetime.datetime.fromtimestamp(found.begin_s + past, datetime.timezone.utc)
     except (OverflowError, OSError, ValueError):
         return f"+{past:.0f} s"
-    digits = found.width_s < 0.1
+    digits = found.width_s * found.columns < _FINE_S
     return moment.strftime("%H:%M:%S") + (f".{moment.microsecond // 1000:03d}" if digits else "")

@@ -1,0 +1,71 @@
+"""`unhang timeline PATH…`: one trace of a job, from whatever tells times."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import click
+
+from unhang.commands.output import with_language, write_result
+from unhang.errors import UsageError
+
+
+@click.command(name="timeline")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH…")
+@click.option(
+    "-o", "--output", metavar="FILE", default="trace.pftrace", show_default=True,
+    help="The file to write: a trace, or a heatmap where it ends in .html.",
+)  # fmt: skip
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(("perfetto", "html")),
+    help="What to write (default: by the name of FILE).",
+)
+@with_language
+def command(
+    *, paths: tuple[str, ...], output: str, form: str | None, lang: str | None, no_color: bool
+) -> int:
+    """Write what each rank did when as a trace for Perfetto, or as a heatmap.
+
+    PATH is what tells times: Flight Recorder dumps, a run folder of `unhang run`, profiles of
+    torch.profiler, a timeline of Ray, logs of NCCL Inspector, logs with times, or a folder of
+    these. Open the trace at https://ui.perfetto.dev; nothing is uploaded.
+
+        unhang timeline dumps/ -o trace.pftrace
+
+    Each rank is a process, each process group a track; arrows join the members of a call, and
+    calls that never completed are marked. Clocks of hosts are aligned by the calls that they took
+    part in; what was added, and how far it may be off, is printed.
+    """
+    from unhang.api import examine
+    from unhang.errors import UnhangError
+    from unhang.reporters.timeline import render_heatmap, summary
+    from unhang.tracing import activity_of, make_trace
+    from unhang.tracing.perfetto import encode_trace
+
+    try:
+        incident = examine(*paths, processes=None)[1]
+    except UnhangError:  # profiles are no logs
+        _must_exist(paths)
+        incident = None
+    trace = make_trace(paths, incident)
+    if form == "html" or (form is None and output.endswith((".html", ".htm"))):
+        told = partial(render_heatmap, trace, activity_of(trace))
+        write_result(told, lang=lang, no_color=True, output=output)
+    else:
+        try:
+            Path(output).write_bytes(encode_trace(trace))
+        except OSError as error:
+            raise UsageError(
+                f"cannot write {output}: {error.strerror}; name a file in a folder that exists"
+            ) from error
+    write_result(partial(summary, trace, output), lang=lang, no_color=no_color, output=None)
+    return 0
+
+
+def _must_exist(paths: tuple[str, ...]) -> None:
+    missing = [path for path in paths if not Path(path).exists()]
+    if missing:
+        raise UsageError(f"{missing[0]} does not exist; name a file or a folder that tells times")

@@ -1,0 +1,91 @@
+"""From a trace to what `unhang timeline` prints of it, and to a page with the heatmap."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unhang.model.activity import ActivityMap
+from unhang.model.ids import RankSpans
+from unhang.model.provenance import Message
+from unhang.model.trace import ClockOffset, Trace
+from unhang.reporters.catalogue import sentence
+from unhang.reporters.html import heatmap
+from unhang.reporters.html.frame import Section, page, words
+from unhang.reporters.html.markup import Html, join, tag
+from unhang.reporters.printable import one_line
+from unhang.reporters.style import PLAIN, Style
+
+_MOST_CLOCKS = 8
+_MOST_PROBLEMS = 5
+
+
+def summary(trace: Trace, output: str, style: Style = PLAIN) -> str:
+    """Return what was written, what never completed, and how the clocks were aligned."""
+    return "\n".join(one_line(line) for line in _lines(trace, output, style.language))
+
+
+def render_heatmap(trace: Trace, found: ActivityMap | None, style: Style = PLAIN) -> str:
+    """Return a page with what each rank did over time."""
+    language = style.language
+    title = words("title.time", language)
+    body = (
+        Html("")
+        if found is None
+        else join(
+            tag("p", words(f"basis.{found.basis.value}", language), class_="quiet small"),
+            heatmap.by_rank(found, language),
+            heatmap.legend(found, language),
+        )
+    )
+    notes = [tag("li", one_line(line)) for line in _notes(trace, language)]
+    head = tag("section", tag("h1", title), tag("ul", notes), class_="verdict", id="verdict")
+    section = Section(name="time", title=words("heat.ranks", language), body=body)
+    return page(f"{title} · unhang", head, [section], language)
+
+
+def _lines(trace: Trace, output: str, language: str) -> Iterator[str]:
+    yield _say("timeline.written", language, output=output, slices=len(trace.slices))
+    yield from _notes(trace, language)
+    for problem in trace.problems[:_MOST_PROBLEMS]:
+        yield f"{problem.artifact}: {problem.message}" if problem.artifact else problem.message
+    if len(trace.problems) > _MOST_PROBLEMS:
+        yield _say("label.more", language, count=len(trace.problems) - _MOST_PROBLEMS)
+    if output.endswith(".pftrace"):
+        yield _say("timeline.open", language)
+
+
+def _notes(trace: Trace, language: str) -> Iterator[str]:
+    ranks = RankSpans.of({s.rank for s in trace.slices if s.rank is not None})
+    if ranks:
+        begin = min(s.begin_s for s in trace.slices)
+        yield _say("timeline.ranks", language, ranks=ranks, span=trace.end_s - begin)
+    stalled = {s.call for s in trace.slices if s.call is not None and s.end_s is None}
+    if stalled:
+        waiting = RankSpans.of(
+            {s.rank for s in trace.slices if s.rank is not None and s.call and s.end_s is None}
+        )
+        yield _say("timeline.stalled", language, count=len(stalled), ranks=waiting)
+    for clock in trace.clocks[:_MOST_CLOCKS]:
+        yield _clock(clock, language)
+    if len(trace.clocks) > _MOST_CLOCKS:
+        yield _say("timeline.more_clocks", language, count=len(trace.clocks) - _MOST_CLOCKS)
+
+
+def _clock(clock: ClockOffset, language: str) -> str:
+    values = {
+        "clock": clock.clock,
+        "offset": clock.offset_s,
+        "error": clock.error_s,
+        "calls": clock.calls,
+    }
+    if clock.calls == 0:
+        key = "unknown"
+    elif clock.error_s is None:
+        key = "drifts"
+    else:
+        key = "moved" if clock.offset_s else "agrees"
+    return _say(f"timeline.clock_{key}", language, **values)
+
+
+def _say(key: str, language: str, **values: object) -> str:
+    return sentence(Message(key=key, values=values), language)

@@ -1,0 +1,148 @@
+"""The HTML report in a real browser: small and wide, light and dark, by keyboard, on paper."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+from support.browser import axe, chrome, complaints, needs_browser, overflow, show, violations
+from support.diagnoses import hostile, large
+from unhang.model.diagnosis import Diagnosis, Excerpt
+from unhang.model.provenance import Provenance
+from unhang.reporters.html import render
+from unhang.reporters.style import Style
+
+pytestmark = [pytest.mark.integration, needs_browser]
+
+CASES = Path(__file__).parents[1] / "cases"
+LINE = "<script>document.title = 'owned'</script> <img src=x onerror=alert(1)> \x1b[31m\u202e "
+LONG = LINE + "x" * (1 << 20)
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
+    driver = chrome(tmp_path_factory.mktemp("profile"))
+    yield driver
+    driver.quit()
+
+
+def evil() -> Diagnosis:
+    """Hostile text in every field, and around the evidence lines of a megabyte."""
+    told = hostile()
+    leading = told.candidates[0]
+    source = Provenance(artifact="a.log", line=2, text=LINE)
+    return replace(
+        told,
+        candidates=(replace(leading, evidence=(source,)), *told.candidates[1:]),
+        excerpts={("a.log", 2): Excerpt(1, f"one\n{LONG}\n![x](http://evil/x.png)")},
+    )
+
+
+PAGES = {"hostile": evil, "large": lambda: large(1_024), "huge": lambda: large(16_384)}
+
+
+@pytest.fixture(
+    scope="module", params=["hostile", "large", "huge", "demo", "stacks-save-on-rank-0"]
+)
+def page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The address of a report."""
+    path = tmp_path_factory.mktemp("pages") / "report.html"
+    if request.param in PAGES:
+        path.write_text(render(PAGES[request.param]()), encoding="utf-8")
+    else:
+        case = str(CASES / request.param / "input")
+        command = [
+            sys.executable,
+            "-m",
+            "unhang",
+            "diagnose",
+            case,
+            "--format",
+            "html",
+            "-o",
+            str(path),
+        ]
+        subprocess.run(command, check=True)
+    assert path.stat().st_size < 3 << 20
+    return path.as_uri()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [420, 1_440, 2_560])
+def test_it_fits_says_nothing_to_the_console_and_can_be_read_by_all(
+    page: str, browser: webdriver.Chrome, width: int, theme: str, pytestconfig: pytest.Config
+) -> None:
+    show(browser, page, width=width, theme=theme)
+    assert browser.title.endswith("unhang")
+    assert overflow(browser) <= 0
+    for closed in browser.find_elements(By.CSS_SELECTOR, "details:not([open]) > summary"):
+        browser.execute_script("arguments[0].parentElement.open = true", closed)
+    assert overflow(browser) <= 0
+    assert complaints(browser) == []
+    cache = pytestconfig.cache
+    assert cache is not None
+    if (width, theme) in ((420, "light"), (1_440, "dark")):
+        assert violations(browser, axe(cache.mkdir("axe-core"))) == []
+
+
+def test_whatever_a_log_holds_is_text(tmp_path: Path, browser: webdriver.Chrome) -> None:
+    path = tmp_path / "report.html"
+    path.write_text(render(evil()), encoding="utf-8")
+    show(browser, path.as_uri(), width=1_200, theme="light")
+    assert browser.find_elements(By.TAG_NAME, "img") == []
+    body = browser.execute_script("return document.body.textContent")
+    assert isinstance(body, str)
+    assert "<img src=x onerror=alert(1)>" in body
+    assert "![x](http://evil/x.png)" in body
+    assert browser.title != "owned"
+    assert complaints(browser) == []
+
+
+def test_by_keyboard_and_on_paper(tmp_path: Path, browser: webdriver.Chrome) -> None:
+    path = tmp_path / "report.html"
+    path.write_text(render(large(64), Style(language="zh")), encoding="utf-8")
+    show(browser, path.as_uri(), width=1_200, theme="light")
+    body = browser.find_element(By.TAG_NAME, "body")
+    body.send_keys(Keys.TAB)
+    assert browser.switch_to.active_element.get_attribute("class") == "skip"
+
+    heat = browser.find_element(By.CSS_SELECTOR, "svg[data-cells=heat-ranks]")
+    heat.send_keys(Keys.ARROW_DOWN, Keys.ARROW_RIGHT)
+    told = browser.find_element(By.ID, "heat-ranks-at").text
+    assert told.startswith("1 · ")
+    assert told.endswith("工作中")
+
+    summary = browser.find_element(By.CSS_SELECTOR, "#why summary, #fix summary")
+    opened = summary.find_element(By.XPATH, "..")
+    before = opened.get_attribute("open")
+    summary.send_keys(Keys.ENTER)
+    assert opened.get_attribute("open") != before
+
+    button = browser.find_element(By.CSS_SELECTOR, "button[data-copy]")
+    browser.execute_script("arguments[0].scrollIntoView()", button)
+    button.click()
+    assert button.text == "已复制"
+    area = "const a = document.createElement('textarea'); document.body.append(a); a.focus();"
+    browser.execute_script(area)
+    browser.switch_to.active_element.send_keys(Keys.CONTROL, "v")
+    pasted = browser.switch_to.active_element.get_attribute("value")
+    assert pasted is not None
+    assert pasted.startswith("dist.init_process_group(\n    timeout=")
+
+    paper = "return getComputedStyle(document.body).backgroundColor"
+    light = browser.execute_script(paper)
+    browser.find_element(By.ID, "theme").click()
+    assert browser.execute_script(paper) != light
+    browser.execute_script("dispatchEvent(new Event('beforeprint'))")
+    assert browser.find_elements(By.CSS_SELECTOR, "details:not([open])") == []
+    printed = browser.execute_cdp_cmd("Page.printToPDF", {})
+    assert len(printed["data"]) > 10_000
+    assert complaints(browser) == []
