@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from unhang.model.diagnosis import Diagnosis
     from unhang.model.finding import Finding
     from unhang.screens import serve, watch
+    from unhang.tracing import timeline
 
 __version__ = "0.1.0"
 
@@ -41,6 +42,7 @@ __all__ = [
     "plan",
     "run",
     "serve",
+    "timeline",
     "watch",
 ]
 
@@ -56,6 +58,7 @@ _LAZY = {
     "plan": "unhang.api",
     "run": "unhang.live.session",
     "serve": "unhang.screens",
+    "timeline": "unhang.tracing",
     "watch": "unhang.screens",
     "Diagnosis": "unhang.model.diagnosis",
     "Finding": "unhang.model.finding",

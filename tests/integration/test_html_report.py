@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -46,7 +46,11 @@ def evil() -> Diagnosis:
     )
 
 
-PAGES = {"hostile": evil, "large": lambda: large(1_024), "huge": lambda: large(16_384)}
+PAGES: dict[str, Callable[[], Diagnosis]] = {
+    "hostile": evil,
+    "large": lambda: large(1_024),
+    "huge": lambda: large(16_384),
+}
 
 
 @pytest.fixture(
@@ -108,7 +112,12 @@ def test_whatever_a_log_holds_is_text(tmp_path: Path, browser: webdriver.Chrome)
 
 def test_by_keyboard_and_on_paper(tmp_path: Path, browser: webdriver.Chrome) -> None:
     path = tmp_path / "report.html"
-    path.write_text(render(large(64), Style(language="zh")), encoding="utf-8")
+    told = large(64)
+    source = told.candidates[0].evidence[0]
+    assert source.line is not None
+    excerpt = Excerpt(source.line - 1, f"before\n{source.text}\nafter")
+    told = replace(told, excerpts={(source.artifact, source.line): excerpt})
+    path.write_text(render(told, Style(language="zh")), encoding="utf-8")
     show(browser, path.as_uri(), width=1_200, theme="light")
     body = browser.find_element(By.TAG_NAME, "body")
     body.send_keys(Keys.TAB)
@@ -116,11 +125,11 @@ def test_by_keyboard_and_on_paper(tmp_path: Path, browser: webdriver.Chrome) -> 
 
     heat = browser.find_element(By.CSS_SELECTOR, "svg[data-cells=heat-ranks]")
     heat.send_keys(Keys.ARROW_DOWN, Keys.ARROW_RIGHT)
-    told = browser.find_element(By.ID, "heat-ranks-at").text
-    assert told.startswith("1 · ")
-    assert told.endswith("工作中")
+    cell = browser.find_element(By.ID, "heat-ranks-at").text
+    assert cell.startswith("1 · ")
+    assert cell.endswith("工作中")
 
-    summary = browser.find_element(By.CSS_SELECTOR, "#why summary, #fix summary")
+    summary = browser.find_element(By.CSS_SELECTOR, "#why summary")
     opened = summary.find_element(By.XPATH, "..")
     before = opened.get_attribute("open")
     summary.send_keys(Keys.ENTER)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,7 +19,6 @@ from unhang.model.diagnosis import Outcome
 
 if TYPE_CHECKING:
     from unhang.model.diagnosis import Diagnosis
-    from unhang.model.incident import Incident
 
 
 @click.command(name="diagnose")
@@ -83,7 +82,6 @@ def command(
     twice, for some seconds, and goes on untouched. Without anything the torch jobs of this user on
     this host are listed.
     """
-    from unhang.api import examine
     from unhang.commands.progress import ReadingProgress
     from unhang.commands.running import find_job, list_jobs, look
     from unhang.reporters import PUBLIC_FORMS, redacted, render
@@ -109,15 +107,8 @@ def command(
         return 0
     else:
         with ReadingProgress() as progress:
-            diagnosis, incident = examine(
-                *(paths or ("-",)),
-                framework=framework,
-                model=model,
-                progress=progress,
-                processes=None,
-            )
-        if form == "html":
-            diagnosis = with_times(diagnosis, paths, incident)
+            options = {"framework": framework, "model": model, "progress": progress}
+            diagnosis = _judge(paths or ("-",), options, with_times=form == "html")
     if redactor is not None:
         diagnosis = redacted(diagnosis, redactor)
     write_result(
@@ -126,12 +117,17 @@ def command(
     return _CODES[diagnosis.outcome] if exit_code else 0
 
 
-def with_times(diagnosis: Diagnosis, paths: Sequence[str], incident: Incident) -> Diagnosis:
-    """Add what only a page has room for: what each rank did when, and lines around quoted ones."""
+def _judge(paths: Sequence[str], options: Mapping[str, Any], *, with_times: bool) -> Diagnosis:
+    """The verdict; a page has room for times of all ranks, and for lines around quoted ones."""
+    from unhang.api import diagnose, examine
     from unhang.reporters.view import quoted_lines
     from unhang.sources.excerpts import excerpts
+
+    if not with_times:
+        return diagnose(*paths, **options, processes=None)
     from unhang.tracing import activity_of, make_trace
 
+    diagnosis, incident = examine(*paths, **options, processes=None)
     try:
         activity = activity_of(make_trace(paths, incident))
     except UsageError:  # nothing tells a time

@@ -39,18 +39,11 @@ def command(
     calls that never completed are marked. Clocks of hosts are aligned by the calls that they took
     part in; what was added, and how far it may be off, is printed.
     """
-    from unhang.api import examine
-    from unhang.errors import UnhangError
     from unhang.reporters.timeline import render_heatmap, summary
-    from unhang.tracing import activity_of, make_trace
+    from unhang.tracing import activity_of, timeline
     from unhang.tracing.perfetto import encode_trace
 
-    try:
-        incident = examine(*paths, processes=None)[1]
-    except UnhangError:  # profiles are no logs
-        _must_exist(paths)
-        incident = None
-    trace = make_trace(paths, incident)
+    trace = timeline(*paths)
     if form == "html" or (form is None and output.endswith((".html", ".htm"))):
         told = partial(render_heatmap, trace, activity_of(trace))
         write_result(told, lang=lang, no_color=True, output=output)
@@ -63,9 +56,3 @@ def command(
             ) from error
     write_result(partial(summary, trace, output), lang=lang, no_color=no_color, output=None)
     return 0
-
-
-def _must_exist(paths: tuple[str, ...]) -> None:
-    missing = [path for path in paths if not Path(path).exists()]
-    if missing:
-        raise UsageError(f"{missing[0]} does not exist; name a file or a folder that tells times")

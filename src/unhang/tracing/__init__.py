@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import glob
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
 
+from unhang.api import examine
 from unhang.errors import ArtifactError, UnhangError, UsageError
 from unhang.live.run_folder.layout import RunFolder
 from unhang.model.activity import Activity, ActivityBasis, ActivityMap, ActivitySpan, fold_spans
@@ -25,13 +27,36 @@ from unhang.tracing.clocks import align, shifted
 from unhang.tracing.foreign import read_foreign
 from unhang.tracing.recorded_run import read_run
 
-__all__ = ["activity_of", "make_trace"]
+__all__ = ["activity_of", "make_trace", "timeline"]
 
 _MOST_CALLS = 4_000_000
 """Calls of all dumps together; of each rank the last ones are kept."""
 _MOST_FILES = 20_000
 _ZONE_S = 900
 """Time zones differ by quarters of an hour."""
+
+
+def timeline(*paths: str) -> Trace:
+    """Read everything that tells when ranks did something.
+
+    Args:
+        paths: Flight Recorder dumps, run folders, profiles of torch.profiler, timelines of Ray,
+            logs of NCCL Inspector, logs with times, or folders and archives of them.
+
+    Returns:
+        Slices by rank and track, on one clock; `unhang.tracing.perfetto.encode_trace` writes them.
+
+    Raises:
+        UsageError: a path does not exist, or nothing there tells a time.
+    """
+    missing = [path for path in paths if not glob.has_magic(path) and not Path(path).exists()]
+    if missing:
+        raise UsageError(f"{missing[0]} does not exist; name a file or a folder that tells times")
+    try:
+        incident = examine(*paths, processes=None)[1]
+    except UnhangError:  # profiles are no logs
+        incident = None
+    return make_trace(paths, incident)
 
 
 def make_trace(paths: Sequence[str], incident: Incident | None = None) -> Trace:
