@@ -109,7 +109,6 @@ class BoardReader:
     def read(self, *, launcher_alive: bool, lost: tuple[Loss, ...] = ()) -> NodeReport:
         """Read everything once."""
         now = self._clock()
-        self._helped = self._descendants.look(self._probes())
         reports = tuple(self._reports(now))
         return NodeReport(
             host=self._host,
@@ -160,16 +159,20 @@ class BoardReader:
             self._unreadable[""] = Loss.of("boards_unlisted", why=str(error.strerror))
             return
         self._unreadable.pop("", None)
-        for name in names:
-            report = self._report(name, now)
+        boards = {name: self._pinned(name) for name in names}
+        for name, pinned in boards.items():
+            known = self._known.get(name)
+            if pinned is not None and (known is None or pinned.beats != known.beats):
+                self._heard(name, pinned, now)
+        # Only now: from its first report on it must be known by whom a process was started.
+        self._helped = self._descendants.look(self._probes())
+        for name, pinned in boards.items():
+            report = self._report(name, pinned, now)
             if report is not None:
                 yield report
 
-    def _report(self, name: str, now: float) -> ProcessReport | None:
-        pinned = self._pinned(name)
+    def _report(self, name: str, pinned: board.Pinned | None, now: float) -> ProcessReport | None:
         known = self._known.get(name)
-        if pinned is not None and (known is None or pinned.beats != known.beats):
-            known = self._heard(name, pinned, now)
         if known is None or known.beat is None:
             return None
         facts = known.last or self._facts(name, known, now)
@@ -192,17 +195,16 @@ class BoardReader:
         self._unreadable.pop(name, None)
         return pinned
 
-    def _heard(self, name: str, pinned: board.Pinned, now: float) -> _Known | None:
+    def _heard(self, name: str, pinned: board.Pinned, now: float) -> None:
         beat = beat_from_json(pinned.beat)
         if beat is None:
             self._unreadable[name] = Loss.of("board_of_nobody", name=name)
-            return self._known.get(name)
+            return
         known = self._known.get(name)
         if known is None or pinned.beats < known.beats:  # a new process of an old number
             known = _Known(beat.pid, beat.host)
             self._known[name] = known
         known.beat, known.beats, known.changed_s = beat, pinned.beats, now
-        return known
 
     def _facts(self, name: str, known: _Known, now: float) -> ProcessFacts:
         if known.host != self._host:

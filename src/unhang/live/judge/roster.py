@@ -202,7 +202,7 @@ class Roster:
 
         A launcher that carries a number, as of its node, is no rank: it makes no process groups.
         """
-        above = self._by_pid.get((track.beat.host, track.facts.under or -1))
+        above = self._by_pid.get((track.beat.host, track.under or -1))
         return above is not None and bool(above.beat.groups) and above.rank is not None
 
     def nested_in(self, track: Track) -> dict[Rank, Track]:
@@ -210,7 +210,7 @@ class Roster:
         return {
             other.rank: other
             for other in self.tracks.values()
-            if other.facts.under == track.beat.pid
+            if other.under == track.beat.pid
             and other.beat.host == track.beat.host
             and other.rank is not None
             and not other.ended

@@ -99,6 +99,7 @@ class Track:
         progress_s: when it last did a step or issued a call, by its host's monotonic clock.
         first_s: the monitor's time of the first report.
         trickle: bytes per second that are written, over the last few seconds, without crests.
+        under: process of the rank that started it, also after its end; None = none did.
     """
 
     key: ProcessKey
@@ -121,6 +122,7 @@ class Track:
     step_s: float | None = None
     signs: dict[str, float] = field(default_factory=dict)
     progress_s: float | None = None
+    under: int | None = None
     _row: int = 0
 
     @property
@@ -190,6 +192,7 @@ class Track:
             where(report.beat) if beaten else self.place,
         )
         self.beat, self.facts, self.beats = report.beat, report.facts, report.beats
+        self.under = self.under if report.facts.under is None else report.facts.under
         self.beat_age_s, self.seen_s, self.place = report.beat_age_s, now_s, stand
         self._measure(facts_before, passed_s)
         self._look_for_life(facts_before, passed_s, step_s)
@@ -310,6 +313,7 @@ def begin(report: ProcessReport, now_s: float) -> Track:
         beat_age_s=report.beat_age_s,
         looks=1,
         place=where(beat),
+        under=report.facts.under,
     )
 
 

@@ -71,6 +71,24 @@ def test_a_living_process(tmp_path: Path, start: Start) -> None:
     board_reader.close()
 
 
+def test_the_first_report_of_a_process_tells_which_rank_has_started_it(tmp_path: Path) -> None:
+    board_reader = BoardReader(tmp_path, "here")
+    Writer(tmp_path, os.getpid()).beat()
+    read(board_reader)
+    sleeper = "import subprocess; subprocess.run(['sleep', '60'])"
+    with subprocess.Popen([sys.executable, "-c", sleeper], start_new_session=True) as launcher:
+        children = Path(f"/proc/{launcher.pid}/task/{launcher.pid}/children")
+        deadline = time.monotonic() + 15
+        while not (told := children.read_text().split()) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        inner = int(told[0])
+        Writer(tmp_path, inner).beat()
+        found = {p.beat.pid: p.facts.under for p in read(board_reader).processes}
+        os.killpg(launcher.pid, signal.SIGKILL)
+    board_reader.close()
+    assert found == {os.getpid(): None, inner: os.getpid()}
+
+
 def test_a_stopped_process_is_seen_stopped_and_its_beat_ages(tmp_path: Path, start: Start) -> None:
     process = start()
     now = [time.monotonic()]

@@ -156,6 +156,10 @@ def test_a_job_that_a_rank_has_started_for_itself_is_another_one() -> None:
     assert not node.roster.contested(node.now_s)
     nested = node.roster.nested_in(node.roster.by_rank[Rank(0)])
     assert {int(rank): track.beat.pid for rank, track in nested.items()} == {0: 31, 1: 32}
+    outer[1] = process(12, 1, groups=True, alive=False)
+    inner[1] = process(32, 1, ppid=30, groups=True, alive=False)  # nobody can ask what has ended
+    node.report(*outer, *inner)
+    assert node.seated() == {0: 11, 1: 12}
 
 
 def test_the_ranks_below_a_launcher_that_carries_a_number_are_the_job() -> None:
