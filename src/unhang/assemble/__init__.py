@@ -33,6 +33,7 @@ from unhang.model.events import (
     NcclReason,
     RasReport,
     Restarted,
+    WaitsSeen,
 )
 from unhang.model.guard import Guard
 from unhang.model.ids import NO_RANKS, ManyRanks, Rank, Ranks
@@ -142,6 +143,8 @@ def _analyses(
         WitnessKind.LOG: waits_of_logs(calls, run),
         WitnessKind.RAS: waits_of_ras(answers, ras),
     }
+    if watched := run.all(WaitsSeen):
+        snapshots[WitnessKind.REPORT] = watched[-1].snapshot
     found = {kind: analyse(s) for kind, s in snapshots.items() if s.waits or s.states}
     if recorded is not None:
         found[WitnessKind.RECORDER] = recorded.analysis

@@ -10,7 +10,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from unhang.assemble.run import Run
-from unhang.assemble.stack_state import main_thread, own_code, place_of, read_stack, trimmed
+from unhang.assemble.stack_state import (
+    MOVE_BYTES,
+    main_thread,
+    own_code,
+    place_of,
+    read_stack,
+    trimmed,
+)
 from unhang.model.events import StackKind, ThreadStack
 from unhang.model.ids import Rank
 from unhang.model.stack_states import Doing, StackClass, StackState
@@ -113,6 +120,7 @@ def _stance(key: _Process, stacks: Sequence[ThreadStack]) -> StackState | None:
         doing=doing,
         phase=reading.phase,
         certain=reading.certain,
+        fits=reading.fits or (doing is Doing.STORAGE and reading.phase in MOVE_BYTES),
         op=reading.op,
         frame=place_of((stuck or main).frames[-1 if stuck is not None else reading.at]),
         code=own_code(main, reading),

@@ -79,6 +79,9 @@ _KERNEL: tuple[tuple[Doing, re.Pattern[str]], ...] = tuple(
         (Doing.DEVICE, r"^(nvidia|uvm_|nv_|rm_|os_acquire|nvkms|amdgpu|kfd_)"),
     )
 )
+_RUN_THE_MODEL = frozenset({Phase.EVAL, Phase.GENERATE, Phase.COMPILE})
+MOVE_BYTES = frozenset({Phase.SAVE, Phase.LOAD, Phase.DATA, Phase.LOGGING})
+"""Phases whose work is to read or write."""
 _STORAGE_MODULE = re.compile(r"^(nfs|nfsv[34]|sunrpc|lustre|ptlrpc|ceph|fuse|beegfs|mmfs\w*|gpfs)$")
 
 
@@ -89,6 +92,7 @@ class StackReading:
     doing: Doing
     phase: Phase | None = None
     certain: bool = True
+    fits: bool = False
     op: str | None = None
     at: int = -1
     """Index of the frame that decides; -1 is the innermost."""
@@ -192,7 +196,10 @@ def _decide(
         case FrameKind.STEP | FrameKind.DEVICE | FrameKind.LOCK:
             phase, at, certain = _phase_at(outer)
             if phase is not None:
-                return StackReading(doing=Doing.WORKS, phase=phase, certain=certain, at=at)
+                runs = meaning.kind is not FrameKind.LOCK and phase in _RUN_THE_MODEL
+                return StackReading(
+                    doing=Doing.WORKS, phase=phase, certain=certain, fits=runs, at=at
+                )
             if lock is not None:
                 return lock
             step = meaning.kind is FrameKind.STEP
@@ -219,7 +226,8 @@ def _under_python(native: StackReading, outer: Sequence[Frame]) -> StackReading:
     if native.doing is Doing.WAITS:
         return python if python.doing is Doing.WAITS else replace(native, phase=python.phase)
     if native.doing is Doing.STORAGE:
-        return replace(native, phase=python.phase)
+        fits = python.phase in MOVE_BYTES
+        return replace(native, phase=python.phase, certain=python.certain, fits=fits)
     return native if python.doing is Doing.LOCKED else python
 
 

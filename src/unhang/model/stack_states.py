@@ -47,6 +47,7 @@ class StackState:
         rank: None where nothing tells whose process it is.
         phase: of the work, or the phase in which it waits.
         certain: a known library's frame decides, not the name of a function of the program.
+        fits: what runs below is what the phase does: the model, or reads and writes.
         op: what it waits in, as the function is called (`barrier`), or None.
         frame: `file:function` that decides.
         code: `function (file:line)` of the program's own code nearest to it, "" where none.
@@ -62,6 +63,7 @@ class StackState:
     doing: Doing
     phase: Phase | None
     certain: bool
+    fits: bool = False
     op: str | None
     frame: str
     code: str

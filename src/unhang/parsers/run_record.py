@@ -8,8 +8,11 @@ Reads, one element of a list on each line::
      "call":{"group":"0","seq":21,"op":"all_reduce"},"since_s":4.0,"still_s":4.1,"place":"…"}
     ]}
 
-(one suspicion is one line; it is broken here for the page). The sentences in the file are for
-people; only its numbers and words of fixed meaning are read.
+
+    "snapshot":{"waits":[…],"states":[…]}
+
+(one suspicion is one line, and so is the snapshot; they are broken here for the page). The
+sentences in the file are for people; only its numbers and words of fixed meaning are read.
 """
 
 from __future__ import annotations
@@ -18,19 +21,23 @@ import enum
 import json
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar, TypeVar
 
-from unhang.model.events import Event, HoldUp, Stage, SuspicionReason, WorldSeen
+from unhang.model.codec import decode
+from unhang.model.events import Event, HoldUp, Stage, SuspicionReason, WaitsSeen, WorldSeen
 from unhang.model.ids import NO_RANKS, Ranks, parse_ranks
 from unhang.model.phases import Phase
 from unhang.model.provenance import TEXT_LIMIT, Provenance
 from unhang.model.time import Clock, Instant
+from unhang.model.waits import Snapshot
 from unhang.parsers.base import LineParser, place
 from unhang.sources.line import Line
 
 _AT = re.compile(r'"at_s":(?P<at>\d{1,12}(?:\.\d{1,9})?)')
 _WORLD = re.compile(r'"world_size":(?P<size>\d{1,7})\b')
 _SCHEMA = '"schema":"unhang.standing/'
+_SNAPSHOT = '"snapshot":{'
 _E = TypeVar("_E", bound=enum.Enum)
 
 
@@ -38,16 +45,20 @@ class RunRecordParser(LineParser):
     """Parser of the live judge's last view."""
 
     NAME: ClassVar[str] = "run-record"
-    NEEDLES: ClassVar[tuple[str, ...]] = (_SCHEMA, '"charge":"')
+    NEEDLES: ClassVar[tuple[str, ...]] = (_SCHEMA, '"charge":"', _SNAPSHOT)
 
     def __init__(self) -> None:
         self._at: Instant | None = None
 
     def feed(self, line: Line) -> Iterator[Event]:
-        """Take the head or one suspicion; anything else that looks like one is left aside."""
+        """Take the head, one suspicion or the waits; what only looks like one is left aside."""
         if _SCHEMA in line.text:
             yield from self._head(line)
-        elif self._at is not None and (data := _object(line.text)) is not None:
+        elif self._at is None:
+            return
+        elif line.text.startswith(_SNAPSHOT):
+            yield from _waits(line)
+        elif (data := _object(line.text)) is not None:
             yield from self._suspicion(line, data)
 
     def _head(self, line: Line) -> Iterator[Event]:
@@ -77,6 +88,7 @@ class RunRecordParser(LineParser):
             culprits=_ranks(data.get("culprits")),
             victims=_ranks(data.get("victims")),
             phase=_word(Phase, data.get("phase")),
+            by_name=data.get("by_name") is True,
             group=_text(call.get("group")),
             seq=call.get("seq") if isinstance(call.get("seq"), int) else None,
             op=_text(call.get("op")),
@@ -85,6 +97,33 @@ class RunRecordParser(LineParser):
             place=_text(data.get("place")) or "",
             told=_text(data.get("told")) or "",
         )
+
+
+def _waits(line: Line) -> Iterator[Event]:
+    """The waits of the record; nothing where nobody waited, or where they are not to be read."""
+    try:
+        data, _ = json.JSONDecoder().raw_decode(line.text, len(_SNAPSHOT) - 1)
+        snapshot = decode(Snapshot, data)
+    except (ValueError, RecursionError):
+        return
+    if snapshot.waits:
+        where = place(line)
+        source = where["source"]
+        short = Provenance(artifact=source.artifact, line=source.line, text='"snapshot"')
+        yield WaitsSeen(
+            source=short, origin=where["origin"], at=snapshot.at, snapshot=_signed(snapshot, short)
+        )
+
+
+def _signed(snapshot: Snapshot, source: Provenance) -> Snapshot:
+    """Each wait with the place that tells of it."""
+    return replace(
+        snapshot,
+        waits=tuple(
+            replace(wait, witnesses=tuple(replace(told, source=source) for told in wait.witnesses))
+            for wait in snapshot.waits
+        ),
+    )
 
 
 def _source(source: Provenance, data: Mapping[str, Any]) -> Provenance:

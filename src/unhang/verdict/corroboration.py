@@ -26,6 +26,7 @@ from unhang.model.events import (
     StackSeen,
     ThreadStack,
     TopologySeen,
+    WaitsSeen,
 )
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident
@@ -35,7 +36,7 @@ _KINDS: tuple[tuple[tuple[type[Event], ...], Source], ...] = (
     ((DumpRead, DumpUnusable), Source.DUMPS),
     ((ThreadStack, StackSeen, StackRefused), Source.STACKS),
     ((RasReport,), Source.RAS),
-    ((HoldUp,), Source.WATCH),
+    ((HoldUp, WaitsSeen), Source.WATCH),
     ((KernelEvent,), Source.KERNEL),
     ((HostReport, GpuProcess, GpuState, TopologySeen), Source.HOSTS),
     ((BandwidthMeasured, CollectivesMeasured), Source.MEASUREMENTS),

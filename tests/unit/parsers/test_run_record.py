@@ -7,12 +7,12 @@ import pytest
 from support.feeding import feed, only
 from unhang.live.messages.job_snapshot import SCHEMA, JobSnapshot, Stage, Suspicion, SuspicionReason
 from unhang.model.codec import document
-from unhang.model.events import HoldUp, WorldSeen
+from unhang.model.events import HoldUp, WaitsSeen, WorldSeen
 from unhang.model.ids import Rank
 from unhang.model.phases import Phase
 from unhang.model.provenance import Message
 from unhang.model.time import Clock
-from unhang.model.waits import CallRef
+from unhang.model.waits import CallRef, Snapshot, Wait
 from unhang.parsers.run_record import RunRecordParser
 
 SUSPICION = Suspicion(
@@ -46,6 +46,26 @@ def test_what_the_judge_writes_is_read() -> None:
     assert (event.waited_s, event.still_s, event.place) == (8.5, 9.0, "save (train.py:40)")
     assert event.at is not None
     assert (event.at.seconds, event.at.clock) == (1_763_711_992.0, Clock.UTC)
+
+
+def test_who_waited_for_whom_is_read() -> None:
+    wait = Wait(
+        call=CallRef(group="0", seq=21, op="all_reduce", members=frozenset(map(Rank, range(4)))),
+        waiters=frozenset(map(Rank, (0, 1, 3))),
+        awaited=frozenset({Rank(2)}),
+        waited_s=8.5,
+    )
+    snapshot = Snapshot(world=frozenset(map(Rank, range(4))), waits=(wait,))
+    view = JobSnapshot(at_s=1_763_712_000.5, up_s=60.0, world_size=4, snapshot=snapshot)
+    event = only(WaitsSeen, feed(RunRecordParser, *document(SCHEMA, view).splitlines()))
+    assert event.snapshot == snapshot
+
+
+@pytest.mark.parametrize(
+    "text", ['"snapshot":{"waits":[{"waiters":"0-"}]}}', '"snapshot":{"waits":7}}', '"snapshot":{']
+)
+def test_forged_waits_are_no_waits(text: str) -> None:
+    assert [type(e) for e in feed(RunRecordParser, lines_of()[0], text)] == [WorldSeen]
 
 
 def test_the_size_of_the_job_is_read() -> None:

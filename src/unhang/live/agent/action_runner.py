@@ -206,6 +206,11 @@ class ActionRunner:
             )
         )
 
+    def keep_verdict(self, number: int, verdict: Diagnosis) -> None:
+        """Write a verdict where the screens look for it."""
+        keep = partial(interim_diagnosis.keep, self._folder, number, verdict)
+        self._try("verdict_unwritten", keep)
+
     def _await_evidence(self, number: int) -> None:
         """This host's part of the dumps is there."""
         self.bring()
@@ -265,10 +270,7 @@ class ActionRunner:
         diagnosis = self._examined.pop(number).diagnosis
         if diagnosis is not None:
             self._terminal.show(diagnosis)
-            self._try(
-                "verdict_unwritten",
-                partial(interim_diagnosis.keep, self._folder, number, diagnosis),
-            )
+            self.keep_verdict(number, diagnosis)
         if self._alert is not None:
             self._hooks.notify(self._alert, diagnosis)
             self._alert = None

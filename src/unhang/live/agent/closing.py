@@ -32,7 +32,8 @@ _OWN_ENDS = frozenset({Cause.RANK_EXCEPTION, Cause.RANK_CRASH, Cause.HOST_OOM, C
 """Causes by which a single rank ends."""
 
 _THE_END = 0
-"""Number, which no dump has, under which nodes deliver what they have at the end."""
+"""Number, which no dump has, under which nodes deliver what they have at the end, and under which
+the verdict on it is kept."""
 
 
 class Closing:
@@ -146,6 +147,8 @@ class Closing:
         verdict = self._actor.verdict if self._failed else None
         if verdict is not None and self._is_news(verdict) and not self._ending.ended_a_hang:
             self._terminal.show(verdict)
+        if verdict is not None and not self._ending.ended_a_hang:
+            self._actor.keep_verdict(_THE_END, verdict)
         if self._actor.exit_note is not None:
             self._journal.note(
                 self._actor.exit_note, exit_code=self._exit_code, **_facts_of(verdict)

@@ -35,6 +35,7 @@ class BeatStack:
     Attributes:
         phase: of the work, or the phase in which it waits.
         certain: a library's own frame shows the phase, and no name of the program.
+        fits: what runs below a function is what its name says.
         op: the call it waits in, as the program calls it.
         place: `function (file:line)` of the program's own code nearest to it.
         own: its innermost frame is the program's own: it is in no library.
@@ -49,6 +50,7 @@ class BeatStack:
     doing: Doing
     phase: Phase | None = None
     certain: bool = False
+    fits: bool = False
     op: str | None = None
     place: str = ""
     own: bool = False
@@ -107,6 +109,7 @@ def standpoint(stack: tuple[FramePlace, ...], calling: str | None = None) -> Bea
         doing=Doing.WAITS if handle else reading.doing,
         phase=Phase.TEARDOWN if leaves else Phase.INIT if seeks else reading.phase,
         certain=reading.phase is not None and reading.certain,
+        fits=reading.fits,
         op=op,
         place=own_code(thread, reading) or own_code(thread, read_stack(innermost)),
         own=own,

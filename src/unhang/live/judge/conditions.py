@@ -28,7 +28,7 @@ _SUSPECT_S = 3.0
 _USUAL = 1.5
 """What stands so many times as long as is usual there is worth a word."""
 _LOOPS_S = (20.0, 120.0)
-"""Computing in one function, without and with a phase: it may be an endless loop."""
+"""Computing in one function, of the program or within a library's known work: it may never end."""
 _SIGTERM = 15
 
 
@@ -53,7 +53,7 @@ class RankCondition:
 def judge(track: Track, usual: UsualDurations) -> RankCondition:
     """The condition of a rank that others wait for, by what is usual in its job."""
     if track.departs:
-        return _departed(track)
+        return departed(track)
     if track.facts.state == "t":  # somebody looks into it with a debugger
         return _seen(track, SuspicionReason.STOPPED, track.still.stopped_s, _SUSPECT_S)
     if track.stopped:
@@ -66,7 +66,7 @@ def judge(track: Track, usual: UsualDurations) -> RankCondition:
     if track.still.whole_s >= _STILL_S:
         return _seen(track, SuspicionReason.ASLEEP, track.still.whole_s, max(_SUSPECT_S, usual_s))
     late_s = 3 * usual.usual_s(DurationKind.LATE, *where_of(track))
-    if track.still.function_s >= max(_LOOPS_S[track.place.phase is not None], late_s):
+    if track.still.function_s >= max(_LOOPS_S[track.place.certain], late_s):
         return _seen(track, SuspicionReason.SPINNING, track.still.function_s, 0.0)
     return RankCondition(charge=SuspicionReason.AT_WORK, phase=track.place.phase)
 
@@ -100,7 +100,7 @@ def _seen(
     )
 
 
-def _departed(track: Track) -> RankCondition:
+def departed(track: Track) -> RankCondition:
     """A rank that ended, or is about to."""
     raised = track.beat.exception is not None or track.beat.state == "raising"
     charge = (

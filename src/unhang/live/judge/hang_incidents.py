@@ -160,6 +160,12 @@ class HangIncidents:
         return [*self._risen(), *self._late(), *self._over(seen, tracks)]
 
     @property
+    def held(self) -> bool:
+        """Something is held against somebody, or was when the ranks ended."""
+        told = any(case.stage is not Stage.WATCHED for case in self.cases.values())
+        return told or bool(self.unresolved) or self.confirmed is not None
+
+    @property
     def suspects(self) -> Ranks:
         """Who was suspected when the job ended, of what others had waited for longest."""
         told = [claim for claim, stage in self.unresolved.values() if stage is Stage.SUSPECTED]

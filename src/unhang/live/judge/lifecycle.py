@@ -7,11 +7,13 @@ named, and those that only followed are not.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from unhang.live.judge.echoes import second_hand, sent_away
-from unhang.live.judge.hang_incidents import HangIncidents
+from unhang.live.judge.claims import Claim
+from unhang.live.judge.conditions import departed
+from unhang.live.judge.echoes import raised_second_hand, second_hand, sent_away
+from unhang.live.judge.hang_incidents import HangIncidents, IncidentKey
 from unhang.live.judge.measuring import shown_phase
 from unhang.live.judge.roster import Roster
 from unhang.live.judge.sentences import (
@@ -31,10 +33,12 @@ from unhang.live.judge.sentences import (
 from unhang.live.judge.track import ProcessKey, Track
 from unhang.live.messages.actions import Note, NoteKind
 from unhang.live.messages.inputs import OutputEnded
+from unhang.live.messages.job_snapshot import Stage
 from unhang.live.messages.reports import NodeReport
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.phases import Phase
 from unhang.model.provenance import Message
+from unhang.model.waits import CallRef
 
 _SETTLED_LOOKS = 2
 _FEW_LOST = 200
@@ -90,6 +94,8 @@ class Lifecycle:
             if track.ended:
                 (self.failures if track.failed else self.departures).setdefault(rank, now_s)
         culprits, why = self._ended(event, roster, incidents)
+        if not incidents.suspects and incidents.confirmed is None:
+            incidents.unresolved.update(self._left_waiting(culprits, roster))
         return Note(
             kind=NoteKind.EXITED,
             ranks=frozenset(roster.by_rank) - culprits,
@@ -114,6 +120,31 @@ class Lifecycle:
             return suspects, hung(suspects, code)
         left = self._left_first(roster)
         return (left, left_first(left, code)) if left else (NO_RANKS, finished(code))
+
+    def _left_waiting(
+        self, culprits: Ranks, roster: Roster
+    ) -> Iterator[tuple[IncidentKey, tuple[Claim, Stage]]]:
+        """What a record says of ranks that ended first, where the calls of others failed for it."""
+        seated = roster.by_rank
+        victims = frozenset(
+            rank
+            for rank in self.failures
+            if rank in seated and rank not in culprits and raised_second_hand(seated[rank])
+        )
+        if not victims:
+            return
+        over_s = min(self.failures[rank] for rank in victims)
+        for rank in culprits & seated.keys():
+            ended_s = min(self.failures.get(rank, over_s), self.departures.get(rank, over_s))
+            claim = Claim(
+                charge=departed(seated[rank]).charge,
+                culprits=frozenset({rank}),
+                victims=victims,
+                call=CallRef(),
+                waited_s=max(0.0, over_s - ended_s),
+                stage=Stage.SUSPECTED,
+            )
+            yield rank, (claim, claim.stage)
 
     def _phases(self, mine: Mapping[Rank, Track]) -> list[Note]:
         """Ranks that have shown another phase for two beats in a row."""

@@ -93,7 +93,7 @@ class Monitor:
         self._patience = Patience(self._usual, self._saves, self._policy.patience_s)
         self._incidents = HangIncidents(self._usual)
         self._course = Lifecycle()
-        self._snapshot = Snapshot()
+        self._snapshot = self._held = Snapshot()
         self._claims: tuple[Claim, ...] = ()
         self._question: _Question | None = None
         self._confirmed: Suspicion | None = None
@@ -135,6 +135,7 @@ class Monitor:
             self._incidents,
             self._usual,
             self._confirmed if self._incidents.confirmed is not None else None,
+            held=self._held,
             now_s=now,
             began_s=now if self._began_s is None else self._began_s,
         )
@@ -185,6 +186,8 @@ class Monitor:
         actions = self._ask(now)
         for change in self._incidents.look(self._claims, tracks, now):
             actions += self._tell(change, tracks, now)
+        if self._snapshot.waits or not self._incidents.held:
+            self._held = self._snapshot
         return [*actions, *self._end_when_saved(now)]
 
     def _seen(self, now: float) -> dict[Rank, Track]:

@@ -41,11 +41,13 @@ def view(
     usual: UsualDurations,
     confirmed: Suspicion | None,
     *,
+    held: Snapshot,
     now_s: float,
     began_s: float,
 ) -> JobSnapshot:
     """Return the whole view at the monitor's time `now_s`; its first report came at `began_s`.
 
+    `held` is the last snapshot with what is held against somebody; it outlives the ranks.
     `confirmed` is the hang that stands, as it was when it was confirmed.
     """
     ranks = tuple(
@@ -82,7 +84,7 @@ def view(
             for h in hosts
         ),
         lost=gather(lost),
-        snapshot=snapshot,
+        snapshot=held,
         phases_s=usual.phases_s(),
     )
 
@@ -259,6 +261,12 @@ def suspicion(claim: Claim, stage: Stage, tracks: Mapping[Rank, Track]) -> Suspi
         charge=claim.charge,
         stage=stage,
         phase=claim.phase,
+        by_name=claim.phase is not None
+        and not any(
+            track.place.certain or track.place.fits
+            for rank in claim.culprits or claim.victims
+            if (track := tracks.get(rank)) is not None
+        ),
         call=claim.call,
         since_s=claim.waited_s,
         still_s=claim.still_s,

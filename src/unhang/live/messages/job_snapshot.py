@@ -175,6 +175,7 @@ class Suspicion:
     Attributes:
         since_s: how long others have waited.
         still_s: how long the culprits have not moved; None = they move.
+        by_name: only the name of a function of the program tells the phase.
         place: `function (file:line)` of the program's code where the first of them stands, or "".
         told: how the first of them ended (an exception, a signal), or "".
         why: one sentence.
@@ -185,6 +186,7 @@ class Suspicion:
     charge: SuspicionReason
     stage: Stage
     phase: Phase | None = None
+    by_name: bool = False
     call: CallRef
     since_s: float
     still_s: float | None = None
@@ -217,7 +219,8 @@ class JobSnapshot:
         up_s: since the first report.
         restart: the start of the job that is shown.
         suspicions: the gravest first.
-        snapshot: who waits in which call for whom, and what the others do.
+        snapshot: who waits in which call for whom, and what the others do; of a job that has ended,
+            what that was when somebody was held up last.
         lost: what could not be seen or done.
     """
 

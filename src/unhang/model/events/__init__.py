@@ -49,7 +49,7 @@ from unhang.model.events.lifecycle import (
     VersionSeen,
     WorldSeen,
 )
-from unhang.model.events.live import HoldUp, Stage, SuspicionReason
+from unhang.model.events.live import HoldUp, Stage, SuspicionReason, WaitsSeen
 from unhang.model.events.meaning import Fact, Role, Witness
 from unhang.model.events.measures import CollectivesMeasured, Pace
 from unhang.model.events.process import (
@@ -126,6 +126,7 @@ Report: TypeAlias = (
     | DumpRead
     | DumpUnusable
     | HoldUp
+    | WaitsSeen
 )
 """What somebody reports who was asked or looks on."""
 
@@ -214,6 +215,7 @@ __all__ = [
     "UnreadLine",
     "VersionSeen",
     "Waiter",
+    "WaitsSeen",
     "WatchdogAborted",
     "WatchdogStuck",
     "Witness",

@@ -9,6 +9,7 @@ from unhang.model.events.base import Seen
 from unhang.model.events.meaning import Fact, Role, Witness
 from unhang.model.ids import NO_RANKS, Ranks
 from unhang.model.phases import Phase
+from unhang.model.waits import Snapshot
 
 
 class SuspicionReason(enum.Enum):
@@ -55,6 +56,7 @@ class HoldUp(Seen):
 
     Attributes:
         culprits: may be empty where all wait for each other.
+        by_name: only the name of a function of the program told the phase.
         group, seq: of the call that the victims wait in.
         op: as the program calls it.
         waited_s: how long the victims had waited.
@@ -72,6 +74,7 @@ class HoldUp(Seen):
     culprits: Ranks = NO_RANKS
     victims: Ranks = NO_RANKS
     phase: Phase | None = None
+    by_name: bool = False
     group: str | None = None
     seq: int | None = None
     op: str | None = None
@@ -79,3 +82,14 @@ class HoldUp(Seen):
     still_s: float | None = None
     place: str = ""
     told: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitsSeen(Seen):
+    """Who waited in which call for whom, when the live judge last saw somebody held up."""
+
+    fact = Fact.LIVE
+    witness = Witness.JUDGE
+    role = Role.REPORT
+
+    snapshot: Snapshot

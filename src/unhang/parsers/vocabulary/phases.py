@@ -6,6 +6,7 @@ import re
 
 from unhang.model.phases import Phase
 from unhang.model.toml import load
+from unhang.settings.frames import frame_meaning
 
 _DATA = load("unhang.parsers.vocabulary", "data/phases.toml")
 
@@ -40,13 +41,18 @@ def phase_of_label(label: str) -> Phase | None:
 def phase_of_frame(frame: str) -> Phase | None:
     """Return what a rank does that stands in `file:function`, or None; an import shows nothing.
 
+    Only libraries are known; what a program calls its functions tells nothing for certain.
+
     >>> phase_of_frame("flashinfer/jit/core.py:build_and_load")
     <Phase.COMPILE: 'compile'>
     >>> phase_of_frame("torch/_dynamo/symbolic_convert.py:<module>")
     """
     if frame.endswith(":<module>"):
         return None
-    return next((phase for phase, words in _FRAMES if words.search(frame)), None)
+    known = next((phase for phase, words in _FRAMES if words.search(frame)), None)
+    file, _, function = frame.rpartition(":")
+    meaning = frame_meaning(file, function) if known is None else None
+    return known if meaning is None else meaning.phase
 
 
 def is_wait(frame: str) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from unhang.model.ids import ManyRanks, Ranks
 from unhang.model.incident import Incident, Manner, ranks_of
+from unhang.model.phases import Phase
 from unhang.model.provenance import Message, say
 from unhang.model.stack_states import StackState
 from unhang.model.strength import Strength
@@ -37,6 +38,22 @@ def silent(incident: Incident) -> ManyRanks:
 def ranks(stances: Iterable[StackState]) -> Ranks:
     """The known ranks of some processes."""
     return frozenset(s.rank for s in stances if s.rank is not None)
+
+
+def by_name_alone(incident: Incident, state: StackState) -> bool:
+    """Whether only the name of a function of the program tells what the rank is at.
+
+    What runs below it may bear it out, or a line that says that such work had begun.
+    """
+    if state.certain or state.fits:
+        return False
+    return state.rank is None or not begun(incident, state.phase, frozenset({state.rank}))
+
+
+def begun(incident: Incident, phase: Phase | None, suspects: Ranks) -> bool:
+    """Whether the last thing that the log tells of some ranks, or of nobody, is such work."""
+    told = (p.rank for p in incident.open_phases if p.phase is phase)
+    return any(rank is None or rank in suspects for rank in told)
 
 
 def contradicted(incident: Incident, suspects: Ranks) -> bool:

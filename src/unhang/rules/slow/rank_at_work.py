@@ -10,8 +10,10 @@ The others issued the next collective and wait for the rank at work; the watchdo
 wait, not its progress.
 
 ## When it stays quiet
-As LOC201. It is only a hint where a process failed first, where the rank itself gave up waiting, or
-where several ranks are elsewhere for different reasons.
+As LOC201. It is only a hint where a process failed first, where the rank itself gave up waiting,
+where several ranks are elsewhere for different reasons, or where nothing but the name of a function
+of the program tells what it does: then neither the code below it (the model, reads or writes) nor a
+line of the log bears the name out.
 
 ## How to confirm
 Take the stacks again: a rank at work moves within its phase, a stuck one does not.
@@ -36,6 +38,7 @@ from unhang.model.waits import Wait
 from unhang.rules.shared import consequences
 from unhang.rules.shared.stacks import (
     alarmed,
+    by_name_alone,
     contradicted,
     denial,
     find_wait_of_stacks,
@@ -153,6 +156,8 @@ def _finding(incident: Incident, wait: Wait, cause: Cause, found: list[StackStat
 def _strength(incident: Incident, wait: Wait, found: list[StackState]) -> Strength:
     if len(found) < len(wait.awaited) or contradicted(incident, ranks(found)):
         return Strength.HINTS
+    if any(by_name_alone(incident, state) for state in found):
+        return Strength.HINTS
     known = all(s.certain for s in found) and found[0].phase is not Phase.TEARDOWN
     return (
         Strength.PROVES if alarmed(wait) and known and not silent(incident) else Strength.SUPPORTS
@@ -162,7 +167,7 @@ def _strength(incident: Incident, wait: Wait, found: list[StackState]) -> Streng
 def _against(incident: Incident, wait: Wait, first: StackState) -> Message | None:
     if silent(incident):
         return say("SLO201.against_silent", "{ranks:ranks} left no stack.", ranks=silent(incident))
-    if not first.certain:
+    if by_name_alone(incident, first):
         return say(
             "SLO201.against_by_name",
             "Only the name of a function of the program tells what it does ({code}).",

@@ -10,7 +10,8 @@ What the phase depends on (a file system, a server, a helper process) does not a
 time; the others wait in their next collective, and their watchdogs know nothing of it.
 
 ## When it stays quiet
-While the rank works and nobody has given up waiting: then it is slow, and that is only a hint.
+While the rank works and nobody has given up waiting: then it is slow, and that is only a hint. So
+it is where nothing but the name of a function of the program tells the phase.
 
 ## How to confirm
 The stacks in the capture show the same line of the phase, several times.
@@ -31,6 +32,7 @@ from unhang.model.events import HoldUp, SuspicionReason
 from unhang.model.incident import Manner
 from unhang.model.phases import Phase
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
+from unhang.rules.shared.stacks import begun
 from unhang.rules.shared.watched import hold_ups, message, waited_for
 
 _GAVE_UP = frozenset({Manner.WATCHDOG, Manner.PEER})
@@ -134,7 +136,7 @@ def check(incident: Incident) -> Iterator[Finding]:
     ):
         yield from _finding(
             event,
-            Strength.SUPPORTS,
+            Strength.SUPPORTS if _is_borne_out(incident, event) else Strength.HINTS,
             _STOOD,
             say(
                 "SLO301.why_stood",
@@ -146,7 +148,7 @@ def check(incident: Incident) -> Iterator[Finding]:
     for event in waited_for(incident):
         yield from _finding(
             event,
-            Strength.SUPPORTS if gave_up else Strength.HINTS,
+            Strength.SUPPORTS if gave_up and _is_borne_out(incident, event) else Strength.HINTS,
             _WORKED,
             say(
                 "SLO301.why_worked",
@@ -154,6 +156,11 @@ def check(incident: Incident) -> Iterator[Finding]:
                 " the others gave up or were ended before it had done.",
             ),
         )
+
+
+def _is_borne_out(incident: Incident, event: HoldUp) -> bool:
+    """Whether more than the name of a function of the program tells the phase."""
+    return not event.by_name or begun(incident, event.phase, event.culprits)
 
 
 def _finding(

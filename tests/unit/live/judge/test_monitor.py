@@ -458,6 +458,9 @@ def test_a_rank_that_ends_quietly_is_named_when_the_others_fail_by_it() -> None:
     watched.tell(OutputEnded(host="gn0", exit_code=1), job.now_s)
     (_, last) = watched.notes(NoteKind.EXITED)[-1]
     assert (last.culprits, last.why.key) == (frozenset({1}), "live.left_first")
+    (held,) = watched.monitor.standing(job.now_s).suspicions
+    assert (held.culprits, held.victims) == (frozenset({1}), frozenset({0, 2, 3}))
+    assert (held.charge, held.stage) == (SuspicionReason.LEFT, Stage.SUSPECTED)
 
 
 def test_a_launcher_that_ends_well_although_a_rank_failed_does_not_hide_it() -> None:
@@ -482,6 +485,10 @@ def test_a_suspect_for_whom_the_others_gave_up_waiting_is_named_at_the_end() -> 
     watched.tell(OutputEnded(host="gn0", exit_code=1), job.now_s)
     (_, last) = watched.notes(NoteKind.EXITED)[-1]
     assert (last.culprits, last.why.key) == (frozenset({2}), "live.hung")
+    after = watched.monitor.standing(job.now_s)
+    assert [(s.culprits, s.stage) for s in after.suspicions] == [({2}, Stage.SUSPECTED)]
+    assert after.snapshot is not None
+    assert [wait.awaited for wait in after.snapshot.waits] == [{2}]
 
 
 def test_a_culprit_that_a_capture_has_touched_is_not_shown_at_work() -> None:

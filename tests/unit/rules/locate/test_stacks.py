@@ -126,7 +126,25 @@ class TestRankAtWork:
         log = tuple(timed_out(rank) for rank in (0, 2, 3))
         (finding,) = judge(SLO201, BARRIER, SAVE, BARRIER, BARRIER, log=log)
         assert finding.strength is Strength.PROVES
-        (finding,) = judge(SLO201, BARRIER, "    evaluate (train.py:3)", BARRIER, BARRIER, log=log)
+
+    @pytest.mark.parametrize(
+        ("inner", "strength"),
+        [
+            ("", Strength.HINTS),
+            ("    sleep (train.py:9)\n", Strength.HINTS),
+            ("    forward (torch/nn/modules/linear.py:134)\n", Strength.SUPPORTS),
+        ],
+    )
+    def test_the_name_of_a_function_alone_is_a_hint(self, inner: str, strength: Strength) -> None:
+        log = tuple(timed_out(rank) for rank in (0, 2, 3))
+        frames = f"{inner}    evaluate (train.py:3)"
+        (finding,) = judge(SLO201, BARRIER, frames, BARRIER, BARRIER, log=log)
+        assert (finding.cause, finding.strength) == (Cause.EVAL_SLOW, strength)
+
+    def test_a_line_of_the_log_bears_out_the_name_of_a_function(self) -> None:
+        log = ("[rank1]: ***** Running Evaluation *****", *(timed_out(rank) for rank in (0, 2, 3)))
+        frames = "    evaluate (train.py:3)"
+        (finding,) = judge(SLO201, BARRIER, frames, BARRIER, BARRIER, log=log)
         assert finding.strength is Strength.SUPPORTS
 
     def test_a_process_that_failed_first_makes_it_a_hint(self) -> None:
