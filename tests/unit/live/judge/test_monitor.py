@@ -486,7 +486,7 @@ def test_a_suspect_for_whom_the_others_gave_up_waiting_is_named_at_the_end() -> 
     (_, last) = watched.notes(NoteKind.EXITED)[-1]
     assert (last.culprits, last.why.key) == (frozenset({2}), "live.hung")
     after = watched.monitor.standing(job.now_s)
-    assert [(s.culprits, s.stage) for s in after.suspicions] == [({2}, Stage.SUSPECTED)]
+    assert [(set(s.culprits), s.stage) for s in after.suspicions] == [({2}, Stage.SUSPECTED)]
     assert after.snapshot is not None
     assert [wait.awaited for wait in after.snapshot.waits] == [{2}]
 
