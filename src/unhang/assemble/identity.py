@@ -32,8 +32,11 @@ from unhang.model.events import (
 )
 from unhang.model.ids import NO_RANKS, LocalRank, Rank, Ranks
 
-_TENSOR_RANK = re.compile(r"TP(?P<rank>\d{1,6})")
-"""SGLang's mark; it adds DP, PP and EP where there is more than tensor parallelism."""
+_TENSOR_RANK = re.compile(r"(?:Worker_)?TP(?P<rank>\d{1,6})(?:[ _]EP\d{1,6})?")
+"""SGLang's and vLLM's mark; they add DP and PP where ranks are not counted by tensors alone.
+
+vllm/v1/executor/multiproc_executor.py names each axis whose size is above one (0.11, 2026-11).
+"""
 
 
 class Identity:

@@ -21,6 +21,7 @@ from unhang.sources import stamps
 from unhang.sources.first_of import FirstOf
 from unhang.sources.headers import HEADERS, header
 from unhang.sources.line import Header
+from unhang.sources.voices import level_of, read_level, read_voice
 from unhang.sources.wrappers import WRAPPERS
 
 _MOST_WRAPPERS = 16
@@ -230,7 +231,13 @@ def _glued(text: str, position: int) -> int | None:
 def _peel_one(text: str, origin: Origin, at: Instant | None) -> _Peeled:
     peeled = _Peeled(text=text, origin=origin, shared_origin=origin, at=at, shared_at=at)
     for _ in range(_MOST_WRAPPERS):
-        if not (_take_header(peeled) or _take_wrapper(peeled) or _take_time(peeled)):
+        if not (
+            _take_header(peeled)
+            or _take_wrapper(peeled)
+            or _take_time(peeled)
+            or _take_voice(peeled)
+            or _take_level(peeled)
+        ):
             break
     return peeled
 
@@ -279,6 +286,30 @@ def _take_time(peeled: _Peeled) -> bool:
     peeled.note_time(stamps.instant(match), shared=True)
     peeled.position = match.end()
     _note_speaker(peeled, match.groupdict().get("tags"), match.groupdict().get("host"))
+    return True
+
+
+def _take_voice(peeled: _Peeled) -> bool:
+    """A prefix that no list has, and that names a speaker all the same."""
+    if peeled.header is not None and peeled.header.file.endswith((".cpp", ".cc")):
+        return False  # torch's own message follows: what it names counts within a group
+    told = read_voice(peeled.text, peeled.position, peeled.origin)
+    if told is None:
+        return False
+    peeled.origin, peeled.position = told
+    return True
+
+
+def _take_level(peeled: _Peeled) -> bool:
+    """A bare level is a header only behind a speaker or a time."""
+    if peeled.header is not None or peeled.position == 0:
+        return False
+    match = read_level(peeled.text, peeled.position)
+    if match is None:
+        return False
+    severity, file, number = level_of(match)
+    peeled.header = Header(severity=severity, file=file, line=number)
+    peeled.position = match.end()
     return True
 
 

@@ -9,7 +9,7 @@ from unhang.errors import ArtifactError
 from unhang.sources.artifact import Artifact
 from unhang.sources.clean import clean
 from unhang.sources.context import ContextReader, LineContext
-from unhang.sources.json_lines import unwrapped
+from unhang.sources.json_lines import is_wrapped, unwrapped
 from unhang.sources.line import Line
 from unhang.sources.peel import PeeledMessage, peel
 from unhang.sources.plan import ScanPlan, Wanted, plan
@@ -69,8 +69,8 @@ def select(
 def _printed(units: Iterator[LineUnit]) -> Iterator[LineUnit]:
     """The units as the program printed them, where a collector wrote JSON."""
     for unit in units:
-        if unit.text.startswith('{"'):
-            yield replace(unit, text=clean(unwrapped(unit.text)))
+        if is_wrapped(unit.text):
+            yield from (replace(unit, text=clean(text)) for text in unwrapped(unit.text))
         else:
             yield unit
 

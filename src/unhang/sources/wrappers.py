@@ -85,7 +85,14 @@ def _task(match: re.Match[str], origin: Origin) -> Origin:
 
 def _host(match: re.Match[str], origin: Origin) -> Origin:
     pid = match.groupdict().get("pid")
+    named = _RANK_OF_NAME.fullmatch(match["host"])
+    if named is not None:
+        host = named["host"] or origin.host
+        return replace(origin, rank=Rank(int(named["rank"])), host=host)
     return replace(origin, host=match["host"], pid=origin.pid if pid is None else int(pid))
+
+
+_RANK_OF_NAME = re.compile(r"(?:(?P<host>.{1,120})[.:/_-])?rank[_-]?(?P<rank>\d{1,6})")
 
 
 def _fields(match: re.Match[str], origin: Origin) -> Origin:
@@ -171,7 +178,7 @@ WRAPPERS: tuple[Wrapper, ...] = (
         whole_line=False,
     ),
     _wrapper(
-        r"(?P<fields>(?i:(?:global_?|local_?)?rank)\s*=\s*\d{1,6})(?=[\s|:,;>-])"
+        r"(?P<fields>(?i:(?:global_?|local_?)?rank)\s*=\s*\d{1,6})(?!\s?(?:/|of)\s?\d)(?=[\s|:,;>-])"
         r"\s*[|:,;>-]?[ \t]{0,4}",
         _fields,
         whole_line=False,

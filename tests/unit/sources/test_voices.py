@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+import json
+
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unhang.sources.json_lines import unwrapped
@@ -13,9 +16,17 @@ NUMBERS = st.integers(min_value=0, max_value=9_999)
 BRACKETS = st.sampled_from(["[]", "()", "<>", "{}"])
 JOINTS = st.sampled_from([" ", ", ", "; ", " | "])
 ENDS = st.sampled_from([" ", ": ", ":", "  "])
+no_deadline = settings(deadline=None)
 MESSAGE = "ValueError: too many values to unpack (expected 2)"
 
 
+def printed(line: str) -> str:
+    """The one line that a program printed, out of a collector's."""
+    (text,) = unwrapped(line)
+    return text
+
+
+@no_deadline
 @given(st.tuples(NAMES, NUMBERS, NUMBERS), BRACKETS, JOINTS, ENDS, st.sampled_from("=:"))
 def test_fields_in_brackets(
     who: tuple[str, int, int], pair: str, joint: str, end: str, sign: str
@@ -27,10 +38,86 @@ def test_fields_in_brackets(
     assert (message.origin.host, message.origin.rank, message.origin.pid) == (host, rank, pid)
 
 
+@no_deadline
 @given(NUMBERS, st.sampled_from(["stdout", "stderr"]), st.booleans())
 def test_the_stream_of_a_task(task: int, stream: str, job: bool) -> None:
     (message,) = peel(f"[{'1,' if job else ''}{task}]<{stream}>:{MESSAGE}")
     assert (message.text, message.origin.task) == (MESSAGE, task)
+
+
+AXES = st.sampled_from(["rank", "Rank", "RANK", "global_rank", "global rank"])
+SIGNS = st.sampled_from(["", " ", "=", ":", "-", "_", "#", " = "])
+FRAMES = st.sampled_from(["[]", "()", "<>", "{}", "||", "~~", "«»", "[]:", "<>:"])
+MARKS = st.sampled_from([": ", " | ", "| ", " > ", "> ", " >>> ", " - "])
+TIMES = st.sampled_from(["", "2026-05-01 10:00:00,123 ", "2026-05-01T10:00:00Z ", "[10:00:01] "])
+LEVELS = st.sampled_from(["", "ERROR ", "[ERROR] ", "INFO | "])
+HOSTS = st.one_of(st.none(), NAMES)
+SIZES = st.sampled_from(["", "/8", " of 8", " / 16"])
+
+
+@no_deadline
+@given(st.tuples(TIMES, LEVELS), AXES, SIGNS, NUMBERS, st.tuples(SIZES, FRAMES, HOSTS))
+def test_an_axis_in_brackets(
+    lead: tuple[str, str], axis: str, sign: str, rank: int, rest: tuple[str, str, str | None]
+) -> None:
+    size, frame, host = rest
+    fields = f"{axis}{sign}{rank}{size}" if host is None else f"{host} {axis}{sign}{rank}{size}"
+    if axis == "Rank" and sign == " " and not size and host is None and frame[0] == "[":
+        return  # torch's, within a group
+    (message,) = peel(f"{''.join(lead)}{frame[0]}{fields}{frame[1:]} {MESSAGE}")
+    assert (message.text, message.origin.rank) == (MESSAGE, rank)
+
+
+@no_deadline
+@given(TIMES, AXES, SIGNS, NUMBERS, st.tuples(SIZES, MARKS))
+def test_an_axis_before_a_delimiter(
+    time: str, axis: str, sign: str, rank: int, end: tuple[str, str]
+) -> None:
+    (message,) = peel(f"{time}{axis}{sign}{rank}{end[0]}{end[1]}{MESSAGE}")
+    assert (message.text, message.origin.rank) == (MESSAGE, rank)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "rank 3 did not answer: gave up",
+        "rank 3 is late by 20 s: waiting",
+        "ranks 0-3: ready",
+        "[Rank 3] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=1",
+        "r3: a name of anything",
+        "gpu utilisation 3: low",
+        "ranking 3 | documents",
+        "(see rank 3)",
+        "| rank | loss |",
+        "drank 3 | beers",
+    ],
+)
+def test_a_sentence_about_a_rank_is_no_prefix(text: str) -> None:
+    (message,) = peel(text)
+    assert (message.text, message.origin.rank) == (text, None)
+
+
+@pytest.mark.parametrize(
+    ("line", "rank", "host"),
+    [
+        ('ts=2026-05-01T10:00:00Z lvl=error msg="ValueError: x" rank=3 host=gpu07', 3, "gpu07"),
+        ('{"level": "error", "msg": "ValueError: x", "rank": "3", "hostname": "n1"}', 3, "n1"),
+        ('{"level": "error", "msg": "ValueError: x", "labels": {"global_rank": 3}}', 3, None),
+    ],
+)
+def test_fields_of_a_collector(line: str, rank: int, host: str | None) -> None:
+    (message,) = peel(printed(line))
+    assert message.text == "ValueError: x"
+    assert (message.origin.rank, message.origin.host) == (rank, host)
+
+
+def test_a_traceback_in_a_field_of_its_own() -> None:
+    fields = {"level": "error", "rank": 2, "message": "it failed", "exc_info": "Traceback\n  File"}
+    assert unwrapped(json.dumps(fields)) == [
+        "[error] [rank=2] it failed",
+        "[error] [rank=2] Traceback",
+        "[error] [rank=2]   File",
+    ]
 
 
 def test_the_rank_within_a_group_stays_with_the_message() -> None:
@@ -54,15 +141,15 @@ def test_a_path_of_windows_is_a_source_file() -> None:
 
 def test_docker_and_json_loggers() -> None:
     line = '{"log":"[rank3]: ValueError: x\\n","stream":"stderr","time":"2026-05-01T10:00:00.5Z"}'
-    (message,) = peel(unwrapped(line))
+    (message,) = peel(printed(line))
     assert (message.text, message.origin.rank) == ("ValueError: x", 3)
     assert message.at is not None
-    (message,) = peel(unwrapped('{"event": "CUDA error", "level": "error", "rank": 2}'))
+    (message,) = peel(printed('{"event": "CUDA error", "level": "error", "rank": 2}'))
     assert (message.text, message.origin.rank) == ("CUDA error", 2)
 
 
 def test_a_training_sample_is_no_log_line() -> None:
     sample = '{"text": "CUDA error: out of memory", "level": "hard"}'
-    assert unwrapped(sample) == sample
-    assert unwrapped('{"log": 3, "stream": "x"}') == '{"log": 3, "stream": "x"}'
-    assert unwrapped("{" * 5_000 + "}") == "{" * 5_000 + "}"
+    assert unwrapped(sample) == [sample]
+    assert unwrapped('{"stream": "x"}') == ['{"stream": "x"}']
+    assert unwrapped("{" * 5_000 + "}") == ["{" * 5_000 + "}"]
