@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from unhang.assemble.calls import group_name
 from unhang.assemble.run import Run
-from unhang.model.events import BarrierMissing, DumpSignal, StoreFault
+from unhang.model.events import BarrierMissing, DumpSignal, StoreFault, Waiter
 from unhang.model.ids import NO_RANKS, Ranks
 from unhang.model.incident import Call, Join
 from unhang.model.recording import CallKind
@@ -25,7 +25,9 @@ def waits_of_logs(calls: Sequence[Call], run: Run) -> Snapshot:
         run: the events.
     """
     signals = run.all(DumpSignal)
-    barriers = [e for e in run.all(BarrierMissing) if not e.on_host]
+    barriers = [
+        e for e in run.all(BarrierMissing) if not e.on_host and e.waiter is not Waiter.WATCHER
+    ]
     stores = [e for e in run.all(StoreFault) if e.owner is not None]
     sides = ([b for b in barriers if b.direct is direct] for direct in (True, False))
     waits = (

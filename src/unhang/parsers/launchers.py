@@ -38,13 +38,17 @@ _ENDED = re.compile(
     r"(?P<who>(?:[Gg]lobal |[Pp]rocess )?[Rr]ank|[Pp]rocess|[Ww]orker|[Tt]ask"
     r"|[Cc]hild(?: process)?|[Ss]ubprocess)"
     r"(?:[ _-]?(?:id|index|no\.?|rank))?[ :=#\[(-]{0,2}(?P<number>\d{1,10})[\])]?"
-    r"(?:,? \((?:pid|PID)[ :=]{0,2}(?P<pid>\d{1,10})\)|\s\([^()]{0,80}\))?,?\s"
-    r"(?:[a-z]{2,12}\s){0,3}?"
+    r"(?:,?\s\(?(?:pid|PID)[ :=]{0,2}(?P<pid>\d{1,10})\)?|\s\((?P<also>[^()]{0,80})\))?,?\s?"
+    r"(?:(?:\s?(?:[a-z]{2,12}\s){0,3}?"
     r"(?:exit(?:s|ed)?|died|ended|ends|finished|terminated|returned|crashed|failed|stopped|aborted"
     r"|was killed|killed)\b[^\d\n-]{0,40}?"
-    r"(?:\b(?:code|status|signal|returncode|exitcode|rc)\b|\bby\b)[ :=#(]{0,3}"
-    r"(?P<code>-?\d{1,9}\b|(?:Signals\.)?SIG[A-Z0-9]{2,6})"
+    r"(?:\b(?:code|status|signal|returncode|exitcode|rc)\b|\bby\b)"
+    r"|\s?(?:[:>-]{1,3}\s?)?(?:exit(?:ed)?|exit[ _]?code|exit status|return[ _]?code|rc)\b)"
+    r"[ :=#(]{0,3}(?P<code>-?\d{1,9}\b|(?:Signals\.)?SIG[A-Z0-9]{2,6}))"
 )
+_ALSO_RANK = re.compile(r"\b[Rr]ank\W{0,2}(\d{1,7})\b")
+_MOST_WORDS = 4
+"""Words in front of who ended: a parent says what it did; more of them is somebody's prose."""
 _BY_SIGNAL = re.compile(r"(?:signal|by)[ :=#(]{0,3}$")
 _MOST_RANKS = 1 << 20
 _PID_FROM = 512
@@ -179,8 +183,9 @@ def _single(line: Line) -> Iterator[Event]:
             exit_code=exit_code,
         )
     if not any(line.sayings(_COMPOSER)) and "DataLoader" not in line.text:
-        for match in line.sayings(_ENDED):
-            yield from _in_any_wording(line, match)
+        for match in line.sayings(_ENDED, within=True):
+            if len(line.text[: match.start()].split()) <= _MOST_WORDS:
+                yield from _in_any_wording(line, match)
     for match in line.sayings(_SSH):
         number, exit_code = split_exit(int(match["code"]))
         yield ProcessEnded(
@@ -208,6 +213,9 @@ def _in_any_wording(line: Line, match: re.Match[str]) -> Iterator[Event]:
         return
     who, index = match["who"].lower(), int(match["number"])
     rank = Rank(index) if who.endswith("rank") and index < _MOST_RANKS else None
+    also = _ALSO_RANK.search(match["also"] or "")
+    if rank is None and also is not None:
+        rank = Rank(int(also[1]))
     process = who in {"process", "child", "child process", "subprocess"}
     pid = index if process and index >= _PID_FROM else None
     local = rank is None and pid is None and who != "task" and index < _PID_FROM

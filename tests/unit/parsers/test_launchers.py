@@ -129,6 +129,23 @@ def test_any_wording_of_an_end(
 @pytest.mark.parametrize(
     "text",
     [
+        "Worker process for rank 3 has exited unexpectedly with return code 139",
+        "rank 3 pid 4711 terminated by signal SIGSEGV",
+        "child 4711 (rank 3) died: exit status 139",
+        "rank 3 exitcode: -11",
+        "rank 3 -> exit code 139",
+        "rank 3: return code=139",
+    ],
+)
+def test_more_wordings_of_an_end(text: str) -> None:
+    ended = only(ProcessEnded, feed(LaunchersParser, text))
+    assert (ended.rank, ended.signal) == (3, 11)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the user asked in the forum why rank 3 exited with exit code 1",
         "Rank 3 exited with exit code 0",
         "prompt: rank 3 exited with exit code 1",
         "rank 3 finished 12 batches with status 200 OK and code review",

@@ -161,6 +161,8 @@ class Waiter(enum.Enum):
     PROGRAM = "monitored barrier"
     KERNEL = "GPU kernel of DeepEP"
     """It traps itself when it gives up."""
+    WATCHER = "watcher of the program"
+    """A supervisor that counts heartbeats, answers or arrivals, and says who is missing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,8 @@
 The desync report of PyTorch ("didn't join collective", "never joined any collectives"), monitored
 barriers ("Ranks 2, 3 failed to pass"), Horovod's stall report ("Missing ranks"), and kernels of
 DeepEP that gave up on a peer in an expert-parallel dispatch or combine ("timeout check failed",
-"timeout for dispatch receive").
+"timeout for dispatch receive"). Watchers of a program, too, that say which rank gave no heartbeat
+or did not check in: these only support, for they may have lost a victim.
 
 ## Why it hangs
 The others wait for the ranks that are named. Why these stayed away is for the cause rules to say.
@@ -36,6 +37,7 @@ from collections.abc import Iterator, Sequence
 from unhang.model.events import BarrierMissing, DesyncReported, GlooFault, GlooProblem, Waiter
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.rule import Fact, Finding, Incident, Message, Strength, rule, say
+from unhang.rules.shared import rivals
 
 _ON_A_HOST = 8
 """A job of so few ranks has one host, so that ranks of the host are those of the job."""
@@ -43,10 +45,11 @@ _ON_A_HOST = 8
 
 @rule("LOC002", "rank-reported-missing", needs={Fact.DESYNC_REPORT, Fact.BARRIERS}, since="0.1.0")
 def check(incident: Incident) -> Iterator[Finding]:
-    """Yield one finding for the report, one for the barrier, one for kernels that gave up."""
+    """Yield one finding for the report, the barrier, kernels that gave up, and watchers."""
     yield from _from_reports(incident)
     yield from _from_barriers(incident)
     yield from _from_kernels(incident)
+    yield from _from_watchers(incident)
 
 
 def _from_reports(incident: Incident) -> Iterator[Finding]:
@@ -114,6 +117,33 @@ def _from_kernels(incident: Incident) -> Iterator[Finding]:
             ranks=absent,
         ),
         say("LOC002.why_kernel", "DeepEP's kernels name the peer that they wait for."),
+    )
+
+
+def _from_watchers(incident: Incident) -> Iterator[Finding]:
+    """The first report of a watcher; later ones name those that were lost because of it."""
+    told = [b for b in incident.all(BarrierMissing) if b.waiter is Waiter.WATCHER]
+    if not told:
+        return
+    absent = told[0].missing - incident.gave_up
+    if not absent or _is_everybody(absent, NO_RANKS, incident):
+        return
+    weight = rivals.weigh(incident, told[0], Strength.SUPPORTS)
+    yield check.finding(
+        weight.strength,
+        claim=say(
+            "LOC002.claim_watcher",
+            "the program itself reports that {ranks:ranks} did not answer or did not come",
+            ranks=absent,
+        ),
+        why=say(
+            "LOC002.why_watcher",
+            "It counts its ranks, and these were the first that it missed.",
+        ),
+        against=weight.against,
+        culprits=absent,
+        at=told[0].at,
+        evidence=told[:1],
     )
 
 

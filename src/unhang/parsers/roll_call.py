@@ -1,0 +1,200 @@
+"""From tables and lists that go through the ranks to who ended how, and who did not answer.
+
+Launchers, supervisors and the programs' own watchers print these in as many forms as there are
+programs. What they have in common is read: a column or a key of ranks beside one of exits, a list
+of exits counted by rank, a sentence in which ranks did not come::
+
+    rank | host  | exit code          exit codes by rank: [0, 0, -9, 0]
+    0    | gpu01 | 0                  returncodes = {0: 0, 1: 1, 2: -6}
+    3    | gpu02 | -9                 no heartbeat from rank 3 for 120 s
+                                      ranks [2, 5] did not check in; missing ranks: 2, 5
+
+Traps: a code of 0, and words such as `running`, are no ends; a table of losses has a column of
+ranks too; who is waited for in a sentence need not be guilty, so that a rule weighs it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import ClassVar
+
+from unhang.model.events import BarrierMissing, Event, ProcessEnded, Reporter, Waiter
+from unhang.model.ids import LocalRank, Rank, Ranks
+from unhang.parsers.base import place
+from unhang.parsers.vocabulary.signals import signal_number, split_exit
+from unhang.sources.line import Line
+
+_SPLIT = re.compile(r"\s*[|│┃,\t]\s*|\s{2,}")
+_RULE = re.compile(r"[-=+|│┃─━┼┬┴ ]{3,}$")
+_AXES: Mapping[str, str] = {
+    **dict.fromkeys(("rank", "global rank", "global_rank"), "rank"),
+    **dict.fromkeys(("local rank", "local_rank", "lrank"), "local_rank"),
+    **dict.fromkeys(("task", "task id", "taskid", "procid"), "task"),
+}
+_EXITS = frozenset(
+    {
+        *("exit", "exit code", "exitcode", "exit_code", "exit status", "return code", "returncode"),
+        *("return_code", "rc", "signal", "status", "exit_status", "ended", "end", "result"),
+    }
+)
+_HOSTS = frozenset({"host", "hostname", "node", "node name"})
+_CODE = re.compile(
+    r"(?:exit(?:ed|s)?(?: with)?(?: code| status)?|code|rc|returned|signal|killed(?: by)?|died)?"
+    r"[ :=(]{0,2}(?P<code>-?\d{1,3}|(?:Signals\.)?SIG[A-Z0-9]{2,6})\)?"
+    r"(?: ?\((?:SIG[A-Z0-9]{2,6}|[\w ]{2,30})\))?",
+    re.IGNORECASE,
+)
+_LIST = re.compile(
+    r"\b(?:exit|return)[ _-]?(?:codes?|status(?:es)?)(?:[ _](?:by|per|of|for)(?: (?:all|each))?"
+    r"[ _](?P<axis>(?:local[ _])?rank|task|worker|process)s?)?\s?[:=]\s?"
+    r"(?:\[(?P<row>-?\d{1,3}(?:[, ]{1,2}-?\d{1,3}){1,4095})\]"
+    r"|\{(?P<map>'?\d{1,6}'?: ?-?\d{1,3}(?:, ?'?\d{1,6}'?: ?-?\d{1,3}){1,4095})\})",
+    re.IGNORECASE,
+)
+_ENTRY = re.compile(r"'?(\d{1,6})'?: ?(-?\d{1,3})")
+_RANKS = r"[\[({]?(?P<%s>\d{1,6}(?:(?:\s?[,-]\s?|\s?,?\s?and\s)\d{1,6}){0,4095})[\])}]?"
+_MISSING = re.compile(
+    r"\b(?:missing|absent|unresponsive|silent|not[ -]responding|lost)\sranks?(?: ids?)?\s?[:=]\s?"
+    + _RANKS % "listed"
+    + r"|\bno\s(?:heartbeat|response|answer|reply|report|progress|signal|message)s?\s"
+    r"(?:was\s|has\s)?(?:received\s|been\s|come\s|seen\s)?(?:from|by|of)\s(?:global\s)?ranks?\s?"
+    + _RANKS % "quiet"
+    + r"|\branks?\s?"
+    + _RANKS % "failing"
+    + r"\s(?:\([^()]{1,60}\)\s)?"
+    r"(?:did\snot|didn'?t|ha(?:s|ve)\snot|never|failed\sto|(?:is|are)\snot)\s(?:yet\s)?"
+    r"(?:check(?:ed|ing)?[ -]in|join|arriv|respon[ds]|reach|report|show(?:n|ed)?[ ]up|answer|enter"
+    r"|sen[dt](?:ing)?\b.{0,12}beat)",
+    re.IGNORECASE,
+)
+_BARRIER = re.compile(r"monitoredBarrier|watchdog", re.IGNORECASE)
+_MOST_ROWS = 4096
+_SIGNALS = 65
+
+
+class RollCallParser:
+    """Parser of tables and lists of ranks."""
+
+    NAME: ClassVar[str] = "roll-call"
+    NEEDLES: ClassVar[tuple[str, ...]] = (
+        *("xit code", "xitcode", "xit_code", "xit status", "eturn code", "eturncode", "eturn_code"),
+        *("ank | ", "ANK | ", "ank \u2502 ", "ANK \u2502 ", "ank  ", "ANK  ", "ank,", "ANK,"),
+        *("ank\t", "ANK\t", "issing rank", "bsent rank", "nresponsive rank", "silent rank"),
+        *("responding rank", "heartbeat from", "response from", "received from", "answer from"),
+        *("reply from", "lost rank", "check in", "checked in", "not respond", "not join"),
+        *("not arrive", "never arrived", "never joined", "not report", "not reach"),
+        *("never reached", "failed to join", "not enter"),
+    )
+    AFTER: ClassVar[int] = 256
+    SAMPLED: ClassVar[bool] = True
+
+    def __init__(self) -> None:
+        self._columns: list[str] | None = None
+        self._rows = 0
+
+    def feed(self, line: Line) -> Iterator[Event]:
+        """Say who ended, and who is reported missing."""
+        if line.gap:
+            self._columns = None
+        listed = line.says(_LIST, within=True)
+        if listed is not None:
+            yield from _of_a_list(line, listed)
+            return
+        missing = line.says(_MISSING, within=True)
+        if missing is not None and _BARRIER.search(line.text) is None:
+            yield from _absent(line, missing)
+        yield from self._table(line)
+
+    def finish(self) -> Iterator[Event]:
+        """Nothing is open."""
+        return iter(())
+
+    def _table(self, line: Line) -> Iterator[ProcessEnded]:
+        """The rows below a head with a column of ranks and one of exits."""
+        if _RULE.fullmatch(line.text.strip()):
+            return
+        cells = [cell.strip() for cell in _SPLIT.split(line.text.strip().strip("|│┃").strip())]
+        names = [cell.lower() for cell in cells]
+        if any(n in _AXES for n in names) and any(n in _EXITS for n in names):
+            self._columns, self._rows = names, 0
+            return
+        if self._columns is None:
+            return
+        self._rows += 1
+        if len(cells) != len(self._columns) or self._rows > _MOST_ROWS:
+            self._columns = None
+            return
+        row = dict(zip(self._columns, cells, strict=True))
+        yield from _of_a_row(line, row)
+
+
+def _of_a_row(line: Line, row: Mapping[str, str]) -> Iterator[ProcessEnded]:
+    who = {axis: row[name] for name, axis in _AXES.items() if row.get(name, "").isdigit()}
+    codes = [m["code"] for n in _EXITS if (m := _CODE.fullmatch(row.get(n, "")))]
+    told = [end for code in codes if (end := _end(code)) is not None]
+    if not who or not told or any(len(number) > 6 for number in who.values()):
+        return
+    number, exit_code = next((end for end in told if end[0] is not None), told[0])
+    yield ProcessEnded(
+        **place(line),
+        reporter=Reporter.SHELL,
+        rank=Rank(int(who["rank"])) if "rank" in who else None,
+        local_rank=LocalRank(int(who["local_rank"])) if "local_rank" in who else None,
+        task=int(who["task"]) if "task" in who else None,
+        host=next((row[name] for name in _HOSTS if row.get(name)), None),
+        signal=number,
+        exit_code=exit_code,
+    )
+
+
+def _end(code: str) -> tuple[int | None, int | None] | None:
+    """Signal and exit code; None for a good end and for what no process ends with."""
+    if not code.lstrip("-").isdigit():
+        number = signal_number(code)
+        return None if number is None else (number, None)
+    number, exit_code = split_exit(int(code))
+    good = number is None and not exit_code
+    return None if good or (number is not None and number >= _SIGNALS) else (number, exit_code)
+
+
+def _of_a_list(line: Line, match: re.Match[str]) -> Iterator[ProcessEnded]:
+    """A list in the order of ranks, or pairs of a rank and its code."""
+    if match["row"] is not None:
+        pairs = list(enumerate(re.findall(r"-?\d{1,3}", match["row"])))
+    else:
+        pairs = [(int(rank), code) for rank, code in _ENTRY.findall(match["map"])]
+    axis = (match["axis"] or "").lower().replace(" ", "_")
+    for index, code in pairs:
+        end = _end(code)
+        if end is not None:
+            yield ProcessEnded(
+                **place(line),
+                reporter=Reporter.SHELL,
+                rank=Rank(index) if axis == "rank" else None,
+                local_rank=LocalRank(index) if axis == "local_rank" else None,
+                task=index if axis not in {"rank", "local_rank"} else None,
+                signal=end[0],
+                exit_code=end[1],
+            )
+
+
+def _absent(line: Line, match: re.Match[str]) -> Iterator[BarrierMissing]:
+    ranks = _ranks(match["listed"] or match["quiet"] or match["failing"])
+    if ranks:
+        yield BarrierMissing(
+            **place(line),
+            reporter=line.origin.rank,
+            missing=ranks,
+            direct=True,
+            waiter=Waiter.WATCHER,
+        )
+
+
+def _ranks(text: str) -> Ranks:
+    found: set[Rank] = set()
+    for first, last in re.findall(r"(\d{1,6})(?:\s?-\s?(\d{1,6}))?", text):
+        end = int(last or first)
+        if int(first) <= end < int(first) + _MOST_ROWS:
+            found.update(Rank(rank) for rank in range(int(first), end + 1))
+    return frozenset(found)
