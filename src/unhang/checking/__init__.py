@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
+import threading
 import time
+from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 
 from unhang.checking.asking import ask
 from unhang.checking.baseline import compare_baseline, read_baseline
+from unhang.checking.cluster import ClusterRequest, Ramp
 from unhang.checking.host import HostRequest
+from unhang.checking.hub import Hub
 from unhang.checking.job_file import JobFile, read_job
-from unhang.checking.verdict import judged, verdict_of
+from unhang.checking.launched import Seat, expand_hosts, find_seat
+from unhang.checking.member import take_part
+from unhang.checking.verdict import CODES, judged, verdict_of
 from unhang.errors import UsageError
-from unhang.model.preflight import CheckReport
+from unhang.model.preflight import CheckReport, worst
 
-__all__ = ["CheckReport", "check"]
+__all__ = ["CODES", "CheckReport", "check", "check_cluster", "find_seat"]
 
 
 def check(
@@ -67,3 +74,82 @@ def check(
         seconds=time.monotonic() - begun,
     )
     return report if before is None else judged(compare_baseline(report, before))
+
+
+def check_cluster(
+    seat: Seat,
+    *,
+    job: str | os.PathLike[str] | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    measure: bool = True,
+    baseline: str | os.PathLike[str] | None = None,
+    backend: str | None = None,
+    join_s: float | None = None,
+    hosts: str | None = None,
+) -> CheckReport | int:
+    """Take part in the check of a cluster; to be called by every rank.
+
+    Args:
+        seat: this process's place (`find_seat`).
+        job: as of `check`; rank 0's counts, and so for the next three.
+        checkpoint: likewise.
+        measure: likewise.
+        baseline: likewise.
+        backend: `gloo` or `nccl`; None = nccl where there is a GPU.
+        join_s: how long to wait for the other ranks.
+        hosts: names of all hosts, with commas; None = the scheduler's.
+
+    Returns:
+        The report at rank 0; elsewhere the exit code that rank 0 decided.
+
+    Raises:
+        UsageError: rank 0 cannot be reached or cannot listen, or a file cannot be read.
+    """
+    known = JobFile() if job is None else read_job(Path(job))
+    before = None if baseline is None else read_baseline(Path(baseline))
+    backend = backend or ("nccl" if Path("/dev/nvidia0").exists() else "gloo")
+    request = ClusterRequest(
+        backend=backend,
+        join_s=60.0 if join_s is None else join_s,
+        expected=seat.expected if hosts is None else tuple(expand_hosts(hosts)),
+        host=HostRequest(
+            backend=backend,
+            checkpoint=os.fspath(checkpoint or ""),
+            job=os.fspath(job or ""),
+            first=known.first,
+            measure=measure,
+        ),
+    )
+    if seat.rank != 0:
+        return take_part(seat, request.backend, request.join_s)
+    begun, at = time.monotonic(), datetime.now(timezone.utc)
+    hub = Hub(seat.port, seat.key)
+    own = threading.Thread(target=_own_part, args=(seat, request), name="unhang-rank0", daemon=True)
+    own.start()
+    ramp = Ramp(hub, seat.world, request)
+    try:
+        ramp.climb()
+        isolation = ramp.isolation
+        report = CheckReport(
+            hosts=ramp.hosts,
+            world=seat.world,
+            at=at.isoformat(timespec="seconds"),
+            verdict=verdict_of(ramp.stages, hosts=len(ramp.hosts)),
+            stages=tuple(ramp.stages),
+            suspects=tuple(ramp.suspects),
+            pair_tests=0 if isolation is None else isolation.tests,
+            rounds=0 if isolation is None else isolation.rounds,
+            seconds=time.monotonic() - begun,
+        )
+        return report if before is None else judged(compare_baseline(report, before))
+    finally:
+        code = CODES[worst(stage.status for stage in ramp.stages)]
+        for rank in list(hub.lines):
+            hub.order(rank, {"do": "end", "code": code})
+        own.join(5.0)
+        hub.close()
+
+
+def _own_part(seat: Seat, request: ClusterRequest) -> None:
+    with contextlib.suppress(UsageError):  # rank 0 then misses itself, and says so
+        take_part(replace(seat, address="127.0.0.1"), request.backend, request.join_s)

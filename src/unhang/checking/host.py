@@ -26,6 +26,7 @@ class HostRequest:
     Attributes:
         ranks: of the job on this host.
         hosts: of the job.
+        backend: `nccl` or `gloo`, where it is known.
         checkpoint: the folder that checkpoints go to; "" = not told.
         job: the configuration or verdict of the job that is about to start; "" = not told.
         first: facts to look at first.
@@ -34,6 +35,7 @@ class HostRequest:
 
     ranks: int = 1
     hosts: int = 1
+    backend: str = ""
     checkpoint: str = ""
     job: str = ""
     first: tuple[str, ...] = ()

@@ -8,6 +8,9 @@ from dataclasses import replace
 from unhang.model.preflight import CheckReport, Stage, Status, worst
 from unhang.model.provenance import Message
 
+CODES = {Status.PASS: 0, Status.WARN: 1, Status.FAIL: 2, Status.SKIP: 3}
+"""Exit codes, as plugins of Nagios have them: ok, warning, critical, unknown."""
+
 
 def verdict_of(stages: Sequence[Stage], *, hosts: int) -> Message:
     """Whether a job can begin."""

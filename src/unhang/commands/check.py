@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 
-from unhang.commands.output import with_style, write_result
-
-_CODES = {"pass": 0, "warn": 1, "fail": 2, "skip": 3}
-"""As plugins of Nagios have them: ok, warning, critical, unknown."""
+from unhang.commands.output import with_style, write_file, write_result
 
 
 @click.command(name="check")
@@ -29,6 +28,12 @@ _CODES = {"pass": 0, "warn": 1, "fail": 2, "skip": 3}
     default=None,
     help="How to print the check.  [default: terminal; with --nagios: oneline]",
 )
+@click.option("--backend", type=click.Choice(("gloo", "nccl")), help="Of the job's groups.")
+@click.option("--hosts", metavar="NAMES", help="All hosts of the job, so that one can be missed.")
+@click.option("--port", type=int, metavar="N", help="Port of rank 0 (after MASTER_PORT).")
+@click.option("--join", "join_s", type=float, metavar="S", help="Wait so long for all ranks (60).")
+@click.option("--alone", is_flag=True, help="Look at this host only, also below a launcher.")
+@click.option("--exclude-file", metavar="FILE", help="Write the hosts to leave out there.")
 @click.option("--nagios", is_flag=True, help="Exit with 0 ok, 1 warning, 2 critical, 3 unknown.")
 @with_style
 def command(
@@ -39,6 +44,12 @@ def command(
     ranks: int | None,
     baseline: str | None,
     form: str | None,
+    backend: str | None,
+    hosts: str | None,
+    port: int | None,
+    join_s: float | None,
+    alone: bool,
+    exclude_file: str | None,
     nagios: bool,
     lang: str | None,
     no_color: bool,
@@ -50,21 +61,36 @@ def command(
     releases and the environment, each with a verdict, what it means for a job, and what to do.
     Nothing is changed; no root, no GPU and no torch are needed, and what cannot be looked at is
     named. With --for the job's time limits and its checkpoint are held against this storage.
+
+    Started on every rank by the job's own launcher (torchrun, srun, mpirun) it checks the cluster:
+
+        torchrun ... -m unhang check
+
+    Each host alone, what must be the same on all, then collectives of each host, of pairs of hosts
+    and of the whole job, with their values. A bad host or link is named, and what to leave out.
     """
-    from unhang.checking import check
+    from unhang.checking import CODES, check, check_cluster, find_seat
     from unhang.reporters.check import render_check
 
+    seat = None if alone else find_seat(os.environ, port)
+    asked: dict[str, Any] = {"job": job, "checkpoint": checkpoint, "measure": not no_measure}
     kept = baseline is not None and Path(baseline).exists()
-    report = check(
-        job=job,
-        checkpoint=checkpoint,
-        ranks=1 if ranks is None else ranks,
-        measure=not no_measure,
-        baseline=baseline if kept else None,
-    )
+    before = baseline if kept else None
+    if seat is None:
+        report = check(**asked, baseline=before, ranks=1 if ranks is None else ranks)
+    else:
+        answer = check_cluster(
+            seat, **asked, baseline=before, backend=backend, join_s=join_s, hosts=hosts
+        )
+        if isinstance(answer, int):
+            return answer if nagios else 0
+        report = answer
     if baseline is not None and not kept:
         render = partial(render_check, report, "json")
         write_result(render, lang="en", no_color=True, output=baseline)
+    if exclude_file is not None:
+        names = "".join(f"{host}\n" for host in report.excluded)
+        write_file(exclude_file, names)
     form = form or ("oneline" if nagios else "terminal")
     write_result(partial(render_check, report, form), lang=lang, no_color=no_color, output=output)
-    return _CODES[report.status.value] if nagios else 0
+    return CODES[report.status] if nagios else 0

@@ -65,12 +65,21 @@ def write_result(
     )
     if output is None:
         write_text(text + "\n")
-        return
+    else:
+        write_file(output, text + "\n")
+
+
+def write_file(path: str, text: str) -> None:
+    """Write a file of the user's.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
     try:
-        Path(output).write_text(text + "\n", encoding="utf-8")
+        Path(path).write_text(text, encoding="utf-8")
     except OSError as error:
         raise UsageError(
-            f"cannot write {output}: {error.strerror}; name a file in a folder that exists"
+            f"cannot write {path}: {error.strerror}; name a file in a folder that exists"
         ) from error
 
 

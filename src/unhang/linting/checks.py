@@ -15,7 +15,7 @@ from unhang.settings.versions import at_least
 _LAST_SEGMENT = frozenset({"ddp_timeout", "distributed_timeout_minutes"})
 """Keys that mean the same wherever they are nested."""
 
-_SAME_ON_ALL = frozenset(
+SAME_ON_ALL = frozenset(
     {
         "NCCL_ALGO",
         "NCCL_PROTO",
@@ -208,7 +208,7 @@ def _between_ranks(documents: Iterable[SettingsDocument]) -> Iterator[LintFindin
     seen: dict[str, dict[str | None, str]] = {}
     for document in ranks:
         values = {w.name: w.value for w in document.settings if w.kind is SettingKind.VARIABLE}
-        for name in _SAME_ON_ALL:
+        for name in SAME_ON_ALL:
             seen.setdefault(name, {}).setdefault(values.get(name), document.rank or "")
     for name, ranks_by_value in sorted(seen.items()):
         if len(ranks_by_value) < 2:

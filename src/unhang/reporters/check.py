@@ -116,7 +116,9 @@ def _who(suspect: Suspect) -> str:
 
 
 def _name(stage: Stage, language: str) -> str:
-    return sentences(language).get(f"fact_name.{stage.name}", stage.name)
+    texts = sentences(language)
+    known = texts.get(f"fact_name.{stage.name}") or texts.get(f"stage_name.{stage.name}")
+    return known or stage.name
 
 
 def _screen(report: CheckReport, style: Style) -> Iterator[str]:

@@ -44,8 +44,9 @@ def nics(host: Host) -> Iterator[Stage]:
                 names=", ".join(i.name for i in found if i.usable),
             )  # fmt: skip
         elif several and (one is None or one.loopback):
-            yield failed("nic_loopback", "ProcessGroupGloo, ncclFindInterfaces", who=who,
-                         variable=f"{who.upper()}_SOCKET_IFNAME")  # fmt: skip
+            tell = failed if host.request.backend in ("", who) else warned
+            yield tell("nic_loopback", "ProcessGroupGloo, ncclFindInterfaces", who=who,
+                       variable=f"{who.upper()}_SOCKET_IFNAME")  # fmt: skip
         elif several and one is not None and one.mbit is not None and one.mbit < _SLOW_MBIT:
             yield warned("nic_slow", who=who, name=one.name, mbit=one.mbit)
     before = error_counts(host)
@@ -76,7 +77,8 @@ def names(host: Host) -> Iterator[Stage]:
     if address is None:
         yield (failed if several else warned)("name_unknown", name=name)
     elif address.startswith("127.") and several and "GLOO_SOCKET_IFNAME" not in host.environ:
-        yield failed("name_loopback", "ProcessGroupGloo", name=name, address=address)
+        tell = warned if host.request.backend == "nccl" else failed
+        yield tell("name_loopback", "ProcessGroupGloo", name=name, address=address)
     if seconds > _SLOW_NAME_S:
         yield warned("name_slow", name=name, seconds=round(seconds, 2))
     master = host.environ.get("MASTER_ADDR")
