@@ -332,7 +332,7 @@ def _verdict(incident: Incident, models: Sequence[Architecture]) -> Diagnosis:
         diagnosis = replace(diagnosis, outcome=Outcome.UNDETERMINED, summary=undetermined)
     guard = Guard()
     signs = guard.call("signs", (), read_signs, incident, judgement.findings)
-    likely = guard.call("likely", None, weigh, incident, diagnosis, signs)
+    likely = guard.call("likely", None, weigh, incident, diagnosis, signs, judgement.findings)
     diagnosis = replace(diagnosis, signs=signs, likely=likely)
     fixes, rejected = guard.call("remedies", ((), ()), suggest, incident, diagnosis)
     stuck = diagnosis.call

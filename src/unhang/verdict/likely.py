@@ -17,18 +17,19 @@ from importlib.resources import files
 
 from unhang.model.causes import Cause
 from unhang.model.diagnosis import Diagnosis, Outcome
-from unhang.model.finding import Collect
+from unhang.model.finding import Collect, Finding
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.incident import VICTIM_MANNERS, Incident, Manner
 from unhang.model.likely import CountedSign, Likely, Rival, Sign
 from unhang.model.provenance import Message
+from unhang.verdict.ranking import OF_ONE_RANK
 from unhang.verdict.signs import shows_failure
 
 _DAMPING = 0.6
 """Weight of a sign beside others; from 0.4 to 0.8 it matters little on jobs left out."""
 _UNSEEN = 2.0
 """Jobs of average causes that are added to what was counted of a sign with a cause."""
-_HINT = 1.0
+_HINT = 2.5
 """What a weak finding of a rule adds for its cause, as a logarithm of odds."""
 _LEAST_CHANCE = 0.3
 """Below, nothing points anywhere."""
@@ -37,18 +38,6 @@ _LEAST_TELLING = 0.05
 _COURSE = frozenset({"phase", "last phase"})
 """Signs of the normal course: they tell causes apart, and show no failure."""
 _SHOWN, _RIVALS = 3, 2
-
-_OF_THE_GONE = frozenset(
-    {
-        Cause.RANK_EXCEPTION,
-        Cause.GPU_OOM,
-        Cause.HOST_OOM,
-        Cause.RANK_CRASH,
-        Cause.GPU_HARDWARE,
-        Cause.GPU_KERNEL_FAULT,
-    }
-)
-"""Causes whose culprit is the rank that failed first by itself."""
 
 _DECIDES = {
     Cause.RANK_EXCEPTION: "rank_traceback",
@@ -135,13 +124,16 @@ def load_chances() -> Chances:
     return Chances(causes=data["causes"], signs=data["signs"], calibration=(offset, slope))
 
 
-def weigh(incident: Incident, diagnosis: Diagnosis, signs: Sequence[Sign]) -> Likely | None:
+def weigh(
+    incident: Incident, diagnosis: Diagnosis, signs: Sequence[Sign], findings: Sequence[Finding]
+) -> Likely | None:
     """Name the most probable cause of a job whose cause the evidence does not show.
 
     Args:
         incident: the job.
         diagnosis: the verdict on it.
         signs: of the job.
+        findings: of all rules; weak ones may tell who it is.
 
     Returns:
         None where a cause is shown, where nothing failed, and where no sign says anything.
@@ -165,7 +157,7 @@ def weigh(incident: Incident, diagnosis: Diagnosis, signs: Sequence[Sign]) -> Li
     return Likely(
         cause=cause,
         chance=chance,
-        culprits=_culprits(incident, diagnosis, cause),
+        culprits=_culprits(incident, diagnosis, cause, findings),
         signs=shown,
         against=tuple(against[:_SHOWN]),
         rivals=tuple(Rival(cause=Cause(c), chance=p) for c, p in others[:_RIVALS]),
@@ -194,13 +186,19 @@ def _counted(chances: Chances, sign: Sign, cause: str) -> CountedSign:
     return CountedSign(sign=sign, jobs=sum(counted.values()), with_cause=counted.get(cause, 0.0))
 
 
-def _culprits(incident: Incident, diagnosis: Diagnosis, cause: Cause) -> Ranks:
+def _culprits(
+    incident: Incident, diagnosis: Diagnosis, cause: Cause, findings: Sequence[Finding]
+) -> Ranks:
     """Ranks that the cause would be about, by the first of these that names any."""
-    candidates = (c.culprits for c in diagnosis.candidates if c.cause is cause)
-    named = next((culprits for culprits in candidates if culprits), diagnosis.culprits)
+    told = (
+        *(c.culprits for c in diagnosis.candidates if c.cause is cause),
+        diagnosis.culprits,
+        *(f.culprits for f in findings if f.cause is None and len(f.culprits) == 1),
+    )
+    named = next((culprits for culprits in told if culprits), NO_RANKS)
     if named:
         return named
-    if cause in _OF_THE_GONE:
+    if cause in OF_ONE_RANK:
         return _first_gone(incident)
     if cause in (Cause.CHECKPOINT_SLOW, Cause.EVAL_SLOW, Cause.DATA_SLOW, Cause.COMPILE_SLOW):
         return _at_work(incident) or _not_in_the_call(incident)

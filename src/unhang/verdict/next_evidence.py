@@ -77,8 +77,11 @@ def _by_ray(incident: Incident) -> bool:
 
 def _never_completed(incident: Incident) -> bool:
     """Not one collective of a group ever finished: set-up or transport, no straggler."""
-    joins = [j for call in incident.calls for j in call.sides]
-    return any(j.completed == -1 for j in joins)
+    return any(
+        side.completed == -1 or (side.completed is None and call.seq is not None and call.seq <= 1)
+        for call in incident.calls
+        for side in call.sides
+    )
 
 
 def _recorder_variable(incident: Incident) -> str:

@@ -26,7 +26,7 @@ from unhang.model.events import (
     UnreadLine,
 )
 from unhang.model.finding import Finding, Strength
-from unhang.model.ids import NO_RANKS, Ranks
+from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.incident import Call, Incident, Manner, ranks_of
 from unhang.model.provenance import Message, Provenance
 from unhang.model.stack_states import Doing
@@ -41,6 +41,21 @@ _CONTESTED = {Strength.PROVES: 0.75, Strength.SUPPORTS: 0.55, Strength.HINTS: 0.
 
 THRESHOLD = 0.5
 """Below this confidence the outcome is not `cause`."""
+
+_ONLY_RANK: Ranks = frozenset({Rank(0)})
+"""The culprit in a job of one process, of what one process does."""
+
+OF_ONE_RANK = frozenset(
+    {
+        Cause.RANK_EXCEPTION,
+        Cause.GPU_OOM,
+        Cause.HOST_OOM,
+        Cause.RANK_CRASH,
+        Cause.GPU_HARDWARE,
+        Cause.GPU_KERNEL_FAULT,
+    }
+)
+"""Causes whose culprit is the rank that failed first by itself."""
 
 _PERFORMANCE = frozenset({Cause.BANDWIDTH_LOW})
 """Causes that a job may have although it ended well."""
@@ -94,6 +109,7 @@ def _ranked(incident: Incident, findings: Sequence[Finding]) -> Diagnosis:
             case,
             _confidence(case, cases),
             located if case is cases[0] and _may_be_one(incident, case, located) else None,
+            alone=incident.world.size == 1 and case.cause in OF_ONE_RANK,
         )
         for case in cases
     )
@@ -103,7 +119,8 @@ def _ranked(incident: Incident, findings: Sequence[Finding]) -> Diagnosis:
         return _without_cause(incident, Outcome.HEALTHY, Message(key="summary.healthy"), ())
     if located is not None:
         return _without_cause(incident, Outcome.LOCATED, located.claim, candidates, located)
-    return _without_cause(incident, Outcome.UNDETERMINED, _undetermined(incident), candidates)
+    summary = _remark(findings) or _undetermined(incident)
+    return _without_cause(incident, Outcome.UNDETERMINED, summary, candidates)
 
 
 def _as_watched(incident: Incident, findings: Sequence[Finding]) -> list[Finding]:
@@ -202,6 +219,20 @@ def _located(findings: Iterable[Finding]) -> Finding | None:
     return max(found, key=lambda f: _ORDER[f.strength], default=None)
 
 
+def _remark(findings: Iterable[Finding]) -> Message | None:
+    """What is known of the wait, where neither who nor why is."""
+    found = [
+        f
+        for f in findings
+        if f.cause is None
+        and not f.culprits
+        and f.call is not None
+        and f.strength is not Strength.HINTS
+    ]
+    best = max(found, key=lambda f: _ORDER[f.strength], default=None)
+    return None if best is None else best.claim
+
+
 def _may_be_one(incident: Incident, case: _Case, located: Finding | None) -> bool:
     """Whether who was located can be who did it: a cause on one host is of no rank of another."""
     if located is None:
@@ -210,11 +241,15 @@ def _may_be_one(incident: Incident, case: _Case, located: Finding | None) -> boo
     return not hosts or not case.best.culprit_hosts or bool(hosts & case.best.culprit_hosts)
 
 
-def _candidate(case: _Case, confidence: float, located: Finding | None) -> Candidate:
+def _candidate(
+    case: _Case, confidence: float, located: Finding | None, *, alone: bool
+) -> Candidate:
     best = case.best
     culprits = _named(case)
     if not culprits and located is not None:
         culprits = located.culprits
+    if not culprits and alone:
+        culprits = _ONLY_RANK
     return Candidate(
         cause=case.cause,
         confidence=confidence,

@@ -68,12 +68,12 @@ def test_a_weak_finding_speaks_for_its_own_cause_alone() -> None:
 
 def test_nothing_is_likely_where_nothing_failed() -> None:
     fine = incident(Finished(whole_job=True, source=source(), origin=Origin()))
-    assert weigh(fine, open_ended(), read_signs(fine)) is None
+    assert weigh(fine, open_ended(), read_signs(fine), ()) is None
     failed = incident(ended(2, signal=9))
     signs = read_signs(failed)
-    assert weigh(failed, open_ended(), signs) is not None
+    assert weigh(failed, open_ended(), signs, ()) is not None
     for outcome in (Outcome.CAUSE, Outcome.HEALTHY):
-        assert weigh(failed, open_ended(outcome), signs) is None
+        assert weigh(failed, open_ended(outcome), signs, ()) is None
 
 
 def test_a_job_whose_course_alone_is_known_points_nowhere(tmp_path: Path) -> None:

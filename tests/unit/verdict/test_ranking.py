@@ -14,6 +14,7 @@ from unhang.model.events import (
     SuspicionReason,
     Teardown,
     WatchdogAborted,
+    WorldSeen,
 )
 from unhang.model.finding import Finding, Strength
 from unhang.model.ids import NO_RANKS, Rank, Ranks
@@ -177,3 +178,12 @@ def test_a_cause_that_names_nobody_is_no_contradiction() -> None:
     network = finding(Cause.NET_INTERFACE, Strength.SUPPORTS)
     found = rank(incident(watched(Stage.SUSPECTED, 1)), [network])
     assert found.cause is Cause.NET_INTERFACE
+
+
+def test_in_a_job_of_one_process_rank_0_is_everybody() -> None:
+    alone = WorldSeen(source=source(), origin=Origin(), world_size=1)
+    found = rank(incident(alone), [finding(Cause.GPU_HARDWARE, Strength.PROVES)])
+    assert found.culprits == {0}
+    pair = replace(alone, world_size=2)
+    assert rank(incident(pair), [finding(Cause.GPU_HARDWARE, Strength.PROVES)]).culprits == NO_RANKS
+    assert rank(incident(alone), [finding(Cause.RENDEZVOUS, Strength.PROVES)]).culprits == NO_RANKS

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from support.builders import DEFAULT_PG, incident, status, timeout
+from support.builders import DEFAULT_PG, incident, source, status, timeout
+from unhang.model.events import Progress
 from unhang.model.finding import Strength
 from unhang.model.phases import Phase
+from unhang.model.provenance import Origin
 from unhang.rules.locate import host_ran_ahead, nothing_completed
 
 FIRST = timeout(0, 1, group=DEFAULT_PG, global_rank=0)
@@ -18,6 +20,15 @@ def test_nothing_was_ever_completed() -> None:
 
 def test_something_was_completed() -> None:
     assert list(nothing_completed.check(incident(LATER, status(0, 50, 50, 49)))) == []
+
+
+def test_the_first_call_is_known_by_its_number_too() -> None:
+    several = [timeout(rank, 1, global_rank=rank) for rank in (0, 1)]
+    (finding,) = nothing_completed.check(incident(*several))
+    assert finding.strength is Strength.SUPPORTS
+    trained = Progress(source=source(5), origin=Origin(), label="", done=40, total=90)
+    assert list(nothing_completed.check(incident(trained, *several))) == []
+    assert list(nothing_completed.check(incident(several[0]))) == []
 
 
 def test_the_host_is_far_past_the_call() -> None:

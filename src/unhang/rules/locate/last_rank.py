@@ -1,0 +1,114 @@
+"""All ranks but one gave up in one call: the last one is where the call was not issued.
+
+## What it finds
+A call in which every rank of a job of known size gave up, except one that shows in its own words
+that it lives and does not wait: it was told of the time-out by others, its launcher ended it as a
+process in good order, or it went on printing.
+
+## Why it hangs
+A collective completes only when all have issued it. Whoever is alive and is the only one that does
+not wait has not issued it.
+
+## When it stays quiet
+When the size of the job is unknown or below three, when the ranks that gave up differ in operation
+or size (then the calls differ, and nobody is late), when a launcher dropped lines, when the job was
+stopped from outside, when the last rank gave up in another call, or waits by its stack. A rank that
+left no line is silent, not absent, and one whose last line is older than the time-out may have lost
+its own: then it is only a hint.
+
+## How to confirm
+Look at the last lines and at the stack of the rank that is named.
+
+## What to do
+Read the findings that name the same rank; look for what only that rank does.
+
+## References
+`torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp`: each rank's watchdog reports for itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unhang.model.events import DumpReason, DumpSignal, Event, LinesDropped
+from unhang.model.ids import Rank
+from unhang.model.incident import Call, Manner
+from unhang.model.rule import Fact, Finding, Incident, Strength, rule, say
+from unhang.model.stack_states import Doing
+from unhang.rules.shared import matching, order
+
+_LEAST_WORLD = 3
+
+
+@rule("LOC008", "only-rank-that-does-not-wait", needs={Fact.TIMEOUTS}, since="0.2.0")
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one finding for the only rank of the job that did not give up."""
+    world = incident.world.ranks
+    call = next(iter(incident.calls), None)
+    if call is None or call.first is None or world is None or len(world) < _LEAST_WORLD:
+        return
+    left = world - call.joined
+    if len(left) != 1 or call.unnamed or not _is_one_call(incident, call):
+        return
+    (last,) = left
+    waits = {s.rank for s in incident.stances if s.doing is Doing.WAITS}
+    if last in incident.gave_up | waits or incident.all(LinesDropped):
+        return
+    if order.stops(incident):
+        return
+    life = _sign_of_life(incident, call, Rank(last))
+    ranks = frozenset({Rank(last)})
+    yield check.finding(
+        Strength.HINTS if life is None else Strength.SUPPORTS,
+        claim=say(
+            "LOC008.claim",
+            "{ranks:ranks} is the only one of {size} ranks that did not wait in {op:ops}.",
+            ranks=ranks,
+            size=len(world),
+            op=call.first.op or "a collective",
+        ),
+        why=say(
+            "LOC008.why",
+            "A collective completes only when every rank has issued it; {waiters:ranks} did.",
+            waiters=call.joined,
+        ),
+        against=say(
+            "LOC008.against", "Nothing that it printed shows that it was elsewhere at that time."
+        )
+        if life is None
+        else None,
+        culprits=ranks,
+        at=call.first.at,
+        call=call,
+        evidence=[*call.sides, *([] if life is None else [life])],
+    )
+
+
+def _is_one_call(incident: Incident, call: Call) -> bool:
+    """Whether all that gave up speak of one call in one form, and of no other."""
+    forms = {(side.op, side.numel_in, side.numel_out) for side in call.sides}
+    alone = len(incident.calls) == 1 and len(forms) == 1
+    return alone and not call.ops & matching.POINT_TO_POINT and not call.ops & matching.ROOTED
+
+
+def _sign_of_life(incident: Incident, call: Call, rank: Rank) -> Event | None:
+    """What the rank printed, or its launcher of it, after the others had begun to give up."""
+    for signal in incident.all(DumpSignal):
+        if signal.reason is not DumpReason.OWN and _speaker(signal) == rank:
+            return signal
+    closed = (f for f in incident.failures if f.rank == rank and f.manner is Manner.CLOSED)
+    for failure in closed:
+        return failure.events[0]
+    first = call.first
+    assert first is not None
+    alarm = next(event for event in incident.timeouts if event.source == first.source)
+    later = (e for e in incident.events if e.origin.rank == rank and order.is_before(alarm, e))
+    return next(later, None)
+
+
+def _speaker(signal: DumpSignal) -> Rank | None:
+    if signal.origin.rank is not None:
+        return signal.origin.rank
+    default = signal.group is not None and signal.group.is_default
+    known = default and signal.group_rank is not None
+    return Rank(int(signal.group_rank or 0)) if known else None
