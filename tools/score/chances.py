@@ -8,7 +8,6 @@ whose cause no rule shows: these are the jobs for which it states any.
 from __future__ import annotations
 
 import json
-import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -20,9 +19,10 @@ from unhang.verdict.likely import Chances
 
 _OWN_WEIGHT = 0.4
 """Of the project's scenarios: they show which signs a mechanism leaves, not how often it occurs."""
+_LEAST_POOL = 8
+"""Jobs that a step of the calibration is taken over."""
 _FIRST_CAUSE = 0.7
 """Share of the cause that a label names first; the others that go with it share the rest."""
-_STEPS, _RATE = 2_000, 0.05
 
 
 def count(marks: Iterable[Mark]) -> Chances:
@@ -41,16 +41,16 @@ def honest(marks: Sequence[Mark]) -> list[Mark]:
     """Marks whose likely causes were counted without the jobs of the same source.
 
     What the judge itself states of a job that was counted is too good. Chances are calibrated as
-    the judge's are: two numbers for all jobs.
+    the judge's are.
     """
-    told, (offset, slope) = left_out(marks), calibrate(marks)
+    told, table = left_out(marks), Chances(causes={}, signs={}, calibration=calibrate(marks))
     found = []
     for m in marks:
         cause, raw = told.get((m.case.corpus, m.case.name), (None, 0.0))
         if m.verdict.likely is None or cause is None:
             found.append(m)
             continue
-        chance = 1 / (1 + math.exp(-(offset + slope * _odds(raw))))
+        chance = table.calibrated(raw)
         found.append(replace(m, verdict=replace(m.verdict, likely=cause, chance=chance)))
     return found
 
@@ -82,8 +82,8 @@ def is_right(m: Mark, cause: str) -> bool | None:
     return cause in known if known else None
 
 
-def calibrate(marks: Sequence[Mark]) -> tuple[float, float]:
-    """Offset and slope that fit stated chances to what was right on jobs left out."""
+def calibrate(marks: Sequence[Mark]) -> tuple[tuple[float, float], ...]:
+    """How often the first cause was right on jobs left out, by its chance before calibration."""
     predictions = left_out(marks)
     pairs = []
     for m in marks:
@@ -92,25 +92,19 @@ def calibrate(marks: Sequence[Mark]) -> tuple[float, float]:
             continue
         right = is_right(m, told[0])
         if right is not None:
-            pairs.append((_odds(told[1]), right))
-    return _fit(pairs)
-
-
-def _odds(chance: float) -> float:
-    inside = min(max(chance, 0.001), 0.999)
-    return math.log(inside / (1 - inside))
+            pairs.append((told[1], right))
+    return _steps(pairs)
 
 
 def write(path: Path, marks: Sequence[Mark]) -> None:
     """Write the table of facts that the judge reads."""
     chances = count(marks)
-    offset, slope = calibrate(marks)
     jobs = sum(1 for m in marks if _truth(m))
     data = {
         "source": f"counted by `python -m score --chances` over {jobs} labelled failures; the"
         f" project's own scenarios count {_OWN_WEIGHT:g} each, and a cause that a label names"
         " beside the first counts a part",
-        "calibration": [round(offset, 3), round(slope, 3)],
+        "calibration": [[round(x, 3) for x in step] for step in calibrate(marks)],
         "causes": _rounded(chances.causes),
         "signs": {name: _rounded(chances.signs[name]) for name in sorted(chances.signs)},
     }
@@ -136,15 +130,22 @@ def _rounded(counts: Mapping[str, float]) -> dict[str, float]:
     return {cause: round(n, 2) for cause, n in sorted(counts.items())}
 
 
-def _fit(pairs: Sequence[tuple[float, bool]]) -> tuple[float, float]:
-    """Logistic regression by gradient descent; nothing to fit leaves chances as they are."""
-    offset, slope = 0.0, 1.0
-    for _ in range(_STEPS if pairs else 0):
-        down_offset = down_slope = 0.0
-        for odds, right in pairs:
-            error = 1 / (1 + math.exp(-(offset + slope * odds))) - right
-            down_offset += error
-            down_slope += error * odds
-        offset -= _RATE * down_offset / len(pairs)
-        slope -= _RATE * down_slope / len(pairs)
-    return offset, slope
+def _steps(pairs: Iterable[tuple[float, bool]]) -> tuple[tuple[float, float], ...]:
+    """Isotonic regression: chances that never fall, each the share right of those pooled in it.
+
+    Returns:
+        Pairs of a chance before calibration, the middle of its pool, and after it. Each pool has a
+        right and a wrong answer added, so that few jobs make nothing certain.
+    """
+    pools: list[list[float]] = []  # sum of chances, right, count
+    for chance, right in sorted(pairs):
+        pools.append([chance, float(right), 1.0])
+        while len(pools) > 1 and (
+            pools[-2][1] / pools[-2][2] >= pools[-1][1] / pools[-1][2] or pools[-2][2] < _LEAST_POOL
+        ):
+            last = pools.pop()
+            pools[-1] = [a + b for a, b in zip(pools[-1], last, strict=True)]
+    if len(pools) > 1 and pools[-1][2] < _LEAST_POOL:
+        last = pools.pop()
+        pools[-1] = [a + b for a, b in zip(pools[-1], last, strict=True)]
+    return tuple((told / n, (right + 1) / (n + 2)) for told, right, n in pools)

@@ -87,7 +87,7 @@ def likely_reliability(marks: Iterable[Mark]) -> Table:
     """Of the likely causes given at a chance, how many are right; where no cause is shown."""
     told = [m for m in marks if m.verdict.likely is not None and not m.case.healthy]
     rows = []
-    for low, high in ((0.3, 0.4), (0.4, 0.5), (0.5, 0.7), (0.7, 1.0)):
+    for low, high in ((0.2, 0.3), (0.3, 0.45), (0.45, 0.6), (0.6, 1.0)):
         inside = [m for m in told if low <= m.verdict.chance < high and m.known]
         stated = f"{sum(m.verdict.chance for m in inside) / len(inside):.2f}" if inside else "–"
         rows.append((f"{low:.1f} - {high:.1f}", stated, share(inside, _likely_right)))

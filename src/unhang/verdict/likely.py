@@ -31,7 +31,7 @@ _UNSEEN = 2.0
 """Jobs of average causes that are added to what was counted of a sign with a cause."""
 _HINT = 2.5
 """What a weak finding of a rule adds for its cause, as a logarithm of odds."""
-_LEAST_CHANCE = 0.3
+_LEAST_CHANCE = 0.2
 """Below, nothing points anywhere."""
 _LEAST_TELLING = 0.05
 """A sign that adds less says nothing."""
@@ -69,13 +69,13 @@ class Chances:
     Attributes:
         causes: jobs by cause.
         signs: jobs by cause, for every sign.
-        calibration: offset and slope from the logarithm of the odds of the first cause to that of
-            how often it was right.
+        calibration: pairs of the chance of the first cause as the signs add up, rising, and of how
+            often such a cause was right; between them the line is straight.
     """
 
     causes: Mapping[str, float]
     signs: Mapping[str, Mapping[str, float]]
-    calibration: tuple[float, float] = (0.0, 1.0)
+    calibration: tuple[tuple[float, float], ...] = ()
 
     def order(self, signs: Collection[str]) -> list[tuple[str, float]]:
         """Causes with their chances, the likeliest first; that of the first is calibrated."""
@@ -92,7 +92,7 @@ class Chances:
         chances = [raw[cause] / total for cause in ordered]
         if not chances:
             return []
-        first = self._calibrated(chances[0])
+        first = self.calibrated(chances[0])
         rest = (1 - first) / (1 - chances[0]) if chances[0] < 1 else 0.0
         return list(zip(ordered, (first, *(c * rest for c in chances[1:])), strict=True))
 
@@ -109,10 +109,17 @@ class Chances:
         with_cause = (counted.get(cause, 0.0) + _UNSEEN * usual) / (of_cause + _UNSEEN)
         return _DAMPING * math.log(with_cause / usual)
 
-    def _calibrated(self, chance: float) -> float:
-        offset, slope = self.calibration
-        inside = min(max(chance, 0.001), 0.999)
-        return 1 / (1 + math.exp(-(offset + slope * math.log(inside / (1 - inside)))))
+    def calibrated(self, chance: float) -> float:
+        """How often a first cause of such a chance was right."""
+        if not self.calibration:
+            return chance
+        before = (0.0, self.calibration[0][1])
+        for point in self.calibration:
+            if chance < point[0]:
+                share = (chance - before[0]) / (point[0] - before[0])
+                return before[1] + share * (point[1] - before[1])
+            before = point
+        return before[1]
 
 
 @cache
@@ -120,8 +127,8 @@ def load_chances() -> Chances:
     """What the package knows."""
     text = files("unhang.settings").joinpath("data/chances.json").read_text("utf-8")
     data = json.loads(text)
-    offset, slope = data["calibration"]
-    return Chances(causes=data["causes"], signs=data["signs"], calibration=(offset, slope))
+    steps = tuple((float(told), float(right)) for told, right in data["calibration"])
+    return Chances(causes=data["causes"], signs=data["signs"], calibration=steps)
 
 
 def weigh(

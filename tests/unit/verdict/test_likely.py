@@ -53,7 +53,8 @@ def test_a_sign_that_was_never_counted_says_nothing() -> None:
 
 
 def test_chances_add_up_and_calibration_keeps_the_order() -> None:
-    steep = Chances(causes=CHANCES.causes, signs=CHANCES.signs, calibration=(-0.5, 0.4))
+    steps = ((0.3, 0.2), (0.9, 0.6))
+    steep = Chances(causes=CHANCES.causes, signs=CHANCES.signs, calibration=steps)
     for chances in (CHANCES, steep):
         told = chances.order(["end: killed"])
         assert sum(chance for _, chance in told) == pytest.approx(1)
