@@ -486,9 +486,10 @@ def test_a_suspect_for_whom_the_others_gave_up_waiting_is_named_at_the_end() -> 
     (_, last) = watched.notes(NoteKind.EXITED)[-1]
     assert (last.culprits, last.why.key) == (frozenset({2}), "live.hung")
     after = watched.monitor.standing(job.now_s)
-    assert [(set(s.culprits), s.stage) for s in after.suspicions] == [({2}, Stage.SUSPECTED)]
+    held = [(s.culprits, s.stage) for s in after.suspicions]
+    assert held == [(frozenset({Rank(2)}), Stage.SUSPECTED)]
     assert after.snapshot is not None
-    assert [wait.awaited for wait in after.snapshot.waits] == [{2}]
+    assert [set(wait.awaited) for wait in after.snapshot.waits] == [{2}]
 
 
 def test_a_culprit_that_a_capture_has_touched_is_not_shown_at_work() -> None:
