@@ -54,6 +54,7 @@ from unhang.model.events import (
     VersionSeen,
     WatchdogAborted,
 )
+from unhang.model.events.meaning import Witness
 from unhang.model.time import Clock, Instant
 from unhang.sources.artifact import Artifact
 
@@ -82,6 +83,7 @@ _WAITS = (
 )
 _TALKS = (StoreFault, GlooFault, NcclFailure, CommunicatorStage, ModelMismatch)
 _FAILS = (PythonException, DeviceFault)
+_RECORDING = frozenset({Witness.STACK, Witness.RECORDER, Witness.JUDGE})
 _NEAR_S = 18 * 3600.0
 """Logs of one job may be of different zones, and of a long night."""
 _FAR_S = 3 * 86_400.0
@@ -159,6 +161,13 @@ class _File:
     def tells(self, *kinds: type[Event]) -> bool:
         """Whether an event of one of some kinds is in it."""
         return any(isinstance(event, kinds) for event in self.events)
+
+    @property
+    def recorded(self) -> bool:
+        """Whether a program wrote it to be read by one: a bundle, a dump, what the judge keeps."""
+        return bool(_OWN_FOLDERS.search(self.name)) or any(
+            event.witness in _RECORDING for event in self.events
+        )
 
     @property
     def works(self) -> bool:
@@ -304,7 +313,7 @@ def _look_at(files: Iterable[_File], look: Callable[[str], Nature | None]) -> No
         nature = look(file.name)
         if nature is None:
             continue
-        file.written = nature.is_document
+        file.written = nature.is_document and not file.recorded
         file.log = nature.is_log
         file.saved = nature.saved
         if not file.written:
@@ -480,4 +489,5 @@ def _why(file: _File, job: Sequence[_File]) -> str | None:
         return "another_host" if file.of_a_kernel else "untied"
     lives = file.works or file.tells(*_WAITS, CommunicatorStage)
     undated = not any(other.days for other in job)
-    return "past" if file.stale and undated and not lives and not file.of_a_kernel else None
+    kept = lives or file.recorded or file.of_a_kernel
+    return "past" if file.stale and undated and not kept else None

@@ -129,7 +129,8 @@ def test_versions_are_told_by_what_is_mapped_and_installed() -> None:
     assert "/proc/sys/kernel/osrelease: " in told
 
 
-def test_a_source_that_needs_slurm_says_so() -> None:
+def test_a_source_that_needs_slurm_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.which", lambda *_, **__: None)  # a host without Slurm
     assert stop_of(scheduler.SPEC, context(ours())).why.key == "capture.why.no_job"
     asked = stop_of(scheduler.SPEC, context(ours(SLURM_JOB_ID="77")))
     assert asked.why.key == "capture.why.not_installed"
