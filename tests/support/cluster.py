@@ -137,11 +137,15 @@ class Report:
 
     def faults(self) -> list[str]:
         """Everything that is not well, for a failing test to show."""
-        return [
-            f"{s['name']} {s['host']} {s['status']}: {s['message']}"
-            for s in self.data.get("stages", ())
-            if s["status"] in ("warn", "fail")
-        ] + [f"{code}: {error}" for code, error in self.ends if error]
+        return (
+            [
+                f"{s['name']} {s['host']} {s['status']}: {s['message']}"
+                for s in self.data.get("stages", ())
+                if s["status"] in ("warn", "fail")
+            ]
+            + [f"{s['host']}{s['link']}: {s['why']}" for s in self.data.get("suspects", ())]
+            + [f"{code}: {error}" for code, error in self.ends if error]
+        )
 
 
 def _ended(process: subprocess.Popen[str]) -> tuple[int, str]:

@@ -12,6 +12,7 @@ import struct
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 _CHUNK = 1 << 18
 _SECONDS = 0.6
@@ -29,6 +30,7 @@ class Measured:
         bytes_per_s: that it received.
         rtt_s: the median of small messages and their echoes; None at the end that answers.
         retransmitted, segments: that it sent again, and altogether.
+        starved: share of the time in which this end was ready to run and had no core.
         error: why it ended early.
     """
 
@@ -36,6 +38,7 @@ class Measured:
     rtt_s: float | None = None
     retransmitted: int = 0
     segments: int = 0
+    starved: float = 0.0
     error: str = ""
 
     def as_message(self) -> Mapping[str, object]:
@@ -76,6 +79,7 @@ def connect(address: str, port: int, source: str, limit_s: float) -> Measured:
 def _talk(connected: socket.socket, limit_s: float, *, calls: bool) -> Measured:
     connected.settimeout(limit_s)
     connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    begun, waited = time.perf_counter(), _waited()
     rtt: float | None = None
     rate = 0.0
     error = ""
@@ -91,9 +95,17 @@ def _talk(connected: socket.socket, limit_s: float, *, calls: bool) -> Measured:
     except (OSError, ConnectionError) as problem:
         error = _said(problem, "the connection broke")
     again, sent = _counters(connected)
+    starved = (_waited() - waited) / max(time.perf_counter() - begun, 1e-9)
     with contextlib.suppress(OSError):
         connected.close()
-    return Measured(bytes_per_s=rate, rtt_s=rtt, retransmitted=again, segments=sent, error=error)
+    return Measured(
+        bytes_per_s=rate,
+        rtt_s=rtt,
+        retransmitted=again,
+        segments=sent,
+        starved=starved,
+        error=error,
+    )
 
 
 def _ping(connected: socket.socket) -> float:
@@ -143,6 +155,14 @@ def _exactly(connected: socket.socket, count: int) -> bytes:
             raise ConnectionError("the other end hung up")
         parts.extend(piece)
     return bytes(parts)
+
+
+def _waited() -> float:
+    """Seconds for which this thread has waited for a core so far, as the scheduler counts them."""
+    try:
+        return int(Path("/proc/thread-self/schedstat").read_text().split()[1]) / 1e9
+    except (OSError, ValueError, IndexError):
+        return 0.0
 
 
 def _counters(connected: socket.socket) -> tuple[int, int]:

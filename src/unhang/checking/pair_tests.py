@@ -21,6 +21,8 @@ _LOST, _LOST_LEAST = 0.01, 20
 than one in a thousand, also when it is full."""
 _SLOW = 0.4
 """Of the usual rate of the other links."""
+_LEAST_RUN = 0.02
+"""Share of its time that an end must have run for its rate to count at all."""
 _AGAIN = 2
 """A link that looks bad is measured again, alone: its best counts."""
 
@@ -66,11 +68,11 @@ class PairTests:
     def _fault(self, pair: Group, seen: _Seen) -> Message | None:
         if seen.error:
             return Message(key="stage.link_broken", values={"error": seen.error})
-        share = seen.retransmitted / max(1, seen.segments)
-        if share > _LOST and seen.retransmitted >= _LOST_LEAST:
-            return Message(key="stage.link_lossy", values={"percent": round(100 * share, 1)})
+        if seen.lost > _LOST:
+            return Message(key="stage.link_lossy", values={"percent": round(100 * seen.lost, 1)})
         usual = median_high(self.rates.values())
-        if self.rates[pair] < usual * _SLOW:
+        # On hosts without a free core the link is not what is slow.
+        if self.rates[pair] < usual * _SLOW * max(_LEAST_RUN, 1 - seen.starved):
             values = {"rate": self.rates[pair], "usual": usual}
             return Message(key="stage.link_slow", values=values)
         return None
@@ -115,11 +117,11 @@ class PairTests:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Seen:
-    """Both ends of a link together: the slower direction counts."""
+    """Both ends of a link together: the slower direction, and the one that loses more."""
 
     rate: float
-    retransmitted: int
-    segments: int
+    lost: float
+    starved: float
     error: str
 
 
@@ -130,10 +132,16 @@ def _both(one: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> _Se
         errors = ["no answer"]
     return _Seen(
         rate=min((float(end.get("bytes_per_s", 0.0)) for end in ends), default=0.0),
-        retransmitted=sum(int(end.get("retransmitted", 0)) for end in ends),
-        segments=sum(int(end.get("segments", 0)) for end in ends),
+        starved=sum(float(end.get("starved", 0.0)) for end in ends),
+        lost=max((_lost(end) for end in ends), default=0.0),
         error=errors[0] if errors else "",
     )
+
+
+def _lost(end: Mapping[str, Any]) -> float:
+    """Share of what one end sent that it had to send again; a few are no share."""
+    again, sent = int(end.get("retransmitted", 0)), int(end.get("segments", 0))
+    return again / sent if again >= _LOST_LEAST and sent else 0.0
 
 
 def why_failed(answer: Mapping[str, Any] | None) -> str:

@@ -234,7 +234,8 @@ class Wires:
                 pair = (self.hosts[order["port"]], self.hosts[rank])
                 left = self._rates.get(pair, [1e9])
                 rate = left.pop(0) if len(left) > 1 else left[0]
-                seen = {"bytes_per_s": rate, "segments": 10_000}
+                (starved,) = self._rates.get(("starved", ""), [0.0])
+                seen = {"bytes_per_s": rate, "segments": 10_000, "starved": starved / 2}
                 seen["retransmitted"] = self._lost.get(pair, 0)
                 answers[rank] = answers[order["port"]] = seen
         return answers
@@ -252,6 +253,8 @@ class Wires:
         ({("c", "d"): [1e8]}, {}, [True, False]),
         ({("c", "d"): [1e8, 1e8, 9e8]}, {}, [True, True]),
         ({("c", "d"): [6e8]}, {}, [True, True]),
+        ({("c", "d"): [1e8], ("starved", ""): [0.9]}, {}, [True, True]),
+        ({("c", "d"): [1e6], ("starved", ""): [0.9]}, {}, [True, False]),
         ({}, {("a", "b"): 300}, [False, True]),
         ({}, {("a", "b"): 30}, [True, True]),
     ],
