@@ -13,6 +13,7 @@ from unhang.errors import ArtifactError, UnhangError, UnsafeArtifact, UsageError
 
 if TYPE_CHECKING:
     from unhang.api import compare, diagnose, explain, fix, fleet, lint, plan
+    from unhang.benching import bench
     from unhang.capturing import capture
     from unhang.checking import check
     from unhang.live.session import run
@@ -31,6 +32,7 @@ __all__ = [
     "UnsafeArtifact",
     "UsageError",
     "__version__",
+    "bench",
     "capture",
     "check",
     "compare",
@@ -47,6 +49,7 @@ __all__ = [
 ]
 
 _LAZY = {
+    "bench": "unhang.benching",
     "capture": "unhang.capturing",
     "check": "unhang.checking",
     "compare": "unhang.api",

@@ -79,6 +79,11 @@ class Ramp:
         """Names, in the order of their first ranks."""
         return tuple(self._ranks)
 
+    def meet(self) -> bool:
+        """Wait for all ranks; whether they came."""
+        self._rendezvous()
+        return self.stages[-1].status is Status.PASS
+
     def climb(self) -> None:
         """All stages, until one fails."""
         steps = (
@@ -294,11 +299,24 @@ class Ramp:
         if stuck:
             self.stages.append(judge_stuck(stage, stuck))
 
-    def _run_groups(
-        self, groups: Sequence[Sequence[int]], operations: Sequence[tuple[str, int, int]],
+    def run_groups(
+        self,
+        groups: Sequence[Sequence[int]],
+        operations: Sequence[tuple[str, int, int]],
         limit_s: float,
-    ) -> dict[int, Any]:  # fmt: skip
-        """Run the same operations in several groups at once; answers by rank."""
+        *,
+        backend: str | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> dict[int, Any]:
+        """Run the same operations in several groups at once; answers by rank.
+
+        Args:
+            groups: ranks of each.
+            operations: name, bytes and repeats.
+            limit_s: for all.
+            backend: None = the job's.
+            environment: for fresh processes; None = those that are there go on.
+        """
         owners = {group[0]: {"do": "port"} for group in groups}
         ports = self._ask(owners, 10.0)
         orders: dict[int, Mapping[str, Any]] = {}
@@ -312,8 +330,8 @@ class Ramp:
             for index, rank in enumerate(group):
                 orders[rank] = {
                     "do": "group", "index": index, "size": len(group), "address": address,
-                    "port": port, "backend": self.request.backend, "limit_s": limit_s,
-                    "operations": list(operations),
+                    "port": port, "backend": backend or self.request.backend, "limit_s": limit_s,
+                    "environment": environment, "operations": list(operations),
                 }  # fmt: skip
         return self._ask(orders, limit_s + 15)
 
@@ -326,7 +344,7 @@ class Ramp:
             message = Message(key="stage.one_rank")
             self.stages.append(Stage(name="within", status=Status.SKIP, message=message))
             return
-        answers = self._run_groups(groups, _SMALL, _GROUP_S)
+        answers = self.run_groups(groups, _SMALL, _GROUP_S)
         members = [rank for group in groups for rank in group]
         bad = {r: why_failed(answers.get(r)) for r in members if why_failed(answers.get(r))}
         self._tell_ranks("within", bad, answers)
@@ -338,7 +356,7 @@ class Ramp:
             message = Message(key="stage.one_host")
             self.stages.append(Stage(name="pairs", status=Status.SKIP, message=message))
             return
-        groups = partial(self._run_groups, operations=_SMALL, limit_s=_GROUP_S)
+        groups = partial(self.run_groups, operations=_SMALL, limit_s=_GROUP_S)
         torch = groups if self._has_torch else None
         tester = PairTests(self._ask, torch, self._leaders(), self._address)
         asking = isolate(self.hosts)
@@ -381,7 +399,7 @@ class Ramp:
             self._skip(["whole"])
             return
         group = sorted(self.hub.hellos)
-        answers = self._run_groups([group], _RAMP, _WHOLE_S)
+        answers = self.run_groups([group], _RAMP, _WHOLE_S)
         bad = {r: why_failed(answers.get(r)) for r in group if why_failed(answers.get(r))}
         if bad:
             stuck = {rank: answer for rank, answer in answers.items() if "log" in answer}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import time
 from collections.abc import Callable, Mapping
@@ -20,6 +21,8 @@ from unhang.checking.links import connect, listen, serve
 from unhang.checking.worker_process import WorkerProcess
 from unhang.model.codec import decode, encode
 
+SWEPT = r"(?!.*(?:PLUGIN|FILE|PATH|LIB))(?:NCCL|TORCH|GLOO|UCX|OMP)_[A-Z0-9_]+"
+"""Variables that rank 0 may set for a worker: none that names code or a file to be read."""
 _SILENT_S = 900.0
 """Rank 0 that says nothing for so long has gone."""
 
@@ -109,6 +112,11 @@ class _Member:
             return {"port": server.getsockname()[1]}
 
     def _group(self, order: Mapping[str, Any]) -> Mapping[str, Any]:
+        wanted = order.get("environment")
+        if wanted is not None:
+            own = {str(n): str(v) for n, v in dict(wanted).items() if re.fullmatch(SWEPT, str(n))}
+            self._worker.close()
+            self._worker = WorkerProcess(self._seat.local_rank, str(order["backend"]), own)
         return self._worker.run(order, float(order["limit_s"]))
 
     def _listen(self, order: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -75,7 +75,7 @@ def _group(order: Mapping[str, Any], answers: Any) -> dict[str, Any]:  # noqa: A
         dist.barrier()
     finally:
         dist.destroy_process_group()
-    return {"joined_s": joined_s, "results": results}
+    return {"joined_s": joined_s, "results": results, "torch": str(torch.__version__)}
 
 
 def _measure(name: str, call: Call, repeats: int) -> dict[str, Any]:

@@ -26,7 +26,10 @@ _START_S = 120.0
 class WorkerProcess:
     """One worker; started when the first order comes, and again after one that hung."""
 
-    def __init__(self, local_rank: int, backend: str) -> None:
+    def __init__(
+        self, local_rank: int, backend: str, settings: Mapping[str, str] | None = None
+    ) -> None:
+        self._settings = settings or {}
         self._local_rank = local_rank
         self._backend = backend
         self._process: subprocess.Popen[bytes] | None = None
@@ -38,7 +41,7 @@ class WorkerProcess:
         if self._process is not None and self._process.poll() is None:
             return {"done": True}
         self._end()
-        environment = {**os.environ, "LOCAL_RANK": str(self._local_rank)}
+        environment = {**os.environ, "LOCAL_RANK": str(self._local_rank), **self._settings}
         # The rendezvous of a launcher is not ours: each group has its own.
         for name in ("TORCHELASTIC_USE_AGENT_STORE", "MASTER_ADDR", "MASTER_PORT"):
             environment.pop(name, None)

@@ -27,6 +27,7 @@ COMMANDS: dict[str, str] = {
     "plan": "Compute memory, checkpoints and time limits before the job starts.",
     "check": "Check a host before a job starts, and say what to repair.",
     "timeline": "Write what each rank did when as a trace for Perfetto, or as a heatmap.",
+    "bench": "Measure collectives, and compare settings in turns.",
     "compare": "Say whether runs after a change fail less often than before it.",
     "fleet": "Say what fails among many jobs, and at which hosts it recurs.",
     "watch": "Show a run on the terminal: who waits for whom, since when.",

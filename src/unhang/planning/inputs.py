@@ -33,7 +33,7 @@ def read_inputs(path: Path) -> dict[str, Any]:
 
     Args:
         path: a framework's configuration (YAML, JSON, TOML), a verdict (`unhang diagnose --format
-            json`), or a run folder of `unhang run`.
+            json`), a check (`unhang check --format json`), or a run folder of `unhang run`.
 
     Returns:
         Fields of `Request` by name, `model` as a name or path; and `save_s`, the longest save that
@@ -49,6 +49,8 @@ def read_inputs(path: Path) -> dict[str, Any]:
     data = parse_file(path)
     if str(data.get("schema", "")).startswith("unhang.diagnosis/"):
         return _from_verdict(data)
+    if str(data.get("schema", "")).startswith("unhang.check/"):
+        return _from_check(path, data)
     found = _from_config(dict(_flat(data)))
     if not found:
         raise UsageError(
@@ -126,6 +128,25 @@ def _from_run(path: Path) -> dict[str, Any]:
         longest |= {p.phase.value: p.longest_s for p in measured.phases}
         found |= {} if measured.world_size is None else {"world": measured.world_size}
     return found | {_RUN_PHASES[p]: s for p, s in longest.items() if p in _RUN_PHASES and s > 0}
+
+
+def _from_check(path: Path, data: Mapping[str, Any]) -> dict[str, Any]:
+    """Speeds of the storage, and memory, of the host that has least."""
+    fields = {"one_writer": "write_speed", "all_writers": "write_speed_total",
+              "total_bytes": "host_memory"}  # fmt: skip
+    found: dict[str, Any] = {}
+    stages = data.get("stages")
+    for stage in stages if isinstance(stages, list) else ():
+        measured = stage.get("measured") if isinstance(stage, dict) else None
+        for name, value in measured.items() if isinstance(measured, dict) else ():
+            if name in fields and isinstance(value, int) and value > 0:
+                field = fields[name]
+                found[field] = min(value, found.get(field, value))
+    if "write_speed_total" in found:
+        found["write_speed_total"] = max(found["write_speed_total"], found.get("write_speed", 0))
+    if not found:
+        raise UsageError(f"{path} measured neither storage nor memory: `check --checkpoint DIR`")
+    return found
 
 
 def _from_verdict(data: Mapping[str, Any]) -> dict[str, Any]:

@@ -240,3 +240,20 @@ def test_refusals_are_one_sentence(
 def test_no_torch_is_imported() -> None:
     program = "import sys, unhang.checking; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+def test_a_plan_takes_what_a_check_measured(tmp_path: Path) -> None:
+    path = tmp_path / "check.json"
+    stages = (
+        stage("storage", Status.PASS, one_writer=500_000_000, all_writers=2_000_000_000),
+        stage("storage", Status.WARN, one_writer=100_000_000, all_writers=3_000_000_000),
+        stage("memory", Status.PASS, total_bytes=1 << 40),
+    )
+    path.write_text(render_check(report(*stages), "json"))
+    planned = unhang.plan("7B", sources=[str(path)], world=8)
+    told = unhang.plan("7B", world=8, write_speed="100MB/s", write_speed_total="2GB/s")
+    assert planned.saves == told.saves
+    assert planned.host.available_bytes == 1 << 40
+    path.write_text(render_check(report(), "json"))
+    with pytest.raises(UsageError, match="measured neither"):
+        unhang.plan("7B", sources=[str(path)])

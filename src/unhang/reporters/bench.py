@@ -1,0 +1,149 @@
+"""From a benchmark to text: tables for a terminal, JSON, and the form of nccl-tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from unhang.model.bench import BenchComparison, BenchReport, BenchRow, Speed
+from unhang.model.provenance import Message
+from unhang.reporters.catalogue import sentence, write
+from unhang.reporters.json import dumps
+from unhang.reporters.printable import one_line
+from unhang.reporters.style import PLAIN, Style
+
+SCHEMA = "unhang.bench/1"
+FORMS = ("terminal", "json", "nccl-tests")
+"""The forms of a benchmark."""
+
+_GIGA = 1e9
+_RATES = "     time   algbw   busbw #wrong"
+"""By this title, blanks and all, readers of nccl-tests know the table."""
+_MICRO = 1e6
+_ANSWERS = {
+    Speed.FASTER: "bench.faster",
+    Speed.SLOWER: "bench.slower",
+    Speed.NO_DIFFERENCE: "bench.same",
+    Speed.MORE_RUNS: "bench.more",
+}
+
+
+def render_bench(report: BenchReport, form: str, style: Style = PLAIN) -> str:
+    """Return the report in one of the forms, without a line end."""
+    match form:
+        case "json":
+            return dumps(_as_dict(report))
+        case "nccl-tests":
+            return "\n".join(_nccl_tests(report))
+        case _:
+            return "\n".join(_screen(report, style.language))
+
+
+def _as_dict(report: BenchReport) -> dict[str, object]:
+    return {
+        "schema": SCHEMA,
+        "hosts": list(report.hosts),
+        "world_size": report.world,
+        "torch": report.torch,
+        "rows": [
+            {
+                "operation": row.operation,
+                "bytes": row.size_bytes,
+                "variant": dict(row.variant),
+                "runs_s": list(row.runs_s),
+                "seconds": row.seconds,
+                "algbw": row.algbw,
+                "busbw": row.busbw,
+                "wrong": row.wrong,
+            }
+            for row in report.rows
+        ],
+        "comparisons": [
+            {
+                "variant": dict(c.variant),
+                "baseline": dict(c.baseline),
+                "verdict": c.answer.value,
+                "ratio": c.ratio.estimate,
+                "interval": [c.ratio.low, None if c.ratio.high == float("inf") else c.ratio.high],
+                "runs": c.runs,
+                "runs_needed": c.runs_needed,
+            }
+            for c in report.comparisons
+        ],
+        "problems": list(report.problems),
+        "seconds": round(report.seconds, 3),
+    }
+
+
+def _screen(report: BenchReport, language: str) -> Iterator[str]:
+    values: dict[str, object] = {
+        "world": report.world, "hosts": len(report.hosts), "torch": report.torch
+    }  # fmt: skip
+    yield sentence(Message(key="bench.head", values=values), language)
+    for variant in _variants(report):
+        yield ""
+        yield _words(variant)
+        heads = ("operation", "bytes", "time", "algbw", "busbw", "wrong")
+        heads = tuple(write(Message(key=f"bench_column.{name}"), language) for name in heads)
+        yield f"{heads[0]:>16}{heads[1]:>12}{heads[2]:>14}{heads[3]:>12}{heads[4]:>12}{heads[5]:>8}"
+        for row in report.rows:
+            if row.variant == variant:
+                yield (
+                    f"{row.operation:>16}{row.size_bytes:>12}{row.seconds * _MICRO:>11.1f} µs"
+                    f"{row.algbw / _GIGA:>12.3f}{row.busbw / _GIGA:>12.3f}{row.wrong:>8}"
+                )
+    if report.comparisons:
+        yield ""
+    for comparison in report.comparisons:
+        yield one_line(sentence(_compared(comparison), language))
+    for problem in report.problems:
+        did_not = Message(key="bench.did_not_run", values={"problem": one_line(problem)})
+        yield sentence(did_not, language)
+
+
+def _compared(comparison: BenchComparison) -> Message:
+    values: dict[str, object] = {
+        "variant": _words(comparison.variant),
+        "baseline": _words(comparison.baseline),
+        "ratio": f"{comparison.ratio.estimate:.2f}",
+        "low": f"{comparison.ratio.low:.2f}",
+        "high": f"{comparison.ratio.high:.2f}",
+        "needed": comparison.runs_needed,
+    }
+    return Message(key=_ANSWERS[comparison.answer], values=values)
+
+
+def _variants(report: BenchReport) -> list[Mapping[str, str]]:
+    found: list[Mapping[str, str]] = []
+    for row in report.rows:
+        if row.variant not in found:
+            found.append(row.variant)
+    return found
+
+
+def _words(variant: Mapping[str, str]) -> str:
+    return " ".join(f"{name}={value}" for name, value in variant.items())
+
+
+def _nccl_tests(report: BenchReport) -> Iterator[str]:
+    """As nccl-tests prints it, for tools that read that; only in place is measured."""
+    for variant in _variants(report):
+        for name in dict.fromkeys(row.operation for row in report.rows):
+            rows = [r for r in report.rows if r.operation == name and r.variant == variant]
+            yield f"# {name} on {report.world} ranks, {_words(variant)}"
+            yield "# nThread 1 nGpus 1 (unhang bench)"
+            yield f"#{'size':>11}{'count':>14}{'type':>10}{'redop':>8}{'root':>8}" + _RATES
+            yield "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)"
+            yield from map(_nccl_row, rows)
+            mean = sum(row.busbw for row in rows) / max(1, len(rows)) / _GIGA
+            yield f"# Avg bus bandwidth    : {mean:.4f}"
+            yield "#"
+
+
+def _nccl_row(row: BenchRow) -> str:
+    redop = "sum" if "reduce" in row.operation else "none"
+    root = 0 if row.operation in ("broadcast", "reduce") else -1
+    return (
+        f"{row.size_bytes:>12}{row.size_bytes // 4:>14}{'float':>10}{redop:>8}{root:>8}"
+        f"{row.seconds * _MICRO:>9.2f}{row.algbw / _GIGA:>8.3f}{row.busbw / _GIGA:>8.3f}"
+        f"{row.wrong:>7}"
+    )
