@@ -22,7 +22,7 @@ def _of(kind: type[Enum]) -> click.Choice[str]:
 @click.argument("model", required=False)
 @click.option(
     "--from", "sources", multiple=True, metavar="PATH",
-    help="A framework's configuration, a verdict or a run folder that tells the rest.",
+    help="A framework's configuration, a verdict, a check or a run folder that tells the rest.",
 )  # fmt: skip
 @click.option("--gpus", "world", type=int, metavar="N", help="GPUs of the job.")
 @click.option("--gpus-per-host", type=int, metavar="N", help="GPUs of one host (8).")

@@ -82,8 +82,8 @@ def _screen(report: BenchReport, language: str) -> Iterator[str]:
     for variant in _variants(report):
         yield ""
         yield _words(variant)
-        heads = ("operation", "bytes", "time", "algbw", "busbw", "wrong")
-        heads = tuple(write(Message(key=f"bench_column.{name}"), language) for name in heads)
+        names = ("operation", "bytes", "time", "algbw", "busbw", "wrong")
+        heads = [write(Message(key=f"bench_column.{name}"), language) for name in names]
         yield f"{heads[0]:>16}{heads[1]:>12}{heads[2]:>14}{heads[3]:>12}{heads[4]:>12}{heads[5]:>8}"
         for row in report.rows:
             if row.variant == variant:

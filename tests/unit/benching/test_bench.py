@@ -6,7 +6,7 @@ import random
 from importlib.util import find_spec
 
 import pytest
-from scipy import stats
+from scipy import stats  # type: ignore[import-untyped]
 
 import unhang
 from unhang.benching import parse_sizes
@@ -15,7 +15,7 @@ from unhang.commands import invoke
 from unhang.errors import UsageError
 from unhang.model.bench import BenchComparison, BenchReport, BenchRow, Speed
 from unhang.model.comparison import Interval
-from unhang.model.events import BandwidthMeasured
+from unhang.model.events import BandwidthMeasured, Event
 from unhang.parsers.nccl_tests import NcclTestsParser
 from unhang.reporters.bench import FORMS, render_bench
 from unhang.reporters.style import Style
@@ -102,7 +102,7 @@ def report() -> BenchReport:
 
 def test_our_own_reader_of_nccl_tests_reads_the_table() -> None:
     parser = NcclTestsParser()
-    events = []
+    events: list[Event] = []
     for number, text in enumerate(render_bench(report(), "nccl-tests").splitlines(), start=1):
         events += parser.feed(Line(artifact="x", number=number, text=text, raw=text))
     events += parser.finish()
