@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from unhang.capturing import capture
     from unhang.checking import check
     from unhang.live.session import run
+    from unhang.mcp_server import mcp
     from unhang.model.diagnosis import Diagnosis
     from unhang.model.finding import Finding
     from unhang.screens import serve, watch
@@ -41,6 +42,7 @@ __all__ = [
     "fix",
     "fleet",
     "lint",
+    "mcp",
     "plan",
     "run",
     "serve",
@@ -58,6 +60,7 @@ _LAZY = {
     "fix": "unhang.api",
     "fleet": "unhang.api",
     "lint": "unhang.api",
+    "mcp": "unhang.mcp_server",
     "plan": "unhang.api",
     "run": "unhang.live.session",
     "serve": "unhang.screens",

@@ -35,6 +35,7 @@ COMMANDS: dict[str, str] = {
     "capture": "Gather evidence of a live or hung job on this node into one redacted file.",
     "run": "Run a launch command unchanged, and name a hang within seconds.",
     "drill": "Run a real job that fails in a known way, and mark the verdict.",
+    "mcp": "Serve diagnose, explain, lint and plan as tools for coding agents.",
     "rules": "List the rules with the causes that they claim.",
     "completion": "Print the completion script of a shell.",
 }

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @click.option(
     "--format",
     "form",
-    type=click.Choice(("terminal", "json", "markdown", "html", "oneline")),
+    type=click.Choice(("terminal", "json", "markdown", "html", "oneline", "prompt")),
     default="terminal",
     show_default=True,
     help="How to print the verdict.",
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     "--redact/--no-redact",
     "redact",
     default=None,
-    help="Replace secrets in the report (default: in Markdown and HTML, made for pasting).",
+    help="Replace secrets in the report (default: in markdown, html and prompt).",
 )
 @with_patterns
 @click.option(

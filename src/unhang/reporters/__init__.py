@@ -22,6 +22,7 @@ REPORTERS: dict[str, str] = {
     "notebook": "unhang.reporters.notebook",
     "oneline": "unhang.reporters.oneline",
     "html": "unhang.reporters.html",
+    "prompt": "unhang.reporters.prompt",
 }
 """Every form by the name that `--format` takes; its module has a function `render`."""
 
