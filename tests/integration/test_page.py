@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 from selenium import webdriver
 from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
-from support.browser import chrome, complaints, needs_browser
+from support.browser import axe, chrome, complaints, needs_browser, overflow, show, violations
 from support.run_folders import AT_S, hanging, run_folder, training
 
 pytestmark = [pytest.mark.integration, needs_browser]
@@ -51,8 +52,20 @@ def see(browser: webdriver.Chrome, identity: str, text: str) -> None:
     )
 
 
+def hear(browser: webdriver.Chrome, identity: str, text: str) -> None:
+    """Wait until an element tells a text to who listens to it."""
+    WebDriverWait(browser, 15).until(
+        lambda driver: (
+            text in str(driver.find_element(By.ID, identity).get_attribute("textContent"))
+        )
+    )
+
+
 def test_a_run_as_it_happens_light_and_dark(
-    tmp_path: Path, browser: webdriver.Chrome, page: Callable[..., str]
+    tmp_path: Path,
+    browser: webdriver.Chrome,
+    page: Callable[..., str],
+    pytestconfig: pytest.Config,
 ) -> None:
     root = tmp_path / "run"
     folder = run_folder(root, [training(AT_S)], events=1)
@@ -70,7 +83,7 @@ def test_a_run_as_it_happens_light_and_dark(
     see(browser, "classes", "frozen")
     see(browser, "classes", "tokenise <b>(x)</b>")  # what ranks say is text, never markup
     see(browser, "events", "<script>alert(1)</script>")
-    see(browser, "edges", "0-1,3 → 2")
+    hear(browser, "edges", "ranks 0-1,3 wait for rank 2 (all_reduce #41 default_pg")
     see(browser, "lost", "no space left on device")
 
     paper = "return getComputedStyle(document.body).backgroundColor"
@@ -78,12 +91,32 @@ def test_a_run_as_it_happens_light_and_dark(
     browser.find_element(By.ID, "theme").click()
     assert browser.execute_script(paper) != before
 
-    painted = (
-        "const c = document.getElementById('heat');"
-        "return new Set(c.getContext('2d').getImageData(0, 0, c.width, c.height).data).size"
+    WebDriverWait(browser, 15).until(
+        lambda driver: driver.find_elements(By.CSS_SELECTOR, "#heat svg .h-fault")
     )
-    WebDriverWait(browser, 15).until(lambda driver: driver.execute_script(painted) > 3)
+    heat = browser.find_element(By.CSS_SELECTOR, "#heat svg")
+    heat.send_keys(Keys.ARROW_DOWN)
+    assert browser.find_element(By.ID, "heat-ranks-at").text.startswith("1 · ")
     assert complaints(browser) == []
+    cache = pytestconfig.cache
+    assert cache is not None
+    for width, theme in ((420, "dark"), (2_560, "light")):
+        show(browser, browser.current_url, width=width, theme=theme)
+        see(browser, "news", "The job hangs")
+        hear(browser, "edges", "ranks 0-1,3 wait for rank 2")
+        assert overflow(browser) <= 0
+    assert violations(browser, axe(cache.mkdir("axe-core"))) == []
+
+
+def test_before_anything_was_seen_nothing_is_called_well(
+    tmp_path: Path, browser: webdriver.Chrome, page: Callable[..., str]
+) -> None:
+    root = tmp_path / "run"
+    run_folder(root, [])
+    browser.get(page(root, "--lang", "en"))
+    see(browser, "state", "no agent reports any more")
+    assert browser.find_element(By.ID, "news").get_attribute("class") == ""
+    assert not browser.find_element(By.ID, "waits").is_displayed()
 
 
 def test_a_finished_run_in_chinese_can_be_replayed(

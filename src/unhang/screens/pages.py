@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 from unhang.live.messages.job_snapshot import (
@@ -13,12 +13,16 @@ from unhang.live.messages.job_snapshot import (
     Stage,
     Suspicion,
 )
+from unhang.live.run_folder.rank_times import activity_of
 from unhang.model.ids import NO_RANKS, Ranks, format_ranks
 from unhang.model.phases import Phase
 from unhang.model.provenance import Message
+from unhang.model.waits import Analysis, Snapshot, Wait
 from unhang.reporters.catalogue import sentence, sentences, write
+from unhang.reporters.html.heatmap import by_rank, legend
+from unhang.reporters.html.markup import join
+from unhang.reporters.html.wait_graph import draw, graph_of
 from unhang.screens.feed import Feed, RunEvent
-from unhang.screens.heat import Heat
 
 MOST_RANKS = 2_048
 """Rows of the table of ranks; larger jobs are read by their classes."""
@@ -102,6 +106,7 @@ def view(standing: JobSnapshot, language: str) -> dict[str, object]:
         "restart": standing.restart,
         "classes": [_class(item, suspects, language) for item in standing.classes],
         "groups": [_group(item) for item in standing.groups],
+        "graph": _graph(standing, suspects, language),
         "edges": [
             {
                 "waiters": format_ranks(edge.waiters),
@@ -127,26 +132,12 @@ def event(item: RunEvent) -> dict[str, object]:
     return asdict(item)
 
 
-def heatmap(heat: Heat) -> dict[str, object]:
-    """The heatmap; a cell is `[share that waited, gravest condition, phase]`, or null."""
-    return {
-        "rows": [f"{first}" if first == last else f"{first}-{last}" for first, last in heat.rows],
-        "columns": list(heat.columns),
-        "width_s": heat.width_s,
-        "cells": [
-            [
-                None
-                if cell.waiting is None
-                else [
-                    round(cell.waiting, 3),
-                    cell.condition.value if cell.condition is not None else None,
-                    cell.phase,
-                ]
-                for cell in row
-            ]
-            for row in heat.cells
-        ],
-    }
+def heatmap(samples: Sequence[JobSnapshot], language: str) -> dict[str, object]:
+    """The heatmap as a piece of HTML; "" where nothing was sampled."""
+    found = activity_of(samples)
+    if found is None:
+        return {"html": ""}
+    return {"html": str(join(by_rank(found, language), legend(found, language)))}
 
 
 def phase_name(phase: Phase | None, language: str) -> str:
@@ -160,6 +151,23 @@ def condition_name(item: RankClass | RankView, language: str) -> str:
     """What a rank does, in words."""
     name = write(Message(key=f"screen.condition.{item.condition.value}", values={}), language)
     return f"{name} · {item.op}" if item.op else name
+
+
+def _graph(standing: JobSnapshot, suspects: Ranks, language: str) -> str:
+    """Who waits for whom as a piece of HTML, "" where nobody does."""
+    waits = tuple(
+        Wait(call=edge.call, waiters=edge.waiters, awaited=edge.on, waited_s=edge.since_s)
+        for edge in standing.edges
+    )
+    if not waits:
+        return ""
+    notes = [
+        (item.ranks, " ".join(p for p in (condition_name(item, language), item.place) if p))
+        for item in standing.classes
+    ]
+    held_up = NO_RANKS.union(*(wait.waiters for wait in waits))
+    analysis = Analysis(snapshot=Snapshot(waits=waits), held_up=held_up)
+    return str(draw(graph_of(analysis, language, notes, culprits=suspects), language))
 
 
 def _class(item: RankClass, suspects: Ranks, language: str) -> dict[str, object]:

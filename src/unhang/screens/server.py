@@ -26,11 +26,12 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 from unhang.errors import UnhangError, UsageError
+from unhang.live.messages.job_snapshot import JobSnapshot
 from unhang.redaction import Redactor
+from unhang.reporters.html.frame import asset
 from unhang.screens import pages
 from unhang.screens.access import COOKIE, Access, shown_token
 from unhang.screens.feed import EventTail, Feed
-from unhang.screens.heat import heat
 from unhang.screens.metrics import metrics
 
 _ASSETS = {
@@ -38,6 +39,8 @@ _ASSETS = {
     "/page.css": ("page.css", "text/css; charset=utf-8"),
     "/page.js": ("page.js", "text/javascript; charset=utf-8"),
 }
+_SHARED = {"/page.css": "page.css", "/page.js": "heat.js"}
+"""Parts of the reports' pages that stand in front of the page's own."""
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self';"
     " img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -136,7 +139,9 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self, path: str, query: dict[str, str]) -> None:
         if path in _ASSETS:
             name, kind = _ASSETS[path]
-            return self._send((files("unhang.screens") / "page" / name).read_bytes(), kind)
+            own = (files("unhang.screens") / "page" / name).read_bytes()
+            shared = asset(_SHARED[path]).encode() if path in _SHARED else b""
+            return self._send(shared + own, kind)
         if path == "/stream":
             return self._stream(query)
         if path == "/metrics":
@@ -152,10 +157,15 @@ class _Handler(BaseHTTPRequestHandler):
     def _standing(self, query: dict[str, str]) -> object:
         feed = self.server.feed
         standing = feed.nearest(_number(query["at"])) if "at" in query else feed.standing()
-        return None if standing is None else pages.view(standing, self._language(query))
+        return None if standing is None else self._view(standing, self._language(query))
 
-    def _heat(self, _query: dict[str, str]) -> object:
-        return pages.heatmap(heat(self.server.feed.course()))
+    def _view(self, standing: JobSnapshot, language: str) -> object:
+        """Secrets go before the drawing is made: what is drawn is markup."""
+        return pages.view(self.server.redactor.tree(standing), language)
+
+    def _heat(self, query: dict[str, str]) -> object:
+        samples = self.server.redactor.tree(self.server.feed.course())
+        return pages.heatmap(samples, self._language(query))
 
     def _events(self, _query: dict[str, str]) -> object:
         return [pages.event(e) for e in EventTail(self.server.feed.folder.events).fresh()]
@@ -183,7 +193,7 @@ class _Handler(BaseHTTPRequestHandler):
             if live != seen_live:
                 self._say("run", pages.overview(feed, language))
             if standing is not None and standing.at_s != seen_at:
-                self._say("standing", pages.view(standing, language))
+                self._say("standing", self._view(standing, language))
                 seen_at = standing.at_s
             fresh = tail.fresh()
             if fresh:

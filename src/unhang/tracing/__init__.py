@@ -108,7 +108,9 @@ def make_trace(paths: Sequence[str], incident: Incident | None = None) -> Trace:
 
 
 def activity_of(trace: Trace) -> ActivityMap | None:
-    """Return what a heatmap shows of a trace; None where no rank is known in it."""
+    """Return what a heatmap shows of a trace; None where no rank or no duration is known in it."""
+    if trace.basis is ActivityBasis.LOG and all(s.end_s is None for s in trace.slices):
+        return None
     by_rank: dict[Rank, list[ActivitySpan]] = defaultdict(list)
     seen: dict[Rank, list[tuple[float, float]]] = defaultdict(list)
     preferred = {s.rank for s in trace.slices if s.kind is SliceKind.STATE}

@@ -12,13 +12,13 @@ import pytest
 
 from support.diagnoses import EVERY, hostile, large, ranks, slow_save, waiting
 from unhang.model.activity import Activity, ActivityBasis, ActivitySpan, fold_spans
-from unhang.model.diagnosis import Excerpt
+from unhang.model.diagnosis import Diagnosis, Excerpt
 from unhang.model.ids import Rank, RankSpans
 from unhang.model.waits import Analysis, CallRef, Snapshot, Wait
 from unhang.reporters.html import render
 from unhang.reporters.html.frame import Section, page
 from unhang.reporters.html.markup import Html, prose, table, tag
-from unhang.reporters.html.wait_graph import graph_of
+from unhang.reporters.html.wait_graph import GraphView, graph_of
 from unhang.reporters.style import Style
 
 VOID = {"meta", "link", "br", "input", "img"}
@@ -47,6 +47,10 @@ class Elements(HTMLParser):
     def handle_data(self, data: str) -> None:
         if not self.open or self.open[-1] not in ("script", "style"):
             self.said.append(data)
+
+
+def drawn(told: Diagnosis) -> GraphView:
+    return graph_of(told.waits, "en", [], culprits=told.culprits, victims=told.victims)
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -94,7 +98,7 @@ def test_hostile_text_is_text() -> None:
 
 def test_the_culprit_stands_below_who_waits_for_it() -> None:
     told = replace(slow_save(), waits=waiting(awaited=0, of=4))
-    view = graph_of(told, "en", [])
+    view = drawn(told)
     assert [(str(box.ranks), box.role) for box in view.boxes] == [
         ("RankSpans('0')", "culprit"),
         ("RankSpans('1-3')", "waits"),
@@ -109,13 +113,13 @@ def test_silence_is_drawn_as_a_guess() -> None:
     told = replace(
         EVERY["undetermined"], culprits=frozenset(), waits=waiting(awaited=3, of=4, unknown=True)
     )
-    view = graph_of(told, "en", [])
+    view = drawn(told)
     assert [arrow.kind for arrow in view.arrows] == ["guess"]
     assert [box.role for box in view.boxes] == ["waits", "unknown"]
 
 
 def test_a_verdict_without_a_recorded_wait_still_points_at_the_culprit() -> None:
-    view = graph_of(slow_save(), "en", [])
+    view = drawn(slow_save())
     assert [arrow.kind for arrow in view.arrows] == ["verdict"]
 
 

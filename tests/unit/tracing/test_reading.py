@@ -125,6 +125,13 @@ def test_waits_that_logs_tell(tmp_path: Path) -> None:
     assert all(s.end_s is not None and 595 < s.end_s - s.begin_s < 605 for s in waits)
 
 
+def test_a_phase_of_unknown_length_is_no_heatmap() -> None:
+    paths = [str(CASES / "demo" / "input")]
+    trace = make_trace(paths, examine(*paths)[1])
+    assert [s.end_s for s in trace.slices] == [None]
+    assert activity_of(trace) is None
+
+
 @pytest.mark.parametrize(
     "text", ["", "{", "[]", '{"traceEvents": 3}', '[{"ph": "X", "cat": "c", "ts": 1e400}]', "plain"]
 )

@@ -13,7 +13,7 @@ from unhang.reporters.html import heatmap
 from unhang.reporters.html.frame import Section, page, words
 from unhang.reporters.html.markup import Child, Html, join, prose, table, tag
 from unhang.reporters.html.stack_tree import stack_tree
-from unhang.reporters.html.wait_graph import draw, graph_of
+from unhang.reporters.html.wait_graph import call_label, draw, graph_of
 from unhang.reporters.parts import PAGE, FixText, LabelledText, Quote, View
 from unhang.reporters.printable import block, one_line
 from unhang.reporters.style import PLAIN, Style
@@ -37,7 +37,15 @@ class _Page:
         self._diagnosis = diagnosis
         self._shown = shown
         self._language = language
-        self._graph = graph_of(diagnosis, language, self._doings())
+        call = diagnosis.call
+        self._graph = graph_of(
+            diagnosis.waits,
+            language,
+            self._doings(),
+            culprits=diagnosis.culprits,
+            victims=diagnosis.victims,
+            call="" if call is None else call_label(", ".join(sorted(call.ops)), call.seq, ""),
+        )
         self._copies = 0
 
     def document(self) -> str:

@@ -60,7 +60,7 @@ def page(
         footer: small lines at the end.
     """
     shown = [(section, body) for section in sections if (body := join(section.body))]
-    style, script = _asset("page.css"), _asset("page.js")
+    style, script = asset("page.css"), asset("heat.js") + asset("page.js")
     policy = (
         f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)};"
         " img-src data:; base-uri 'none'; form-action 'none'"
@@ -107,7 +107,7 @@ def page(
             top,
             tag("main", head, parts, id="main"),
             tag("footer", [tag("p", line) for line in footer]),
-            tag("p", id="told", role="status", class_="unseen"),
+            tag("p", id="told", role="status", class_="read-aloud"),
             Html(f"<script>{script}</script>"),
         ),
         lang="zh-CN" if language == "zh" else language,
@@ -117,7 +117,8 @@ def page(
 
 
 @cache
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """Return a style sheet or a script that pages are made of."""
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 

@@ -25,9 +25,9 @@ _FINE_S = 4.0
 
 
 def by_class(found: ActivityMap, classes: Sequence[ManyRanks], language: str) -> Html:
-    """The map with a row for each class of ranks; nothing where a single class is known."""
+    """The map with a row for each class of ranks; nothing where fewer than two are known."""
     shown = [ranks for ranks in classes if any(ranks & members for members, _ in found.rows)]
-    if not shown:
+    if len(shown) < 2:
         return Html("")
     return _map(found, [RankSpans.of(ranks) for ranks in shown], "classes", language, tall=26)
 

@@ -72,7 +72,7 @@ def table(head: Iterable[Child], rows: Iterable[Iterable[Child]], caption: str =
     """Return a table that scrolls sideways by itself where the page is narrower."""
     whole = tag(
         "table",
-        tag("caption", caption, class_="unseen") if caption else None,
+        tag("caption", caption, class_="read-aloud") if caption else None,
         tag("thead", tag("tr", [tag("th", cell, scope="col") for cell in head])),
         tag("tbody", [tag("tr", [tag("td", cell) for cell in row]) for row in rows]),
     )

@@ -12,10 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, pairwise
 
-from unhang.model.diagnosis import Diagnosis
-from unhang.model.ids import ManyRanks, RankSpans, format_ranks
+from unhang.model.ids import NO_RANKS, ManyRanks, Ranks, RankSpans, format_ranks
 from unhang.model.provenance import Message
-from unhang.model.waits import CallRef, RankState, Wait
+from unhang.model.waits import Analysis, CallRef, RankState, Wait
 from unhang.reporters.catalogue import write
 from unhang.reporters.html.frame import words
 from unhang.reporters.html.markup import Html, join, tag
@@ -65,19 +64,28 @@ class GraphView:
 
 
 def graph_of(
-    diagnosis: Diagnosis, language: str, notes: Sequence[tuple[ManyRanks, str]]
+    analysis: Analysis,
+    language: str,
+    notes: Sequence[tuple[ManyRanks, str]],
+    *,
+    culprits: Ranks = NO_RANKS,
+    victims: Ranks = NO_RANKS,
+    call: str = "",
 ) -> GraphView:
     """Say what there is to draw.
 
     Args:
-        diagnosis: the verdict.
+        analysis: who waits for whom.
         language: of the labels.
         notes: what some ranks do, in words, the surest first.
+        culprits: who is to blame by the verdict.
+        victims: who waits by the verdict.
+        call: in which call, where no wait leads to the culprits.
     """
-    waits = diagnosis.waits.waits[:_MOST_WAITS]
-    mismatches = diagnosis.waits.mismatches[:4]
-    culprits, victims = RankSpans.of(diagnosis.culprits), RankSpans.of(diagnosis.victims)
-    sets: list[ManyRanks] = [culprits, victims]
+    waits = analysis.waits[:_MOST_WAITS]
+    mismatches = analysis.mismatches[:4]
+    blamed, waiters = RankSpans.of(culprits), RankSpans.of(victims)
+    sets: list[ManyRanks] = [blamed, waiters]
     for wait in waits:
         sets += [wait.waiters, wait.ahead, wait.keeping, wait.unknown]
     sets += [variant.ranks for mismatch in mismatches for variant in mismatch.variants]
@@ -89,17 +97,15 @@ def graph_of(
         arrows.add_wait(wait)
     for mismatch in mismatches:
         arrows.add_variants([RankSpans.of(v.ranks) for v in mismatch.variants], mismatch.call)
-    if culprits and victims and not arrows.lead_to(culprits):
-        call = diagnosis.call
-        label = "" if call is None else _label(", ".join(sorted(call.ops)), call.seq, "")
-        arrows.add(victims, culprits, label, "verdict")
-    waiting = RankSpans.of(diagnosis.waits.held_up) | victims
+    if blamed and waiters and not arrows.lead_to(blamed):
+        arrows.add(waiters, blamed, call, "verdict")
+    waiting = RankSpans.of(analysis.held_up) | waiters
     notes = [*notes, *((wait.held_up, label) for wait, label in arrows.pointless())]
     boxes = [
         Box(
             ranks=ranks,
-            role=_role(ranks, culprits, waiting, arrows.unknown),
-            notes=_notes(ranks, notes, diagnosis.waits.snapshot.states, language),
+            role=_role(ranks, blamed, waiting, arrows.unknown),
+            notes=_notes(ranks, notes, analysis.snapshot.states, language),
         )
         for ranks in classes
     ]
@@ -138,7 +144,7 @@ def draw(view: GraphView, language: str) -> Html:
         if layout.width > 600
         else drawing,
         tag("figcaption", " ".join([*caption, left_out]).strip()) if caption or left_out else None,
-        tag("ul", [tag("li", line) for line in _told(view, language)], class_="unseen"),
+        tag("ul", [tag("li", line) for line in _told(view, language)], class_="read-aloud"),
         class_="graph",
     )
 
@@ -163,7 +169,7 @@ class _Arrows:
             self.add(waiters, unknown, label, "guess")
 
     def add_variants(self, variants: Sequence[RankSpans], call: CallRef) -> None:
-        label = _label(call.op or "", call.seq, call.description or call.group or "")
+        label = call_label(call.op or "", call.seq, call.description or call.group or "")
         for one, other in pairwise(variants):
             self.add(one, other, f"≠ {label}", "differs")
 
@@ -185,7 +191,7 @@ class _Arrows:
 
     def _wait_label(self, wait: Wait) -> str:
         call = wait.call
-        label = _label(call.op or "", call.seq, call.description or call.group or "")
+        label = call_label(call.op or "", call.seq, call.description or call.group or "")
         if wait.waited_s is not None:
             waited = write(Message(key="page.since", values={"time": wait.waited_s}), self.language)
             label = f"{label} · {waited}" if label else waited
@@ -214,7 +220,8 @@ def _classes(sets: Iterable[RankSpans]) -> list[RankSpans]:
     return sorted(classes, key=lambda members: members.spans)
 
 
-def _label(op: str, seq: object, group: str) -> str:
+def call_label(op: str, seq: object, group: str) -> str:
+    """Return a call as arrows show it."""
     parts = [op, "" if seq is None else f"#{seq}", group]
     return one_line(" ".join(part for part in parts if part))
 

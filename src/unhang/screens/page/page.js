@@ -1,10 +1,10 @@
-// Shows what the stream says. Every text goes in by textContent: what ranks print is never markup.
-"use strict";
+// Shows what the stream says. Every text goes in by textContent: what ranks print is never markup. The
+// drawing and the heatmap come as markup in which the server has escaped every text.
 
 const $ = (id) => document.getElementById(id);
 const language = new URLSearchParams(location.search).get("lang");
 const ask = (path) => fetch(address(path)).then((answer) => answer.json());
-let words = {}, run = {}, following = true, heatmap = null;
+let words = {}, run = {}, following = true, drawn = null;
 
 function address(path) {
   const url = new URL(path, location.href);
@@ -88,16 +88,14 @@ function table(id, rows) {
 function showNews(standing) {
   const worst = standing.suspicions[0];
   const news = $("news");
-  news.className = worst ? worst.stage : "";
   const verdict = run.verdict;
+  const told = verdict && verdict.summary && (!verdict.written_s || verdict.written_s <= standing.at + 2);
+  const named = told ? `${[verdict.outcome, verdict.cause].filter(Boolean).join(": ")} — ${verdict.summary}` : "";
+  news.className = worst ? worst.stage : standing.ranks.length && !named ? "calm" : "";
   if (worst) {
-    news.replaceChildren(make("strong", worst.title), make("p", worst.why));
+    news.replaceChildren(make("strong", worst.title), make("p", named || worst.why));
   } else {
-    news.replaceChildren(make("p", standing.ranks.length ? words.calm : words.nothing_yet));
-  }
-  if (verdict && verdict.summary && (!verdict.written_s || verdict.written_s <= standing.at + 2)) {
-    const named = [verdict.outcome, verdict.cause].filter(Boolean).join(": ");
-    news.append(make("p", `${named} — ${verdict.summary}`));
+    news.replaceChildren(make("p", named || (standing.ranks.length ? words.calm : words.nothing_yet)));
   }
 }
 
@@ -107,8 +105,8 @@ function show(standing) {
   table("classes", standing.classes);
   table("groups", standing.groups);
   table("ranks", standing.ranks);
-  $("edges").replaceChildren(...standing.edges.map((edge) => make(
-    "li", `${edge.waiters} → ${edge.on}   ${edge.call} ${edge.group}   ${duration(edge.since_s)}`)));
+  $("waits").hidden = !standing.graph;
+  if (standing.graph !== drawn) put("edges", drawn = standing.graph);
   $("hosts").replaceChildren(...standing.hosts.map((host) => make(
     "li", `${host.host}: ${host.ranks} (${duration(host.age_s)})`)));
   $("losses").hidden = standing.lost.length === 0;
@@ -128,7 +126,7 @@ function showRun(news) {
   $("theme").title = words.theme;
   const state = news.live ? "live" : news.record.ended ? "finished" : "quiet";
   $("state").textContent = words[state === "quiet" ? "gone_quiet" : state];
-  $("state").className = `badge ${state}`;
+  $("state").className = state;
   $("replay").hidden = !news.span || news.span[1] - news.span[0] < 2;
 }
 
@@ -143,48 +141,21 @@ function addEvents(events) {
   while ($("events").childElementCount > 500) $("events").lastElementChild.remove();
 }
 
-const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-
-function cellColour(cell) {
-  const [, condition] = cell;
-  if (["gone", "frozen", "raising", "still"].includes(condition)) return colour("--bad");
-  if (["stopped", "unseen"].includes(condition)) return colour("--cold");
-  if (["left", "leaving"].includes(condition)) return colour("--line");
-  return colour(cell[0] > 0 ? "--wait" : "--good");
+// Puts a piece of markup in; what would run in it does not, for the page's policy forbids it.
+function put(id, markup) {
+  const piece = new DOMParser().parseFromString(markup, "text/html");
+  $(id).replaceChildren(...piece.body.childNodes);
 }
 
 function drawHeat(map) {
-  heatmap = map;
-  const canvas = $("heat"), side = 8, paper = canvas.getContext("2d");
-  canvas.width = Math.max(map.columns.length, 1) * side;
-  canvas.height = Math.max(map.rows.length, 1) * side;
-  canvas.style.height = `${Math.min(map.rows.length * 16, 480)}px`;
-  canvas.setAttribute("aria-label", `${words.heat}: ${map.rows.length} × ${map.columns.length}`);
-  map.cells.forEach((row, y) => row.forEach((cell, x) => {
-    if (!cell) return;
-    paper.globalAlpha = cell[1] ? 1 : cell[0] > 0 ? 0.35 + 0.65 * cell[0] : 0.25;
-    paper.fillStyle = cellColour(cell);
-    paper.fillRect(x * side, y * side, side, side);
-  }));
+  put("heat", map.html);
+  for (const drawing of $("heat").querySelectorAll("svg[data-cells]")) readHeat(drawing);
 }
-
-$("heat").addEventListener("mousemove", (event) => {
-  if (!heatmap) return;
-  const box = event.target.getBoundingClientRect();
-  const x = Math.floor(((event.clientX - box.left) / box.width) * heatmap.columns.length);
-  const y = Math.floor(((event.clientY - box.top) / box.height) * heatmap.rows.length);
-  const cell = heatmap.cells[y] && heatmap.cells[y][x];
-  $("cell").textContent = cell
-    ? `${heatmap.rows[y]} · ${new Date(heatmap.columns[x] * 1000).toLocaleTimeString()} · `
-      + `${words["column.waiting"]} ${share(cell[0])} ${cell[1] || ""} ${cell[2]}`
-    : "";
-});
 
 $("theme").addEventListener("click", () => {
   const dark = matchMedia("(prefers-color-scheme: dark)").matches;
   const now = document.documentElement.dataset.theme || (dark ? "dark" : "light");
   document.documentElement.dataset.theme = now === "dark" ? "light" : "dark";
-  if (heatmap) drawHeat(heatmap);
 });
 
 $("at").addEventListener("input", async () => {
