@@ -92,8 +92,11 @@ def read_artifact(
         and not (index in _QUOTE_NOTHING and event.source.line in foreign)
         and _is_credible(event, guard)
     ]
-    read = foreign.union(*(_around(event) for index, event in events if index in _QUOTE_NOTHING))
-    told.extend(line for line in suspicious.unread(read) if not own.hold(line.source.line))
+    near = frozenset().union(
+        *(_around(event) for index, event in events if index in _QUOTE_NOTHING)
+    )
+    quotable = (line for line in suspicious.unread(near) if line.source.line not in foreign)
+    told.extend(line for line in quotable if not own.hold(line.source.line))
     # A parser with memory says an event when its last line is known: back to the place it is at.
     told.sort(key=lambda event: event.source.line or 0)
     return told, list(guard.problems)

@@ -7,6 +7,8 @@ Reads::
     node1:4711:4790 [2] NCCL INFO bootstrap.cc:275 -> 2
     [node1:4711:0:4790]  ib_mlx5_log.c:177  Transport retry count exceeded on mlx5_0:1/RoCE
     [node1:4711] mm_posix.c:233  UCX  ERROR Not enough memory to write total of 4292720 bytes …
+    libfabric:4711:1732779731::efa:cq:efa_rdm_cq_poll():92<warn> … Unresponsive remote
+    socketPollConnect: connect to 10.0.0.7<4321> returned No route to host, retrying (34/34) …
 
 Up to 2.25 an empty line stands before each warning; from 2.26 a timestamp; 2.30 adds the function.
 An unwinding line is read only where no warning of the same thread came before it: it then is all
@@ -18,6 +20,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import ClassVar
 
 from unhang.model.events import Event, NcclClass, NcclFailure, NcclReason
@@ -47,6 +50,21 @@ _UCX = re.compile(
     r"(?:UCX\s+ERROR\s+|ib_mlx5_log\.c:\d+\s+)(?P<text>\S.{0,300})|"
     r"(?P<plain>Transport retry count exceeded on .{1,200})"
 )
+_UNMARKED = re.compile(
+    r"(?:[\w./]{1,40}\.(?:cc|h):\d{1,5} )?(?:\(\w{1,40}\) )?(?P<text>"
+    r"socket(?:Poll|Start)Connect:? .{0,160}?"
+    r"(?:retrying \((?P<try>\d{1,4})/(?P=try)\)|exceeded|failed).{0,80}"
+    r"|Error while creating shared memory segment.{0,160}"
+    r"|Error: failed to extend /dev/shm.{0,160})"
+)
+"""What NCCL prints at level INFO, or what is left of a warning whose header was cut: the last of
+its attempts to connect (`src/misc/socket.cc` of 2.24 to 2.30), a segment that could not be made."""
+_LIBFABRIC = re.compile(
+    r"libfabric:\d{1,10}:\d{0,12}:[^<]{0,200}<(?:warn|critical)> ?(?P<text>.{0,80}?"
+    r"(?:[Uu]nresponsive|[Uu]nreachable|CQ error|completion .{0,20}error|timed out|"
+    r"[Cc]onnection .{0,20}(?:lost|closed|never established)).{0,200})"
+)
+"""libfabric's own log (`prov/efa`, `fi_log`); most of its warnings tell of features it lacks."""
 _BY_FILE: tuple[tuple[str, NcclReason], ...] = (
     ("nvls", NcclReason.NVLS),
     ("shm", NcclReason.SHM_OPEN),
@@ -72,6 +90,10 @@ class NcclWarnParser:
         "NCCL INFO misc/socket.cc:",
         "NCCL INFO bootstrap.cc:",
         "Transport retry count exceeded",
+        "PollConnect",
+        "shared memory segment",
+        "failed to extend /dev/shm",
+        "libfabric:",
         "ERROR Not enough memory to write",
     )
     AFTER: ClassVar[int] = 0
@@ -91,10 +113,9 @@ class NcclWarnParser:
             event = self._event(line, message)
             if event is not None and self._is_news(event):
                 yield event
-        if not found and (match := line.says(_UCX)) is not None:
-            event = _failure(line, NcclText("WARN", match["text"] or match["plain"]))
-            if self._is_news(event):
-                yield event
+        event = None if found else _without_header(line)
+        if event is not None and self._is_news(event):
+            yield event
 
     def finish(self) -> Iterator[Event]:
         """Nothing is open."""
@@ -105,6 +126,10 @@ class NcclWarnParser:
         if message.level in {"WARN", "ERROR"}:
             self._warned.add(thread)
             return _failure(line, message)
+        unmarked = _UNMARKED.match(message.body) if message.level == "INFO" else None
+        if unmarked is not None:
+            self._warned.add(thread)
+            return _failure(line, replace(message, body=unmarked["text"]))
         if message.level == "INFO" and thread not in self._warned:
             unwound = _UNWOUND.search(message.body)
             if unwound is not None and int(unwound["code"]) in _CODES:
@@ -117,6 +142,21 @@ class NcclWarnParser:
         key = (event.origin, event.device, event.reason, _DIGITS.sub("#", event.detail))
         self._said[key] = self._said.get(key, 0) + 1
         return self._said[key] <= _KEPT_PER_TEXT
+
+
+def _without_header(line: Line) -> NcclFailure | None:
+    """What UCX and libfabric print in NCCL's place, and NCCL's own texts without their header."""
+    ucx = line.says(_UCX)
+    if ucx is not None:
+        return _failure(line, NcclText("WARN", ucx["text"] or ucx["plain"]))
+    fabric = line.says(_LIBFABRIC)
+    if fabric is not None:
+        return replace(
+            _failure(line, NcclText("WARN", f"libfabric {fabric['text']}")),
+            reason=NcclReason.OFI_ERROR,
+        )
+    bare = line.says(_UNMARKED)
+    return None if bare is None else _failure(line, NcclText("WARN", bare["text"]))
 
 
 def _failure(line: Line, message: NcclText) -> NcclFailure:

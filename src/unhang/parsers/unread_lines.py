@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from unhang.model.events import UnreadLine
 from unhang.parsers.base import place
+from unhang.parsers.vocabulary.nccl_texts import NOISE
 from unhang.sources.context import LineContext
 from unhang.sources.line import Line
 from unhang.sources.plan import Wanted
@@ -32,7 +33,8 @@ _GIVEN_UP = re.compile(
     r"|\bmismatch|\bincomplete\b|\bstalled?\b|\bmissing ranks?|\bunreachable|\bno route\b"
     r"|\brefused\b"
     r"|\btimed? ?-?out\b|\bdied\b|\bcrash|\bdeadlock|\bhung\b|\bcorrupt|\bgiving up\b|out of memory"
-    r"|\bretr\w+ (?:exhausted|exceeded)|ChildFailed",
+    r"|\bretr\w+ (?:exhausted|exceeded)|ChildFailed|\breceived sig[a-z]{3,4}\b"
+    r"|out of bounds values : [1-9]",
     re.IGNORECASE,
 )
 _WENT_WRONG = re.compile(
@@ -41,7 +43,7 @@ _WENT_WRONG = re.compile(
     re.IGNORECASE,
 )
 _DENIED = re.compile(
-    r"\b(?:no|0|zero|without|ignor\w+|handle[sd]?|recover\w*|skip\w*|suppress\w*|if|avoid|prevent"
+    r"\b(?:no|0(?=\s)|zero|without|ignor\w+|handle[sd]?|recover\w*|skip\w*|suppress\w*|if|avoid|prevent"
     r"|may|might|deprecat\w*)\b.{0,30}(?:error|fail|exception|time-?out|abort|crash)"
     r"|(?:error|fail\w*|exception|timeout|time-out)s?[\w.]*\W{0,3}[=:]"
     r"\W{0,3}(?:0\b|none|null|false|\d|<N/A>)"
@@ -70,17 +72,8 @@ class UnreadLines:
             *("rror", "RROR", "ailed", "ailure", "FAIL", "atal", "FATAL", "bort", "ABORT"),
             *("egfault", "core dumped", "xception", "raceback", "xit code", "exited", "illed"),
             *("efused", "imed out", "unreachable", "MISMATCH", "INCOMPLETE", "issing ranks"),
-            *(
-                "talled",
-                "panic",
-                "crash",
-                "died",
-                "hung",
-                "giving up",
-                "CRITICAL",
-                "orrupt",
-                "out of memory",
-            ),
+            *("talled", "panic", "crash", "died", "hung", "giving up", "CRITICAL", "orrupt"),
+            *("out of memory", "Out of bounds values", "NCCL WARN", "eceived sig", "imeout"),
         ),
         sampled=True,
     )
@@ -98,20 +91,23 @@ class UnreadLines:
             self._found.setdefault(shape, _Suspicious(line, weight))
 
     def unread(self, read: Collection[int]) -> Iterator[UnreadLine]:
-        """The most suspicious ones that are not among the lines that were `read`."""
-        left = [s for s in self._found.values() if s.line.number not in read]
-        left.sort(key=lambda s: (-s.weight, -s.line.number))
-        for found in left[:MOST]:
-            yield UnreadLine(**place(found.line), weight=found.weight)
+        """The most suspicious ones that are not among the lines that were `read`, then others."""
+        for was_read in (False, True):
+            left = [s for s in self._found.values() if (s.line.number in read) is was_read]
+            left.sort(key=lambda s: (-s.weight, -s.line.number))
+            for found in left[:MOST]:
+                yield UnreadLine(**place(found.line), weight=found.weight, read=was_read)
 
 
 def weigh(line: Line) -> int:
     """How much a line looks like a failure; 0 where it says that there is none."""
     text = line.text[:_LONGEST]
-    if _DENIED.search(text) is not None:
-        return 0
+    denied = _DENIED.search(text) is not None
+    text = _DENIED.sub(" ", text)
     words = 2 * (_GIVEN_UP.search(text) is not None) + (_WENT_WRONG.search(text) is not None)
-    severe = (line.header is not None and line.header.severity in _SEVERE) or (
-        _LEVEL.match(text) is not None
+    severe = (
+        (line.header is not None and line.header.severity in _SEVERE)
+        or _LEVEL.match(text) is not None
+        or ("NCCL WARN" in text and NOISE.search(text) is None)
     )
-    return words + 2 * severe if words else severe * 2
+    return words + 2 * severe if words or not denied else 0

@@ -50,12 +50,12 @@ _PLAIN = re.compile(
     rf"(?:[ ]?(?::|\||>{{1,3}}|»)(?!//)[ ]?|[ ]-[ ]|[ ](?=(?:{_LEVELS})\b))"
 )
 _LEAD = re.compile(
-    rf"\[?(?P<level>{_LEVELS})\]?[ |:-]{{0,3}}|\[(?P<word>[\w .:-]{{1,40}})\][ ]?"
+    rf"\[?(?P<level>{_LEVELS})\]?[ |:-]{{0,3}}|\[(?P<word>[\w .:/-]{{1,40}})\][ ]?"
     r"|(?:host(?:name)?|node|pod)=(?P<host>[\w.-]{1,120})[ ,|]{1,2}"
 )
 _MOST_LEADS = 3
 _AFTER = re.compile(
-    rf"(?:\[(?P<boxed>{_LEVELS})\]|(?P<level>{_LEVELS})(?=[ |:-]))[ ]{{0,4}}[|:-]?[ ]?"
+    rf"(?:\[(?P<boxed>{_LEVELS}|[EWIDF])\]|(?P<level>{_LEVELS})(?=[ |:-]))[ ]{{0,4}}[|:-]?[ ]?"
     r"(?:(?P<file>[\w./-]{1,120}\.(?:py|cpp|cc|cu)):(?P<line>\d{1,6})[:|\]]?[ ])?"
 )
 _REACH = 96

@@ -57,7 +57,9 @@ def _general(incident: Incident, *, decided: bool) -> Iterator[Collect]:
 def _is_dead(incident: Incident) -> bool:
     """Whether processes ended, and nothing shows that any of them waits: no stack can be taken."""
     waits = incident.calls or incident.stances
-    return not waits and bool(incident.failures or incident.all(UnreadLine))
+    return not waits and bool(
+        incident.failures or any(not u.read for u in incident.all(UnreadLine))
+    )
 
 
 def _of_the_dead(incident: Incident) -> Iterator[Collect]:

@@ -12,15 +12,9 @@ from dataclasses import dataclass, replace
 from unhang.model.causes import Cause
 from unhang.model.diagnosis import Candidate, Diagnosis, Outcome
 from unhang.model.events import (
-    Alarm,
-    Event,
-    Fault,
     Finished,
     HoldUp,
-    NcclFailure,
-    NcclReason,
     ProcessEnded,
-    PythonException,
     Stage,
     SuspicionReason,
     UnreadLine,
@@ -380,19 +374,9 @@ _QUOTED = 5
 def _unread(incident: Incident) -> tuple[Provenance, ...]:
     """Lines that look like a failure and explain nothing yet, the likeliest first.
 
-    Those that no parser understood, then faults that were read and that no rule makes anything of.
+    Those that no parser understood, then those that were read and that no rule makes anything of.
     """
-    lines = sorted(incident.all(UnreadLine), key=lambda line: -line.weight)
-    quoted = [line.source for line in lines]
-    if not incident.failures and not incident.calls:
-        quoted += [e.source for e in incident.events if _is_fault(e)]
-    return tuple(dict.fromkeys(quoted))[:_QUOTED]
-
-
-def _is_fault(event: Event) -> bool:
-    """Whether a line that was read says that something went wrong."""
-    if isinstance(event, NcclFailure):
-        return event.reason is not NcclReason.PLUGIN_NOISE
-    if isinstance(event, PythonException):
-        return not event.handled
-    return isinstance(event, Fault | Alarm)
+    silent = not incident.failures and not incident.calls
+    lines = [line for line in incident.all(UnreadLine) if silent or not line.read]
+    lines.sort(key=lambda line: (line.read, -line.weight))
+    return tuple(line.source for line in lines[:_QUOTED])

@@ -299,3 +299,47 @@ def test_a_gpu_that_is_not_there_is_no_refused_peer() -> None:
     assert warned(text).reason is NcclReason.CUDA_ORDINAL
     text = HEAD + "transport/p2p.cc:275 NCCL WARN Cuda failure 'invalid argument'"
     assert warned(text).reason is NcclReason.PEER_ACCESS
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (
+            "NCCL INFO socketPollConnect: connect to 10.0.0.7<43211> returned No route to host, "
+            "retrying (34/34) after sleep for 3400 msec",
+            NcclReason.NO_ROUTE,
+        ),
+        (
+            "socketPollConnect: connect returned Connection timed out, exceeded error retry count",
+            NcclReason.CONNECT_TIMED_OUT,
+        ),
+        (
+            "Error while creating shared memory segment /dev/shm/nccl-aXb (size 9637888)",
+            NcclReason.SHM_OPEN,
+        ),
+        (
+            "libfabric:177:1732779731::efa:cq:efa_rdm_cq_poll():92<warn> prov_errno 12 "
+            "Unresponsive remote",
+            NcclReason.OFI_ERROR,
+        ),
+    ],
+)
+def test_texts_without_the_header_of_a_warning(text: str, reason: NcclReason) -> None:
+    (found,) = feed(NcclWarnParser, text)
+    assert isinstance(found, NcclFailure)
+    assert found.reason is reason
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "NCCL INFO socketPollConnect: connect to 10.0.0.7<4321> returned Connection refused, "
+        "retrying (1/34) after sleep for 100 msec",
+        "libfabric:462:1673041636:efa:core:rxr_info_to_rxr():506<warn> FI_HMEM capability requires "
+        "RDMA, which this device does not support.",
+        "libfabric:177:1732779731::efa:cq:open():92<warn> Unable to create extended CQ: Cannot "
+        "allocate memory",
+    ],
+)
+def test_an_attempt_that_may_still_succeed_is_no_failure(text: str) -> None:
+    assert feed(NcclWarnParser, text) == []

@@ -22,6 +22,10 @@ STEPS = "\n".join(f"step {n}/400 loss {4 / n:.3f}" for n in range(1, 30))
         "RAS reports MISMATCH for communicator 4",
         "Unhandled error in the data service",
         "ERROR: shard 17 is gone",
+        "Watchdog timeout (self.watchdog_last_time=1, self.watchdog_timeout=300)",
+        "Received sigquit from a child process",
+        "# Out of bounds values : 16 FAILED",
+        "gpu07:1:2 [0] transport/net_ib.cc:1295 NCCL WARN NET/IB: Got completion with status=5",
     ],
 )
 def test_a_program_that_gives_up_looks_like_a_failure(text: str) -> None:
@@ -81,3 +85,10 @@ def test_a_known_failure_is_not_called_unread(tmp_path: Path) -> None:
         "[rank2]: ValueError: too many values to unpack (expected 2)\n"
     )
     assert _judged(tmp_path, text).unread == ()
+
+
+def test_what_was_read_and_explains_nothing_is_quoted_too(tmp_path: Path) -> None:
+    text = "#1-0 (93d7ea8812345678) INCOMPLETE\n  Missing communicator data from 1 rank\n"
+    found = _judged(tmp_path, f"{STEPS}\n{text}")
+    assert found.summary.key == "summary.not_understood"
+    assert "INCOMPLETE" in found.unread[0].text

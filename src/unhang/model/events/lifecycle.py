@@ -124,10 +124,12 @@ class WorldSeen(Seen):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnreadLine(Seen):
-    """A line that looks like a failure and that no parser understood.
+    """A line that looks like a failure.
 
     Attributes:
         weight: how much it looks like one; of use only for comparing.
+        read: a parser made something of it. Where no rule makes anything of that, it is quoted
+            all the same.
     """
 
     fact = None
@@ -135,6 +137,7 @@ class UnreadLine(Seen):
     role = Role.REPORT
 
     weight: int
+    read: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
