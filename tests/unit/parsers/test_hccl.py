@@ -9,8 +9,8 @@ from unhang.model.events import CollectiveTimeout
 from unhang.parsers.hccl import HcclParser
 
 REPORT = (
-    "EI0002: [PID: 7277] 2026-05-01-11:59:30.645.648 The wait execution of the Notify register times "
-    "out. Reason: The Notify register has not received the Notify record from remote rank [4]."
+    "EI0002: [PID: 7277] 2026-05-01-11:59:30.645.648 The wait execution of the Notify register "
+    "times out. Reason: The Notify register has not received the record from rank [4]."
     "base information: [streamID:[22], taskID[5], tag[{tag}_90.90.92.240], AlgType(level 0-1-2):"
     "[fullmesh-ring-ring].] Possible Cause: too slow (default 1800s, You can set the interval)"
 )
