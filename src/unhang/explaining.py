@@ -21,7 +21,7 @@ from unhang.engine.gather import read_artifact
 from unhang.errors import UsageError
 from unhang.model.causes import Cause
 from unhang.model.contents import Contents
-from unhang.model.events import CollectiveTimeout, Event, Fingerprint, GroupRef
+from unhang.model.events import CollectiveTimeout, Event, Fingerprint, GroupRef, UnreadLine
 from unhang.model.explanation import Explanation, RuleCard, Section, Topic
 from unhang.model.finding import Finding
 from unhang.model.provenance import Message, say
@@ -235,7 +235,7 @@ def _read(text: str) -> tuple[Event, ...]:
     data = text.encode("utf-8", errors="replace") + b"\n"
     artifact = Artifact(name="text", open=lambda: io.BytesIO(data), size_bytes=len(data))
     events, _ = read_artifact(artifact)
-    return tuple(events)
+    return tuple(e for e in events if not (isinstance(e, UnreadLine) and e.read))
 
 
 def _values(event: Event) -> dict[str, object]:

@@ -77,8 +77,12 @@ def shows_failure(incident: Incident) -> bool:
     """Whether anything failed, or looks as if it had: without that no cause is likely."""
     if incident.calls or incident.failures or incident.stances:
         return True
-    faults = (NcclFailure, StoreFault, GlooFault, DeviceFault, KernelEvent, UnreadLine)
-    return any(incident.all(kind) for kind in faults)
+    faults = (NcclFailure, StoreFault, GlooFault, DeviceFault, KernelEvent)
+    return bool(_unread(incident)) or any(incident.all(kind) for kind in faults)
+
+
+def _unread(incident: Incident) -> tuple[UnreadLine, ...]:
+    return tuple(line for line in incident.all(UnreadLine) if not line.read)
 
 
 def _calls(incident: Incident) -> Iterator[Sign]:
@@ -162,7 +166,7 @@ def _topics(incident: Incident) -> Iterator[Sign]:
     vague = (e for e in incident.all(NcclFailure) if e.reason is NcclReason.UNSPECIFIED)
     other = (e for e in incident.all(DeviceFault) if not e.warning)
     told = (e for e in incident.all(PythonException) if not e.handled)
-    for event in (*incident.all(UnreadLine), *vague, *other, *told):
+    for event in (*_unread(incident), *vague, *other, *told):
         for topic, words in _TOPICS:
             if words.search(event.source.text):
                 yield Sign(kind="words", value=topic, source=event.source)
