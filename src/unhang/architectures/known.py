@@ -29,7 +29,8 @@ def find_model(name: str) -> Architecture | None:
     >>> find_model("meta-llama/Meta-Llama-3-8B-Instruct").parameters
     8030261248
     """
-    row = _rows().get(_key(name)) or _also().get(_key(name))
+    key = _key(name)
+    row = _rows().get(key) or _also().get(key) or _plain().get(_letters(key))
     return None if row is None else from_config(row["config"], name=_name_of(row))
 
 
@@ -69,6 +70,16 @@ def _also() -> Mapping[str, Mapping[str, Any]]:
         for name in (*row.get("also", ()), _key(row["source"])):
             found[name] = row
     return found
+
+
+@cache
+def _plain() -> Mapping[str, Mapping[str, Any]]:
+    """By letters and digits alone: `llama3_1_8b` is how programs write it."""
+    return {_letters(name): row for name, row in {**_also(), **_rows()}.items()}
+
+
+def _letters(key: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", key)
 
 
 def _name_of(row: Mapping[str, Any]) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from unhang.commands.output import with_style, write_result
-from unhang.model.plan import Method, Precision, SaveStyle, Strategy
+from unhang.model.plan import Method, Offload, Precision, SaveStyle, Strategy
 from unhang.planning.request import OPTIMIZERS, RECOMPUTE
 
 
@@ -36,6 +36,7 @@ def _of(kind: type[Enum]) -> click.Choice[str]:
 @click.option("--lora-rank", type=int, metavar="R", help="Rank of the adapters (16).")
 @click.option("--lora-targets", metavar="NAMES", help="Adapted matrices (q_proj,v_proj).")
 @click.option("--precision", type=_of(Precision), help="Types of weights and compute.")
+@click.option("--offload", type=_of(Offload), help="What is kept in host memory (none).")
 @click.option("--optimizer", type=click.Choice(list(OPTIMIZERS)), help="Optimizer (adamw).")
 @click.option("--seq", type=int, metavar="TOKENS", help="Tokens of one sample.")
 @click.option("--batch", type=int, metavar="N", help="Samples of one rank and micro-batch (1).")

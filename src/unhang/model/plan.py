@@ -46,6 +46,15 @@ class Precision(enum.Enum):
     FP16_MASTER = "fp16-master"
 
 
+class Offload(enum.Enum):
+    """What is kept in host memory instead of the GPU's."""
+
+    NONE = "none"
+    OPTIMIZER = "optimizer"
+    ALL = "all"
+    """Weights, gradients and optimizer; a GPU holds what it computes with."""
+
+
 class SaveStyle(enum.Enum):
     """Who writes a checkpoint, and who waits for it."""
 

@@ -8,9 +8,17 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from unhang.architectures import Architecture, GatheredUnit, Part, Tensor, find_model, model_of
+from unhang.architectures import (
+    Architecture,
+    GatheredUnit,
+    Part,
+    Tensor,
+    find_model,
+    from_config,
+    model_of,
+)
 from unhang.errors import UsageError
-from unhang.model.plan import Method, Precision, SaveStyle, Strategy
+from unhang.model.plan import Method, Offload, Precision, SaveStyle, Strategy
 from unhang.planning import units
 from unhang.planning.inputs import read_inputs
 from unhang.planning.request import PlanRequest
@@ -33,6 +41,7 @@ _CHOICES: Mapping[str, type[Enum]] = {
     "method": Method,
     "precision": Precision,
     "save_style": SaveStyle,
+    "offload": Offload,
 }
 _MASTERED = frozenset({Strategy.ZERO1, Strategy.ZERO2, Strategy.ZERO3})
 _FIELDS = frozenset(PlanRequest.__dataclass_fields__)
@@ -66,7 +75,8 @@ def build_request(model: str | None, sources: Iterable[str] = (), **options: obj
         raise UsageError("no model: give its name, its config.json, its weights or a number as 7B")
     if "strategy" in found and found["strategy"] in _MASTERED:
         found.setdefault("precision", Precision.BF16_MASTER)
-    return PlanRequest(model=_model(str(named)), **found)
+    made = from_config(named) if isinstance(named, dict) else _model(str(named))
+    return PlanRequest(model=made, **found)
 
 
 def _typed(name: str, value: object) -> object:

@@ -5,26 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from unhang.architectures import decode
 from unhang.errors import UsageError
-from unhang.model import toml
 from unhang.model.codec import decode as decode_record
 from unhang.model.measurements import RunMeasurements
-from unhang.model.plan import Method, Precision, Strategy
+from unhang.planning.configs import parse_file, read_config
 
 _MOST_BYTES = 10 << 20
-_MOST_KEYS = 20_000
-_TARGETS = {
-    "q_proj": "q_proj", "k_proj": "k_proj", "v_proj": "v_proj", "o_proj": "o_proj",
-    "gate_proj": "gate_proj", "up_proj": "up_proj", "down_proj": "down_proj",
-}  # fmt: skip
-_ALL_TARGETS = frozenset({"all", "all-linear", "all_linear"})
 _RUN_PHASES = {"save": "save_s", "eval": "eval_s", "data": "prepare_s"}
 
 
@@ -32,8 +22,9 @@ def read_inputs(path: Path) -> dict[str, Any]:
     """Read what a file or folder tells of a job, as fields of a request.
 
     Args:
-        path: a framework's configuration (YAML, JSON, TOML), a verdict (`unhang diagnose --format
-            json`), a check (`unhang check --format json`), or a run folder of `unhang run`.
+        path: a framework's configuration (YAML, JSON, TOML, or a script that launches it), a
+            verdict (`unhang diagnose --format json`), a check (`unhang check --format json`), or a
+            run folder of `unhang run`.
 
     Returns:
         Fields of `Request` by name, `model` as a name or path; and `save_s`, the longest save that
@@ -51,13 +42,7 @@ def read_inputs(path: Path) -> dict[str, Any]:
         return _from_verdict(data)
     if str(data.get("schema", "")).startswith("unhang.check/"):
         return _from_check(path, data)
-    found = _from_config(dict(_flat(data)))
-    if not found:
-        raise UsageError(
-            f"{path}: no key of a known framework's configuration; expected some such as "
-            "per_device_train_batch_size or model_name_or_path"
-        )
-    return found
+    return read_config(path, data)
 
 
 def phase_durations(events: Iterable[Mapping[str, Any]]) -> dict[str, list[float]]:
@@ -163,134 +148,3 @@ def _from_verdict(data: Mapping[str, Any]) -> dict[str, Any]:
         if len(readings) == 1 and len(readings[0].models) == 1:
             found["model"] = readings[0].models[0]
     return found
-
-
-def parse_file(path: Path) -> dict[str, Any]:
-    """The keys of a YAML, JSON or TOML file.
-
-    Raises:
-        UsageError: it cannot be read, or does not parse.
-    """
-    try:
-        with path.open("rb") as file:
-            raw = file.read(_MOST_BYTES + 1)
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}") from error
-    if len(raw) > _MOST_BYTES:
-        raise UsageError(f"{path} is larger than 10 MB; expected a configuration")
-    text = raw.decode("utf-8-sig", errors="replace")
-    try:
-        if path.suffix == ".toml":
-            data: Any = toml.loads(text)
-        elif path.suffix == ".json":
-            data = json.loads(text)
-        else:
-            data = yaml.safe_load(text)
-    except (ValueError, RecursionError, yaml.YAMLError) as error:
-        first = str(error).splitlines()[0][:120]
-        raise UsageError(f"{path} does not parse: {first}") from error
-    if not isinstance(data, dict):
-        raise UsageError(f"{path} holds no keys; expected a configuration or a verdict")
-    return data
-
-
-def _flat(data: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Dotted keys and values; bounded, since aliases of YAML can make much of little."""
-    left: list[tuple[str, Any]] = [("", data)]
-    for _ in range(_MOST_KEYS):
-        if not left:
-            return
-        prefix, value = left.pop()
-        if isinstance(value, Mapping):
-            left += [(f"{prefix}.{key}" if prefix else str(key), v) for key, v in value.items()]
-        else:
-            yield prefix.replace("-", "_"), value
-    raise UsageError(f"more than {_MOST_KEYS} keys; expected a configuration")
-
-
-def _from_config(flat: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for field in ("world", "seq", "batch", "lora_rank", "tensor_parallel", "pipeline_parallel",
-                  "expert_parallel"):  # fmt: skip
-        value = _value(flat, field)
-        if isinstance(value, int) and not isinstance(value, bool):
-            found[field] = value
-    model = _value(flat, "model")
-    if isinstance(model, str):
-        found["model"] = model
-    if _value(flat, "recompute") in (True, "full", "true"):
-        found["recompute"] = "full"
-    found |= _precision(flat) | _method(flat) | _strategy(flat)
-    optim = str(_value(flat, "optimizer") or "").lower()
-    if "8bit" in optim:
-        found["optimizer"] = "adamw-8bit"
-    elif optim.startswith("sgd"):
-        found["optimizer"] = "sgd"
-    elif "adamw" in optim:
-        found["optimizer"] = "adamw"
-    if _value(flat, "save_only_model") is True:
-        found["save_optimizer"] = False
-    return found
-
-
-def _precision(flat: Mapping[str, Any]) -> dict[str, Any]:
-    mixed = str(_value(flat, "precision") or "").lower()
-    master = _value(flat, "zero") is not None
-    for kind in ("bf16", "fp16"):
-        on = any(
-            path in (kind, f"{kind}.enabled") or path.endswith(f".{kind}")
-            for path, value in flat.items()
-            if value is True
-        )
-        if on or mixed == kind:
-            return {"precision": Precision(f"{kind}-{'master' if master else 'mixed'}")}
-    return {}
-
-
-def _method(flat: Mapping[str, Any]) -> dict[str, Any]:
-    words = {str(value).lower() for value in _values(flat, "method")}
-    four_bit = any(
-        value is True or value == 4
-        for path, value in flat.items()
-        if path.rsplit(".", 1)[-1] in ("load_in_4bit", "quantization_bit")
-    )
-    adapted = "lora" in words or "qlora" in words or any(
-        value is True for path, value in flat.items() if path.rsplit(".", 1)[-1] in
-        ("use_peft", "use_lora")
-    )  # fmt: skip
-    if not adapted:
-        return {}
-    quantised = four_bit or "qlora" in words
-    found: dict[str, Any] = {"method": Method.QLORA if quantised else Method.LORA}
-    targets = _value(flat, "lora_targets")
-    names = targets if isinstance(targets, list) else str(targets or "").split(",")
-    known = {_TARGETS[str(n).strip()] for n in names if str(n).strip() in _TARGETS}
-    if any(str(name).strip() in _ALL_TARGETS for name in names):
-        known = set(_TARGETS.values())
-    return found | ({"lora_targets": frozenset(known)} if known else {})
-
-
-def _strategy(flat: Mapping[str, Any]) -> dict[str, Any]:
-    stage = _value(flat, "zero")
-    if stage in (1, 2, 3):
-        return {"strategy": Strategy(f"zero{stage}")}
-    kind = str(_value(flat, "distributed") or "").upper()
-    if kind == "FSDP" or any(path.startswith("fsdp") and value for path, value in flat.items()):
-        return {"strategy": Strategy.FSDP}
-    return {"strategy": Strategy.DDP} if kind in ("MULTI_GPU", "DDP") else {}
-
-
-@cache
-def _keys() -> Mapping[str, list[str]]:
-    return toml.load("unhang.planning", "data/keys.toml")
-
-
-def _value(flat: Mapping[str, Any], field: str) -> object:
-    return next(iter(_values(flat, field)), None)
-
-
-def _values(flat: Mapping[str, Any], field: str) -> Iterator[object]:
-    for key in _keys()[field]:
-        for path, value in flat.items():
-            if path == key or path.endswith(f".{key}"):
-                yield value

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import ceil
 
-from unhang.model.plan import Amount, Memory, Method, Precision, SaveStyle, Strategy
+from unhang.model.plan import Amount, Memory, Method, Offload, Precision, SaveStyle, Strategy
 from unhang.model.provenance import Message, say
 from unhang.planning import activations
 from unhang.planning.checkpoint import full_bytes, style_of
@@ -16,13 +16,20 @@ _LIVE = 1_000_000_000
 """DeepSpeed's default of stage3_max_live_parameters (runtime/zero/config.py)."""
 _BUCKET = 500_000_000
 """DeepSpeed's default of reduce_bucket_size, in elements."""
+_OFFLOADED = {
+    Offload.NONE: frozenset[str](),
+    Offload.OPTIMIZER: frozenset({"optimizer"}),
+    Offload.ALL: frozenset({"weights", "gradients", "optimizer"}),
+}
 _AHEAD = 2
 """FSDP holds the unit that computes and the next one."""
 
 
 def of_gpu(request: PlanRequest) -> Memory:
     """The memory of the fullest GPU at its peak."""
-    return Memory(amounts=tuple(_of_gpu(request)), available_bytes=request.gpu_memory)
+    away = _OFFLOADED[request.offload]
+    amounts = tuple(amount for amount in _of_gpu(request) if amount.what not in away)
+    return Memory(amounts=amounts, available_bytes=request.gpu_memory)
 
 
 def _of_gpu(request: PlanRequest) -> Iterator[Amount]:
@@ -197,6 +204,14 @@ def _of_host(request: PlanRequest) -> Iterator[Amount]:
                 elements=copies,
             ),
         )
+    away = _OFFLOADED[request.offload]
+    for amount in _of_gpu(request) if away else ():
+        if amount.what in away:
+            yield _amount(
+                amount.what,
+                ranks * amount.size_bytes,
+                say("plan.how_offloaded", "kept for {elements} ranks, off the GPU", elements=ranks),
+            )
     load = whole(request)
     width = widths(request)
     elements = load.trained + load.frozen

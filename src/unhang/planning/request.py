@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from unhang.architectures import Architecture
 from unhang.errors import UsageError
-from unhang.model.plan import Method, Precision, SaveStyle, Strategy
+from unhang.model.plan import Method, Offload, Precision, SaveStyle, Strategy
 
 RECOMPUTE = ("none", "full")
 OPTIMIZERS = {"adamw": 2.0, "adamw-8bit": 0.5, "lion": 1.0, "sgd": 0.0, "sgd-momentum": 1.0}
@@ -42,6 +42,7 @@ class PlanRequest:
     strategy: Strategy = Strategy.FSDP
     method: Method = Method.FULL
     precision: Precision = Precision.BF16_MIXED
+    offload: Offload = Offload.NONE
     optimizer: str = "adamw"
     tensor_parallel: int = 1
     pipeline_parallel: int = 1
