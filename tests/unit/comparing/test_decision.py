@@ -103,3 +103,17 @@ def test_ninety_eight_percent_fewer_errors() -> None:
 def test_how_often_luck_alone_shows_as_few() -> None:
     assert chance_of(6, 24.0, 0, 12.0, by_starts=False) == pytest.approx(exp(-3))
     assert chance_of(5, 10.0, 0, 1.0, by_starts=True) == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(("chance", "starts"), [(0.1, 12), (0.4, 30), (0.9, 50)])
+def test_equal_shares_are_hardly_ever_called_better(chance: float, starts: int) -> None:
+    dice = random.Random(13)
+
+    def failed() -> int:
+        return sum(dice.random() < chance for _ in range(starts))
+
+    answers = [
+        decide(Counts(failed(), starts, failed(), starts), by_starts=True)[0] for _ in range(PAIRS)
+    ]
+    assert answers.count(Answer.BETTER) <= 0.05 * PAIRS
+    assert answers.count(Answer.WORSE) <= 0.05 * PAIRS

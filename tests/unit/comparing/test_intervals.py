@@ -64,3 +64,53 @@ def test_the_interval_of_a_ratio_holds_the_truth() -> None:
         trials += 1
         missed += not interval.low <= 0.25 <= interval.high
     assert missed <= 0.05 * trials
+
+
+@pytest.mark.parametrize("events", [0, 1, 3, 12, 80])
+def test_rate_against_statsmodels(events: int) -> None:
+    rates = pytest.importorskip(
+        "statsmodels.stats.rates", reason="statsmodels is a test dependency"
+    )
+    low, high = rates.confint_poisson(events, 7.5, method="exact-c", alpha=0.05)
+    got = rate(events, 7.5)
+    assert (got.low, got.high) == pytest.approx((low, high), rel=1e-9)
+
+
+@pytest.mark.parametrize("before", [1, 4, 19])
+@pytest.mark.parametrize("after", [0, 3, 9])
+def test_two_rates_against_statsmodels(before: int, after: int) -> None:
+    rates = pytest.importorskip(
+        "statsmodels.stats.rates", reason="statsmodels is a test dependency"
+    )
+    exact = rates.test_poisson_2indep(
+        after, 5.0, before, 10.0, method="exact-cond", alternative="smaller"
+    )
+    assert rates_p(before, 10.0, after, 5.0) == pytest.approx(exact.pvalue, abs=1e-9)
+
+
+@pytest.mark.parametrize(("events", "trials"), [(0, 4), (1, 7), (5, 20), (60, 100), (9, 9)])
+def test_share_against_statsmodels(events: int, trials: int) -> None:
+    proportion = pytest.importorskip(
+        "statsmodels.stats.proportion", reason="statsmodels is a test dependency"
+    )
+    low, high = proportion.proportion_confint(events, trials, method="beta")
+    got = share(events, trials)
+    assert (got.low, got.high) == pytest.approx((low, high), rel=1e-9)
+
+
+@pytest.mark.parametrize("mean", [0.3, 2.0, 15.0])
+def test_the_interval_of_a_rate_holds_the_truth(mean: float) -> None:
+    missed = sum(
+        not (found := rate(count, 4.0)).low <= mean / 4 <= found.high
+        for count in stats.poisson.rvs(mean, size=3_000, random_state=5)
+    )
+    assert missed <= 0.05 * 3_000
+
+
+@pytest.mark.parametrize(("chance", "trials"), [(0.02, 12), (0.3, 10), (0.9, 25)])
+def test_the_interval_of_a_share_holds_the_truth(chance: float, trials: int) -> None:
+    missed = sum(
+        not (found := share(int(count), trials)).low <= chance <= found.high
+        for count in stats.binom.rvs(trials, chance, size=3_000, random_state=6)
+    )
+    assert missed <= 0.05 * 3_000
