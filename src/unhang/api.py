@@ -12,7 +12,9 @@ from unhang import explaining
 from unhang.architectures import Architecture, model_of
 from unhang.assemble import assemble
 from unhang.assemble.beside import Beside, Parted, set_aside
+from unhang.engine.budget import Budget
 from unhang.engine.gather import Gathered, Progress, cores, gather
+from unhang.engine.reading import SPENT
 from unhang.linting import lint_settings
 from unhang.model.causes import Cause
 from unhang.model.comparison import Comparison
@@ -45,6 +47,8 @@ def diagnose(
     model: str | None = None,
     progress: Progress | None = None,
     processes: int | None = 1,
+    memory: int | None = None,
+    limit_s: float | None = None,
 ) -> Diagnosis:
     """Judge what is left of a job.
 
@@ -56,6 +60,9 @@ def diagnose(
         progress: is told now and then the bytes that have been read, and of how many.
         processes: how many may read at once; 1 = only this one, so that none is started; None = one
             for each core where there is much to read.
+        memory: bytes that reading and judging may use, about; None = 1 GiB.
+        limit_s: seconds after which reading ends; None = when all is read. What was read before
+            either is spent is judged, and `problems` tells how much that was.
 
     Returns:
         The verdict on the last failed incarnation; earlier ones are in `earlier`.
@@ -64,7 +71,13 @@ def diagnose(
         UsageError: a path does not exist, there is nothing to read, or the model is unknown.
     """
     return examine(
-        *paths, framework=framework, model=model, progress=progress, processes=processes
+        *paths,
+        framework=framework,
+        model=model,
+        progress=progress,
+        processes=processes,
+        memory=memory,
+        limit_s=limit_s,
     )[0]
 
 
@@ -74,11 +87,13 @@ def examine(
     model: str | None = None,
     progress: Progress | None = None,
     processes: int | None = 1,
+    memory: int | None = None,
+    limit_s: float | None = None,
 ) -> tuple[Diagnosis, Incident]:
     """Return what `diagnose` returns, and the facts of the incarnation that it is about."""
     started = time.perf_counter()
     models = () if model is None else (model_of(model),)
-    gathered = gather(discover(paths), progress, processes)
+    gathered = gather(discover(paths), progress, processes, Budget.of(memory, limit_s))
     diagnosis, incident = _judged(gathered, framework, models)
     return replace(diagnosis, stats=_stats(gathered, started)), incident
 
@@ -116,7 +131,8 @@ def _judged(
     else:
         loose = (Beside(artifact=name, why="untied", told=1) for name in sorted(parted.loose))
         besides = (*besides, *loose)
-    if found.outcome is Outcome.HEALTHY and not parted.well:
+    partly = any(problem.component == SPENT for problem in gathered.problems)
+    if found.outcome is Outcome.HEALTHY and (partly or not parted.well):
         summary = Message(key="summary.no_failure")
         found = replace(found, outcome=Outcome.UNDETERMINED, confidence=0.0, summary=summary)
     return replace(found, problems=(*found.problems, *map(_beside, besides))), incident

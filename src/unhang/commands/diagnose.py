@@ -49,6 +49,14 @@ if TYPE_CHECKING:
 )
 @with_patterns
 @click.option(
+    "--memory", metavar="SIZE",
+    help="What reading and judging may use, about, such as 500MB (default: 1 GiB).",
+)  # fmt: skip
+@click.option(
+    "--limit", "limit_s", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
+    help="End reading then, and judge what was read.",
+)  # fmt: skip
+@click.option(
     "--exit-code", is_flag=True, help="Exit with 0 healthy, 1 cause, 3 located, 4 undetermined."
 )
 @with_style
@@ -65,6 +73,8 @@ def command(
     redact_hosts: bool,
     redact_patterns: tuple[str, ...],
     redact_rules: str | None,
+    memory: str | None,
+    limit_s: float | None,
     exit_code: bool,
     lang: str | None,
     no_color: bool,
@@ -84,6 +94,7 @@ def command(
     """
     from unhang.commands.progress import ReadingProgress
     from unhang.commands.running import find_job, list_jobs, look
+    from unhang.planning.units import size
     from unhang.reporters import PUBLIC_FORMS, redacted, render
 
     asked = redact_hosts or redact_patterns or redact_rules is not None
@@ -107,7 +118,13 @@ def command(
         return 0
     else:
         with ReadingProgress() as progress:
-            options = {"framework": framework, "model": model, "progress": progress}
+            options = {
+                "framework": framework,
+                "model": model,
+                "progress": progress,
+                "memory": None if memory is None else size(memory, "--memory"),
+                "limit_s": limit_s,
+            }
             diagnosis = _judge(paths or ("-",), options, with_times=form == "html")
     if redactor is not None:
         diagnosis = redacted(diagnosis, redactor)

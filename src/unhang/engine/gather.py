@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from unhang.engine.budget import Budget, BudgetSpent
 from unhang.engine.nature import Beginning, Nature, nature_of
-from unhang.engine.reading import WANTED, Read, read_artifact
+from unhang.engine.reading import SPENT, WANTED, Read, read_artifact
 from unhang.model.events import Event
 from unhang.model.provenance import Problem
 from unhang.parsers.recorder import DumpReader
@@ -65,6 +66,7 @@ def gather(
     items: Iterable[Artifact | Problem],
     progress: Progress | None = None,
     processes: int | None = None,
+    budget: Budget | None = None,
 ) -> Gathered:
     """Read all artifacts.
 
@@ -72,6 +74,7 @@ def gather(
         items: artifacts, and the problems that were met while they were looked for.
         progress: is told now and then how far the reading is.
         processes: how many may read at once; None = one for each core, where that pays.
+        budget: what may be used; what could not be read for the lack of it becomes one problem.
     """
     gathered = Gathered()
     meter = _Meter(progress)
@@ -89,37 +92,46 @@ def gather(
             reads.append(None)
             meter.total += item.size_bytes or 0
         elif item.dump is not None:  # a member of an archive, a pipe: now or never
-            reads.append(dump_reader.read(item))
+            reads.append(_dump(item, dump_reader, budget))
             meter.add(item.size_bytes or 0)
         else:
             beginning = Beginning(item)
-            reads.append(read_artifact(beginning.artifact, meter.add))
+            reads.append(read_artifact(beginning.artifact, meter.add, budget=budget))
             gathered.natures[item.name] = beginning.nature()
     files = [gathered.artifacts[index] for index in later]
-    for index, read in zip(later, _read_all(files, meter, processes), strict=True):
+    for index, read in zip(later, _read_all(files, meter, processes, budget), strict=True):
         reads[index] = read
     files = [gathered.artifacts[index] for index in dumps]
-    for index, read in zip(dumps, _read_dumps(files, dump_reader, meter, processes), strict=True):
+    for index, read in zip(
+        dumps, _read_dumps(files, dump_reader, meter, processes, budget), strict=True
+    ):
         reads[index] = read
     for done in reads:
         assert done is not None
         gathered.events.extend(done[0])
         gathered.problems.extend(done[1])
+    gathered.problems = _told_once(gathered.problems, meter)
     gathered.size_bytes = meter.done
     return gathered
 
 
-def _read_all(artifacts: Sequence[Artifact], meter: _Meter, most: int | None) -> Iterable[Read]:
+def _read_all(
+    artifacts: Sequence[Artifact], meter: _Meter, most: int | None, budget: Budget | None
+) -> Iterable[Read]:
     processes = _processes(artifacts, most)
     if processes > 1:
         from unhang.engine.pool import read_in_processes
 
-        return read_in_processes(artifacts, processes, meter.add)
-    return [read_artifact(artifact, meter.add, len(artifacts)) for artifact in artifacts]
+        return read_in_processes(artifacts, processes, meter.add, _shared(budget, processes))
+    return [read_artifact(artifact, meter.add, len(artifacts), budget) for artifact in artifacts]
 
 
 def _read_dumps(
-    artifacts: Sequence[Artifact], reader: DumpReader, meter: _Meter, most: int | None
+    artifacts: Sequence[Artifact],
+    reader: DumpReader,
+    meter: _Meter,
+    most: int | None,
+    budget: Budget | None,
 ) -> Iterable[Read]:
     processes = _processes(artifacts, most)
     if processes > 1:
@@ -128,8 +140,36 @@ def _read_dumps(
         yield from read_dumps_in_processes(artifacts, processes, reader, meter.add)
         return
     for artifact in artifacts:
-        yield reader.read(artifact)
+        yield _dump(artifact, reader, budget)
         meter.add(artifact.size_bytes or 0)
+
+
+def _dump(artifact: Artifact, reader: DumpReader, budget: Budget | None) -> Read:
+    try:
+        if budget is not None:
+            budget.check()
+    except BudgetSpent as error:
+        return [], [Problem(artifact=artifact.name, component=SPENT, message=str(error))]
+    return reader.read(artifact)
+
+
+def _shared(budget: Budget | None, readers: int) -> Budget | None:
+    return None if budget is None else replace(budget, readers=readers)
+
+
+def _told_once(problems: Sequence[Problem], meter: _Meter) -> list[Problem]:
+    """The problems, with one for all artifacts that were not read for lack of means."""
+    spent = [problem for problem in problems if problem.component == SPENT]
+    if not spent:
+        return list(problems)
+    total = max(meter.total, meter.done, 1)
+    files = f"{len(spent)} file{'' if len(spent) == 1 else 's'}"
+    message = (
+        f"{spent[0].message}, so {100 * meter.done // total} % of the bytes were read and {files}"
+        " not to the end; the verdict is on what was read (--limit, --memory)"
+    )
+    told = Problem(artifact=spent[0].artifact, component=SPENT, message=message)
+    return [told, *(problem for problem in problems if problem.component != SPENT)]
 
 
 def _processes(artifacts: Sequence[Artifact], most: int | None) -> int:

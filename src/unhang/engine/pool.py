@@ -12,6 +12,7 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.context import BaseContext
 from multiprocessing.sharedctypes import Synchronized
 
+from unhang.engine.budget import Budget
 from unhang.engine.reading import Read, read_artifact
 from unhang.model.provenance import Problem
 from unhang.sources.artifact import Artifact
@@ -24,7 +25,10 @@ _counter: Synchronized[int] | None = None
 
 
 def read_in_processes(
-    artifacts: Sequence[Artifact], processes: int, progress: Callable[[int], None]
+    artifacts: Sequence[Artifact],
+    processes: int,
+    progress: Callable[[int], None],
+    budget: Budget | None = None,
 ) -> list[Read]:
     """Read `artifacts`, each of which must be a local file, and return what they told, in order.
 
@@ -38,7 +42,9 @@ def read_in_processes(
     )
     with executor:
         pending = {
-            executor.submit(_read_batch, [artifacts[i] for i in batch], len(artifacts)): batch
+            executor.submit(
+                _read_batch, [artifacts[i] for i in batch], len(artifacts), budget
+            ): batch
             for batch in batches(artifacts)
         }
         told = 0
@@ -96,8 +102,8 @@ def _remember(counter: Synchronized[int]) -> None:
     _counter = counter
 
 
-def _read_batch(artifacts: Sequence[Artifact], files: int) -> list[Read]:
-    return [read_artifact(artifact, _count, files) for artifact in artifacts]
+def _read_batch(artifacts: Sequence[Artifact], files: int, budget: Budget | None) -> list[Read]:
+    return [read_artifact(artifact, _count, files, budget) for artifact in artifacts]
 
 
 def _count(size: int) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from typing import get_args
 
+from unhang.engine.budget import Budget, BudgetSpent
 from unhang.engine.own_reports import OwnReports
 from unhang.errors import ArtifactError
 from unhang.model.events import Event, PythonException, Seen
@@ -34,6 +35,10 @@ _TELL_FAILURES = frozenset(i for i, p in enumerate(PARSERS) if p.NAME not in REA
 _QUOTE_NOTHING = _TELL_FAILURES | {i for i, p in enumerate(PARSERS) if p.NAME == "traceback"}
 _ALL = frozenset(range(len(PARSERS)))
 
+SPENT = "budget"
+"""Component of the problem of an artifact that was not read to its end for lack of means."""
+_CHECKED_EVERY = 256
+"""Lines."""
 _NEAR = 2
 _TRACEBACK = 60
 """Lines around an event that belong to the same message."""
@@ -50,7 +55,10 @@ Read = tuple[list[Event], list[Problem]]
 
 
 def read_artifact(
-    artifact: Artifact, progress: Callable[[int], None] | None = None, files: int = 1
+    artifact: Artifact,
+    progress: Callable[[int], None] | None = None,
+    files: int = 1,
+    budget: Budget | None = None,
 ) -> Read:
     """Feed one artifact to the parsers that want its lines. Never raises on any bytes.
 
@@ -58,6 +66,7 @@ def read_artifact(
         artifact: what to read.
         progress: is told now and then how many bytes have been read since the last time.
         files: how many files there are; see `sources.sampling.Extent`.
+        budget: what may be used; what was read before it is spent is kept.
     """
     events: list[tuple[int, Event]] = []
     guard = Guard(artifact.name)
@@ -69,9 +78,13 @@ def read_artifact(
     if not allowed:
         return [], []
     try:
-        for line, readers in select(
-            artifact, WANTED, progress=progress, contexts=contexts, files=files
+        if budget is not None:
+            budget.check()
+        for count, (line, readers) in enumerate(
+            select(artifact, WANTED, progress=progress, contexts=contexts, files=files), 1
         ):
+            if budget is not None and count % _CHECKED_EVERY == 0:
+                budget.check()
             if _OWN in readers:
                 own.feed(line)
             if _UNREAD in readers:
@@ -79,6 +92,8 @@ def read_artifact(
             wanting = readers & allowed
             for index in sorted(wanting - _TELL_FAILURES if line.context in OTHERS else wanting):
                 events.extend((index, event) for event in _fed(parsers, index, line, guard))
+    except BudgetSpent as error:
+        guard.note(SPENT, str(error))
     except ArtifactError as error:
         guard.note("reader", str(error))
     for index, parser in parsers.items():

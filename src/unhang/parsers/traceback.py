@@ -226,6 +226,8 @@ def _below_error(line: Line) -> bool:
 
 def _take_context(stream: _Stream, text: str) -> bool:
     """Notice lines that announce whose traceback comes next."""
+    if not any(word in text for word in text_of.ANNOUNCING):
+        return False
     context = stream.context
     thread = text_of.THREAD.search(text)
     process = text_of.PROCESS.search(text)

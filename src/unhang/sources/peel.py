@@ -186,7 +186,7 @@ def _message(peeled: _Peeled, raw: str) -> PeeledMessage | None:
     text = raw[peeled.position :].rstrip()
     if not text and peeled.header is None:
         return None
-    repeated = _REPEATED.search(text)
+    repeated = _REPEATED.search(text) if "[repeated " in text else None
     origin = peeled.origin
     if repeated is not None:
         text = text[: repeated.start()]
@@ -204,7 +204,7 @@ def _message(peeled: _Peeled, raw: str) -> PeeledMessage | None:
 def _next_message(peeled: _Peeled) -> int | None:
     """Where the next message begins, counted from the beginning of this one."""
     cut = _glued(peeled.text, peeled.position)
-    if peeled.header is not None:
+    if peeled.header is not None and "%|" in peeled.text:
         bar = _BAR.search(
             peeled.text, peeled.position + 1, len(peeled.text) if cut is None else cut
         )

@@ -7,10 +7,12 @@ import datetime
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from unhang.model.time import Clock, Instant
 
 _UTC = datetime.timezone.utc
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 _LEAP_YEAR = 2000
 _MONTHS = {name: number for number, name in enumerate(calendar.month_abbr) if name}
 _MONTH = "|".join(_MONTHS)
@@ -107,16 +109,22 @@ def _dated(moment: _Moment) -> Instant:
         month = _MONTHS[str(moment.groups["name"])]
     if month > 12 >= day:
         month, day = day, month
-    date = datetime.date(_century(year), month, day)
-    seconds = datetime.datetime.combine(date, _clock_time(moment), _UTC).timestamp()
-    if year is None:
-        seconds -= datetime.datetime(_LEAP_YEAR, 1, 1, tzinfo=_UTC).timestamp()
+    time = _clock_time(moment)
+    seconds = _midnight(year, month, day) + 3600.0 * time.hour + 60.0 * time.minute + time.second
     clock, offset_s = _clock(moment.groups.get("zone"), year)
     return Instant(
         seconds=seconds + moment.fraction - offset_s,
         clock=clock,
         resolution_s=moment.resolution_s,
     )
+
+
+@lru_cache(maxsize=512)
+def _midnight(year: int | None, month: int, day: int) -> float:
+    """Seconds since 1970, or, without a year, since the first day of a leap year."""
+    date = datetime.datetime(_century(year), month, day, tzinfo=_UTC)
+    first = datetime.datetime(_LEAP_YEAR, 1, 1, tzinfo=_UTC) if year is None else _EPOCH
+    return (date - first).total_seconds()
 
 
 def _century(year: int | None) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from unhang.model.ids import LocalRank, Rank
 from unhang.model.provenance import Origin
@@ -58,7 +59,11 @@ _NO_ROLE = r"(?!(?i:node|host|step|epoch|iter|pid|line|rank|gpu|cuda|tag|id|stag
 
 def _rank(match: re.Match[str], origin: Origin) -> Origin:
     """`[rank0]:[rank4]:` is a local prefix in front of the process's own, global one."""
-    rank = Rank(int(match["rank"]))
+    return _ranked(origin, Rank(int(match["rank"])))
+
+
+@lru_cache(maxsize=8_192)
+def _ranked(origin: Origin, rank: Rank) -> Origin:
     if origin.rank is not None and origin.local_rank is None and origin.rank < rank:
         return replace(origin, rank=rank, local_rank=LocalRank(int(origin.rank)))
     return replace(origin, rank=rank)
@@ -89,7 +94,13 @@ def _host(match: re.Match[str], origin: Origin) -> Origin:
     if named is not None:
         host = named["host"] or origin.host
         return replace(origin, rank=Rank(int(named["rank"])), host=host)
-    return replace(origin, host=match["host"], pid=origin.pid if pid is None else int(pid))
+    return _hosted(origin, match["host"], origin.pid if pid is None else int(pid))
+
+
+@lru_cache(maxsize=8_192)
+def _hosted(origin: Origin, host: str, pid: int | None) -> Origin:
+    """Lines of few speakers are many."""
+    return replace(origin, host=host, pid=pid)
 
 
 _RANK_OF_NAME = re.compile(r"(?:(?P<host>.{1,120})[.:/_-])?rank[_-]?(?P<rank>\d{1,6})")

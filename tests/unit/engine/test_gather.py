@@ -62,7 +62,7 @@ def test_the_library_starts_no_process_unless_it_is_asked(
     monkeypatch.setattr(gathering, "cores", lambda: 2)
     started: list[int] = []
 
-    def read(_: object, processes: int, __: object) -> list[Read]:
+    def read(_: object, processes: int, __: object, ___: object) -> list[Read]:
         started.append(processes)
         return [([], [])] * 3
 

@@ -38,6 +38,9 @@ TABLE_RANK = re.compile(r"\brank\s*:\s*(?P<rank>\d+)\s*\(local_rank:\s*(?P<local
 TABLE_CELL = re.compile(r"traceback\s*:\s*$")
 STACK_ONLY = re.compile(r"\bStack \(most recent call last\)|^Call stack:|most recent call first")
 
+ANNOUNCING = ("Exception ", "Process ", "Error in ", "Logging error", "never retrieved", "all")
+"""One of these is in each line that says whose traceback comes next."""
+
 NAMED_RANK = re.compile(r"\[?\b(?:rank|RANK|Rank)[\s:=]*(?P<rank>\d+)\b|\bTP(?P<tp>\d+)\]")
 OTHER_AXES = re.compile(r"\b(?:DP|PP|EP)\d+\b")
 

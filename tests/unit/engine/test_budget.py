@@ -1,0 +1,82 @@
+"""What is spent ends the reading, never the verdict; how much was read is told."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+import unhang
+from unhang.commands import invoke
+from unhang.engine import budget as budgets
+from unhang.engine.budget import Budget, BudgetSpent
+from unhang.engine.gather import gather
+from unhang.model.diagnosis import Diagnosis, Outcome
+from unhang.model.events import CollectiveTimeout
+from unhang.sources.discover import discover
+
+TIMEOUT = (
+    "[E ProcessGroupNCCL.cpp:828] [Rank {}] Watchdog caught collective operation timeout: "
+    "WorkNCCL(SeqNum=7, OpType=ALLREDUCE, Timeout(ms)=1800000) ran for 1800100 milliseconds "
+    "before timing out.\n"
+)
+
+
+def spent(found: Diagnosis) -> str:
+    (problem,) = (p for p in found.problems if p.component == "budget")
+    return problem.message
+
+
+def write(folder: Path, files: int) -> None:
+    for n in range(files):
+        (folder / f"rank{n}.log").write_text("".join(TIMEOUT.format(n) for _ in range(400)))
+
+
+def test_time_that_is_over_reads_nothing_more(tmp_path: Path) -> None:
+    write(tmp_path, 5)
+    found = unhang.diagnose(str(tmp_path), limit_s=1e-9)
+    assert found.outcome is Outcome.UNDETERMINED
+    assert "the time limit was reached, so 0 % of the bytes" in spent(found)
+    assert "5 files not to the end" in spent(found)
+
+
+def test_what_was_read_before_is_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, 4)
+    ticks = iter(range(100))
+    monkeypatch.setattr(time, "monotonic", lambda: float(next(ticks)))
+    gathered = gather(discover([str(tmp_path)]), processes=1, budget=Budget(until=3.5))
+    told = [e for e in gathered.events if isinstance(e, CollectiveTimeout)]
+    assert 400 <= len(told) < 4 * 400
+    (problem,) = gathered.problems
+    share = re.search(r"so (\d+) %", problem.message)
+    assert share is not None
+    assert 0 < int(share[1]) < 100
+
+
+def test_memory_is_what_reading_took(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, 2)
+    held = iter([2 << 30, 2 << 30] + [5 << 30] * 100)
+    monkeypatch.setattr(budgets, "_resident", lambda: next(held))
+    found = unhang.diagnose(str(tmp_path), memory=1 << 30)
+    assert "the events took the 1 GiB of memory" in spent(found)
+
+
+def test_a_budget_that_is_not_spent_says_nothing() -> None:
+    Budget.of(limit_s=1000.0).check()
+    with pytest.raises(BudgetSpent):
+        Budget.of(limit_s=-1.0).check()
+
+
+def test_a_partial_reading_acquits_nobody(tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_text("step 1/2\nstep 2/2\nTraining completed.\n")
+    (tmp_path / "b.log").write_text("x\n")
+    assert unhang.diagnose(str(tmp_path), limit_s=1e-9).outcome is not Outcome.HEALTHY
+
+
+def test_the_options(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(tmp_path, 1)
+    assert invoke(["diagnose", str(tmp_path), "--limit", "60", "--memory", "500MB"]) == 0
+    assert invoke(["diagnose", str(tmp_path), "--memory", "much"]) == 2
+    assert "--memory" in capsys.readouterr().err
