@@ -20,6 +20,7 @@ from unhang.model.causes import Cause
 from unhang.model.comparison import Comparison
 from unhang.model.diagnosis import Diagnosis, Outcome, Stats
 from unhang.model.events import Event, KernelEvent
+from unhang.model.events import Progress as Step
 from unhang.model.explanation import Explanation, RuleCard
 from unhang.model.fleet import Fleet
 from unhang.model.guard import Guard
@@ -171,7 +172,9 @@ def _judge(
         told = (framework.lower(), "named by the caller")
         incidents = tuple(replace(incident, framework=told) for incident in incidents)
     verdicts = [_verdict(incident, models) for incident in incidents]
-    headline = _headline(verdicts, recovered=incidents[-1].restarted)
+    last = incidents[-1]
+    works = last.restarted and len({p.done for p in last.all(Step)}) >= _STATES_OF_WORK
+    headline = _headline(verdicts, recovered=last.restarted, works=works)
     whole = replace(
         headline,
         earlier=tuple(v for v in verdicts if v is not headline),
@@ -328,6 +331,7 @@ _BESIDE = {
     "untied": "no host, process, rank, identifier or time in it is one of the job's",
     "another_time": "it is of another time than the job",
     "past": "it is of a time long before the files were saved, and nothing ties it to the job",
+    "turned": "the log was turned over since, and shows the job well at work",
     "another_host": "it is of a host that the job did not use",
 }
 
@@ -368,13 +372,20 @@ def _verdict(incident: Incident, models: Sequence[Architecture]) -> Diagnosis:
     )
 
 
-def _headline(verdicts: Sequence[Diagnosis], *, recovered: bool) -> Diagnosis:
+_STATES_OF_WORK = 10
+"""States of work after which a job that was started again is under way."""
+
+
+def _headline(verdicts: Sequence[Diagnosis], *, recovered: bool, works: bool) -> Diagnosis:
     """The last failed incarnation; one that was merely stopped counts only if no other failed.
 
     A job that its launcher restarted, or that was stopped and started again, and that then ended
-    well is healthy. Separate runs in one log do not heal each other's failures.
+    well is healthy; where it is at work again, what was before is history, too. Separate runs in
+    one log do not heal each other's failures.
     """
     if recovered and verdicts[-1].outcome is Outcome.HEALTHY:
+        return verdicts[-1]
+    if works and not _failed(verdicts[-1]):
         return verdicts[-1]
     failed = [v for v in verdicts if _failed(v)]
     broken = [v for v in failed if not _merely_stopped(v)]

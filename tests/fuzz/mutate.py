@@ -31,6 +31,10 @@ _WORDS = (
 )
 
 
+_MOST_BYTES = 4 << 20
+"""What numbers may grow to: more shows nothing but how fast we read."""
+
+
 def mutate(data: bytes, name: str, source: random.Random) -> tuple[bytes, str]:
     """A hostile relative of a file, and the name that it gets."""
     for _ in range(source.choice((1, 1, 2, 4, 8))):
@@ -55,8 +59,7 @@ def _odd(data: bytes, source: random.Random) -> bytes:
 
 def _numbers(data: bytes, source: random.Random) -> bytes:
     share, odd = source.choice((0.01, 0.1, 1.0)), source.choice(_ODD_NUMBERS)
-    if len(data) > 200_000:
-        share = min(share, 0.01)
+    share = min(share, _MOST_BYTES / (len(data) * len(odd) / 4 + 1))
     return _NUMBER.sub(lambda m: odd if source.random() < share else m[0], data)
 
 

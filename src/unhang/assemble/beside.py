@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from unhang.engine.nature import DATED, Nature
@@ -77,6 +77,9 @@ _LOOKS = (
 )
 """What tools tell that somebody asked about this job or host: it says of itself what it is of."""
 
+_ANSWERS = tuple(kind for kind in _LOOKS if kind not in (LinesDropped, StackSeen, VersionSeen))
+"""What only a tool writes: a file that holds it is no document, in whatever form it is."""
+
 _WAITS = (
     *(CollectiveTimeout, GroupStatus, WatchdogAborted, DesyncReported, BarrierMissing),
     *(DumpRead, ThreadStack, RasReport, FingerprintMismatch),
@@ -98,6 +101,7 @@ _SHORTEST_NAME = 3
 _OWN_FOLDERS = re.compile(r"(?:^|[/!])(?:host=|output/|captures/|boards/)|\.unhang\.tar")
 """Bundles and run folders of unhang hold nothing but their job."""
 
+_TURNED = re.compile(r"(?:\.\d{1,3}|[.-]\d{8}|\.old|\.prev(?:ious)?)(?:\.(?:gz|xz|bz2|zst))?$")
 _DIGITS = re.compile(r"\d+")
 _HOST_END = re.compile(r"-[a-z]+-\d+$")
 _STREAMS = frozenset(("out", "err", "stdout", "stderr", "error", "errors", "output", "log", "txt"))
@@ -112,7 +116,8 @@ class Beside:
 
     Attributes:
         artifact: its name.
-        why: `written`, `untied`, `another_time`, `past` or `another_host`.
+        why: `written`, `untied`, `another_time`, `past`, `turned` or
+            `another_host`.
         told: how many facts of it were set aside.
     """
 
@@ -225,6 +230,11 @@ def set_aside(
     if len(artifacts) < 2:
         return Parted(tuple(events))
     files = _files(events, artifacts)
+    turned = dict.fromkeys(_turned(files), "turned")
+    if turned:
+        parted = _without(events, files, turned)
+        rest = set_aside(parted.events, [a for a in artifacts if a.name not in turned], look)
+        return replace(rest, besides=(*rest.besides, *parted.besides))
     telling = [file for file in files.values() if file.decides]
     if not telling or len({_series(name) for name in files}) < 2:
         return Parted(tuple(events))
@@ -246,6 +256,17 @@ def set_aside(
     well = not held or not any(file.tells(Finished) for file in members)
     aside = {name: why for name, why in reasons.items() if why is not None}
     return _without(events, files, aside, loose, well=well)
+
+
+def _turned(files: Mapping[str, _File]) -> Iterator[str]:
+    """Logs that were turned over (`train.log.1`) where the next shows the job well at work."""
+    for name in files:
+        follower = files.get(_TURNED.sub("", name))
+        if follower is None or follower.name == name:
+            continue
+        well = follower.tells(Finished) or follower.works
+        if well and not follower.tells(*_WAITS, *_TALKS, *_FAILS, ProcessEnded):
+            yield name
 
 
 def _without(
@@ -313,7 +334,7 @@ def _look_at(files: Iterable[_File], look: Callable[[str], Nature | None]) -> No
         nature = look(file.name)
         if nature is None:
             continue
-        file.written = nature.is_document and not file.recorded
+        file.written = nature.is_document and not file.recorded and not file.tells(*_ANSWERS)
         file.log = nature.is_log
         file.saved = nature.saved
         if not file.written:
@@ -379,6 +400,8 @@ def _series(name: str) -> str:
 
 
 def _is_tied(file: _File, job: Sequence[_File]) -> bool:
+    if file.tells(HoldUp):
+        return True  # a run record: somebody gave it for this job
     if _OWN_FOLDERS.search(file.name) and any(_OWN_FOLDERS.search(other.name) for other in job):
         return True
     return any(_tie(file, other) for other in job)
@@ -407,6 +430,8 @@ def _share_host(file: _File, other: _File) -> bool:
 
 def _are_alike(name: str, other: str) -> bool:
     """`a.log` beside `b.log`, `n0/err` beside `n1/err`: one character or number apart."""
+    if _TURNED.sub("", name) == _TURNED.sub("", other):
+        return True
     if _series(name) == _series(other) or _of_one_rank(name, other) or _are_streams(name, other):
         return True
     return len(name) == len(other) and sum(a != b for a, b in zip(name, other, strict=True)) == 1

@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, cast
 
-from unhang.errors import ArtifactError
 from unhang.model.time import Clock, Instant
 from unhang.sources.artifact import Artifact
 from unhang.sources.peel import peel
@@ -135,7 +134,7 @@ def nature_of(artifact: Artifact) -> Nature | None:
         saved = Instant(seconds=Path(artifact.path).stat().st_mtime, clock=Clock.LOCAL)
         with artifact.open() as stream:
             data, whole = _ends(stream)
-    except (OSError, ArtifactError, EOFError):
+    except Exception:  # a damaged one is told of where it is read for good
         return None
     return nature_of_text(data.decode("utf-8", "replace"), whole=whole, saved=saved)
 

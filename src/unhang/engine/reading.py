@@ -96,6 +96,8 @@ def read_artifact(
         guard.note(SPENT, str(error))
     except ArtifactError as error:
         guard.note("reader", str(error))
+    except Exception as error:  # a damaged archive fails in its library's own ways
+        guard.failed("reader", error)
     for index, parser in parsers.items():
         last = guard.call(f"parser {parser.NAME}", [], _finish, parser)
         events.extend((index, event) for event in last)

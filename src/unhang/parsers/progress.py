@@ -170,12 +170,13 @@ def _label(before: str) -> str:
     return " ".join(text.split())[-2 * _LABEL_LIMIT :]
 
 
+_LONGEST_NUMBER = 30
 _RICH_LABEL = re.compile(r"(?:Epoch \d+(?:/\d+)?|Validation|Testing|Predicting|Sanity Checking)$")
 
 
 def _number(text: str | None) -> int | None:
     """`652383`, `1.2G`; None for `inf` and nothing."""
-    if text is None or text.lower() == "inf":
+    if text is None or text.lower() == "inf" or len(text) > _LONGEST_NUMBER:
         return None
     scale = _SCALE.get(text[-1], 0.0)
     return round(float(text[:-1]) * scale) if scale else round(float(text))
@@ -189,5 +190,5 @@ def _seconds(text: str | None) -> float | None:
     total = 0.0
     for part in clock.split(":"):
         if part.strip():
-            total = total * 60 + int(part)
-    return total + (int(days.split()[0]) * 86_400 if days else 0)
+            total = total * 60 + int(part[:9])
+    return total + (int(days.split()[0][:9]) * 86_400 if days else 0)

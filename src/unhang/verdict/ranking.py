@@ -15,6 +15,9 @@ from unhang.model.events import (
     Finished,
     HoldUp,
     ProcessEnded,
+    Progress,
+    PythonException,
+    Role,
     Stage,
     SuspicionReason,
     UnreadLine,
@@ -95,6 +98,10 @@ def _ranked(incident: Incident, findings: Sequence[Finding]) -> Diagnosis:
     """The verdict by the findings on who and why."""
     if incident.finished:
         findings = [f for f in findings if f.cause in _PERFORMANCE]
+    if _outlived(incident):
+        findings = [
+            replace(f, strength=Strength.HINTS) if f.cause is not None else f for f in findings
+        ]
     findings = _as_watched(incident, findings)
     cases = _order(_without_echoes(_cases(findings)))
     located = _located(findings)
@@ -115,6 +122,28 @@ def _ranked(incident: Incident, findings: Sequence[Finding]) -> Diagnosis:
         return _without_cause(incident, Outcome.LOCATED, located.claim, candidates, located)
     summary = _remark(findings) or _undetermined(incident)
     return _without_cause(incident, Outcome.UNDETERMINED, summary, candidates)
+
+
+_TROUBLE = frozenset({Role.ALARM, Role.FAULT, Role.END})
+_STATES_OF_WORK = 10
+"""States of work after trouble: fewer may have stood in a buffer."""
+
+
+def _outlived(incident: Incident) -> bool:
+    """Whether a log ends at work, long after the last trouble in it, and no other tells of any."""
+    trouble = [event for event in incident.events if event.role in _TROUBLE]
+    if not trouble or len({event.source.artifact for event in trouble}) > 1:
+        return False
+    artifact, line = trouble[-1].source.artifact, max(e.source.line or 0 for e in trouble)
+    ranks = {event.origin.rank for event in trouble} - {None}
+    after = {
+        step.done
+        for step in incident.all(Progress)
+        if step.source.artifact == artifact
+        and (step.source.line or 0) > line
+        and ranks <= {step.origin.rank}
+    }
+    return len(after) >= _STATES_OF_WORK
 
 
 def _as_watched(incident: Incident, findings: Sequence[Finding]) -> list[Finding]:

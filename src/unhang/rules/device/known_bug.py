@@ -97,4 +97,4 @@ def _version(incident: Incident, failure: NcclFailure) -> tuple[int, ...] | None
     text = failure.nccl_version or next(iter(banners), None)
     if text is None:
         return None
-    return tuple(int(part) for part in text.split(".") if part.isdecimal())
+    return tuple(int(part[:9]) for part in text.split(".") if part.isdecimal())

@@ -1,0 +1,118 @@
+"""What a job outlived is history: it goes on, begins anew, or ends well after its fault."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from unhang.api import diagnose
+from unhang.model.diagnosis import Outcome
+
+NO_MEMORY = (
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 3 has a total "
+    "capacity of 79.15 GiB of which 1.12 GiB is free."
+)
+RAISED = "ValueError: the table has 12 columns, not 11"
+XID = "[ 8123.001] NVRM: Xid (PCI:0000:3b:00): 79, pid=4711, GPU has fallen off the bus."
+COMPLETION = (
+    "gpu07:4711:4790 [2] transport/net_ib.cc:1295 NCCL WARN NET/IB : Got completion from peer "
+    "10.0.0.7<43210> with status=12 opcode=0 len=0 vendor err 129 (Recv)"
+)
+RESTART = (
+    "W0501 10:02:00.000000 4100 torch/distributed/elastic/agent/server/api.py:900] [default] "
+    "Worker group FAILED. 2/3 attempts left; will restart worker group"
+)
+DONE = "Training complete"
+
+
+def steps(begin: int, end: int, rank: int | None = None, *, dated: bool = False) -> list[str]:
+    """Lines of work."""
+    speaker = "" if rank is None else f"[rank{rank}]: "
+    return [
+        (f"2026-05-01 10:{n // 60:02}:{n % 60:02},000 INFO " if dated else "")
+        + f"{speaker}step {n}/900 loss 1.{n:03}"
+        for n in range(begin, end)
+    ]
+
+
+def raised(error: str, rank: int | None = None) -> list[str]:
+    """An exception, as the interpreter prints it."""
+    speaker = "" if rank is None else f"[rank{rank}]: "
+    return [
+        f"{speaker}Traceback (most recent call last):",
+        f'{speaker}  File "/home/me/train.py", line 61, in main',
+        f"{speaker}    loss = model(x)",
+        f"{speaker}{error}",
+    ]
+
+
+def all_ranks(begin: int, end: int, ranks: tuple[int, ...] = (0, 1, 2, 3)) -> list[str]:
+    """The same work of several ranks."""
+    return [line for rank in ranks for line in steps(begin, end, rank)]
+
+
+def convicts(folder: Path, **files: list[str]) -> bool:
+    """Whether somebody or something is held responsible."""
+    for name, lines in files.items():
+        (folder / name.replace("_", ".")).write_text("\n".join(lines) + "\n")
+    return diagnose(str(folder)).outcome in (Outcome.CAUSE, Outcome.LOCATED)
+
+
+@pytest.mark.parametrize("dated", [True, False])
+@pytest.mark.parametrize("error", [NO_MEMORY, RAISED])
+class TestExceptions:
+    """One that ends the process convicts; one that somebody caught does not."""
+
+    def test_at_the_end(self, error: str, dated: bool, tmp_path: Path) -> None:
+        assert convicts(tmp_path, a_log=steps(0, 60, dated=dated) + raised(error))
+
+    def test_caught_and_logged(self, error: str, dated: bool, tmp_path: Path) -> None:
+        before, after = steps(0, 60, dated=dated), steps(60, 120, dated=dated)
+        caught = [f"WARNING caught: {error}", "WARNING halving the batch to 8"]
+        assert not convicts(tmp_path, a_log=before + caught + after)
+
+    @pytest.mark.parametrize("end", [[], [DONE]])
+    def test_caught_and_shown(
+        self, error: str, dated: bool, end: list[str], tmp_path: Path
+    ) -> None:
+        before, after = steps(0, 60, dated=dated), steps(60, 120, dated=dated)
+        assert not convicts(tmp_path, a_log=before + raised(error) + after + end)
+
+    @pytest.mark.parametrize("end", [[], [DONE]])
+    def test_restarted(self, error: str, dated: bool, end: list[str], tmp_path: Path) -> None:
+        before, after = steps(0, 60, dated=dated), steps(0, 120, dated=dated)
+        assert not convicts(tmp_path, a_log=before + raised(error) + [RESTART] + after + end)
+
+    def test_behind_the_end(self, error: str, dated: bool, tmp_path: Path) -> None:
+        ignored = ["Exception ignored in: <function D.__del__ at 0x7f>", *raised(error)]
+        assert not convicts(tmp_path, a_log=[*steps(0, 60, dated=dated), DONE, *ignored])
+
+
+@pytest.mark.parametrize("error", [NO_MEMORY, RAISED])
+def test_only_the_same_rank_can_outlive_it(error: str, tmp_path: Path) -> None:
+    ended = all_ranks(0, 20) + raised(error, 2)
+    assert not convicts(tmp_path, a_log=ended + all_ranks(20, 60))
+    assert convicts(tmp_path, a_log=ended + all_ranks(20, 22, (0, 1, 3)))
+
+
+@pytest.mark.parametrize("fault", [XID, COMPLETION])
+def test_a_fault_that_work_outlived(fault: str, tmp_path: Path) -> None:
+    assert not convicts(tmp_path, a_log=[*steps(0, 60), fault, *steps(60, 160)])
+    assert not convicts(tmp_path, a_log=[*steps(0, 60), fault, *steps(60, 160), DONE])
+    assert convicts(tmp_path, a_log=[*steps(0, 60), fault])
+    assert convicts(tmp_path, a_log=[*steps(0, 60), fault, *steps(60, 63)])
+
+
+def test_retries_that_succeed(tmp_path: Path) -> None:
+    refused = "gpu07:4711:4790 [2] NCCL INFO Call to connect returned Connection refused, retrying"
+    full = "OSError: [Errno 28] No space left on device: '/checkpoints/a'"
+    assert not convicts(tmp_path, a_log=[refused] * 3 + steps(0, 90))
+    saved = [full, "WARNING saving failed, falling back to /scratch"]
+    assert not convicts(tmp_path, a_log=[*steps(0, 50), *saved, *steps(50, 90), DONE])
+
+
+def test_a_log_that_was_turned_over(tmp_path: Path) -> None:
+    old = steps(0, 60) + raised(RAISED)
+    assert not convicts(tmp_path, train_log_1=old, train_log=[*steps(0, 90), DONE])
+    assert convicts(tmp_path, train_log_1=old, train_log=["rotated by logrotate"])
