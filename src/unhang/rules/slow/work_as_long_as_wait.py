@@ -31,11 +31,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from unhang.model.events import Progress
-from unhang.model.ids import NO_RANKS, Ranks
 from unhang.model.phases import Phase
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules.shared import order
-from unhang.rules.slow.bar_of_wait import USUAL_VOICE, find_bar_of_wait
+from unhang.rules.slow.bar_of_wait import find_bar_of_wait, owner_of
 from unhang.rules.slow.waiting import OthersWait, find_wait
 from unhang.rules.slow.work_strength import find_rival
 
@@ -58,7 +57,7 @@ def check(incident: Incident) -> Iterator[Finding]:
     if not states or find_rival(incident, wait) is not None:
         return
     bar = states[-1]
-    culprits = _owner(incident, wait, bar)
+    culprits = owner_of(incident, wait, bar)
     finding = check.finding(
         Strength.SUPPORTS,
         claim=say(
@@ -106,17 +105,6 @@ def _waited_s(wait: OthersWait) -> float | None:
     if first is not None and first.elapsed_ms is not None:
         return first.elapsed_ms / 1_000
     return wait.limit_s
-
-
-def _owner(incident: Incident, wait: OthersWait, bar: Progress) -> Ranks:
-    """The rank that the line names; else rank 0, where this is its only voice on one host."""
-    told = bar.rank if bar.rank is not None else bar.origin.rank
-    if told is not None:
-        return frozenset({told})
-    hosts = {f.host for f in incident.roster.values() if f.host is not None}
-    signed = any(event.origin.rank == USUAL_VOICE for event in incident.events)
-    others = len(wait.ranks) > 0
-    return frozenset({USUAL_VOICE}) if others and len(hosts) <= 1 and not signed else NO_RANKS
 
 
 def _after_training(incident: Incident, first: Progress) -> bool:

@@ -10,6 +10,7 @@ from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.phases import Phase
 from unhang.model.rule import Cause, Finding, Incident, Message, Rule, Strength, say
 from unhang.rules.shared import consequences, order, watched
+from unhang.rules.slow.bar_of_wait import owner_of
 from unhang.rules.slow.waiting import OthersWait, find_wait
 from unhang.rules.slow.work import Work, find_work
 from unhang.rules.slow.work_strength import Fit, fit, is_missing, ranks_differ, weigh
@@ -58,7 +59,7 @@ def _is_idle(incident: Incident) -> bool:
 
 def _from_work(incident: Incident, about: WorkRule, work: Work, wait: OthersWait) -> Finding:
     strength, against = weigh(incident, work, wait)
-    culprits = _culprits(work, wait, strength)
+    culprits = _culprits(incident, work, wait, strength)
     return about.rule.finding(
         strength,
         claim=_claim(about, culprits, work.phase.detail or work.phase.phase.value),
@@ -132,7 +133,7 @@ def _rank_of(incident: Incident, stack: StackSeen) -> Rank | None:
     return ranks.pop() if len(ranks) == 1 else None
 
 
-def _culprits(work: Work, wait: OthersWait, strength: Strength) -> Ranks:
+def _culprits(incident: Incident, work: Work, wait: OthersWait, strength: Strength) -> Ranks:
     """The rank that shows the work, else the one that the others name or that alone is missing."""
     if strength is Strength.HINTS:
         return NO_RANKS
@@ -140,6 +141,8 @@ def _culprits(work: Work, wait: OthersWait, strength: Strength) -> Ranks:
         return frozenset({work.phase.rank})
     if not wait.awaited and wait.missing is not None and is_missing(work, wait):
         return frozenset({wait.missing})
+    if not wait.awaited and work.bar is not None and fit(work, wait) is Fit.FITS:
+        return owner_of(incident, wait, work.bar)
     return wait.awaited
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from unhang import diagnose
+from unhang.model.causes import Cause
 from unhang.model.diagnosis import Outcome
 
 TIMEOUT = (
@@ -62,3 +63,22 @@ def test_where_rank_0_speaks_for_itself_the_bar_names_nobody(tmp_path: Path) -> 
     text = signed + warned + "[rank0]: step 3/100 loss: 1.2\n" + EARLY + LATE + OTHERS
     _, culprits, _ = judge(tmp_path, text)
     assert culprits == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("before", "named"),
+    [
+        ("", True),
+        ("[rank0]: step 3/100 loss: 1.2\n", False),
+        ("Map:  50%|#####     | 180/359 [15:00<14:58,  5.0s/it]\n" * 2, True),
+        ("Map:  96%|######### | 345/359 [28:59<01:01,  5.0s/it]\n", False),
+    ],
+    ids=["alone", "rank 0 signs", "drawn twice", "another one is further"],
+)
+def test_the_owner_of_the_only_bar(tmp_path: Path, before: str, named: bool) -> None:
+    log = tmp_path / "log.txt"
+    bar = "Map:  92%|#########2| 330/359 [29:58<02:40,  5.4s/it]\n"
+    log.write_text(before + bar + TIMEOUT.format(rank=1))
+    found = diagnose(str(log))
+    assert found.cause is Cause.DATA_SLOW
+    assert found.culprits == (frozenset({0}) if named else frozenset())
