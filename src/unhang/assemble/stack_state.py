@@ -40,6 +40,8 @@ _LIBRARY = re.compile(
     r"|ssl\.py|subprocess\.py|runpy\.py|contextlib\.py|functools\.py|pickle\.py|copy\.py)"
 )
 """Code that is not the program's; py-spy leaves out the folder that packages lie in."""
+_WITHIN = re.compile(r"<(?:listcomp|setcomp|dictcomp|genexpr|lambda)>")
+"""Parts of a function that look like functions of their own."""
 _ENTRY = re.compile(
     r"_run_module_as_main|_run_code|spawn_main|_main|_bootstrap\w*|_launch|<module>"
 )
@@ -146,7 +148,7 @@ def own_code(stack: ThreadStack, reading: StackReading) -> str:
     """`function (file:line)` of the program's own code nearest to the frame that decides."""
     end = len(stack.frames) if reading.at < 0 else reading.at + 1
     for frame in reversed(stack.frames[:end]):
-        if _is_own(frame):
+        if _is_own(frame) and _WITHIN.fullmatch(bare(frame.function)) is None:
             file = frame.file.rpartition("/")[2]
             return f"{frame.function} ({file}:{frame.line})"
     return ""

@@ -48,6 +48,7 @@ def _told(op: str, values: dict[str, Any]) -> dict[str, Any]:
         "op": op,
         "src": _rank(values, "src", group),
         "dst": _rank(values, "dst", group),
+        "tag": tag if isinstance(tag := values.get("tag"), int) else None,
         "group": _name(group),
     }
 

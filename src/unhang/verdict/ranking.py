@@ -107,10 +107,10 @@ def _ranked(incident: Incident, findings: Sequence[Finding]) -> Diagnosis:
     located = _located(findings)
     candidates = tuple(
         _candidate(
+            incident,
             case,
             _confidence(case, cases),
             located if case is cases[0] and _may_be_one(incident, case, located) else None,
-            alone=incident.world.size == 1 and case.cause in OF_ONE_RANK,
         )
         for case in cases
     )
@@ -265,13 +265,13 @@ def _may_be_one(incident: Incident, case: _Case, located: Finding | None) -> boo
 
 
 def _candidate(
-    case: _Case, confidence: float, located: Finding | None, *, alone: bool
+    incident: Incident, case: _Case, confidence: float, located: Finding | None
 ) -> Candidate:
     best = case.best
-    culprits = _named(case)
+    culprits = _named(case) or _as_confirmed(incident, case)
     if not culprits and located is not None:
         culprits = located.culprits
-    if not culprits and alone:
+    if not culprits and incident.world.size == 1 and case.cause in OF_ONE_RANK:
         culprits = _ONLY_RANK
     return Candidate(
         cause=case.cause,
@@ -292,6 +292,14 @@ def _named(case: _Case) -> Ranks:
     """Culprits of the best finding, or of one just as strong of the same cause."""
     equal = (f.culprits for f in case.findings if f.strength is case.best.strength)
     return next((culprits for culprits in equal if culprits), NO_RANKS)
+
+
+def _as_confirmed(incident: Incident, case: _Case) -> Ranks:
+    """Whom the live judge named for it: what proves a cause afterwards may tell nobody's rank."""
+    sure = (e.culprits for e in incident.all(HoldUp) if e.stage is Stage.CONFIRMED)
+    named = NO_RANKS.union(*sure)
+    told = (f.culprits for f in case.findings if f.culprits and f.culprits <= named)
+    return next(told, NO_RANKS)
 
 
 def _verdict(incident: Incident, case: _Case, candidates: tuple[Candidate, ...]) -> Diagnosis:

@@ -83,6 +83,11 @@ def test_the_name_of_a_function_is_less_certain() -> None:
     assert (stance.phase, stance.certain) == (Phase.EVAL, False)
 
 
+def test_a_comprehension_is_a_part_of_its_function() -> None:
+    frames = "    <listcomp> (train.py:8)\n    pick (train.py:8)"
+    assert only(rank0=stack(frames)).code == "pick (train.py:8)"
+
+
 def test_code_that_nothing_tells_of() -> None:
     stance = only(rank0=stack("    wait_for_licence (train.py:75)"))
     assert (stance.doing, stance.frame) == (Doing.CODE, "train.py:wait_for_licence")

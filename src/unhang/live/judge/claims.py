@@ -35,6 +35,7 @@ _DIFFER_S = 1.5
 _BROKEN_S = 30.0
 """A launcher ends the others before; a link that fails may keep it from doing so."""
 _TOGETHER_S = 5.0
+_TWO = 2
 _FIRST_CALL = 5.0
 """The first call of a group also connects its members, which takes its time."""
 
@@ -227,13 +228,16 @@ def _together(wait: Wait, tracks: Mapping[Rank, Track], patience: Patience) -> C
     if differ:
         suspect_s = _DIFFER_S
     odd = sides[0] if differ and len(sides[0]) < len(sides[1]) else NO_RANKS
+    victims = wait.held_up - odd
+    if differ and not odd and all(len(side) == 1 for side in sides):
+        odd, victims = NO_RANKS.union(*sides), NO_RANKS  # it is between these two
     stood = Stood(ranks=len(wait.held_up), waited_s=_waited_s(wait), limit_s=wait.limit_s)
     needed_s = patience.needed_s(stood)
     stage = stage_at(settled_s, suspect_s, needed_s)
     return Claim(
         charge=SuspicionReason.MISMATCH if differ else SuspicionReason.TOGETHER,
         culprits=odd,
-        victims=wait.held_up - odd,
+        victims=victims,
         call=wait.call,
         phase=_phase(wait.held_up, tracks),
         still_s=settled_s,
@@ -275,9 +279,14 @@ def _circle(waits: Sequence[Wait], tracks: Mapping[Rank, Track], patience: Patie
     # Which of the two is wrong nobody can tell, and the others only wait for them.
     few = NO_RANKS.union(*(wait.waiters | wait.awaited for wait in pairs))
     few = few or largest.awaited & everybody
-    # Whom a rank waits for by a handle is not seen: it may be one of the many.
-    dim = any(tracks[r].place.handle and not open_calls(tracks[r]) for r in everybody)
-    odd = few if (pairs or len(few) < len(largest.waiters)) and not dim else NO_RANKS
+    # Whom a rank waits for by a handle is not seen; that the others wait for it is.
+    by_handle = (r for r in everybody if tracks[r].place.handle and not open_calls(tracks[r]))
+    dim = frozenset(by_handle)
+    odd = few if pairs or len(few) < len(largest.waiters) else NO_RANKS
+    if dim:
+        odd = dim if 2 * len(dim) < len(everybody) else NO_RANKS
+    elif not odd and len(everybody) == _TWO:
+        odd = everybody  # it is between these two, whichever is wrong
     settled_s = min(_settled_s(wait) for wait in waits)
     sure = not dim and all(_surely_waits(tracks[r]) for r in everybody)
     proved = sure and not any(is_pairwise(w, tracks) and not names_a_rank(w) for w in waits)

@@ -1,8 +1,8 @@
 """From what is remembered of a rank that others wait for to its condition.
 
 Some conditions prove by themselves that the others wait in vain: the rank is gone, it raised, it
-ended its program, it is stopped. All others may be work that nobody sees: they are suspected within
-seconds, and how long they may last is for `patience` to say.
+ended its program. All others may be work that nobody sees, and who stopped a process may let it go
+on: they are suspected within seconds, and how long they may last is for `patience` to say.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def judge(track: Track, usual: UsualDurations) -> RankCondition:
     if track.facts.state == "t":  # somebody looks into it with a debugger
         return _seen(track, SuspicionReason.STOPPED, track.still.stopped_s, _SUSPECT_S)
     if track.stopped:
-        return _seen(track, SuspicionReason.STOPPED, track.still.stopped_s, 0.0, _STOPPED_S)
+        return _seen(track, SuspicionReason.STOPPED, track.still.stopped_s, _STOPPED_S)
     usual_s = _USUAL * usual.usual_s(DurationKind.STILL, *where_of(track))
     if track.beats_late:
         return _seen(track, _frozen(track), track.still.beat_s, max(_SUSPECT_S, usual_s))

@@ -194,8 +194,8 @@ class HangIncidents:
             risen.setdefault(key, []).append(case)
         changes = []
         for (stage, _, _), cases in sorted(risen.items(), key=lambda item: -_ORDER[item[0][0]]):
-            if stage is Stage.CONFIRMED and self.confirmed is not None:
-                continue
+            if self.confirmed is not None:
+                continue  # of what stands still beside a hang nobody is told
             claim = _merged([case.claim for case in cases])
             for case in cases:
                 case.stage, case.worst = stage, case.claim

@@ -45,7 +45,7 @@ from unhang.live.messages.policy import JUDGE_LIMIT_MS, Policy
 from unhang.live.messages.reports import NodeReport
 from unhang.model.causes import Cause
 from unhang.model.finding import Strength
-from unhang.model.ids import Rank
+from unhang.model.ids import NO_RANKS, Rank
 from unhang.model.measurements import RunMeasurements
 from unhang.model.provenance import Message
 from unhang.model.waits import Snapshot
@@ -54,6 +54,7 @@ from unhang.waitgraph import analyse
 _MANY = 64
 """From so many ranks on not every single report leads to a new judgement."""
 _PAUSE_S = 0.5
+_TWO = 2
 _ASK_S = 1.0
 """Ranks that wait among themselves for so long are asked for dumps."""
 _ASK_AGAIN_S = 10.0
@@ -303,12 +304,14 @@ class Monitor:
         everybody = claim.culprits | claim.victims
         if not _decides(answer) or not answer.culprits <= everybody:
             return claim
+        # Of two ranks whose calls differ either may be wrong: it is between them.
+        culprits = answer.culprits or (everybody if len(everybody) == _TWO else NO_RANKS)
         return Claim(
             charge=SuspicionReason.CIRCLE
             if claim.charge is SuspicionReason.CIRCLE
             else SuspicionReason.MISMATCH,
-            culprits=answer.culprits,
-            victims=everybody - answer.culprits,
+            culprits=culprits,
+            victims=everybody - culprits,
             call=claim.call,
             phase=claim.phase,
             still_s=claim.still_s,

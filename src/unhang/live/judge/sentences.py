@@ -21,7 +21,7 @@ def reason(claim: Claim, tracks: Mapping[Rank, Track]) -> Message:
     if claim.between:
         return _between(claim, tracks)
     if claim.charge in _AMONG:
-        key += "_odd" if claim.culprits else ""
+        key += "_odd" if claim.culprits and claim.victims else ""
     elif claim.charge is SuspicionReason.AT_WORK and claim.phase is None:
         key += "_code"
     told = ending_of(claim, tracks)

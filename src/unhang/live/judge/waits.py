@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TypedDict
 
 from unhang.live.judge.track import Track
-from unhang.live.messages.reports import GroupBeat
+from unhang.live.messages.reports import GroupBeat, Issued
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.phases import Phase
 from unhang.model.recording import CallKind
@@ -211,16 +211,31 @@ def _wait(
 
 def _between(tracks: Mapping[Rank, Track]) -> list[Wait]:
     """Ranks that stand in an operation which names the other rank, where that one is elsewhere."""
-    found = []
+    found: list[Wait] = []
     for rank, track in tracks.items():
         call = track.beat.call
         if call is None or not track.place.pairs or track.ended or track.stopped:
             continue
         peer = call.src if call.op in _RECEIVE else call.dst if call.op in _SEND else None
         other = None if peer is None else tracks.get(peer)
-        if track.beats_late or peer is None or other is None or _answers(other, rank, call.op):
+        if track.beats_late or peer is None or other is None:
             continue
         place_s = track.still.place_s
+        if _answers(other, rank, call):
+            if rank in NO_RANKS.union(*(wait.waiters for wait in found)):
+                continue  # told with its peer
+            place_s = min(place_s, other.still.place_s)
+            both = frozenset({rank, peer})
+            found.append(
+                Wait(
+                    call=CallRef(group=call.group, op=call.op, members=both),
+                    waiters=both,
+                    waited_s=place_s,
+                    settled_s=place_s,
+                    witnesses=_NAMED,
+                )
+            )
+            continue
         found.append(
             Wait(
                 call=CallRef(group=call.group, op=call.op, members=frozenset({rank, peer})),
@@ -238,12 +253,14 @@ def _between(tracks: Mapping[Rank, Track]) -> list[Wait]:
 _RECEIVE, _SEND = frozenset({"recv"}), frozenset({"send"})
 
 
-def _answers(other: Track, rank: Rank, op: str) -> bool:
+def _answers(other: Track, rank: Rank, asked: Issued) -> bool:
     """Whether the other rank stands in the counterpart: the bytes are on their way."""
     call = other.beat.call
     if call is None or not other.place.pairs or other.ended:
         return False
-    if op in _RECEIVE:
+    if call.tag is not None and asked.tag is not None and call.tag != asked.tag:
+        return False
+    if asked.op in _RECEIVE:
         return call.op in _SEND and call.dst == rank
     return call.op in _RECEIVE and call.src in {rank, None}
 
@@ -399,11 +416,13 @@ def _limit_s(group: str | None, waiters: Iterable[Track]) -> float | None:
 
 
 def _op_of(track: Track) -> str | None:
-    """The call that a rank waits in, with the source that all must agree on."""
+    """The call that a rank waits in, with the source or the target that all must agree on."""
     call, op = track.beat.call, track.place.op
-    if call is None or call.src is None or op is None or track.place.pairs:
+    if call is None or op is None or track.place.pairs:
         return op
-    return f"{op}(src={call.src})"
+    sides = (("src", call.src), ("dst", call.dst))
+    named = ", ".join(f"{side}={rank}" for side, rank in sides if rank is not None)
+    return f"{op}({named})" if named else op
 
 
 def _common_op(waiters: Iterable[Track]) -> str | None:

@@ -58,12 +58,14 @@ class Issued:
         op: the function of torch that the program called.
         src: global rank that sends, where the function takes one.
         dst: global rank that receives, likewise.
+        tag: of a message, which both sides must give alike.
         group: name of the process group; None = the default one.
     """
 
     op: str
     src: Rank | None = None
     dst: Rank | None = None
+    tag: int | None = None
     group: str | None = None
 
 

@@ -241,7 +241,8 @@ def _issued(item: object) -> Issued | None:
     data = _mapping(item)
     op = _text(data, "op")
     src, dst = (None if n is None else Rank(n) for n in (_int(data, "src"), _int(data, "dst")))
-    return None if op is None else Issued(op=op, src=src, dst=dst, group=_text(data, "group"))
+    group, tag = _text(data, "group"), _int(data, "tag")
+    return None if op is None else Issued(op=op, src=src, dst=dst, tag=tag, group=group)
 
 
 def _young(item: object) -> Iterable[tuple[float, int]]:

@@ -78,12 +78,12 @@ def test_a_kept_interpreter_lock_proves_nothing() -> None:
     )
 
 
-def test_a_rank_that_a_debugger_holds_is_looked_at_by_somebody() -> None:
+def test_who_stopped_a_process_may_let_it_go_on() -> None:
     stopped, traced = still(state="T"), still(state="t")
     stopped.still.stopped_s = traced.still.stopped_s = 60.0
     told = [judge(track, UsualDurations()) for track in (stopped, traced)]
     assert [verdict.charge for verdict in told] == [SuspicionReason.STOPPED] * 2
-    assert [verdict.proved for verdict in told] == [True, False]
+    assert [(verdict.suspected, verdict.proved) for verdict in told] == [(True, False)] * 2
 
 
 def test_what_is_usual_at_a_place_is_suspected_later() -> None:

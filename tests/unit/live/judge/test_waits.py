@@ -227,7 +227,15 @@ def test_a_rank_that_receives_waits_for_its_source_alone() -> None:
 def test_a_send_and_its_receive_are_on_their_way() -> None:
     call = Issued(op="send", dst=Rank(1))
     sends = track(0, waiting_in("send"), group(3, 3), call=call)
-    assert not [wait for wait in waits(sends, receives(1, 0)) if names_a_rank(wait)]
+    (wait,) = waits(sends, receives(1, 0))
+    assert (wait.waiters, wait.awaited) == (frozenset({0, 1}), frozenset())
+
+
+def test_a_send_and_a_receive_under_another_tag_wait_for_each_other() -> None:
+    sends = track(0, waiting_in("send"), group(3, 3), call=Issued(op="send", dst=Rank(1), tag=3))
+    wants = Issued(op="recv", src=Rank(0), tag=2)
+    found = waits(sends, track(1, waiting_in("recv"), group(3, 3), call=wants))
+    assert {(min(w.waiters), min(w.awaited)) for w in found} == {(0, 1), (1, 0)}
 
 
 def test_who_waits_for_the_lock_of_a_file_waits_for_its_holder() -> None:
