@@ -31,6 +31,7 @@ from unhang.model.provenance import Message, Problem
 from unhang.model.rewrite import Rewrite
 from unhang.remedies import suggest
 from unhang.rules import RULES
+from unhang.sources.artifact import Artifact
 from unhang.sources.discover import discover
 from unhang.verdict.contents import contents_of
 from unhang.verdict.corroboration import hear
@@ -411,10 +412,16 @@ def _failed(verdict: Diagnosis) -> bool:
 def _stats(gathered: Gathered, started: float) -> Stats:
     return Stats(
         files=len(gathered.artifacts),
-        size_bytes=_size(a.size_bytes for a in gathered.artifacts),
+        size_bytes=_size(a.size_bytes for a in gathered.artifacts) + _archives(gathered.artifacts),
         events=len(gathered.events),
         seconds=time.perf_counter() - started,
     )
+
+
+def _archives(artifacts: Iterable[Artifact]) -> int:
+    """Bytes of the files whose members were read, each once; those know no size of their own."""
+    outer = {a.name.partition("!")[0] for a in artifacts if a.size_bytes is None and "!" in a.name}
+    return sum(path.stat().st_size for path in map(Path, outer) if path.is_file())
 
 
 def _size(sizes: Iterable[int | None]) -> int:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar, cast
 
 from unhang.capturing.jobs import RunningJob
 from unhang.model.capture import SUFFIX, Fate, Manifest
 from unhang.model.diagnosis import Diagnosis
 from unhang.model.ids import Ranks
 from unhang.model.provenance import Message
+
+T = TypeVar("T")
 
 LOOK_S = 20.0
 """Most seconds for the looks; on a machine that is not overloaded they take 3 to 5."""
@@ -72,7 +76,8 @@ def diagnose_running(
     with tempfile.TemporaryDirectory(prefix="unhang-look-") as folder:
         bundle = Path(folder) / f"look{SUFFIX}"
         result = capture(pids=job.pids, out=bundle, limit_s=limit_s, sources=_SOURCES, gentle=True)
-        diagnosis = diagnose(str(bundle), framework=framework, model=model)
+        found = diagnose(str(bundle), framework=framework, model=model)
+        diagnosis = _without_folder(found, f"{bundle}!")
     without, lacks = _lacks(result.manifest)
     return RunningVerdict(
         diagnosis=diagnosis,
@@ -82,6 +87,24 @@ def diagnose_running(
         lacks=lacks,
         without=without,
     )
+
+
+def _without_folder(node: T, prefix: str) -> T:
+    """The same data with the names of files as they are in the bundle, which is gone by then."""
+    if isinstance(node, tuple):
+        return cast("T", tuple(_without_folder(item, prefix) for item in node))
+    if not dataclasses.is_dataclass(node) or isinstance(node, type):
+        return node
+    changed: dict[str, object] = {}
+    for field in dataclasses.fields(node):
+        value = getattr(node, field.name)
+        if isinstance(value, str) and field.name == "artifact":
+            fresh: object = value.removeprefix(prefix)
+        else:
+            fresh = _without_folder(value, prefix)
+        if fresh is not value and field.init:
+            changed[field.name] = fresh
+    return cast("T", dataclasses.replace(node, **changed)) if changed else node
 
 
 def _lacks(manifest: Manifest) -> tuple[Ranks, tuple[Message, ...]]:

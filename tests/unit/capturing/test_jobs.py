@@ -6,8 +6,10 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -55,11 +57,46 @@ def test_a_job_that_is_not_here_is_refused_with_what_to_do() -> None:
         job_in_container("nobody")
 
 
+PAUSE_S = 0.5
+"""Nobody may be held for longer by a look."""
+
+
+@contextmanager
+def held_s(pids: list[int]) -> Iterator[list[float]]:
+    """The longest time for which one of the processes was held, as the kernel shows it."""
+    longest_s, over = [0.0], threading.Event()
+
+    def watch() -> None:
+        since: dict[int, float] = {}
+        while not over.is_set():
+            for pid in pids:
+                state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+                now = time.monotonic()
+                if state in {"T", "t"}:
+                    longest_s[0] = max(longest_s[0], now - since.setdefault(pid, now))
+                else:
+                    since.pop(pid, None)
+            time.sleep(0.002)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        yield longest_s
+    finally:
+        over.set()
+        watcher.join()
+
+
 @pytest.mark.skipif(shutil.which("py-spy") is None, reason="needs py-spy on the PATH")
 @pytest.mark.timeout(90)
 def test_a_look_tells_where_the_ranks_stand_and_leaves_them_as_they_were(ranks: list[int]) -> None:
-    verdict = diagnose_running(job_of_process(ranks[0]))
+    with held_s(ranks) as longest_s:
+        verdict = diagnose_running(job_of_process(ranks[0]))
+    assert longest_s[0] <= PAUSE_S
     assert not verdict.without, verdict.lacks
+    told = {source.artifact for s in verdict.diagnosis.standings for source in (s.first.source,)}
+    assert told == {"host=" + name.partition("=")[2] for name in told}
+    assert verdict.diagnosis.stats.size_bytes > 0
     (stands,) = [s for s in verdict.diagnosis.standings if s.ranks >= {1, 3}]
     assert "wait_for_batch" in stands.first.frame
     for pid in ranks:
