@@ -16,7 +16,6 @@ from unhang.model.events import (
     HoldUp,
     ProcessEnded,
     Progress,
-    PythonException,
     Role,
     Stage,
     SuspicionReason,

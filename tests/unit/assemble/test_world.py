@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from unhang.model.events import CollectiveTimeout, Event, WorldSeen
 from unhang.model.provenance import Origin
 
 
-def gather(rank: int, inside: int = 64, outside: int = 256, **fields: int) -> CollectiveTimeout:
+def gather(rank: int, inside: int = 64, outside: int = 256, **fields: Any) -> CollectiveTimeout:
     waits = timeout(rank, op="_ALLGATHER_BASE", global_rank=rank, line=2 + rank, **fields)
     return replace(waits, numel_in=inside, numel_out=outside)
 
