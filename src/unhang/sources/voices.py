@@ -103,9 +103,11 @@ def level_of(match: re.Match[str]) -> tuple[str, str, int]:
 
 def _bracketed(text: str, position: int, known: Origin) -> tuple[Origin, int] | None:
     match = _NESTED.match(text, position) or _BRACKETED.match(text, position)
-    if match is None or _OF_TORCH.match(match["fields"]):
+    if match is None:
         return None
     opened = match.groupdict().get("open")
+    if opened in {None, "["} and _OF_TORCH.match(match["fields"]):
+        return None
     if opened is not None and _PAIRS[opened] != match["close"]:
         return None
     origin = _fields(match["fields"], known)
