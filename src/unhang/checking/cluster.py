@@ -297,7 +297,7 @@ class Ramp:
                 self._suspect(stage, host, Message(key="stage.rank_failed", values=values))
         stuck = {rank: answer for rank, answer in answers.items() if "log" in answer}
         if stuck:
-            self.stages.append(judge_stuck(stage, stuck))
+            self._judge(stage, stuck)
 
     def run_groups(
         self,
@@ -334,6 +334,11 @@ class Ramp:
                     "environment": environment, "operations": list(operations),
                 }  # fmt: skip
         return self._ask(orders, limit_s + 15)
+
+    def _judge(self, stage: str, stuck: Mapping[int, Any]) -> None:
+        told = judge_stuck(stage, stuck)
+        if told is not None:
+            self.stages.append(told)
 
     def _within(self) -> None:
         if not self._has_torch:
@@ -390,7 +395,10 @@ class Ramp:
                 for pair, rate in sorted(tests.rates.items())
             ],
         }
-        if not found.failed:
+        for pair, values in sorted(tests.unsure.items()):
+            both = {"one": pair[0], "other": pair[1], **values}
+            self._fail("pairs", "link_unsure", both, status=Status.WARN)
+        if not found.failed and not tests.unsure:
             values = {"tests": found.tests, "rate": median(rates), "least": rates[0]}
             self._pass("pairs", values, measured)
 
@@ -406,7 +414,7 @@ class Ramp:
             values = {"ranks": frozenset(bad), "error": next(iter(bad.values()))}
             self._fail("whole", "whole_failed", values, ranks=frozenset(bad))
             if stuck:
-                self.stages.append(judge_stuck("whole", stuck))
+                self._judge("whole", stuck)
             return
         measured = _figures(answers, group)
         late = _late(answers)

@@ -40,6 +40,7 @@ class PairTests:
         self._addresses = addresses
         self.rates: dict[Group, float] = {}
         self.faults: dict[Group, Message] = {}
+        self.unsure: dict[Group, Mapping[str, object]] = {}
 
     def test(self, turn: Round) -> list[bool]:
         """The outcome of each group of a round."""
@@ -58,8 +59,11 @@ class PairTests:
         outcomes: dict[Group, bool] = {}
         for pair in pairs:
             fault = self._fault(pair, found[pair])
+            usual = median_high(self.rates.values())
             if fault is not None:
                 self.faults[pair] = fault
+            elif self.rates[pair] < usual * _SLOW:  # slow, but its ends had no core to run on
+                self.unsure[pair] = {"rate": self.rates[pair], "usual": usual}
             outcomes[pair] = fault is None
         collective = [group for group in turn if outcomes.get(group, True)]
         outcomes |= self._collectives(collective)

@@ -9,26 +9,30 @@ from typing import Any
 
 from unhang.api import diagnose
 from unhang.errors import UnhangError
+from unhang.model.diagnosis import Outcome
 from unhang.model.ids import format_ranks
 from unhang.model.preflight import Stage, Status
-from unhang.model.provenance import Message
 
 
-def judge_stuck(name: str, answers: Mapping[int, Mapping[str, Any]]) -> Stage:
+def judge_stuck(name: str, answers: Mapping[int, Mapping[str, Any]]) -> Stage | None:
     """What the stacks and the last words of the ranks of a stage tell.
 
     Args:
         name: of the stage.
         answers: of the ranks that hung or failed, with their `log`.
+
+    Returns:
+        Who, and why; None where the stacks do not tell.
     """
     with TemporaryDirectory(prefix="unhang-check-") as folder:
         for rank, answer in answers.items():
             Path(folder, f"rank{rank}.log").write_text(str(answer["log"]), encoding="utf-8")
         try:
             verdict = diagnose(folder)
-        except UnhangError as error:
-            message = Message(key="stage.unjudged", values={"error": str(error)})
-            return Stage(name=name, status=Status.FAIL, message=message)
+        except UnhangError:
+            return None
+    if verdict.outcome not in (Outcome.CAUSE, Outcome.LOCATED):
+        return None
     return Stage(
         name=name,
         status=Status.FAIL,
