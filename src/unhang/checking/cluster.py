@@ -395,8 +395,8 @@ class Ramp:
                 for pair, rate in sorted(tests.rates.items())
             ],
         }
-        for pair, values in sorted(tests.unsure.items()):
-            both = {"one": pair[0], "other": pair[1], **values}
+        for pair in sorted(tests.unsure):
+            both = {"one": pair[0], "other": pair[1], **tests.unsure[pair]}
             self._fail("pairs", "link_unsure", both, status=Status.WARN)
         if not found.failed and not tests.unsure:
             values = {"tests": found.tests, "rate": median(rates), "least": rates[0]}
