@@ -136,7 +136,9 @@ def test_by_keyboard_and_on_paper(tmp_path: Path, browser: webdriver.Chrome) -> 
     assert opened.get_attribute("open") != before
 
     button = browser.find_element(By.CSS_SELECTOR, "button[data-copy]")
-    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", button)
+    browser.execute_script(
+        "arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", button
+    )
     button.click()
     assert button.text == "已复制"
     area = "const a = document.createElement('textarea'); document.body.append(a); a.focus();"

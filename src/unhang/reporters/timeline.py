@@ -65,10 +65,12 @@ def _notes(trace: Trace, language: str) -> Iterator[str]:
             {s.rank for s in trace.slices if s.rank is not None and s.call and s.end_s is None}
         )
         yield _say("timeline.stalled", language, count=len(stalled), ranks=waiting)
-    for clock in trace.clocks[:_MOST_CLOCKS]:
-        yield _clock(clock, language)
-    if len(trace.clocks) > _MOST_CLOCKS:
-        yield _say("timeline.more_clocks", language, count=len(trace.clocks) - _MOST_CLOCKS)
+    compared = [clock for clock in trace.clocks if clock.calls > 0]
+    yield from (_clock(clock, language) for clock in compared[:_MOST_CLOCKS])
+    if len(compared) > _MOST_CLOCKS:
+        yield _say("timeline.more_clocks", language, count=len(compared) - _MOST_CLOCKS)
+    if alone := len(trace.clocks) - len(compared):
+        yield _say("timeline.clocks_unknown", language, count=alone)
 
 
 def _clock(clock: ClockOffset, language: str) -> str:
@@ -78,12 +80,7 @@ def _clock(clock: ClockOffset, language: str) -> str:
         "error": clock.error_s,
         "calls": clock.calls,
     }
-    if clock.calls == 0:
-        key = "unknown"
-    elif clock.error_s is None:
-        key = "drifts"
-    else:
-        key = "moved" if clock.offset_s else "agrees"
+    key = "drifts" if clock.error_s is None else "moved" if clock.offset_s else "agrees"
     return _say(f"timeline.clock_{key}", language, **values)
 
 
