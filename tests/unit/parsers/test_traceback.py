@@ -393,3 +393,12 @@ def test_what_follows_later_is_another_s() -> None:
     rest = (HEADER, frame("scheduler.py", "run"), "RuntimeError: no free slots")
     lines = [replace(line(text), number=20 + n) for n, text in enumerate(rest)]
     assert one(marked, *lines).origin.actor is None
+
+
+@pytest.mark.parametrize("cut", ["torch.distributed.Dist", "torch.distributed.DistBackendErr"])
+def test_a_class_whose_name_is_cut_is_no_class(cut: str) -> None:
+    assert one(HEADER, frame("train.py", "main"), cut).exception == ""
+
+
+def test_a_class_of_the_standard_library_stands_alone() -> None:
+    assert one(HEADER, frame("train.py", "main"), "_queue.Empty").exception == "Empty"

@@ -54,7 +54,8 @@ _LAST = re.compile(
     rf"^(?:[A-Za-z_]\w*\.)*(?P<name>_?[A-Z]\w*{_SUFFIX})(?P<inner>\(\w+\))?\s*(?::\s*(?P<text>.*))?$"
 )
 _LAST_DOTTED = re.compile(
-    r"^(?:[a-z_]\w*\.)+(?P<name>_?[A-Z]\w*|error|timeout)\s*(?::\s(?P<text>.*))?$"
+    r"^(?:[a-z_]\w*\.)+(?:(?P<name>_?[A-Z]\w*|error|timeout)\s*:\s(?P<text>.*)"
+    r"|(?P<bare>Empty|Full|Cancelled|error|timeout)\s*)$"
 )
 _LAST_GLUED = re.compile(r"^(?P<name>[A-Z]\w{2,60}?(?:Error|Exception|Interrupt))(?P<text>\S.*)$")
 _LAST_ALONE = re.compile(
@@ -101,12 +102,17 @@ def read_last_line(text: str, *, crowded: bool = False) -> tuple[str, str] | Non
     match = _LAST.match(bare) or _LAST_DOTTED.match(bare)
     if match is None and crowded:
         match = _LAST_GLUED.match(bare)
-    if match is None or match["name"].endswith("Warning"):
+    if match is None or _name(match).endswith("Warning"):
         return None
-    name, message = match["name"], (match["text"] or "").strip()
+    name, message = _name(match), (match["text"] or "").strip()
     doubled = _DOUBLED.fullmatch(name) if crowded else None
     name = name if doubled is None else doubled[1]
     return name, message.removeprefix(name).lstrip(": ").strip()
+
+
+def _name(match: re.Match[str]) -> str:
+    """A class that is named alone must be a known one: the name may be cut."""
+    return match["name"] or match.groupdict().get("bare") or ""
 
 
 def read_lone_last_line(text: str) -> tuple[str, str] | None:
