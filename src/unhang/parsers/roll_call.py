@@ -69,6 +69,7 @@ _MISSING = re.compile(
     re.IGNORECASE,
 )
 _BARRIER = re.compile(r"monitoredBarrier|watchdog", re.IGNORECASE)
+_ABOUT = ("rank", "task", "exit", "return")
 _MOST_ROWS = 4096
 _SIGNALS = 65
 
@@ -79,14 +80,24 @@ class RollCallParser:
     NAME: ClassVar[str] = "roll-call"
     NEEDLES: ClassVar[tuple[str, ...]] = (
         *("xit code", "xitcode", "xit_code", "xit status", "eturn code", "eturncode", "eturn_code"),
-        *("ank | ", "ANK | ", "ank \u2502 ", "ANK \u2502 ", "ank  ", "ANK  ", "ank,", "ANK,"),
+        *(
+            "ank | ",
+            "ANK | ",
+            "ank \u2502 ",
+            "ANK \u2502 ",
+            "ank  ",
+            "ANK  ",
+            "ank,h",
+            "ank,l",
+            "ank,s",
+        ),
         *("ank\t", "ANK\t", "issing rank", "bsent rank", "nresponsive rank", "silent rank"),
         *("responding rank", "heartbeat from", "response from", "received from", "answer from"),
         *("reply from", "lost rank", "check in", "checked in", "not respond", "not join"),
         *("not arrive", "never arrived", "never joined", "not report", "not reach"),
         *("never reached", "failed to join", "not enter"),
     )
-    AFTER: ClassVar[int] = 256
+    AFTER: ClassVar[int] = 24
     SAMPLED: ClassVar[bool] = True
 
     def __init__(self) -> None:
@@ -97,6 +108,9 @@ class RollCallParser:
         """Say who ended, and who is reported missing."""
         if line.gap:
             self._columns = None
+        low = line.text.lower()
+        if self._columns is None and not any(word in low for word in _ABOUT):
+            return
         listed = line.says(_LIST, within=True)
         if listed is not None:
             yield from _of_a_list(line, listed)
