@@ -1,6 +1,7 @@
 """From data to the texts by which frameworks show their phases and their name.
 
-`data/log_marks.json` holds those that several print, a framework's own file the others.
+`data/log_marks.json` holds those that several print, a framework's own file those that were seen in
+its logs, `data/printed_texts.json` those that were found in the sources of released packages.
 
 A needle is a literal text that is cheap to find; its optional pattern confirms it. Needles of
 generic texts lack their first letter (`aving checkpoint`), so that one serves both cases.
@@ -72,7 +73,7 @@ def log_marks() -> tuple[LogMark, ...]:
             pattern=pattern,
             rank=row.get("rank"),
         )
-        for row, needle, pattern in _needles((*_generic(), *_of_frameworks("marks")))
+        for row, needle, pattern in _needles((*_generic(), *_of_frameworks("marks"), *_printed()))
     )
 
 
@@ -92,6 +93,42 @@ def _generic() -> list[dict[str, Any]]:
     text = files("unhang.settings").joinpath("data/log_marks.json").read_text(encoding="utf-8")
     rows: list[dict[str, Any]] = json.loads(text)["marks"]
     return rows
+
+
+@cache
+def bar_labels() -> tuple[tuple[Phase, re.Pattern[str]], ...]:
+    """Return the labels of progress bars that were found in released packages."""
+    return tuple(
+        (Phase(row["phase"]), re.compile(_template(row["text"]))) for row in _reviewed("bar")
+    )
+
+
+def _printed() -> Iterator[dict[str, Any]]:
+    """Texts found in released packages as marks: their longest fixed part finds them."""
+    for row in _reviewed("mark"):
+        needle = max((part.strip() for part in row["text"].split("{}")), key=len)
+        own = row["package"].replace("_", "-")
+        framework = own if own in frameworks() else None
+        yield {
+            "phase": row.get("phase", "none"),
+            "edge": row["edge"],
+            "needles": [needle],
+            "pattern": _template(row["text"]),
+            **({} if framework is None else {"framework": framework}),
+        }
+
+
+def _reviewed(kind: str) -> Iterator[dict[str, Any]]:
+    text = files("unhang.settings").joinpath("data/printed_texts.json").read_text(encoding="utf-8")
+    for row in json.loads(text)["texts"]:
+        if ("edge" in row) is (kind == "mark"):
+            yield row
+
+
+def _template(text: str) -> str:
+    """A pattern of a text in which `{}` stands for any value; blanks may be of any number."""
+    parts = (r"\s+".join(map(re.escape, part.split())) for part in text.split("{}"))
+    return r"\s*\S.{0,120}?\s*".join(parts).removeprefix(r"\s*\S.{0,120}?\s*")
 
 
 def _of_frameworks(table: str) -> Iterator[Mapping[str, Any]]:

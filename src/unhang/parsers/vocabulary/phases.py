@@ -7,6 +7,7 @@ import re
 from unhang.model.phases import Phase
 from unhang.model.toml import load
 from unhang.settings.frames import frame_meaning
+from unhang.settings.log_marks import bar_labels
 
 _DATA = load("unhang.parsers.vocabulary", "data/phases.toml")
 
@@ -35,7 +36,8 @@ def phase_of_label(label: str) -> Phase | None:
     """
     if not label:
         return None
-    return next((phase for phase, words in _LABELS if words.search(label)), None)
+    told = (*bar_labels(), *_LABELS)
+    return next((phase for phase, words in told if words.search(label)), None)
 
 
 def phase_of_frame(frame: str) -> Phase | None:
