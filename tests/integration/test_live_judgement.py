@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -17,6 +17,8 @@ from unhang.api import diagnose
 from unhang.live.messages.job_snapshot import JobSnapshot, Stage, SuspicionReason
 from unhang.model.causes import Cause
 from unhang.model.codec import decode
+from unhang.screens.feed import Feed
+from unhang.screens.pages import view
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(150)]
 
@@ -69,6 +71,70 @@ def run(what: str, folder: Path) -> tuple[list[dict[str, Any]], str]:
     )
     lines = (folder / "run" / "events.jsonl").read_text().splitlines()
     return [json.loads(line) for line in lines], done.stdout + done.stderr
+
+
+def told_of(root: Path) -> dict[str, set[int]]:
+    """Whom each place of a run that has ended names: its events, its verdicts, both screens."""
+    feed = Feed(root)
+    standing, verdict = feed.standing(), feed.verdict()
+    assert standing is not None
+    assert verdict is not None
+    events = [json.loads(line) for line in (root / "events.jsonl").read_text().splitlines()]
+    held = [e for e in events if e["kind"] in {"hang_confirmed", "stall_suspected"}]
+    shown = view(standing, "en")
+    return {
+        "while it ran": set(held[-1].get("culprits", ())) if held else set(),
+        "at its end": set(events[-1].get("culprits", ())),
+        "afterwards": set(diagnose(str(root)).culprits),
+        "head of the screens": set(cast("list[int]", verdict["culprits"])),
+        "rows of the screens": {r["rank"] for r in cast(Any, shown["ranks"]) if r["suspected"]},
+    }
+
+
+ENDS = """
+import os, sys, time
+import torch, torch.distributed as dist
+
+dist.init_process_group("gloo")
+rank = dist.get_rank()
+for step in range(60):
+    if step == 20 and rank == 1:
+        print("FACT", time.time(), flush=True)
+        if sys.argv[1] == "leave":
+            os._exit(3)
+        time.sleep(3600)
+    dist.all_reduce(torch.ones(4))
+    time.sleep(0.1)
+"""
+
+
+@pytest.mark.parametrize(("what", "limit_s"), [("circle", None), ("leave", None), ("asleep", "12")])
+def test_all_that_tell_of_a_run_name_the_same_ranks(
+    what: str, limit_s: str | None, tmp_path: Path
+) -> None:
+    """A hang that is proved, a rank that leaves, and a limit of the program's own that goes off."""
+    if what == "circle":
+        run(what, tmp_path)
+    else:
+        script = tmp_path / "ends.py"
+        group = f'"gloo", timeout=datetime.timedelta(seconds={limit_s})' if limit_s else '"gloo"'
+        script.write_text("import datetime" + ENDS.replace('"gloo"', group))
+        subprocess.run(
+            [
+                *(sys.executable, "-m", "unhang", "run", "--out", str(tmp_path / "run"), "--"),
+                *(sys.executable, "-m", "torch.distributed.run", "--standalone"),
+                *("--nproc-per-node", "3", str(script), what),
+            ],
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
+            capture_output=True,
+            timeout=130,
+            check=False,
+        )
+    named = told_of(tmp_path / "run")
+    if what == "leave":  # nobody waits for long: the judge may have held nothing against it
+        assert named.pop("while it ran") <= {1}
+        assert named.pop("rows of the screens") <= {1}
+    assert named == {place: {1} for place in named}
 
 
 def test_a_circle_of_groups_is_named_within_seconds_and_judged_the_same_later(

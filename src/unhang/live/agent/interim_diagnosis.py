@@ -15,6 +15,7 @@ from unhang.live.run_folder.record import write_json
 from unhang.model.diagnosis import Diagnosis
 from unhang.reporters import render
 from unhang.reporters.style import PLAIN
+from unhang.sources.run_folder import evidence
 
 _OUTPUT_BYTES = 8 << 20
 """Of each file, of its end, where only a part of it tells of this moment."""
@@ -103,10 +104,12 @@ def _examine(folder: RunFolder, number: int, since: StartMoment) -> InterimDiagn
 def _evidence(folder: RunFolder, number: int, since: StartMoment) -> list[Path]:
     """What tells of this moment: dumps, stacks and output of earlier starts of the job do not.
 
-    At the end (0) the whole output is read: the rules know one start of a job from the next.
+    At the end (0) it is what `unhang diagnose` of the folder reads, so that both say the same.
     """
+    if not number:
+        return [Path(part) for part in evidence(str(folder.root))]
     whole = [folder.dump(number), folder.standing]
-    if number and since.at_s:
+    if since.at_s:
         _write_output_since(folder, number, since.at_s)
     else:
         whole.append(folder.output_root)
