@@ -51,7 +51,8 @@ def ask(request: HostRequest, *, limit_s: float = LIMIT_S) -> tuple[Stage, ...]:
     told = {stage.name for stage in stages}
     why = (ran.err.splitlines() or [""])[-1][:160]
     stages += [
-        _unanswered(fact, limit_s) if ran.timed_out else _broken(fact, why)
+        # Each fact has an end of its own: where none was told in time, the host had no time at all.
+        _too_busy(fact, limit_s) if ran.timed_out else _broken(fact, why)
         for fact in FACTS
         if fact.name not in told
     ]
