@@ -80,17 +80,8 @@ class RollCallParser:
     NAME: ClassVar[str] = "roll-call"
     NEEDLES: ClassVar[tuple[str, ...]] = (
         *("xit code", "xitcode", "xit_code", "xit status", "eturn code", "eturncode", "eturn_code"),
-        *(
-            "ank | ",
-            "ANK | ",
-            "ank \u2502 ",
-            "ANK \u2502 ",
-            "ank  ",
-            "ANK  ",
-            "ank,h",
-            "ank,l",
-            "ank,s",
-        ),
+        *("ank | ", "ANK | ", "ank \u2502 ", "ANK \u2502 ", "ank  ", "ANK  "),
+        *("ank,h", "ank,l", "ank,s", "ANK,h", "ANK,l", "ANK,s"),
         *("ank\t", "ANK\t", "issing rank", "bsent rank", "nresponsive rank", "silent rank"),
         *("responding rank", "heartbeat from", "response from", "received from", "answer from"),
         *("reply from", "lost rank", "check in", "checked in", "not respond", "not join"),

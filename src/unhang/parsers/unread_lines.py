@@ -55,6 +55,8 @@ _DENIED = re.compile(
 )
 _SEVERE = frozenset({"E", "F"})
 _LEVEL = re.compile(r"\W{0,3}(?:ERROR|FATAL|CRITICAL|SEVERE|PANIC|\*\*\* )")
+_FRAME = re.compile(r"\s*#\d{1,4}\s")
+"""A frame of a native stack: its functions may be called `abort` or `timeout`."""
 _DIGITS = re.compile(r"0x[0-9a-f]+|\d+", re.IGNORECASE)
 
 
@@ -84,6 +86,8 @@ class UnreadLines:
     def feed(self, line: Line) -> None:
         """Weigh one line; of lines of one shape the first is kept."""
         if line.context is not LineContext.MESSAGE or len(self._found) >= _MOST_SHAPES:
+            return
+        if _FRAME.match(line.text):
             return
         weight = weigh(line)
         if weight >= _LEAST:

@@ -22,7 +22,7 @@ from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.incident import VICTIM_MANNERS, Incident, Manner
 from unhang.model.likely import CountedSign, Likely, Rival, Sign
 from unhang.model.provenance import Message
-from unhang.verdict.ranking import OF_ONE_RANK
+from unhang.verdict.ranking import OF_ONE_RANK, outlived
 from unhang.verdict.signs import shows_failure
 
 _DAMPING = 0.6
@@ -31,8 +31,10 @@ _UNSEEN = 2.0
 """Jobs of average causes that are added to what was counted of a sign with a cause."""
 _HINT = 2.5
 """What a weak finding of a rule adds for its cause, as a logarithm of odds."""
-_LEAST_CHANCE = 0.2
-"""Below, nothing points anywhere."""
+_LEAST_CHANCE = 0.5
+"""What is less likely than not is not called likely."""
+_STATES_OF_WORK = 3
+"""States of work after the last trouble: the job outlived it, or a buffer was late; no more."""
 _LEAST_TELLING = 0.05
 """A sign that adds less says nothing."""
 _COURSE = frozenset({"phase", "last phase"})
@@ -147,6 +149,8 @@ def weigh(
     """
     open_ended = diagnosis.outcome in (Outcome.LOCATED, Outcome.UNDETERMINED)
     if not open_ended or incident.finished or not shows_failure(incident):
+        return None
+    if outlived(incident, _STATES_OF_WORK):
         return None
     chances = load_chances()
     ordered = chances.order([sign.name for sign in signs])

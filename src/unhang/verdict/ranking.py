@@ -97,7 +97,7 @@ def _ranked(incident: Incident, findings: Sequence[Finding]) -> Diagnosis:
     """The verdict by the findings on who and why."""
     if incident.finished:
         findings = [f for f in findings if f.cause in _PERFORMANCE]
-    if _outlived(incident):
+    if outlived(incident, _STATES_OF_WORK):
         findings = [
             replace(f, strength=Strength.HINTS) if f.cause is not None else f for f in findings
         ]
@@ -128,8 +128,8 @@ _STATES_OF_WORK = 10
 """States of work after trouble: fewer may have stood in a buffer."""
 
 
-def _outlived(incident: Incident) -> bool:
-    """Whether a log ends at work, long after the last trouble in it, and no other tells of any."""
+def outlived(incident: Incident, states: int) -> bool:
+    """Whether so many states of work follow the last trouble, and no other log tells of any."""
     trouble = [event for event in incident.events if event.role in _TROUBLE]
     if not trouble or len({event.source.artifact for event in trouble}) > 1:
         return False
@@ -142,7 +142,7 @@ def _outlived(incident: Incident) -> bool:
         and (step.source.line or 0) > line
         and ranks <= {step.origin.rank}
     }
-    return len(after) >= _STATES_OF_WORK
+    return len(after) >= states
 
 
 def _as_watched(incident: Incident, findings: Sequence[Finding]) -> list[Finding]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -45,7 +45,8 @@ def test_time_that_is_over_reads_nothing_more(tmp_path: Path) -> None:
 def test_what_was_read_before_is_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, 4)
     ticks = iter(range(100))
-    monkeypatch.setattr(time, "monotonic", lambda: float(next(ticks)))
+    clock = SimpleNamespace(monotonic=lambda: float(next(ticks)))
+    monkeypatch.setattr("unhang.engine.budget.time", clock)
     gathered = gather(discover([str(tmp_path)]), processes=1, budget=Budget(until=3.5))
     told = [e for e in gathered.events if isinstance(e, CollectiveTimeout)]
     assert 400 <= len(told) < 4 * 400

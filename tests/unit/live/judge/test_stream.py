@@ -29,7 +29,7 @@ def test_inputs_survive_their_lines(event: DumpsReady | OutputEnded | Tick) -> N
 
 
 def test_a_recorded_run_gives_the_same_actions_again() -> None:
-    watched = watch(Job(train([(20, 2, ("stop",))]), world=8, per_host=4), 20)
+    watched = watch(Job(train([(20, 2, ("exit",))]), world=8, per_host=4), 20)
     watched.tell(OutputEnded(host="gn0", exit_code=1), 1_020.5)
     lines = [to_line(event, now) for now, event in watched.stream]
     assert list(replay(lines)) == watched.actions
