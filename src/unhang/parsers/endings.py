@@ -34,6 +34,16 @@ _WHOLE_JOB = re.compile(
     r"\] worker group successfully finished|\bAll workers successfully finished\b|"
     r"# Out of bounds values : 0 OK"
 )
+_WHO = ("workers", "processes", "ranks", "tasks", "replicas", "pods")
+_DID = ("returned", "exited", "ended", "finished", "completed", "succeeded")
+_ALL_WELL = re.compile(
+    r"\b(?:all|both|(?P<n>\d{1,6})(?:/| of )(?P=n))(?: \d{1,6})? "
+    rf"(?:{'|'.join(_WHO)}) (?:{'|'.join(_DID)})"
+    r"(?:[ :=(]{1,2}(?:with|exit|code|status|rc)){0,4}"
+    r"[ :=(]{1,2}(?:0\b|normally|cleanly|successfully)",
+    re.IGNORECASE,
+)
+"""Whatever the launcher: all of them, and well."""
 _STEP = re.compile(
     r"`?Trainer\.fit`? stopped: `?max_(?:epochs|steps|time)|'train_runtime':|"
     r"\b[Tt]raining (?:is )?(?:complete[d]?|finished|done)\b|\bTraining took \d|"
@@ -128,6 +138,7 @@ class EndingsParser(LineParser):
         "Terminated",
         "Hangup",
         "Fatal Python error",
+        *(f"{who[1:]} {did}" for who in _WHO for did in _DID),
     )
 
     def __init__(self) -> None:
@@ -141,7 +152,7 @@ class EndingsParser(LineParser):
                 yield Restarted(**place(line), launch=True)
             self._ended = False
             return
-        whole_job = _WHOLE_JOB.search(text) is not None
+        whole_job = (_WHOLE_JOB.search(text) or _ALL_WELL.search(text)) is not None
         if whole_job or _STEP.search(text):
             yield Finished(**place(line), whole_job=whole_job)
         if _ENDED.search(text) or (whole_job and line.origin.rank in (None, 0)):

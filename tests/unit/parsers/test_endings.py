@@ -14,6 +14,9 @@ NOHUP = "nohup: ignoring input"
 @pytest.mark.parametrize(
     ("text", "whole_job"),
     [
+        ("[launcher] all 4 workers returned 0", True),
+        ("all ranks exited with code 0", True),
+        ("4/4 processes finished successfully", True),
         (
             ':::MLLOG {"time_ms": 1, "key": "run_stop", "value": null, "metadata": {"file": '
             '"fit.py", "status": "success"}}',
@@ -45,6 +48,8 @@ def test_good_ends(text: str, whole_job: bool) -> None:
     [
         ':::MLLOG {"key": "run_stop", "metadata": {"status": "aborted"}}',
         "Training will be completed in 3 hours",
+        "3 of 4 workers returned 0",
+        "all 4 workers exited with code 1",
         "Job 4711 has not finished",
         "Running tokenizer: completed successfully parsed 3 of 9",
         "Training time budget: 4:00:00",
