@@ -65,6 +65,7 @@ def expected(output: str) -> re.Pattern[str]:
 
 
 @pytest.mark.process
+@pytest.mark.timeout(600)  # a page of commands has many examples
 @pytest.mark.parametrize("page", WITH_SHELL, ids=name)
 def test_shell_examples_run_and_print_what_stands_there(page: Path, workplace: Path) -> None:
     path = f"{workplace / 'bin'}:/usr/local/bin:/usr/bin:/bin"

@@ -170,11 +170,24 @@ def _innermost(frames: Sequence[Frame]) -> StackReading | None:
         if meaning.kind is FrameKind.LOCK:
             lock = lock or StackReading(doing=Doing.LOCKED, at=index)
             continue
+        if meaning.kind is FrameKind.WAIT and _is_at_work(frames[index + 1 :]):
+            return lock
         return _decide(meaning, frames, index, lock)
     phase, at, certain = _phase_at(frames)
     if phase is not None:
         return StackReading(doing=Doing.WORKS, phase=phase, certain=certain, at=at)
     return lock
+
+
+_PICKLES = frozenset({"_object_to_tensor", "_tensor_to_object"})
+
+
+def _is_at_work(inner: Sequence[Frame]) -> bool:
+    """Whether a collective is at work and does not wait yet.
+
+    Collectives of objects pickle them, which may take long and calls the program's own code.
+    """
+    return any(_is_own(frame) or bare(frame.function) in _PICKLES for frame in inner)
 
 
 def _decide(

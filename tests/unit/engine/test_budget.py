@@ -47,7 +47,9 @@ def test_what_was_read_before_is_judged(tmp_path: Path, monkeypatch: pytest.Monk
     ticks = iter(range(100))
     clock = SimpleNamespace(monotonic=lambda: float(next(ticks)))
     monkeypatch.setattr("unhang.engine.budget.time", clock)
-    gathered = gather(discover([str(tmp_path)]), processes=1, budget=Budget(until=3.5))
+    gathered = gather(
+        discover([str(tmp_path)]), processes=1, budget=Budget(memory=1 << 40, until=3.5)
+    )
     told = [e for e in gathered.events if isinstance(e, CollectiveTimeout)]
     assert 400 <= len(told) < 4 * 400
     (problem,) = gathered.problems
