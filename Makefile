@@ -11,7 +11,7 @@ SCORE := PYTHONPATH=tools $(BIN)/python -m score
 # Each process that a test starts imports the package: what was compiled is kept.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: help demo setup test unit check lint types contracts score fuzz gate advice bench drills drill-live proof docs clean
+.PHONY: help demo setup test unit check lint types contracts score fuzz gate advice bench drills drill-live drill-check proof docs clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-10s %s\n", $$1, $$2}'
@@ -79,6 +79,9 @@ drills: $(DEV) ## fail real jobs on purpose, judge them, and write docs/drills.m
 
 drill-live: $(DEV) ## the same faults under `unhang run`: who is named, how soon; writes docs/drills-live.md
 	$(DRILLS) --live --write docs/drills-live.md
+
+drill-check: $(DEV) ## `unhang check` of hosts in network namespaces, a fault in each (as root, quiet machine)
+	UNHANG_DRILL_CHECK=1 $(BIN)/pytest tests/integration/test_check_cluster.py
 
 advice: $(DEV) ## ask the released frameworks whether the advice is true, and write docs/advice.md
 	PYTHONPATH=tools $(BIN)/python -m advice --cache $(ADVICE_CACHE) --write docs/advice.md

@@ -1,8 +1,14 @@
-"""`unhang check` of four hosts in network namespaces: each fault is named, and nobody else."""
+"""`unhang check` of four hosts in network namespaces: each fault is named, and nobody else.
+
+Where the cores are taken a slow link is left undecided, so that these need a quiet machine, and
+minutes: `make drill-check` runs them.
+"""
 
 from __future__ import annotations
 
 import json
+import os
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,11 +19,11 @@ import pytest
 from support.cluster import Cluster, cluster, may
 from support.needs import NEEDS_TORCH
 
-WHY_NOT = may()
+WHY_NOT = may() if os.environ.get("UNHANG_DRILL_CHECK") else "make drill-check runs them"
 HOSTS = ("--hosts", "node[0-3]", "--join", "60")
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(400), NEEDS_TORCH]
-in_namespaces = pytest.mark.skipif(WHY_NOT is not None, reason=f"no namespaces: {WHY_NOT}")
+in_namespaces = pytest.mark.skipif(WHY_NOT is not None, reason=f"faults between hosts: {WHY_NOT}")
 
 
 @pytest.fixture
@@ -158,7 +164,9 @@ def test_a_job_of_torchrun_on_one_host(tmp_path: Path) -> None:
     words = ["-m", "unhang", "check", "--format", "json", "-o", str(output)]
     words += ["--exclude-file", str(out), "--backend", "gloo"]
     launch = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "8"]
-    launch += ["--master-port", "29737"]
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        launch += ["--master-port", str(free.getsockname()[1])]
     subprocess.run([*launch, *words], check=True, capture_output=True, timeout=300)
     data = json.loads(output.read_text("utf-8"))
     assert [s["name"] for s in data["stages"] if s["status"] == "fail"] == []
