@@ -107,7 +107,7 @@ def _alone(path: Path) -> str | None:
 
 
 _WORKER = """
-import json, resource, sys, time
+import json, re, resource, sys, time
 from unhang.api import diagnose
 from unhang.errors import UsageError
 from unhang.reporters import render
@@ -123,6 +123,7 @@ for path in sys.stdin.read().splitlines():
         pass
     except BaseException as error:
         what = f"{type(error).__name__}: {error}"[:300]
-    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    with open("/proc/self/status") as status:  # ru_maxrss counts what the parent had, too
+        used = int(re.search(r"VmHWM:\\s+(\\d+)", status.read())[1]) / 1024
     print(json.dumps([time.process_time() - begun, used, what]), flush=True)
 """

@@ -12,6 +12,7 @@ import pytest
 from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import WebDriverWait
 
 from support.browser import axe, chrome, complaints, needs_browser, overflow, show, violations
 from support.diagnoses import hostile, large
@@ -140,7 +141,7 @@ def test_by_keyboard_and_on_paper(tmp_path: Path, browser: webdriver.Chrome) -> 
         "arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", button
     )
     button.click()
-    assert button.text == "已复制"
+    WebDriverWait(browser, 20, 0.1).until(lambda _: button.text == "已复制")
     area = "const a = document.createElement('textarea'); document.body.append(a); a.focus();"
     browser.execute_script(area)
     browser.switch_to.active_element.send_keys(Keys.CONTROL, "v")
