@@ -95,7 +95,7 @@ def _events_of(output: Path) -> Sequence[Event]:
 
 
 def _run_folder(folder: Path) -> RunFacts:
-    record = _json(folder / "run.json")
+    record = read_record(folder)
     events = list(json_lines(folder / "events.jsonl"))
     kinds = {str(event.get("kind")) for event in events}
     exits: list[Mapping[str, Any]] = [e for e in events if e.get("kind") == "exited"]
@@ -110,7 +110,7 @@ def _run_folder(folder: Path) -> RunFacts:
     seen = _events_of(folder / "output")
     return RunFacts(
         name=folder.name,
-        hours=_hours(record.get("started"), record.get("ended") or last.get("at")),
+        hours=hours_between(record.get("started"), record.get("ended") or last.get("at")),
         failed=failed,
         hung=hung and failed,
         cause=cause if isinstance(cause, str) else None,
@@ -213,7 +213,7 @@ def _rows(path: Path) -> Iterator[Mapping[str, Any]]:
 def _hours_of(row: Mapping[str, Any], where: str) -> float | None:
     given = row.get("hours")
     if given in (None, ""):
-        return _hours(row.get("started"), row.get("ended"))
+        return hours_between(row.get("started"), row.get("ended"))
     try:
         hours = float(given)
     except (TypeError, ValueError):
@@ -230,14 +230,25 @@ def _truth(value: object, where: str) -> bool:
     return word in _TRUE
 
 
-def _hours(start: object, end: object) -> float | None:
-    first, last = _time(start), _time(end)
+def read_record(folder: Path) -> Mapping[str, Any]:
+    """What `unhang run` wrote of a run: when it began and ended, and how.
+
+    Raises:
+        UsageError: it cannot be read.
+    """
+    return _json(folder / "run.json")
+
+
+def hours_between(start: object, end: object) -> float | None:
+    """Hours between two ISO times; None where one is none, or only one has a zone."""
+    first, last = moment(start), moment(end)
     if first is None or last is None or (first.tzinfo is None) != (last.tzinfo is None):
         return None
     return max(0.0, (last - first).total_seconds() / 3600)
 
 
-def _time(text: object) -> datetime | None:
+def moment(text: object) -> datetime | None:
+    """An ISO time, or None."""
     if not isinstance(text, str):
         return None
     try:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 
+from unhang.comparing.runs import hours_between, moment, read_record
 from unhang.engine.gather import Gathered, gather
 from unhang.engine.pool import fastest_context
 from unhang.errors import UnhangError
 from unhang.model.diagnosis import Diagnosis
 from unhang.model.fleet import JobRecord
 from unhang.model.time import Clock
+from unhang.planning.inputs import read_measured
 from unhang.sources.discover import discover
 from unhang.surveying.find import JobFiles
 
@@ -136,22 +136,18 @@ def _waited_s(verdict: Diagnosis) -> float | None:
 def _as_recorded(record: JobRecord, folder: Path) -> JobRecord:
     """What `unhang run` wrote of the job is exact."""
     try:
-        data = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        run = read_record(folder)
+    except UnhangError:
         return record
-    if not isinstance(data, dict):
-        return record
-    try:
-        began = datetime.fromisoformat(str(data["started"])).timestamp()
-        hours = (datetime.fromisoformat(str(data["ended"])).timestamp() - began) / 3600
-        record = replace(record, started=began, hours=hours)
-    except (KeyError, ValueError):
-        pass
-    settings = data.get("settings")
-    if isinstance(settings, dict):
-        values = {
-            str(name): tuple(sorted(map(str, told if isinstance(told, list) else [told])))
-            for name, told in settings.items()
-        }
-        record = replace(record, settings=values)
-    return record
+    began = moment(run.get("started"))
+    measured = read_measured(folder)
+    values: dict[str, set[str]] = {}
+    for setting in () if measured is None else measured.settings:
+        values.setdefault(setting.name, set()).add(setting.value)
+    return replace(
+        record,
+        started=record.started if began is None else began.timestamp(),
+        hours=hours_between(run.get("started"), run.get("ended")) or record.hours,
+        world_size=record.world_size or (None if measured is None else measured.world_size),
+        settings={name: tuple(sorted(told)) for name, told in values.items()},
+    )

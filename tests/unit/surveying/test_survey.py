@@ -13,8 +13,11 @@ import unhang
 from unhang.api import judge_gathered
 from unhang.commands import invoke
 from unhang.engine.gather import Gathered
+from unhang.model.codec import document
 from unhang.model.diagnosis import Diagnosis
 from unhang.model.fleet import Fleet, JobRecord
+from unhang.model.ids import Rank
+from unhang.model.measurements import SCHEMA, RankSetting, RunMeasurements
 from unhang.surveying import find, judging, survey
 from unhang.surveying.sacct import hosts_of, read_accounting, told_by
 
@@ -173,3 +176,25 @@ def test_rows_as_parquet(logs: Path, tmp_path: Path) -> None:
     rows = duckdb.sql(f"select cause, count(*) from '{to}' group by all order by all")
     assert rows is not None
     assert rows.fetchall() == [("gpu_oom", 3), (None, 3)]
+
+
+def test_what_a_run_recorded_is_exact(tmp_path: Path) -> None:
+    run = tmp_path / "runs/one"
+    (run / "output/gn1").mkdir(parents=True)
+    (run / "output/gn1/stderr.log").write_text(FINE)
+    record = {"started": "2026-11-03T10:00:00+00:00", "ended": "2026-11-03T14:30:00+00:00"}
+    (run / "run.json").write_text(json.dumps({"schema": "unhang.run/1", **record}))
+    settings = tuple(
+        RankSetting(name="NCCL_ALGO", value=value, ranks=frozenset({Rank(rank)}))
+        for rank, value in enumerate(("Ring", "Tree"))
+    )
+    measured = RunMeasurements(
+        at_s=2.0, ranks=frozenset({Rank(0), Rank(1)}), world_size=2, settings=settings
+    )
+    (run / "measured.json").write_text(document(SCHEMA, measured))
+    (job,) = look(tmp_path / "runs").jobs
+    assert (job.hours, job.world_size, job.gpu_hours) == (4.5, 2, 9.0)
+    assert job.settings == {"NCCL_ALGO": ("Ring", "Tree")}
+    (run / "run.json").write_text("{")
+    (job,) = look(tmp_path / "runs").jobs
+    assert (job.hours, job.settings) == (2.0, {})
