@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fuzz.unrelated import KINDS
-from unhang.api import judge_gathered
 from unhang.engine.gather import Gathered, gather
+from unhang.judging import judge_gathered
 from unhang.model.diagnosis import Diagnosis, Outcome
 from unhang.sources.discover import discover
 

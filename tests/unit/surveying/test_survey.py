@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import unhang
-from unhang.api import judge_gathered
 from unhang.commands import invoke
 from unhang.engine.gather import Gathered
+from unhang.judging import judge_gathered
 from unhang.model.codec import document
 from unhang.model.diagnosis import Diagnosis
 from unhang.model.fleet import Fleet, JobRecord
