@@ -6,7 +6,7 @@ import os
 import re
 
 from unhang.capturing.job_on_node import JobOnNode
-from unhang.redaction.contexts import expand
+from unhang.model.host_lists import expand_hosts
 
 _HOST_VARIABLE = re.compile(
     r"(?:^|_)(?:HOST|HOSTNAME|NODENAME|NODE_NAME|POD_NAME|CONTAINER_NAME|MASTER_ADDR|SUBMIT_HOST"
@@ -25,7 +25,7 @@ def names_of(job: JobOnNode) -> tuple[frozenset[str], frozenset[str]]:
         named = (v for n, v in environment.items() if _HOST_VARIABLE.search(n) is not None)
         hosts.update(value.partition(":")[0] for value in named)
         for name in _HOST_LISTS:
-            hosts.update(expand(environment.get(name, "")))
+            hosts.update(expand_hosts(environment.get(name, "")))
         users.update(environment.get(name, "") for name in _USER_VARIABLES)
         users.add(environment.get("HOME", "").rpartition("/")[2])
     if job.run_folder is not None:

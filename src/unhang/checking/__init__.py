@@ -17,10 +17,11 @@ from unhang.checking.cluster import ClusterRequest, Ramp
 from unhang.checking.host import HostRequest
 from unhang.checking.hub import Hub
 from unhang.checking.job_file import JobFile, read_job
-from unhang.checking.launched import Seat, expand_hosts, find_seat
+from unhang.checking.launched import Seat, find_seat
 from unhang.checking.member import take_part
 from unhang.checking.verdict import CODES, judged, verdict_of
 from unhang.errors import UsageError
+from unhang.model.host_lists import expand_hosts
 from unhang.model.preflight import CheckReport, worst
 
 __all__ = ["CODES", "CheckReport", "check", "check_cluster", "find_seat"]

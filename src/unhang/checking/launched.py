@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import re
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from unhang.errors import UsageError
+from unhang.model.host_lists import expand_hosts
 
 _RANKS = (
     ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"),
@@ -84,24 +84,6 @@ def find_seat(environ: Mapping[str, str], port: int | None = None) -> Seat | Non
         host_key=_host_key(),
         expected=expected,
     )
-
-
-def expand_hosts(text: str) -> Iterator[str]:
-    """Names of a list as Slurm writes it.
-
-    >>> list(expand_hosts("gpu[01-03,07],login"))
-    ['gpu01', 'gpu02', 'gpu03', 'gpu07', 'login']
-    """
-    for part in re.findall(r"[^,\[]+(?:\[[^\]]*\][^,\[]*)?", text):
-        match = re.fullmatch(r"([^\[]+)\[([^\]]*)\](.*)", part)
-        if match is None:
-            yield part
-            continue
-        for span in match[2].split(","):
-            first, _, last = span.partition("-")
-            if first.isdigit() and (last or first).isdigit():
-                for number in range(int(first), min(int(last or first), int(first) + 100_000) + 1):
-                    yield f"{match[1]}{number:0{len(first)}}{match[3]}"
 
 
 def _number(environ: Mapping[str, str], name: str) -> int | None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from unhang.model.host_lists import expand_hosts
+
 _NAME = r"[A-Za-z0-9](?:[\w-]{0,62})(?:\.[A-Za-z0-9][\w-]{0,62}){0,6}"
 _RANGE = r"\d{1,9}(?:-\d{1,9})?"
-_MOST_NODES = 20_000
 
 _HOSTS = tuple(
     re.compile(pattern.replace("<NAME>", rf"(?P<name>{_NAME})"), re.MULTILINE)
@@ -79,7 +80,7 @@ def find_hosts(text: str) -> Iterator[str]:
             if match["name"] is not None:
                 yield match["name"].rstrip(".-_")
     for match in _LIST.finditer(text):
-        yield from expand(match["list"])
+        yield from expand_hosts(match["list"])
 
 
 def find_users(text: str) -> Iterator[str]:
@@ -95,20 +96,3 @@ def find_accounts(text: str) -> Iterator[str]:
 def find_buckets(text: str) -> Iterator[str]:
     """Yield names of buckets."""
     return (match["name"] for match in _BUCKETS.finditer(text))
-
-
-def expand(nodes: str) -> set[str]:
-    """The hosts of a scheduler's list.
-
-    >>> sorted(expand("gpu-[07-08,11],login1"))
-    ['gpu-07', 'gpu-08', 'gpu-11', 'login1']
-    """
-    found = set()
-    for match in BRACKETS.finditer(nodes):
-        for part in match["ranges"].split(","):
-            first, _, last = part.partition("-")
-            low, high = int(first), int(last or first)
-            for number in range(low, min(high, low + _MOST_NODES) + 1):
-                found.add(f"{match['stem'].lstrip(',')}{number:0{len(first)}d}{match['rest']}")
-    plain = BRACKETS.sub("", nodes)
-    return found | {name for name in re.split(r"[,\s]+", plain) if name}

@@ -15,9 +15,9 @@ import re
 import secrets
 from collections.abc import Callable, Iterable
 
+from unhang.model.host_lists import expand_hosts
 from unhang.redaction.contexts import (
     BRACKETS,
-    expand,
     find_accounts,
     find_buckets,
     find_hosts,
@@ -266,7 +266,7 @@ class Pseudonyms:
 
     def _listed(self, match: re.Match[str]) -> str:
         """The hosts of a scheduler's list (`gpu-[07-09]`), where they are hosts that we know."""
-        names = sorted(expand(match[0]))[:_MOST_LISTED]
+        names = sorted(set(expand_hosts(match[0])))[:_MOST_LISTED]
         if not any(name in self._kinds for name in names):
             return match[0]
         return ",".join(self.host(name) for name in names)

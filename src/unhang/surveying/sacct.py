@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
 from unhang.errors import UsageError
 from unhang.model.fleet import JobRecord
+from unhang.model.host_lists import expand_hosts
 from unhang.surveying.find import group_of
 
 _NEEDED = ("JobID", "NodeList")
 _ELAPSED = re.compile(r"(?:(\d+)-)?(\d+):(\d\d):(\d\d)")
-_NODES = re.compile(r"([^,\[]*)(?:\[([^\]]*)\])?([^,]*)(?:,|$)")
 _GPUS = re.compile(r"gres/gpu(?::[^=,]*)?=(\d+)")
-_MOST_NODES = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +53,7 @@ def told_by(accounting: Accounting, job: JobRecord) -> JobRecord:
     row = accounting.rows.get(group_of(job.name.rsplit("/", 1)[-1]))
     if row is None:
         return job
-    hosts = {*hosts_of(row["NodeList"]), *job.culprit_hosts}
+    hosts = {*expand_hosts(row["NodeList"]), *job.culprit_hosts}
     job = replace(job, hosts=tuple(sorted(hosts)))
     if (elapsed := _ELAPSED.fullmatch(row.get("Elapsed") or "")) is not None:
         days, hours, minutes, seconds = (int(part or 0) for part in elapsed.groups())
@@ -68,22 +67,3 @@ def told_by(accounting: Accounting, job: JobRecord) -> JobRecord:
     except ValueError:
         return job
     return replace(job, started=started)
-
-
-def hosts_of(nodes: str) -> Iterator[str]:
-    """Expand Slurm's list of nodes.
-
-    >>> list(hosts_of("login,node[001-003,010]-ib"))
-    ['login', 'node001-ib', 'node002-ib', 'node003-ib', 'node010-ib']
-    """
-    count = 0
-    for head, ranges, tail in _NODES.findall(nodes):
-        for number in ranges.split(",") if ranges else [""]:
-            first, _, last = number.partition("-")
-            if not (first.isdigit() and last.isdigit()):
-                numbers = [number]
-            else:
-                most = min(int(last), int(first) + _MOST_NODES - count)
-                numbers = [str(n).zfill(len(first)) for n in range(int(first), most + 1)]
-            count += len(numbers)
-            yield from (host for n in numbers if (host := f"{head}{n}{tail}"))

@@ -13,7 +13,7 @@ from unhang.checking.cluster import ClusterRequest, Ramp
 from unhang.checking.collectives import OPERATIONS, bandwidths, weight
 from unhang.checking.hub import Hub, Line, call
 from unhang.checking.isolation import Group
-from unhang.checking.launched import expand_hosts, find_seat
+from unhang.checking.launched import find_seat
 from unhang.checking.links import connect, listen, serve
 from unhang.checking.pair_tests import PairTests, why_failed
 from unhang.checking.stuck import judge_stuck
@@ -58,20 +58,6 @@ def test_rank_0_must_be_known() -> None:
     environ = {name: value for name, value in MPIRUN.items() if name != "MASTER_ADDR"}
     with pytest.raises(UsageError, match="MASTER_ADDR"):
         find_seat(environ)
-
-
-@pytest.mark.parametrize(
-    ("text", "names"),
-    [
-        ("a", ["a"]),
-        ("a,b", ["a", "b"]),
-        ("n[8-10]-ib,x", ["n8-ib", "n9-ib", "n10-ib", "x"]),
-        ("n[001,003-004]", ["n001", "n003", "n004"]),
-        ("", []),
-    ],
-)
-def test_lists_of_hosts(text: str, names: list[str]) -> None:
-    assert list(expand_hosts(text)) == names
 
 
 def test_who_differs_from_most() -> None:

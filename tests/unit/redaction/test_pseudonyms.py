@@ -11,9 +11,9 @@ from unhang.capturing.hosts import names_of
 from unhang.capturing.job_on_node import JobOnNode
 from unhang.capturing.processes import JobProcess, ProcessRole
 from unhang.model.diagnosis import Diagnosis, Outcome, StoryItem
+from unhang.model.host_lists import expand_hosts
 from unhang.model.provenance import Message, Provenance
 from unhang.redaction import Pseudonyms, Redactor
-from unhang.redaction.contexts import expand
 from unhang.sources.hints import origin_of
 
 KEY = b"a key of the test"
@@ -88,7 +88,7 @@ def test_replacing_twice_changes_nothing(parts: list[str]) -> None:
     ],
 )
 def test_hosts_of_a_scheduler(nodes: str, names: set[str]) -> None:
-    assert expand(nodes) == names
+    assert set(expand_hosts(nodes)) == names
 
 
 def test_the_environment_tells_names() -> None:

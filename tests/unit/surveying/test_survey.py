@@ -19,7 +19,7 @@ from unhang.model.fleet import Fleet, JobRecord
 from unhang.model.ids import Rank
 from unhang.model.measurements import SCHEMA, RankSetting, RunMeasurements
 from unhang.surveying import find, judging, survey
-from unhang.surveying.sacct import hosts_of, read_accounting, told_by
+from unhang.surveying.sacct import read_accounting, told_by
 
 OOM = (
     "2026-11-0{day} 10:00:00 {host} [rank{rank}]: torch.OutOfMemoryError: CUDA out of memory."
@@ -136,10 +136,6 @@ def test_the_scheduler_knows_hosts_and_hours(tmp_path: Path) -> None:
     table.write_text("Job\n1\n")
     with pytest.raises(unhang.UsageError, match="has no column JobID"):
         read_accounting(str(table))
-
-
-def test_a_claimed_million_of_nodes_stays_small() -> None:
-    assert len(list(hosts_of("n[0-999999999999]"))) <= 100_001
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])

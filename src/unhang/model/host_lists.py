@@ -1,0 +1,39 @@
+"""From a list of hosts as schedulers write it to their names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+_PART = re.compile(r"[^,\s\[]*(?:\[[^\]]*\][^,\s\[]*)+|[^,\s]+")
+_BRACKET = re.compile(r"(?P<stem>[^\[]*)\[(?P<ranges>[^\]]*)\](?P<rest>.*)")
+_MOST = 100_000
+"""Hosts of one list: a range may claim any number."""
+
+
+def expand_hosts(text: str) -> Iterator[str]:
+    """Yield the names of a list such as Slurm's, in their order.
+
+    >>> list(expand_hosts("login,node[001-003,010]-ib"))
+    ['login', 'node001-ib', 'node002-ib', 'node003-ib', 'node010-ib']
+    """
+    left = _MOST
+    for part in _PART.findall(text):
+        for name in _expand(part, left):
+            yield name
+            left -= 1
+            if not left:
+                return
+
+
+def _expand(part: str, most: int) -> Iterator[str]:
+    match = _BRACKET.fullmatch(part)
+    if match is None:
+        yield part
+        return
+    for span in match["ranges"].split(","):
+        first, _, last = span.partition("-")
+        if first.isdigit() and (last or first).isdigit():
+            low = int(first)
+            for number in range(low, min(int(last or first), low + most) + 1):
+                yield f"{match['stem']}{number:0{len(first)}d}{match['rest']}"
