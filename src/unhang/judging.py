@@ -23,7 +23,7 @@ from unhang.verdict.corroboration import hear
 from unhang.verdict.course_of_events import tell
 from unhang.verdict.likely import weigh
 from unhang.verdict.next_evidence import advise
-from unhang.verdict.ranking import STATES_OF_WORK, rank
+from unhang.verdict.ranking import LONG_AT_WORK, rank
 from unhang.verdict.rule_results import judge
 from unhang.verdict.signs import read_signs
 
@@ -102,7 +102,7 @@ def _judge(
         incidents = tuple(replace(incident, framework=told) for incident in incidents)
     verdicts = [_verdict(incident, models) for incident in incidents]
     last = incidents[-1]
-    works = last.restarted and len({p.done for p in last.all(Step)}) >= STATES_OF_WORK
+    works = last.restarted and len({p.done for p in last.all(Step)}) >= LONG_AT_WORK
     headline = _headline(verdicts, recovered=last.restarted, works=works)
     whole = replace(
         headline,

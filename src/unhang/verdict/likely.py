@@ -17,6 +17,7 @@ from importlib.resources import files
 
 from unhang.model.causes import Cause
 from unhang.model.diagnosis import Diagnosis, Outcome
+from unhang.model.events.lifecycle import STATES_OF_WORK
 from unhang.model.finding import Collect, Finding
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.incident import VICTIM_MANNERS, Incident, Manner
@@ -33,8 +34,6 @@ _HINT = 2.5
 """What a weak finding of a rule adds for its cause, as a logarithm of odds."""
 _LEAST_CHANCE = 0.5
 """What is less likely than not is not called likely."""
-_STATES_OF_WORK = 3
-"""States of work after the last trouble: the job outlived it, or a buffer was late; no more."""
 _LEAST_TELLING = 0.05
 """A sign that adds less says nothing."""
 _COURSE = frozenset({"phase", "last phase"})
@@ -150,7 +149,7 @@ def weigh(
     open_ended = diagnosis.outcome in (Outcome.LOCATED, Outcome.UNDETERMINED)
     if not open_ended or incident.finished or not shows_failure(incident):
         return None
-    if outlived(incident, _STATES_OF_WORK):
+    if outlived(incident, STATES_OF_WORK):
         return None
     chances = load_chances()
     ordered = chances.order([sign.name for sign in signs])

@@ -97,7 +97,7 @@ def _ranked(incident: Incident, findings: Sequence[Finding]) -> Diagnosis:
     """The verdict by the findings on who and why."""
     if incident.finished:
         findings = [f for f in findings if f.cause in _PERFORMANCE]
-    if outlived(incident, STATES_OF_WORK):
+    if outlived(incident, LONG_AT_WORK):
         findings = [
             replace(f, strength=Strength.HINTS) if f.cause is not None else f for f in findings
         ]
@@ -124,7 +124,7 @@ def _ranked(incident: Incident, findings: Sequence[Finding]) -> Diagnosis:
 
 
 _TROUBLE = frozenset({Role.ALARM, Role.FAULT, Role.END})
-STATES_OF_WORK = 10
+LONG_AT_WORK = 10
 """States of work after trouble, or after another start: fewer may have stood in a buffer."""
 
 

@@ -1,0 +1,216 @@
+"""From events, and a look at the lines, to what each file that was given tells of whose it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from unhang.engine.nature import DATED, Nature
+from unhang.model.events import (
+    BandwidthMeasured,
+    BarrierMissing,
+    CollectivesMeasured,
+    CollectiveTimeout,
+    CommunicatorStage,
+    DesyncReported,
+    DeviceFault,
+    DumpRead,
+    DumpUnusable,
+    Event,
+    FingerprintMismatch,
+    Finished,
+    GlooFault,
+    GpuProcess,
+    GpuState,
+    GroupStatus,
+    HoldUp,
+    HostReport,
+    KernelEvent,
+    LinesDropped,
+    ModelMismatch,
+    NcclFailure,
+    ProcessEnded,
+    Progress,
+    PythonException,
+    RasReport,
+    StackRefused,
+    StackSeen,
+    StoreFault,
+    ThreadStack,
+    TopologySeen,
+    VersionSeen,
+    WatchdogAborted,
+)
+from unhang.model.events.meaning import Witness
+from unhang.model.time import Clock, Instant
+from unhang.sources.artifact import Artifact
+
+LOOKS = (
+    BandwidthMeasured,
+    CollectivesMeasured,
+    DumpRead,
+    DumpUnusable,
+    GpuProcess,
+    GpuState,
+    HoldUp,
+    HostReport,
+    LinesDropped,
+    RasReport,
+    StackRefused,
+    StackSeen,
+    ThreadStack,
+    TopologySeen,
+    VersionSeen,
+)
+"""What tools tell that somebody asked about this job or host: it says of itself what it is of."""
+_ANSWERS = tuple(kind for kind in LOOKS if kind not in (LinesDropped, StackSeen, VersionSeen))
+"""What only a tool writes: a file that holds it is no document, in whatever form it is."""
+WAITS = (
+    *(CollectiveTimeout, GroupStatus, WatchdogAborted, DesyncReported, BarrierMissing),
+    *(DumpRead, ThreadStack, RasReport, FingerprintMismatch),
+)
+TALKS = (StoreFault, GlooFault, NcclFailure, CommunicatorStage, ModelMismatch)
+FAILS = (PythonException, DeviceFault)
+_RECORDING = frozenset({Witness.STACK, Witness.RECORDER, Witness.JUDGE})
+_STALE_S = 30 * 86_400.0
+"""A log that was saved so long after its last line is kept, not fresh."""
+_LEAST_WORK = 3
+_LOOKED_AT = 3
+"""Members of a series of files that are looked at."""
+OWN_FOLDERS = re.compile(r"(?:^|[/!])(?:host=|output/|captures/|boards/)|\.unhang\.tar")
+"""Bundles and run folders of unhang hold nothing but their job."""
+_DIGITS = re.compile(r"\d+")
+_TAIL = 3
+"""Parts of a path that tell what a file is; those before them tell of which host or start."""
+
+
+@dataclass(slots=True)
+class GivenFile:
+    """What one artifact tells of whose it is."""
+
+    name: str
+    size: int = 0
+    events: list[Event] = field(default_factory=list)
+    hosts: set[str] = field(default_factory=set)
+    pids: set[int] = field(default_factory=set)
+    ids: set[str] = field(default_factory=set)
+    ranks: set[int] = field(default_factory=set)
+    days: list[Instant] = field(default_factory=list)
+    saved: Instant | None = None
+    written: bool = False
+    log: bool = False
+
+    def tells(self, *kinds: type[Event]) -> bool:
+        """Whether an event of one of some kinds is in it."""
+        return any(isinstance(event, kinds) for event in self.events)
+
+    @property
+    def recorded(self) -> bool:
+        """Whether a program wrote it to be read by one: a bundle, a dump, what the judge keeps."""
+        return bool(OWN_FOLDERS.search(self.name)) or any(
+            event.witness in _RECORDING for event in self.events
+        )
+
+    @property
+    def works(self) -> bool:
+        """Whether steps show a job at work."""
+        return sum(isinstance(event, Progress) for event in self.events) >= _LEAST_WORK
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether it shows a job at work or waiting, and no good end."""
+        lives = self.works or self.tells(*WAITS, CommunicatorStage)
+        return lives and not self.tells(Finished)
+
+    @property
+    def ended_well(self) -> bool:
+        """Whether it tells of a good end, and of no trouble."""
+        return self.tells(Finished) and not self.tells(*WAITS, *TALKS, *FAILS, ProcessEnded)
+
+    @property
+    def decides(self) -> bool:
+        """Whether anything in it may convict, acquit, or say how large the job is."""
+        return any(not isinstance(event, LOOKS) for event in self.events)
+
+    @property
+    def stale(self) -> bool:
+        """Whether it was saved long after the last day that it tells of."""
+        return is_stale(self.days, self.saved)
+
+    @property
+    def looked_up(self) -> bool:
+        """Whether it holds only what a tool answered."""
+        told = [
+            event for event in self.events if not isinstance(event, (VersionSeen, LinesDropped))
+        ]
+        return bool(told) and all(isinstance(event, LOOKS) for event in told)
+
+    @property
+    def of_a_kernel(self) -> bool:
+        """Whether only a kernel speaks in it."""
+        told = [event for event in self.events if not isinstance(event, LOOKS)]
+        return bool(told) and all(isinstance(event, KernelEvent) for event in told)
+
+
+def given_files(events: Iterable[Event], artifacts: Iterable[Artifact]) -> dict[str, GivenFile]:
+    """What the events of each artifact tell of whose it is, by its name."""
+    files = {a.name: GivenFile(a.name, size=a.size_bytes or 0) for a in artifacts}
+    for event in events:
+        name = event.source.artifact
+        file = files.get(name)
+        if file is None:
+            file = files[name] = GivenFile(name)
+        file.events.append(event)
+        origin = event.origin
+        told = (origin.host, getattr(event, "host", None))
+        file.hosts.update(_short(host) for host in told if isinstance(host, str) and host)
+        numbers = (origin.pid, getattr(event, "pid", None))
+        file.pids.update(pid for pid in numbers if isinstance(pid, int) and pid > 1)
+        if origin.rank is not None:
+            file.ranks.add(int(origin.rank))
+        if isinstance(event, CommunicatorStage) and event.comm_id is not None:
+            file.ids.add(event.comm_id)
+        if event.at is not None and event.at.clock in DATED:
+            file.days.append(event.at)
+    return files
+
+
+def look_at(files: Iterable[GivenFile], look: Callable[[str], Nature | None]) -> None:
+    """Add what the lines of files tell; of a long series of files a few stand for all."""
+    seen: dict[str, int] = {}
+    for file in files:
+        series = series_of(file.name)
+        seen[series] = seen.get(series, 0) + 1
+        if seen[series] > _LOOKED_AT:
+            continue
+        nature = look(file.name)
+        if nature is None:
+            continue
+        file.written = nature.is_document and not file.recorded and not file.tells(*_ANSWERS)
+        file.log = nature.is_log
+        file.saved = nature.saved
+        if not file.written:
+            file.hosts.update(map(_short, nature.hosts))
+            file.days = sorted([*file.days, *nature.days], key=_as_read)
+
+
+def _as_read(day: Instant) -> tuple[bool, float]:
+    return day.clock is Clock.LOCAL_NO_YEAR, day.seconds
+
+
+def _short(host: str) -> str:
+    """A name without its domain; an address whole."""
+    first, _, rest = host.lower().partition(".")
+    return host.lower() if first.isdigit() else first if rest else host.lower()
+
+
+def series_of(name: str) -> str:
+    """Files that differ only in numbers, or in the folder of a host or a start, are one series."""
+    return "/".join(_DIGITS.sub("#", part) for part in re.split("[/!]", name)[-_TAIL:])
+
+
+def is_stale(days: Sequence[Instant], now: Instant | None) -> bool:
+    """Whether the last of some days is long before `now`."""
+    last = max((d.seconds for d in days if d.clock is not Clock.LOCAL_NO_YEAR), default=None)
+    return now is not None and last is not None and now.seconds - last > _STALE_S
