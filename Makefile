@@ -57,6 +57,7 @@ score: $(DEV) ## judge all labelled jobs and write docs/accuracy.md
 	$(SCORE) --write docs/accuracy.md
 
 fuzz: $(DEV) ## attack the judge with mutated inputs for an hour (SECONDS=…)
+	$(BIN)/pytest -q --hypothesis-profile random tests/property tests/unit/sources
 	cd tests && PYTHONPATH=. ../$(BIN)/python -m fuzz --seconds $(or $(SECONDS),3600)
 
 gate: $(DEV) ## every labelled job of this project is judged right

@@ -2,6 +2,9 @@
 
 `make unit` (`pytest -m 'not process and not integration'`) is the suite to run after every change.
 It stays that fast only while this holds, so a test that breaks it fails there and says why.
+
+Property tests draw the same inputs in every run, so that a red run can be repeated;
+`pytest --hypothesis-profile random` draws others.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from collections.abc import Iterator
 from typing import SupportsIndex
 
 import pytest
+from hypothesis import settings
 
 _COSTLY = frozenset(
     {
@@ -45,6 +49,11 @@ def pytest_configure() -> None:
     """Listen from the beginning; an audit hook cannot be taken away again."""
     sys.addaudithook(_audit)
     time.sleep = _noticed_sleep
+
+
+settings.register_profile("random", derandomize=False)
+settings.register_profile("repeatable", derandomize=True)
+settings.load_profile("repeatable")
 
 
 def _is_pure(item: pytest.Item) -> bool:

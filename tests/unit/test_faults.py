@@ -82,7 +82,7 @@ def test_who_is_who(job: str, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("part", ["suggest", "tell", "advise", "hear"])
 def test_what_is_added_to_a_verdict(part: str, job: str, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = unhang.diagnose(job)
-    monkeypatch.setattr(f"unhang.api.{part}", _fail)
+    monkeypatch.setattr(f"unhang.judging.{part}", _fail)
     verdict = unhang.diagnose(job)
     assert (verdict.outcome, verdict.cause) == (whole.outcome, whole.cause)
     assert len(verdict.problems) == 1

@@ -54,7 +54,7 @@ _NODE = (
 )
 _SPEAKER = r"(?:global_?rank|rank|local_?rank|lrank|pid|host(?:name)?|node(?:name)?)"
 _FIELD = re.compile(r"(?P<key>[A-Za-z_]\w*)\s*[=:]\s*(?P<value>[\w.-]+)")
-_NO_ROLE = r"(?!(?i:node|host|step|epoch|iter|pid|line|rank|gpu|cuda|tag|id|stage)\d)"
+_NO_ROLE = r"(?!(?i:node|host|step|epoch|iter|pid|line|rank|gpu|cuda|tag|id|stage)[-_.]?\d)"
 
 
 def _rank(match: re.Match[str], origin: Origin) -> Origin:

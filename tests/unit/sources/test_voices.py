@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from unhang.sources.json_lines import unwrapped
@@ -56,6 +56,7 @@ SIZES = st.sampled_from(["", "/8", " of 8", " / 16"])
 
 
 @no_deadline
+@example(("", ""), "rank", "-", 0, ("", "[]:", None))
 @given(st.tuples(TIMES, LEVELS), AXES, SIGNS, NUMBERS, st.tuples(SIZES, FRAMES, HOSTS))
 def test_an_axis_in_brackets(
     lead: tuple[str, str], axis: str, sign: str, rank: int, rest: tuple[str, str, str | None]
