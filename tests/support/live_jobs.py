@@ -126,6 +126,7 @@ class Worker:
     pid: int
     job: Job
     program: Generator[Act, None, None] | None = None
+    threads: tuple[tuple[FramePlace, ...], ...] = ()
     restart: int = 0
     stack: tuple[FramePlace, ...] = PLACES["step"]
     stack_since_s: float = 0.0
@@ -395,6 +396,7 @@ class Job:
             device=self.device,
             groups=groups,
             stack=worker.stack,
+            threads=worker.threads,
             stack_since_s=worker.stack_since_s + skew_s,
             steps=worker.steps,
             state=worker.beat_state,
@@ -413,6 +415,7 @@ class Job:
                     state=("T" if w.stopped else w.state) if w.alive else None,
                     cpu_s=w.cpu_s if w.alive else None,
                     family_cpu_s=w.family_s if w.alive else None,
+                    helpers=int(w.helped) if w.alive else None,
                     read_bytes=0 if w.alive else None,
                     write_bytes=w.bytes_ if w.alive else None,
                     stored_bytes=w.stored if w.alive else None,

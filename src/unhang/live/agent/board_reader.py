@@ -250,6 +250,7 @@ def _with_helpers(facts: ProcessFacts, helped: Helped | None) -> ProcessFacts:
         threads_cpu_s=helped.threads_s,
         family_cpu_s=helped.used_s,
         family_bytes=helped.moved_bytes,
+        helpers=helped.processes,
         under=helped.under,
         young=helped.young,
         stored_bytes=own if own is None or theirs is None else own + theirs,

@@ -24,7 +24,8 @@ class Helped:
     """The helpers of one rank.
 
     Attributes:
-        used_s: CPU seconds of its living helper processes.
+        processes: its living helper processes.
+        used_s: CPU seconds of these.
         moved_bytes: that these have read and written; None = not readable.
         stored_bytes: that these have stored, likewise.
         threads_s: CPU seconds of its threads without the main one and the probe's; None = unknown.
@@ -33,6 +34,7 @@ class Helped:
             each was given a core.
     """
 
+    processes: int = 0
     used_s: float = 0.0
     moved_bytes: int | None = 0
     stored_bytes: int | None = 0
@@ -144,6 +146,7 @@ def _with_child(helped: Helped, pid: int, stat: kernel.Stat) -> Helped:
     both, stored = (None, None) if moved is None else (moved.read + moved.written, moved.stored)
     return replace(
         helped,
+        processes=helped.processes + 1,
         used_s=helped.used_s + stat.cpu_s,
         moved_bytes=_plus(helped.moved_bytes, both),
         stored_bytes=_plus(helped.stored_bytes, stored),

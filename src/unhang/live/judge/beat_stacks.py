@@ -11,6 +11,7 @@ from unhang.model.events import Frame, StackKind, ThreadStack
 from unhang.model.phases import Phase
 from unhang.model.provenance import NOBODY, Provenance
 from unhang.model.stack_states import Doing
+from unhang.settings.frames import packaged
 
 _STACK = Provenance(artifact="", line=None, text="")
 _PAIRS = ("send", "recv", "batch_isend_irecv", "_communicate")
@@ -18,9 +19,17 @@ _AWAIT = "wait"
 """Method of the handle of a call that was begun before, and of a store; both are native."""
 _LEAVES = frozenset({"destroy_process_group", "_abort_process_group", "_shutdown_backend"})
 _TORCH = "torch/distributed/distributed_c10d.py"
+_PLUMBING = frozenset({"threading.py", "queue.py", "selectors.py", "socket.py"})
+_SERVICES = (
+    *("multiprocessing/pool.py", "multiprocessing/queues.py", "multiprocessing/connection.py"),
+    *("concurrent/futures/", "tqdm/", "wandb/", "tensorboard/", "torch/utils/"),
+)
+"""Where threads of libraries wait for orders of their own process."""
+_TASK = ("concurrent/futures/thread.py", "run")
 _SERVES = "selectors.py"
 """Where a thread stands that serves others, and has nothing to do."""
-_MEETS = "init_process_group"
+MEETING = "init_process_group"
+"""The first call that needs all ranks of a job."""
 _SEEKS = "_create_c10d_store"
 _OUTSIDE = (
     *("socket.py", "ssl.py", "selectors.py", "client.py", "subprocess.py"),
@@ -43,6 +52,8 @@ class BeatStack:
         handle: it waits by a handle, which does not tell in what.
         pairs: it waits in a point-to-point operation, which only two ranks number alike.
         leaves: it takes its process groups down.
+    helped: another thread may do something by itself: issue a call in place of the main thread,
+        wait for an answer, let the main thread go on.
         seeks: it looks for the store at which all meet, and has not found it.
         known: there is a stack at all.
     """
@@ -58,6 +69,7 @@ class BeatStack:
     handle: bool = False
     pairs: bool = False
     leaves: bool = False
+    helped: bool = False
     seeks: bool = False
     known: bool = True
 
@@ -69,7 +81,7 @@ class BeatStack:
     @property
     def meets(self) -> bool:
         """It waits for the others to come, at the start of the job."""
-        return self.op == _MEETS
+        return self.op == MEETING
 
     @property
     def may_wait(self) -> bool:
@@ -84,11 +96,25 @@ NOWHERE = BeatStack(doing=Doing.CODE, known=False)
 def where(beat: Beat) -> BeatStack:
     """Where a rank stands: a main thread that waits for another one is where that one works."""
     main = standpoint(beat.stack, beat.calling)
+    if any(_may_act(stack) for stack in beat.threads):
+        main = replace(main, helped=True)
     if main.doing is not Doing.LOCKED or main.phase is not None:
         return main
     others = (standpoint(stack) for stack in beat.threads if not stack[0].file.endswith(_SERVES))
     other = next((o for o in others if o.phase is not None or o.outside), main)
-    return replace(other, place=other.place or main.place)
+    return replace(other, place=other.place or main.place, helped=main.helped)
+
+
+@lru_cache(maxsize=4_096)
+def _may_act(stack: tuple[FramePlace, ...]) -> bool:
+    """Whether a helper thread may do something by itself: all but those that wait for orders.
+
+    A timer of `threading` is one that will; so is a pool's thread that runs a task.
+    """
+    told = [(packaged(frame.file), frame.function) for frame in stack]
+    told = [(file, function) for file, function in told if file not in _PLUMBING]
+    idle = all(file.startswith(_SERVICES) for file, _ in told)
+    return not told or not idle or told[0] == _TASK
 
 
 @lru_cache(maxsize=4_096)

@@ -15,7 +15,13 @@ from unhang.live.judge.echoes import raised_second_hand
 from unhang.live.judge.patience import Patience, Stood
 from unhang.live.judge.track import Track
 from unhang.live.judge.usual_durations import DurationKind, Where
-from unhang.live.judge.waits import is_by_stack, is_pairwise, names_a_rank, open_calls
+from unhang.live.judge.waits import (
+    is_by_stack,
+    is_pairwise,
+    names_a_rank,
+    open_calls,
+    surely_lacks,
+)
 from unhang.live.messages.job_snapshot import Stage, SuspicionReason
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.phases import Phase
@@ -36,6 +42,8 @@ _BROKEN_S = 30.0
 """A launcher ends the others before; a link that fails may keep it from doing so."""
 _TOGETHER_S = 5.0
 _TWO = 2
+_OVERDUE_S = 5.0
+"""A rank that is through, after another one has ended well, leaves without a sign for so long."""
 _FIRST_CALL = 5.0
 """The first call of a group also connects its members, which takes its time."""
 
@@ -93,6 +101,7 @@ def find_claims(
     claims.extend(_broken(wait, tracks) for wait in found.waits if _is_broken(wait, late, tracks))
     claims.extend(_among(found, tracks, patience))
     claims.extend(_against_unknown(w) for w in found.waits if w.unknown and not w.awaited)
+    claims.extend(_overdue(tracks))
     return tuple(sorted(claims, key=lambda c: -_GRAVITY[c.stage]))
 
 
@@ -141,19 +150,24 @@ def _against(
         return claim
     if verdict.charge is SuspicionReason.STOPPED and _all_stopped(tracks, victims):
         return claim
-    if verdict.proved:
+    if verdict.proved and any(surely_lacks(wait, track, tracks) for wait in end.lacks):
         return replace(claim, stage=Stage.CONFIRMED)
     if not verdict.suspected:
         return claim
+    if verdict.charge is SuspicionReason.RAISED and not track.ended:
+        return replace(claim, stage=Stage.SUSPECTED)  # something of it moves yet: a last save
     stood = Stood(
         ranks=len(victims) + 1,
         waited_s=waited_s,
         limit_s=_limit_s(end.lacks),
-        works=track.place.certain,
+        alone=track.alone,
         stirs=track.stirs,
     )
     needed_s = patience.needed_s(stood, *claim.where)
     lifeless_s = min(track.still.lifeless_s, waited_s)
+    if track.ended:  # the others may wait for something else, or for what it has left to them
+        waiters = NO_RANKS.union(*(wait.waiters for wait in end.lacks)) & tracks.keys()
+        lifeless_s = min((tracks[r].still.lifeless_s for r in waiters), default=0.0)
     return replace(
         claim,
         stage=Stage.CONFIRMED if lifeless_s >= needed_s else Stage.SUSPECTED,
@@ -204,6 +218,34 @@ def _against_unknown(wait: Wait) -> Claim:
 def _all_stopped(tracks: Mapping[Rank, Track], victims: Ranks) -> bool:
     """Whether somebody stopped the whole job, or has just let it go on."""
     return not any(not tracks[r].stopped and tracks[r].looks > 2 for r in victims if r in tracks)
+
+
+def _overdue(tracks: Mapping[Rank, Track]) -> list[Claim]:
+    """Ranks whose program is through, as others' are that have ended: the launcher waits for them.
+
+    What a program registers for its exit may take its time, so this is never more than a suspicion.
+    """
+    ended = frozenset(rank for rank, track in tracks.items() if track.ended)
+    stay = {rank: track for rank, track in tracks.items() if rank not in ended}
+    if not ended or any(not track.departs for track in stay.values()):
+        return []
+    if any(track.failed for track in tracks.values()):
+        return []  # the launcher ends the others
+    return [
+        Claim(
+            charge=SuspicionReason.LEFT,
+            culprits=frozenset({rank}),
+            victims=ended,
+            call=CallRef(),
+            still_s=track.still.whole_s,
+            waited_s=min(track.still.leaving_s, *(tracks[r].still.ended_s for r in ended)),
+            stage=Stage.SUSPECTED if track.still.whole_s >= _OVERDUE_S else Stage.WATCHED,
+            lives=track.lives(track.still.whole_s),
+            where=where_of(track),
+        )
+        for rank, track in stay.items()
+        if _fresh((rank,), tracks)
+    ]
 
 
 def _among(found: Analysis, tracks: Mapping[Rank, Track], patience: Patience) -> list[Claim]:
@@ -290,6 +332,8 @@ def _circle(waits: Sequence[Wait], tracks: Mapping[Rank, Track], patience: Patie
     settled_s = min(_settled_s(wait) for wait in waits)
     sure = not dim and all(_surely_waits(tracks[r]) for r in everybody)
     proved = sure and not any(is_pairwise(w, tracks) and not names_a_rank(w) for w in waits)
+    # What the main thread of a rank keeps the others waiting for another thread of it may do.
+    proved = proved and not any(tracks[r].place.helped for r in everybody)
     stood = Stood(ranks=len(everybody), waited_s=_waited_s(largest), limit_s=_limit_s(waits))
     needed_s = patience.needed_s(stood)
     proved_s = _BETWEEN_S if pairs else _CIRCLE_S

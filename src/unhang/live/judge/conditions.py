@@ -22,6 +22,8 @@ _SENT_AWAY_S = 6.0
 """A rank that was told to end is most often one of all of them."""
 _LEAVING_S = (1.0, 6.0)
 """Python takes its time to end; its launcher, which waits for that, may do the rest."""
+_RESCUE_S = 600.0
+"""Most that a rank which has raised is left alone while something of it moves."""
 _STOPPED_S = 1.5
 _STILL_S = 3.0
 _SUSPECT_S = 3.0
@@ -116,9 +118,10 @@ def departed(track: Track) -> RankCondition:
     if not track.ended:
         # A main thread that ended without a fault may have left its work to other threads.
         suspect_s, proved_s = _LEAVING_S
-        return _seen(
-            track, charge, track.still.leaving_s, suspect_s, proved_s if raised else math.inf
-        )
+        # What catches the exception may save what there is to save.
+        quiet = track.still.lifeless_s >= proved_s or track.still.leaving_s >= _RESCUE_S
+        proved_s = proved_s if raised and quiet else math.inf
+        return _seen(track, charge, track.still.leaving_s, suspect_s, proved_s)
     if track.facts.signal == _SIGTERM:
         return _seen(track, charge, track.still.ended_s, _SENT_AWAY_S, _SENT_AWAY_S)
     limit_s = _FINISHED_S if charge is SuspicionReason.LEFT else _ENDED_S

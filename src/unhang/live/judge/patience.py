@@ -13,12 +13,12 @@ from unhang.live.judge.checkpoints import Checkpoints
 from unhang.live.judge.usual_durations import DurationKind, UsualDurations, Where
 
 FLOOR_S = 60.0
-"""Nobody is ended for standing still for less."""
-STIRRING_S = 600.0
-"""The same for a rank that shows no work, but wakes up, or whose newest helpers do."""
-WORK_FLOOR_S = 180.0
-"""The same in a library's own save, load, compilation or preparation of data, which may wait for a
-server or a device without any sign; how the program calls its functions counts for nothing."""
+"""Nobody is ended for standing still for less: not a main thread that waits for a lock or a queue
+of its own process, in which nothing else moves either, so that only the process could end it."""
+OUTSIDE_S = 600.0
+"""The same for all that may go on by something that nobody sees here: a timer, a server, a device,
+a person at a debugger, the network, who stopped a process. A rank that sleeps, or waits for an
+answer, shows no more of it for minutes than one that does so for ever."""
 UNKNOWN_LIMIT_S = 1_800.0
 """The limit that the program is taken to have set where it does not tell: torch's own for gloo."""
 TIMES_USUAL = 10.0
@@ -32,14 +32,14 @@ class Stood:
         ranks: how many stand, those that are waited for included.
         waited_s: how long the first of them has waited.
         limit_s: the limit that the program asked for; None = unknown.
-        works: the stack of who is waited for shows a library at work.
+        alone: nothing outside of the process that is waited for could let it go on.
         stirs: it wakes up now and then.
     """
 
     ranks: int
     waited_s: float
     limit_s: float | None = None
-    works: bool = False
+    alone: bool = False
     stirs: bool = False
 
 
@@ -71,10 +71,10 @@ class Patience:
         habit = DurationKind.LATE if where else DurationKind.TOGETHER
         usual_s = self.usual.usual_s(habit, *(where or (None,)))
         limit_s = UNKNOWN_LIMIT_S if claimed.limit_s is None else claimed.limit_s
-        least_s = WORK_FLOOR_S if claimed.works else FLOOR_S
+        least_s = FLOOR_S if claimed.alone and not claimed.stirs else OUTSIDE_S
         most_s = max(least_s, limit_s, 2 * usual_s)
         if claimed.stirs:
-            return max(most_s, STIRRING_S)
+            return most_s
         # Ranks that wait lose their time; an end loses that of all since the last checkpoint.
         unsaved_s = self.checkpoints.unsaved_s(self.now_s) - claimed.waited_s
         cost_s = unsaved_s * self.world / max(1, claimed.ranks)

@@ -12,7 +12,7 @@ from unhang.live.messages.job_snapshot import SuspicionReason
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.phases import Phase
 from unhang.model.provenance import Message
-from unhang.model.waits import Analysis
+from unhang.model.waits import Analysis, CallRef
 
 
 def reason(claim: Claim, tracks: Mapping[Rank, Track]) -> Message:
@@ -20,7 +20,9 @@ def reason(claim: Claim, tracks: Mapping[Rank, Track]) -> Message:
     key = claim.charge.value.replace("-", "_")
     if claim.between:
         return _between(claim, tracks)
-    if claim.charge in _AMONG:
+    if claim.charge is SuspicionReason.LEFT and claim.call == CallRef():
+        key = "overdue"
+    elif claim.charge in _AMONG:
         key += "_odd" if claim.culprits and claim.victims else ""
     elif claim.charge is SuspicionReason.AT_WORK and claim.phase is None:
         key += "_code"

@@ -14,6 +14,7 @@ from unhang.live.judge.beat_stacks import NOWHERE, BeatStack, where
 from unhang.live.messages.reports import Beat, ProcessFacts, ProcessReport
 from unhang.model.ids import Rank
 from unhang.model.phases import Phase
+from unhang.model.stack_states import Doing
 
 _MOVE_DATA = frozenset({Phase.SAVE, Phase.LOAD, Phase.DATA, Phase.LOGGING})
 
@@ -155,6 +156,12 @@ class Track:
     def departs(self) -> bool:
         """It has ended, or is on its way out."""
         return self.ended or self.beat.state != "running" or self.beat.exception is not None
+
+    @property
+    def alone(self) -> bool:
+        """Its main thread waits for its own process, in which nobody is left to let it go on."""
+        idle = not (self.place.outside or self.place.helped) and self.facts.helpers == 0
+        return self.place.doing is Doing.LOCKED and self.place.phase is None and idle
 
     @property
     def stirs(self) -> bool:

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypedDict
 
+from unhang.live.judge.beat_stacks import MEETING
 from unhang.live.judge.track import Track
 from unhang.live.messages.reports import GroupBeat, Issued
 from unhang.model.ids import NO_RANKS, Rank, Ranks
@@ -316,6 +317,9 @@ def _wait_by_stack(
     held = frozenset(waiters)
     world = frozenset(tracks) | {Rank(r) for r in range(world_size or 0)}
     elsewhere = {r for r, t in tracks.items() if r not in waiting and not _last_waited(t)}
+    # Who has ended well may have been let go by a smaller job: who is still on its way counts.
+    there = {r for r in elsewhere if tracks[r].failed or not tracks[r].ended}
+    elsewhere = there or elsewhere
     further = waiting - held
     if not any(tracks[r].beat.groups for r in held):
         # They make their first group, of which the others are members already: they meet nobody.
@@ -364,6 +368,30 @@ def is_pairwise(wait: Wait, tracks: Mapping[Rank, Track]) -> bool:
 def is_by_stack(wait: Wait) -> bool:
     """Whether stacks alone tell of it."""
     return wait.witnesses == _BY_STACK
+
+
+def surely_lacks(wait: Wait, track: Track, tracks: Mapping[Rank, Track]) -> bool:
+    """Whether a call needs a rank that does no more, and has not had its part.
+
+    Where stacks alone tell of a call, its members are those of any group of the waiters; what they
+    wait for by a handle, or at a store, may be the business of a smaller job that goes on.
+    """
+    rank = track.rank
+    if rank not in wait.awaited:
+        return False
+    if is_by_stack(wait):
+        if wait.call.op == MEETING and not track.beat.groups:
+            return track.failed  # the first meeting of all needs everybody
+        waiters = [tracks[r] for r in wait.waiters if r in tracks]
+        known = [group.ranks for t in waiters for group in t.beat.groups.values()]
+        alike = all(ranks is not None and rank in ranks for ranks in known)
+        return bool(known) and alike and not any(t.place.handle for t in waiters)
+    group = track.beat.groups.get(wait.call.group or "")
+    if group is None or group.enqueued is None or wait.call.seq is None:
+        return not track.beat.groups or names_a_rank(wait)
+    # Who fails in the middle of a call leaves it undone; who ended well had done its part.
+    done = group.completed if track.failed else group.enqueued
+    return done is not None and done < wait.call.seq
 
 
 def names_a_rank(wait: Wait) -> bool:

@@ -154,6 +154,7 @@ class ProcessFacts:
         threads_cpu_s: used by its threads but the main one, which must rest, and the probe's.
         family_cpu_s: used by its living helper processes; falls when one of them ends.
         family_bytes: that these have read and written; likewise.
+        helpers: its living helper processes.
         young: when its youngest helpers, threads and processes, began, by the monotonic clock of
             the host, and how often each was given a core.
         under: process of the nearest rank that started it, directly or through a launcher.
@@ -174,6 +175,7 @@ class ProcessFacts:
     threads_cpu_s: float | None = None
     family_cpu_s: float | None = None
     family_bytes: int | None = None
+    helpers: int | None = None
     under: int | None = None
     young: tuple[tuple[float, int], ...] = ()
     read_bytes: int | None = None

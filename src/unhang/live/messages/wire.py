@@ -159,6 +159,7 @@ def _process(item: object) -> ProcessReport | None:
             threads_cpu_s=_float(facts, "threads_cpu_s"),
             family_cpu_s=_float(facts, "family_cpu_s"),
             family_bytes=_int(facts, "family_bytes"),
+            helpers=_int(facts, "helpers"),
             under=_int(facts, "under"),
             young=tuple(_young(facts.get("young"))),
             read_bytes=_int(facts, "read_bytes"),

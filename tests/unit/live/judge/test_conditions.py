@@ -19,17 +19,23 @@ LINK = Raised(
 )
 
 
+OWN = Raised(type="KeyError", message="'labels'")
+
+
 @pytest.mark.parametrize(
-    ("raised", "proved"),
-    [(LINK, False), (Raised(type="KeyError", message="'labels'"), True)],
+    ("raised", "lifeless_s", "proved"),
+    [(LINK, 60.0, False), (OWN, 60.0, True), (OWN, 0.0, False)],
+    ids=["of the link", "its own", "its own, and it still saves something"],
 )
-def test_a_failure_of_its_own_and_one_of_the_link(raised: Raised, proved: bool) -> None:
+def test_a_failure_of_its_own_and_one_of_the_link(
+    raised: Raised, lifeless_s: float, proved: bool
+) -> None:
     beat = Beat(host="gn1", pid=7, rank=Rank(1), state="raising", exception=raised)
     report = ProcessReport(
         beat=beat, facts=ProcessFacts(alive=True, state="S"), beats=1, beat_age_s=0.0
     )
     track = begin(report, 0.0)
-    track.still.leaving_s = 60.0
+    track.still.leaving_s, track.still.lifeless_s = 60.0, lifeless_s
     verdict = judge(track, UsualDurations())
     assert (verdict.charge, verdict.proved) == (SuspicionReason.RAISED, proved)
 

@@ -1,0 +1,133 @@
+"""A rank that ended proves a hang only where a call needs it and has not had its part."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import replace
+
+from support.live_jobs import PLACES, Act, Job, Worker, waiting_in, watch
+from unhang.live.judge.track import Track, begin
+from unhang.live.judge.waits import find_waits, surely_lacks
+from unhang.live.messages.actions import NoteKind
+from unhang.live.messages.reports import Beat, FramePlace, GroupBeat, ProcessFacts, ProcessReport
+from unhang.model.ids import Rank, Ranks
+from unhang.model.waits import Wait
+
+ALL = (Rank(0), Rank(1), Rank(2))
+WAITS_AT_STORE = (FramePlace("/home/u/train.py", 70, "meet"), FramePlace("train.py", 9, "<module>"))
+
+
+def rank(
+    number: int,
+    stack: tuple[FramePlace, ...],
+    *groups: GroupBeat,
+    exit_code: int | None = None,
+    calling: str | None = None,
+) -> Track:
+    beat = Beat(
+        host="gn1",
+        pid=40 + number,
+        rank=Rank(number),
+        stack=stack,
+        calling=calling,
+        groups={group.name: group for group in groups},
+        state="running" if exit_code is None else "exiting",
+    )
+    facts = ProcessFacts(alive=exit_code is None, state="S", exit_code=exit_code)
+    track = begin(ProcessReport(beat=beat, facts=facts, beats=9, beat_age_s=0.0), 0.0)
+    still = track.still
+    still.whole_s = still.place_s = still.calls_s = still.ended_s = 40.0
+    return track
+
+
+def world(enqueued: int | None, completed: int | None, ranks: tuple[Rank, ...] = ALL) -> GroupBeat:
+    return GroupBeat(name="0", ranks=ranks, enqueued=enqueued, completed=completed)
+
+
+def lacking(*tracks: Track) -> tuple[Wait, bool]:
+    by_rank = {track.rank: track for track in tracks if track.rank is not None}
+    (wait,) = find_waits(by_rank, 3)
+    return wait, surely_lacks(wait, by_rank[Rank(0)], by_rank)
+
+
+def waiters(*groups: GroupBeat) -> list[Track]:
+    return [rank(number, waiting_in("all_reduce"), *groups) for number in (1, 2)]
+
+
+def test_a_call_that_it_never_issued_lacks_it() -> None:
+    assert lacking(rank(0, PLACES["step"], world(7, 7), exit_code=0), *waiters(world(8, 7)))[1]
+
+
+def test_a_call_that_has_had_its_part_does_not_lack_who_ended_well() -> None:
+    """The others still hand on what it has sent."""
+    wait, sure = lacking(rank(0, PLACES["step"], world(8, 7), exit_code=0), *waiters(world(8, 7)))
+    assert (wait.awaited, sure) == (frozenset({0}), False)
+
+
+def test_who_fails_in_the_middle_of_a_call_leaves_it_undone() -> None:
+    assert lacking(rank(0, PLACES["step"], world(8, 7), exit_code=1), *waiters(world(8, 7)))[1]
+
+
+def test_without_counters_the_groups_of_the_waiters_tell_whether_they_need_it() -> None:
+    left = rank(0, PLACES["step"], world(None, None), exit_code=0)
+    assert lacking(left, *waiters(world(None, None)))[1]
+    pair = replace(world(None, None, (Rank(1), Rank(2))), name="1")
+    assert not lacking(left, *waiters(world(None, None), pair))[1]
+
+
+def test_who_waits_at_a_store_may_belong_to_a_smaller_job() -> None:
+    left = rank(0, PLACES["step"], world(9, 9), exit_code=0)
+    meets = rank(1, WAITS_AT_STORE, world(9, 9), calling="wait")
+    comes = rank(2, PLACES["code"], world(9, 9))
+    comes.still.whole_s = 0.0
+    by_rank: dict[Rank, Track] = {Rank(0): left, Rank(1): meets, Rank(2): comes}
+    (wait,) = find_waits(by_rank, 3)
+    expected: Ranks = frozenset({Rank(2)})
+    assert (wait.awaited, surely_lacks(wait, left, by_rank)) == (expected, False)
+
+
+def test_a_smaller_job_that_goes_on_without_a_rank_is_well() -> None:
+    """Rank 0 is through; rank 2 comes to the call of the others after two minutes of sleep."""
+
+    def program(worker: Worker) -> Generator[Act, None, None]:
+        pair = worker.job.group(1, 2)
+        for _ in range(20):
+            yield ("work", "step", 0.2)
+            yield ("call", worker.job.groups["0"], "all_reduce")
+        if worker.rank == 0:
+            return
+        for _ in range(1_000):
+            if worker.rank == 2:
+                yield ("work", "code", 120.0, "idle")
+            yield ("call", pair, "all_reduce")
+
+    watched = watch(Job(program, world=3), 300)
+    assert not watched.confirmed
+    suspects = [set(n.culprits) for _, n in watched.notes(NoteKind.STALL_SUSPECTED)]
+    assert suspects[:1] == [{2}]
+    assert {0} not in suspects
+
+
+def exits_late(seconds: float) -> Job:
+    def program(worker: Worker) -> Generator[Act, None, None]:
+        for _ in range(20):
+            yield ("work", "step", 0.2)
+            yield ("call", worker.job.groups["0"], "all_reduce")
+        yield ("work", "step", 0.5)
+        if worker.rank == 0:
+            worker.beat_state = "exiting"
+            yield ("work", "lock", seconds, "idle")
+
+    return Job(program, world=3)
+
+
+def test_a_rank_that_is_through_and_does_not_end_is_named_and_never_ended() -> None:
+    watched = watch(exits_late(1_000.0), 800)
+    at_s, note = watched.notes(NoteKind.STALL_SUSPECTED)[0]
+    assert (set(note.culprits), set(note.ranks), note.why.key) == ({0}, {1, 2}, "live.overdue")
+    assert at_s - 1_006.0 <= 10.0
+    assert not watched.confirmed
+
+
+def test_who_takes_a_moment_to_end_is_not_named() -> None:
+    assert not watch(exits_late(4.0), 30).notes(NoteKind.STALL_SUSPECTED)
