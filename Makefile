@@ -11,7 +11,7 @@ SCORE := PYTHONPATH=tools $(BIN)/python -m score
 # Each process that a test starts imports the package: what was compiled is kept.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: help demo setup test unit check lint types contracts score fuzz gate advice bench drills drill-live drill-check proof docs clean
+.PHONY: help demo setup test unit check lint types contracts score fuzz gate advice bench drills drill-live drill-check proof docs site clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-10s %s\n", $$1, $$2}'
@@ -92,6 +92,9 @@ proof: $(DEV) ## ten troubled jobs with and without the judge (half an hour), an
 
 docs: $(DEV) ## write the generated pages and the verdict in the README
 	$(BIN)/python tools/docs.py
+
+site: $(DEV) ## build the pages of docs/ as a site: site/index.html
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
 clean: ## remove the environment and caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

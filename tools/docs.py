@@ -140,7 +140,7 @@ def _schema() -> str:
 
 def _fill(page: str) -> str:
     """Replace the generated blocks of a page."""
-    blocks: dict[str, Callable[[], str]] = {"demo": _demo}
+    blocks: dict[str, Callable[[], str]] = {"demo": _demo, "demo zh": partial(_demo, "zh")}
     blocks |= {f"help {name}": partial(_help_of, name) for name in COMMANDS}
     for name, write in blocks.items():
         begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
@@ -151,11 +151,11 @@ def _fill(page: str) -> str:
     return page
 
 
-def _demo() -> str:
+def _demo(language: str = "en") -> str:
     """The verdict of `make demo`; only the seconds are set to a round figure."""
     diagnosis: Diagnosis = api.diagnose(DEMO)
     steady = replace(diagnosis, stats=replace(diagnosis.stats, seconds=0.1))
-    return f"```text\n{render(steady, 'terminal', Style(width=100))}\n```"
+    return f"```text\n{render(steady, 'terminal', Style(width=100, language=language))}\n```"
 
 
 def _help_of(name: str) -> str:

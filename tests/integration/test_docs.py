@@ -16,11 +16,12 @@ from unhang.commands import COMMANDS
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(
     path
-    for pattern in ("*.md", "docs/*.md", "docs/rules/*.md", "adr/*.md")
+    for pattern in ("*.md", "docs/*.md", "docs/rules/*.md", "docs/adr/*.md")
     for path in ROOT.glob(pattern)
 )
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?://|#)([^)#\s]+)")
+LOADED = re.compile(r"""<(?:script|img|link rel="stylesheet")[^>]*?(?:src|href)="([^"]*)""")
 TARGET = re.compile(r"(?:`|^\s*)make ([a-z-]+)", re.MULTILINE)
 
 
@@ -134,6 +135,20 @@ def test_every_command_has_its_section(command: str) -> None:
 
 
 def test_the_readmes_show_the_verdict_on_their_first_screen() -> None:
-    for readme in ("README.md", "README.zh-CN.md"):
+    for readme, begin in (("README.md", "demo"), ("README.zh-CN.md", "demo zh")):
         lines = (ROOT / readme).read_text("utf-8").splitlines()
-        assert "<!-- demo:begin -->" in lines[:20], readme
+        assert f"<!-- {begin}:begin -->" in lines[:20], readme
+
+
+@pytest.mark.process
+def test_the_site_is_built_and_asks_for_nothing_from_elsewhere(tmp_path: Path) -> None:
+    subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", tmp_path],
+        cwd=ROOT,
+        check=True,
+    )
+    pages = list(tmp_path.rglob("*.html"))
+    assert {"index.html", "running.html", "before.html"} <= {page.name for page in pages}
+    for page in pages:
+        loaded = LOADED.findall(page.read_text("utf-8"))
+        assert not [address for address in loaded if "//" in address], page

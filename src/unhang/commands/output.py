@@ -18,6 +18,13 @@ LANGUAGES = ("en", "zh")
 """What `--lang` takes; the catalogue has the same list."""
 
 
+language_option = click.option(
+    "--lang",
+    type=click.Choice(LANGUAGES),
+    help="Language (default: UNHANG_LANG, else the locale).",
+)
+
+
 def with_style(command: C) -> C:
     """Add `--lang`, `--no-color` and `--output` to a command."""
     return with_language(
@@ -29,14 +36,8 @@ def with_style(command: C) -> C:
 
 def with_language(command: C) -> C:
     """Add `--lang` and `--no-color` to a command."""
-    for option in (
-        click.option("--no-color", is_flag=True, help="No colour (so does NO_COLOR=1)."),
-        click.option(
-            "--lang", type=click.Choice(LANGUAGES), help="Language (default: from the locale)."
-        ),
-    ):
-        command = option(command)
-    return command
+    no_color = click.option("--no-color", is_flag=True, help="No colour (so does NO_COLOR=1).")
+    return language_option(no_color(command))
 
 
 def write_result(
@@ -84,10 +85,17 @@ def write_file(path: str, text: str) -> None:
 
 
 def locale_language() -> str:
-    """The language that the locale asks for, as far as there is one of ours."""
+    """The language of ours that `UNHANG_LANG`, or else the locale, asks for first.
+
+    `LANGUAGE` is a list, and counts as gettext counts it: not in the locales C and POSIX.
+    """
     variables = ("LC_ALL", "LC_MESSAGES", "LANG")
     locale = next((os.environ[v] for v in variables if os.environ.get(v)), "")
-    return "zh" if locale.lower().startswith("zh") else "en"
+    wishes = [os.environ.get("UNHANG_LANG", "")]
+    if locale not in {"C", "POSIX"}:
+        wishes += os.environ.get("LANGUAGE", "").split(":")
+    named = (wish.lower()[:2] for wish in [*wishes, locale])
+    return next((language for language in named if language in LANGUAGES), "en")
 
 
 def _wants_color() -> bool:

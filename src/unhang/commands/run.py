@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from unhang.commands.output import LANGUAGES, locale_language
+from unhang.commands.output import language_option, locale_language
 
 
 @click.command(
@@ -48,7 +48,7 @@ from unhang.commands.output import LANGUAGES, locale_language
     "--shared", metavar="DIR", help="Folder that all nodes can write, instead of a collector."
 )
 @click.option("--no-color", is_flag=True, help="No colour (so does NO_COLOR=1).")
-@click.option("--lang", type=click.Choice(LANGUAGES), help="Language (default: from the locale).")
+@language_option
 def command(
     *,
     words: tuple[str, ...],

@@ -6,7 +6,7 @@ import os
 
 import click
 
-from unhang.commands.output import LANGUAGES, locale_language
+from unhang.commands.output import language_option, locale_language
 
 
 @click.command(name="serve")
@@ -24,7 +24,7 @@ from unhang.commands.output import LANGUAGES, locale_language
     is_flag=True,
     help="Let every user of this machine read the page; only without --host.",
 )
-@click.option("--lang", type=click.Choice(LANGUAGES), help="Language (default: from the locale).")
+@language_option
 def command(
     *, run: str, host: str, port: int, token: str | None, no_token: bool, lang: str | None
 ) -> int:

@@ -6,14 +6,14 @@ import sys
 
 import click
 
-from unhang.commands.output import LANGUAGES, locale_language
+from unhang.commands.output import language_option, locale_language
 from unhang.errors import UsageError
 
 
 @click.command(name="watch")
 @click.argument("run", metavar="RUN")
 @click.option("--replay", is_flag=True, help="Begin at the start of the run; , and . move.")
-@click.option("--lang", type=click.Choice(LANGUAGES), help="Language (default: from the locale).")
+@language_option
 def command(*, run: str, replay: bool, lang: str | None) -> int:
     """Show a run on the terminal: who waits for whom, since when.
 

@@ -198,9 +198,32 @@ def test_the_language_of_the_locale(
 ) -> None:
     from unhang.commands.output import locale_language
 
-    for name in ("LC_ALL", "LC_MESSAGES"):
+    for name in ("LC_ALL", "LC_MESSAGES", "LANGUAGE", "UNHANG_LANG"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("LANG", locale)
+    assert locale_language() == language
+
+
+@pytest.mark.parametrize(
+    ("variables", "language"),
+    [
+        ({"LANG": "en_US.UTF-8", "LANGUAGE": "zh_CN:en"}, "zh"),
+        ({"LANG": "zh_CN.UTF-8", "LANGUAGE": "de:en"}, "en"),
+        ({"LC_ALL": "C", "LANGUAGE": "zh_CN"}, "en"),
+        ({"LC_ALL": "C", "UNHANG_LANG": "zh"}, "zh"),
+        ({"LANG": "zh_CN.UTF-8", "UNHANG_LANG": "en"}, "en"),
+        ({"LANG": "zh_CN.UTF-8", "UNHANG_LANG": "fr"}, "zh"),
+    ],
+)
+def test_the_language_that_variables_ask_for(
+    variables: dict[str, str], language: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from unhang.commands.output import locale_language
+
+    for name in ("LC_ALL", "LC_MESSAGES", "LANG", "LANGUAGE", "UNHANG_LANG"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
     assert locale_language() == language
 
 
