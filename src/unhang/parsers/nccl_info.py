@@ -119,10 +119,10 @@ class NcclInfoParser:
             if message.level != "INFO":
                 continue
             origin = message.origin(line.origin)
-            where = EventFields(source=line.provenance(), origin=origin, at=line.at)
             if " via " in message.body:  # by far the most lines
-                yield from self._channel(where, message)
+                yield from self._channel(line, origin, message)
                 continue
+            where = EventFields(source=line.provenance(), origin=origin, at=line.at)
             yield from self._stages(where, message)
             yield from self._networks(where, message)
             yield from self._topology(where, message)
@@ -141,6 +141,8 @@ class NcclInfoParser:
         return True
 
     def _versions(self, line: Line) -> Iterator[Event]:
+        if "ersion" not in line.text:  # in both; most lines are seen to hold none at once
+            return
         version = _VERSION.search(line.text)
         driver = _DRIVER.search(line.text)
         if version is None and driver is None:
@@ -216,13 +218,15 @@ class NcclInfoParser:
                 fallback=name == "Socket" and process in self._without_device,
             )
 
-    def _channel(self, where: EventFields, message: NcclText) -> Iterator[Event]:
+    def _channel(self, line: Line, origin: Origin, message: NcclText) -> Iterator[Event]:
         channel = _CHANNEL.search(message.body)
         if channel is not None:
             kind = _kind(channel["via"])
-            if self._once(where["origin"], "via", kind):
+            if self._once(origin, "via", kind):
                 yield TransportUsed(
-                    **where,
+                    source=line.provenance(),
+                    origin=origin,
+                    at=line.at,
                     transport=kind,
                     via=channel["via"].strip(),
                     sender=int(channel["sender"]),

@@ -16,7 +16,9 @@ label may be such a text (the bar itself tells more); source lines of tracebacks
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from typing import ClassVar, NamedTuple
 
 from unhang.model.events import Event, PhaseMark
@@ -77,14 +79,32 @@ class PhaseMarkParser(LineParser):
 
 def _marks(text: str) -> list[_Found]:
     """The marks of a line in order; of overlapping ones the longest or the heaviest."""
-    near = [mark for mark in log_marks() if mark.needle in text]
-    found = [hit for mark in near if (hit := _find(text, mark)) is not None]
+    found = [hit for mark in _near(text) if (hit := _find(text, mark)) is not None]
     found = [hit for hit in found if not any(_holds(other, hit) for other in found)]
     kept: list[_Found] = []
     for hit in sorted(found, key=lambda hit: hit.mark.weight, reverse=True):
         if all(hit.end <= other.start or other.end <= hit.start for other in kept):
             kept.append(hit)
     return sorted(kept, key=lambda hit: hit.start)
+
+
+def _near(text: str) -> list[LogMark]:
+    """The marks whose needle is in a line, in the order of the data."""
+    size, by_beginning = _beginnings()
+    pieces = {text[at : at + size] for at in range(len(text) - size + 1)}
+    likely = sorted(at for piece in by_beginning.keys() & pieces for at in by_beginning[piece])
+    marks = log_marks()
+    return [marks[at] for at in likely if marks[at].needle in text]
+
+
+@cache
+def _beginnings() -> tuple[int, dict[str, list[int]]]:
+    """Places in the data by how a needle begins, and the length of the beginnings."""
+    size = min(len(mark.needle) for mark in log_marks())
+    places: dict[str, list[int]] = defaultdict(list)
+    for at, mark in enumerate(log_marks()):
+        places[mark.needle[:size]].append(at)
+    return size, dict(places)
 
 
 def _find(text: str, mark: LogMark) -> _Found | None:

@@ -89,10 +89,9 @@ class UnreadLines:
             return
         if _FRAME.match(line.text):
             return
-        weight = weigh(line)
-        if weight >= _LEAST:
-            shape = _DIGITS.sub("#", line.text[:_LONGEST])
-            self._found.setdefault(shape, _Suspicious(line, weight))
+        shape = _DIGITS.sub("#", line.text[:_LONGEST])
+        if shape not in self._found and (weight := weigh(line)) >= _LEAST:
+            self._found[shape] = _Suspicious(line, weight)
 
     def unread(self, read: Collection[int]) -> Iterator[UnreadLine]:
         """The most suspicious ones that are not among the lines that were `read`, then others."""

@@ -136,6 +136,8 @@ _HERE = re.compile(r"<<-?\s*['\"]?([A-Z_]{2,20})['\"]?\s*$")
 _WORKING = re.compile(
     r"\b(?:step|steps|epoch|iter|iteration|loss|lr)\b.{0,12}\d|it/s|s/it", re.IGNORECASE
 )
+_WORK_WORDS = ("step", "epoch", "iter", "loss", "lr", "it/s", "s/it")
+"""Of these it has one: most lines are seen to hold none at once."""
 
 
 class ContextReader:
@@ -175,7 +177,7 @@ class ContextReader:
         self._number, self._begun, self._first = number, raw, context
         if context in _RELATIVE and self._bare >= _LOG:
             self._marked.append(number)
-        elif context is LineContext.MESSAGE and (told or _WORKING.search(text) is not None):
+        elif context is LineContext.MESSAGE and (told or _is_work(text)):
             self._bare += 1
         return context
 
@@ -213,6 +215,12 @@ class ContextReader:
     def foreign(self) -> frozenset[int]:
         """The numbers of the lines that were quoted, and are no part of the log around them."""
         return frozenset(self._marked) if self._bare > len(self._marked) else frozenset()
+
+
+def _is_work(text: str) -> bool:
+    """Whether a line shows how far a program has come."""
+    folded = text.casefold()
+    return any(word in folded for word in _WORK_WORDS) and _WORKING.search(text) is not None
 
 
 _IN_STRING = re.compile(r"""(?:^|[\s=:,(\[{])(?:[rbfu]{0,2}["']|`)[^"'`]{0,60}$""")

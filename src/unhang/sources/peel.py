@@ -76,6 +76,8 @@ _GLUED_NCCL = re.compile(
     r"[A-Za-z][\w.-]{0,120}:\d{1,9}:\d{1,9} \[\d+\] (?:NCCL |\S{1,80} NCCL |\S{1,80} \(\w+\) NCCL )"
 )
 """NCCL's message, which often is the whole line."""
+_OF_NCCL = re.compile(r"[A-Za-z][\w.-]{0,120}:\d{1,9}:\d{1,9} \[\d+\] NCCL ")
+"""NCCL's own header, which stays with the message: no wrapper stands behind its first character."""
 _BAR = re.compile(r"(?:[A-Z][\w ]{0,40}: {1,3})?(?<!\d)\d{1,3}%\|")
 """A progress bar that begins inside a line."""
 
@@ -231,7 +233,7 @@ def _glued(text: str, position: int) -> int | None:
 def _peel_one(text: str, origin: Origin, at: Instant | None) -> _Peeled:
     peeled = _Peeled(text=text, origin=origin, shared_origin=origin, at=at, shared_at=at)
     for _ in range(_MOST_WRAPPERS):
-        if not (
+        if _OF_NCCL.match(text, peeled.position) is not None or not (
             _take_header(peeled)
             or _take_wrapper(peeled)
             or _take_time(peeled)

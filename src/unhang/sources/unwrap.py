@@ -92,6 +92,8 @@ _SENTENCES = tuple(
 """Beginnings that may themselves be cut, without blanks: those at a cut are lost."""
 _CUT_SENTENCES = frozenset(s[:end] for s in _SENTENCES for end in range(1, len(s)))
 _SHORTEST_CUT = 4
+_CUT_ENDS = frozenset(s[-_SHORTEST_CUT:] for s in _CUT_SENTENCES if len(s) >= _SHORTEST_CUT)
+_LAST_WORDS = 40
 _CUT_HEADER = re.compile(
     r"\[(?:rank\d{0,6}|PG (?:ID|GUID|\d)[^\]]{0,60}"
     r"|[EWIF]\d{3,4} [\d:]{0,8}(?:\.\d{0,9})?(?: [\w./-]{0,60}(?::\d{0,6})?)?"
@@ -220,6 +222,11 @@ def _ends_in_header(end: str) -> bool:
 
 def _cut_sentence(tail: str) -> bool:
     """Whether `tail` ends with a proper beginning of a known sentence."""
+    last = "".join(tail[-_LAST_WORDS:].split())[-_SHORTEST_CUT:]
+    if len(last) == _SHORTEST_CUT and last not in _CUT_ENDS:  # most lines
+        bracket = tail.rfind("] ")
+        if bracket < 0 or len("".join(tail[bracket + 2 :].split())) >= _SHORTEST_CUT:
+            return False
     return not _CUT_SENTENCES.isdisjoint(_last_parts(tail))
 
 

@@ -85,7 +85,12 @@ def _ray(match: re.Match[str], origin: Origin) -> Origin:
 
 
 def _task(match: re.Match[str], origin: Origin) -> Origin:
-    return replace(origin, task=int(match["task"]))
+    return _tasked(origin, int(match["task"]))
+
+
+@lru_cache(maxsize=8_192)
+def _tasked(origin: Origin, task: int) -> Origin:
+    return replace(origin, task=task)
 
 
 def _host(match: re.Match[str], origin: Origin) -> Origin:

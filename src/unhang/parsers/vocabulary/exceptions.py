@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from unhang.model.events import ExceptionKind, Frame
 from unhang.model.toml import load
@@ -75,9 +76,9 @@ def classify_exception(exception: str, message: str, frames: Sequence[Frame]) ->
         message: its text.
         frames: outermost first.
     """
-    for kind, pattern in _BY_TEXT:
-        if pattern.search(message):
-            return _by_place(kind, message, frames)
+    kind = _by_text(message)
+    if kind is not None:
+        return _by_place(kind, message, frames)
     if exception in _BY_NAME:
         return _BY_NAME[exception]
     if exception in _BROKEN_CHANNEL and frames and _PLUMBING.search(frames[-1].file):
@@ -85,6 +86,12 @@ def classify_exception(exception: str, message: str, frames: Sequence[Frame]) ->
     if exception == "":
         return _from_frames(frames)
     return ExceptionKind.USER
+
+
+@lru_cache(maxsize=1_024)
+def _by_text(message: str) -> ExceptionKind | None:
+    """All ranks may raise the same."""
+    return next((kind for kind, pattern in _BY_TEXT if pattern.search(message)), None)
 
 
 def _by_place(kind: ExceptionKind, message: str, frames: Sequence[Frame]) -> ExceptionKind:

@@ -18,6 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from unhang.model.provenance import Origin
 from unhang.parsers.vocabulary.numbers import whole
@@ -60,36 +61,47 @@ class NcclText:
 
         A collector's prefix names a pod or itself; NCCL names the machine that the GPU is in.
         """
-        return replace(
-            known,
-            host=known.host if self.host is None else self.host,
-            pid=known.pid if self.pid is None else self.pid,
-        )
+        return _named(known, self.host, self.pid)
+
+
+@lru_cache(maxsize=8_192)
+def _named(known: Origin, host: str | None, pid: int | None) -> Origin:
+    """Few processes print most of the lines."""
+    return replace(
+        known,
+        host=known.host if host is None else host,
+        pid=known.pid if pid is None else pid,
+    )
 
 
 def messages(text: str) -> Iterator[NcclText]:
     """Yield the messages of NCCL in a line, in order."""
     marks = list(_MARK.finditer(text)) or list(_OLD_MARK.finditer(text))
+    if not marks:
+        return
     begins = [0, *(mark.end() for mark in marks)]
     heads = [_head(text, begin, mark.start()) for begin, mark in zip(begins, marks, strict=False)]
-    ends = [*(head.start for head in heads[1:]), len(text)] if heads else []
-    for mark, head, end in zip(marks, heads, ends, strict=True):
+    starts = [m.start() if h is None else h.start() for m, h in zip(marks, heads, strict=True)]
+    for mark, head, end in zip(marks, heads, [*starts[1:], len(text)], strict=True):
         body = text[mark.end() : max(end, mark.end())].strip()
-        yield replace(head, level=mark["level"], body=body)
+        yield _message(text, mark, head, body)
 
 
-def _head(text: str, begin: int, end: int) -> NcclText:
-    """Read the header between `begin` and `end`; searching is limited to a short window."""
-    match = _HEAD.fullmatch(text, begin, end)
+def _head(text: str, begin: int, end: int) -> re.Match[str] | None:
+    """Find the header between `begin` and `end`; searching is limited to a short window."""
+    return _HEAD.fullmatch(text, begin, end) or _HEAD.search(
+        text, max(begin, end - _HEAD_LIMIT), end
+    )
+
+
+def _message(text: str, mark: re.Match[str], match: re.Match[str] | None, body: str) -> NcclText:
     if match is None:
-        match = _HEAD.search(text, max(begin, end - _HEAD_LIMIT), end)
-    if match is None:
-        return NcclText(level="", body="", start=end)
+        return NcclText(level=mark["level"], body=body, start=mark.start())
     start = match.start()
     glued = start > 0 and (text[start - 1].isalnum() or text[start - 1] in "-._")
     return NcclText(
-        level="",
-        body="",
+        level=mark["level"],
+        body=body,
         host=None if glued else match["host"],
         pid=whole(match["pid"]),
         thread=whole(match["tid"]),
