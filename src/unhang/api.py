@@ -8,12 +8,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from unhang import explaining
 from unhang.architectures import model_of
 from unhang.engine.budget import Budget
 from unhang.engine.gather import Gathered, Progress, cores, gather
 from unhang.judging import judge_gathered, judged
-from unhang.linting import lint_settings
 from unhang.model.comparison import Comparison
 from unhang.model.diagnosis import Diagnosis, Stats
 from unhang.model.events import Event
@@ -23,7 +21,6 @@ from unhang.model.incident import Incident
 from unhang.model.lint import LintReport
 from unhang.model.plan import Plan
 from unhang.model.rewrite import Rewrite
-from unhang.rules import RULES
 from unhang.sources.artifact import Artifact
 from unhang.sources.discover import discover
 
@@ -96,6 +93,8 @@ def explain(word: str, *, model: str | None = None) -> Explanation:
     Raises:
         UsageError: nothing is known of the word; the message names what is close to it.
     """
+    from unhang import explaining
+
     return explaining.explain(word, () if model is None else (model_of(model),))
 
 
@@ -118,6 +117,8 @@ def lint(
     Raises:
         UsageError: a path or the process cannot be read.
     """
+    from unhang.linting import lint_settings
+
     return lint_settings(paths, pid=pid, nccl=nccl, torch=torch, framework=framework)
 
 
@@ -224,7 +225,10 @@ def fleet(
 
 def rules() -> tuple[RuleCard, ...]:
     """Return a card of every rule, ordered by code."""
-    return tuple(explaining.card(rule) for rule in RULES)
+    from unhang.explaining import card
+    from unhang.rules import RULES
+
+    return tuple(card(rule) for rule in RULES)
 
 
 def _stats(gathered: Gathered, started: float) -> Stats:

@@ -25,7 +25,7 @@ from unhang.checking.member import SWEPT, take_part
 from unhang.checking.pair_tests import why_failed
 from unhang.errors import UsageError
 from unhang.model.bench import BenchComparison, BenchReport, BenchRow
-from unhang.planning.units import size
+from unhang.model.units import size
 
 __all__ = ["BenchReport", "bench", "parse_sizes"]
 

@@ -94,7 +94,7 @@ def command(
     """
     from unhang.commands.progress import ReadingProgress
     from unhang.commands.running import find_job, list_jobs, look
-    from unhang.planning.units import size
+    from unhang.model.units import size
     from unhang.reporters import PUBLIC_FORMS, redacted, render
 
     asked = redact_hosts or redact_patterns or redact_rules is not None

@@ -18,8 +18,8 @@ from unhang.architectures import (
     model_of,
 )
 from unhang.errors import UsageError
+from unhang.model import units
 from unhang.model.plan import Method, Offload, Precision, SaveStyle, Strategy
-from unhang.planning import units
 from unhang.planning.inputs import read_inputs
 from unhang.planning.request import PlanRequest
 from unhang.planning.storage import measure_write

@@ -13,10 +13,10 @@ from unhang import plan
 from unhang.architectures import find_model
 from unhang.errors import UsageError
 from unhang.model.plan import Method, Plan, Precision, SaveStyle, Strategy
+from unhang.model.units import count, seconds, size, speed
 from unhang.planning import PlanRequest, make_plan
 from unhang.planning.checkpoint import full_bytes, weight_bytes
 from unhang.planning.limits import needed
-from unhang.planning.units import count, seconds, size, speed
 
 
 def _request(**options: Any) -> PlanRequest:
