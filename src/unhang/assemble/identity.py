@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from unhang.assemble.numbering import ranks_by_file
+from unhang.assemble.numbering import ranks_alone, ranks_by_file
 from unhang.assemble.speakers import (
     Grouped,
     SpeakerProcess,
@@ -47,11 +47,13 @@ class Identity:
         self._world_size = world_size
         self._by_pid: dict[tuple[str | None, int], Rank] = {}
         self._by_local: dict[tuple[str | None, LocalRank], Rank] = {}
+        self._by_host: dict[str | None, Rank] = {}
         self._hosts: set[str] = set()
         self._names = host_names(events)
-        self._first_on_host: dict[str, Rank] = {}
+        self._first_on_host: dict[str | None, Rank] = {}
         self._learn(events)
         self._learn_communicators(events)
+        self._learn_places(events)
         self._learn_devices(events)
         self._ranks_of_pid: dict[int, Ranks] = {}
         for (_, pid), rank in self._by_pid.items():
@@ -98,10 +100,14 @@ class Identity:
         if local is not None:
             if (host, local) in self._by_local:
                 return self._by_local[host, local]
+            if host in self._first_on_host:
+                return Rank(self._first_on_host[host] + int(local))
             if self._local_is_global:
                 return Rank(int(local))
         if task is not None and self._task_is_rank:
             return Rank(task)
+        if host in self._by_host and not isinstance(event, KernelEvent):
+            return self._by_host[host]
         alone = _TENSOR_RANK.fullmatch(event.origin.actor or "")
         if alone is not None:
             return Rank(int(alone["rank"]))
@@ -138,7 +144,9 @@ class Identity:
         return Rank(int(event.group_rank)) if self._group_is_global else None
 
     def _learn(self, events: list[Event]) -> None:
-        """Collect (host, pid) -> rank and (host, local rank) -> rank."""
+        """Collect (host, pid) -> rank and (host, local rank) -> rank, and hosts of one rank."""
+        listed: dict[tuple[str | None, int], set[Rank]] = defaultdict(set)
+        hosts: dict[str, set[Rank]] = defaultdict(set)
         for event in events:
             host, local, pid, _ = self._process_of(event)
             if host is not None:
@@ -148,10 +156,27 @@ class Identity:
                 rank = event.origin.rank
             if rank is None:
                 continue
-            if pid is not None:
+            if host is not None:
+                hosts[host].add(rank)
+            if pid is not None and isinstance(event, WorldSeen):
+                listed[host, pid].add(rank)
+            elif pid is not None:
                 self._by_pid.setdefault((host, pid), rank)
             if local is not None:
                 self._by_local.setdefault((host, local), rank)
+        for key, ranks in listed.items():
+            # A process that announces several ranks speaks for others.
+            if len(ranks) == 1:
+                self._by_pid.setdefault(key, *ranks)
+        self._by_host = self._hosts_of_one(hosts)
+
+    def _hosts_of_one(self, hosts: Mapping[str, set[Rank]]) -> dict[str | None, Rank]:
+        """The ranks of hosts where each has one, and all ranks of the job are accounted for."""
+        alone: dict[str | None, Rank] = {
+            host: next(iter(ranks)) for host, ranks in hosts.items() if len(ranks) == 1
+        }
+        whole = len(alone) == len(hosts) == self._world_size == len(set(alone.values()))
+        return alone if whole else {}
 
     def _learn_communicators(self, events: list[Event]) -> None:
         """Ranks of the communicator of the world are global, and a host's lie side by side.
@@ -173,6 +198,28 @@ class Identity:
             first = next(iter(found))
             if len(found) == 1 and first >= 0:
                 self._first_on_host[host] = Rank(first)
+
+    def _learn_places(self, events: list[Event]) -> None:
+        """A host's first rank, by its place in the launch command or by ranks beside local ones.
+
+        Taken only where everything that is told of a host agrees, and no two hosts overlap.
+        """
+        firsts: dict[str | None, set[int]] = defaultdict(set)
+        for (host, local), rank in self._by_local.items():
+            firsts[host].add(int(rank) - int(local))
+        for event in events:
+            if isinstance(event, WorldSeen) and event.node_rank is not None:
+                host = self._process_of(event).host
+                firsts[host].add(event.node_rank * (event.local_world_size or 0))
+        told = {host: first.pop() for host, first in firsts.items() if len(first) == 1}
+        if (
+            None in told
+            or len(set(told.values())) != len(told)
+            or min(told.values(), default=0) < 0
+        ):
+            return
+        for host, first in told.items():
+            self._first_on_host.setdefault(host, Rank(first))
 
     def _learn_devices(self, events: list[Event]) -> None:
         """Device indices that NCCL prints are ranks on a single host, one process for each.
@@ -232,13 +279,19 @@ class Identity:
         """Files that are numbered by ranks, as those show that name their rank."""
         spoken: dict[str, set[Rank]] = defaultdict(set)
         for event in events:
-            if event.origin.rank is not None or isinstance(event, Grouped):
+            own = isinstance(event, WorldSeen) and not event.listed
+            if event.origin.rank is not None or own or isinstance(event, Grouped):
                 rank = self.rank_of(event)
                 spoken[event.source.artifact].update(() if rank is None else (rank,))
         files = {event.source.artifact for event in events}
-        return ranks_by_file(
-            files, {name: frozenset(r) for name, r in spoken.items()}, self._world_size
-        )
+        ranks = {name: frozenset(found) for name, found in spoken.items()}
+        announced = {
+            e.source.artifact
+            for e in events
+            if isinstance(e, WorldSeen) and e.rank is not None and not e.listed
+        }
+        alone = ranks_alone({name: ranks.get(name, NO_RANKS) for name in announced})
+        return {**alone, **ranks_by_file(files, ranks, self._world_size)}
 
 
 def _ranks_seen(events: Iterable[Event]) -> set[Rank]:

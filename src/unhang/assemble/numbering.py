@@ -17,6 +17,22 @@ _FEWEST = 2
 """Files whose number is their rank, before the others' numbers are believed."""
 
 
+def ranks_alone(announced: Mapping[str, frozenset[Rank]]) -> dict[str, Rank]:
+    """Return the ranks of files each of which one process announces itself in, and no other.
+
+    That holds where the files together count the ranks without a gap: a file of a whole node, in
+    which only its first process says its rank, leaves gaps between it and the next.
+
+    Args:
+        announced: the ranks that are heard in each file in which a process announces its rank.
+    """
+    alone = {name: next(iter(ranks)) for name, ranks in announced.items() if len(ranks) == 1}
+    ranks = set(alone.values())
+    if not _FEWEST <= len(ranks) == len(alone) == len(announced):
+        return {}
+    return alone if max(ranks) - min(ranks) + 1 == len(ranks) else {}
+
+
 def ranks_by_file(
     artifacts: Iterable[str], spoken: Mapping[str, frozenset[Rank]], world_size: int | None
 ) -> dict[str, Rank]:

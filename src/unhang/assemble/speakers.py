@@ -22,6 +22,7 @@ from unhang.model.events import (
     Witness,
     WorldSeen,
 )
+from unhang.model.host_lists import short_host
 from unhang.model.ids import LocalRank, Rank
 
 Grouped = CollectiveTimeout | GroupStatus | WatchdogAborted | WatchdogStuck | DumpSignal
@@ -41,6 +42,8 @@ def tells_of_another(event: Event) -> bool:
     """Whether a launcher or the kernel prints it: its own origin says nothing of the process."""
     if isinstance(event, ProcessEnded):
         return event.reporter is not Reporter.SELF
+    if isinstance(event, WorldSeen):
+        return event.listed
     return event.witness in (Witness.LAUNCHER, Witness.KERNEL)
 
 
@@ -63,7 +66,7 @@ def process_of(event: Event) -> SpeakerProcess:
         case KernelEvent():
             told = SpeakerProcess(None, None, event.pid, None)
         case WorldSeen():
-            told = SpeakerProcess(short_host(event.host), event.local_rank, event.pid, None)
+            told = SpeakerProcess(short_host(event.host), event.local_rank, event.pid, event.task)
         case _:
             return printed
     if tells_of_another(event):
@@ -93,19 +96,7 @@ def host_names(events: Iterable[Event]) -> dict[str, str]:
 def first_host(events: Iterable[Event]) -> str | None:
     """The host that the first of these events names: of who ended, else of who printed it."""
     for event in events:
-        told = event.host if isinstance(event, ProcessEnded) else None
+        told = event.host if isinstance(event, ProcessEnded | WorldSeen) else None
         if host := told or event.origin.host:
             return host
     return None
-
-
-def short_host(host: str | None) -> str | None:
-    """A host by its first label: tables print `gpu-7.cluster.local`, kernel logs `gpu-7`.
-
-    >>> short_host("gpu-7.cluster.local"), short_host("10.0.0.7")
-    ('gpu-7', '10.0.0.7')
-    """
-    if host is None:
-        return None
-    label = host.split(".")[0]
-    return host if label.isdecimal() or not label else label

@@ -17,6 +17,7 @@ from unhang.model.events import (
     NcclFailure,
     ProcessEnded,
     Reporter,
+    WorldSeen,
 )
 
 _LAUNCHERS = frozenset({Reporter.ELASTIC, Reporter.ELASTIC_TABLE, Reporter.SPAWN})
@@ -73,7 +74,7 @@ def _several_on_one_host(events: Iterable[Event]) -> bool:
     by_host: dict[str, set[int]] = defaultdict(set)
     for event in events:
         host, _, pid, task = process_of(event)
-        named = isinstance(event, ProcessEnded | ClosingSignal) and event.host is not None
+        named = isinstance(event, ProcessEnded | ClosingSignal | WorldSeen) and bool(event.host)
         by_nccl = isinstance(event, NcclFailure | CommunicatorStage) and pid is not None
         if host is not None and task is not None and (named or by_nccl):
             by_host[host].add(task)

@@ -18,6 +18,7 @@ from unhang.parsers.base import Parser
 from unhang.parsers.unread_lines import UnreadLines
 from unhang.sources.artifact import Artifact
 from unhang.sources.context import OTHERS, ContextReader
+from unhang.sources.headings import SpeakersAbove
 from unhang.sources.line import Line
 from unhang.sources.members import readers_of
 from unhang.sources.plan import Wanted
@@ -28,6 +29,7 @@ WANTED = (
     OwnReports.WANTED,
     ContextReader.WANTED,
     UnreadLines.WANTED,
+    SpeakersAbove.WANTED,
 )
 _OWN = len(PARSERS)
 _UNREAD = _OWN + 2

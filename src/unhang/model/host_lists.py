@@ -37,3 +37,15 @@ def _expand(part: str, most: int) -> Iterator[str]:
             low = int(first)
             for number in range(low, min(int(last or first), low + most) + 1):
                 yield f"{match['stem']}{number:0{len(first)}d}{match['rest']}"
+
+
+def short_host(host: str | None) -> str | None:
+    """A host by its first label: tables print `gpu-7.cluster.local`, kernel logs `gpu-7`.
+
+    >>> short_host("gpu-7.cluster.local"), short_host("10.0.0.7")
+    ('gpu-7', '10.0.0.7')
+    """
+    if host is None:
+        return None
+    label = host.split(".")[0]
+    return host if label.isdecimal() or not label else label

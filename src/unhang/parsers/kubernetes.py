@@ -32,10 +32,16 @@ _REASON = re.compile(
 )
 _CODE = re.compile(
     r"""(?:["']?\b[Ee]xit ?[Cc]ode["']?\s*[:=]\s*["']?|command terminated with exit code |"""
-    r"""[Cc]ontainer \S{1,200} exited with (?:exit )?code |"""
-    r"""[Pp]rocess completed with exit code |exited with (?:exit )?(?:code|status):? (?=13\d\b))"""
+    r"""[Cc]ontainer (?P<container>\S{1,200}) exited with (?:exit )?code |"""
+    r"""[Pp]rocess completed with exit code |"""
+    r"""^(?P<service>[a-z][\w.-]{0,80}-\d{1,4}) exited with code |"""
+    r"""exited with (?:exit )?(?:code|status):? (?=13\d\b))"""
     r"""(?P<code>\d{1,3})\b"""
 )
+_INSPECTED = re.compile(r'"Name":\s*"/(?P<pod>[a-z0-9][\w.-]{1,200})"')
+_OOM_KILLED = re.compile(r'"OOMKilled":\s*true\b')
+_STATUS = re.compile(r"^Status:\s+(?P<status>[A-Z][a-z]{3,20})\s*$")
+_WENT_WELL = frozenset({"Succeeded", "Completed", "Complete"})
 _POD = re.compile(r"^\s*(?:Name|Pod|pod):?\s+(?:pod/)?(?P<pod>[a-z0-9][a-z0-9.-]{2,200})\s*$")
 _POD_IN_EVENT = re.compile(r"\bpod/(?P<pod>[a-z0-9][a-z0-9.-]{2,200})")
 _DELETED = re.compile(r"Stopping container |preStop hook|Exceeded grace period")
@@ -58,6 +64,10 @@ _STOPS = {
 _CONTEXT = re.compile(
     r"kubelet|kubectl|\bpod\b|\bPod\b|container|Reason:|reason|Warning\s|Job\b|k8s"
 )
+
+
+_NEAR = 4
+"""Lines between the reason of an end and its code."""
 
 
 class KubernetesParser:
@@ -84,6 +94,8 @@ class KubernetesParser:
         "exited with exit code",
         "Stopping container",
         "preStop",
+        '"Name": "/',
+        "Status:  ",
     )
     AFTER: ClassVar[int] = 3
     SAMPLED: ClassVar[bool] = False
@@ -91,12 +103,27 @@ class KubernetesParser:
     def __init__(self) -> None:
         self._oom_at: int | None = None
         self._pod: str | None = None
+        self._well = False
 
     def feed(self, line: Line) -> Iterator[Event]:
         """Say which container ended how, and who stopped the pod."""
-        pod = _POD.match(line.text) or _POD_IN_EVENT.search(line.text)
+        for event in self._events(line):
+            # A pod that succeeded lost a container that keeps its logs, not the job.
+            if not (self._well and isinstance(event, ProcessEnded)):
+                yield event
+
+    def _events(self, line: Line) -> Iterator[Event]:
+        pod = (
+            _POD.match(line.text) or _POD_IN_EVENT.search(line.text) or _INSPECTED.search(line.text)
+        )
         if pod is not None:
-            self._pod = pod["pod"]
+            self._pod, self._well = pod["pod"], False
+        status = _STATUS.match(line.text)
+        if status is not None:
+            self._well = status["status"] in _WENT_WELL
+        if _OOM_KILLED.search(line.text) is not None:
+            self._oom_at = line.number
+            yield self._ended(line, 137, oom=True)
         reason = line.says(_REASON, within=True)
         if reason is not None and reason["reason"] == "OOMKilled":
             self._oom_at = line.number
@@ -113,18 +140,20 @@ class KubernetesParser:
 
     def _codes(self, line: Line) -> Iterator[Event]:
         """Exit codes, but not the one that belongs to an OOMKilled just above it."""
-        known = self._oom_at is not None and line.number - self._oom_at <= 2
+        known = self._oom_at is not None and line.number - self._oom_at <= _NEAR
         for match in line.sayings(_CODE, within=True):
             code = int(match["code"])
             if code != 0 and not (known and code == 137):
-                yield self._ended(line, code)
+                yield self._ended(line, code, who=match["container"] or match["service"])
 
-    def _ended(self, line: Line, code: int, *, oom: bool = False) -> ProcessEnded:
+    def _ended(
+        self, line: Line, code: int, *, oom: bool = False, who: str | None = None
+    ) -> ProcessEnded:
         number, exit_code = split_exit(code)
         return ProcessEnded(
             **place(line),
             reporter=Reporter.KUBERNETES,
-            host=self._pod or line.origin.host,
+            host=who or self._pod or line.origin.host,
             signal=number,
             exit_code=exit_code,
             oom=oom,

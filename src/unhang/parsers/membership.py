@@ -91,6 +91,7 @@ class MembershipParser(LineParser):
                 **place(line),
                 world_size=launch.world_size,
                 local_world_size=launch.local_world_size,
+                node_rank=launch.node_rank,
             )
             return
         for pattern in _PATTERNS:

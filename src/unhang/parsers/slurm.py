@@ -19,11 +19,13 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import ClassVar
 
 from unhang.model.events import ClosingSignal, Event, ProcessEnded, Reporter, StopKind, StopSeen
+from unhang.model.provenance import NOBODY
 from unhang.model.time import Clock, Instant
-from unhang.parsers.base import LineParser, place
+from unhang.parsers.base import EventFields, LineParser, place
 from unhang.parsers.vocabulary.signals import signal_number, split_exit
 from unhang.sources.line import Line
 
@@ -39,8 +41,9 @@ _CANCELLED = re.compile(
     r"(?P<why>[^*]{0,120})\*\*\*"
 )
 _NODE = re.compile(
-    r"srun: error: Node failure on |srun: error: Aborting, io error and missing step|"
-    r"error: Nodes? [\w.,\[\]-]{1,400} (?:are|is|went) (?:no longer|not) respond"
+    r"srun: error: Node failure on (?P<failed>[\w.-]{1,200})?"
+    r"|srun: error: Aborting, io error and missing step"
+    r"|error: Nodes? (?P<silent>[\w.,\[\]-]{1,400}) (?:(?:are|is|went) )?(?:no longer|not) respond"
 )
 _REVOKED = re.compile(r"Job allocation \d+ has been revoked")
 _CTRL_C = re.compile(r"srun: sending Ctrl-C to|srun: interrupt \(one more within")
@@ -82,13 +85,24 @@ class SlurmParser(LineParser):
             fields = place(line)
             fields["at"] = _instant(match["time"]) or line.at
             yield StopSeen(**fields, kind=_why(match["why"]))
-        if line.says(_NODE, within=True):
-            yield StopSeen(**place(line), kind=StopKind.NODE_FAILED)
+        lost = line.says(_NODE, within=True)
+        if lost is not None:
+            yield StopSeen(
+                **_of_node(line, lost["failed"] or lost["silent"]), kind=StopKind.NODE_FAILED
+            )
         if line.says(_CTRL_C):
             yield StopSeen(**place(line), kind=StopKind.INTERRUPT)
         if line.says(_REVOKED, within=True):
             yield StopSeen(**place(line), kind=StopKind.CANCELLED)
         yield from _other_batch_systems(line)
+
+
+def _of_node(line: Line, name: str | None) -> EventFields:
+    """The place of an event that is of another host than the one that prints it."""
+    fields = place(line)
+    if name is not None and "[" not in name and "," not in name:
+        fields["origin"] = replace(NOBODY, host=name)
+    return fields
 
 
 def _tasks(line: Line, match: re.Match[str]) -> Iterator[Event]:

@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from unhang.model.ids import Rank
 from unhang.model.provenance import NOBODY, Origin
 from unhang.model.time import Clock, Instant
 from unhang.sources import stamps
@@ -30,13 +31,19 @@ _LARGEST_PID = 1 << 22
 """Python up to torch 2.4 printed a thread's address there."""
 
 _SEPARATOR = r"(?: ?[|] ?(?![A-Z]{4,8} *\|)| - (?=\S)|: | ?)"
-_TAGS = r"(?P<tags>(?: [A-Z]{2,4}\d+){1,6})?"
+_TAGS = r"(?P<tags>(?: [A-Z]{2,4}\d+){1,6})?(?: [a-z_]{1,20}=[\w.:-]{1,40}){0,4}"
+_SYSLOG = (
+    r" (?P<host>[A-Za-z][\w.-]{0,120}) (?P<app>[\w./:-]{1,100}) (?:-|\d{1,9}) [\w.-]{1,40} "
+    r"(?:-|\[[^\[\]]{0,400}\]) ?"
+)
+"""Host, program, process, message id and data of RFC 5424; the process is often the collector's."""
 _HEADERS = FirstOf(HEADERS)
 _WRAPPERS = FirstOf([wrapper.pattern for wrapper in WRAPPERS])
 _TIMES = FirstOf(
     [
         re.compile(pattern)
         for pattern in (
+            rf"<\d{{1,3}}>1 {stamps.ISO}{_SYSLOG}",
             rf"\[{stamps.ISO}{_TAGS}\]{_SEPARATOR}",
             rf"\(?{stamps.ISO}\)?(?![\w/]|:\d){_SEPARATOR}",
             rf"\[?{stamps.SLASHED}\]?(?![\w/]|:\d){_SEPARATOR}",
@@ -51,6 +58,7 @@ _TIMES = FirstOf(
     ]
 )
 _SYSLOG_HOST = re.compile(r"(?P<host>[A-Za-z][\w.-]{0,80}) (?=(?:kernel|[\w-]{1,40}\[\d+\]): )")
+_RANK_OF_APP = re.compile(r"(?:^|[/.:_-])(?:global[_-]?)?rank[_-]?(?P<rank>\d{1,6})$")
 _REPEATED = re.compile(r" ?\[repeated (\d{1,9})x across cluster\](?: \(Ray deduplicates .*)?\s*$")
 
 _GLUED: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
@@ -143,6 +151,9 @@ def peel(line: str, base: Origin = NOBODY) -> Iterator[PeeledMessage]:
     if line in _plain:
         yield PeeledMessage(text=line.rstrip(), raw=line, origin=base)
         return
+    printed = line
+    if not line.isascii():
+        line = line[:_LONGEST_PREFIX].translate(_FULL_WIDTH) + line[_LONGEST_PREFIX:]
     shared = _Peeled(text=line, origin=base, shared_origin=base)
     begin = 0
     for _ in range(_MOST_MESSAGES):
@@ -153,17 +164,20 @@ def peel(line: str, base: Origin = NOBODY) -> Iterator[PeeledMessage]:
         cut = _next_message(peeled)
         if cut is not None:
             end = begin + cut
-        message = _message(peeled, line[begin:end])
+        message = _message(peeled, line[begin:end], printed[begin:end])
         if message is not None:
             yield message
         if cut is None:
             if begin == 0 and message is not None and _is_plain(message, line, base):
-                _remember(line)
+                _remember(printed)
             return
         begin = end
     yield PeeledMessage(text=line[begin:], raw=line[begin:], origin=shared.shared_origin)
 
 
+_LONGEST_PREFIX = 160
+_FULL_WIDTH = str.maketrans("【】（）：｜", "[]():|")
+"""Signs of Chinese and Japanese prefixes."""
 _plain: set[str] = set()
 """Lines without wrappers that were met: the frames of a thousand ranks' stacks are few texts."""
 _MOST_PLAIN = 10_000
@@ -184,8 +198,8 @@ def _remember(line: str) -> None:
     _plain.add(line)
 
 
-def _message(peeled: _Peeled, raw: str) -> PeeledMessage | None:
-    text = raw[peeled.position :].rstrip()
+def _message(peeled: _Peeled, line: str, raw: str) -> PeeledMessage | None:
+    text = line[peeled.position :].rstrip()
     if not text and peeled.header is None:
         return None
     repeated = _REPEATED.search(text) if "[repeated " in text else None
@@ -288,16 +302,21 @@ def _take_time(peeled: _Peeled) -> bool:
     peeled.note_time(stamps.instant(match), shared=True)
     peeled.position = match.end()
     _note_speaker(peeled, match.groupdict().get("tags"), match.groupdict().get("host"))
+    app = _RANK_OF_APP.search(match.groupdict().get("app") or "")
+    if app is not None:
+        peeled.origin = replace(peeled.origin, rank=Rank(int(app["rank"])))
+        peeled.shared_origin = replace(peeled.shared_origin, rank=peeled.origin.rank)
     return True
 
 
 def _take_voice(peeled: _Peeled) -> bool:
     """A prefix that no list has, and that names a speaker all the same."""
-    if peeled.header is not None and peeled.header.file.endswith((".cpp", ".cc")):
-        return False  # torch's own message follows: what it names counts within a group
     told = read_voice(peeled.text, peeled.position, peeled.origin)
     if told is None:
         return False
+    by_torch = peeled.header is not None and peeled.header.file.endswith((".cpp", ".cc"))
+    if by_torch and told[0].rank != peeled.origin.rank:
+        return False  # torch's own message follows: what it names counts within a group
     peeled.origin, peeled.position = told
     return True
 

@@ -9,6 +9,7 @@ from unhang.errors import ArtifactError
 from unhang.sources.artifact import Artifact
 from unhang.sources.clean import clean
 from unhang.sources.context import ContextReader, LineContext
+from unhang.sources.headings import SpeakersAbove
 from unhang.sources.json_lines import is_wrapped, unwrapped
 from unhang.sources.line import Line
 from unhang.sources.peel import PeeledMessage, peel
@@ -56,10 +57,13 @@ def select(
         with artifact.open() as stream:
             chooser = _Chooser(wanted, prepared)
             units = windows(stream, prepared, progress, Extent.of(files))
+            above = SpeakersAbove(artifact.origin)
             for unit in rejoin(_printed(units)):
                 readers = chooser.readers(unit)
+                speaker = above.base(unit.text, gap=unit.gap)
                 if readers:
-                    yield from _lines(artifact, unit, readers, chooser, contexts)
+                    named = replace(artifact, origin=speaker)
+                    yield from _lines(named, unit, readers, chooser, contexts)
     except OSError as error:
         raise ArtifactError(
             f"reading stopped ({error.strerror or error}); what came before was used"

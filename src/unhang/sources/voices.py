@@ -7,6 +7,8 @@ below a level or a host::
     [rank-3]   <rank 3>   rank3|   Rank 3 of 8 >>>   [node1/rank3]   gpu07 (rank 3):   |rank 3|
     [GPU 3]    [train][rank 3/8]   ERROR rank=3 host=gpu07:   [ERROR][gpu07][rank3]   == rank 3 ==
 
+The number of a process (`[proc 3]`, `[进程3]`) counts like a local rank.
+
 What stays with the message: `[Rank 3]` and `[PG 0 Rank 3]`, which torch prints for the rank within
 a group, and prose (`rank 3 did not answer`), which has no delimiter behind the number.
 """
@@ -27,6 +29,8 @@ _AXES = "|".join(
         r"(?i:gpu|cuda|device)[ \t]?[:=#_-]?[ \t]?(?P<device>\d|1[0-5])(?![\w.])",
         rf"(?i:task){_NUMBER % ('task', 6)}",
         r"[rR]0{0,4}(?P<short>\d{1,6})(?![\w.])",
+        rf"(?i:proc(?:ess)?){_NUMBER % ('process', 3)}",
+        r"(?:进程|程序) ?(?P<numbered>\d{1,3})(?: ?号)?(?![\w.])",
     )
 )
 _LEVELS = r"TRACE|DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL"
@@ -46,12 +50,15 @@ _NESTED = re.compile(r"\[(?P<fields>[^\[\]()\n]{2,60}\|[^\[\]()\n]{2,60})\]:?[ ]
 _OF_TORCH = re.compile(r"PG\b|Rank \d{1,6}$")
 _PLAIN = re.compile(
     rf"(?:(?P<host>[A-Za-z][\w.-]{{0,60}}\d)[ |,:]{{1,2}}[(\[]?)?(?:{_AXES})[)\]]?"
-    r"(?P<more>[ ]?[(\[][\w.:-]{1,60}[)\]]|(?:,?[ ][A-Za-z_]{2,20}(?:[ =:][\w.-]{1,60})?){0,2}?)"
+    r"(?P<more>(?:\[[\w.:-]{1,60}\]){2,3}|[ ]?[(\[][\w.:-]{1,60}[)\]]"
+    r"|(?:,?[ ][A-Za-z_]{2,20}(?:[ =:][\w.-]{1,60})?){0,2}?)"
     rf"(?:[ ]?(?::|\||>{{1,3}}|»)(?!//)[ ]?|[ ]-[ ]|[ ](?=(?:{_LEVELS})\b))"
 )
 _LEAD = re.compile(
     rf"\[?(?P<level>{_LEVELS})\]?[ |:-]{{0,3}}|\[(?P<word>[\w .:/-]{{1,40}})\][ ]?"
     r"|(?:host(?:name)?|node|pod)=(?P<host>[\w.-]{1,120})[ ,|]{1,2}"
+    r"|(?!\w*(?:Error|Exception|Warning|Failure|Failed)\b)[A-Za-z][\w.]{0,60}: "
+    r"(?=[\[(<](?i:global[ _-]?|local[ _-]?)?(?i:rank|proc))"
 )
 _MOST_LEADS = 3
 _AFTER = re.compile(
@@ -60,7 +67,9 @@ _AFTER = re.compile(
 )
 _REACH = 96
 _HOSTS = frozenset({"host", "hostname", "node", "nodename", "ip", "pod"})
-_SIGN = re.compile(r"[rR]\d|(?i:rank|gpu|cuda|device|task)[ \t]?[:=#_./-]?[ \t]?\d")
+_SIGN = re.compile(
+    r"[rR]\d|(?i:rank|gpu|cuda|device|task|proc(?:ess)?)[ \t]?[:=#_./-]?[ \t]?\d|[进程]序? ?\d"
+)
 """What every such prefix has: most lines are seen to have none at once."""
 
 
@@ -132,7 +141,7 @@ def _axis(match: re.Match[str], origin: Origin) -> Origin | None:
     rank = match["rank"] or match["short"]
     if rank is not None:
         return replace(origin, rank=Rank(int(rank)))
-    local = match["local"] or match["device"]
+    local = match["local"] or match["device"] or match["process"] or match["numbered"]
     if local is not None:
         return replace(origin, local_rank=LocalRank(int(local)))
     if match["task"] is not None:
@@ -175,5 +184,5 @@ def _is_prose(match: re.Match[str]) -> bool:
     more = match["more"].strip()
     if more and more[0] not in "([" and _SAYS.match(more.lstrip(",")) is None:
         return True
-    weak = match["short"] is not None or match["device"] is not None
+    weak = any(match[name] is not None for name in ("short", "device", "process"))
     return weak and match[0].rstrip()[-1:] not in {"|", ">"}

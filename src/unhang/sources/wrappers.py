@@ -84,6 +84,15 @@ def _ray(match: re.Match[str], origin: Origin) -> Origin:
     )
 
 
+def _rank_on(match: re.Match[str], origin: Origin) -> Origin:
+    host = match.groupdict().get("host")
+    return replace(origin, rank=Rank(int(match["rank"])), host=host or origin.host)
+
+
+def _node(match: re.Match[str], origin: Origin) -> Origin:
+    return replace(origin, host=match["ip"] or match["name"])
+
+
 def _task(match: re.Match[str], origin: Origin) -> Origin:
     return _tasked(origin, int(match["task"]))
 
@@ -150,6 +159,12 @@ WRAPPERS: tuple[Wrapper, ...] = (
         r"(?:, ip=(?P<ip>[^\s)]{1,60}))?\) ?",
         _ray,
     ),
+    # SkyPilot counts nodes: `(head, rank=0, pid=4711)`, `(worker1, rank=1, pid=4711, ip=10.0.0.2)`.
+    _wrapper(
+        r"\((?P<name>head|worker\d{1,5}), rank=\d{1,5}, pid=\d{1,9}"
+        r"(?:, ip=(?P<ip>[^\s)]{1,60}))?\) ?",
+        _node,
+    ),
     # The process's own: `[rank3]:`; its first characters may be lost.
     _wrapper(r"\[?rank[ :=_]?(?P<rank>\d{1,6})\]: ?", _rank, whole_line=False),
     _wrapper(
@@ -165,13 +180,16 @@ WRAPPERS: tuple[Wrapper, ...] = (
     ),
     _wrapper(rf"\[(?P<host>{_NAME}|{_IP}):(?P<local>\d{{1,4}})\]:", _local_rank, whole_line=False),
     _wrapper(r"\[(?P<task>\d{1,6})\]: ?(?=\S)", _task, whole_line=False),
-    # Horovod: the rank and the stream, `[3]<stderr>:`.
-    _wrapper(r"\[(?P<task>\d{1,6})\]<std(?:out|err|diag)>: ?", _task),
+    # Horovod: the rank and the stream, `[3]<stderr>:` (horovod/runner/gloo_run.py, 0.28).
+    _wrapper(r"\[(?P<rank>\d{1,6})\]<std(?:out|err|diag)>: ?", _rank_on),
     # mpirun --tag-output, also as SageMaker prints it; Slurm's srun --label.
     _wrapper(
-        r"\[(?:[\w.@-]{1,100}@)?\d+,(?:mpirank:)?(?P<task>\d{1,6})(?:,[\w.-]+)?\]"
-        r"<std(?:out|err|diag)>:",
+        r"\[(?:[\w.@-]{1,100}@)?\d+,(?P<task>\d{1,6})(?:,[\w.-]+)?\]<std(?:out|err|diag)>:",
         _task,
+    ),
+    _wrapper(
+        r"\[\d+,mpirank:(?P<rank>\d{1,6})(?:,(?P<host>[\w.-]{1,120}))?\]<std(?:out|err|diag)>: ?",
+        _rank_on,
     ),
     _wrapper(r" {0,6}(?P<task>\d{1,6}): (?! *\d+: )", _task),
     _wrapper(r"(?P<task>\d{1,6}):(?=\[(?:rank|[EWIF]))", _task),
@@ -181,6 +199,7 @@ WRAPPERS: tuple[Wrapper, ...] = (
     _wrapper(rf"(?P<host>{_IP}|{_NODE}): ?(?!\d)", _host),
     _wrapper(rf"(?P<host>(?!Exception|Error){_NAME}\d[\w.-]{{0,40}}): {_STRONG}", _host),
     _wrapper(rf"\[(?P<host>{_NAME}):(?P<pid>\d{{2,9}})\] (?=\*\*\*|\[ ?\d+\] |mca|PMIX)", _host),
+    _wrapper(r"(?P<host>[a-z][\w.-]{0,80}-\d{1,4}) +\| (?=\S)", _host),
     _wrapper(rf"(?P<host>[\w.-]{{1,120}}) +\| {_STRONG}", _host),
     _wrapper(r"(?:stdout|stderr) [FP] ", _nothing),
     _wrapper(rf"\[\d{{1,9}}\] {_STRONG}", _nothing),

@@ -69,7 +69,7 @@ def who(
         (" 12: x", "x", who(task=12)),
         ("1: [rank1]:" + C10 + "x", "x", who(task=1, rank=1)),
         ("[1,5]<stderr>:  File", "  File", who(task=5)),
-        ("[1,mpirank:5,algo-1]<stdout>:x", "x", who(task=5)),
+        ("[1,mpirank:5,algo-1]<stdout>:x", "x", who(rank=5, host="algo-1")),
         ("[3]: x", "x", who(task=3)),
         ("[pod/trainer-0/pytorch] x", "x", who(host="trainer-0")),
         ("pod/trainer-0 x", "x", who(host="trainer-0")),

@@ -42,7 +42,47 @@ def test_fields_in_brackets(
 @given(NUMBERS, st.sampled_from(["stdout", "stderr"]), st.booleans())
 def test_the_stream_of_a_task(task: int, stream: str, job: bool) -> None:
     (message,) = peel(f"[{'1,' if job else ''}{task}]<{stream}>:{MESSAGE}")
-    assert (message.text, message.origin.task) == (MESSAGE, task)
+    assert message.text == MESSAGE
+    assert (message.origin.task if job else message.origin.rank) == task
+
+
+@no_deadline
+@given(
+    st.integers(min_value=0, max_value=999),
+    st.sampled_from(
+        ["proc {}", "process {}", "proc={}", "Process-{}", "\u8fdb\u7a0b{}", "\u8fdb\u7a0b {}"]
+    ),
+    st.sampled_from(["[]", "()", "\u3010\u3011", "<>"]),
+    st.sampled_from(["", "\u30102026-06-16 16:00:00\u3011", "2026-05-01 10:00:00 "]),
+)
+def test_the_number_of_a_process_is_a_local_rank(
+    number: int, form: str, pair: str, time: str
+) -> None:
+    (message,) = peel(f"{time}{pair[0]}{form.format(number)}{pair[1]} {MESSAGE}")
+    assert (message.text, message.origin.local_rank) == (MESSAGE, number)
+    assert message.origin.rank is None
+
+
+@pytest.mark.parametrize(
+    ("line", "rank", "host"),
+    [
+        ("<14>1 2026-03-02T18:10:11.95Z gpu-3 job/rank20 - - - it is gone", 20, "gpu-3"),
+        ("<14>1 2026-03-02T18:10:11Z gpu-3 kernel 12 ID7 [a@1 b=2] it is gone", None, "gpu-3"),
+        ("[2026-05-08 08:08:08 batch=2] rank8[9008][MainThread]: INFO: it is gone", 8, None),
+        ("26/06/24 16:10:34 ERROR Engine: (rank 1) it is gone", 1, None),
+        ("(worker1, rank=1, pid=4711, ip=10.0.0.2) [rank8]: it is gone", 8, "10.0.0.2"),
+        ("(worker1, rank=1, pid=4711, ip=10.0.0.2) it is gone", None, "10.0.0.2"),
+    ],
+)
+def test_forms_of_collectors(line: str, rank: int | None, host: str | None) -> None:
+    *_, message = peel(line)
+    assert message.text.endswith("it is gone")
+    assert (message.origin.rank, message.origin.host) == (rank, host)
+
+
+def test_the_evidence_keeps_the_signs_as_they_were_printed() -> None:
+    (message,) = peel("\u3010\u8fdb\u7a0b2\u3011 it is gone")
+    assert message.raw == "\u3010\u8fdb\u7a0b2\u3011 it is gone"
 
 
 AXES = st.sampled_from(["rank", "Rank", "RANK", "global_rank", "global rank"])

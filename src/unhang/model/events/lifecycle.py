@@ -107,6 +107,8 @@ class WorldSeen(Seen):
 
     Attributes:
         local_world_size: ranks on each host.
+        node_rank: place of the host that prints it among the hosts.
+        listed: the line lists processes, and need not be printed by the one that it tells of.
     """
 
     fact = Fact.ANNOUNCEMENTS
@@ -115,10 +117,13 @@ class WorldSeen(Seen):
 
     world_size: int | None = None
     local_world_size: int | None = None
+    node_rank: int | None = None
     rank: Rank | None = None
     local_rank: LocalRank | None = None
     host: str | None = None
     pid: int | None = None
+    task: int | None = None
+    listed: bool = False
     visible_devices: str | None = None
 
 

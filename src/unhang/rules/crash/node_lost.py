@@ -29,8 +29,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from unhang.model.events import StopKind, StopSeen, StoreFault, StoreProblem
+from unhang.model.ids import NO_RANKS
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
-from unhang.rules.shared import consequences, order
+from unhang.rules.shared import consequences, order, speakers
 
 
 @rule(
@@ -67,6 +68,7 @@ def check(incident: Incident) -> Iterator[Finding]:
             "CRA004.against",
             "an agent also falls silent after a failure of its job, or when the network is down",
         ),
+        culprits=NO_RANKS if host is None else speakers.ranks_on(incident, {host}),
         culprit_hosts=frozenset() if host is None else frozenset({host}),
         at=first.at,
         evidence=[first],

@@ -32,6 +32,7 @@ from collections.abc import Iterator, Sequence
 
 from unhang.model.events import KernelEvent, KernelProblem
 from unhang.model.ids import NO_RANKS, Ranks
+from unhang.model.incident import ranks_of
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
 from unhang.rules.device import dating, xids
 from unhang.rules.shared import consequences, rivals, speakers
@@ -130,4 +131,5 @@ def _owners(incident: Incident, found: Sequence[KernelEvent]) -> Ranks:
     """The rank whose process was on the GPU, if exactly one is known."""
     pids = {k.pid for k in found if k.pid is not None}
     owners = frozenset(f.rank for f in incident.roster.values() if f.pids & pids)
+    owners |= ranks_of([f for f in incident.failures if f.pid in pids])
     return owners if len(owners) == 1 else NO_RANKS

@@ -105,7 +105,12 @@ def check(incident: Incident) -> Iterator[Finding]:
 
 def _lone(incident: Incident, found: Sequence[NcclFailure]) -> Ranks:
     """The one rank whose transfers failed, where no port or peer stands out."""
-    if _flapped(incident) or _accused(found):
+    flapped = _flapped(incident)
+    if flapped:
+        there = [e for e in found if e.origin.host in flapped]
+        ranks = speakers.ranks(incident, there)
+        return ranks if len(ranks) == 1 else NO_RANKS
+    if _accused(found):
         return NO_RANKS
     printers = {(e.origin.host, e.origin.pid, e.origin.rank) for e in found}
     return speakers.ranks(incident, found) if len(printers) == 1 else NO_RANKS

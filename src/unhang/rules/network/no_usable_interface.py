@@ -58,7 +58,8 @@ def check(incident: Incident) -> Iterator[Finding]:
             "NCCL and Gloo need one interface; the one asked for does not exist on this host"
             " or in its container.",
         ),
-        culprits=_minority(incident, found),
+        culprits=_minority(incident, found)
+        or speakers.ranks_on(incident, speakers.minority_hosts(incident, found)),
         culprit_hosts=speakers.minority_hosts(incident, found),
         at=found[0].at,
         evidence=found,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from unhang.model.events import CommunicatorStage, NcclFailure, NcclReason
+from unhang.model.events import CommunicatorStage, NcclFailure, NcclReason, WorldSeen
 from unhang.model.events.base import Seen
+from unhang.model.host_lists import short_host
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.incident import Incident
 from unhang.model.provenance import Origin
@@ -71,6 +73,38 @@ def minority(incident: Incident, events: Sequence[Seen]) -> Ranks:
 def hosts(events: Iterable[Seen]) -> frozenset[str]:
     """Hosts that printed `events`."""
     return frozenset(e.origin.host for e in events if e.origin.host is not None)
+
+
+def ranks_on(incident: Incident, names: Iterable[str]) -> Ranks:
+    """All ranks of some hosts; none where it is not sure that all of them are known.
+
+    Tables list them, or some are known and the ranks of the job lie side by side on hosts that have
+    as many each.
+    """
+    wanted = {short_host(name) for name in names}
+    on_host: dict[str | None, set[Rank]] = defaultdict(set)
+    for facts in incident.roster.values():
+        on_host[short_host(facts.host)].add(facts.rank)
+    known = frozenset(r for name in wanted for r in on_host.get(name, set()))
+    size = incident.world.size
+    named = sum(len(ranks) for host, ranks in on_host.items() if host is not None)
+    if not known or None in wanted:
+        return NO_RANKS
+    if named == size or named == len(incident.roster) == _listed(incident):
+        return known
+    each = {w.local_world_size for w in incident.all(WorldSeen) if w.local_world_size}
+    if len(each) != 1:
+        return NO_RANKS
+    (count,) = each
+    blocks = {rank // count for rank in known}
+    if len(blocks) != len(wanted) or (size is not None and size % count):
+        return NO_RANKS
+    return frozenset(Rank(block * count + place) for block in blocks for place in range(count))
+
+
+def _listed(incident: Incident) -> int:
+    """How many ranks the job's own tables list."""
+    return len({w.rank for w in incident.all(WorldSeen) if w.listed and w.rank is not None})
 
 
 def minority_hosts(incident: Incident, events: Iterable[Seen]) -> frozenset[str]:

@@ -1,0 +1,155 @@
+r"""From headings and loggers above a line to who prints it, where it has no mark of its own.
+
+Two forms are common. Launchers and people gather the output of several processes under headings::
+
+    ==> logs/rank3.log <==                  (tail, head)
+    ----------Begin global rank 11 STDERR----------
+    ######## stderr of rank 3 ########
+
+and a logger puts its prefix in front of the first line of an exception only::
+
+    2026-06-06 06:09:31 | ERROR | rank=6 | An error has been caught
+    Traceback (most recent call last):
+
+What a heading does not name stays unknown, and a line's own prefix always counts more. A logger
+that tells of another process than itself (`[rank 0] worker 3 died:`) passes nothing on.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from unhang.model.ids import LocalRank, Rank
+from unhang.model.provenance import Origin
+from unhang.sources.hints import origin_of
+from unhang.sources.peel import PeeledMessage, peel
+from unhang.sources.plan import Wanted
+
+_TAIL = re.compile(r"==> (?P<path>[^<>\n]{1,300}) <==\s*$")
+_RULE = r"(?:[-=#*~_>+<]{3,}|[-=#*~>]{2,} )"
+_WORD = (
+    r"(?:begin|start|end|log|logs|output|tail|std ?err|std ?out|error|of|from|for|the|process"
+    r"|file|last|lines?|\d{1,5})"
+)
+_NAMED = re.compile(
+    rf"\s*{_RULE}\s*(?:{_WORD}[\s:]{{1,3}}){{0,6}}"
+    r"(?:(?P<axis>global[ _-]?rank|rank|local[ _-]?rank)[ :=_#-]{0,2}(?P<number>\d{1,6})"
+    r"|(?:pod|node|host)[ :=/]{1,2}(?P<host>[A-Za-z][\w.-]{0,120}))"
+    rf"(?:[\s:.(\[]{{1,3}}{_WORD}[)\]]?){{0,4}}[\s:]{{0,2}}(?:[-=#*~_<>+]{{2,}})\s*$",
+    re.IGNORECASE,
+)
+_ENDS = re.compile(rf"\s*{_RULE}\s*end\b", re.IGNORECASE)
+_TRACEBACK = re.compile(
+    r"\s{0,4}(?:[+|╭│] ?)?Traceback \(most recent call last\)|Fatal Python error: "
+    r"|\s{2,8}(?:File|文件) \""
+)
+_STILL = re.compile(
+    r"\s|$|> File |File \"|Traceback \(|The above exception|During handling|[│└╭╰|]|\.\.\. ?\d"
+)
+_SAYS_ERROR = re.compile(
+    r"\b(?:error|exception|fail|fatal|crash|raised|traceback)|错误|异常|失败|回溯",
+    re.IGNORECASE,
+)
+_OTHERS = re.compile(
+    r"\b(?:rank|worker|process|proc|replica|child|subprocess|task|node|pod|job)s?[ _:=#-]{0,2}\d"
+    r"|\b(?:worker|child|subprocess|remote|peer|actor|replica)s?\b",
+    re.IGNORECASE,
+)
+_MOST_LINES = 400
+_LONGEST = 400
+_SIGNS = ("--", "==", "##", "**", "~~", "__")
+_MARKS = ("--", "==", "##", "**", "~~", "-- ", "== ", "## ", "** ", "~~ ")
+_FIRST = ("Begin", "begin", "BEGIN", "End", "end", "END", "rank", "Rank", "RANK", "std", "STD")
+
+
+class SpeakersAbove:
+    """Tells who prints each line of one artifact, by what stands above it."""
+
+    WANTED = Wanted(
+        needles=("==> ", *(f"{sign}{word}" for sign in _MARKS for word in _FIRST)),
+        after=0,
+        sampled=True,
+    )
+
+    def __init__(self, own: Origin) -> None:
+        self._own = own
+        self._section = own
+        self._heir: Origin | None = None
+        self._left = 0
+        self._before = ""
+
+    def base(self, text: str, *, gap: bool) -> Origin:
+        """Who prints `text` as far as the lines above it tell; called for all lines in order."""
+        if gap:
+            self._heir, self._before = None, ""
+        above, self._before = self._before, text if text.strip() else self._before
+        self._head(text)
+        if _TRACEBACK.match(text) is not None and self._heir is None:
+            self._heir = self._logger(above) if above else None
+            self._left = _MOST_LINES
+        elif self._heir is not None:
+            self._left -= 1
+            told = self._heir
+            if _STILL.match(text) is None or self._left == 0:
+                self._heir = None  # the line of the exception is the last one
+            return told
+        return self._section if self._heir is None else self._heir
+
+    def _head(self, text: str) -> None:
+        """Take a heading, or the end of what stood under one."""
+        if len(text) > _LONGEST or not any(sign in text for sign in _SIGNS):
+            return
+        named = _TAIL.match(text)
+        if named is not None:
+            self._section = _over(self._own, origin_of(named["path"]))
+        elif _ENDS.match(text) is not None:
+            self._section = self._own
+        elif (heading := _NAMED.match(text)) is not None:
+            self._section = _over(self._own, _named(heading))
+
+    def _logger(self, above: str) -> Origin | None:
+        """Who logged the exception whose traceback comes next; None where that is not sure."""
+        messages = list(peel(above, self._section))
+        if not messages or not _announces(messages[-1]):
+            return None
+        message = messages[-1]
+        told = message.origin
+        axes = ("rank", "local_rank", "task", "pid")
+        own = all(getattr(told, axis) == getattr(self._section, axis) for axis in axes)
+        return None if own else replace(told, repeated=0)
+
+
+def _announces(message: PeeledMessage) -> bool:
+    """Whether a message of a program says that an exception of its own follows."""
+    header = message.header
+    if header is not None and header.file.endswith((".cpp", ".cc", ".cu")):
+        return False
+    severe = header is not None and header.severity in ("E", "F")
+    told = (
+        message.text.rstrip().endswith((":", "\uff1a"))
+        or severe
+        or _SAYS_ERROR.search(message.text)
+    )
+    return bool(told) and _OTHERS.search(message.text) is None
+
+
+def _named(heading: re.Match[str]) -> Origin:
+    if heading["host"] is not None:
+        return Origin(host=heading["host"])
+    number = int(heading["number"])
+    if heading["axis"].lower().startswith("local"):
+        return Origin(local_rank=LocalRank(number))
+    return Origin(rank=Rank(number))
+
+
+def _over(own: Origin, told: Origin) -> Origin:
+    """What a heading tells, before what the artifact's own name tells."""
+    return replace(
+        own,
+        rank=own.rank if told.rank is None else told.rank,
+        local_rank=own.local_rank if told.local_rank is None else told.local_rank,
+        task=own.task if told.task is None else told.task,
+        host=told.host or own.host,
+        pid=told.pid or own.pid,
+    )
