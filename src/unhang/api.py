@@ -123,22 +123,23 @@ def lint(
 
 
 def fix(
-    config: str,
+    config: str | Sequence[str],
     verdict: Diagnosis | str | os.PathLike[str],
     *,
     fixes: Sequence[int] = (),
     apply: bool = False,
 ) -> Rewrite:
-    """Write fixes of a verdict into a file of the user's; comments, order and layout stay.
+    """Write fixes of a verdict into the user's files; comments, order and layout stay.
 
     Args:
-        config: a configuration (YAML, JSON, TOML), a script, a Dockerfile, a manifest.
+        config: a configuration (YAML, JSON, TOML), a script, a Dockerfile, a manifest; or several
+            of one job, such as its launch script, its YAML and DeepSpeed's JSON.
         verdict: what `diagnose` returned, or the path of its JSON; `-` is standard input.
         fixes: which fixes, by their place in the verdict, from 1; none = the best that fits.
-        apply: write the file, atomically, with a copy of the old one beside it.
+        apply: write the files, each atomically, with a copy of the old one beside it.
 
     Returns:
-        The file before and after; nothing was written unless `backup` is set.
+        The files before and after; nothing was written unless `backup` is set.
 
     Raises:
         UsageError: a file cannot be read or written, or no fix can be put in safely; the message
@@ -146,7 +147,8 @@ def fix(
     """
     from unhang.fixing import rewrite
 
-    return rewrite(config, verdict, numbers=fixes, apply=apply)
+    configs = [config] if isinstance(config, str) else list(config)
+    return rewrite(configs, verdict, numbers=fixes, apply=apply)
 
 
 def plan(model: str | None = None, *, sources: Iterable[str] = (), **options: object) -> Plan:

@@ -23,7 +23,7 @@ COMMANDS: dict[str, str] = {
     "diagnose": "Name the guilty ranks and the root cause of a failed job.",
     "explain": "Say what a rule, a cause, a setting or an error line means.",
     "lint": "Find settings that do nothing, or harm, and say what to use instead.",
-    "fix": "Write the fix of a verdict into a configuration or a launch script.",
+    "fix": "Write the fix of a verdict into the files of a job.",
     "plan": "Compute memory, checkpoints and time limits before the job starts.",
     "check": "Check a host before a job starts, and say what to repair.",
     "timeline": "Write what each rank did when as a trace for Perfetto, or as a heatmap.",

@@ -1,4 +1,4 @@
-"""`unhang fix CONFIG --from VERDICT`: a verdict's fix as a difference of the user's own file."""
+"""`unhang fix CONFIG… --from VERDICT`: a verdict's fix as a difference of the user's own files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from unhang.commands.output import locale_language, with_style, write_result
 
 
 @click.command(name="fix")
-@click.argument("config", metavar="CONFIG")
+@click.argument("configs", nargs=-1, required=True, metavar="CONFIG…")
 @click.option(
     "--from",
     "verdict",
@@ -27,7 +27,7 @@ from unhang.commands.output import locale_language, with_style, write_result
     metavar="N",
     help="Write fix N of the verdict; may be given again. Default: the best that fits.",
 )
-@click.option("--apply", is_flag=True, help="Write the file, and keep a copy beside it (.bak).")
+@click.option("--apply", is_flag=True, help="Write the files, and keep a copy beside each (.bak).")
 @click.option(
     "--format",
     "form",
@@ -39,7 +39,7 @@ from unhang.commands.output import locale_language, with_style, write_result
 @with_style
 def command(
     *,
-    config: str,
+    configs: tuple[str, ...],
     verdict: str,
     fixes: tuple[int, ...],
     apply: bool,
@@ -48,17 +48,19 @@ def command(
     no_color: bool,
     output: str | None,
 ) -> None:
-    """Write the fix of a verdict into a configuration or a launch script.
+    """Write the fix of a verdict into the files of a job.
 
     CONFIG is YAML, JSON or TOML of a framework, a shell or job script, a Dockerfile, a Kubernetes
-    manifest or a file of variables. Comments, order and layout stay. Without --apply it only prints
-    the difference, which `patch -p0` takes. What cannot be done safely is refused, and said.
+    manifest or a file of variables. Of several files each setting goes into the one that it is read
+    from, configurations within a script included; those that must agree change together. Comments,
+    order and layout stay. Without --apply it only prints the difference, which `patch -p0` takes.
+    What cannot be done safely is refused, and said.
     """
     from unhang.api import fix
     from unhang.reporters.fix import render_fix, render_notes
     from unhang.reporters.style import Style
 
-    rewrite = fix(config, verdict, fixes=fixes, apply=apply)
+    rewrite = fix(configs, verdict, fixes=fixes, apply=apply)
     exact = output is not None or not sys.stdout.isatty()
     if form == "json" or rewrite.changed:
         write_result(

@@ -1,4 +1,4 @@
-"""From a verdict and a file of the user's to the file with the fix in it."""
+"""From a verdict and the files of a job to the files with the fix in them."""
 
 from __future__ import annotations
 
@@ -9,24 +9,35 @@ from dataclasses import replace
 from typing import TypedDict
 
 from unhang.errors import UsageError
-from unhang.fixing.config_file import ConfigFile, Language, read_target
+from unhang.fixing.config_file import ConfigFile, Language
 from unhang.fixing.editors import json as json_editor
 from unhang.fixing.editors import manifest as manifest_editor
 from unhang.fixing.editors import shell as shell_editor
 from unhang.fixing.editors import toml as toml_editor
 from unhang.fixing.editors import variables as variables_editor
 from unhang.fixing.editors import yaml as yaml_editor
-from unhang.fixing.limits import Guard, guard_limit
+from unhang.fixing.job import Held, Job, plain, read_job
+from unhang.fixing.limits import Guard, guard_limit, refuse_shorter_than_default
+from unhang.fixing.partners import partners
 from unhang.fixing.placing import check_place, flag_style
 from unhang.fixing.refusal import Refusal
 from unhang.fixing.requested_settings import RequestedSetting, Spelling, read_requested_settings
 from unhang.fixing.saving import save
-from unhang.fixing.values import Job, computed
+from unhang.fixing.values import computed
 from unhang.fixing.verdict import read_fixes
 from unhang.model.diagnosis import Diagnosis, Fix
-from unhang.model.rewrite import Rewrite, SkippedFix
+from unhang.model.rewrite import ChangedFile, Rewrite, SkippedFix
 
 __all__ = ["rewrite"]
+
+_NATIVE = {
+    Spelling.KEY: Language.YAML,
+    Spelling.JSON: Language.JSON,
+    Spelling.FLAG: Language.SHELL,
+    Spelling.OVERRIDE: Language.SHELL,
+    Spelling.VARIABLE: Language.SHELL,
+}
+"""Where a setting is written that stands nowhere yet."""
 
 
 class _How(TypedDict):
@@ -37,51 +48,51 @@ class _How(TypedDict):
 
 
 def rewrite(
-    config: str,
+    configs: Sequence[str],
     verdict: Diagnosis | str | os.PathLike[str],
     *,
     numbers: Sequence[int] = (),
     apply: bool = False,
 ) -> Rewrite:
-    """Write fixes into a file; see `unhang.api.fix`."""
+    """Write fixes into the files of a job; see `unhang.api.fix`."""
     fixes = read_fixes(verdict)
-    target = read_target(config)
-    done = _asked(target, fixes, numbers) if numbers else _best(target, fixes)
-    backup = save(target, done.after) if apply and done.changed else None
-    return replace(done, backup=backup)
+    job = read_job(configs)
+    done = _asked(job, fixes, numbers) if numbers else _best(job, fixes)
+    if not apply:
+        return done
+    texts = {file.path: file.after for file in done.files if file.changed}
+    backups = save({target: texts[target.path] for target in job.targets if target.path in texts})
+    files = (replace(file, backup=backups.get(file.path)) for file in done.files)
+    return replace(done, files=tuple(files))
 
 
-def _asked(target: ConfigFile, fixes: Sequence[Fix], numbers: Sequence[int]) -> Rewrite:
+def _asked(job: Job, fixes: Sequence[Fix], numbers: Sequence[int]) -> Rewrite:
     """Write the fixes that were named, all of them or none."""
-    text, written = target.text, []
+    changed, written = job, []
     for number in dict.fromkeys(numbers):
         if not 1 <= number <= len(fixes):
             raise UsageError(f"there is no fix {number}; the verdict has {len(fixes)}")
         fix = fixes[number - 1]
         try:
-            text = _edit(target, text, fix)
+            changed = _edit(changed, fix)
         except Refusal as refusal:
-            raise UsageError(_by_hand(target, number, fix, str(refusal))) from refusal
+            raise UsageError(_by_hand(job, number, fix, str(refusal))) from refusal
         written.append((number, fix))
-    return Rewrite(path=target.path, before=target.text, after=text, written=tuple(written))
+    return Rewrite(files=_files(job, changed), written=tuple(written))
 
 
-def _best(target: ConfigFile, fixes: Sequence[Fix]) -> Rewrite:
-    """Write the best fix that the file can take."""
+def _best(job: Job, fixes: Sequence[Fix]) -> Rewrite:
+    """Write the best fix that the files can take."""
     passed: list[SkippedFix] = []
     done: Rewrite | None = None
     for number, fix in enumerate(fixes, start=1):
         try:
-            text = _edit(target, target.text, fix)
+            changed = _edit(job, fix)
         except Refusal as refusal:
             passed.append(SkippedFix(number=number, fix=fix, reason=str(refusal)))
             continue
         written = Rewrite(
-            path=target.path,
-            before=target.text,
-            after=text,
-            written=((number, fix),),
-            passed=tuple(passed),
+            files=_files(job, changed), written=((number, fix),), passed=tuple(passed)
         )
         if written.changed:
             return written
@@ -90,27 +101,114 @@ def _best(target: ConfigFile, fixes: Sequence[Fix]) -> Rewrite:
     if done is not None:
         return done
     reasons = "; ".join(f"fix {p.number} ({p.fix.where}): {p.reason}" for p in passed)
-    raise UsageError(f"{target.path} can take no fix of the verdict. {reasons}")
+    raise UsageError(f"{_names(job)} can take no fix of the verdict. {reasons}")
 
 
-def _by_hand(target: ConfigFile, number: int, fix: Fix, reason: str) -> str:
+def _files(before: Job, after: Job) -> tuple[ChangedFile, ...]:
+    pairs = zip(before.targets, after.targets, strict=True)
+    return tuple(ChangedFile(path=a.path, before=a.text, after=b.text) for a, b in pairs)
+
+
+def _names(job: Job) -> str:
+    return ", ".join(target.path for target in job.targets)
+
+
+def _by_hand(job: Job, number: int, fix: Fix, reason: str) -> str:
     patch = "".join(f"\n    {line}" for line in fix.patch.splitlines())
-    return f"fix {number} is not written into {target.path}: {reason}. By hand:{patch}"
+    return f"fix {number} is not written into {_names(job)}: {reason}. By hand:{patch}"
 
 
-def _edit(target: ConfigFile, text: str, fix: Fix) -> str:
-    """The text with every setting of one fix.
+def _edit(job: Job, fix: Fix) -> Job:
+    """The job with every setting of one fix.
 
     Raises:
         Refusal: one of them cannot be set safely.
     """
     requests = read_requested_settings(fix)
-    current = replace(target, text=text)
     for request in requests:
-        check_place(current, fix, request)
-    for request in computed(fix, requests, Job([current])):
-        current = replace(current, text=_set(current, fix, request))
-    return current.text
+        _check_some_place(job, fix, request)
+    for request in computed(fix, requests, job):
+        old = job.value(request.name)
+        refuse_shorter_than_default(fix, request, old)
+        before = job
+        job = _placed(job, fix, request)
+        for held, partner in partners(before, request, old):
+            text = _set(held.file, fix, partner)
+            job = job.with_text(_same(job, held), text)
+    return job
+
+
+def _same(job: Job, held: Held) -> Held:
+    """A document of an earlier text of the job, as it is now."""
+    return next(d for d in job.documents if (d.owner, d.file.path) == (held.owner, held.file.path))
+
+
+def _check_some_place(job: Job, fix: Fix, request: RequestedSetting) -> None:
+    """Refuse a setting that none of the files is read for, before its value is asked."""
+    reasons = [(held, _misplaced(held, fix, request)) for held in _in_order(job, request)]
+    if all(reason is not None for _, reason in reasons):
+        raise Refusal(_together(job, [(held, reason or "") for held, reason in reasons]))
+
+
+def _placed(job: Job, fix: Fix, request: RequestedSetting) -> Job:
+    """The job with one setting, in the first file that can take it.
+
+    Raises:
+        Refusal: none can, or the file that holds it cannot.
+    """
+    reasons: list[tuple[Held, str]] = []
+    for held in _in_order(job, request):
+        text, reason = _tried(held, fix, request)
+        if text is not None:
+            return job.with_text(held, text)
+        stands = plain(request.name) in held.settings
+        if stands and _misplaced(held, fix, request) is None:
+            raise Refusal(_together(job, [(held, reason)]))
+        reasons.append((held, reason))
+    raise Refusal(_together(job, reasons))
+
+
+def _tried(held: Held, fix: Fix, request: RequestedSetting) -> tuple[str | None, str]:
+    """The new text of a document, or why it has none."""
+    try:
+        check_place(held.file, fix, request)
+        text = _set(held.file, fix, request)
+    except Refusal as refusal:
+        return None, str(refusal)
+    if held.owner is None:
+        return None, f"it belongs into {held.file.path}: give that file, too"
+    return text, ""
+
+
+def _misplaced(held: Held, fix: Fix, request: RequestedSetting) -> str | None:
+    """Why nobody reads a setting from a file; None where somebody does."""
+    try:
+        check_place(held.file, fix, request)
+    except Refusal as refusal:
+        return str(refusal)
+    return None
+
+
+def _in_order(job: Job, request: RequestedSetting) -> list[Held]:
+    """The documents of a job: where it stands already first, then where it is at home."""
+
+    def rank(held: Held) -> tuple[bool, bool, bool]:
+        stands = plain(request.name) in held.settings
+        # A command line overrides what a file says.
+        native = Language.SHELL if stands else _NATIVE[request.spelling]
+        return not stands, held.owner is None, held.file.language is not native
+
+    return sorted(job.documents, key=rank)
+
+
+def _together(job: Job, reasons: Sequence[tuple[Held, str]]) -> str:
+    """The reasons of all files; a file that is only read needs none."""
+    own = [(held, text) for held, text in reasons if held.owner is not None] or list(reasons)
+    told = [(held, text) for held, text in reasons if held.owner is None and "give that" in text]
+    shown = told[:1] or own
+    if len(shown) == 1 and len(job.targets) == 1:
+        return shown[0][1]
+    return "; ".join(f"{held.file.path}: {text}" for held, text in shown)
 
 
 def _set(target: ConfigFile, fix: Fix, request: RequestedSetting) -> str:
@@ -125,7 +223,12 @@ def _set(target: ConfigFile, fix: Fix, request: RequestedSetting) -> str:
         case Language.JSON:
             return json_editor.set_key(text, request.path, request.value, **how)
         case Language.TOML:
-            return toml_editor.set_key(text, request.name.split("."), request.value, **how)
+            *above, last = request.name.split(".")
+            value = request.value
+            if value is None and request.spelling is Spelling.FLAG:
+                # A flag without a value is a truth in a file, and `--no-x` the untruth of `x`.
+                last, value = last.removeprefix("no-"), not last.startswith("no-")
+            return toml_editor.set_key(text, [*above, last], value, **how)
         case Language.VARIABLES:
             return variables_editor.set_variable(text, request.name, _word(request), **how)
         case Language.DOCKERFILE:

@@ -94,19 +94,28 @@ def _real(path: str) -> Path:
     return real
 
 
-def _language(path: Path, text: str) -> Language:
-    name, suffix = path.name, path.suffix.lower()
+def suffix_language(name: str) -> Language | None:
+    """What a file of that name is written in, as far as the name tells."""
+    path = Path(name)
+    suffix = path.suffix.lower()
     if suffix in (".yaml", ".yml"):
         return Language.YAML
     if suffix in (".json", ".toml"):
         return Language(suffix[1:].upper())
     if suffix in _CODE:
         return Language.CODE
-    if name.startswith("Dockerfile") or name.endswith("Dockerfile"):
+    if path.name.startswith("Dockerfile") or path.name.endswith("Dockerfile"):
         return Language.DOCKERFILE
-    if name in (".env", ".deepspeed_env", "nccl.conf", ".nccl.conf") or suffix == ".env":
+    if path.name in (".env", ".deepspeed_env", "nccl.conf", ".nccl.conf") or suffix == ".env":
         return Language.VARIABLES
-    if suffix in _SCRIPTS or _SHEBANG.match(text) or _DIRECTIVE.search(text):
+    return Language.SHELL if suffix in _SCRIPTS else None
+
+
+def _language(path: Path, text: str) -> Language:
+    language = suffix_language(path.name)
+    if language is not None:
+        return language
+    if _SHEBANG.match(text) or _DIRECTIVE.search(text):
         return Language.SHELL
     raise UsageError(
         f"{path} is of no kind that is known here; YAML, JSON, TOML, shell and job scripts,"

@@ -9,6 +9,8 @@ from typing import TypeAlias
 from unhang.fixing.refusal import Refusal
 from unhang.fixing.requested_settings import RequestedSetting
 from unhang.model.diagnosis import Fix
+from unhang.settings import timeout_knobs
+from unhang.settings.lookup import bare
 
 Guard: TypeAlias = Callable[[str], None]
 """Is told the value that a setting has, before another one takes its place; may refuse."""
@@ -36,6 +38,26 @@ def guard_limit(fix: Fix, request: RequestedSetting) -> Guard:
             )
 
     return guard
+
+
+def refuse_shorter_than_default(fix: Fix, request: RequestedSetting, present: str | None) -> None:
+    """Refuse a timeout that is shorter than what the release has where nobody sets it.
+
+    Raises:
+        Refusal: the default is longer, so that another limit ran out.
+    """
+    wanted = _number(str(request.value))
+    if present is not None or wanted is None or "timeout" not in request.name.lower():
+        return
+    for knob in timeout_knobs(fix.framework, fix.version):
+        default = knob.default_in(fix.version) or knob.default_s
+        if bare(knob.key) != bare(request.name) or knob.unit != "s" or default is None:
+            continue
+        if default > wanted:
+            raise Refusal(
+                f"`{request.name}` is not set here, and {fix.framework}'s default of {default} is"
+                f" longer than the {request.value} of the fix: another limit ran out"
+            )
 
 
 def _number(text: str) -> float | None:

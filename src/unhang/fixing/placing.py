@@ -14,6 +14,7 @@ from unhang.fixing.refusal import Refusal
 from unhang.fixing.requested_settings import RequestedSetting, Spelling
 from unhang.model.diagnosis import Fix
 from unhang.settings import Framework, family_of, frameworks
+from unhang.settings.versions import covers
 
 _ACCELERATE = frozenset({"compute_environment", "distributed_type", "machine_rank"})
 _CONTAINERS = frozenset({"apiVersion", "services", "envs", "resources"})
@@ -35,8 +36,10 @@ def check_place(target: ConfigFile, fix: Fix, request: RequestedSetting) -> None
     elif target.language is Language.JSON:
         _check_json(target, request)
     elif target.language is Language.TOML:
-        if not _of(fix.framework).reads_toml:
-            raise Refusal(f"{fix.framework} reads no TOML")
+        last = _of(fix.framework).toml_last
+        if last is None or covers(fix.version, None, last) is False:
+            release = f" {fix.version}" if last and fix.version else ""
+            raise Refusal(f"{fix.framework}{release} reads no TOML")
     elif target.language is not Language.SHELL or not _on_command_line(fix, request):
         raise Refusal(f"`{request.name}` belongs into {_home(fix, request)}")
 
@@ -165,8 +168,9 @@ def _on_command_line(fix: Fix, request: RequestedSetting) -> bool:
 
 def _accelerates(request: RequestedSetting) -> bool:
     """`deepspeed_config` and `fsdp_config.fsdp_*` are sections of accelerate's own file."""
-    return request.path[0] == "deepspeed_config" or (
-        request.path[0] == "fsdp_config" and request.path[-1].startswith("fsdp_")
+    path = request.home or request.path
+    return path[0] == "deepspeed_config" or (
+        path[0] == "fsdp_config" and path[-1].startswith("fsdp_")
     )
 
 

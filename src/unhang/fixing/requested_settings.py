@@ -43,6 +43,7 @@ class RequestedSetting:
         raw: the value as the patch spells it, for command lines.
         prefix: Hydra's `+` or `++`.
         beside: lines of shell that belong to a variable.
+        home: the path that tells whose file it belongs into, where the file spells it otherwise.
     """
 
     path: tuple[str, ...]
@@ -51,6 +52,7 @@ class RequestedSetting:
     raw: str = ""
     prefix: str = ""
     beside: tuple[str, ...] = ()
+    home: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:

@@ -1,10 +1,11 @@
-"""Puts a changed file in its place in one step, beside a copy of what it was."""
+"""Puts changed files in their places, each in one step, beside a copy of what it was."""
 
 from __future__ import annotations
 
 import os
 import stat
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from unhang.errors import UsageError
@@ -13,15 +14,29 @@ from unhang.fixing.config_file import ConfigFile
 _MOST_BACKUPS = 1_000
 
 
-def save(target: ConfigFile, text: str) -> str:
-    """Write the new text and return the path of the backup.
+def save(texts: Mapping[ConfigFile, str]) -> dict[str, str]:
+    """Write the new texts and return the path of each backup by the path of its file.
 
-    Whoever reads the file meanwhile sees the old text or the new one, never a part.
+    Whoever reads a file meanwhile sees the old text or the new one, never a part. Where one cannot
+    be written, those before it are put back.
 
     Raises:
-        UsageError: the file changed since it was read, has other names (hard links), or its folder
-            cannot be written. The file is then as it was.
+        UsageError: a file changed since it was read, has other names (hard links), or its folder
+            cannot be written. The files are then as they were.
     """
+    written: dict[str, str] = {}
+    try:
+        for target, text in texts.items():
+            written[target.path] = _save(target, text)
+    except UsageError:
+        for target in texts:
+            if target.path in written:
+                Path(written[target.path]).replace(target.real)
+        raise
+    return written
+
+
+def _save(target: ConfigFile, text: str) -> str:
     path = target.real
     try:
         status = path.lstat()

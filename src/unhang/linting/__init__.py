@@ -43,7 +43,7 @@ def lint_settings(
     )
     return LintReport(
         findings=check(documents, releases),
-        files=len(documents),
+        files=len({document.name for document in documents}),
         settings=sum(len(document.settings) for document in documents),
         problems=tuple(problems),
     )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from unhang.errors import UsageError
 from unhang.linting.document import SettingsDocument
+from unhang.linting.readers.heredocs import Heredoc, find_heredocs, without_heredocs
 from unhang.linting.readers.json import read_json
 from unhang.linting.readers.process import read_dump
 from unhang.linting.readers.python import read_python
@@ -37,6 +39,7 @@ _SKIPPED = frozenset(
     {"node_modules", "site-packages", "__pycache__", "venv", "wandb", "third_party"}
 )
 _LARGEST_BYTES = 1_000_000
+_MENTION = re.compile(r"[\w./${}~-]*\w\.(?:json|ya?ml|toml|sh|env|slurm|sbatch)\b")
 _MOST_FILES = 20_000
 
 
@@ -50,18 +53,18 @@ def collect(paths: Iterable[str]) -> tuple[list[SettingsDocument], list[Problem]
     problems: list[Problem] = []
     for path, named in _files(paths):
         try:
-            document = _read(path, named=named)
+            found = _read(path, named=named)
         except OSError as error:
             problems.append(
                 Problem(artifact=str(path), component="lint", message=f"cannot read it: {error}")
             )
             continue
-        if document is not None:
-            documents.append(document)
-            if document.error is not None:
-                problems.append(
-                    Problem(artifact=str(path), component="lint", message=document.error)
-                )
+        documents.extend(found)
+        problems.extend(
+            Problem(artifact=str(path), component="lint", message=document.error)
+            for document in found
+            if document.error is not None
+        )
     return documents, problems
 
 
@@ -95,24 +98,39 @@ def _walk(folder: Path) -> Iterator[Path]:
             yield Path(root) / name
 
 
-def _read(path: Path, *, named: bool) -> SettingsDocument | None:
+def _read(path: Path, *, named: bool) -> list[SettingsDocument]:
+    """A file, and the configurations that it writes as here-documents."""
     if path.stat().st_size > _LARGEST_BYTES:
         if named:
             raise OSError(f"larger than {_LARGEST_BYTES} bytes, so data and no settings")
-        return None
+        return []
     content = path.read_bytes()
     document = SettingsDocument(name=str(path))
     if b"\0" in content:
         if named or path.name.startswith("environ"):
             read_dump(document, content)
-        return document
+        return [document]
     # A named file of an unknown kind is read like a script: assignments look the same everywhere.
     reader = _reader(path.name) or read_shell
     text = content.decode("utf-8", errors="replace")
+    within: list[SettingsDocument] = []
+    document.mentions.update(_MENTION.findall(text))
+    if reader is read_shell:
+        within = [_heredoc(str(path), text, found) for found in find_heredocs(text)]
+        text = without_heredocs(text)
     reader(document, text)
     error = find_error(path.suffix.lower(), text)
     if error is not None:
         document.error = f"does not parse: {error}; what could be read of it is judged"
+    return [document, *within]
+
+
+def _heredoc(path: str, text: str, found: Heredoc) -> SettingsDocument:
+    """A configuration within a script, with the lines of the script."""
+    document = SettingsDocument(name=path, becomes=found.name)
+    reader = _reader(Path(found.name).name) or read_shell
+    reader(document, text[found.start : found.end])
+    document.shift(found.line - 1)
     return document
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from unhang.model.lint import SettingPlace
 
@@ -43,6 +43,8 @@ class SettingsDocument:
         nodes: number of hosts, where it tells.
         rank: the rank whose environment it is, as the environment tells.
         running: it is the environment of a process, not a file about one.
+        mentions: configurations and scripts that it names, as it spells them.
+        becomes: the file that a here-document is written to.
         error: why it does not parse, where it does not.
     """
 
@@ -54,6 +56,8 @@ class SettingsDocument:
     nodes: int | None = None
     rank: str | None = None
     running: bool = False
+    mentions: set[str] = field(default_factory=set)
+    becomes: str | None = None
     error: str | None = None
 
     def add(
@@ -70,6 +74,18 @@ class SettingsDocument:
         self.settings.append(
             Written(name=name, value=value, place=place, kind=kind, certain=certain)
         )
+
+    def shift(self, lines: int) -> None:
+        """Move every setting down by so many lines."""
+        self.settings = [
+            replace(
+                written,
+                place=SettingPlace(
+                    artifact=written.place.artifact, line=(written.place.line or 0) + lines
+                ),
+            )
+            for written in self.settings
+        ]
 
     def note_nodes(self, count: int) -> None:
         """Note a number of hosts; the largest that is told counts."""

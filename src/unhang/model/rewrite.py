@@ -1,4 +1,4 @@
-"""What a fix makes of a file of the user's."""
+"""What fixes make of the files of a job."""
 
 from __future__ import annotations
 
@@ -22,25 +22,66 @@ class SkippedFix:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rewrite:
-    """A file before and after a verdict's fixes.
+class ChangedFile:
+    """A file before and after.
 
     Attributes:
-        path: the file as the user named it.
+        path: as the user named it.
         before, after: its text, with its own line ends; equal where nothing is left to do.
-        written: the fixes in `after`, with their places in the verdict, from 1.
-        passed: better fixes that this file cannot take.
         backup: the copy of the file as it was; None where nothing was written.
     """
 
     path: str
     before: str
     after: str
-    written: tuple[tuple[int, Fix], ...]
-    passed: tuple[SkippedFix, ...] = ()
     backup: str | None = None
 
     @property
     def changed(self) -> bool:
         """Whether there is anything to write."""
         return self.before != self.after
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rewrite:
+    """The files of a job before and after a verdict's fixes.
+
+    Attributes:
+        files: as the user named them, in that order.
+        written: the fixes in them, with their places in the verdict, from 1.
+        passed: better fixes that these files cannot take.
+    """
+
+    files: tuple[ChangedFile, ...]
+    written: tuple[tuple[int, Fix], ...]
+    passed: tuple[SkippedFix, ...] = ()
+
+    @property
+    def changed(self) -> bool:
+        """Whether there is anything to write."""
+        return any(file.changed for file in self.files)
+
+    @property
+    def main(self) -> ChangedFile:
+        """The first file that changes, else the first."""
+        return next((file for file in self.files if file.changed), self.files[0])
+
+    @property
+    def path(self) -> str:
+        """The path of the main file."""
+        return self.main.path
+
+    @property
+    def before(self) -> str:
+        """The main file as it was."""
+        return self.main.before
+
+    @property
+    def after(self) -> str:
+        """The main file with the fixes in it."""
+        return self.main.after
+
+    @property
+    def backup(self) -> str | None:
+        """The copy of the main file; None where nothing was written."""
+        return self.main.backup

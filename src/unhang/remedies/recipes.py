@@ -72,7 +72,7 @@ def settings_of(
     if recipe.changes and values.keys() <= {c.key for c in recipe.changes if c.quiet}:
         raise NoChange("; ".join(dict.fromkeys(reasons)) or "nothing would change")
     if not advised:
-        _check_needs(recipe, owner, versions, lambda key: "set" if key in values else held(key))
+        _check_needs(recipe, owner, versions, held, frozenset(values))
     return values
 
 
@@ -95,18 +95,44 @@ def _changed(
     default = change.assume if change.assume is not None and advised else None
     if default is None:
         default = knob.default_in(release_of(frameworks()[knob.framework], versions))
+    name = change.key if knob.key == change.key.lstrip("+") else knob.key
+    name = next((other for other in knob.spelled if held(other) is not None), name)
     try:
-        new = work_out(change, held(knob.key), default, held)
+        new = work_out(change, held(name.lstrip("+")), default, held)
     except NoChange as reason:
         raise _AsItIs(str(reason)) from reason
-    name = change.key if knob.key == change.key.lstrip("+") else knob.key
+    low = _low(change, knob, versions, held)
+    if low is not None and isinstance(new.get(change.key), (int, float)) and new[change.key] < low:
+        keys = " and ".join(f"`{key}`" for key in change.above)
+        raise _AsItIs(f"`{change.key}` cannot go below {low}, the sum of {keys}")
     return {name if key == change.key else key: value for key, value in new.items()}
 
 
-def _check_needs(recipe: RecipeRow, owner: Framework, versions: Versions, held: Held) -> None:
+def _low(change: KnobChange, knob: Knob, versions: Versions, held: Held) -> int | None:
+    """The sum below which a knob must not go; None where it has no such bound."""
+    owner = frameworks()[knob.framework]
+    total = 0
+    for key in change.above:
+        other = knob_in(owner, key, versions)
+        default = None if other is None else other.default_in(release_of(owner, versions))
+        text = held(key) or str(default)
+        if not text.isdigit():
+            return None
+        total += int(text)
+    return total if change.above else None
+
+
+def _check_needs(
+    recipe: RecipeRow, owner: Framework, versions: Versions, held: Held, new: frozenset[str]
+) -> None:
+    """What a knob needs may come with it, but for the knob itself."""
     for change in recipe.changes:
         knob = knob_in(owner, change.key.lstrip("+"), versions)
-        if knob is not None and (missing := lacks(knob, held)) is not None:
+        if knob is None:
+            continue
+        others = new - {knob.key, change.key}
+        missing = lacks(knob, lambda key, others=others: "set" if key in others else held(key))  # type: ignore[misc]
+        if missing is not None:
             raise NoChange(missing)
 
 

@@ -195,6 +195,7 @@ def _fix(
         verify=Message(
             key=f"fix.longer_timeout.verify.{by}", values={"new_ms": new.seconds * 1_000}
         ),
+        version=case.version,
     )
 
 

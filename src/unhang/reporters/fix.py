@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from unhang.model.diagnosis import Fix
 from unhang.model.provenance import Message
-from unhang.model.rewrite import Rewrite
+from unhang.model.rewrite import ChangedFile, Rewrite
 from unhang.reporters.catalogue import sentence
 from unhang.reporters.json import dumps
 from unhang.reporters.printable import one_line
@@ -44,12 +44,16 @@ def render_fix(rewrite: Rewrite, form: str, style: Style = PLAIN, *, exact: bool
 
 def unified(rewrite: Rewrite) -> str:
     """The difference as `patch -p0` takes it, without its last line end."""
-    name = one_line(rewrite.path)
-    lines = difflib.unified_diff(_lines(rewrite.before), _lines(rewrite.after), name, name)
+    return "".join(map(_difference, rewrite.files)).removesuffix("\n")
+
+
+def _difference(file: ChangedFile) -> str:
+    name = one_line(file.path)
+    lines = difflib.unified_diff(_lines(file.before), _lines(file.after), name, name)
     marked = (
         line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
     )
-    return "".join(marked).removesuffix("\n")
+    return "".join(marked)
 
 
 def render_notes(rewrite: Rewrite, style: Style = PLAIN) -> str:
@@ -81,10 +85,12 @@ def _notes(rewrite: Rewrite, language: str) -> Iterator[Message]:
         yield Message(key="fixing.verify", values=values)
     if not rewrite.changed:
         yield Message(key="fixing.nothing", values={"path": rewrite.path})
-    elif rewrite.backup is None:
-        yield Message(key="fixing.dry", values={"path": rewrite.path})
-    else:
-        yield Message(key="fixing.applied", values={"path": rewrite.path, "backup": rewrite.backup})
+    for file in rewrite.files:
+        if file.backup is not None:
+            values = {"path": file.path, "backup": file.backup}
+            yield Message(key="fixing.applied", values=values)
+        elif file.changed:
+            yield Message(key="fixing.dry", values={"path": file.path})
 
 
 def _as_dict(rewrite: Rewrite, language: str) -> dict[str, object]:
@@ -95,6 +101,10 @@ def _as_dict(rewrite: Rewrite, language: str) -> dict[str, object]:
         "applied": rewrite.backup is not None,
         "backup": rewrite.backup,
         "diff": unified(rewrite),
+        "files": [
+            {"path": file.path, "changed": file.changed, "backup": file.backup}
+            for file in rewrite.files
+        ],
         "fixes": [_fix(number, fix, language) for number, fix in rewrite.written],
         "passed": [
             {**_fix(passed.number, passed.fix, language), "reason": passed.reason}

@@ -77,6 +77,9 @@ class Framework:
         config_keys: outermost keys of its YAML; `own_keys` are nobody else's.
         file_keys: by suffix, keys that only a file for this framework itself has.
         command_line: how it takes a key of its YAML there: `flag`, `override`, or not at all.
+        mirrors: keys of its own file that the Trainer compares with its arguments.
+        toml_last: the last release that reads TOML; None = none does.
+        positional: by a name for it, what a command line says without a flag: `recipe`.
         recipes: by cure, each possibly without any; empty for programs that have no remedies.
     """
 
@@ -101,7 +104,9 @@ class Framework:
     own_keys: frozenset[str] = frozenset()
     file_keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     command_line: str | None = None
-    reads_toml: bool = False
+    mirrors: Mapping[str, str] = field(default_factory=dict)
+    toml_last: str | None = None
+    positional: Mapping[str, re.Pattern[str]] = field(default_factory=dict)
     knobs: Mapping[str, Knob] = field(default_factory=dict)
     timeouts: tuple[TimeoutKnob, ...] = ()
     recipes: Mapping[str, tuple[RecipeRow, ...]] = field(default_factory=dict)
@@ -194,7 +199,9 @@ def _framework(row: Mapping[str, Any]) -> Framework:
         own_keys=frozenset(row.get("own_keys", ())),
         file_keys={suffix: tuple(keys) for suffix, keys in row.get("file_keys", {}).items()},
         command_line=row.get("command_line"),
-        reads_toml=row.get("reads_toml", False),
+        mirrors=row.get("mirrors", {}),
+        toml_last=row.get("toml_last"),
+        positional={key: re.compile(pattern) for key, pattern in row.get("positional", {}).items()},
         knobs={knob["key"]: _knob(name, knob) for knob in row.get("knobs", ())},
         timeouts=tuple(_timeout(name, knob) for knob in row.get("timeouts", ())),
         recipes={
@@ -238,7 +245,7 @@ def _recipe(row: Mapping[str, Any]) -> RecipeRow:
 
 
 def _change(row: Mapping[str, Any]) -> KnobChange:
-    fields = dict(row)
+    fields = {**row, "above": tuple(row.get("above", ()))}
     if "set" in fields:
         fields["to"] = fields.pop("set")
         fields["constant"] = True

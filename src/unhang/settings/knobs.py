@@ -64,6 +64,7 @@ class Knob:
         smaller: what a smaller value brings, for numbers.
         unit: what is counted.
         since, last: releases that have it, where that is known better than by `releases`.
+        spelled: other names that its releases take for it.
         renamed_to: the key that took its place.
         needs: it has no effect, or harms, unless one of these is in force.
         excludes: refused or harmful beside these.
@@ -81,6 +82,7 @@ class Knob:
     unit: str = ""
     since: str | None = None
     last: str | None = None
+    spelled: tuple[str, ...] = ()
     renamed_to: str | None = None
     needs: tuple[KnobCondition, ...] = ()
     excludes: tuple[KnobCondition, ...] = ()
@@ -129,8 +131,11 @@ class KnobChange:
     Attributes:
         constant: it is set to `to`; else the value in force is multiplied by `times`.
         least, most: bounds of the new value.
+        above: knobs whose sum is a lower bound, too.
+        divides: the new value divides the one in force: what that divided, this does.
         digits: of a share; None = a whole number.
         keeps: the knob whose product with this one stays the same (effective batch).
+        kept_by: a setting that keeps it by itself, where it is set.
         assume: the value in force where neither the user nor the release tells; shown in advice,
             never written over a file that says nothing.
         when_off: the value for a knob that is off.
@@ -147,8 +152,11 @@ class KnobChange:
     times: float = 1.0
     least: float | None = None
     most: float | None = None
+    above: tuple[str, ...] = ()
+    divides: bool = False
     digits: int | None = None
     keeps: str | None = None
+    kept_by: str | None = None
     assume: Any = None
     when_off: Any = None
     unless_set: bool = False
@@ -201,22 +209,54 @@ def work_out(
         raise NoChange(f"`{change.key}` is {text}: there is nothing to change in this direction")
     if number is None:
         raise NoChange(f"`{change.key}` is {text}: change it where it is decided")
+    if change.digits is None and _is_share(text, number):
+        return {change.key: _share(change, text, number)}
     new = _bounded(change, number)
     if new == number or (new > number) != (change.times > 1):
         raise NoChange(f"`{change.key}` is {_shown(text)} already")
-    values: dict[str, Any] = {change.key: new}
-    if change.keeps is not None:
-        partner = held(change.keeps)
-        count = _number(partner) if partner is not None else 1.0
-        if count is None:
-            raise NoChange(f"`{change.keeps}` is {partner}: change both where they are decided")
-        # Rounded up: the batch of an optimizer step never shrinks.
-        values[change.keeps] = int(-(-number * max(count, 1) // new))
-    return values
+    return {change.key: new, **_partner(change, number, new, held)}
+
+
+def _partner(
+    change: KnobChange, number: float, new: float, held: Callable[[str], str | None]
+) -> dict[str, Any]:
+    """The value of the knob whose product with this one stays the same."""
+    kept = change.kept_by is not None and held(change.kept_by) is not None
+    if change.keeps is None or kept:
+        return {}
+    partner = held(change.keeps)
+    count = _number(partner) if partner is not None else 1.0
+    if count is None:
+        raise NoChange(f"`{change.keeps}` is {partner}: change both where they are decided")
+    # Rounded up: the batch of an optimizer step never shrinks.
+    return {change.keeps: int(-(-number * max(count, 1) // new))}
+
+
+def _is_share(text: str, number: float) -> bool:
+    """Whether a knob that counts is given as a share of the whole: 0.25, 1.0."""
+    return 0 < number < 1 or (number == 1 and "." in text)
+
+
+def _share(change: KnobChange, text: str, number: float) -> float:
+    """A share stays one: 1 would be a count, and mean every step."""
+    new = round(number * change.times, 4)
+    if not 0 < new < 1:
+        raise NoChange(
+            f"`{change.key}` is {text}, a share of the whole: there is no room in this direction"
+        )
+    return new
+
+
+def _divisor(number: int, most: float, change: KnobChange) -> float:
+    """The largest divisor up to a bound; a partner that keeps the product makes good the rest."""
+    found = next((n for n in range(int(most), 0, -1) if number % n == 0), 1)
+    return most if change.keeps is not None and found * 8 < number else found
 
 
 def _bounded(change: KnobChange, number: float) -> float:
     new = max(number, 0) * change.times
+    if change.divides and new >= 1 and number == int(number):
+        new = _divisor(int(number), new, change)
     if change.least is not None:
         new = max(new, change.least)
     if change.most is not None:

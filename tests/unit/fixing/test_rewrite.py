@@ -134,8 +134,10 @@ def test_files_as_frameworks_ship_them(name: str, change: Fix, lines: list[str] 
 
 def test_a_second_spelling_of_a_key_is_not_written_beside_the_first() -> None:
     change = fix("axolotl", "yaml", "fsdp_config:\n  state_dict_type: SHARDED_STATE_DICT")
-    with pytest.raises(UsageError, match="the file spells it `fsdp_state_dict_type`"):
-        edited("axolotl_fsdp.yaml", change)
+    assert edited("axolotl_fsdp.yaml", change) == [
+        "-  fsdp_state_dict_type: FULL_STATE_DICT",
+        "+  fsdp_state_dict_type: SHARDED_STATE_DICT",
+    ]
 
 
 RECBOLE = "# data\nUSER_ID_FIELD: user_id\neval_args:\n  mode: full  # slow\n  order: RO\n"

@@ -112,7 +112,9 @@ def _set(document: Any, path: Sequence[str], value: object, newline: str) -> str
     if key in inner:
         if isinstance(inner[key], (MutableMapping, tomlkit.items.AoT)):
             raise TypeError
-        before: str = inner[key].as_string()
+        old = inner[key]
+        # A truth comes as Python's own.
+        before: str = str(old).lower() if isinstance(old, bool) else old.as_string()
         inner[key] = value
         return before
     item = tomlkit.item(value)

@@ -1,0 +1,208 @@
+"""The files of one job: what holds in them, and which of them a setting belongs into.
+
+A job's settings are spread over a launch script, a configuration, DeepSpeed's JSON, and the
+configurations that the script writes as here-documents. They are read together and written
+together; what only stands beside them is read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from unhang.errors import UsageError
+from unhang.fixing.config_file import ConfigFile, Language, read_target, suffix_language
+from unhang.fixing.editors import json as json_editor
+from unhang.fixing.refusal import Refusal
+from unhang.fixing.shell_words import read_commands
+from unhang.linting.document import SettingsDocument
+from unhang.linting.readers.heredocs import Heredoc, find_heredocs, without_heredocs
+from unhang.linting.readers.json import read_json
+from unhang.linting.readers.shell import read_shell
+from unhang.linting.readers.toml import read_toml
+from unhang.linting.readers.yaml import read_yaml
+from unhang.settings import frameworks
+
+_READERS: Mapping[Language, Callable[[SettingsDocument, str], None]] = {
+    Language.YAML: read_yaml,
+    Language.JSON: read_json,
+    Language.TOML: read_toml,
+    Language.SHELL: read_shell,
+    Language.VARIABLES: read_shell,
+    Language.DOCKERFILE: read_shell,
+}
+_MENTION = re.compile(r"[\w./-]*\w\.(?:json|ya?ml|toml)\b")
+_MOST_BESIDE = 8
+_SHELL = frozenset({Language.SHELL, Language.DOCKERFILE})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """One file, or one here-document of it, with the settings in it.
+
+    Attributes:
+        owner: index of the file among those of the job; None = it is only read.
+        within: the here-document that it is; None = the whole file.
+        settings: values by key.
+        tags: what is known of the file: `deepspeed-json`.
+    """
+
+    file: ConfigFile
+    owner: int | None
+    within: Heredoc | None = None
+    settings: Mapping[str, str]
+    tags: frozenset[str]
+
+
+class Job:
+    """The settings of the files that belong to one job.
+
+    A command line overrides a configuration; else the file that comes first counts. A DeepSpeed
+    JSON nests and a command line is flat, so that a key is also found under its last part where
+    that is unique.
+    """
+
+    def __init__(self, targets: Sequence[ConfigFile], beside: Sequence[ConfigFile] = ()) -> None:
+        self.targets = tuple(targets)
+        self._beside = tuple(beside)
+        files = [*enumerate(targets), *((None, file) for file in beside)]
+        self.documents = [held for owner, file in files for held in _documents(file, owner)]
+        # A command line first; what stands in a file that is only read, last.
+        self.documents.sort(key=lambda h: (h.owner is None, h.file.language not in _SHELL))
+        self._held: dict[str, str] = {}
+        alone = all(d.tags and d.file.language is Language.JSON for d in self.documents)
+        for document in reversed(self.documents):
+            # `auto` is what another file says, or its default.
+            told = {k: v for k, v in document.settings.items() if alone or v != "auto"}
+            self._held.update(told)
+
+    def value(self, key: str) -> str | None:
+        """The value in force for a key, as text."""
+        wanted = plain(key)
+        if wanted in self._held:
+            return self._held[wanted]
+        if any(k.startswith(f"{wanted}.") for k in self._held):
+            return "set"
+        ends = {v for k, v in self._held.items() if k.rpartition(".")[2] == wanted}
+        return ends.pop() if len(ends) == 1 and "." not in wanted else None
+
+    def with_text(self, document: Held, text: str) -> Job:
+        """The job with another text of one document."""
+        assert document.owner is not None, "it is only read"
+        target = self.targets[document.owner]
+        if document.within is not None:
+            start, end = document.within.start, document.within.end
+            text = target.text[:start] + text + target.text[end:]
+        changed = list(self.targets)
+        changed[document.owner] = replace(target, text=text)
+        return Job(changed, self._beside)
+
+
+def read_job(paths: Sequence[str]) -> Job:
+    """Read the files that may be changed, and the configurations that they name.
+
+    Raises:
+        UsageError: one of the named files cannot be changed safely.
+    """
+    targets = [read_target(path) for path in dict.fromkeys(paths)]
+    return Job(targets, list(_beside(targets)))
+
+
+def _beside(targets: Sequence[ConfigFile]) -> Iterator[ConfigFile]:
+    """Configurations that the files name and that lie where they say."""
+    seen = {target.real.resolve() for target in targets}
+    for target in targets:
+        folders = (target.real.parent, Path.cwd())
+        for name in list(dict.fromkeys(_MENTION.findall(target.text)))[:_MOST_BESIDE]:
+            path = next((f / name for f in folders if (f / name).is_file()), None)
+            if path is None or path.resolve() in seen:
+                continue
+            seen.add(path.resolve())
+            try:
+                yield read_target(str(path))
+            except UsageError:
+                continue
+
+
+def _documents(file: ConfigFile, owner: int | None) -> Iterator[Held]:
+    if file.language is not Language.SHELL:
+        yield _held(file, owner, None)
+        return
+    for within in reversed(find_heredocs(file.text)):
+        language = suffix_language(within.name)
+        if language is not None:
+            part = replace(
+                file,
+                path=f"{file.path} ({within.name})",
+                text=file.text[within.start : within.end],
+                language=language,
+            )
+            yield _held(part, owner, within)
+    yield _held(file, owner, None)
+
+
+def _held(file: ConfigFile, owner: int | None, within: Heredoc | None) -> Held:
+    document = SettingsDocument(name=file.path)
+    settings: dict[str, str] = {}
+    reader = _READERS.get(file.language)
+    if reader is not None:
+        shell = file.language is Language.SHELL
+        reader(document, without_heredocs(file.text) if shell else file.text)
+        settings = {plain(s.name): s.value for s in document.settings if s.value is not None}
+    if file.language is Language.JSON:
+        settings.update(_leaves(file.text))
+    if file.language is Language.SHELL:
+        settings = {**_words(file.text), **settings}
+    return Held(
+        file=file, owner=owner, within=within, settings=settings,
+        tags=frozenset(document.programs),
+    )  # fmt: skip
+
+
+def _words(text: str) -> dict[str, str]:
+    """What a command line says without a value: bare flags, and words in a known place."""
+    found: dict[str, str] = {}
+    for framework in frameworks().values():
+        for key, pattern in framework.positional.items():
+            if (match := pattern.search(text)) is not None:
+                found[key] = match[1]
+    try:
+        commands = read_commands(text)
+    except Refusal:
+        return found
+    for command in commands:
+        followed = [*(word.bare for word in command.words[1:]), "--"]
+        for word, after in zip((w.bare for w in command.words), followed, strict=True):
+            if word.startswith("--") and "=" not in word and after.startswith("--"):
+                found[plain(word)] = "true"
+    return found
+
+
+def _leaves(text: str) -> dict[str, str]:
+    """The values of a JSON by their dotted keys."""
+    try:
+        tree = json_editor.parse(text)
+    except Refusal:
+        return {}
+    found: dict[str, str] = {}
+    open_ = [("", tree)]
+    while open_:
+        above, node = open_.pop()
+        for key, value in node.items():
+            if isinstance(value, dict):
+                open_.append((f"{above}{key}.", value))
+            elif not isinstance(value, list):
+                text_ = str(value).lower() if isinstance(value, bool) else str(value)
+                found[plain(f"{above}{key}")] = "null" if value is None else text_
+    return found
+
+
+def plain(key: str) -> str:
+    """A key as all spellings have it in common.
+
+    >>> plain("--micro-batch-size"), plain("+trainer.save_freq")
+    ('micro_batch_size', 'trainer.save_freq')
+    """
+    return key.lstrip("+-").replace("-", "_")

@@ -1,0 +1,210 @@
+"""The files of one job are read together, and each setting goes into the one that reads it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import unhang
+from unhang.errors import UsageError
+from unhang.model.diagnosis import Diagnosis, Fix, FixKind, Outcome
+from unhang.model.provenance import Message
+from unhang.reporters.fix import render_fix
+
+NOTHING = Message(key="fix.verbatim", values={"text": ""})
+SCRIPT = """\
+#!/bin/bash
+export NCCL_DEBUG=WARN
+accelerate launch --config_file acc.yaml sft.py --config sft.yaml
+"""
+ACCELERATE = """\
+compute_environment: LOCAL_MACHINE
+distributed_type: DEEPSPEED
+deepspeed_config:
+  zero_stage: 3
+  zero3_save_16bit_model: true
+"""
+TRAINING = "model_name_or_path: m\noutput_dir: o\nper_device_train_batch_size: 8  # per GPU\n"
+ZERO = {
+    "zero_optimization": {"stage": 3},
+    "train_micro_batch_size_per_gpu": 8,
+    "gradient_accumulation_steps": "auto",
+}
+HEREDOC = """\
+#!/bin/bash
+cat > ds.json <<'JSON'
+{
+  "zero_optimization": {"stage": 3, "stage3_gather_16bit_weights_on_model_save": true}
+}
+JSON
+llamafactory-cli train sft.yaml
+"""
+
+
+def fix(framework: str, where: str, patch: str, remedy: str = "") -> Fix:
+    return Fix(
+        title=NOTHING, kind=FixKind.CURE, framework=framework, where=where, patch=patch,
+        reaches="all ranks", risk=NOTHING, verify=NOTHING, remedy=remedy,
+    )  # fmt: skip
+
+
+def verdict(*fixes: Fix) -> Diagnosis:
+    return Diagnosis(outcome=Outcome.CAUSE, summary=NOTHING, fixes=fixes)
+
+
+SAVE = fix("trl", "yaml", "deepspeed_config:\n  zero3_save_16bit_model: false", "sharded_save")
+BATCH = fix(
+    "trl",
+    "yaml",
+    "per_device_train_batch_size: 4\ngradient_accumulation_steps: 2",
+    "smaller_batch",
+)
+WAIT = fix("trl", "yaml", "ddp_timeout: 7200")
+VARIABLE = fix("trl", "env", "export NCCL_NVLS_ENABLE=0")
+
+
+def write(folder: Path, **texts: str) -> list[str]:
+    paths = []
+    for name, text in texts.items():
+        path = folder / name.replace("__", ".")
+        path.write_text(text)
+        paths.append(str(path))
+    return paths
+
+
+def test_each_fix_goes_into_the_file_that_is_read_for_it(tmp_path: Path) -> None:
+    paths = write(tmp_path, run__sh=SCRIPT, acc__yaml=ACCELERATE, sft__yaml=TRAINING)
+    done = unhang.fix(paths, verdict(SAVE, WAIT, VARIABLE), fixes=[1, 2, 3])
+    script, accelerate, training = done.files
+    assert script.after == SCRIPT.replace("WARN\n", "WARN\nexport NCCL_NVLS_ENABLE=0\n")
+    assert accelerate.after == ACCELERATE.replace("model: true", "model: false")
+    assert training.after == TRAINING + "ddp_timeout: 7200\n"
+
+
+def test_what_must_agree_changes_together(tmp_path: Path) -> None:
+    paths = write(tmp_path, sft__yaml=TRAINING, ds__json=json.dumps(ZERO, indent=2))
+    training, zero = unhang.fix(paths, verdict(BATCH)).files
+    assert "per_device_train_batch_size: 4  # per GPU" in training.after
+    assert "gradient_accumulation_steps: 2" in training.after
+    assert json.loads(zero.after) == {**ZERO, "train_micro_batch_size_per_gpu": 4}
+
+
+def test_a_partner_that_is_not_given_is_named(tmp_path: Path) -> None:
+    write(tmp_path, ds__json=json.dumps(ZERO))
+    (path,) = write(tmp_path, sft__yaml=TRAINING + "deepspeed: ds.json\n")
+    with pytest.raises(UsageError, match=r"ds\.json holds `train_micro_batch_size_per_gpu`"):
+        unhang.fix(path, verdict(BATCH))
+    assert (tmp_path / "sft.yaml").read_text().startswith(TRAINING)
+
+
+def test_files_that_contradict_each_other_are_left_alone(tmp_path: Path) -> None:
+    other = json.dumps({**ZERO, "train_micro_batch_size_per_gpu": 2})
+    paths = write(tmp_path, sft__yaml=TRAINING, ds__json=other)
+    with pytest.raises(UsageError, match="make them agree first"):
+        unhang.fix(paths, verdict(BATCH), apply=True)
+    assert (tmp_path / "ds.json").read_text() == other
+
+
+def test_a_configuration_within_a_script_is_changed_there(tmp_path: Path) -> None:
+    gather = "zero_optimization", "stage3_gather_16bit_weights_on_model_save"
+    change = fix("llama-factory", "json", json.dumps({gather[0]: {gather[1]: False}}))
+    (path,) = write(tmp_path, run__sh=HEREDOC)
+    done = unhang.fix(path, verdict(change), apply=True)
+    assert done.after == HEREDOC.replace('save": true', 'save": false')
+    assert Path(path).read_text() == done.after
+
+
+def test_a_file_that_only_stands_beside_is_named_where_the_setting_belongs(tmp_path: Path) -> None:
+    write(tmp_path, acc__yaml=ACCELERATE)
+    (path,) = write(tmp_path, run__sh=SCRIPT)
+    with pytest.raises(UsageError, match=r"belongs into .*acc\.yaml: give that file, too"):
+        unhang.fix(path, verdict(SAVE), fixes=[1])
+
+
+def test_what_stands_on_the_command_line_is_changed_there(tmp_path: Path) -> None:
+    script = "#!/bin/bash\ntrl sft --config sft.yaml --ddp_timeout 1800\n"
+    paths = write(tmp_path, sft__yaml=TRAINING + "ddp_timeout: 900\n", run__sh=script)
+    training, launch = unhang.fix(paths, verdict(WAIT)).files
+    assert not training.changed
+    assert launch.after == script.replace("1800", "7200")
+
+
+def test_one_file_that_cannot_be_written_leaves_all_as_they_were(tmp_path: Path) -> None:
+    paths = write(tmp_path, sft__yaml=TRAINING, ds__json=json.dumps(ZERO))
+    (tmp_path / "same").hardlink_to(tmp_path / "ds.json")
+    with pytest.raises(UsageError, match="hard links"):
+        unhang.fix(paths, verdict(BATCH), apply=True)
+    assert (tmp_path / "sft.yaml").read_text() == TRAINING
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["ds.json", "same", "sft.yaml"]
+
+
+def test_the_difference_names_every_file(tmp_path: Path) -> None:
+    paths = write(tmp_path, sft__yaml=TRAINING, ds__json=json.dumps(ZERO, indent=2))
+    done = unhang.fix(paths, verdict(BATCH))
+    text = render_fix(done, "diff")
+    assert [line for line in text.split("\n") if line.startswith("+++")] == [
+        f"+++ {path}" for path in paths
+    ]
+    value = json.loads(render_fix(done, "json"))
+    assert [file["changed"] for file in value["files"]] == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("present", "after"),
+    [
+        ("max_split_size_mb:128", "max_split_size_mb:128,expandable_segments:True"),
+        ("expandable_segments:False", "expandable_segments:True"),
+    ],
+)
+def test_other_options_of_the_allocator_stay(tmp_path: Path, present: str, after: str) -> None:
+    change = fix("trl", "env", "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True")
+    script = f"export PYTORCH_CUDA_ALLOC_CONF={present}\ntrl sft --config sft.yaml\n"
+    (path,) = write(tmp_path, run__sh=script)
+    assert unhang.fix(path, verdict(change)).after == script.replace(present, after)
+
+
+def test_a_timeout_below_the_default_of_the_release_is_refused(tmp_path: Path) -> None:
+    change = fix("ms-swift", "cli", "--ddp_timeout 7200")
+    (path,) = write(tmp_path, run__sh="swift sft --model m\n")
+    with pytest.raises(UsageError, match="default of 18000000 is longer"):
+        unhang.fix(path, verdict(change))
+
+
+@pytest.mark.parametrize(
+    ("framework", "remedy", "name", "text", "patch", "message"),
+    [
+        ("trl", "eval_rarely", "a.yaml", TRAINING + "eval_strategy: steps\neval_steps: 0.25\n",
+         "eval_strategy: steps\neval_steps: 2000", "a share of the whole"),
+        ("megatron", "recompute", "a.sh", "torchrun pretrain_gpt.py --recompute-activations\n",
+         "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1",
+         "back to `selective`"),
+        ("torchtune", "async_save", "a.sh", "tune run --nproc_per_node 4 lora_finetune_distributed"
+         " --config llama3/8B_lora\n", "enable_async_checkpointing=True", "not seen to run"),
+        ("verl", "smaller_batch", "a.sh", "python3 -m verl.trainer.main_ppo"
+         " data.max_response_length=20000 actor_rollout_ref.actor.use_dynamic_bsz=True"
+         " actor_rollout_ref.actor.ppo_max_token_len_per_gpu=24000\n",
+         "actor_rollout_ref.actor.ppo_max_token_len_per_gpu=12288", "cannot go below 20512"),
+        ("open_clip", "even_steps", "a.sh", "torchrun -m open_clip_train.main --dataset-type csv"
+         " --model x\n", "--dataset-resampled", "nobody reads"),
+    ],
+)  # fmt: skip
+def test_what_the_release_would_refuse_or_ignore_is_not_written(  # noqa: PLR0917
+    tmp_path: Path, framework: str, remedy: str, name: str, text: str, patch: str, message: str
+) -> None:  # fmt: skip
+    where = "yaml" if name.endswith("yaml") else ("hydra" if "=" in patch else "cli")
+    path = tmp_path / name
+    path.write_text(text)
+    with pytest.raises(UsageError, match=message):
+        unhang.fix(str(path), verdict(fix(framework, where, patch, remedy)))
+
+
+@pytest.mark.parametrize(
+    ("batch", "new", "steps"), [(8, 4, 2), (6, 3, 2), (5, 1, 5), (9, 3, 3), (11, 5, 3)]
+)
+def test_a_smaller_batch_divides_the_one_before(
+    tmp_path: Path, batch: int, new: int, steps: int
+) -> None:
+    (path,) = write(tmp_path, a__yaml=TRAINING.replace("8", str(batch)))
+    after = unhang.fix(path, verdict(BATCH)).after
+    assert f"per_device_train_batch_size: {new}  # per GPU" in after
+    assert f"gradient_accumulation_steps: {steps}" in after
