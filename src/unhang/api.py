@@ -20,7 +20,7 @@ from unhang.model.fleet import Fleet
 from unhang.model.incident import Incident
 from unhang.model.lint import LintReport
 from unhang.model.plan import Plan
-from unhang.model.rewrite import Rewrite
+from unhang.model.rewrite import ChangedFile, Rewrite
 from unhang.sources.artifact import Artifact
 from unhang.sources.discover import discover
 
@@ -120,6 +120,38 @@ def lint(
     from unhang.linting import lint_settings
 
     return lint_settings(paths, pid=pid, nccl=nccl, torch=torch, framework=framework)
+
+
+def repair(
+    *paths: str,
+    nccl: str | None = None,
+    torch: str | None = None,
+    framework: str | None = None,
+    write: bool = False,
+) -> tuple[ChangedFile, ...]:
+    """Repair what `lint` finds and what is mechanical: new names, words that are not understood.
+
+    Args:
+        paths: as `lint` takes them.
+        nccl: as `lint` takes it.
+        torch: as `lint` takes it.
+        framework: as `lint` takes it.
+        write: put the changed files in their places; else they stay as they are.
+
+    Returns:
+        The files that change, before and after.
+
+    Raises:
+        UsageError: a path cannot be read, or a file cannot be written.
+    """
+    from functools import partial
+
+    from unhang.fixing.mechanical import repair as repaired
+    from unhang.linting import lint_text
+
+    report = lint(*paths, nccl=nccl, torch=torch, framework=framework)
+    look = partial(lint_text, nccl=nccl, torch=torch, framework=framework)
+    return repaired(report, look, write=write)
 
 
 def fix(

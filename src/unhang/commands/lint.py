@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from functools import partial
 
 import click
 
-from unhang.commands.output import with_style, write_result
+from unhang.commands.output import locale_language, with_style, write_result
+from unhang.errors import UsageError
 
 _UNUSABLE = 2
 """A file could not be read, or does not parse; the others were judged all the same."""
@@ -26,6 +28,8 @@ _UNUSABLE = 2
     show_default=True,
     help="How to print the findings.",
 )
+@click.option("--fix", is_flag=True, help="Write what is mechanical: new names, words meant.")
+@click.option("--diff", is_flag=True, help="Print what --fix would write, and write nothing.")
 @click.option("--exit-code", is_flag=True, help="Exit with 1 when there is an error or a warning.")
 @with_style
 def command(
@@ -36,6 +40,8 @@ def command(
     torch: str | None,
     framework: str | None,
     form: str,
+    fix: bool,
+    diff: bool,
     exit_code: bool,
     lang: str | None,
     no_color: bool,
@@ -46,10 +52,29 @@ def command(
     PATH is a launch script, a job script, a Dockerfile, a configuration (YAML, JSON, nccl.conf,
     TOML, .env), a Python program, or a folder of them. Without PATH and --pid it is the
     environment. A file that does not parse is named with its line, and the exit code is 2.
-    """
-    from unhang.api import lint
-    from unhang.reporters.lint import render_lint
 
+    --fix changes names and words, never what they mean: an old name becomes the new one, a word
+    that NCCL or PyTorch does not understand the one that was meant. What remains is then reported.
+    """
+    from unhang.api import lint, repair
+    from unhang.reporters.fix import render_files
+    from unhang.reporters.lint import render_lint, render_repaired
+    from unhang.reporters.style import Style
+
+    if fix or diff:
+        if not paths or pid is not None:
+            raise UsageError("--fix and --diff change files: give scripts or configurations")
+        changed = repair(*paths, nccl=nccl, torch=torch, framework=framework, write=not diff)
+        if diff:
+            exact = output is not None or not sys.stdout.isatty()
+            write_result(
+                partial(render_files, changed, exact=exact),
+                lang=lang, no_color=no_color, output=output,
+            )  # fmt: skip
+            return int(exit_code and bool(changed))
+        style = Style(language=lang or locale_language(), color=False)
+        for file in changed:
+            click.echo(render_repaired(file.path, style), err=True)
     report = lint(*paths, pid=pid, nccl=nccl, torch=torch, framework=framework)
     write_result(partial(render_lint, report, form), lang=lang, no_color=no_color, output=output)
     if report.problems:

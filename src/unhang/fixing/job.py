@@ -14,7 +14,6 @@ from pathlib import Path
 
 from unhang.errors import UsageError
 from unhang.fixing.config_file import ConfigFile, Language, read_target, suffix_language
-from unhang.fixing.editors import json as json_editor
 from unhang.fixing.refusal import Refusal
 from unhang.fixing.shell_words import read_commands
 from unhang.linting.document import SettingsDocument
@@ -152,7 +151,7 @@ def _held(file: ConfigFile, owner: int | None, within: Heredoc | None) -> Held:
         reader(document, without_heredocs(file.text) if shell else file.text)
         settings = {plain(s.name): s.value for s in document.settings if s.value is not None}
     if file.language is Language.JSON:
-        settings.update(_leaves(file.text))
+        settings.update((plain(key), value) for key, value in document.dotted.items())
     if file.language is Language.SHELL:
         settings = {**_words(file.text), **settings}
     return Held(
@@ -177,25 +176,6 @@ def _words(text: str) -> dict[str, str]:
         for word, after in zip((w.bare for w in command.words), followed, strict=True):
             if word.startswith("--") and "=" not in word and after.startswith("--"):
                 found[plain(word)] = "true"
-    return found
-
-
-def _leaves(text: str) -> dict[str, str]:
-    """The values of a JSON by their dotted keys."""
-    try:
-        tree = json_editor.parse(text)
-    except Refusal:
-        return {}
-    found: dict[str, str] = {}
-    open_ = [("", tree)]
-    while open_:
-        above, node = open_.pop()
-        for key, value in node.items():
-            if isinstance(value, dict):
-                open_.append((f"{above}{key}.", value))
-            elif not isinstance(value, list):
-                text_ = str(value).lower() if isinstance(value, bool) else str(value)
-                found[plain(f"{above}{key}")] = "null" if value is None else text_
     return found
 
 

@@ -14,11 +14,15 @@ from unhang.fixing.config_file import ConfigFile
 _MOST_BACKUPS = 1_000
 
 
-def save(texts: Mapping[ConfigFile, str]) -> dict[str, str]:
+def save(texts: Mapping[ConfigFile, str], *, keep: bool = True) -> dict[str, str]:
     """Write the new texts and return the path of each backup by the path of its file.
 
     Whoever reads a file meanwhile sees the old text or the new one, never a part. Where one cannot
     be written, those before it are put back.
+
+    Args:
+        texts: by file.
+        keep: leave the backups; else they go once everything is written.
 
     Raises:
         UsageError: a file changed since it was read, has other names (hard links), or its folder
@@ -33,6 +37,10 @@ def save(texts: Mapping[ConfigFile, str]) -> dict[str, str]:
             if target.path in written:
                 Path(written[target.path]).replace(target.real)
         raise
+    if not keep:
+        for backup in written.values():
+            Path(backup).unlink()
+        return {}
     return written
 
 

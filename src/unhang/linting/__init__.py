@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from unhang.linting.checks import Releases, check
-from unhang.linting.discover import collect
+from unhang.linting.discover import collect, read_text
 from unhang.linting.document import SettingsDocument
 from unhang.linting.readers.process import read_environment, read_process
 from unhang.linting.readers.shell import read_shell
 from unhang.model.lint import LintReport
+from unhang.model.provenance import Problem
 from unhang.settings.binary import NcclBinary, NotElf, find_nccl, read_nccl
 
-__all__ = ["lint_settings"]
+__all__ = ["lint_settings", "lint_text"]
 
 
 def lint_settings(
@@ -32,6 +33,33 @@ def lint_settings(
         documents.extend(read_process(pid))
     if not documents and not problems:
         documents.extend(_environment())
+    return _judged(documents, problems, nccl=nccl, torch=torch, framework=framework)
+
+
+def lint_text(
+    path: str,
+    text: str,
+    *,
+    nccl: str | None = None,
+    torch: str | None = None,
+    framework: str | None = None,
+) -> LintReport:
+    """Judge a text as the file of that path."""
+    documents = read_text(Path(path), text)
+    problems = [
+        Problem(artifact=path, component="lint", message=d.error) for d in documents if d.error
+    ]
+    return _judged(documents, problems, nccl=nccl, torch=torch, framework=framework)
+
+
+def _judged(
+    documents: Sequence[SettingsDocument],
+    problems: Iterable[Problem],
+    *,
+    nccl: str | None,
+    torch: str | None,
+    framework: str | None,
+) -> LintReport:
     here = any(document.running for document in documents)
     binary = _installed_nccl() if here or nccl is None else None
     found = None if binary is None else binary.version

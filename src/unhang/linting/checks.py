@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from unhang.linting.between_files import between_files
 from unhang.linting.document import SettingKind, SettingsDocument, Written
 from unhang.model.lint import LintFinding, SettingPlace, Severity
 from unhang.model.provenance import Message
@@ -63,6 +64,7 @@ def check(documents: Iterable[SettingsDocument], releases: Releases) -> tuple[Li
         for document in documents
         for finding in (*_each(document, releases, reads), *_together(document, releases))
     ]
+    findings.extend(between_files(documents))
     findings.extend(_between_ranks(documents))
     unique = {(f.code, f.setting, f.value, f.where, f.reason.key): f for f in findings}
     return tuple(unique.values())
@@ -84,6 +86,7 @@ def _each(
                 where=written.place,
                 reason=verdict.reason,
                 replacement=verdict.replacement,
+                mechanical=verdict.mechanical,
             )
         if not verdicts and written.kind is SettingKind.VARIABLE and name not in reads:
             yield from _unknown(written, releases)

@@ -105,14 +105,19 @@ def _read(path: Path, *, named: bool) -> list[SettingsDocument]:
             raise OSError(f"larger than {_LARGEST_BYTES} bytes, so data and no settings")
         return []
     content = path.read_bytes()
-    document = SettingsDocument(name=str(path))
     if b"\0" in content:
+        document = SettingsDocument(name=str(path))
         if named or path.name.startswith("environ"):
             read_dump(document, content)
         return [document]
+    return read_text(path, content.decode("utf-8", errors="replace"))
+
+
+def read_text(path: Path, text: str) -> list[SettingsDocument]:
+    """A text as the file of that path would be read."""
+    document = SettingsDocument(name=str(path))
     # A named file of an unknown kind is read like a script: assignments look the same everywhere.
     reader = _reader(path.name) or read_shell
-    text = content.decode("utf-8", errors="replace")
     within: list[SettingsDocument] = []
     document.mentions.update(_MENTION.findall(text))
     if reader is read_shell:

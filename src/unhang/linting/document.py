@@ -45,6 +45,7 @@ class SettingsDocument:
         running: it is the environment of a process, not a file about one.
         mentions: configurations and scripts that it names, as it spells them.
         becomes: the file that a here-document is written to.
+        dotted: of a JSON, the plain values by their dotted keys.
         error: why it does not parse, where it does not.
     """
 
@@ -58,6 +59,7 @@ class SettingsDocument:
     running: bool = False
     mentions: set[str] = field(default_factory=set)
     becomes: str | None = None
+    dotted: dict[str, str] = field(default_factory=dict)
     error: str | None = None
 
     def add(

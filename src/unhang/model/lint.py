@@ -42,6 +42,7 @@ class LintFinding:
         value: as written; None where it is computed when the job starts, or where nothing is set.
         reason: the sentence for the user; `lint.<code>.why` in the catalogue tells why it matters.
         replacement: what to write in its place; None = drop it.
+        mechanical: the replacement means what stands there, so that `--fix` may write it.
     """
 
     code: str
@@ -51,6 +52,7 @@ class LintFinding:
     where: SettingPlace
     reason: Message
     replacement: str | None = None
+    mechanical: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from unhang.model.diagnosis import Fix
 from unhang.model.provenance import Message
@@ -35,16 +35,21 @@ def render_fix(rewrite: Rewrite, form: str, style: Style = PLAIN, *, exact: bool
     """
     if form == "json":
         return dumps(_as_dict(rewrite, style.language))
-    text = unified(rewrite)
+    return render_files(rewrite.files, style, exact=exact)
+
+
+def render_files(files: Sequence[ChangedFile], style: Style = PLAIN, *, exact: bool = True) -> str:
+    """Return the difference of files, without its last line end; see `render_fix`."""
+    text = _unified(files)
     if not exact:
         text = _ACTING.sub("\ufffd", text.replace("\r\n", "\n"))
     lines = text.split("\n")
     return "\n".join(map(_colored, lines) if style.color else lines)
 
 
-def unified(rewrite: Rewrite) -> str:
+def _unified(files: Sequence[ChangedFile]) -> str:
     """The difference as `patch -p0` takes it, without its last line end."""
-    return "".join(map(_difference, rewrite.files)).removesuffix("\n")
+    return "".join(map(_difference, files)).removesuffix("\n")
 
 
 def _difference(file: ChangedFile) -> str:
@@ -100,7 +105,7 @@ def _as_dict(rewrite: Rewrite, language: str) -> dict[str, object]:
         "changed": rewrite.changed,
         "applied": rewrite.backup is not None,
         "backup": rewrite.backup,
-        "diff": unified(rewrite),
+        "diff": _unified(rewrite.files),
         "files": [
             {"path": file.path, "changed": file.changed, "backup": file.backup}
             for file in rewrite.files

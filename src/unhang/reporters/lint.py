@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,6 +40,11 @@ def render_lint(report: LintReport, form: str, style: Style = PLAIN) -> str:
             return "\n".join(_annotation(finding, style.language) for finding in report.findings)
         case _:
             return "\n".join(_screen(report, style))
+
+
+def render_repaired(path: str, style: Style = PLAIN) -> str:
+    """What is said of a file that `--fix` has written."""
+    return one_line(sentence(Message(key="lint.repaired", values={"path": path}), style.language))
 
 
 def _as_dict(report: LintReport, language: str) -> dict[str, object]:
@@ -122,11 +128,13 @@ def _property(text: str) -> str:
 
 def _uri(artifact: str) -> str:
     """Relative to the folder at hand where it lies in it, as a repository's pages want it."""
-    path = Path(artifact)
-    if path.is_absolute() and path.is_relative_to(Path.cwd()):
-        path = path.relative_to(Path.cwd())
-    text = path.as_posix() if path.parts else artifact
-    return quote(text, safe="/:")
+    path, here = Path(os.path.normpath(artifact)), Path.cwd()
+    if path.is_absolute() or ".." in path.parts:
+        path = Path(os.path.normpath(here / path))
+        if not path.is_relative_to(here):
+            return path.as_uri()
+        path = path.relative_to(here)
+    return quote(path.as_posix(), safe="/")
 
 
 def _sarif(report: LintReport, language: str) -> dict[str, object]:
@@ -154,7 +162,9 @@ def _sarif_rule(code: str, language: str) -> dict[str, object]:
 
 
 def _sarif_result(finding: LintFinding, language: str) -> dict[str, object]:
-    location: dict[str, object] = {"artifactLocation": {"uri": _uri(finding.where.artifact)}}
+    uri = _uri(finding.where.artifact)
+    base = {} if uri.startswith("file:") else {"uriBaseId": "%SRCROOT%"}
+    location: dict[str, object] = {"artifactLocation": {"uri": uri, **base}}
     if finding.where.line is not None:
         location["region"] = {"startLine": max(1, finding.where.line)}
     return {

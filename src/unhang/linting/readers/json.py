@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 from unhang.linting.document import SettingKind, SettingsDocument
@@ -25,3 +26,26 @@ def read_json(document: SettingsDocument, text: str) -> None:
     for key in set(_KEY.findall(text)):
         note_file_keys(document, "json", key)
     note_programs(document, text)
+    document.dotted.update(leaves(text))
+
+
+def leaves(text: str) -> dict[str, str]:
+    """The plain values of a JSON by their dotted keys; none of one that does not parse.
+
+    >>> leaves('{"a": {"b": true, "c": null}}')
+    {'a.b': 'true', 'a.c': 'null'}
+    """
+    try:
+        tree = json.loads(text.removeprefix("\ufeff"))
+    except (ValueError, RecursionError):
+        return {}
+    found: dict[str, str] = {}
+    open_ = [("", tree)] if isinstance(tree, dict) else []
+    while open_:
+        above, node = open_.pop()
+        for key, value in node.items():
+            if isinstance(value, dict):
+                open_.append((f"{above}{key}.", value))
+            elif not isinstance(value, list):
+                found[f"{above}{key}"] = value if isinstance(value, str) else json.dumps(value)
+    return found

@@ -23,6 +23,7 @@ _ENTRY = re.compile(r"(\s*)((?:- +)*)(.*)")
 _KEY = re.compile(r"([\"']?)([A-Za-z_][\w.\-/]*)\1\s*:(?:\s+(.*))?")
 _BLOCK = re.compile(r"[|>][+-]?\d?")
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{2,}")
+_FLAG = re.compile(r"--[A-Za-z][\w.-]*")
 _FLOW = str.maketrans("[],{}", "     ")
 _COMMENT = re.compile(r"\s#.*")
 
@@ -55,8 +56,7 @@ class _Yaml:
             return index + 1
         key = _KEY.fullmatch(entry.group(3))
         if key is None:
-            self._read_words(_plain(entry.group(3)), number)
-            return index + 1
+            return self._read_item(index, entry)
         indent, value = entry.end(2), _plain(key.group(3) or "")
         while self._path and self._path[-1][0] >= indent:
             self._path.pop()
@@ -67,6 +67,24 @@ class _Yaml:
             return index + 1 + len(body)
         self._read_key(indent, key.group(2), value, number)
         return index + 1
+
+    def _read_item(self, index: int, entry: re.Match[str]) -> int:
+        """Read one item of a list; a flag's value is the item that follows it."""
+        text = _plain(entry.group(3))
+        if entry.group(2) and _FLAG.fullmatch(text.strip("\"'")) is not None:
+            value = self._item(index + 1, entry.group(1))
+            if value and not value.strip("\"'").startswith("-"):
+                self._read_words(f"{text} {value}", index + 1)
+                return index + 2
+        self._read_words(text, index + 1)
+        return index + 1
+
+    def _item(self, index: int, indent: str) -> str:
+        """The item of a list in that line and at that depth; empty where there is none."""
+        entry = _ENTRY.match(self._lines[index]) if index < len(self._lines) else None
+        if entry is None or entry.group(1) != indent or not entry.group(2):
+            return ""
+        return _plain(entry.group(3))
 
     def _read_key(self, indent: int, key: str, value: str, line: int) -> None:
         if key == "name" and _VARIABLE.fullmatch(value.strip("\"'")) is not None:

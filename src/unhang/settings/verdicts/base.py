@@ -50,6 +50,7 @@ class SettingVerdict:
         reason: the sentence for the user.
         replacement: what to write in its place, or None: drop it.
         futile: it does not do what it was put there for: advice to reject.
+        mechanical: the replacement means what stands there: a new name, a word that is understood.
     """
 
     code: str
@@ -57,6 +58,7 @@ class SettingVerdict:
     reason: Message
     replacement: str | None = None
     futile: bool = False
+    mechanical: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +100,7 @@ def say(
     *,
     replacement: str | None = None,
     futile: bool = False,
+    mechanical: bool = False,
     **values: object,
 ) -> SettingVerdict:
     """A verdict whose sentence is `advice.<topic>`."""
@@ -109,4 +112,5 @@ def say(
         ),
         replacement=replacement,
         futile=futile,
+        mechanical=mechanical,
     )

@@ -142,7 +142,15 @@ def _renamed(given: Given, setting: Setting) -> Iterator[SettingVerdict]:
         "renamed",
         use=setting.renamed_to,
         replacement=setting.renamed_to,
+        mechanical=_same_meaning(setting),
     )
+
+
+def _same_meaning(setting: Setting) -> bool:
+    """Whether the new name takes the old one's values; of some the unit changed."""
+    old, new = setting.name, setting.renamed_to or ""
+    channels = old.endswith(("NRINGS", "NCHANNELS")) and new.endswith("CTAS")
+    return new == f"TORCH_{old}" or channels
 
 
 def _version(given: Given, setting: Setting) -> str | None:

@@ -39,6 +39,7 @@ def check(given: Given) -> Iterator[SettingVerdict]:
             use=knob.renamed_to,
             replacement=knob.renamed_to,
             futile=True,
+            mechanical=knob.renamed_to is not None,
         )
     elif knob.since is not None and at_least(version, knob.since) is False:
         yield say(

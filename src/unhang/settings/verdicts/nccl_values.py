@@ -12,6 +12,9 @@ from unhang.settings.verdicts.base import Check, Given, SettingVerdict, say
 from unhang.settings.versions import at_least, at_most, covers
 
 _DEBUG_LEVELS = frozenset({"version", "warn", "info", "abort", "trace", "none"})
+_DEBUG_WORDS = frozenset({"warning", "error", "critical", "fatal"})
+"""Words of other loggers that mean "tell me what goes wrong"."""
+
 _LEVELS = frozenset({"LOC", "NVL", "NVB", "C2C", "PIX", "PXB", "P2C", "PXN", "PHB", "PORT", "SYS"})
 _SLOW_PATHS = {
     "NCCL_IB_DISABLE": ("1",),
@@ -58,7 +61,14 @@ def is_slow_path(name: str, value: str) -> bool:
 
 def _debug(given: Given) -> Iterator[SettingVerdict]:
     if given.value and given.value.lower() not in _DEBUG_LEVELS:
-        yield say(given, "CFG108", Severity.ERROR, "debug_word", replacement="NCCL_DEBUG=WARN")
+        yield say(
+            given,
+            "CFG108",
+            Severity.ERROR,
+            "debug_word",
+            replacement="NCCL_DEBUG=WARN",
+            mechanical=given.value.lower() in _DEBUG_WORDS,
+        )
 
 
 def _algo(given: Given) -> Iterator[SettingVerdict]:

@@ -171,6 +171,7 @@ def _verl(given: Given) -> Iterator[SettingVerdict]:
             Severity.ERROR,
             "verl_plus",
             replacement=f"{given.name}={given.value}",
+            mechanical=True,
         )
     elif version is None and given.context.expired_ms is None:
         plus = given.written.startswith("+") and not given.written.startswith("++")

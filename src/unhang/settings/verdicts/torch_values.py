@@ -12,6 +12,8 @@ from unhang.settings.versions import covers
 
 _BOOLEANS = frozenset({"0", "1", "true", "false", "t", "f", "yes", "no", "y", "n"})
 _TRUE = frozenset({"1", "true", "t", "yes", "y"})
+_ON = frozenset({"on", "enable", "enabled"})
+_OFF = frozenset({"off", "disable", "disabled"})
 _LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -21,7 +23,16 @@ def check(given: Given) -> Iterator[SettingVerdict]:
     if setting is None or setting.library is not Library.TORCH:
         return
     if setting.kind == "bool" and given.value.strip().lower() not in _BOOLEANS:
-        yield say(given, "CFG108", Severity.ERROR, "boolean_word", replacement=f"{given.name}=1")
+        word = given.value.strip().lower()
+        meant = "0" if word in _OFF else "1"
+        yield say(
+            given,
+            "CFG108",
+            Severity.ERROR,
+            "boolean_word",
+            replacement=f"{given.name}={meant}",
+            mechanical=word in _OFF | _ON,
+        )
         return
     own = _CHECKS.get(given.name)
     if own is not None:

@@ -1,0 +1,165 @@
+"""From the files of one job to settings that contradict each other between them.
+
+Only files that name each other, or that one script names, belong to one job: two configurations
+that lie in one folder are two jobs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path, PurePosixPath
+
+from unhang.linting.document import SettingKind, SettingsDocument, Written
+from unhang.model.lint import LintFinding, SettingPlace, Severity
+from unhang.model.provenance import Message
+from unhang.settings import frameworks
+from unhang.settings.knobs import same
+
+_TRAINER = frozenset({"per_device_train_batch_size", "gradient_accumulation_steps"})
+"""Keys of whoever drives the Trainer."""
+
+_FAMILIES = ("NCCL_", "TORCH_NCCL_", "GLOO_")
+
+
+def between_files(documents: Sequence[SettingsDocument]) -> Iterator[LintFinding]:
+    """Find what contradicts, in the order of the documents."""
+    for one, other in _pairs([d for d in documents if not d.running]):
+        yield from _must_agree(one, other)
+        yield from _must_agree(other, one)
+        yield from _variables(one, other)
+
+
+def _pairs(
+    documents: Sequence[SettingsDocument],
+) -> Iterator[tuple[SettingsDocument, SettingsDocument]]:
+    """Documents of one job: one that names another, and two that one names."""
+    seen: set[frozenset[int]] = set()
+    for document in documents:
+        named = [other for other in documents if other is not document and _names(document, other)]
+        named = _unambiguous(document, named)
+        pairs = [(document, other) for other in named]
+        pairs += [(a, b) for index, a in enumerate(named) for b in named[index + 1 :]]
+        for pair in pairs:
+            key = frozenset(map(id, pair))
+            if key not in seen:
+                seen.add(key)
+                yield pair
+
+
+def _unambiguous(
+    document: SettingsDocument, named: Sequence[SettingsDocument]
+) -> list[SettingsDocument]:
+    """Of several files of one name, those nearest to who names them; none where that ties."""
+    by_name: dict[str, list[SettingsDocument]] = {}
+    for other in named:
+        by_name.setdefault(_file(other).name, []).append(other)
+    kept = []
+    for others in by_name.values():
+        near = [o for o in others if Path(o.name).parent == Path(document.name).parent]
+        found = others if len(others) == 1 else near
+        kept += found if len(found) == 1 else []
+    return kept
+
+
+def _names(document: SettingsDocument, other: SettingsDocument) -> bool:
+    if other.becomes is not None and other.name == document.name:
+        return document.becomes is None
+    if document.becomes is not None:
+        return False
+    file = _file(other)
+    if file.suffix == "" and file.name.endswith("_env"):
+        # A launcher's own file of variables: it reads it without being told.
+        own = file.name.strip(".").removesuffix("_env")
+        return file.parent == _file(document).parent and own in document.programs
+    return any(_ends(file, mention) for mention in document.mentions)
+
+
+def _ends(file: PurePosixPath, mention: str) -> bool:
+    """Whether a path ends as a mention says, whose first folders may be variables."""
+    parts = [p for p in PurePosixPath(mention.strip("\"'")).parts if p not in (".", "..", "/")]
+    while parts and ("$" in parts[0] or "~" in parts[0]):
+        parts.pop(0)
+    return bool(parts) and "$" not in "".join(parts) and list(file.parts[-len(parts) :]) == parts
+
+
+def _file(document: SettingsDocument) -> PurePosixPath:
+    """The file that a document is, or becomes."""
+    path = PurePosixPath(document.name)
+    return path if document.becomes is None else path.parent / PurePosixPath(document.becomes).name
+
+
+def _must_agree(zero: SettingsDocument, trainer: SettingsDocument) -> Iterator[LintFinding]:
+    """What the Trainer compares with the configuration below it, and refuses where they differ."""
+    ours = _plain_settings(trainer)
+    if not _TRAINER & ours.keys():
+        return
+    for framework in frameworks().values():
+        if not any(tag.startswith(f"{framework.name}-") for tag in zero.programs):
+            continue
+        if any(tag.startswith(f"{framework.name}-") for tag in trainer.programs):
+            continue
+        theirs = zero.dotted or {n: w.value or "" for n, w in _plain_settings(zero).items()}
+        for key, name in framework.mirrors.items():
+            told, written = theirs.get(key), ours.get(name)
+            if told is None or written is None or written.value is None:
+                continue
+            if "auto" in (told, written.value) or same(written.value, told):
+                continue
+            yield LintFinding(
+                code="CFG119",
+                severity=Severity.ERROR,
+                setting=written.name,
+                value=written.value,
+                where=written.place,
+                reason=Message(
+                    key="advice.must_agree",
+                    values={
+                        "name": name,
+                        "value": written.value,
+                        "theirs": key,
+                        "other": told,
+                        "file": _file(zero).name,
+                    },
+                ),
+            )
+
+
+def _plain_settings(document: SettingsDocument) -> dict[str, Written]:
+    """Options by their plain names, where each stands once."""
+    found: dict[str, list[Written]] = {}
+    for written in document.settings:
+        if written.kind is SettingKind.OPTION:
+            found.setdefault(written.name.lstrip("+-").replace("-", "_"), []).append(written)
+    return {name: several[0] for name, several in found.items() if len(several) == 1}
+
+
+def _variables(one: SettingsDocument, other: SettingsDocument) -> Iterator[LintFinding]:
+    """One variable with different plain values in two files of a job."""
+    elsewhere = {written.name: written for written in _certain(other)}
+    for written in _certain(one):
+        against = elsewhere.get(written.name)
+        if against is not None and written.value != against.value:
+            yield LintFinding(
+                code="CFG119",
+                severity=Severity.WARNING,
+                setting=written.name,
+                value=written.value,
+                where=SettingPlace(artifact=one.name, line=written.place.line),
+                reason=Message(
+                    key="advice.set_elsewhere",
+                    values={
+                        "name": written.name,
+                        "value": written.value,
+                        "other": against.value,
+                        "file": f"{_file(other).name}:{against.place.line}",
+                    },
+                ),
+            )
+
+
+def _certain(document: SettingsDocument) -> Iterator[Written]:
+    """Variables with a plain value outside of branches."""
+    for written in document.settings:
+        plain = written.kind is SettingKind.VARIABLE and written.certain and written.value
+        if plain and written.name.startswith(_FAMILIES):
+            yield written

@@ -1,0 +1,179 @@
+"""Settings of one job that contradict each other, and configurations within others."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import unhang
+from unhang.api import repair
+from unhang.commands import cli
+from unhang.model.lint import LintFinding, Severity
+from unhang.reporters.lint import render_lint
+
+TRAINING = "per_device_train_batch_size: 4\ngradient_accumulation_steps: 2\ndeepspeed: ds.json\n"
+ZERO = {"zero_optimization": {"stage": 2}, "train_micro_batch_size_per_gpu": 4}
+
+
+def lint(folder: Path, *paths: str, **texts: str) -> tuple[LintFinding, ...]:
+    for name, text in texts.items():
+        (folder / name.replace("__", ".")).write_text(text)
+    chosen = [str(folder / path) for path in paths] or [str(folder)]
+    return unhang.lint(*chosen, nccl="2.27.5", torch="2.9.1").findings
+
+
+def found(folder: Path, *paths: str, **texts: str) -> list[tuple[str, str]]:
+    return [(f.setting, f.reason.key) for f in lint(folder, *paths, **texts)]
+
+
+@pytest.mark.parametrize("value", [4, "auto"])
+def test_files_that_agree_are_left_alone(tmp_path: Path, value: object) -> None:
+    zero = json.dumps({**ZERO, "train_micro_batch_size_per_gpu": value})
+    assert found(tmp_path, sft__yaml=TRAINING, ds__json=zero) == []
+
+
+def test_what_the_trainer_refuses_is_an_error(tmp_path: Path) -> None:
+    zero = json.dumps({**ZERO, "gradient_accumulation_steps": 8})
+    (only,) = lint(tmp_path, sft__yaml=TRAINING, ds__json=zero)
+    assert (only.setting, only.code, only.severity) == (
+        "gradient_accumulation_steps",
+        "CFG119",
+        Severity.ERROR,
+    )
+    assert only.where.line == 2
+
+
+def test_a_script_ties_its_files_together(tmp_path: Path) -> None:
+    accelerate = (
+        "compute_environment: LOCAL_MACHINE\ndeepspeed_config:\n  gradient_accumulation_steps: 4\n"
+    )
+    script = "accelerate launch --config_file $DIR/acc.yaml sft.py --config sft.yaml\n"
+    files = {"acc__yaml": accelerate, "sft__yaml": TRAINING}
+    assert found(tmp_path, **files) == []
+    assert found(tmp_path, **files, run__sh=script) == [
+        ("gradient_accumulation_steps", "advice.must_agree")
+    ]
+
+
+def test_configurations_of_other_jobs_are_not_compared(tmp_path: Path) -> None:
+    zero = json.dumps({**ZERO, "gradient_accumulation_steps": 8})
+    assert found(tmp_path, sft__yaml=TRAINING.replace("ds.json", "z3.json"), ds__json=zero) == []
+
+
+def test_of_two_files_of_a_name_the_near_one_is_meant(tmp_path: Path) -> None:
+    for name, steps in (("a", 2), ("b", 8)):
+        (tmp_path / name).mkdir()
+        text = json.dumps({**ZERO, "gradient_accumulation_steps": steps})
+        (tmp_path / name / "ds.json").write_text(text)
+        (tmp_path / name / "sft.yaml").write_text(TRAINING)
+    (only,) = lint(tmp_path)
+    assert only.where.artifact == str(tmp_path / "b/sft.yaml")
+
+
+def test_a_variable_that_another_file_of_the_job_sets(tmp_path: Path) -> None:
+    script = "source env.sh\nexport NCCL_SOCKET_IFNAME=eth0\ntorchrun train.py\n"
+    assert found(tmp_path, run__sh=script, env__sh="export NCCL_SOCKET_IFNAME=ib0\n") == [
+        ("NCCL_SOCKET_IFNAME", "advice.set_elsewhere")
+    ]
+
+
+def test_a_configuration_within_a_script_is_read_as_what_it_becomes(tmp_path: Path) -> None:
+    script = (
+        "cat > ds.json <<'EOF'\n"
+        '{"zero_optimization": {"stage": 2},\n "gradient_accumulation_steps": 8}\n'
+        "EOF\n"
+        "cat <<EOF | tee env.yaml\nenv:\n  NCCL_ASYNC_ERROR_HANDLING: '1'\nEOF\n"
+        "llamafactory-cli train sft.yaml\n"
+    )
+    findings = lint(tmp_path, sft__yaml=TRAINING, run__sh=script)
+    told = {(f.setting, f.where.artifact.rpartition("/")[2], f.where.line) for f in findings}
+    assert told == {
+        ("gradient_accumulation_steps", "sft.yaml", 2),
+        ("NCCL_ASYNC_ERROR_HANDLING", "run.sh", 7),
+    }
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        'args: ["torchrun", "--nnodes=4", "--master_addr", "localhost", "train.py"]',
+        "args:\n  - torchrun\n  - --nnodes\n  - '4'\n  - --master_addr\n  - localhost\n  - x.py",
+        "args:\n- torchrun\n- --nnodes=4\n- --master_addr=localhost\n- train.py",
+    ],
+)
+def test_arguments_of_a_manifest_are_a_command_line(tmp_path: Path, args: str) -> None:
+    manifest = f"kind: Job\nspec:\n  containers:\n  - {args.replace(chr(10), chr(10) + '    ')}\n"
+    assert ("--master_addr", "advice.address_local") in found(tmp_path, pod__yaml=manifest)
+
+
+SCRIPT = """\
+export NCCL_BLOCKING_WAIT=0  # old
+export NCCL_DEBUG=WARNING
+export TORCH_NCCL_DUMP_ON_TIMEOUT=on
+export NCCL_MIN_NRINGS=4
+export NCCL_IB_MTU=4096
+torchrun train.py
+"""
+FIXED = """\
+export TORCH_NCCL_BLOCKING_WAIT=0  # old
+export NCCL_DEBUG=WARN
+export TORCH_NCCL_DUMP_ON_TIMEOUT=1
+export NCCL_MIN_CTAS=4
+export NCCL_IB_MTU=4096
+torchrun train.py
+"""
+
+
+def run(*words: str) -> int:
+    try:
+        return int(cli.main(list(words), standalone_mode=False) or 0)
+    except SystemExit as end:
+        return int(end.code or 0)
+
+
+def test_fix_writes_what_is_mechanical(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "run.sh"
+    path.write_text(SCRIPT)
+    run("lint", str(path), "--diff", "--nccl", "2.27.5", "--torch", "2.9.1")
+    assert "+export NCCL_DEBUG=WARN\n" in capsys.readouterr().out
+    assert path.read_text() == SCRIPT
+    run("lint", str(path), "--fix", "--nccl", "2.27.5", "--torch", "2.9.1")
+    assert path.read_text() == FIXED
+    told = capsys.readouterr()
+    assert "NCCL_IB_MTU" in told.out
+    assert "NCCL_DEBUG" not in told.out
+    assert "run.sh is repaired" in told.err
+    assert [p.name for p in tmp_path.iterdir()] == ["run.sh"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "export NCCL_BLOCKING_WAIT=1 TORCH_NCCL_BLOCKING_WAIT=0\ntorchrun train.py\n",
+        "export NCCL_DEBUG=NOISY\ntorchrun train.py\n",
+        "export NCCL_ASYNC_ERROR_HANDLING=0\ntorchrun train.py\n",
+    ],
+)
+def test_what_could_mean_something_else_is_left_to_its_author(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "run.sh"
+    path.write_text(text)
+    assert unhang.lint(str(path), nccl="2.27.5", torch="2.9.1").findings
+    assert repair(str(path), nccl="2.27.5", torch="2.9.1", write=True) == ()
+    assert path.read_text() == text
+
+
+def test_addresses_of_sarif_are_relative_to_the_folder_at_hand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "repo/sub").mkdir(parents=True)
+    for path in ("repo/sub/a b.sh", "outside.sh"):
+        (tmp_path / path).write_text("export NCCL_DEBUG=WARNING\n")
+    monkeypatch.chdir(tmp_path / "repo")
+    paths = ("./sub/a b.sh", str(tmp_path / "repo/sub/a b.sh"), "../outside.sh")
+    places = []
+    for path in paths:
+        sarif = json.loads(render_lint(unhang.lint(path), "sarif"))
+        location = sarif["runs"][0]["results"][0]["locations"][0]["physicalLocation"]
+        places.append(location["artifactLocation"])
+    here = {"uri": "sub/a%20b.sh", "uriBaseId": "%SRCROOT%"}
+    assert places == [here, here, {"uri": (tmp_path / "outside.sh").as_uri()}]
