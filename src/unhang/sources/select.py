@@ -8,6 +8,7 @@ from dataclasses import replace
 from unhang.errors import ArtifactError
 from unhang.sources.artifact import Artifact
 from unhang.sources.clean import clean
+from unhang.sources.columns import Column, find_column, speaker
 from unhang.sources.context import ContextReader, LineContext
 from unhang.sources.headings import SpeakersAbove
 from unhang.sources.json_lines import is_wrapped, unwrapped
@@ -16,7 +17,7 @@ from unhang.sources.peel import PeeledMessage, peel
 from unhang.sources.plan import ScanPlan, Wanted, plan
 from unhang.sources.sampling import Extent
 from unhang.sources.unwrap import LineUnit, rejoin
-from unhang.sources.windows import windows
+from unhang.sources.windows import BEGINNING, windows
 
 __all__ = ["Wanted", "select"]
 
@@ -56,18 +57,41 @@ def select(
     try:
         with artifact.open() as stream:
             chooser = _Chooser(wanted, prepared)
-            units = windows(stream, prepared, progress, Extent.of(files))
+            prefix = _Prefix()
             above = SpeakersAbove(artifact.origin)
-            for unit in rejoin(_printed(units)):
+            units = windows(stream, prepared, progress, Extent.of(files), prefix.look)
+            for unit in rejoin(_printed(prefix.off(units))):
                 readers = chooser.readers(unit)
-                speaker = above.base(unit.text, gap=unit.gap)
+                base = above.base(unit.text, gap=unit.gap)
                 if readers:
-                    named = replace(artifact, origin=speaker)
+                    named = replace(artifact, origin=base)
                     yield from _lines(named, unit, readers, chooser, contexts)
     except OSError as error:
         raise ArtifactError(
             f"reading stopped ({error.strerror or error}); what came before was used"
         ) from error
+
+
+class _Prefix:
+    """The prefix of an artifact, once its beginning has been seen."""
+
+    def __init__(self) -> None:
+        self._column: Column | None = None
+
+    def look(self, head: bytes) -> None:
+        """Find it in the whole lines of the beginning."""
+        whole = head if len(head) < BEGINNING else head.rpartition(b"\n")[0]
+        lines = whole.decode("utf-8", "replace").splitlines()
+        self._column = find_column([clean(line) for line in lines])
+
+    def off(self, units: Iterator[LineUnit]) -> Iterator[LineUnit]:
+        """The units without it, with the name that stands in it."""
+        for unit in units:
+            told = None if self._column is None else self._column.split(unit.text)
+            if told is None:
+                yield unit
+            else:
+                yield replace(unit, name=told[0], lead=told[1], text=told[2])
 
 
 def _printed(units: Iterator[LineUnit]) -> Iterator[LineUnit]:
@@ -128,7 +152,8 @@ def _lines(
     contexts: ContextReader | None,
 ) -> Iterator[Selected]:
     missed = chooser.with_gap(readers)
-    for message in peel(unit.text, artifact.origin):
+    base = artifact.origin if unit.name is None else speaker(unit.name, artifact.origin)
+    for message in peel(unit.text, base):
         line = _line(artifact, unit, message, contexts)
         if readers != missed:
             yield line, readers - missed
@@ -154,7 +179,7 @@ def _line(
         artifact=artifact.name,
         number=unit.number,
         text=message.text,
-        raw=message.raw,
+        raw=unit.lead + message.raw,
         origin=message.origin,
         at=message.at,
         header=message.header,

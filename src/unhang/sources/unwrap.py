@@ -120,6 +120,8 @@ class LineUnit:
         gap: something was skipped before it.
         taken: how many units it was joined from.
         plain: nothing in it can be the beginning of a wrapped message.
+        name: of the speaker, in the prefix that a collector put before it.
+        lead: that prefix.
     """
 
     number: int
@@ -128,6 +130,8 @@ class LineUnit:
     gap: bool = False
     taken: int = 1
     plain: bool = False
+    name: str | None = None
+    lead: str = ""
 
 
 def rejoin(units: Iterator[LineUnit]) -> Iterator[LineUnit]:
@@ -153,6 +157,8 @@ def rejoin(units: Iterator[LineUnit]) -> Iterator[LineUnit]:
 
 def _continues(held: list[LineUnit], unit: LineUnit) -> bool:
     if unit.gap or len(held) >= MOST_LINES or not unit.text.strip():
+        return False
+    if unit.name != held[0].name:
         return False
     begun = "".join(_parts(held))
     if len(begun) > _MOST_CHARACTERS:

@@ -14,6 +14,8 @@ from unhang.sources.plan import ScanPlan
 from unhang.sources.sampling import Extent, NeedleHit, Search
 from unhang.sources.unwrap import MOST_LINES, LineUnit
 
+BEGINNING = 32 << 10
+"""Bytes that are shown as the beginning of a stream."""
 _BEFORE = 3
 """Units before a rare hit: its message may begin there."""
 _HALF = LONGEST_UNIT // 2
@@ -28,17 +30,28 @@ def windows(
     prepared: ScanPlan,
     progress: Callable[[int], None] | None = None,
     extent: Extent = Extent(),  # noqa: B008 (frozen)
+    begun: Callable[[bytes], None] | None = None,
 ) -> Iterator[LineUnit]:
-    """Yield hits and their neighbours in order; raises what ended the stream early, at the end."""
+    """Yield hits and their neighbours in order; raises what ended the stream early, at the end.
+
+    Args:
+        stream: what is read.
+        prepared: which needles.
+        progress: is told the bytes that were read.
+        extent: how much is searched for frequent needles.
+        begun: is shown the beginning of the stream before the first unit.
+    """
     buffer = Buffer(stream)
     search = Search(buffer, prepared, extent)
     cutter = _Cutter(buffer, prepared, extent)
     told = 0
     while buffer.advance():
+        if begun is not None and told == 0:
+            begun(bytes(buffer.data[: min(buffer.size, BEGINNING)]))
         yield from cutter.units(search.hits())
         if progress is not None:
             progress(buffer.read_bytes - told)
-            told = buffer.read_bytes
+        told = buffer.read_bytes
     if buffer.error is not None:
         raise buffer.error
 
