@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from unhang.assemble.finished_phases import find_outlived
@@ -28,6 +29,7 @@ class _OpenPhase:
     begun: _Mark
     latest: _Mark
     unfinished: bool
+    signs: int = 1
 
 
 def find_open_phases(run: Run, waiting: Ranks) -> tuple[OpenPhase, ...]:
@@ -42,7 +44,8 @@ def find_open_phases(run: Run, waiting: Ranks) -> tuple[OpenPhase, ...]:
     voices: dict[_Voice, dict[Phase, _OpenPhase]] = {}
     trained: set[int | None] = set()
     alarm = next((e for e in run.events if e.gave_up), None)
-    marks = [e for e in run.events if isinstance(e, _MARKS) and not _is_later(e, alarm)]
+    dated = _last_dated(run.events, alarm)
+    marks = [e for e in run.events if isinstance(e, _MARKS) and not _is_later(e, alarm, dated)]
     for mark in marks:
         _take(mark, run.identity.rank_of(mark), voices, trained)
     outlived = find_outlived(run, marks)
@@ -93,15 +96,52 @@ def _take(
         phases[mark.phase] = _OpenPhase(begun=mark, latest=mark, unfinished=begins)
     else:
         state.latest = mark
-        state.unfinished = state.unfinished or begins
+        state.signs += 1
+        state.unfinished = state.unfinished or begins or _goes_on(state)
 
 
-def _is_later(mark: _Mark, alarm: Event | None) -> bool:
-    """Whether times say so; places do not, because one stream may be buffered."""
-    if alarm is None or alarm.at is None or mark.at is None:
+_SERIES, _SERIES_S = 3, 60.0
+"""So many signs of one phase over so long show that it goes on, though none of them begins it."""
+
+
+def _goes_on(state: _OpenPhase) -> bool:
+    first, last = state.begun.at, state.latest.at
+    if state.signs < _SERIES or first is None or last is None:
         return False
-    gap = mark.at.since(alarm.at)
-    return gap is not None and gap > max(mark.at.resolution_s, alarm.at.resolution_s)
+    return (last.since(first) or 0.0) >= _SERIES_S
+
+
+def _is_later(mark: _Mark, alarm: Event | None, dated: Event | None) -> bool:
+    """Whether times say so; places alone do not, because one stream may be buffered.
+
+    Behind an alarm without a time, a mark is later whose own time is after all that stand before.
+    """
+    if alarm is None or mark.at is None:
+        return False
+    other = alarm if alarm.at is not None else dated
+    if other is None or other.at is None or (other is dated and not _is_below(mark, alarm)):
+        return False
+    gap = mark.at.since(other.at)
+    return gap is not None and gap > max(mark.at.resolution_s, other.at.resolution_s)
+
+
+def _is_below(mark: _Mark, alarm: Event) -> bool:
+    """Whether it stands further down in the same artifact."""
+    same = mark.source.artifact == alarm.source.artifact
+    return same and (mark.source.line or 0) > (alarm.source.line or 0)
+
+
+def _last_dated(events: Iterable[Event], alarm: Event | None) -> Event | None:
+    """The latest event with a time of those above an alarm that has none."""
+    if alarm is None or alarm.at is not None:
+        return None
+    latest: Event | None = None
+    for event in events:
+        same = event.source.artifact == alarm.source.artifact
+        if same and event.at is not None and (event.source.line or 0) < (alarm.source.line or 0):
+            gap = None if latest is None or latest.at is None else event.at.since(latest.at)
+            latest = event if latest is None or (gap or 0) > 0 else latest
+    return latest
 
 
 def _complete(bar: Progress) -> bool:

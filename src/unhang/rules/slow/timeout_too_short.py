@@ -2,7 +2,7 @@
 
 ## What it finds
 Work under way at the time-out whose own bar says that it would have ended within another timeout;
-or training whose single step takes about as long as the timeout.
+training whose single step takes about as long as the timeout; or a timeout of a second and less.
 
 ## Why it hangs
 The watchdog measures time, not progress. Work that is finite and advancing is ended because the
@@ -29,7 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.events import Progress
+from unhang.model.events import Event, Progress
 from unhang.model.phases import Phase
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
 from unhang.rules.shared import order
@@ -39,6 +39,9 @@ from unhang.rules.slow.work_strength import Fit, find_rival, fit
 
 _WORK = frozenset(Phase) - {Phase.TRAIN}
 _MEASURED_STEPS = 3
+_NO_LIMIT_S = 1.0
+"""Start-up, a garbage collection or a page fault takes as long: nobody means such a limit, whose
+unit was mistaken."""
 _LONG_STEP = 0.8
 """Share of the timeout from which a step is as long as the timeout."""
 
@@ -47,13 +50,25 @@ _LONG_STEP = 0.8
     "SLO005",
     "work-would-have-ended-soon",
     cause=Cause.TIMEOUT_SHORT,
-    needs={Fact.PHASES},
+    needs={Fact.PHASES, Fact.TIMEOUTS},
     since="0.1.0",
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield a finding when the work would have ended soon, or a step is as long as the limit."""
     wait = find_wait(incident)
     if wait is None or wait.limit_s is None:
+        return
+    if 0 < wait.limit_s <= _NO_LIMIT_S:
+        yield _finding(
+            wait,
+            wait.alarm,
+            Strength.SUPPORTS if find_rival(incident, wait) is None else Strength.HINTS,
+            say(
+                "SLO005.claim_tiny",
+                "the timeout is {limit_s:s}: no collective is sure to end within it",
+            ),
+            wait.limit_s,
+        )
         return
     work = find_work(incident, wait, _WORK)
     if work is not None and work.bar is not None and fit(work, wait) is Fit.FITS:
@@ -100,7 +115,7 @@ def _long_step(incident: Incident, wait: OthersWait, limit_s: float) -> Iterator
 
 
 def _finding(
-    wait: OthersWait, bar: Progress, strength: Strength, claim: Message, seconds: float
+    wait: OthersWait, shown: Event, strength: Strength, claim: Message, seconds: float
 ) -> Finding:
     return check.finding(
         strength,
@@ -109,8 +124,8 @@ def _finding(
             "SLO005.why",
             "The work advances and is finite; the watchdog measures time, not progress.",
         ),
-        phase=bar.phase,
-        at=bar.at,
+        phase=shown.phase if isinstance(shown, Progress) else None,
+        at=shown.at,
         call=wait.call,
-        evidence=[bar, wait.alarm],
+        evidence=[shown, wait.alarm],
     )

@@ -13,7 +13,14 @@ from unhang.rules.shared import consequences, order, watched
 from unhang.rules.slow.bar_of_wait import owner_of
 from unhang.rules.slow.waiting import OthersWait, find_wait
 from unhang.rules.slow.work import Work, find_work
-from unhang.rules.slow.work_strength import Fit, fit, is_missing, ranks_differ, weigh
+from unhang.rules.slow.work_strength import (
+    Fit,
+    fit,
+    is_elsewhere,
+    is_missing,
+    ranks_differ,
+    weigh,
+)
 
 _EXPLAINED = consequences.OF_WORK_THAT_LASTS | {Cause.UNEVEN_WORK}
 
@@ -139,11 +146,22 @@ def _culprits(incident: Incident, work: Work, wait: OthersWait, strength: Streng
         return NO_RANKS
     if work.phase.rank is not None:
         return frozenset({work.phase.rank})
+    if is_elsewhere(incident, work, wait):
+        return _alone_on(incident, work.mark.origin.host)
     if not wait.awaited and wait.missing is not None and is_missing(work, wait):
         return frozenset({wait.missing})
     if not wait.awaited and work.bar is not None and fit(work, wait) is Fit.FITS:
         return owner_of(incident, wait, work.bar)
     return wait.awaited
+
+
+def _alone_on(incident: Incident, host: str | None) -> Ranks:
+    """The rank of a host where each host has one, as far as is known."""
+    hosts = [fact.host for fact in incident.roster.values() if fact.host is not None]
+    size = incident.world.size or len(incident.roster)
+    if len(hosts) != size or len(set(hosts)) != size:
+        return NO_RANKS
+    return frozenset(rank for rank, fact in incident.roster.items() if fact.host == host)
 
 
 def _claim(about: WorkRule, culprits: Ranks, detail: str) -> Message:

@@ -215,7 +215,7 @@ def _against(incident: Incident, work: Work, wait: OthersWait) -> Message | None
         return rival
     rank = work.phase.rank
     speaker = rank if rank is not None else _USUAL_VOICE
-    if speaker in wait.ranks:
+    if speaker in wait.ranks and not (rank is None and is_elsewhere(incident, work, wait)):
         return say(
             "SLO.against_joined",
             "{ranks:ranks} waits in the collective too, so it was not at work.",
@@ -244,6 +244,14 @@ def _against(incident: Incident, work: Work, wait: OthersWait) -> Message | None
             "A barrier ran before the GPU of each rank was chosen, which hangs in the same way.",
         )
     return None
+
+
+def is_elsewhere(incident: Incident, work: Work, wait: OthersWait) -> bool:
+    """Whether the work is done on a host on which no rank waits, as far as their hosts are told."""
+    host = work.mark.origin.host
+    facts = [incident.roster.get(waiter) for waiter in wait.ranks]
+    hosts = {None if fact is None else fact.host for fact in facts}
+    return host is not None and bool(hosts) and None not in hosts and host not in hosts
 
 
 def _lines_between(work: Work, wait: OthersWait) -> int:

@@ -54,3 +54,8 @@ def test_long_steps_of_ranks_that_differ_are_a_hint() -> None:
         mismatch,
     )
     assert strength(check, *events) is Strength.HINTS
+
+
+def test_a_limit_that_nothing_can_keep() -> None:
+    assert strength(check, timeout(2, line=2, timeout_ms=100)) is Strength.SUPPORTS
+    assert strength(check, timeout(2, line=2, timeout_ms=30_000)) is None
