@@ -168,9 +168,15 @@ def _memory(line: Line) -> DeviceFault | None:
         own_bytes=_held(rest, own=True),
         other_process_bytes=_of_others(rest),
         in_watchdog=_WATCHDOG.search(line.text) is not None,
-        warning=_WARNED.search(line.text) is not None,
+        warning=_is_warning(line),
         message=rest[:_MESSAGE_LIMIT],
     )
+
+
+def _is_warning(line: Line) -> bool:
+    """Whether whoever printed it went on, by a word or by the level of the message."""
+    below = line.header is not None and line.header.severity == "W"
+    return below or _WARNED.search(line.text) is not None
 
 
 def _held(text: str, *, own: bool) -> int | None:
@@ -229,7 +235,7 @@ def _fault(line: Line, text: str) -> DeviceFault | None:
         problem=problem,
         code=code,
         in_watchdog=_WATCHDOG.search(line.text) is not None,
-        warning=_WARNED.search(line.text) is not None,
+        warning=_is_warning(line),
         message=text.strip()[:_MESSAGE_LIMIT],
     )
 

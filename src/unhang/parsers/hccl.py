@@ -17,35 +17,67 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import ClassVar
 
 from unhang.model.events import CollectiveTimeout, Event
-from unhang.parsers.base import LineParser, place
+from unhang.model.provenance import Origin
+from unhang.parsers.base import place
+from unhang.sources import stamps
 from unhang.sources.line import Line
 
 _TIMED_OUT = re.compile(
     r"(?:EI0002\b.{0,80}?)?The wait execution of the Notify register times out"
-    r"(?:.{0,2000}?\btag\s?\[(?P<op>[A-Z][A-Za-z]{3,24}?)_)?"
-    r"(?:.{0,2000}?\bdefault (?P<limit>\d{1,6})\s?s\b)?",
+    r"(?:.{0,2000}?\btag\s?\[(?P<op>[A-Z][A-Za-z]{3,24}?)_)?",
     re.DOTALL,
 )
+_CLOCK = re.compile(stamps.ISO)
+_LIMIT = re.compile(r"\bdefault (?P<limit>\d{1,6})\s?s\b")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
-class HcclParser(LineParser):
-    """Parser of HCCL's time-outs."""
+class HcclParser:
+    """Parser of HCCL's time-outs; their limit stands in a line of possible causes below."""
 
     NAME: ClassVar[str] = "hccl"
     NEEDLES: ClassVar[tuple[str, ...]] = ("Notify register times",)
+    AFTER: ClassVar[int] = 6
+    SAMPLED: ClassVar[bool] = False
+
+    def __init__(self) -> None:
+        self._open: dict[Origin, CollectiveTimeout] = {}
 
     def feed(self, line: Line) -> Iterator[Event]:
-        """Say which collective was given up."""
+        """Say which collective was given up, as soon as its limit is known or cannot come."""
         match = line.says(_TIMED_OUT, within=True)
         if match is not None:
-            words = _CAMEL.split(match["op"] or "")
-            yield CollectiveTimeout(
-                **place(line),
-                group_rank=None,
-                op="".join(words).upper() if match["op"] else "a collective of HCCL",
-                timeout_ms=None if match["limit"] is None else int(match["limit"]) * 1_000,
-            )
+            yield from self._close(line.origin)
+            self._open[line.origin] = _timeout(line, match)
+        limit = _LIMIT.search(line.text) if line.origin in self._open else None
+        if limit is not None:
+            told = self._open.pop(line.origin)
+            yield replace(told, timeout_ms=int(limit["limit"]) * 1_000)
+
+    def finish(self) -> Iterator[Event]:
+        """Say those whose limit is not told."""
+        yield from self._open.values()
+        self._open.clear()
+
+    def _close(self, origin: Origin) -> Iterator[Event]:
+        told = self._open.pop(origin, None)
+        if told is not None:
+            yield told
+
+
+def _timeout(line: Line, match: re.Match[str]) -> CollectiveTimeout:
+    words = _CAMEL.split(match["op"] or "")
+    fields = place(line)
+    clock = _CLOCK.search(line.text, match.start(), match.start() + 80)
+    if clock is not None:
+        fields["at"] = stamps.instant(clock)
+    return CollectiveTimeout(
+        **fields,
+        group_rank=None,
+        op="".join(words).upper() if match["op"] else "a collective of HCCL",
+        timeout_ms=None,
+    )

@@ -6,6 +6,7 @@ and what operators print::
     Last State:     Terminated
       Reason:       OOMKilled
       Exit Code:    137
+    {"terminated":{"containerID":"…","exitCode":137,"reason":"OOMKilled",…}}
     Warning  Evicted  2m  kubelet  The node was low on resource: memory.
     command terminated with exit code 137
 
@@ -45,6 +46,11 @@ _WENT_WELL = frozenset({"Succeeded", "Completed", "Complete"})
 _POD = re.compile(r"^\s*(?:Name|Pod|pod):?\s+(?:pod/)?(?P<pod>[a-z0-9][a-z0-9.-]{2,200})\s*$")
 _POD_IN_EVENT = re.compile(r"\bpod/(?P<pod>[a-z0-9][a-z0-9.-]{2,200})")
 _DELETED = re.compile(r"Stopping container |preStop hook|Exceeded grace period")
+
+_STATE = re.compile(r"""^\W{0,8}(?:"[\w.]{1,40}":\W{1,8}){0,6}"terminated":\s?\{[^{}]{0,2000}\}""")
+"""`kubectl get pod -o jsonpath=…lastState` and `-o json` on one line."""
+_STATE_CODE = re.compile(r'"exitCode":\s?(?P<code>\d{1,3})\b')
+_STATE_REASON = re.compile(r'"reason":\s?"(?P<reason>\w{1,40})"')
 
 _STOPS = {
     "Evicted": StopKind.EVICTED,
@@ -121,6 +127,10 @@ class KubernetesParser:
         status = _STATUS.match(line.text)
         if status is not None:
             self._well = status["status"] in _WENT_WELL
+        state = _STATE.search(line.text)
+        if state is not None:
+            yield from self._terminated(line, state[0])
+            return
         if _OOM_KILLED.search(line.text) is not None:
             self._oom_at = line.number
             yield self._ended(line, 137, oom=True)
@@ -137,6 +147,15 @@ class KubernetesParser:
     def finish(self) -> Iterator[Event]:
         """Nothing is open."""
         return iter(())
+
+    def _terminated(self, line: Line, state: str) -> Iterator[Event]:
+        """The state of a container as the cluster answers it in JSON, on one line."""
+        code, reason = _STATE_CODE.search(state), _STATE_REASON.search(state)
+        number = None if code is None else int(code["code"])
+        if reason is not None and reason["reason"] == "OOMKilled":
+            yield self._ended(line, number or 137, oom=True)
+        elif number:
+            yield self._ended(line, number)
 
     def _codes(self, line: Line) -> Iterator[Event]:
         """Exit codes, but not the one that belongs to an OOMKilled just above it."""

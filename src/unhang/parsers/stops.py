@@ -51,6 +51,8 @@ _KINDS: tuple[tuple[StopKind, re.Pattern[str]], ...] = (
             r"(?:spot|preempt\w{0,6}|maintenance)[ -](?:instance )?(?:interruption|termination|"
             r"notice|event) (?:notice |warning )?(?:received|detected|scheduled)|"
             r"(?:job|instance|node|VM|worker) (?:was |is being |has been |will be )?preempted\b|"
+            r"(?:spot|preempt\w{0,6}|maintenance)[ -](?:instance )?(?:interruption|termination|"
+            r"event)[ -](?:notice|warning)|(?:interruption|termination|preemption) notice\b|"
             r"handling auto-requeue signal|Caught signal SIGUSR[12] on\b|"
             r"Job (?:is|has been) (?:timed[ -]out|preempted)",
             re.IGNORECASE,

@@ -49,6 +49,7 @@ class StoreParser(LineParser):
         "connect() timed out",
         "connect/validate",
         "network addresses of",
+        "host not found",
         "any network address",
         "communication on port",
         "Address already in use",

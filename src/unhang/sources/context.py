@@ -49,7 +49,7 @@ _PROGRAMS = (
 _CODE_FILE = r"[\w./\\+@-]+\.(?:py|pyx|cpp|cc|cxx|cu|cuh|c|h|hpp|rs|go|jl)"
 _FAILS = (
     r"(?i:could not|cannot|can't|unable|error|fail|exception|fatal|abort|crash|panic|unhandled"
-    r"|killed|terminat|caused by)"
+    r"|killed|terminat|caused by|\boom)"
 )
 _HEAD = re.compile(
     r"\s+"
@@ -67,7 +67,7 @@ _HEAD = re.compile(
     r"|(?:[A-Za-z_]\w*\.)*_?[A-Z]\w*(?:Error|Exception|Warning|Failure|Failed|Interrupt|Exit|Fault"
     r"|Timeout|Died|Aborted)(?:\(\w{0,60}\))?:"
     r"|what\(\):"
-    rf"|(?=\w)(?:[\w.,'/()-]+ ){{0,4}}[\w.'/()-]*{_FAILS}[\w.'/()-]*(?: [\w.,'/()-]+){{0,6}}:(?=\s)"
+    rf"|(?=\w)(?:[\w.,'/()-]+ ){{0,5}}[\w.'/()-]*{_FAILS}[\w.'/()-]*(?: [\w.,'/()-]+){{0,6}}:(?=\s)"
     rf"|(?:{_PROGRAMS})(?:\[\d+\])?:"
     r"|[\w.-]{1,80}\[\d+\]:"
     r"|(?![^:\s]*\.(?:log|txt|out|err|md|jsonl?|csv)\b)(?:[A-Za-z]:|[\w.~]{1,40})?"
@@ -75,9 +75,11 @@ _HEAD = re.compile(
     r"|[A-Z]{2,8}\d{1,4}:(?=\s)"
     r"|(?:node|host|worker|compute|server|trainer|master|launcher|dgx|hgx|gpu|nid|pod)[\w.-]{0,80}:(?=\s)"
     r"|line \d{1,7}:"
+    r"|[\w.-]{1,80}: Test (?=[CN])|Test (?=[CN])"
     rf"|{_CODE_FILE}(?::\d{{1,7}})+:?(?=[\s\]])\]?"
     r"|[\w.+-]{1,60}: (?:fatal )?(?:error|warning):"
     r"|\d[\d:.,/T-]*Z?(?=[\s:])"
+    r"|(?:[A-Za-z_]\w*\.){1,6}\w+(?::[\w<>]{1,60})?(?::\d{1,6})? [|-](?=\s)"
     r"|.{0,200}?\d{1,3}%[|┃].{0,200}[\]/s]"
     r"|.{0,200}\b(?:it/s|s/it)\]?"
 )

@@ -28,3 +28,10 @@ def test_a_cut_report_still_says_that_there_was_a_timeout() -> None:
     (found,) = feed(HcclParser, REPORT[:110])
     assert isinstance(found, CollectiveTimeout)
     assert found.timeout_ms is None
+
+
+def test_limit_and_time_stand_apart() -> None:
+    head, tail = REPORT.format(tag="AllReduce").split("Possible Cause")
+    found = only(CollectiveTimeout, feed(HcclParser, head, f"   Possible Cause{tail}"))
+    assert found.timeout_ms == 1_800_000
+    assert found.at is not None

@@ -74,3 +74,13 @@ def test_the_pod_names_the_host() -> None:
         feed(KubernetesParser, "2m  Warning  BackOff  pod/trainer-worker-3  reason: OOMKilled"),
     )
     assert event.host == "trainer-worker-3"
+
+
+@pytest.mark.parametrize("lead", ["", '{"containerStatuses":[{"lastState":'])
+def test_the_state_of_a_container_in_json(lead: str) -> None:
+    state = '{"terminated":{"containerID":"c://9f","exitCode":137,"reason":"OOMKilled"}}'
+    event = only(ProcessEnded, feed(KubernetesParser, f"{lead}{state}"))
+    assert (event.oom, event.signal) == (True, 9)
+    done = state.replace("137", "0").replace("OOMKilled", "Completed")
+    assert not feed(KubernetesParser, f"{lead}{done}")
+    assert not feed(KubernetesParser, f"the answer was {state}")

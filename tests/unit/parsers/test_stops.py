@@ -47,3 +47,16 @@ def test_stops(text: str, kind: StopKind) -> None:
 )
 def test_no_stops(text: str) -> None:
     assert feed(StopsParser, text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["EC2 spot instance interruption notice: 120 s left", "preemption notice, saving"],
+)
+def test_notices_in_any_order_of_words(text: str) -> None:
+    assert only(StopSeen, feed(StopsParser, text)).kind is StopKind.PREEMPTED
+
+
+@pytest.mark.parametrize("text", ["no interruption so far", "preemptible nodes are cheaper"])
+def test_words_about_interruptions_are_none(text: str) -> None:
+    assert not feed(StopsParser, text)

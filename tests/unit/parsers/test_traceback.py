@@ -402,3 +402,27 @@ def test_a_class_whose_name_is_cut_is_no_class(cut: str) -> None:
 
 def test_a_class_of_the_standard_library_stands_alone() -> None:
     assert one(HEADER, frame("train.py", "main"), "_queue.Empty").exception == "Empty"
+
+
+def test_the_plainest_class_of_all() -> None:
+    event = one(HEADER, frame("train.py", "main"), "    raise x", "Exception: scale at minimum")
+    assert (event.exception, event.message) == ("Exception", "scale at minimum")
+    assert event.kind is ExceptionKind.USER
+
+
+def test_what_an_old_parent_raises_of_its_child_is_no_failure_of_its_own() -> None:
+    spawn = "/v/site-packages/torch/multiprocessing/spawn.py"
+    parent, child = exceptions(
+        HEADER,
+        frame(spawn, "join"),
+        "    raise Exception(msg)",
+        "Exception: ",
+        "",
+        "-- Process 2 terminated with the following error:",
+        HEADER,
+        frame("train.py", "main"),
+        "    x",
+        "KeyError: 'a'",
+    )
+    assert parent.kind is ExceptionKind.CHILD
+    assert (child.exception, child.origin.local_rank) == ("KeyError", LocalRank(2))

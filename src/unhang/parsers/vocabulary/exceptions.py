@@ -62,6 +62,23 @@ _INNERMOST = 3
 _MAY_WAIT = re.compile(r"site-packages/(?:torch|deepspeed|accelerate|megatron|lightning\w*)/")
 """Libraries that communicate: a traceback that is cut inside them may end in a wait."""
 
+_MEETING = re.compile(
+    r"torch/distributed/(?:rendezvous|elastic/rendezvous/\w+)\.py|:_?init_process_group$"
+)
+_RESOLVER = re.compile(r"(?:^|/)socket\.py$")
+_REFUSALS = frozenset(
+    {
+        "ConnectionRefusedError",
+        "ConnectionError",
+        "OSError",
+        "RuntimeError",
+        "ValueError",
+        "TimeoutError",
+        "gaierror",
+    }
+)
+"""Classes of what sockets and stores refuse; what they say there is about meeting the others."""
+
 _LAUNCHER = re.compile(
     r"torch/distributed/(?:run|launch|launcher/\w+)\.py|accelerate/commands/|"
     r"deepspeed/launcher/|torch/multiprocessing/spawn\.py"
@@ -79,6 +96,10 @@ def classify_exception(exception: str, message: str, frames: Sequence[Frame]) ->
     kind = _by_text(message)
     if kind is not None:
         return _by_place(kind, message, frames)
+    if exception == "Exception" and frames and _LAUNCHER.search(frames[-1].file):
+        return ExceptionKind.CHILD
+    if exception in _REFUSALS and _makes_group(frames):
+        return ExceptionKind.RENDEZVOUS
     if exception in _BY_NAME:
         return _BY_NAME[exception]
     if exception in _BROKEN_CHANNEL and frames and _PLUMBING.search(frames[-1].file):
@@ -92,6 +113,16 @@ def classify_exception(exception: str, message: str, frames: Sequence[Frame]) ->
 def _by_text(message: str) -> ExceptionKind | None:
     """All ranks may raise the same."""
     return next((kind for kind, pattern in _BY_TEXT if pattern.search(message)), None)
+
+
+def _makes_group(frames: Sequence[Frame]) -> bool:
+    """Whether it was raised where the processes of a job find each other."""
+    inner = frames[-_INNERMOST:]
+    return any(_MEETING.search(f"{f.file}:{f.function}") is not None for f in inner) or (
+        bool(frames)
+        and _RESOLVER.search(frames[-1].file) is not None
+        and any(f.function == "init_process_group" for f in frames)
+    )
 
 
 def _by_place(kind: ExceptionKind, message: str, frames: Sequence[Frame]) -> ExceptionKind:

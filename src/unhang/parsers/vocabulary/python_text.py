@@ -51,10 +51,11 @@ _SUFFIX = (
     r"Aborted|Mismatch|Group)"
 )
 _LAST = re.compile(
-    rf"^(?:[A-Za-z_]\w*\.)*(?P<name>_?[A-Z]\w*{_SUFFIX})(?P<inner>\(\w+\))?\s*(?::\s*(?P<text>.*))?$"
+    rf"^(?:[A-Za-z_]\w*\.)*(?P<name>_?[A-Z]\w*{_SUFFIX}|(?:Base)?Exception)(?P<inner>\(\w+\))?"
+    r"\s*(?::\s*(?P<text>.*))?$"
 )
 _LAST_DOTTED = re.compile(
-    r"^(?:[a-z_]\w*\.)+(?:(?P<name>_?[A-Z]\w*|error|timeout)\s*:\s(?P<text>.*)"
+    r"^(?:[a-z_]\w*\.)+(?:(?P<name>_?[A-Z]\w*|error|timeout|gaierror|herror)\s*:\s(?P<text>.*)"
     r"|(?P<bare>Empty|Full|Cancelled|error|timeout)\s*)$"
 )
 _LAST_GLUED = re.compile(r"^(?P<name>[A-Z]\w{2,60}?(?:Error|Exception|Interrupt))(?P<text>\S.*)$")

@@ -120,6 +120,10 @@ FORMS: tuple[StoreForm, ...] = (
         r"\)? cannot be retrieved",
     ),
     _form(
+        StoreProblem.RESOLVE_FAILED,
+        r"(?:ValueError|RuntimeError|DistNetworkError): host not found: ",
+    ),
+    _form(
         _why_not_bound,
         r"server socket has failed to listen on any local network address\.",
         r" (?:port: (?P<port>\d{1,5})|useIpv6: \w{1,5},).{0,200}",

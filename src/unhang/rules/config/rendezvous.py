@@ -33,7 +33,7 @@ def faults(incident: Incident, problems: Iterable[StoreProblem]) -> list[StoreFa
     ]
 
 
-def why_echo(incident: Incident, fault: StoreFault) -> Message | None:
+def why_echo(incident: Incident, fault: order.Placed) -> Message | None:
     """What makes the fault a consequence: a rank that failed first, a stop, or a job under way."""
     if order.stop_before(incident, fault) is not None:
         return say("rendezvous.against_stopped", "the job had been stopped from outside before")
@@ -50,7 +50,7 @@ def why_echo(incident: Incident, fault: StoreFault) -> Message | None:
     return None
 
 
-def why_under_way(incident: Incident, fault: StoreFault) -> Message | None:
+def why_under_way(incident: Incident, fault: order.Placed) -> Message | None:
     """What shows that training had begun, so that the job was past its start-up."""
     for sign in incident.events:
         steps = isinstance(sign, Progress) and sign.done > 0 and sign.phase in _AFTER_START

@@ -51,7 +51,9 @@ def check(incident: Incident) -> Iterator[Finding]:
     if first is None:
         return
     earlier = order.decisive_failure_before(incident, first)
-    strength = Strength.PROVES if reported is not None and earlier is None else Strength.HINTS
+    told = order.stop_before(incident, first)
+    sure = reported is not None and earlier is None and told is None
+    strength = Strength.PROVES if sure else Strength.HINTS
     host = first.origin.host if isinstance(first, StopSeen) else first.host
     yield check.finding(
         strength,
@@ -63,7 +65,9 @@ def check(incident: Incident) -> Iterator[Finding]:
             "All ranks of a lost node are gone at once, and the other nodes wait for them.",
         ),
         against=None
-        if strength is Strength.PROVES
+        if sure
+        else say("CRA004.against_told", "it was told to stop before: its end is the echo")
+        if told is not None
         else say(
             "CRA004.against",
             "an agent also falls silent after a failure of its job, or when the network is down",

@@ -26,6 +26,25 @@ def find_allocations(incident: Incident) -> list[Allocation]:
     return [*(speakers.in_order(faults) or _raised(incident)), *_through_nccl(incident)]
 
 
+def find_caught(incident: Incident) -> list[DeviceFault]:
+    """Failed allocations that a rank caught, and after which the ranks came apart.
+
+    It skips the step that the others do, so the next exchange does not fit: no work follows, and
+    a check that compares ranks raises.
+    """
+    return [
+        fault
+        for fault in incident.all(DeviceFault)
+        if fault.problem is DeviceProblem.OUT_OF_MEMORY
+        and fault.warning
+        and not order.works_after(incident, fault)
+        and any(
+            e.kind is ExceptionKind.MISMATCH and order.is_before(fault, e) is not False
+            for e in incident.all(PythonException)
+        )
+    ]
+
+
 def _raised(incident: Incident) -> list[Allocation]:
     """Tracebacks whose last line tells no more; where it does, the fault says it."""
     if any(d.problem is DeviceProblem.OUT_OF_MEMORY for d in incident.all(DeviceFault)):

@@ -10,9 +10,9 @@ it, or report a connection that a local peer closed, sometimes printed before th
 message.
 
 ## When it stays quiet
-When the program caught the error and went on; when the size is absurd (a by-product of a corrupted
-context); after a lost rank, a stop or a time-out it is a hint. Memory that *another* process holds
-is a shared GPU, and says nothing about the batch size.
+When the program caught the error and went on, unless the ranks came apart by it; when the size is
+absurd (a by-product of a corrupted context); after a lost rank, a stop or a time-out it is a hint.
+Memory that *another* process holds is a shared GPU, and says nothing about the batch size.
 
 ## How to confirm
 `nvidia-smi` on that host while the job starts; `torch.cuda.memory_summary()` before the failing
@@ -34,7 +34,7 @@ from unhang.model.events import DeviceFault
 from unhang.model.ids import Ranks
 from unhang.model.incident import Manner
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
-from unhang.rules.device.allocations import Allocation, find_allocations
+from unhang.rules.device.allocations import Allocation, find_allocations, find_caught
 from unhang.rules.shared import consequences, rivals, speakers
 
 _KIN = frozenset({Manner.GPU_OOM})
@@ -46,22 +46,24 @@ _KIN = frozenset({Manner.GPU_OOM})
     cause=Cause.GPU_OOM,
     needs={Fact.DEVICE_ERRORS, Fact.NCCL_WARNINGS, Fact.EXCEPTIONS},
     since="0.1.0",
-    explains=consequences.OF_A_LOST_GPU | {Cause.GPU_KERNEL_FAULT},
+    explains=consequences.OF_A_LOST_GPU
+    | {Cause.GPU_KERNEL_FAULT, Cause.MODEL_DIVERGENCE, Cause.DESYNC},
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for all allocations that failed."""
     found = find_allocations(incident)
-    if found:
-        yield _finding(incident, found)
+    caught = [] if found else find_caught(incident)
+    if found or caught:
+        yield _finding(incident, found or caught, Strength.PROVES if found else Strength.SUPPORTS)
 
 
-def _finding(incident: Incident, found: Sequence[Allocation]) -> Finding:
+def _finding(incident: Incident, found: Sequence[Allocation], sure: Strength) -> Finding:
     first = found[0]
     against = rivals.of_errors(incident, found, kin=_KIN)
     culprits = speakers.minority(incident, found)
     shared = next((d for d in found if isinstance(d, DeviceFault) and _is_shared(d)), None)
     return check.finding(
-        Strength.PROVES,
+        sure,
         claim=_claim(found, culprits, shared),
         why=say(
             "DEV004.why_shared",

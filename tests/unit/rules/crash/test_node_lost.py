@@ -29,3 +29,9 @@ def test_after_a_failure_it_is_an_echo() -> None:
 
 def test_a_cancelled_job_lost_no_node() -> None:
     assert list(check(incident(stopped(StopKind.CANCELLED)))) == []
+
+
+def test_a_node_that_was_told_to_stop_is_an_echo() -> None:
+    job = incident(stopped(StopKind.PREEMPTED, line=1), stopped(StopKind.NODE_FAILED, line=2))
+    (finding,) = check(job)
+    assert finding.strength is Strength.HINTS
