@@ -70,6 +70,15 @@ class ActivityMap:
         """Return one strip for each class: a fault of any of its ranks, else what most show."""
         return tuple(self._class(RankSpans.of(ranks)) for ranks in classes)
 
+    def bands(self, most: int) -> list[RankSpans]:
+        """Return each rank, or as many neighbours together as make at most so many rows."""
+        known = RankSpans()
+        for members, _ in self.rows:
+            known |= members
+        last = known.spans[-1][1]
+        height = -(-last // most)
+        return [RankSpans([(first, min(first + height, last))]) for first in range(0, last, height)]
+
     def _class(self, ranks: RankSpans) -> Strip:
         counts: list[dict[Activity, int]] = [{} for _ in range(self.columns)]
         for members, strip in self.rows:

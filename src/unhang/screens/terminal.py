@@ -16,11 +16,13 @@ from textual.containers import Vertical
 from textual.widgets import DataTable, Footer, RichLog, Static, TabbedContent, TabPane
 
 from unhang.live.messages.job_snapshot import JobSnapshot
+from unhang.live.run_folder.rank_times import activity_of
+from unhang.model.activity import Activity, ActivityMap
+from unhang.model.ids import format_ranks
 from unhang.reporters.catalogue.wording import Wording
 from unhang.reporters.printable import one_line
 from unhang.screens import pages
 from unhang.screens.feed import EventTail, Feed
-from unhang.screens.heat import Cell, Heat, heat
 
 _STYLES = {
     "working": "green",
@@ -34,8 +36,13 @@ _STYLES = {
     "leaving": "dim",
     "left": "dim",
 }
-_MARKS = {"gone": "X", "frozen": "F", "raising": "E", "still": "!", "stopped": "S", "unseen": "?"}
-_SHADES = "·░▒▓█"
+_GLYPHS = {
+    None: (" ", ""),
+    Activity.WORK: ("·", "green"),
+    Activity.WAIT: ("█", "yellow"),
+    Activity.FAULT: ("X", "bold red"),
+    Activity.END: ("-", "dim"),
+}
 
 _CLASSES = ("ranks", "condition", "phase", "place", "since")
 _GROUPS = ("group", "members", "issued", "completed", "waiting", "lacking", "since", "limit")
@@ -54,6 +61,8 @@ _RANKS = (
     "beat",
 )
 
+_MOST_ROWS = 24
+"""Of the heatmap: half a screen."""
 _PERIOD_S = 1.0
 _STEP = 1 / 40
 """Of the whole run, that one press of a key moves."""
@@ -251,9 +260,9 @@ class Watch(App[None]):
         ]
 
     def _heat(self) -> Text:
-        """Half a screen of cells: darker waits longer, a letter is something graver."""
-        map_ = heat(self._feed.course(), rows=24, columns=max(self.size.width - 16, 20))
-        return _drawn(map_)
+        """Half a screen of cells: a bar waits, a letter is something graver."""
+        found = activity_of(self._feed.course(), columns=max(self.size.width - 16, 20))
+        return Text() if found is None else _drawn(found)
 
     def _duration(self, seconds: float | None) -> Text:
         return Text("" if seconds is None else self._seconds(seconds))
@@ -277,20 +286,13 @@ def _titled(title: str, lines: Sequence[str]) -> Text:
     return Text.assemble(("\n" + title + "\n", "bold"), "\n".join(one_line(line) for line in lines))
 
 
-def _drawn(map_: Heat) -> Text:
+def _drawn(found: ActivityMap) -> Text:
     text = Text()
-    for (first, last), cells in zip(map_.rows, map_.cells, strict=True):
-        text.append(f"{first if first == last else f'{first}-{last}':>11}  ", "dim")
-        for cell in cells:
-            text.append(*_glyph(cell))
+    bands = found.bands(_MOST_ROWS)
+    for ranks, strip in zip(bands, found.fold(bands), strict=True):
+        text.append(f"{format_ranks(ranks):>11}  ", "dim")
+        for length, activity in strip:
+            glyph, style = _GLYPHS[activity]
+            text.append(glyph * length, style)
         text.append("\n")
     return text
-
-
-def _glyph(cell: Cell) -> tuple[str, str]:
-    if cell.waiting is None:
-        return " ", ""
-    if cell.condition is not None and (mark := _MARKS.get(cell.condition.value)) is not None:
-        return mark, _STYLES[cell.condition.value]
-    shade = _SHADES[round(cell.waiting * (len(_SHADES) - 1))]
-    return shade, "yellow" if cell.waiting else "green"

@@ -28,13 +28,13 @@ ACTIVITIES = {
 """What a condition is on a heatmap; of who is not seen nothing is known."""
 
 
-def activity_of(samples: Sequence[JobSnapshot]) -> ActivityMap | None:
+def activity_of(samples: Sequence[JobSnapshot], columns: int = 160) -> ActivityMap | None:
     """Return the heatmap of a run; None where nothing was sampled."""
     spans: dict[Rank, list[ActivitySpan]] = defaultdict(list)
     for one in slices_of(samples):
         if one.rank is not None and one.end_s is not None and one.activity is not None:
             spans[one.rank].append(ActivitySpan(one.begin_s, one.end_s, one.activity))
-    return fold_spans(spans, ActivityBasis.RUN)
+    return fold_spans(spans, ActivityBasis.RUN, columns=columns)
 
 
 def slices_of(samples: Sequence[JobSnapshot]) -> list[Slice]:

@@ -34,12 +34,7 @@ def by_class(found: ActivityMap, classes: Sequence[ManyRanks], language: str) ->
 
 def by_rank(found: ActivityMap, language: str) -> Html:
     """The map with a row for each rank, or for as many neighbours as make 64 rows."""
-    known = RankSpans()
-    for members, _ in found.rows:
-        known |= members
-    last = known.spans[-1][1]
-    height = -(-last // _MOST_ROWS)
-    bands = [RankSpans([(first, min(first + height, last))]) for first in range(0, last, height)]
+    bands = found.bands(_MOST_ROWS)
     tall = 18 if len(bands) <= 16 else 9
     return _map(found, bands, "ranks", language, tall=tall)
 
