@@ -37,7 +37,7 @@ class Parser(Protocol):
 
 
 class LineParser:
-    """Base of parsers that need no memory: nothing is left open at the end."""
+    """Base of parsers: one that says nothing else has rare needles and keeps nothing in mind."""
 
     AFTER: ClassVar[int] = 0
     SAMPLED: ClassVar[bool] = False

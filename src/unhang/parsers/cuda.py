@@ -26,7 +26,7 @@ from typing import ClassVar
 
 from unhang.model.events import DeviceFault, DeviceProblem, Event
 from unhang.model.provenance import Origin
-from unhang.parsers.base import place
+from unhang.parsers.base import LineParser, place
 from unhang.parsers.vocabulary import cuda_errors
 from unhang.sources.line import Line
 
@@ -86,7 +86,7 @@ _KEPT_PER_PROBLEM = 4
 _MESSAGE_LIMIT = 300
 
 
-class CudaParser:
+class CudaParser(LineParser):
     """Parser of CUDA errors."""
 
     NAME: ClassVar[str] = "cuda"
@@ -128,8 +128,6 @@ class CudaParser:
         "GPU is lost",
         "cudaGetDeviceCount",
     )
-    AFTER: ClassVar[int] = 0
-    SAMPLED: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self._said: dict[tuple[Origin, DeviceProblem, bool], int] = {}
@@ -145,10 +143,6 @@ class CudaParser:
         self._said[key] = self._said.get(key, 0) + 1
         if self._said[key] <= _KEPT_PER_PROBLEM:
             yield fault
-
-    def finish(self) -> Iterator[Event]:
-        """Nothing is open."""
-        return iter(())
 
 
 def _memory(line: Line) -> DeviceFault | None:

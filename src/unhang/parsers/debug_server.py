@@ -19,20 +19,19 @@ from typing import ClassVar
 
 from unhang.model.events import Event, StackRefused
 from unhang.model.ids import Rank
-from unhang.parsers.base import place
+from unhang.parsers.base import LineParser, place
 from unhang.sources.line import Line
 
 _HEAD = re.compile(r"^=== Rank (?P<rank>\d{1,6}): (?P<address>\S{0,400}) ===\s*$")
 _FAILED = re.compile(r"^Error: (?P<status>\d{3})\s*$")
 
 
-class DebugServerParser:
+class DebugServerParser(LineParser):
     """Parser of what the debug server says of ranks without an answer."""
 
     NAME: ClassVar[str] = "debug-server"
     NEEDLES: ClassVar[tuple[str, ...]] = ("=== Rank ",)
     AFTER: ClassVar[int] = 1
-    SAMPLED: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self._head: tuple[Line, Rank] | None = None
@@ -47,7 +46,3 @@ class DebugServerParser:
             yield StackRefused(**where, status=int(failed["status"]))
         found = _HEAD.match(line.text)
         self._head = None if found is None else (line, Rank(int(found["rank"])))
-
-    def finish(self) -> Iterator[Event]:
-        """Nothing is open."""
-        return iter(())

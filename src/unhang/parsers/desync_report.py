@@ -29,7 +29,7 @@ from typing import ClassVar
 from unhang.model.events import DesyncReported, Event
 from unhang.model.ids import NO_RANKS, Rank, Ranks, SeqId
 from unhang.model.provenance import Origin
-from unhang.parsers.base import place
+from unhang.parsers.base import LineParser, place
 from unhang.sources.line import Line
 
 _RANKS = r"\[(?P<ranks>[\d,\s]{1,20000})\]\s*"
@@ -54,7 +54,7 @@ class _Snapshot:
     started: list[tuple[SeqId, str, Ranks, Line]] = field(default_factory=list)
 
 
-class DesyncReportParser:
+class DesyncReportParser(LineParser):
     """Parser of desync reports."""
 
     NAME: ClassVar[str] = "desync_report"
@@ -75,7 +75,6 @@ class DesyncReportParser:
         "] finished BRO",
     )
     AFTER: ClassVar[int] = 8
-    SAMPLED: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self._snapshots: dict[Origin, _Snapshot] = {}

@@ -38,7 +38,7 @@ from unhang.model.events import (
 from unhang.model.ids import LocalRank, Rank
 from unhang.model.provenance import Origin
 from unhang.model.time import Clock, Instant
-from unhang.parsers.base import place
+from unhang.parsers.base import LineParser, place
 from unhang.parsers.vocabulary.signals import signal_number, split_exit
 from unhang.sources.line import Line
 
@@ -85,7 +85,7 @@ class _Row:
     local_rank: LocalRank | None = None
 
 
-class ElasticParser:
+class ElasticParser(LineParser):
     """Parser of torchrun's agent lines and of its failure table."""
 
     NAME: ClassVar[str] = "elastic"
@@ -102,7 +102,6 @@ class ElasticParser:
         "Failures:",
     )
     AFTER: ClassVar[int] = 8
-    SAMPLED: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self._rows: dict[Origin, _Row] = {}
@@ -111,10 +110,6 @@ class ElasticParser:
         """Say what one line of the agent or of its table tells."""
         yield from _agent(line)
         yield from self._table(line)
-
-    def finish(self) -> Iterator[Event]:
-        """An entry without its exit code says nothing."""
-        return iter(())
 
     def _table(self, line: Line) -> Iterator[Event]:
         row = self._rows.setdefault(line.origin, _Row())

@@ -25,7 +25,7 @@ from typing import ClassVar
 from unhang.model.events import Event, Frame, PythonException
 from unhang.model.provenance import TEXT_LIMIT, Origin
 from unhang.model.time import Clock, Instant
-from unhang.parsers.base import place
+from unhang.parsers.base import LineParser, place
 from unhang.parsers.vocabulary.exceptions import classify_exception
 from unhang.sources.line import Line
 
@@ -41,13 +41,12 @@ _TIMESTAMP = re.compile(r'"timestamp":\s*"?(?P<seconds>\d{9,11})\b')
 _KEPT_FRAMES = 60
 
 
-class ErrorFileParser:
+class ErrorFileParser(LineParser):
     """Parser of error files."""
 
     NAME: ClassVar[str] = "error-file"
     NEEDLES: ClassVar[tuple[str, ...]] = ('"message":', '"extraInfo"', '"py_callstack"')
     AFTER: ClassVar[int] = 3
-    SAMPLED: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self._named: dict[Origin, tuple[str, str]] = {}

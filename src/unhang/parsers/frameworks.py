@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from unhang.model.events import Event, FrameworkSeen
-from unhang.parsers.base import place
+from unhang.parsers.base import LineParser, place
 from unhang.settings.log_marks import fingerprints
 from unhang.sources.line import Line
 
@@ -25,12 +25,11 @@ _REPEAT_AFTER_LINES = 500
 _LINE_LIMIT = 4000
 
 
-class FrameworkParser:
+class FrameworkParser(LineParser):
     """Parser of framework fingerprints."""
 
     NAME: ClassVar[str] = "frameworks"
     NEEDLES: ClassVar[tuple[str, ...]] = tuple(dict.fromkeys(f.needle for f in fingerprints()))
-    AFTER: ClassVar[int] = 0
     SAMPLED: ClassVar[bool] = True
 
     def __init__(self) -> None:
@@ -50,7 +49,3 @@ class FrameworkParser:
                 yield FrameworkSeen(
                     **place(line), name=mark.framework, basis=f"{mark.basis} `{mark.needle}`"
                 )
-
-    def finish(self) -> Iterator[Event]:
-        """Nothing is open."""
-        return iter(())

@@ -18,7 +18,7 @@ from typing import ClassVar
 
 from unhang.model.events import Event, VersionSeen
 from unhang.model.provenance import Origin
-from unhang.parsers.base import place
+from unhang.parsers.base import LineParser, place
 from unhang.sources.line import Line
 
 _MODEL = re.compile(
@@ -28,12 +28,11 @@ _MODEL = re.compile(
 )
 
 
-class GpuNamesParser:
+class GpuNamesParser(LineParser):
     """Parser of GPU models."""
 
     NAME: ClassVar[str] = "gpu-names"
     NEEDLES: ClassVar[tuple[str, ...]] = ("NVIDIA ",)
-    AFTER: ClassVar[int] = 0
     SAMPLED: ClassVar[bool] = True
 
     def __init__(self) -> None:
@@ -48,7 +47,3 @@ class GpuNamesParser:
                 yield VersionSeen(
                     **place(line), component="gpu", version=match["model"], basis="GPU list"
                 )
-
-    def finish(self) -> Iterator[Event]:
-        """Nothing is open."""
-        return iter(())

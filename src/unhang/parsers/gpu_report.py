@@ -27,7 +27,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from unhang.model.events import Event, HostProblem, HostReport
-from unhang.parsers.base import place
+from unhang.parsers.base import LineParser, place
 from unhang.sources.line import Line
 
 _P = HostProblem
@@ -56,7 +56,7 @@ _VALUES: tuple[tuple[HostProblem, re.Pattern[str]], ...] = tuple(
 )
 
 
-class GpuReportParser:
+class GpuReportParser(LineParser):
     """Parser of nvidia-smi's long report."""
 
     NAME: ClassVar[str] = "gpu-report"
@@ -73,8 +73,6 @@ class GpuReportParser:
         "GPU is lost",
         "determine the device handle",
     )
-    AFTER: ClassVar[int] = 0
-    SAMPLED: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self._device: str | None = None
@@ -96,10 +94,6 @@ class GpuReportParser:
             yield HostReport(**place(line), problem=_P.GPU_LOST, device=device, detail=name[:200])
         elif self._device is not None:
             yield from self._value(line)
-
-    def finish(self) -> Iterator[Event]:
-        """Nothing is open."""
-        return iter(())
 
     def _value(self, line: Line) -> Iterator[Event]:
         for problem, pattern in _VALUES:

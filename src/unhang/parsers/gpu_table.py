@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from unhang.model.events import Event, GpuProcess, GpuState, HostProblem, HostReport
-from unhang.parsers.base import place
+from unhang.parsers.base import LineParser, place
 from unhang.sources.line import Line
 
 _BUS = r"(?P<bus>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.\d)"
@@ -38,7 +38,7 @@ _BROKEN = 3
 """So many fields that cannot be read are the GPU's fault, not a sensor's."""
 
 
-class GpuTableParser:
+class GpuTableParser(LineParser):
     """Parser of nvidia-smi's table."""
 
     NAME: ClassVar[str] = "gpu-table"
@@ -49,7 +49,6 @@ class GpuTableParser:
         "GPU Memory |",
     )
     AFTER: ClassVar[int] = 80
-    SAMPLED: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self._head: tuple[Line, re.Match[str]] | None = None
@@ -73,10 +72,6 @@ class GpuTableParser:
         head = _HEAD.match(line.text)
         if head is not None:
             self._head = line, head
-
-    def finish(self) -> Iterator[Event]:
-        """Nothing that is cut is told."""
-        return iter(())
 
 
 def _gpu(line: Line, head: re.Match[str], second: Line) -> Iterator[Event]:

@@ -22,7 +22,7 @@ from typing import ClassVar
 
 from unhang.model.events import DesyncReported, Event
 from unhang.model.ids import Rank, Ranks
-from unhang.parsers.base import place
+from unhang.parsers.base import LineParser, place
 from unhang.sources.line import Line
 
 _HEAD = re.compile(r"(?:WARNING: )?One or more tensors were submitted to be\s*reduced")
@@ -34,7 +34,7 @@ _INLINE = re.compile(
 _MOST_ROWS = 4096
 
 
-class HorovodParser:
+class HorovodParser(LineParser):
     """Parser of Horovod's stall reports."""
 
     NAME: ClassVar[str] = "horovod"
@@ -46,7 +46,6 @@ class HorovodParser:
         "[ready ranks:",
     )
     AFTER: ClassVar[int] = 64
-    SAMPLED: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self._head: Line | None = None

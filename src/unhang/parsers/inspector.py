@@ -25,7 +25,7 @@ from typing import ClassVar
 
 from unhang.model.events import CollectivesMeasured, Event, Pace
 from unhang.model.time import Clock, Instant
-from unhang.parsers.base import EventFields, place
+from unhang.parsers.base import EventFields, LineParser, place
 from unhang.parsers.vocabulary.loose_json import Object, number_of, object_of, text_of
 from unhang.sources.line import Line
 
@@ -59,12 +59,11 @@ class _Communicator:
     paces: dict[tuple[str, int], _Pace] = field(default_factory=dict)
 
 
-class InspectorParser:
+class InspectorParser(LineParser):
     """Parser of NCCL Inspector's logs."""
 
     NAME: ClassVar[str] = "inspector"
     NEEDLES: ClassVar[tuple[str, ...]] = ('"coll_perf"',)
-    AFTER: ClassVar[int] = 0
     SAMPLED: ClassVar[bool] = True
 
     def __init__(self) -> None:

@@ -19,6 +19,7 @@ from typing import ClassVar
 
 from unhang.model.events import Event, Frame, StackKind, ThreadStack
 from unhang.model.provenance import TEXT_LIMIT, Origin, Provenance
+from unhang.parsers.base import LineParser
 from unhang.parsers.vocabulary import stack_owners
 from unhang.settings.frames import packaged
 from unhang.sources.line import Line
@@ -31,7 +32,7 @@ _MOST_FRAMES = 400
 _Value = str | int | bool | None
 
 
-class JsonStacksParser:
+class JsonStacksParser(LineParser):
     """Parser of py-spy's JSON."""
 
     NAME: ClassVar[str] = "json-stacks"
@@ -43,7 +44,6 @@ class JsonStacksParser:
         *stack_owners.NEEDLES[1:],
     )
     AFTER: ClassVar[int] = 40
-    SAMPLED: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self._owner: Origin | None = None

@@ -29,7 +29,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 from unhang.model.events import Event, KernelEvent, KernelProblem
-from unhang.parsers.base import place
+from unhang.parsers.base import LineParser, place
 from unhang.parsers.vocabulary.numbers import whole
 from unhang.sources.line import Line
 
@@ -147,7 +147,7 @@ _KEPT_PER_FACT = 3
 _DETAIL_LIMIT = 240
 
 
-class KernelLogParser:
+class KernelLogParser(LineParser):
     """Parser of the kernel log."""
 
     NAME: ClassVar[str] = "kernel-log"
@@ -179,8 +179,6 @@ class KernelLogParser:
         "overtemp",
         "temperature reached",
     )
-    AFTER: ClassVar[int] = 0
-    SAMPLED: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self._said: dict[tuple[object, ...], int] = {}
@@ -194,10 +192,6 @@ class KernelLogParser:
                 if self._is_news(event):
                     yield event
                 return
-
-    def finish(self) -> Iterator[Event]:
-        """Nothing is open."""
-        return iter(())
 
     def _is_news(self, event: KernelEvent) -> bool:
         process = None if event.problem is _P.XID else event.pid

@@ -22,6 +22,7 @@ from typing import ClassVar
 
 from unhang.model.events import Event, Frame, StackKind, ThreadStack
 from unhang.model.provenance import Origin, Provenance
+from unhang.parsers.base import LineParser
 from unhang.parsers.vocabulary import stack_owners
 from unhang.sources.line import Line
 
@@ -36,13 +37,12 @@ _TASK = re.compile(
 _MOST_FRAMES = 60
 
 
-class KernelStacksParser:
+class KernelStacksParser(LineParser):
     """Parser of kernel stacks of processes."""
 
     NAME: ClassVar[str] = "kernel-stacks"
     NEEDLES: ClassVar[tuple[str, ...]] = ("[<0>]", "[<ffff", "/proc/", "state:D", *("==> ", "== r"))
     AFTER: ClassVar[int] = 40
-    SAMPLED: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self._owner: Origin | None = None

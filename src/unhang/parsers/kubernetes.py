@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from unhang.model.events import ClosingSignal, Event, ProcessEnded, Reporter, StopKind, StopSeen
-from unhang.parsers.base import place
+from unhang.parsers.base import LineParser, place
 from unhang.parsers.vocabulary.signals import split_exit
 from unhang.sources.line import Line
 
@@ -76,7 +76,7 @@ _NEAR = 4
 """Lines between the reason of an end and its code."""
 
 
-class KubernetesParser:
+class KubernetesParser(LineParser):
     """Parser of pod states and events."""
 
     NAME: ClassVar[str] = "kubernetes"
@@ -104,7 +104,6 @@ class KubernetesParser:
         "Status:  ",
     )
     AFTER: ClassVar[int] = 3
-    SAMPLED: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self._oom_at: int | None = None
@@ -143,10 +142,6 @@ class KubernetesParser:
         yield from self._codes(line)
         if line.says(_DELETED, within=True):
             yield ClosingSignal(**place(line), pid=None, signal=15)
-
-    def finish(self) -> Iterator[Event]:
-        """Nothing is open."""
-        return iter(())
 
     def _terminated(self, line: Line, state: str) -> Iterator[Event]:
         """The state of a container as the cluster answers it in JSON, on one line."""

@@ -22,7 +22,7 @@ from typing import ClassVar
 
 from unhang.model.events import ClosingSignal, Event, ProcessEnded, Reporter, StopKind, StopSeen
 from unhang.model.ids import LocalRank, Rank
-from unhang.parsers.base import place
+from unhang.parsers.base import LineParser, place
 from unhang.parsers.vocabulary.signals import signal_number, split_exit
 from unhang.sources.line import Line
 
@@ -81,7 +81,7 @@ _ORTE_LOST = re.compile(
 _STOPS = {"SIGINT": StopKind.INTERRUPT, "SIGTERM": StopKind.TERMINATED, "SIGHUP": StopKind.HANGUP}
 
 
-class LaunchersParser:
+class LaunchersParser(LineParser):
     """Parser of launchers that are neither torchrun nor a scheduler."""
 
     NAME: ClassVar[str] = "launchers"
@@ -103,7 +103,6 @@ class LaunchersParser:
         "daemon has unexpectedly failed",
     )
     AFTER: ClassVar[int] = 4
-    SAMPLED: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self._open: ProcessEnded | None = None

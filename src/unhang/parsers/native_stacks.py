@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from unhang.model.events import Event, StackSeen
-from unhang.parsers.base import place
+from unhang.parsers.base import LineParser, place
 from unhang.sources.line import Line
 
 _FRAME = re.compile(
@@ -25,13 +25,11 @@ _FRAME = re.compile(
 _TELLING = re.compile(r"(?P<name>cublasLt)", re.IGNORECASE)
 
 
-class NativeStacksParser:
+class NativeStacksParser(LineParser):
     """Parser of native crash stacks."""
 
     NAME: ClassVar[str] = "native-stacks"
     NEEDLES: ClassVar[tuple[str, ...]] = ("cublasLt",)
-    AFTER: ClassVar[int] = 0
-    SAMPLED: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self._said: set[object] = set()
@@ -43,7 +41,3 @@ class NativeStacksParser:
             return
         self._said.add(line.origin)
         yield StackSeen(**place(line), frame=told["name"])
-
-    def finish(self) -> Iterator[Event]:
-        """Nothing is open."""
-        return iter(())

@@ -24,6 +24,7 @@ from typing import ClassVar
 
 from unhang.model.events import Event, Frame, StackKind, ThreadStack
 from unhang.model.provenance import Origin, Provenance
+from unhang.parsers.base import LineParser
 from unhang.parsers.vocabulary import stack_owners
 from unhang.sources.line import Line
 
@@ -57,7 +58,7 @@ class _Thread:
     source: Provenance | None = None
 
 
-class NativeThreadsParser:
+class NativeThreadsParser(LineParser):
     """Parser of native stacks of all threads."""
 
     NAME: ClassVar[str] = "native-threads"
@@ -70,7 +71,6 @@ class NativeThreadsParser:
         *stack_owners.NEEDLES[1:],
     )
     AFTER: ClassVar[int] = 200
-    SAMPLED: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self._owner: Origin | None = None

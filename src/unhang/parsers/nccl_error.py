@@ -26,7 +26,7 @@ from typing import ClassVar
 
 from unhang.model.events import Event, NcclClass, NcclFailure, NcclReason
 from unhang.model.provenance import Origin
-from unhang.parsers.base import place
+from unhang.parsers.base import LineParser, place
 from unhang.parsers.vocabulary import nccl_reasons
 from unhang.sources.line import Line
 
@@ -73,7 +73,7 @@ class _OpenError:
     age: int = 0
 
 
-class NcclErrorParser:
+class NcclErrorParser(LineParser):
     """Parser of NCCL errors raised through a framework."""
 
     NAME: ClassVar[str] = "nccl-error"
@@ -95,7 +95,6 @@ class NcclErrorParser:
         "Last NCCL warning",
     )
     AFTER: ClassVar[int] = 8
-    SAMPLED: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self._open: dict[Origin, _OpenError] = {}

@@ -34,7 +34,7 @@ from unhang.model.events import (
     VersionSeen,
 )
 from unhang.model.provenance import Origin
-from unhang.parsers.base import EventFields
+from unhang.parsers.base import EventFields, LineParser
 from unhang.parsers.vocabulary import nccl_header
 from unhang.parsers.vocabulary.nccl_header import NcclText
 from unhang.sources.line import Line
@@ -80,7 +80,7 @@ _CLOSED = re.compile(r"Connection\s*closed\s*by\s*localRank\s*(?P<local>\d{1,9})
 _VIA_KINDS = (("P2P", "P2P"), ("SHM", "SHM"), ("direct shared memory", "SHM"))
 
 
-class NcclInfoParser:
+class NcclInfoParser(LineParser):
     """Parser of NCCL's INFO lines."""
 
     NAME: ClassVar[str] = "nccl-info"
@@ -105,8 +105,6 @@ class NcclInfoParser:
         "_HCA set to",
         "closed by localRank",
     )
-    AFTER: ClassVar[int] = 0
-    SAMPLED: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self._said: set[tuple[object, ...]] = set()
@@ -127,10 +125,6 @@ class NcclInfoParser:
             yield from self._networks(where, message)
             yield from self._topology(where, message)
             yield from self._settings(where, message)
-
-    def finish(self) -> Iterator[Event]:
-        """Nothing is open."""
-        return iter(())
 
     def _once(self, origin: Origin, *fact: object) -> bool:
         """Whether this process says `fact` for the first time."""

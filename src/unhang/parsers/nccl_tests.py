@@ -21,7 +21,7 @@ from typing import ClassVar
 
 from unhang.model.events import BandwidthMeasured, Event, VersionSeen, WorldSeen
 from unhang.model.ids import Rank
-from unhang.parsers.base import EventFields, place
+from unhang.parsers.base import EventFields, LineParser, place
 from unhang.parsers.vocabulary import nccl_header
 from unhang.sources.line import Line
 
@@ -35,13 +35,12 @@ _DIGITS = re.compile(r"[0-9]+(?=[A-Za-z])")
 _NUMBER = re.compile(r"[0-9]{1,12}(?:\.[0-9]{0,9})?(?:e[+-]?[0-9]{1,2})?|N/A", re.IGNORECASE)
 
 
-class NcclTestsParser:
+class NcclTestsParser(LineParser):
     """Parser of nccl-tests."""
 
     NAME: ClassVar[str] = "nccl-tests"
     NEEDLES: ClassVar[tuple[str, ...]] = ("algbw   busbw", "# Using devices", "nThread 1 nGpus")
     AFTER: ClassVar[int] = 20_000
-    SAMPLED: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self._size: tuple[int, Line] | None = None

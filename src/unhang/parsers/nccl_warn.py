@@ -24,7 +24,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 from unhang.model.events import Event, NcclClass, NcclFailure, NcclReason
-from unhang.parsers.base import EventFields
+from unhang.parsers.base import EventFields, LineParser
 from unhang.parsers.vocabulary import nccl_header, nccl_reasons
 from unhang.parsers.vocabulary.nccl_header import NcclText
 from unhang.sources.context import breaks_off
@@ -73,7 +73,7 @@ _BY_FILE: tuple[tuple[str, NcclReason], ...] = (
 """What an unspecific CUDA failure means by the transport that it struck."""
 
 
-class NcclWarnParser:
+class NcclWarnParser(LineParser):
     """Parser of NCCL's warnings."""
 
     NAME: ClassVar[str] = "nccl-warn"
@@ -96,8 +96,6 @@ class NcclWarnParser:
         "libfabric:",
         "ERROR Not enough memory to write",
     )
-    AFTER: ClassVar[int] = 0
-    SAMPLED: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self._warned: set[tuple[object, ...]] = set()
@@ -116,10 +114,6 @@ class NcclWarnParser:
         event = None if found else _without_header(line)
         if event is not None and self._is_news(event):
             yield event
-
-    def finish(self) -> Iterator[Event]:
-        """Nothing is open."""
-        return iter(())
 
     def _event(self, line: Line, message: NcclText) -> NcclFailure | None:
         thread = (line.origin, message.host, message.pid, message.device)

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from unhang.model.events import Event, HostProblem, HostReport
-from unhang.parsers.base import EventFields, place
+from unhang.parsers.base import EventFields, LineParser, place
 from unhang.sources.line import Line
 
 _ADAPTER = re.compile(r"^\s*(?:CA '(?P<ca>[\w.-]{1,40})'|hca_id:\s*(?P<hca>[\w.-]{1,40}))\s*$")
@@ -46,13 +46,12 @@ class _Port:
     layer: str | None = None
 
 
-class PortReportParser:
+class PortReportParser(LineParser):
     """Parser of reports on InfiniBand and RoCE ports."""
 
     NAME: ClassVar[str] = "port-report"
     NEEDLES: ClassVar[tuple[str, ...]] = ("CA '", "hca_id:")
     AFTER: ClassVar[int] = 40
-    SAMPLED: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self._device: str | None = None

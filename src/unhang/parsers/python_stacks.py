@@ -33,6 +33,7 @@ from typing import ClassVar
 from unhang.model.events import Event, Frame, StackKind, ThreadStack
 from unhang.model.provenance import Origin
 from unhang.model.time import Instant
+from unhang.parsers.base import LineParser
 from unhang.parsers.vocabulary import stack_owners
 from unhang.sources.line import Line
 
@@ -86,7 +87,7 @@ class _OpenStack:
     aborted: bool = False
 
 
-class PythonStacksParser:
+class PythonStacksParser(LineParser):
     """Parser of the stacks of Python's threads."""
 
     NAME: ClassVar[str] = "python-stacks"
@@ -100,7 +101,6 @@ class PythonStacksParser:
         "Fatal Python error",
     )
     AFTER: ClassVar[int] = 150
-    SAMPLED: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self._owners: dict[Origin, Origin] = {}

@@ -30,7 +30,7 @@ from typing import ClassVar
 
 from unhang.model.events import Event, RasGroup, RasProblem, RasReport
 from unhang.model.ids import Rank
-from unhang.parsers.base import EventFields, place
+from unhang.parsers.base import EventFields, LineParser, place
 from unhang.sources.line import Line
 
 _ROW = re.compile(
@@ -87,7 +87,7 @@ class _OpenReport:
     groups: list[_Group] = field(default_factory=list)
 
 
-class RasParser:
+class RasParser(LineParser):
     """Parser of RAS answers in text."""
 
     NAME: ClassVar[str] = "ras"
@@ -103,7 +103,6 @@ class RasParser:
         "the RAS network",
     )
     AFTER: ClassVar[int] = 16
-    SAMPLED: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self._sizes: dict[str, int] = {}

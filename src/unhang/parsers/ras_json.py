@@ -33,7 +33,7 @@ from typing import ClassVar
 
 from unhang.model.events import Event, RasGroup, RasProblem, RasReport, VersionSeen
 from unhang.model.ids import Rank
-from unhang.parsers.base import EventFields, place
+from unhang.parsers.base import EventFields, LineParser, place
 from unhang.parsers.vocabulary.loose_json import (
     Closed,
     LooseJson,
@@ -60,7 +60,7 @@ _RANK = (*_COMMUNICATOR, "ranks")
 _MISSING = (*_COMMUNICATOR, "missing_ranks")
 
 
-class RasJsonParser:
+class RasJsonParser(LineParser):
     """Parser of RAS answers in JSON, and of what RAS tells while it watches."""
 
     NAME: ClassVar[str] = "ras-json"
@@ -74,7 +74,6 @@ class RasJsonParser:
         "PEER_DEAD",
     )
     AFTER: ClassVar[int] = 40
-    SAMPLED: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self._reader = LooseJson()

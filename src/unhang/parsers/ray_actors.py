@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from unhang.model.events import Event, ProcessEnded, Reporter, StopKind, StopSeen
-from unhang.parsers.base import place
+from unhang.parsers.base import LineParser, place
 from unhang.sources.line import Line
 
 _EXIT_TYPE = re.compile(r"Worker exit type:\s*(?P<type>[A-Z_]+)")
@@ -41,7 +41,7 @@ _NODE = re.compile(
 _OWN_EXITS = frozenset({"SYSTEM_ERROR", "USER_ERROR", "NODE_OUT_OF_MEMORY"})
 
 
-class RayActorsParser:
+class RayActorsParser(LineParser):
     """Parser of Ray's death reports."""
 
     NAME: ClassVar[str] = "ray-actors"
@@ -55,7 +55,6 @@ class RayActorsParser:
         "has been marked dead",
     )
     AFTER: ClassVar[int] = 8
-    SAMPLED: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self._died: Line | None = None

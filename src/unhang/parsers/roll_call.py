@@ -21,7 +21,7 @@ from typing import ClassVar
 
 from unhang.model.events import BarrierMissing, Event, ProcessEnded, Reporter, Waiter
 from unhang.model.ids import LocalRank, Rank, Ranks
-from unhang.parsers.base import place
+from unhang.parsers.base import LineParser, place
 from unhang.parsers.vocabulary.signals import signal_number, split_exit
 from unhang.sources.line import Line
 
@@ -74,7 +74,7 @@ _MOST_ROWS = 4096
 _SIGNALS = 65
 
 
-class RollCallParser:
+class RollCallParser(LineParser):
     """Parser of tables and lists of ranks."""
 
     NAME: ClassVar[str] = "roll-call"
@@ -110,10 +110,6 @@ class RollCallParser:
         if missing is not None and _BARRIER.search(line.text) is None:
             yield from _absent(line, missing)
         yield from self._table(line)
-
-    def finish(self) -> Iterator[Event]:
-        """Nothing is open."""
-        return iter(())
 
     def _table(self, line: Line) -> Iterator[ProcessEnded]:
         """The rows below a head with a column of ranks and one of exits."""

@@ -26,7 +26,7 @@ from typing import ClassVar
 from unhang.model.events import Event, StackSeen
 from unhang.model.ids import LocalRank, Rank
 from unhang.model.provenance import Origin
-from unhang.parsers.base import place
+from unhang.parsers.base import LineParser, place
 from unhang.parsers.vocabulary.phases import is_wait, phase_of_frame
 from unhang.sources.line import Line
 
@@ -60,7 +60,7 @@ class _Stack:
     said: bool = False
 
 
-class StackParser:
+class StackParser(LineParser):
     """Parser of live stacks."""
 
     NAME: ClassVar[str] = "stacks_seen"
@@ -85,7 +85,6 @@ class StackParser:
         "arrow_dataset.py",
     )
     AFTER: ClassVar[int] = 40
-    SAMPLED: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self._stacks: dict[Origin, _Stack] = {}
@@ -111,10 +110,6 @@ class StackParser:
             self._stacks[line.origin] = stack
         if not stack.said and not stack.skipped and line.origin not in self._crashed:
             yield from _decide(line, stack)
-
-    def finish(self) -> Iterator[Event]:
-        """Nothing is open."""
-        return iter(())
 
 
 def _header(text: str) -> re.Match[str] | None:

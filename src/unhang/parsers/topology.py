@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from unhang.model.events import DeviceLink, Event, TopologySeen
-from unhang.parsers.base import EventFields, place
+from unhang.parsers.base import EventFields, LineParser, place
 from unhang.sources.line import Line
 
 _DEVICE = re.compile(r"GPU\d{1,3}|NIC\d{1,3}|[a-z][a-z0-9_]{2,30}\d{1,3}")
@@ -30,13 +30,12 @@ _ALIAS = re.compile(r"^\s*(?P<short>NIC\d{1,3}):\s*(?P<name>[\w.-]{1,40})\s*$")
 _MOST_DEVICES = 64
 
 
-class TopologyParser:
+class TopologyParser(LineParser):
     """Parser of the matrix of connections."""
 
     NAME: ClassVar[str] = "topology"
     NEEDLES: ClassVar[tuple[str, ...]] = ("CPU Affinity",)
     AFTER: ClassVar[int] = 100
-    SAMPLED: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self._place: EventFields | None = None

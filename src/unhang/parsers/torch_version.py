@@ -19,7 +19,7 @@ from typing import ClassVar
 
 from unhang.model.events import Event, VersionSeen
 from unhang.model.provenance import Origin
-from unhang.parsers.base import place
+from unhang.parsers.base import LineParser, place
 from unhang.parsers.vocabulary.torch_lines import RELEASES, SIGNS, TorchMessage
 from unhang.sources.line import Line
 
@@ -39,13 +39,11 @@ class _Heard:
     numbers: dict[TorchMessage, set[int]] = field(default_factory=dict)
 
 
-class TorchVersionParser:
+class TorchVersionParser(LineParser):
     """Parser of line numbers in c10 headers."""
 
     NAME: ClassVar[str] = "torch_version"
     NEEDLES: ClassVar[tuple[str, ...]] = (_FILE,)
-    AFTER: ClassVar[int] = 0
-    SAMPLED: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self._heard: dict[Origin, _Heard] = {}

@@ -18,11 +18,11 @@ from typing import ClassVar
 
 from unhang.model.events import Event, WorldSeen
 from unhang.model.ids import Rank
-from unhang.parsers.base import place
+from unhang.parsers.base import LineParser, place
 from unhang.sources.line import Line
 
 
-class TorchVoicesParser:
+class TorchVoicesParser(LineParser):
     """Parser of the first line of each rank."""
 
     NAME: ClassVar[str] = "torch-voices"
@@ -30,7 +30,6 @@ class TorchVoicesParser:
         *("]:V0", "]:V1", "]:I0", "]:I1"),
         *("]:W0", "]:W1", "]:E0", "]:E1"),
     )
-    AFTER: ClassVar[int] = 0
     SAMPLED: ClassVar[bool] = True
 
     def __init__(self) -> None:
@@ -45,7 +44,3 @@ class TorchVoicesParser:
             return
         self._heard.add((rank, pid))
         yield WorldSeen(**place(line), rank=rank)
-
-    def finish(self) -> Iterator[Event]:
-        """Nothing is open."""
-        return iter(())

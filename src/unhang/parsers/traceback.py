@@ -29,7 +29,7 @@ from unhang.model.events import Event, Frame, PythonException
 from unhang.model.ids import LocalRank, Rank
 from unhang.model.provenance import TEXT_LIMIT, Origin
 from unhang.model.time import Instant
-from unhang.parsers.base import place
+from unhang.parsers.base import LineParser, place
 from unhang.parsers.vocabulary import python_text as text_of
 from unhang.parsers.vocabulary.exceptions import classify_exception
 from unhang.sources.line import Line
@@ -81,7 +81,7 @@ class _Stream:
     """The last line ended in a colon: the message is on the next one."""
 
 
-class TracebackParser:
+class TracebackParser(LineParser):
     """Parser of Python tracebacks."""
 
     NAME: ClassVar[str] = "traceback"
@@ -105,7 +105,6 @@ class TracebackParser:
         "(local_rank:",
     )
     AFTER: ClassVar[int] = 24
-    SAMPLED: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self._streams: dict[Origin, _Stream] = {}

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from unhang.model.events import Event, VersionSeen
-from unhang.parsers.base import place
+from unhang.parsers.base import LineParser, place
 from unhang.sources.line import Line
 
 _V = r"v?(?P<version>\d{1,4}(?:\.\d{1,5}){1,3}(?:[-+.]?[a-z][\w.+-]{0,30}|\+[\w.]{1,30})?)"
@@ -84,7 +84,7 @@ _PINNED = re.compile(
 )
 
 
-class VersionParser:
+class VersionParser(LineParser):
     """Parser of stated versions; each is said once for an artifact."""
 
     NAME: ClassVar[str] = "versions"
@@ -120,8 +120,6 @@ class VersionParser:
         *(f"{package}==" for package in _PACKAGES),
         *(f"{package}  " for package in _PACKAGES),
     )
-    AFTER: ClassVar[int] = 0
-    SAMPLED: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self._said: set[tuple[str, str]] = set()
@@ -134,10 +132,6 @@ class VersionParser:
                 yield from self._say(line, component, match["version"], basis)
         for match in _PINNED.finditer(line.text):
             yield from self._say(line, match["package"].lower(), match["version"], "package list")
-
-    def finish(self) -> Iterator[Event]:
-        """Nothing is open."""
-        return iter(())
 
     def _say(self, line: Line, component: str, version: str, basis: str) -> Iterator[Event]:
         version = version.rstrip(".,-+")
