@@ -14,6 +14,7 @@ from unhang.model.causes import Cause
 from unhang.model.diagnosis import Diagnosis, Outcome
 from unhang.model.events import Event, KernelEvent
 from unhang.model.events import Progress as Step
+from unhang.model.events.lifecycle import LONG_AT_WORK
 from unhang.model.guard import Guard
 from unhang.model.incident import Incident
 from unhang.model.provenance import Message, Problem
@@ -23,7 +24,7 @@ from unhang.verdict.corroboration import hear
 from unhang.verdict.course_of_events import tell
 from unhang.verdict.likely import weigh
 from unhang.verdict.next_evidence import advise
-from unhang.verdict.ranking import LONG_AT_WORK, rank
+from unhang.verdict.ranking import rank
 from unhang.verdict.rule_results import judge
 from unhang.verdict.signs import read_signs
 

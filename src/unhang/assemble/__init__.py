@@ -10,7 +10,12 @@ from unhang.assemble.dating import date_timeouts
 from unhang.assemble.failures import find_failures
 from unhang.assemble.identity import Identity
 from unhang.assemble.incarnations import split_incarnations
-from unhang.assemble.job_outcome import find_framework, find_versions, has_finished
+from unhang.assemble.job_outcome import (
+    drop_idle_words,
+    find_framework,
+    find_versions,
+    has_finished,
+)
 from unhang.assemble.log_waits import waits_of_logs
 from unhang.assemble.phases import find_open_phases
 from unhang.assemble.ras_waits import waits_of_ras
@@ -80,6 +85,7 @@ def _assemble_run(events: Sequence[Event], artifacts: int, guard: Guard) -> Inci
     call = guard.call
     events = call("repeats", list(events), drop_repeats, events)
     events = call("same-line", events, share_origins, events)
+    events = call("last-words", events, drop_idle_words, events)
     world = call("world", World(), find_world, events)
     dumps = [event for event in events if isinstance(event, DumpRead)]
     recorded = call("flight-recorder", None, analyse_dumps, dumps, world.size)

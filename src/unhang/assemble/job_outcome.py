@@ -34,7 +34,30 @@ from unhang.model.events import (
     WatchdogAborted,
     WatchdogStuck,
 )
+from unhang.model.events.lifecycle import LONG_AT_WORK
+from unhang.model.phases import Phase
 from unhang.settings import frameworks
+
+
+def drop_idle_words(events: Sequence[Event]) -> list[Event]:
+    """The events without last words that are no good end.
+
+    Work that goes on after them, or that was counted and had not come to its end, speaks against
+    them; so does their log's own end in trouble.
+    """
+    return [e for e in events if not (isinstance(e, Finished) and e.last_words) or _ends(e, events)]
+
+
+def _ends(words: Finished, events: Sequence[Event]) -> bool:
+    artifact, line = words.source.artifact, words.source.line or 0
+    own = [e for e in events if e.source.artifact == artifact and e is not words]
+    work = [e for e in own if isinstance(e, Progress)]
+    if any((e.source.line or 0) > line for e in own if isinstance(e, (Progress, *_TROUBLE))):
+        return False
+    counted = [e for e in work if e.total is not None]
+    if counted:
+        return not _under_way(counted[-1])
+    return words.of_all_work
 
 
 def has_finished(events: Sequence[Event]) -> bool:
@@ -98,10 +121,36 @@ def _came_through(events: Sequence[Event]) -> bool:
     return len(trouble) > 0 and all(
         i < last
         and events[i].source.artifact == done.source.artifact
-        and events[i].origin.rank in (None, done.origin.rank)
+        and (
+            (events[i].origin.rank in (None, done.origin.rank) and not done.last_words)
+            or _outlived(events, i, last)
+        )
         and not _tells_of_a_child(events[i])
         for i in trouble
     )
+
+
+def _outlived(events: Sequence[Event], trouble: int, last: int) -> bool:
+    """Whether the job trained on for long after some trouble.
+
+    Ranks train in step: the loop of one does not go on without another. They evaluate, save and
+    load each for itself, so that such work shows nothing of the others.
+    """
+    first = next(i for i, e in enumerate(events) if _same(e, events[trouble]))
+    artifact = events[trouble].source.artifact
+    states = {
+        e.done
+        for e in events[first + 1 : last]
+        if isinstance(e, Progress) and e.phase is Phase.TRAIN and e.source.artifact == artifact
+    }
+    return len(states) >= LONG_AT_WORK
+
+
+def _same(one: Event, other: Event) -> bool:
+    """Whether two events are one, or one error that came again at the same place."""
+    if not isinstance(one, PythonException) or not isinstance(other, PythonException):
+        return one is other
+    return (one.exception, one.frames[-1:]) == (other.exception, other.frames[-1:])
 
 
 def _tells_of_a_child(event: Event) -> bool:

@@ -27,8 +27,9 @@ from unhang.sources.line import Line
 
 _WHOLE_JOB = re.compile(
     r'"key": "run_stop".{0,400}"status": "success"|'
-    r"\b(?:[Jj]ob|[Rr]un)\b(?: '[\w-]{1,80}')? (?:has )?(?:completed|finished|succeeded)"
-    r"(?: successfully|\s*[.!]?\s*$)|"
+    r"\b(?:[Jj]ob|[Rr]un)\b(?: '?[\w./-]{1,80}'?)? (?:has )?(?:completed|finished|succeeded)"
+    r"(?: successfully|\s*(?:\((?P<of>\d{1,6})/(?P=of)\))?[.!]?\s*$)|"
+    r"\bState: COMPLETED \(exit code 0\)|\(WorkerState\.SUCCEEDED\)|"
     r"[Pp]rocess finished with exit code 0\b|[Jj]ob exited with (?:exit )?code 0\b|"
     r"[Tt]raining (?:completed|finished) successfully|"
     r"\] worker group successfully finished|\bAll workers successfully finished\b|"
@@ -111,6 +112,8 @@ class EndingsParser(LineParser):
         "done training in",
         "* train metrics *",
         "after training is done",
+        "COMPLETED (exit",
+        "State.SUCCEEDED",
         "RESULT,",
         "[exiting program",
         "Overall training speed",

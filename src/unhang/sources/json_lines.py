@@ -23,6 +23,8 @@ _SPEAKER = {
     "local_rank": ("local_rank", "LOCAL_RANK"),
     "pid": ("pid", "process_id"),
 }
+_COUNTS = ("epoch", "global_step", "step", "iteration", "iter", "loss", "exit_code")
+"""Fields that a logger keeps beside the text, and that belong to what it says."""
 _SAMPLE = frozenset({"text", "content", "prompt", "messages", "completion", "label", "role"})
 _LONGEST = 64 << 10
 _MOST_LINES = 200
@@ -53,7 +55,9 @@ def unwrapped(line: str) -> list[str]:
         return [line]
     head = " ".join([*_head(flat), ""])
     more = next((v for k in _MORE if "\n" in (v := flat.get(k, ""))), "")
-    lines = [*text.rstrip("\n").split("\n"), *more.strip("\n").split("\n")][:_MOST_LINES]
+    first, *others = text.rstrip("\n").split("\n")
+    counts = [f"{key}={flat[key]}" for key in _COUNTS if key in flat and key not in first]
+    lines = [" ".join([first, *counts]), *others, *more.strip("\n").split("\n")][:_MOST_LINES]
     return [head + part for part in lines if part] or [line]
 
 

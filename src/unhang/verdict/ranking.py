@@ -21,6 +21,7 @@ from unhang.model.events import (
     SuspicionReason,
     UnreadLine,
 )
+from unhang.model.events.lifecycle import LONG_AT_WORK
 from unhang.model.finding import Finding, Strength
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.incident import Call, Incident, Manner, ranks_of
@@ -124,13 +125,15 @@ def _ranked(incident: Incident, findings: Sequence[Finding]) -> Diagnosis:
 
 
 _TROUBLE = frozenset({Role.ALARM, Role.FAULT, Role.END})
-LONG_AT_WORK = 10
-"""States of work after trouble, or after another start: fewer may have stood in a buffer."""
 
 
 def outlived(incident: Incident, states: int) -> bool:
     """Whether so many states of work follow the last trouble, and no other log tells of any."""
-    trouble = [event for event in incident.events if event.role in _TROUBLE]
+    trouble = [
+        event
+        for event in incident.events
+        if event.role in _TROUBLE and not isinstance(event, Finished)
+    ]
     if not trouble or len({event.source.artifact for event in trouble}) > 1:
         return False
     artifact, line = trouble[-1].source.artifact, max(e.source.line or 0 for e in trouble)

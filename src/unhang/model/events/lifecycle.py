@@ -61,6 +61,8 @@ STATES_OF_WORK = 3
 
 A buffer may hold one, and a step that was under way another.
 """
+LONG_AT_WORK = 10
+"""States of work after trouble, or after another start: fewer may have stood in a buffer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

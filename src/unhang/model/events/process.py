@@ -283,6 +283,8 @@ class Finished(Seen):
     Attributes:
         whole_job: it speaks for the job (`run_stop … success`, `Job completed`), not for a
             step such as the end of `fit`.
+        last_words: a wording that no list has, which stood last in its log.
+        of_all_work: such words speak of all the work, not of a part.
     """
 
     fact = None
@@ -290,3 +292,5 @@ class Finished(Seen):
     role = Role.END
 
     whole_job: bool
+    last_words: bool = False
+    of_all_work: bool = False

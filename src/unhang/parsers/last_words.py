@@ -1,0 +1,98 @@
+"""From the last words of a log to what may be a good end, in any wording.
+
+Programs end with words of their own: `all 30 epochs done; goodbye`, `[smoke] PASS`, `max_iters
+reached, bye`, `[done] ok`, `run complete exit_code=0`. One such word proves nothing: `epoch 3
+finished` stands in every log. So only the last one of a log is told, and `assemble` believes it
+where the work was counted to its end, or where it speaks of all the work, and no work goes on
+after it.
+
+Traps: `not done`, `done with 3 errors`, `finished with code 1`, `waiting until all are done`; a
+sentence that tells what would be; a part of the work (a step, a checkpoint, a download).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import ClassVar
+
+from unhang.model.events import Event, Finished
+from unhang.parsers.base import place
+from unhang.sources.line import Line
+
+_DONE = (
+    r"(?:done|finished|completed?|ended|over|passed|pass|succeeded|success(?:ful(?:ly)?)?|exiting"
+    r"|reached|bye|goodbye|ok)"
+)
+_ALL = re.compile(
+    r"(?:^|[^A-Za-z])(?:training|trainer|job|run|script|experiment|pre-?training|fine-?tuning"
+    r"|program|everything|max[_ ](?:iter\w*|steps|epochs)"
+    r"|all (?:the |of )?(?:\d{1,9} )?"
+    r"(?:epochs|steps|iterations|ranks|workers|processes|rounds|stages))"
+    rf"\b[^.!?]{{0,30}}?\b{_DONE}\b"
+    r"|(?:训练|任务|运行|作业|全部)(?:已|均|都)?(?:经)?(?:顺利|成功|正常)?(?:全部)?(?:完成|结束)",
+    re.IGNORECASE,
+)
+_BARE = re.compile(
+    rf"\W*(?:{_DONE}\b(?:\W+\w+){{0,8}}|(?:\w+\W+){{1,3}}{_DONE})\W*$", re.IGNORECASE
+)
+_ZERO = re.compile(
+    r"\b(?:exit(?:ed)?(?:[ _](?:code|status))?|rc|return(?:ed|code| code)?|state|status)"
+    r"\W{1,3}(?:with |code |status )?(?:0|ok|success|succeeded|completed|finished)\b(?![.\d])"
+    r"|[(\[]success[)\]]|(?:退出码|返回值|返回码)\s?[:=]?\s?0\b",
+    re.IGNORECASE,
+)
+_AGAINST = re.compile(
+    r"\b(?:not|no|never|un\w{3,}|fail\w*|err\w*|abort\w*|kill\w*|crash\w*|incomplete|early|before|until"
+    r"|when|if|once|after|wait\w*|will|would|should|timed?|partial\w*|almost|nearly|skip\w*|lost"
+    r"|dead|stop\w*|cancel\w*|signal|term\w*|corrupt\w*|broken|hang\w*|hung|stuck)\b"
+    r"|[1-9]\d* (?:errors|failures|failed)|失败|错误|异常|未|等待",
+    re.IGNORECASE,
+)
+_PART = re.compile(
+    r"\b(?:step|epoch|batch|iter\w*|load\w*|sav\w*|checkpoint\w*|init\w*|set-?up|download\w*|build\w*"
+    r"|compil\w*|import\w*|warm-?up|shard\w*|shuffl\w*|tokeniz\w*|preprocess\w*|upload\w*|connect\w*"
+    r"|barrier|backward|forward|install\w*|map|filter|cach\w*|rendezvous|handshake|allocat\w*|data\w*"
+    r"|eval\w*|valid\w*|test\w*|sampl\w*|generat\w*|verif\w*|check\w*)\b",
+    re.IGNORECASE,
+)
+_PLACE = re.compile(
+    r"(?:[\w./-]{1,80}\.py:\d{1,6}:? )?(?:\[?(?:INFO|NOTICE|SUCCESS)\]?[ :|-]{1,3})?"
+)
+_CLAUSE = re.compile(r"[.!;] ")
+_LONGEST = 160
+
+
+class LastWordsParser:
+    """Parser of the last words of a log."""
+
+    NAME: ClassVar[str] = "last-words"
+    NEEDLES: ClassVar[tuple[str, ...]] = (
+        *("done", "Done", "DONE", "inished", "omplete", "COMPLETE", " over", "assed", "PASS"),
+        *("ucceed", "uccess", "UCCESS", "bye", "xiting", "reached", " ok", " OK", '"ok"'),
+        *("rc=0", "exit 0", "code 0", "code=0", "status 0", "完成", "结束", "成功"),
+        *("\u9000\u51fa\u7801", "\u8fd4\u56de\u503c"),
+    )
+    AFTER: ClassVar[int] = 0
+    SAMPLED: ClassVar[bool] = True
+
+    def __init__(self) -> None:
+        self._last: Finished | None = None
+
+    def feed(self, line: Line) -> Iterator[Event]:
+        """Keep what may be the last word."""
+        text = _CLAUSE.split(_PLACE.sub("", line.text.strip(), count=1), maxsplit=1)[0]
+        severe = line.header is not None and line.header.severity in ("E", "F")
+        if len(text) <= _LONGEST and not severe and _AGAINST.search(text) is None:
+            all_work = _ALL.search(text) is not None
+            bare = _BARE.match(text) is not None or _ZERO.search(text) is not None
+            if all_work or (bare and _PART.search(text) is None):
+                self._last = Finished(
+                    **place(line), whole_job=False, last_words=True, of_all_work=all_work
+                )
+        return iter(())
+
+    def finish(self) -> Iterator[Event]:
+        """Tell the last one."""
+        if self._last is not None:
+            yield self._last
