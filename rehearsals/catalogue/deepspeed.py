@@ -22,8 +22,8 @@ SITUATIONS = (
         fails_with="Timed out waiting 10000ms",
         finishes_with="training finished",
         remedy=SituationRemedy(
-            says="The timeout that the script gives to `init_distributed` covers the save.",
-            edits=(("train.sh", "--timeout 10", "--timeout 60"),),
+            says="`unhang fix` raises the timeout that the script gives to `init_distributed`.",
+            fix="train.sh",
         ),
         settle_s=4.0,
         real="DeepSpeed's engine, ZeRO-3's partitioning, its gather of the weights and its save, "

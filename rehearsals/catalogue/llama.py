@@ -14,8 +14,8 @@ _REAL = (
 )
 _PLAYED = "The storage of the data: {}. The timeout is 12 s."
 _RAISED = SituationRemedy(
-    says="The timeout that the script gives to `init_process_group` covers the reading.",
-    edits=(("train.sh", "--timeout 12", "--timeout 50"),),
+    says="`unhang fix` raises the timeout that the script gives to `init_process_group`.",
+    fix="train.sh",
 )
 
 SITUATIONS = (
@@ -52,9 +52,7 @@ SITUATIONS = (
         accept=("timeout_short",),
         fails_with="Timed out waiting 12000ms",
         finishes_with="training finished",
-        remedy=SituationRemedy(
-            says=_RAISED.says, edits=(("train-fsdp2.sh", "--timeout 12", "--timeout 50"),)
-        ),
+        remedy=SituationRemedy(says=_RAISED.says, fix="train-fsdp2.sh"),
         real=_REAL,
         played=_PLAYED.format("rank 2 gets the bytes of one file in small portions for 25 s"),
     ),

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TypedDict
 
 from unhang.errors import UsageError
+from unhang.fixing.code import set_in_code
 from unhang.fixing.config_file import ConfigFile, Language
 from unhang.fixing.editors import json as json_editor
 from unhang.fixing.editors import manifest as manifest_editor
@@ -124,6 +125,9 @@ def _edit(job: Job, fix: Fix) -> Job:
     Raises:
         Refusal: one of them cannot be set safely.
     """
+    in_code = set_in_code(job, fix)
+    if in_code is not None:
+        return in_code
     requests = read_requested_settings(fix)
     for request in requests:
         _check_some_place(job, fix, request)

@@ -32,7 +32,7 @@ _READERS: Mapping[Language, Callable[[SettingsDocument, str], None]] = {
     Language.VARIABLES: read_shell,
     Language.DOCKERFILE: read_shell,
 }
-_MENTION = re.compile(r"[\w./-]*\w\.(?:json|ya?ml|toml)\b")
+_MENTION = re.compile(r"[\w./-]*\w\.(?:json|ya?ml|toml|py)\b")
 _MOST_BESIDE = 8
 _SHELL = frozenset({Language.SHELL, Language.DOCKERFILE})
 

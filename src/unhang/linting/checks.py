@@ -161,7 +161,8 @@ def _contradictions(document: SettingsDocument) -> Iterator[LintFinding]:
         plain = (
             written.kind is SettingKind.VARIABLE and written.certain and written.value is not None
         )
-        if not plain or not written.name.startswith(_FAMILIES) or written.place.line is None:
+        known = written.name.startswith(_FAMILIES) and find_setting(written.name) is not None
+        if not plain or not known or written.place.line is None:
             continue
         before = first.setdefault(written.name, written)
         if before.value != written.value:

@@ -208,3 +208,52 @@ def test_a_smaller_batch_divides_the_one_before(
     after = unhang.fix(path, verdict(BATCH)).after
     assert f"per_device_train_batch_size: {new}  # per GPU" in after
     assert f"gradient_accumulation_steps: {steps}" in after
+
+
+CODE = """\
+import argparse
+import datetime
+
+import torch.distributed as dist
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--timeout", type=float, default=600.0)
+options = parser.parse_args()
+dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=options.timeout))
+"""
+LONGER = fix(
+    "torch",
+    "python",
+    'dist.init_process_group("nccl", timeout=datetime.timedelta(seconds=7200))',
+)
+
+
+def test_a_timeout_that_code_takes_from_a_flag_is_changed_at_the_launch(tmp_path: Path) -> None:
+    script = "#!/bin/sh\nexec torchrun --nproc-per-node 4 train.py --fsdp 1 --timeout 12\n"
+    write(tmp_path, train__py=CODE)
+    (path,) = write(tmp_path, train__sh=script)
+    assert unhang.fix(path, verdict(LONGER)).after == script.replace("12\n", "7200\n")
+    minutes = fix("deepspeed", "env", "export DEEPSPEED_TIMEOUT=90")
+    assert unhang.fix(path, verdict(minutes)).after == script.replace("12\n", "5400\n")
+
+
+def test_a_timeout_that_stands_in_code_is_changed_there(tmp_path: Path) -> None:
+    code = CODE.replace("seconds=options.timeout", "minutes=10")
+    script, program = write(tmp_path, train__sh="torchrun train.py\n", train__py=code)
+    with pytest.raises(UsageError, match=r"train\.py:9 sets it: give that file, too"):
+        unhang.fix(script, verdict(LONGER))
+    done = unhang.fix([script, program], verdict(LONGER))
+    assert done.after == code.replace("minutes=10", "minutes=120")
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [("seconds=limit()", "computes the timeout"), ("minutes=300", "already: another limit")],
+)
+def test_a_timeout_that_cannot_grow_in_code_is_left(
+    tmp_path: Path, value: str, message: str
+) -> None:
+    code = CODE.replace("seconds=options.timeout", value)
+    paths = write(tmp_path, train__sh="torchrun train.py\n", train__py=code)
+    with pytest.raises(UsageError, match=message):
+        unhang.fix(paths, verdict(LONGER))

@@ -24,6 +24,7 @@ _KEY = re.compile(r"([\"']?)([A-Za-z_][\w.\-/]*)\1\s*:(?:\s+(.*))?")
 _BLOCK = re.compile(r"[|>][+-]?\d?")
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{2,}")
 _FLAG = re.compile(r"--[A-Za-z][\w.-]*")
+_NULLS = frozenset({"null", "~"})
 _FLOW = str.maketrans("[],{}", "     ")
 _COMMENT = re.compile(r"\s#.*")
 
@@ -92,8 +93,8 @@ class _Yaml:
         elif key == "value" and self._named is not None and self._named[0] == indent:
             self._document.add(self._named[1], known_value(value), line, SettingKind.VARIABLE)
             self._named = None
-        elif not value:
-            return
+        elif not value or value.lower() in _NULLS:
+            return  # A variable that is null is not set.
         elif _VARIABLE.fullmatch(key) is not None:
             self._document.add(key, known_value(value), line, SettingKind.VARIABLE)
         elif value[:1] in "[{":
