@@ -10,6 +10,7 @@ from unhang.model.phases import Phase
 from unhang.remedies.context import RemedyContext
 from unhang.remedies.cures import Cure
 from unhang.remedies.mechanisms import apply, killed_silently
+from unhang.settings import find_framework
 
 _PLANS: Mapping[Cause, tuple[Cure, ...]] = {
     Cause.RANK_EXCEPTION: (Cure.FIX_EXCEPTION, Cure.RECORD_ERRORS, Cure.STOP_TOGETHER),
@@ -89,6 +90,13 @@ def plan(case: RemedyContext) -> tuple[Cure, ...]:
     cures = apply(case, _PLANS[case.cause])
     if case.cause is Cause.CHECKPOINT_SLOW and case.phase is Phase.LOAD:
         cures = (Cure.LEAN_LOAD, *(c for c in cures if c not in _SAVES))
+    if case.cause is Cause.DATA_SLOW and _copies_data(case):
+        # More loaders would hold more copies, and none of them reads the data set.
+        cures = (
+            Cure.PREPARE_DATA,
+            Cure.LEAN_LOAD,
+            *(c for c in cures if c is not Cure.FASTER_DATA),
+        )
     if case.cause is Cause.EXTERNAL_STOP:
         kinds = [stop.kind for stop in case.incident.all(StopSeen)]
         cures = next((_BY_STOP[kind] for kind in kinds if kind in _BY_STOP), cures)
@@ -104,6 +112,12 @@ def plan(case: RemedyContext) -> tuple[Cure, ...]:
     if case.cause is Cause.GPU_OOM and _shared_gpu(case):
         cures = (Cure.SHARED_GPU, *cures)
     return tuple(dict.fromkeys(cures))
+
+
+def _copies_data(case: RemedyContext) -> bool:
+    """Whether every process reads the whole data set before the first step, and keeps it."""
+    framework = find_framework(case.framework)
+    return framework is not None and framework.copies_data
 
 
 def _of_rank(case: RemedyContext) -> tuple[Cure, ...]:
