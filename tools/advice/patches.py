@@ -187,7 +187,12 @@ def _configurations(
         if knob is None:
             continue
         default = knob.default_in(versions.get(knob.framework))
-        ways.append([(knob.key, value) for value in _values(change, default)])
+        values = _values(change, default)
+        if change.divides:
+            values += [6, 9, 5]  # Halves that are none, and a prime.
+        elif change.digits is None and not change.constant and "float" in knob.type:
+            values += [0.1, 0.25, 0.5]  # Counts that may be shares of the whole.
+        ways.append([(knob.key, value) for value in values])
     for way in itertools.zip_longest(*ways):
         given = dict(pair for pair in way if pair is not None)
         if given:
@@ -232,6 +237,10 @@ def problem(patch: Patch) -> str | None:
             continue
         if (new > old) != (change.times > 1):
             return f"wrong way: {key} {old} -> {new}"
+        if old < 1 <= new:
+            return f"wrong way: {key} {old}, a share -> {new}, a count"
+        if change.divides and change.keeps is None and old % new:
+            return f"wrong way: {key} {old} -> {new}, which does not divide it"
     return None if moved else "no-op"
 
 

@@ -85,6 +85,8 @@ def _changed(
 ) -> dict[str, Any]:
     """The new values of one change, under the names of the release."""
     if (why := conflicts(knob, held)) is not None:
+        if change.optional:
+            return {}
         raise NoChange(why)
     if change.shown and not advised:
         raise NoChange(f"the value of `{change.key}` is yours to choose")

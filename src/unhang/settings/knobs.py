@@ -140,7 +140,7 @@ class KnobChange:
             never written over a file that says nothing.
         when_off: the value for a knob that is off.
         unless_set: leave a value of the user's alone.
-        optional: left out where the release lacks the knob.
+        optional: left out where the release lacks the knob, or another setting forbids it.
         quiet: written only where it differs, and alone no reason to advise the cure.
         present: advice says it, a file must hold it already.
         shown: an example that only the user can choose: never written.

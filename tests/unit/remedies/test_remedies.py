@@ -180,3 +180,11 @@ def test_launch_order_needs_nccl_2_26() -> None:
 def test_probes_are_called_probes() -> None:
     fixes = write_fixes(case(Cause.RDMA_FAULT, "torch"))
     assert [f.kind for f in fixes if "IB_DISABLE" in f.patch] == [FixKind.PROBE]
+
+
+def test_data_that_every_process_holds_are_not_loaded_by_more_of_them() -> None:
+    remedies = [fix.remedy for fix in write_fixes(case(Cause.DATA_SLOW, "recbole"))]
+    assert remedies[:2] == ["prepare_data", "lean_load"]
+    assert "faster_data" not in remedies
+    swap = next(fix for fix in write_fixes(case(Cause.DATA_SLOW, "recbole")) if "swap" in fix.patch)
+    assert swap.remedy == "lean_load"
