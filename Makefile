@@ -7,6 +7,9 @@ DEV := $(VENV)/.dev
 DRILLS := PYTHONPATH=tools $(BIN)/python -m drills
 ADVICE_CACHE ?= $(HOME)/.cache/unhang-advice
 SCORE := PYTHONPATH=tools $(BIN)/python -m score
+# Tests that start no job run on every core, up to eight.
+WORKERS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); \
+	if [ $$n -gt 8 ]; then echo 8; elif [ $$n -lt 2 ]; then echo 2; else echo $$n; fi)
 
 # Each process that a test starts imports the package: what was compiled is kept.
 export PYTHONDONTWRITEBYTECODE =
@@ -45,13 +48,14 @@ contracts: $(DEV)
 	$(BIN)/lint-imports --no-cache
 
 unit: $(DEV) ## the pure tests: no process, no socket, no sleep
-	$(BIN)/pytest -m 'not process and not integration' -n 2
+	$(BIN)/pytest -m 'not process and not integration' -n $(WORKERS)
 
 check: lint types contracts ## lint, types, import contracts and the tests that start no job
-	$(BIN)/pytest -m 'not integration' -n 2
+	$(BIN)/pytest -m 'not integration' -n $(WORKERS)
 
 test: check gate ## everything that CI runs
-	$(BIN)/pytest -m integration
+	$(BIN)/pytest -m 'integration and not alone' -n 2 --dist loadfile
+	$(BIN)/pytest -m 'integration and alone'
 
 score: $(DEV) ## judge all labelled jobs and write docs/accuracy.md
 	$(SCORE) --write docs/accuracy.md

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.integration, pytest.mark.alone, pytest.mark.timeout(240)]
 
 HEAD = """
 import datetime, fcntl, os, queue, sys, threading, time

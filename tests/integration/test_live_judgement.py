@@ -20,7 +20,7 @@ from unhang.model.codec import decode
 from unhang.screens.feed import Feed
 from unhang.screens.pages import view
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(150)]
+pytestmark = [pytest.mark.integration, pytest.mark.alone, pytest.mark.timeout(150)]
 
 TRAIN = """
 import os, sys, time

@@ -27,7 +27,7 @@ from integration.test_run_watched import (
     wait_for,
 )
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(200)]
+pytestmark = [pytest.mark.integration, pytest.mark.alone, pytest.mark.timeout(200)]
 
 RANK = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1"}
 

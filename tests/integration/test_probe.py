@@ -17,7 +17,7 @@ from support.needs import NEEDS_TORCH
 from unhang.live.messages.reports import Beat
 from unhang.probe import environment
 
-pytestmark = [pytest.mark.integration, NEEDS_TORCH]
+pytestmark = [pytest.mark.integration, pytest.mark.alone, NEEDS_TORCH]
 
 
 @pytest.fixture

@@ -83,6 +83,7 @@ def run(command: list[str], folder: Path, **env: str) -> subprocess.CompletedPro
     )
 
 
+@pytest.mark.process
 def test_the_hook_and_the_action_find_what_a_new_repository_holds(tmp_path: Path) -> None:
     (tmp_path / "launch.sh").write_text("export NCCL_TIMEOUT=3\ntorchrun train.py\n")
     (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
