@@ -8,6 +8,7 @@ Thompson and Barnett (1986). Quantiles by bisection: intervals need six digits, 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from math import exp, lgamma, log
 
 _SMALL = 1e-300
@@ -69,6 +70,7 @@ def _lentz(first: float, step: Callable[[int], tuple[float, float]]) -> float:
     return value
 
 
+@lru_cache(maxsize=1_024)
 def gamma_quantile(shape: float, share: float) -> float:
     """The x with P(shape, x) = share."""
     high = shape + 1
@@ -77,6 +79,7 @@ def gamma_quantile(shape: float, share: float) -> float:
     return _solve(lambda x: gamma_cdf(shape, x), share, high)
 
 
+@lru_cache(maxsize=1_024)
 def beta_quantile(a: float, b: float, share: float) -> float:
     """The x with I_x(a, b) = share."""
     return _solve(lambda x: beta_cdf(a, b, x), share, 1.0)

@@ -21,6 +21,8 @@ from unhang.mcp_server.confinement import Roots
 from unhang.model.toml import loads
 from unhang.reporters.prompt import MOST_TOKENS, tokens
 
+pytestmark = pytest.mark.process  # an event loop opens a pair of sockets
+
 CASES = Path(__file__).parents[2] / "cases"
 BUNDLED = (
     *("demo", "stacks-save-on-rank-0", "exception-one-rank-log-dir-tree"),

@@ -17,6 +17,10 @@ from unhang.reporters.style import Style
 @pytest.mark.parametrize("name", EVERY)
 def test_it_never_has_more_than_it_may(name: str, language: str) -> None:
     assert tokens(render(EVERY[name], Style(language=language))) <= MOST_TOKENS
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_large_job_makes_no_long_text(language: str) -> None:
     assert tokens(render(large(16_384), Style(language=language))) <= MOST_TOKENS
 
 

@@ -163,6 +163,7 @@ def test_the_command(
     assert "is no folder" in capsys.readouterr().err
 
 
+@pytest.mark.process  # reads with DuckDB, which forks
 def test_rows_as_parquet(logs: Path, tmp_path: Path) -> None:
     import duckdb
 
