@@ -41,6 +41,7 @@ def ranks() -> Iterator[list[int]]:
         process.wait()
 
 
+@pytest.mark.process
 def test_ranks_that_meet_at_one_place_are_one_job(ranks: list[int]) -> None:
     (job,) = [job for job in running_jobs() if set(ranks) & set(job.pids)]
     assert (job.pids, set(job.ranks), job.world_size) == (tuple(sorted(ranks)), {1, 3}, 4)
@@ -48,6 +49,7 @@ def test_ranks_that_meet_at_one_place_are_one_job(ranks: list[int]) -> None:
     assert job_of_scheduler(JOB).ranks == {1, 3}
 
 
+@pytest.mark.process
 def test_a_job_that_is_not_here_is_refused_with_what_to_do() -> None:
     with pytest.raises(UsageError, match="srun --jobid=4040404 --overlap"):
         job_of_scheduler("4040404")
@@ -103,6 +105,7 @@ def test_a_look_tells_where_the_ranks_stand_and_leaves_them_as_they_were(ranks: 
         assert Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "S"
 
 
+@pytest.mark.process
 def test_without_py_spy_the_remedy_is_named(
     ranks: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:

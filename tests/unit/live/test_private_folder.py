@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 JOB = """
 import os, sys
 os.umask(os.umask(0))  # unchanged
@@ -14,6 +16,7 @@ open(sys.argv[1], "w").close()
 """
 
 
+@pytest.mark.process
 def test_a_run_folder_is_private(tmp_path: Path) -> None:
     run, made = tmp_path / "runs" / "one", tmp_path / "made"
     done = subprocess.run(

@@ -170,6 +170,7 @@ def test_two_nodes_of_one_name_are_told_apart_in_a_shared_folder(tmp_path: Path)
     assert label_of("gn7", 2, shared, None) == "gn7", "the same node, started again"
 
 
+@pytest.mark.process
 def test_a_second_node_on_the_host_of_the_collector_gets_a_name_of_its_own() -> None:
     assert label_of("vm", 1, None, "http://127.0.0.1:8766") == "vm-1"
     assert label_of("vm", 0, None, "http://127.0.0.1:8766") == "vm"

@@ -25,6 +25,7 @@ def pythons() -> list[str]:
     return found
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("python", pythons(), ids=lambda path: Path(path).name)
 def test_it_is_silent_and_the_next_hook_runs(python: str, tmp_path: Path) -> None:
     behind, run = tmp_path / "behind", tmp_path / "run"

@@ -89,6 +89,7 @@ def verdict_that_quotes(text: str) -> Diagnosis:
     )
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
 def test_reports_and_notifications(form: Form, chat: "Chat") -> None:
     verdict = verdict_that_quotes(form.text)
@@ -137,6 +138,7 @@ def chat() -> Iterator[Chat]:
     chat.server.server_close()
 
 
+@pytest.mark.process
 def test_a_bundle_of_a_run_folder_keeps_no_secret(tmp_path: Path) -> None:
     from unhang.capturing import capture
 

@@ -1,16 +1,14 @@
 """A framework is known by its data file alone, and its rows are read from released packages."""
 
 import ast
-from pathlib import Path
 
 import pytest
 
-import unhang
+from support.package import PACKAGE, trees
 from unhang.settings import frameworks
 from unhang.settings.frameworks import find_framework, find_knob
 from unhang.settings.knobs import KnobChange, NoChange, conflicts, lacks, same, work_out
 
-SOURCE = Path(unhang.__file__).parent
 GENERIC = {
     "torch",
     "ray",
@@ -37,22 +35,21 @@ LIBRARIES = {
 """Files that list programs or packages of a system, whatever they train with."""
 
 
-def literals(path: Path) -> set[str]:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+def literals(tree: ast.Module) -> set[str]:
     return {n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and type(n.value) is str}
 
 
 def test_no_framework_is_written_in_python() -> None:
     trains = [f for f in frameworks().values() if f.recipes]
     names = {f.name for f in trains} | {alias for f in trains for alias in f.aliases}
-    for path in SOURCE.rglob("*.py"):
-        place = path.relative_to(SOURCE).as_posix()
+    for path, tree in trees().items():
+        place = path.relative_to(PACKAGE).as_posix()
         if place.startswith("lab/") or place in LIBRARIES:
             continue
         allowed = {"torch"} | (
             GENERIC if place.startswith(("parsers/", "live/", "probe/")) else set()
         )
-        found = literals(path) & (names - allowed)
+        found = literals(tree) & (names - allowed)
         assert not found, f"{place} names {found}: say it in settings/data/frameworks"
 
 

@@ -9,11 +9,14 @@ import threading
 import time
 from pathlib import Path
 
+import pytest
+
 from unhang.live.agent import kernel
 
 WAITS = "import fcntl, sys; print(1, flush=True); fcntl.flock(open(sys.argv[1]), fcntl.LOCK_EX)"
 
 
+@pytest.mark.process
 def test_the_holder_of_a_lock_is_told_of_who_waits_for_it(tmp_path: Path) -> None:
     import fcntl
 
@@ -48,6 +51,7 @@ def test_threads_and_what_they_use_are_told() -> None:
     assert used_s is None or (used_s >= 0 and runs is not None)
 
 
+@pytest.mark.process
 def test_of_a_process_that_is_gone_nothing_is_told() -> None:
     done = subprocess.Popen(["true"])
     done.wait()

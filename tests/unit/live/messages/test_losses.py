@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import string
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from support.package import PACKAGE, trees
@@ -17,8 +18,15 @@ def calls(folder: Path, *names: str) -> Iterator[ast.Call]:
     """Calls of functions and methods of these names."""
     for path, tree in trees().items():
         for node in ast.walk(tree) if path.is_relative_to(folder) else ():
-            if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(names):
+            if isinstance(node, ast.Call) and dotted(node.func).endswith(names):
                 yield node
+
+
+def dotted(node: ast.expr) -> str:
+    """The name that is called; of what stands before a dot only names are told."""
+    if isinstance(node, ast.Attribute):
+        return f"{dotted(node.value)}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def texts(node: ast.AST) -> Iterator[str]:
@@ -28,13 +36,14 @@ def texts(node: ast.AST) -> Iterator[str]:
             yield part.value
 
 
+@cache
 def told() -> dict[str, set[str] | None]:
     """Codes that are told, with the names of their values; None = the source does not tell."""
     found: dict[str, set[str] | None] = {}
     for call in calls(LIVE, "Loss.of", "Loss.failed", "Loss"):
         for code in texts(call.args[0]) if call.args else ():
             names = {keyword.arg or "" for keyword in call.keywords}
-            plain = ast.unparse(call.func).endswith("Loss.of") and "" not in names
+            plain = dotted(call.func).endswith("Loss.of") and "" not in names
             found[code] = names if plain else None
     for call in calls(LIVE / "agent", "self._try"):
         found |= {code: {"why"} for code in texts(call.args[0])}

@@ -250,12 +250,14 @@ def test_what_is_no_request_is_answered_and_survived(
     assert collector.reports() == [report()]
 
 
+@pytest.mark.process
 def test_nothing_is_said_twice(collector: Collector) -> None:
     request = signed("/v1/report", zstandard.compress(json.dumps(node_to_json(report())).encode()))
     assert status_of(request, collector.port) == b"200"
     assert status_of(request, collector.port) == b"409"
 
 
+@pytest.mark.process
 def test_nobody_speaks_for_the_judging_node(folder: RunFolder) -> None:
     hub = Collector(folder, "127.0.0.1", 0, "secret", own="judge")
     try:
@@ -290,6 +292,7 @@ def test_a_label_belongs_to_the_address_that_has_it(folder: RunFolder) -> None:
         inbox.admit("node1", "10.0.0.2")
 
 
+@pytest.mark.process
 def test_idle_connections_keep_nobody_out(collector: Collector) -> None:
     idle = [socket.create_connection(("127.0.0.1", collector.port), 10) for _ in range(300)]
     try:
@@ -309,6 +312,7 @@ def test_idle_connections_keep_nobody_out(collector: Collector) -> None:
             link.close()
 
 
+@pytest.mark.process
 def test_off_loopback_the_collector_speaks_tls(folder: RunFolder) -> None:
     hub = Collector(folder, "127.0.0.1", 0, "a secret of sixteen", tls=True)
     url = f"127.0.0.1:{hub.port}"
@@ -383,6 +387,7 @@ def test_a_shared_folder_believes_only_what_changes(
     assert lost == []
 
 
+@pytest.mark.process
 def test_a_shared_folder_is_read_without_links_pipes_and_forgeries(
     tmp_path: Path, folder: RunFolder
 ) -> None:
