@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import tempfile
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +21,7 @@ T = TypeVar("T")
 
 LOOK_S = 20.0
 """Most seconds for the looks; on a machine that is not overloaded they take 3 to 5."""
+_JUDGE = "unhang.api"
 _STACKS = "stacks"
 _SOURCES = frozenset(
     {
@@ -69,13 +72,18 @@ def diagnose_running(
     Raises:
         UsageError: its processes have ended, or cannot be seen.
     """
-    from unhang.api import diagnose
     from unhang.capturing import capture
 
     begun = time.monotonic()
+    # To load the judge takes as long as a look, most of which is waiting: both at once.
+    loading = threading.Thread(target=importlib.import_module, args=(_JUDGE,), daemon=True)
+    loading.start()
     with tempfile.TemporaryDirectory(prefix="unhang-look-") as folder:
         bundle = Path(folder) / f"look{SUFFIX}"
         result = capture(pids=job.pids, out=bundle, limit_s=limit_s, sources=_SOURCES, gentle=True)
+        loading.join()
+        from unhang.api import diagnose
+
         found = diagnose(str(bundle), framework=framework, model=model)
         diagnosis = _without_folder(found, f"{bundle}!")
     without, lacks = _lacks(result.manifest)
