@@ -22,6 +22,8 @@ _ALIKE = 0.5
 """So much of a known save is another one."""
 _QUIET_S = 5.0
 """A save in which nothing was stored for so long is over, or does not move."""
+_GAP_S = 2.5
+"""The same where no stack says that a save goes on: what comes later is another one."""
 _KEPT = 64
 
 
@@ -79,9 +81,10 @@ class Checkpoints:
                 writer.burst, writer.moved_s = writer.burst + new, now_s
             if saving and (new or writer.burst):
                 writer.saves, writer.place = True, track.place.place
-            over = not saving and (not new or now_s - writer.moved_s > _QUIET_S)
+            # Between two looks a rank may not have been heard, or a slow device stored nothing.
+            over = not saving and now_s - writer.moved_s > _GAP_S
             if over and writer.burst:
-                self._end(writer, track, now_s)
+                self._end(writer, track)
 
     def unsaved_s(self, now_s: float) -> float:
         """Seconds of work that an end would lose, as far as anybody has seen."""
@@ -104,7 +107,7 @@ class Checkpoints:
         )
         return frozenset(moving) or NO_RANKS
 
-    def _end(self, writer: _StoringRank, track: Track, now_s: float) -> None:
+    def _end(self, writer: _StoringRank, track: Track) -> None:
         """A rank has stored something, and does no more."""
         size, saves, place = writer.burst, writer.saves, writer.place
         writer.burst, writer.saves = 0, False
@@ -113,10 +116,10 @@ class Checkpoints:
             return
         if saves:
             self._usual = size if self._usual is None else max(size, self._usual // 2)
-        if self.at_s and now_s - self.at_s[-1] < _QUIET_S:
-            self.at_s[-1] = now_s  # another rank's part of the same one
+        if self.at_s and writer.moved_s - self.at_s[-1] < _QUIET_S:
+            self.at_s[-1] = max(self.at_s[-1], writer.moved_s)  # another rank's part of it
         else:
-            self.at_s = [*self.at_s[-_KEPT:], now_s]
+            self.at_s = [*self.at_s[-_KEPT:], writer.moved_s]
         self.place, self.steps = place or self.place, track.beat.steps
 
 

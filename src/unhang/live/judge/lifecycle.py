@@ -61,6 +61,14 @@ class _Seen:
     governed: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class _End:
+    """How the first process of a rank ended in the present start: others may follow for it."""
+
+    at_s: float
+    track: Track
+
+
 @dataclass(slots=True)
 class Lifecycle:
     """What was told so far."""
@@ -69,8 +77,8 @@ class Lifecycle:
     lost: set[str] = field(default_factory=set)
     silent: set[str] = field(default_factory=set)
     contested: bool = False
-    failures: dict[Rank, float] = field(default_factory=dict)
-    departures: dict[Rank, float] = field(default_factory=dict)
+    failures: dict[Rank, _End] = field(default_factory=dict)
+    departures: dict[Rank, _End] = field(default_factory=dict)
 
     def hear(self, report: NodeReport, roster: Roster, now_s: float) -> list[Note]:
         """Notes about the ranks of the node that reported."""
@@ -92,7 +100,7 @@ class Lifecycle:
         """The note on the end of the whole job."""
         for rank, track in roster.by_rank.items():
             if track.ended:
-                (self.failures if track.failed else self.departures).setdefault(rank, now_s)
+                self._note_end(rank, track, now_s)
         culprits, why = self._ended(event, roster, incidents)
         if not incidents.suspects and incidents.confirmed is None:
             incidents.unresolved.update(self._left_waiting(culprits, roster))
@@ -121,6 +129,13 @@ class Lifecycle:
         left = self._left_first(roster)
         return (left, left_first(left, code)) if left else (NO_RANKS, finished(code))
 
+    def _note_end(self, rank: Rank, track: Track, now_s: float) -> None:
+        """Keep the first end of a rank in each start of the job."""
+        ends = self.failures if track.failed else self.departures
+        known = ends.get(rank)
+        if known is None or known.track.beat.restart != track.beat.restart:
+            ends[rank] = _End(now_s, track)
+
     def _left_waiting(
         self, culprits: Ranks, roster: Roster
     ) -> Iterator[tuple[IncidentKey, tuple[Claim, Stage]]]:
@@ -128,14 +143,15 @@ class Lifecycle:
         seated = roster.by_rank
         victims = frozenset(
             rank
-            for rank in self.failures
-            if rank in seated and rank not in culprits and raised_second_hand(seated[rank])
+            for rank, end in self.failures.items()
+            if rank in seated and rank not in culprits and raised_second_hand(end.track)
         )
         if not victims:
             return
-        over_s = min(self.failures[rank] for rank in victims)
+        over_s = min(self.failures[rank].at_s for rank in victims)
         for rank in culprits & seated.keys():
-            ended_s = min(self.failures.get(rank, over_s), self.departures.get(rank, over_s))
+            ends = (ends[rank].at_s for ends in (self.failures, self.departures) if rank in ends)
+            ended_s = min((over_s, *ends))
             claim = Claim(
                 charge=departed(seated[rank]).charge,
                 culprits=frozenset({rank}),
@@ -186,10 +202,8 @@ class Lifecycle:
                 continue
             seen.left = True
             (failed if track.failed else well).add(rank)
-        for rank in failed:
-            self.failures.setdefault(rank, now_s)
-        for rank in well:
-            self.departures.setdefault(rank, now_s)
+        for rank in (*failed, *well):
+            self._note_end(rank, mine[rank], now_s)
         alike: dict[str | None, set[Rank]] = {None: well} if well else {}
         for rank in sorted(failed):
             alike.setdefault(ending(mine[rank]), set()).add(rank)
@@ -218,12 +232,17 @@ class Lifecycle:
 
     def _first(self, roster: Roster) -> Ranks:
         """Ranks whose failure is no consequence of another's, the earliest of them."""
-        seen = {r: (t, roster.by_rank[r]) for r, t in self.failures.items() if r in roster.by_rank}
-        swept_s = min((at_s for at_s, track in seen.values() if sent_away(track)), default=math.inf)
+        seen = {
+            rank: end
+            for rank, end in self.failures.items()
+            if rank in roster.by_rank
+            and end.track.beat.restart == roster.by_rank[rank].beat.restart
+        }
+        swept_s = min((e.at_s for e in seen.values() if sent_away(e.track)), default=math.inf)
         own = {
-            rank: at_s
-            for rank, (at_s, track) in seen.items()
-            if not second_hand(track) and (at_s < swept_s or ending(track))
+            rank: end.at_s
+            for rank, end in seen.items()
+            if not second_hand(end.track) and (end.at_s < swept_s or ending(end.track))
         }
         if not own:
             return NO_RANKS
@@ -238,8 +257,8 @@ class Lifecycle:
         """
         if not self.failures:
             return NO_RANKS
-        first_s = min(self.failures.values())
-        left = frozenset(rank for rank, at_s in self.departures.items() if at_s < first_s)
+        first_s = min(end.at_s for end in self.failures.values())
+        left = frozenset(rank for rank, end in self.departures.items() if end.at_s < first_s)
         return left if 2 * len(left) < len(roster.by_rank) else NO_RANKS
 
 

@@ -6,10 +6,20 @@ from collections.abc import Generator
 from dataclasses import replace
 
 from support.live_jobs import PLACES, Act, Job, Worker, waiting_in, watch
+from unhang.live.judge.monitor import Monitor
 from unhang.live.judge.track import Track, begin
 from unhang.live.judge.waits import find_waits, surely_lacks
-from unhang.live.messages.actions import NoteKind
-from unhang.live.messages.reports import Beat, FramePlace, GroupBeat, ProcessFacts, ProcessReport
+from unhang.live.messages.actions import Note, NoteKind
+from unhang.live.messages.inputs import OutputEnded
+from unhang.live.messages.reports import (
+    Beat,
+    FramePlace,
+    GroupBeat,
+    NodeReport,
+    ProcessFacts,
+    ProcessReport,
+    Raised,
+)
 from unhang.model.ids import Rank, Ranks
 from unhang.model.waits import Wait
 
@@ -131,3 +141,57 @@ def test_a_rank_that_is_through_and_does_not_end_is_named_and_never_ended() -> N
 
 def test_who_takes_a_moment_to_end_is_not_named() -> None:
     assert not watch(exits_late(4.0), 30).notes(NoteKind.STALL_SUSPECTED)
+
+
+LINK = Raised(type="RuntimeError", message="gloo: Connection closed by peer [127.0.0.1]:4711")
+
+
+def told_at_the_end() -> set[int]:
+    """Each rank works below a guard, which has the same number; that of rank 1 kills its work."""
+    monitor = Monitor()
+
+    def report(second: float, *ended: tuple[int, ProcessFacts, Raised | None]) -> None:
+        over = {pid: (facts, raised) for pid, facts, raised in ended}
+        processes = []
+        for number in (*range(3), *(range(10, 13) if second >= 2 else ())):
+            rank, works = number % 10, number >= 10
+            facts, raised = over.get(number, (ProcessFacts(alive=True, state="S", cpu_s=1.0), None))
+            beat = Beat(
+                host="gn1",
+                pid=40 + number,
+                process_started_s=1.7e9 + (2.0 if works else 0.0),
+                rank=Rank(rank),
+                world_size=3,
+                restart=0,
+                mono_s=second,
+                groups={"0": world(8, 7)} if works else {},
+                stack=waiting_in("all_reduce") if works else PLACES["code"],
+                state="running" if raised is None else "raising",
+                exception=raised,
+            )
+            told = replace(facts, under=40 + rank if works else None)
+            at = int(second)
+            processes.append(ProcessReport(beat=beat, facts=told, beats=at, beat_age_s=0.0))
+        monitor.handle(
+            NodeReport(
+                host="gn1", wall_s=1.7e9 + second, mono_s=second, processes=tuple(processes)
+            ),
+            second,
+        )
+
+    failed = ProcessFacts(alive=False, exit_code=1)
+    killed = (11, ProcessFacts(alive=False), None)  # its guard has collected the status
+    follow = ((10, failed, LINK), (12, failed, LINK))
+    for second in range(1, 8):
+        report(float(second))
+    report(8.0, killed)
+    report(9.0, killed, *follow)
+    sent_away = (1, ProcessFacts(alive=False, signal=15), None)
+    report(10.0, killed, *follow, (0, failed, None), (2, failed, None), sent_away)
+    (note,) = monitor.handle(OutputEnded(host="gn1", exit_code=1), 11.0)
+    assert isinstance(note, Note)
+    return set(note.culprits)
+
+
+def test_the_first_to_fail_is_the_work_below_a_guard_and_not_the_guard_of_another() -> None:
+    assert told_at_the_end() == {1}
