@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.proof.job import STEP_S
+from unhang.live.judge.patience import OUTSIDE_S, UNKNOWN_LIMIT_S
 
 ARMS = ("plain", "judge")
 _GRACE_S = 60
@@ -82,7 +83,8 @@ def _run(arm: str, seed: int, seconds: float, timeout_s: float) -> Outcome:
             str(Path(__file__).with_name("job.py")), name, str(seed), str(timeout_s),
         ]  # fmt: skip
         watched = [sys.executable, "-m", "unhang", "run", "--out", f"{name}/run"]
-        watched += ["--timeouts", "judge", "--on-hang", "abort", "--"]
+        watched += ["--timeouts", "judge", "--on-hang", "abort"]
+        watched += ["--patience", f"{_patience_s(timeout_s):g}", "--"]
         with (folder / "output.log").open("wb") as output:
             process = subprocess.Popen(
                 (watched if arm == "judge" else []) + job,
@@ -106,6 +108,11 @@ def _run(arm: str, seed: int, seconds: float, timeout_s: float) -> Outcome:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
         return _outcome(folder / "progress.jsonl", ended)
+
+
+def _patience_s(limit_s: float) -> float:
+    """The judge's least patience, compressed as the limit is, which stands for torch's own."""
+    return limit_s * OUTSIDE_S / UNKNOWN_LIMIT_S
 
 
 def _outcome(progress: Path, ended: float) -> Outcome:
@@ -156,6 +163,8 @@ def _report(outcomes: dict[tuple[str, int], Outcome], options: argparse.Namespac
         f"{options.seeds} seeds, {options.minutes:g} minutes each, limit {options.timeout:g} s,",
         f"{options.at_once} jobs at once. Time is compressed: the limit stands for ten to thirty",
         "minutes, while unhang and a restart take as long as ever, so the gain is understated.",
+        f"So is the patience of the judge: {_patience_s(options.timeout):.0f} s stand for its least"
+        " of 10 minutes.",
         "",
         "| | plain | judge | judge - plain, 95 % interval |",
         "|---|---:|---:|---|",
