@@ -101,6 +101,8 @@ class Lifecycle:
         for rank, track in roster.by_rank.items():
             if track.ended:
                 self._note_end(rank, track, now_s)
+        if event.exit_code == 0 and not self.failures and incidents.confirmed is None:
+            incidents.clear()  # all went well: nobody is to blame for a wait
         culprits, why = self._ended(event, roster, incidents)
         if not incidents.suspects and incidents.confirmed is None:
             incidents.unresolved.update(self._left_waiting(culprits, roster))

@@ -195,3 +195,24 @@ def told_at_the_end() -> set[int]:
 
 def test_the_first_to_fail_is_the_work_below_a_guard_and_not_the_guard_of_another() -> None:
     assert told_at_the_end() == {1}
+
+
+def test_a_suspicion_is_over_when_the_job_has_ended_well() -> None:
+    """Rank 2 computes for long, alone; rank 1, which waits for it, leaves with it."""
+
+    def program(worker: Worker) -> Generator[Act, None, None]:
+        yield ("work", "step", 1.0)
+        yield ("call", worker.job.groups["0"], "all_reduce")
+        if worker.rank == 2:
+            yield ("work", "code", 30.0)
+            worker.job.workers[1].alive = False
+            worker.job.workers[1].exited = True
+        elif worker.rank == 1:
+            yield ("stand", waiting_in("monitored_barrier"), 60.0)
+
+    job = Job(program, world=3)
+    watched = watch(job, 45)
+    (note,) = watched.monitor.handle(OutputEnded(host="gn0", exit_code=0), job.now_s)
+    assert watched.notes(NoteKind.STALL_SUSPECTED)
+    assert isinstance(note, Note)
+    assert (note.culprits, watched.monitor.standing(job.now_s).suspicions) == (frozenset(), ())
