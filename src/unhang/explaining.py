@@ -179,7 +179,7 @@ def _of_sizes(contents: Contents, models: Sequence[Architecture]) -> Explanation
     told = tuple(tell_contents(_read_sizes(contents, models)))
     nothing = say(
         "manual.sizes_unknown",
-        "No tensor of a known model has this size, or too many have; --model names yours.",
+        "No tensor of a known model has this size, or too many have it; name yours with --model.",
     )
     return Explanation(
         topic=Topic.LINE,

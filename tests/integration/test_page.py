@@ -114,7 +114,7 @@ def test_before_anything_was_seen_nothing_is_called_well(
     root = tmp_path / "run"
     run_folder(root, [])
     browser.get(page(root, "--lang", "en"))
-    see(browser, "state", "no agent reports any more")
+    see(browser, "state", "no agent reports any longer")
     assert browser.find_element(By.ID, "news").get_attribute("class") == ""
     assert not browser.find_element(By.ID, "waits").is_displayed()
 

@@ -50,7 +50,7 @@ def test_every_cause_has_a_page(cause: Cause) -> None:
 @pytest.mark.parametrize(
     ("word", "said"),
     [
-        ("NCCL_TIMEOUT", "Nobody reads it."),
+        ("NCCL_TIMEOUT", "Nothing reads it."),
         ("nccl_ib_timeout", "Read by nccl."),
         ("ddp_timeout", "ddp_timeout (transformers, python): default 30 min; works"),
         ("NCCL_DEBUG=WARNING", "Values: "),

@@ -63,7 +63,7 @@ def check(incident: Incident) -> Iterator[Finding]:
     elif port < _SYSTEM_PORTS:
         claim = say(
             "CFG001.claim_system",
-            "the store is told to use port {port}, which belongs to a system service",
+            "the store is configured to use port {port}, which belongs to a system service",
             port=port,
         )
     else:

@@ -76,8 +76,8 @@ def check(incident: Incident) -> Iterator[Finding]:
         ),
         why=say(
             "CFG006.why",
-            "Nodes that believe to be the same node, or nodes that were never started, leave"
-            " start-up waiting for ever.",
+            "Nodes that claim the same node rank, or nodes that were never started, leave"
+            " start-up waiting forever.",
         ),
         against=say("CFG006.against", "the announcements of other nodes may be in their own logs"),
         culprits=NO_RANKS if twice else missing,

@@ -64,7 +64,7 @@ def check(incident: Incident) -> Iterator[Finding]:
         else say(
             "CRA007.claim_nobody", "a process failed because a file system or a quota is full"
         ),
-        why=say("CRA007.why", "The process that writes raises and leaves; the others wait for it."),
+        why=say("CRA007.why", "The process that writes raises and exits; the others wait for it."),
         rival=against,
         culprits=ranks,
         at=first.at,

@@ -58,11 +58,13 @@ def check(incident: Incident) -> Iterator[Finding]:
     claim = (
         say(
             "CRA008.claim",
-            "{ranks:ranks} left with an error, and the logs do not say why",
+            "{ranks:ranks} exited with an error, and the logs do not say why",
             ranks=ranks,
         )
         if ranks
-        else say("CRA008.claim_nobody", "a process left with an error, and the logs do not say why")
+        else say(
+            "CRA008.claim_nobody", "a process exited with an error, and the logs do not say why"
+        )
     )
     evidence = tuple(f.source for f in left)[:4]
     if ranks and others and not _others_gave_up(incident, left[0]):

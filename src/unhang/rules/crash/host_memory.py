@@ -103,7 +103,10 @@ def _beside(strangers: Sequence[Failure]) -> Finding:
     """Memory ran out on a host, at another time or for somebody else's process."""
     return check.finding(
         Strength.HINTS,
-        claim=say("CRA002.claim_beside", "a process on a host of the job was killed for memory"),
+        claim=say(
+            "CRA002.claim_beside",
+            "a process on one of the job's hosts was killed because memory ran out",
+        ),
         why=say(
             "CRA002.why",
             "The kernel ends a process by SIGKILL when memory runs out. It leaves no"
@@ -128,19 +131,19 @@ def _killed(incident: Incident, failures: Sequence[Failure]) -> Iterator[Finding
     if against is None and any(f.manner is Manner.EXITED for f in incident.failures):
         against = say(
             "CRA002.against_others",
-            "other processes left with an error, and launchers kill the rest",
+            "other processes exited with an error, and launchers kill the rest",
         )
     finding = check.finding(
         Strength.HINTS,
         claim=say(
             "CRA002.claim_killed",
-            "{ranks:ranks} ended by SIGKILL, most likely for host memory",
+            "{ranks:ranks} was killed by SIGKILL, most likely because host memory ran out",
             **_who(ranks),
         )
         if ranks
         else say(
             "CRA002.claim_killed_nobody",
-            "a process ended by SIGKILL, most likely for host memory",
+            "a process was killed by SIGKILL, most likely because host memory ran out",
         ),
         why=say(
             "CRA002.why_killed",

@@ -148,7 +148,7 @@ def _claim(exception: PythonException, culprits: Ranks, count: int) -> Message:
     if culprits:
         return say(
             "CRA001.claim",
-            "{ranks:ranks} raised an exception and left: {error}",
+            "{ranks:ranks} raised an exception and exited: {error}",
             ranks=culprits,
             error=text[:200],
         )
@@ -160,5 +160,5 @@ def _claim(exception: PythonException, culprits: Ranks, count: int) -> Message:
             error=text[:200],
         )
     return say(
-        "CRA001.claim_nobody", "a process raised an exception and left: {error}", error=text[:200]
+        "CRA001.claim_nobody", "a process raised an exception and exited: {error}", error=text[:200]
     )

@@ -58,11 +58,14 @@ def check(incident: Incident) -> Iterator[Finding]:
     ranks = frozenset(e.origin.rank for e in workers if e.origin.rank is not None)
     yield check.finding(
         Strength.SUPPORTS,
-        claim=say("CRA009.claim", "data-loader workers were killed, most likely for host memory"),
+        claim=say(
+            "CRA009.claim",
+            "data-loader workers were killed, most likely because host memory ran out",
+        ),
         why=say(
             "CRA009.why",
-            "Workers hold copies of the data set and prefetched batches, and are what the"
-            " kernel ends first when host memory runs out.",
+            "Workers hold copies of the data set and prefetched batches, and the kernel"
+            " kills them first when host memory runs out.",
         ),
         rival=against,
         against=say(

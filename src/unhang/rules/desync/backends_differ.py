@@ -69,7 +69,7 @@ def check(incident: Incident) -> Iterator[Finding]:
         ),
         why=say(
             "DSY015.why",
-            "Together they are all {size} ranks of the job: nobody is left who could be late, so"
+            "Together they are all {size} ranks of the job: no rank remains that could be late, so"
             " the two sides are at different places of the program.",
             size=size,
         ),

@@ -69,7 +69,7 @@ def check(incident: Incident) -> Iterator[Finding]:
         ),
         why=say(
             "DSY012.why",
-            "A gather needs all ranks; the others have finished and left, so rank 0 issued it"
+            "A gather needs all ranks; the others have finished and exited, so rank 0 issued it"
             " alone.",
         ),
         against=weight.against,

@@ -62,7 +62,7 @@ def check(incident: Incident) -> Iterator[Finding]:
                 ),
                 why=say(
                     "DSY013.why",
-                    "Slow work gets through with more time; this waits for something that"
+                    "Slow work finishes when given more time; this waits for something that"
                     " never comes.",
                 ),
                 at=before.at,

@@ -70,9 +70,7 @@ def _finding(incident: Incident, found: Sequence[Allocation], sure: Strength) ->
             "Another program shares the GPU: the batch size is not the matter.",
         )
         if shared is not None
-        else say(
-            "DEV004.why", "The rank leaves when the allocation fails; the others wait for it."
-        ),
+        else say("DEV004.why", "The rank exits when the allocation fails; the others wait for it."),
         rival=against,
         culprits=culprits,
         at=first.at,

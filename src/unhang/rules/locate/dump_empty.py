@@ -61,7 +61,7 @@ def check(incident: Incident) -> Iterator[Finding]:
         ),
         why=say(
             "LOC110.why",
-            "A process that leaves an empty file was ended while it wrote, or is stuck before it.",
+            "A process that left an empty dump was killed while writing it, or got stuck before.",
         ),
         against=against if culprits else None,
         culprits=culprits,

@@ -73,7 +73,7 @@ def _finding(incident: Incident, report: RasReport, apart: RasGroup, running: in
         ),
         why=say(
             "LOC210.why_left",
-            "A rank that has left launches nothing more; those that run wait for it.",
+            "A rank that has exited launches nothing more; the running ones wait for it.",
         )
         if apart.says == "FINALIZE"
         else say(

@@ -50,7 +50,7 @@ def check(incident: Incident) -> Iterator[Finding]:
         Strength.HINTS,
         claim=say(
             "LOC004.claim",
-            "{ranks:ranks} did not time out and were told of the time-out by others.",
+            "{ranks:ranks} did not time out themselves; other ranks notified them.",
             ranks=ranks,
         ),
         why=say(

@@ -101,11 +101,11 @@ def check(incident: Incident) -> Iterator[Finding]:
         ),
         why=say(
             "NET009.why_channels",
-            "The data takes a slower way than the topology offers; NCCL uses {channels} channels.",
+            "The data takes a slower path than the topology offers; NCCL uses {channels} channels.",
             channels=min(channels, default=None),
         )
         if channels
-        else say("NET009.why", "The data takes a slower way than the topology offers."),
+        else say("NET009.why", "The data takes a slower path than the topology offers."),
         at=best.at,
         evidence=[best, link.source, *steering],
     )

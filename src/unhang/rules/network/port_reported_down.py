@@ -55,7 +55,7 @@ def _finding(reports: list[HostReport], cause: Cause, strength: Strength) -> Fin
         cause=cause,
         claim=say(
             "NET201.claim",
-            "the port of {device} is not well: {detail}",
+            "the port of {device} is unhealthy: {detail}",
             device=first.device or "?",
             detail=first.detail,
         ),

@@ -178,6 +178,6 @@ def _against(incident: Incident, wait: Wait, first: StackState) -> Message | Non
         if alarmed(wait)
         else say(
             "SLO201.against_no_alarm",
-            "No time-out was seen: a job that is well may look like this for a moment.",
+            "No time-out was seen: a healthy job may look like this for a moment.",
         )
     )

@@ -49,37 +49,37 @@ _CAUSES = {
 _STOOD = {
     Phase.SAVE: say(
         "SLO301.stood_save",
-        "{ranks:ranks} stood in saving a checkpoint for {still:s} ({place}),"
+        "{ranks:ranks} was stuck saving a checkpoint for {still:s} ({place}),"
         " while {victims:ranks} {waiting:|waits|wait}",
     ),
     Phase.LOAD: say(
         "SLO301.stood_load",
-        "{ranks:ranks} stood in loading a model or a checkpoint for {still:s}"
+        "{ranks:ranks} was stuck loading a model or a checkpoint for {still:s}"
         " ({place}), while {victims:ranks} {waiting:|waits|wait}",
     ),
     Phase.DATA: say(
         "SLO301.stood_data",
-        "{ranks:ranks} stood in preparing data for {still:s} ({place}), while"
+        "{ranks:ranks} was stuck preparing data for {still:s} ({place}), while"
         " {victims:ranks} {waiting:|waits|wait}",
     ),
     Phase.EVAL: say(
         "SLO301.stood_eval",
-        "{ranks:ranks} stood in an evaluation for {still:s} ({place}), while"
+        "{ranks:ranks} was stuck evaluating for {still:s} ({place}), while"
         " {victims:ranks} {waiting:|waits|wait}",
     ),
     Phase.GENERATE: say(
         "SLO301.stood_generate",
-        "{ranks:ranks} stood in generation for {still:s} ({place}), while"
+        "{ranks:ranks} was stuck generating for {still:s} ({place}), while"
         " {victims:ranks} {waiting:|waits|wait}",
     ),
     Phase.LOGGING: say(
         "SLO301.stood_logging",
-        "{ranks:ranks} stood in logging for {still:s} ({place}), while"
+        "{ranks:ranks} was stuck logging for {still:s} ({place}), while"
         " {victims:ranks} {waiting:|waits|wait}",
     ),
     Phase.COMPILE: say(
         "SLO301.stood_compile",
-        "{ranks:ranks} stood in compiling for {still:s} ({place}), while"
+        "{ranks:ranks} was stuck compiling for {still:s} ({place}), while"
         " {victims:ranks} {waiting:|waits|wait}",
     ),
 }
