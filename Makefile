@@ -11,6 +11,10 @@ SCORE := PYTHONPATH=tools $(BIN)/python -m score
 WORKERS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); \
 	if [ $$n -gt 8 ]; then echo 8; elif [ $$n -lt 2 ]; then echo 2; else echo $$n; fi)
 
+# The order of the tests is drawn by this number, so that a red run can be repeated.
+SEED ?= 1
+PYTEST := $(BIN)/pytest --randomly-seed=$(SEED)
+
 # Each process that a test starts imports the package: what was compiled is kept.
 export PYTHONDONTWRITEBYTECODE =
 
@@ -48,14 +52,14 @@ contracts: $(DEV)
 	$(BIN)/lint-imports --no-cache
 
 unit: $(DEV) ## the pure tests: no process, no socket, no sleep
-	$(BIN)/pytest -m 'not process and not integration' -n $(WORKERS)
+	$(PYTEST) -m 'not process and not integration' -n $(WORKERS)
 
 check: lint types contracts ## lint, types, import contracts and the tests that start no job
-	$(BIN)/pytest -m 'not integration' -n $(WORKERS)
+	$(PYTEST) -m 'not integration' -n $(WORKERS)
 
 test: check gate ## everything that CI runs
-	$(BIN)/pytest -m 'integration and not alone' -n 2 --dist loadfile
-	$(BIN)/pytest -m 'integration and alone'
+	$(PYTEST) -m 'integration and not alone' -n 2 --dist loadfile
+	$(PYTEST) -m 'integration and alone'
 
 score: $(DEV) ## judge all labelled jobs and write docs/accuracy.md
 	$(SCORE) --write docs/accuracy.md
