@@ -290,7 +290,7 @@ def test_the_best_fix_that_fits_is_taken(tmp_path: Path) -> None:
     ]
     notes = render_notes(rewrite)
     assert "Fix 3: Set trl (reaches default_pg)" in notes
-    assert "is as it was" in notes
+    assert "is unchanged; --apply" in notes
     with pytest.raises(UsageError, match=r"no fix of the verdict.*fix 1.*fix 2"):
         unhang.fix(str(path), verdict(PYTHON, ZERO))
 

@@ -31,7 +31,7 @@ def test_the_verdict_comes_first_and_what_was_left_out_is_named() -> None:
     assert tokens(text) <= MOST_TOKENS
     assert text.index("checkpoint_slow") < text.index("## Evidence") < text.index("## What to do")
     assert "93 %" in text
-    assert "Left out for want of room: " in text
+    assert "Left out because it did not fit: " in text
 
 
 def test_a_line_that_speaks_to_the_model_stays_in_its_fence() -> None:

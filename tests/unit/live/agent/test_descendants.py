@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -17,16 +18,36 @@ from unhang.live.agent.descendants import Descendants
 pytestmark = pytest.mark.process
 
 BURN = "import time\nend = time.monotonic() + 20\nwhile time.monotonic() < end: pass"
-PARENT = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {BURN!r}])"
+RUN = "import subprocess, sys; subprocess.run([sys.executable, '-c', {!r}])"
+PARENT = RUN.format(BURN)
+
+
+@contextlib.contextmanager
+def running(program: str) -> Iterator[subprocess.Popen[bytes]]:
+    process = subprocess.Popen([sys.executable, "-c", program], start_new_session=True)
+    try:
+        yield process
+    finally:
+        with contextlib.suppress(ProcessLookupError):  # the test has ended all of them
+            os.killpg(process.pid, 9)
+        process.wait()
 
 
 @pytest.fixture
 def parent() -> Iterator[subprocess.Popen[bytes]]:
-    process = subprocess.Popen([sys.executable, "-c", PARENT], start_new_session=True)
-    yield process
-    with contextlib.suppress(ProcessLookupError):  # the test has ended all of them
-        os.killpg(process.pid, 9)
-    process.wait()
+    with running(PARENT) as process:
+        yield process
+
+
+def child_of(pid: int) -> int:
+    """The one child of a process, once it has one."""
+    deadline = time.monotonic() + 15
+    while time.monotonic() < deadline:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii").split()
+        if children:
+            return int(children[0])
+        time.sleep(0.05)
+    raise AssertionError("no child was started")
 
 
 def burnt_s(families: Descendants, *ranks: int) -> dict[int, float]:
@@ -44,8 +65,9 @@ def test_what_a_helper_uses_is_told_of_its_rank(parent: subprocess.Popen[bytes])
     assert burnt_s(Descendants(), parent.pid)[parent.pid] >= 0.2
 
 
-def test_a_helper_belongs_to_the_nearest_rank(parent: subprocess.Popen[bytes]) -> None:
-    assert burnt_s(Descendants(), parent.pid, os.getpid())[os.getpid()] < 0.2
+def test_a_helper_belongs_to_the_nearest_rank() -> None:
+    with running(RUN.format(PARENT)) as outer:
+        assert burnt_s(Descendants(), child_of(outer.pid), outer.pid)[outer.pid] == 0
 
 
 def test_a_process_that_is_gone_is_forgotten(parent: subprocess.Popen[bytes]) -> None:
