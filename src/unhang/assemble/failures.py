@@ -217,6 +217,8 @@ def _merge(told: Sequence[Event], run: Run, ties: Ties) -> Failure | None:
     ended = [e for e in told if isinstance(e, ProcessEnded)]
     printed: list[Event] = [e for e in told if not isinstance(e, ProcessEnded)]
     telling = _first_telling(printed, timeline) or (ended[0] if ended else None)
+    if isinstance(telling, ClosingSignal):
+        telling = next((e for e in ended if _crashed_first(e)), telling)
     if telling is None:
         return None
     manner = _manner(telling)
@@ -244,6 +246,15 @@ def _merge(told: Sequence[Event], run: Run, ties: Ties) -> Failure | None:
         exit_code=None if last is None else last.exit_code,
         tie=ties.find(told),
     )
+
+
+def _crashed_first(event: ProcessEnded) -> bool:
+    """Whether the launcher saw it crash before the others, though it lists it with those it closes.
+
+    SIGTERM ends nobody by a segmentation fault; an abort may be the answer to it.
+    """
+    crash = event.signal in _CRASH_SIGNALS and event.signal != signal.SIGABRT
+    return crash and event.reported_first
 
 
 def _signal_of_kernel_log(event: Event) -> int | None:

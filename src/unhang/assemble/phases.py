@@ -49,6 +49,7 @@ def find_open_phases(run: Run, waiting: Ranks) -> tuple[OpenPhase, ...]:
     for mark in marks:
         _take(mark, run.identity.rank_of(mark), voices, trained)
     outlived = find_outlived(run, marks)
+    _reopen(run, alarm, dated, voices)
     found = [
         _describe(rank, phase, state, _lasted_s(state, alarm, run), waiting)
         for (rank, _), phases in voices.items()
@@ -58,6 +59,29 @@ def find_open_phases(run: Run, waiting: Ranks) -> tuple[OpenPhase, ...]:
     places = {id(e.source): place for place, e in enumerate(run.events)}
     found.sort(key=lambda o: (not o.unfinished, not o.exclusive, -places.get(id(o.source), 0)))
     return tuple(found)
+
+
+def _reopen(
+    run: Run,
+    alarm: Event | None,
+    dated: Event | None,
+    voices: dict[_Voice, dict[Phase, _OpenPhase]],
+) -> None:
+    """Work of several parts that told the end of one before the alarm, and of the next after it."""
+    begun: dict[tuple[_Voice, Phase], _OpenPhase] = {}
+    for mark in (e for e in run.events if isinstance(e, PhaseMark)):
+        rank = run.identity.rank_of(mark)
+        voice = (rank, "" if rank is not None else mark.source.artifact)
+        key = voice, mark.phase
+        later = _is_later(mark, alarm, dated)
+        if mark.phase is Phase.TRAIN:
+            begun = {k: state for k, state in begun.items() if k[0] != voice or later}
+        elif not later and mark.edge is PhaseEdge.BEGIN:
+            begun[key] = _OpenPhase(begun=mark, latest=mark, unfinished=True)
+        elif later and mark.edge is PhaseEdge.BEGIN:
+            begun.pop(key, None)
+        elif later and mark.edge is PhaseEdge.END and key in begun:
+            voices.setdefault(voice, {}).setdefault(mark.phase, begun.pop(key))
 
 
 def _take(
@@ -75,7 +99,7 @@ def _take(
             if announced is not None and announced.unfinished and mark.total not in trained:
                 announced.latest = mark
                 return
-            if _complete(mark):
+            if _belongs_to_announced(mark, (phases, unsigned)) or _complete(mark):
                 return
             trained.add(mark.total)
         phases.clear()  # training goes on: what this voice, or nobody, had begun is over
@@ -109,6 +133,34 @@ def _goes_on(state: _OpenPhase) -> bool:
     if state.signs < _SERIES or first is None or last is None:
         return False
     return (last.since(first) or 0.0) >= _SERIES_S
+
+
+_SHOWN_BY_BARS = (Phase.DATA, Phase.SAVE, Phase.COMPILE)
+_NEXT = 2
+"""Lines from an announcement to its bar."""
+
+
+def _belongs_to_announced(bar: Progress, voices: Iterable[dict[Phase, _OpenPhase]]) -> bool:
+    """Whether a bar without a label is that of the line above it, such as `caching latents...`."""
+    for phases in voices:
+        for phase in _SHOWN_BY_BARS:
+            state = phases.get(phase)
+            if state is None or not _announces(state.latest, bar):
+                continue
+            state.latest, state.unfinished = bar, True
+            if _complete(bar):
+                phases.pop(phase)
+            return True
+    return False
+
+
+def _announces(mark: _Mark, bar: Progress) -> bool:
+    if mark.source.artifact != bar.source.artifact:
+        return False
+    if isinstance(mark, Progress):
+        return mark.phase is None and (mark.label, mark.total) == (bar.label, bar.total)
+    near = 0 < (bar.source.line or 0) - (mark.source.line or 0) <= _NEXT
+    return near and mark.detail.endswith(("...", "…"))
 
 
 def _is_later(mark: _Mark, alarm: Event | None, dated: Event | None) -> bool:

@@ -38,6 +38,8 @@ _PATTERNS: tuple[tuple[GlooProblem, re.Pattern[str]], ...] = (
         re.compile(
             r"connectFullMesh\s*failed(?:\s*with)?|timed\s*out\s*connecting:\s*SO_ERROR"
             r"|\[[^\]]{0,200}gloo/[^\]]{1,200}\]\s*(?:connect\s*\[|Connect\s*timeout)"
+            r"|\[[^\]]{0,200}gloo/[^\]]{1,200}\].{0,60}?\bconnect:\s*(?:Network\s*is\s*unreachable"
+            r"|No\s*route\s*to\s*host|Connection\s*(?:timed\s*out|refused))"
         ),
     ),
     (

@@ -67,6 +67,8 @@ _STOPS = {
     "DeletionByTaintManager": StopKind.EVICTED,
     "DeletionByPodGC": StopKind.NODE_FAILED,
 }
+_PREEMPTED = re.compile(r"preempt(?:ed|ion)\b", re.IGNORECASE)
+"""Why the node was shut down, in the words of the cloud."""
 _CONTEXT = re.compile(
     r"kubelet|kubectl|\bpod\b|\bPod\b|container|Reason:|reason|Warning\s|Job\b|k8s"
 )
@@ -138,7 +140,9 @@ class KubernetesParser(LineParser):
             self._oom_at = line.number
             yield self._ended(line, 137, oom=True)
         elif reason is not None and _CONTEXT.search(line.text):
-            yield StopSeen(**place(line), kind=_STOPS[reason["reason"]])
+            preempted = _PREEMPTED.search(line.text, reason.end()) is not None
+            kind = StopKind.PREEMPTED if preempted else _STOPS[reason["reason"]]
+            yield StopSeen(**place(line), kind=kind)
         yield from self._codes(line)
         if line.says(_DELETED, within=True):
             yield ClosingSignal(**place(line), pid=None, signal=15)

@@ -25,6 +25,7 @@ from unhang.model.events import Event, PhaseMark
 from unhang.model.ids import Rank
 from unhang.model.phases import Phase, PhaseEdge
 from unhang.parsers.base import LineParser, place
+from unhang.parsers.vocabulary.phases import phase_of_label
 from unhang.settings.log_marks import LogMark, log_marks
 from unhang.sources.line import Line
 
@@ -36,6 +37,10 @@ _SOURCE = re.compile(
 )
 _BAR = re.compile(r".{0,120}?\d{1,3}%\s?\|")
 _LINE_LIMIT = 4000
+
+
+_ANNOUNCED = ("...", "…")
+"""Announcements of any program end so."""
 
 
 class _Found(NamedTuple):
@@ -50,7 +55,9 @@ class PhaseMarkParser(LineParser):
     """Parser of phase marks."""
 
     NAME: ClassVar[str] = "phase_marks"
-    NEEDLES: ClassVar[tuple[str, ...]] = tuple(dict.fromkeys(m.needle for m in log_marks()))
+    NEEDLES: ClassVar[tuple[str, ...]] = tuple(
+        dict.fromkeys((*(m.needle for m in log_marks()), *_ANNOUNCED))
+    )
 
     def feed(self, line: Line) -> Iterator[Event]:
         """Say the marks of this line, in order of their place."""
@@ -58,7 +65,10 @@ class PhaseMarkParser(LineParser):
         if _SOURCE.search(text) is not None:
             return
         said: set[tuple[Phase, PhaseEdge]] = set()
-        for hit in _marks(text):
+        hits = _marks(text)
+        if not hits:
+            yield from _announcement(line)
+        for hit in hits:
             mark, start = hit.mark, hit.start
             if mark.phase is None or mark.edge is None or _BAR.match(text, start) is not None:
                 continue
@@ -75,6 +85,23 @@ class PhaseMarkParser(LineParser):
                 framework=mark.framework,
                 rank=None if rank is None else Rank(rank),
             )
+
+
+_ANNOUNCEMENT = re.compile(r"\s*(?P<work>[A-Za-z]{3,20}ing\b[^:%|=]{0,60}?)\s?(?:\.\.\.|…)\s*$")
+_BY_BARS = frozenset({Phase.DATA, Phase.SAVE, Phase.COMPILE})
+
+
+def _announcement(line: Line) -> Iterator[PhaseMark]:
+    """A short line such as `caching latents...`: the words of a bar's label say what begins."""
+    match = _ANNOUNCEMENT.match(line.text)
+    phase = None if match is None else phase_of_label(match["work"])
+    if phase in _BY_BARS:
+        yield PhaseMark(
+            **place(line),
+            phase=phase,
+            edge=PhaseEdge.DURING,
+            detail=" ".join(line.text.split())[:_DETAIL_LIMIT],
+        )
 
 
 def _marks(text: str) -> list[_Found]:

@@ -25,6 +25,7 @@ from typing import ClassVar
 from unhang.model.events import Event, PhaseMark, Progress
 from unhang.model.ids import Rank
 from unhang.model.phases import Phase, PhaseEdge
+from unhang.model.time import Clock
 from unhang.parsers.base import LineParser, place
 from unhang.parsers.vocabulary import bars
 from unhang.parsers.vocabulary.phases import phase_of_label
@@ -63,6 +64,9 @@ class ProgressParser(LineParser):
         "% finished",
         "% processed",
         " task/s",
+        "░",
+        "██",
+        " - index",
         "iteration ",
         "iter ",
         "global_step=",
@@ -102,6 +106,8 @@ def _bars(line: Line, text: str) -> Iterator[Progress]:
     patterns = [bars.BAR, bars.ENDLESS]
     if "━" in text:
         patterns.append(bars.RICH)
+    if "█" in text or "░" in text or "▰" in text:
+        patterns.append(bars.BLOCKS)
     if "task/s" in text:
         patterns.append(bars.MMCV)
     hits = sorted(
@@ -138,7 +144,7 @@ def _progress(
     line: Line, match: re.Match[str], before: str, phase: Phase | None = None
 ) -> Progress:
     """One state; the percentage serves where the counts are lost."""
-    label = _label(before)
+    label = " ".join(before.split()) if match.re is bars.BLOCKS else _label(before)
     shown = label if len(label) <= _LABEL_LIMIT else label[: _LABEL_LIMIT - 1] + "…"
     found = match.groupdict()
     done, total = found.get("done"), found.get("total")
@@ -148,13 +154,16 @@ def _progress(
         phase = phase_of_label(label)
     if phase is None and _DATA_UNIT.search(found.get("rate") or ""):
         phase = Phase.DATA
+    elapsed_s = _seconds(found.get("elapsed"))
+    if match.re is bars.BLOCKS and line.at is not None and line.at.clock is Clock.TIME_OF_DAY:
+        elapsed_s = line.at.seconds  # what looks like a clock in front of it is the elapsed time
     ranked = _RANK.search(before[-_LABEL_LIMIT:])
     return Progress(
         **place(line),
         label=shown,
         done=_number(done) or 0,
         total=_number(total),
-        elapsed_s=_seconds(found.get("elapsed")),
+        elapsed_s=elapsed_s,
         remaining_s=_seconds(found.get("remaining")),
         phase=phase,
         rank=None if ranked is None else Rank(int(ranked[1])),

@@ -25,6 +25,10 @@ RICH = re.compile(
     rf"[━╸╺]{{3,400}}\s*(?:(?P<done>{_COUNT})/(?P<total>{_COUNT})|(?P<percent>\d{{1,3}})%)"
     rf"(?:\s*(?P<elapsed>{_TIME})\s*•\s*(?P<remaining>{_TIME}|[-:]+))?"
 )
+BLOCKS = re.compile(
+    rf"[█▓▒░▏▎▍▌▋▊▉▰▱]{{5,400}}\s*(?P<done>{_COUNT})\s*/\s*(?P<total>{_COUNT})(?![\d/])"
+)
+"""indicatif's (tokenizers, polars): `[00:05:15] Count pairs    ███░░░   456715 /  1304921`."""
 MMCV = re.compile(
     r"\]\s*(?P<done>\d+)/(?P<total>\d+),\s*[\d.]+ task/s, elapsed:\s*(?P<elapsed>\d+)s,"
     r"\s*ETA:\s*(?P<remaining>\d+)s"
@@ -58,6 +62,13 @@ STEPS: tuple[tuple[re.Pattern[str], Phase | None], ...] = (
         re.compile(
             r"(?P<label>[A-Za-z][\w /-]{2,60}):?\s{1,3}(?P<percent>\d{1,3})(?:\.\d{1,3})?\s?%"
             r" (?:of (?:\d|all\b|total)|done\b|complete|finished\b|processed\b)"
+        ),
+        None,
+    ),
+    (
+        re.compile(
+            r"(?P<label>(?:[a-z_]\w*\.){1,6}\w+:[\w<>]{1,60}:\d{1,6} - [a-z]\w{1,40})"
+            r"\s?[:=]?\s?(?P<done>\d{1,12})\s?/\s?(?P<total>\d{1,12})\b"
         ),
         None,
     ),

@@ -37,6 +37,8 @@ from collections.abc import Iterator, Sequence
 from unhang.model.events import (
     ClosingSignal,
     CollectiveTimeout,
+    DeviceFault,
+    DeviceProblem,
     HoldUp,
     Stage,
     StopKind,
@@ -128,7 +130,7 @@ def _against(
             "CRA005.against_hang",
             "ranks waited for one that did not move before somebody stopped the job",
         )
-    if order.trouble_before(incident, stop) is not None:
+    if order.trouble_before(incident, stop) is not None or _out_of_memory(incident, stop):
         return say(
             "CRA005.against_trouble", "the job had failed or timed out before somebody stopped it"
         )
@@ -150,6 +152,17 @@ def _against(
         return None
     return say(
         "CRA005.against_no_work", "nothing shows that the job was working before it was stopped"
+    )
+
+
+def _out_of_memory(incident: Incident, stop: StopSeen) -> bool:
+    """Whether a rank had caught a failed allocation on its GPU, and nothing worked after it."""
+    return any(
+        fault.problem is DeviceProblem.OUT_OF_MEMORY
+        and fault.warning
+        and order.is_before(fault, stop)
+        and not order.works_after(incident, fault)
+        for fault in incident.all(DeviceFault)
     )
 
 

@@ -51,7 +51,7 @@ def check(incident: Incident) -> Iterator[Finding]:
     if first is None:
         return
     earlier = order.decisive_failure_before(incident, first)
-    told = order.stop_before(incident, first)
+    told = next((s for s in order.stops(incident) if order.is_before(first, s) is not True), None)
     sure = reported is not None and earlier is None and told is None
     strength = Strength.PROVES if sure else Strength.HINTS
     host = first.origin.host if isinstance(first, StopSeen) else first.host

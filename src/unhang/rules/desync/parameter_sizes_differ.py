@@ -28,8 +28,10 @@ DeepSpeed, `deepspeed/runtime/zero/partitioned_param_coordinator.py` (order of g
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
+from unhang.model.events import ExceptionKind, Frame, PythonException
 from unhang.model.rule import Cause, Fact, Finding, Incident, rule, say
 from unhang.rules.desync.sizes import find_differences
 from unhang.rules.shared import consequences
@@ -48,6 +50,7 @@ def check(incident: Incident) -> Iterator[Finding]:
     for found in find_differences(incident, graph=True):
         yield check.finding(
             found.weight.strength,
+            cause=Cause.DESYNC if _code_differs(incident) else Cause.MODEL_DIVERGENCE,
             claim=say(
                 "DSY002.claim",
                 "{ranks:ranks} brought different numbers of elements to one {op:ops} of"
@@ -65,3 +68,22 @@ def check(incident: Incident) -> Iterator[Finding]:
             call=found.call,
             evidence=found.joins,
         )
+
+
+_INSTALLED = re.compile(r"(?:site|dist)-packages|[/\\\\]lib[/\\\\]python\d|^<")
+
+
+def _code_differs(incident: Incident) -> bool:
+    """Whether ranks gave up at different lines of the program: then not its model differs."""
+    own = {
+        (frame.file, frame.line)
+        for error in incident.all(PythonException)
+        if error.kind is ExceptionKind.COLLECTIVE and error.origin.rank is not None
+        if (frame := _own_frame(error)) is not None
+    }
+    return len(own) > 1
+
+
+def _own_frame(error: PythonException) -> Frame | None:
+    """The innermost line that the user wrote."""
+    return next((f for f in reversed(error.frames) if not _INSTALLED.search(f.file)), None)

@@ -9,6 +9,7 @@ from unhang.model.events import (
     NcclFailure,
     NcclReason,
     PythonException,
+    StopKind,
 )
 from unhang.model.incident import Incident
 from unhang.rules.shared import order, speakers
@@ -30,7 +31,7 @@ def find_caught(incident: Incident) -> list[DeviceFault]:
     """Failed allocations that a rank caught, and after which the ranks came apart.
 
     It skips the step that the others do, so the next exchange does not fit: no work follows, and
-    a check that compares ranks raises.
+    a check that compares ranks raises, or somebody ends the job.
     """
     return [
         fault
@@ -38,11 +39,19 @@ def find_caught(incident: Incident) -> list[DeviceFault]:
         if fault.problem is DeviceProblem.OUT_OF_MEMORY
         and fault.warning
         and not order.works_after(incident, fault)
-        and any(
-            e.kind is ExceptionKind.MISMATCH and order.is_before(fault, e) is not False
-            for e in incident.all(PythonException)
-        )
+        and _came_apart(incident, fault)
     ]
+
+
+def _came_apart(incident: Incident, fault: DeviceFault) -> bool:
+    """Whether a check compared the ranks afterwards, or somebody ended a job that stood still."""
+    differs = any(
+        e.kind is ExceptionKind.MISMATCH and order.is_before(fault, e) is not False
+        for e in incident.all(PythonException)
+    )
+    return differs or any(
+        s.kind is StopKind.INTERRUPT and order.is_before(fault, s) for s in order.stops(incident)
+    )
 
 
 def _raised(incident: Incident) -> list[Allocation]:

@@ -73,6 +73,7 @@ def _finding(incident: Incident, found: Sequence[Allocation], sure: Strength) ->
         else say("DEV004.why", "The rank exits when the allocation fails; the others wait for it."),
         rival=against,
         culprits=culprits,
+        explains=None if sure is Strength.PROVES else check.explains | {Cause.EXTERNAL_STOP},
         at=first.at,
         evidence=found,
     )

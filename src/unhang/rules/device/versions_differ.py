@@ -3,7 +3,7 @@
 ## What it finds
 NCCL's "Mismatched NCCL version detected", or version banners of two NCCL releases from different
 hosts or files of one start; the more so where a rank received a message of another length than it
-expected.
+expected, or a check inside NCCL failed.
 
 ## Why it hangs
 Ranks of different releases lay out their messages differently: old ones hang or report a truncated
@@ -29,7 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.events import NcclReason, VersionSeen
+from unhang.model.events import NcclClass, NcclFailure, NcclReason, VersionSeen
 from unhang.model.events.base import Seen
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules.shared import consequences, speakers
@@ -60,7 +60,10 @@ def check(incident: Incident) -> Iterator[Finding]:
     banners = _banners(incident)
     if len({b.version for b in banners}) > 1:
         versions = ", ".join(sorted({b.version for b in banners}))
-        misunderstood = speakers.nccl(incident, *_MISUNDERSTOOD)
+        misunderstood = [
+            *speakers.nccl(incident, *_MISUNDERSTOOD),
+            *(e for e in incident.all(NcclFailure) if e.error_class is NcclClass.INTERNAL),
+        ]
         strength = Strength.SUPPORTS if misunderstood else Strength.HINTS
         yield _finding([*banners, *misunderstood], strength, versions)
 

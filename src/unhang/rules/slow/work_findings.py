@@ -147,7 +147,7 @@ def _culprits(incident: Incident, work: Work, wait: OthersWait, strength: Streng
     if work.phase.rank is not None:
         return frozenset({work.phase.rank})
     if is_elsewhere(incident, work, wait):
-        return _alone_on(incident, work.mark.origin.host)
+        return _alone_on(incident, work.mark.origin.host) or _alone_in_file(incident, work)
     if not wait.awaited and wait.missing is not None and is_missing(work, wait):
         return frozenset({wait.missing})
     if not wait.awaited and work.bar is not None and fit(work, wait) is Fit.FITS:
@@ -162,6 +162,16 @@ def _alone_on(incident: Incident, host: str | None) -> Ranks:
     if len(hosts) != size or len(set(hosts)) != size:
         return NO_RANKS
     return frozenset(rank for rank, fact in incident.roster.items() if fact.host == host)
+
+
+def _alone_in_file(incident: Incident, work: Work) -> Ranks:
+    """The only rank that speaks in the file of the work."""
+    here = frozenset(
+        e.origin.rank
+        for e in incident.events
+        if e.source.artifact == work.mark.source.artifact and e.origin.rank is not None
+    )
+    return here if len(here) == 1 else NO_RANKS
 
 
 def _claim(about: WorkRule, culprits: Ranks, detail: str) -> Message:

@@ -248,10 +248,23 @@ def _against(incident: Incident, work: Work, wait: OthersWait) -> Message | None
 
 def is_elsewhere(incident: Incident, work: Work, wait: OthersWait) -> bool:
     """Whether the work is done on a host on which no rank waits, as far as their hosts are told."""
+    if _is_in_a_file_of_others(incident, work, wait):
+        return True
     host = work.mark.origin.host
     facts = [incident.roster.get(waiter) for waiter in wait.ranks]
     hosts = {None if fact is None else fact.host for fact in facts}
     return host is not None and bool(hosts) and None not in hosts and host not in hosts
+
+
+def _is_in_a_file_of_others(incident: Incident, work: Work, wait: OthersWait) -> bool:
+    """Whether it stands in a file in which ranks speak, but none of those that wait."""
+    here = frozenset(
+        e.origin.rank
+        for e in incident.events
+        if e.source.artifact == work.mark.source.artifact and e.origin.rank is not None
+    )
+    elsewhere = any(t.source.artifact != work.mark.source.artifact for t in incident.timeouts)
+    return elsewhere and bool(here) and not here & wait.ranks
 
 
 def _lines_between(work: Work, wait: OthersWait) -> int:

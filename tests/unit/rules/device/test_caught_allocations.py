@@ -37,3 +37,11 @@ def test_work_in_between_clears_it(tmp_path: Path) -> None:
 
 def test_caught_and_nothing_after(tmp_path: Path) -> None:
     assert judged(tmp_path, STEP.format(n=1), CAUGHT) is None
+
+
+def test_caught_and_ended_by_hand_after_a_silence(tmp_path: Path) -> None:
+    steps = [STEP.format(n=n) for n in range(4)]
+    ended = '^CTraceback (most recent call last):\n  File "/job/train.py", line 3, in main\n    x'
+    assert judged(tmp_path, *steps, CAUGHT, ended, "KeyboardInterrupt") is Cause.GPU_OOM
+    earlier = CAUGHT.replace("22:56", "22:49")
+    assert judged(tmp_path, earlier, *steps, ended, "KeyboardInterrupt") is not Cause.GPU_OOM
