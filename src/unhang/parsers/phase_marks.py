@@ -5,6 +5,7 @@ Reads::
     Saving model checkpoint to out/checkpoint-40
     Checkpoint saved in 93.1 seconds.
     > WARNING: could not find index map files, building the indices on rank 0 ...
+    caching latents...                                         (any program's announcement)
     Skipping evaluation                                        (a decoy: says nothing)
 
 Which text means what stands in `settings/data/log_marks.json`. Traps: one text may hold another
@@ -39,7 +40,7 @@ _BAR = re.compile(r".{0,120}?\d{1,3}%\s?\|")
 _LINE_LIMIT = 4000
 
 
-_ANNOUNCED = ("...", "…")
+_ANNOUNCED = ("...", " …", "s…", "g…")
 """Announcements of any program end so."""
 
 

@@ -7,6 +7,7 @@ Reads::
     Loading safetensors checkpoint shards:  50% Completed | 2/4 [00:10<00:10, 5.1s/it]      (vLLM)
     Generating train split: 120000 examples [01:10, 1714.2 examples/s]      (no total)
     Validation ━━━━━━━━━━━╸━━━━ 12/50 0:00:41 • 0:05:01 6.85it/s            (rich)
+    [00:05:15] Count pairs       ███░░░░   456715 /  1304921                (indicatif)
     iteration       10/     100 | consumed samples:         2560 |          (Megatron)
     RANK 0 - EPOCH 1 BATCH 70/inf
     {'loss': 1.4032, 'grad_norm': 0.8123, 'epoch': 0.12}        (no count, but training)
@@ -64,7 +65,7 @@ class ProgressParser(LineParser):
         "% finished",
         "% processed",
         " task/s",
-        "░",
+        "░░",
         "██",
         " - index",
         "iteration ",
