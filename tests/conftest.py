@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import SupportsIndex
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 _COSTLY = frozenset(
     {
@@ -51,8 +51,10 @@ def pytest_configure() -> None:
     time.sleep = _noticed_sleep
 
 
-settings.register_profile("random", derandomize=False)
-settings.register_profile("repeatable", derandomize=True)
+# A busy machine is no fault of what is tested.
+_PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("random", _PATIENT, derandomize=False)
+settings.register_profile("repeatable", _PATIENT, derandomize=True)
 settings.load_profile("repeatable")
 
 

@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from unhang.fixing.editors.toml import parse, set_key
@@ -84,7 +84,6 @@ _LINES = st.one_of(
 )
 
 
-@settings(deadline=None)
 @given(
     lines=st.lists(_LINES, max_size=12),
     path=st.lists(_KEYS, min_size=1, max_size=3),
