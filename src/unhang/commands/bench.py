@@ -6,7 +6,7 @@ from functools import partial
 
 import click
 
-from unhang.commands.output import with_style, write_result
+from unhang.commands.output import Target, with_form, with_target
 
 
 @click.command(name="bench")
@@ -18,15 +18,8 @@ from unhang.commands.output import with_style, write_result
 @click.option("--backend", metavar="NAMES", help="gloo, nccl, or gloo,nccl to compare them.")
 @click.option("--ranks", type=int, metavar="N", help="Start N ranks on this host (2).")
 @click.option("--port", type=int, metavar="N", help="Port of rank 0 (after MASTER_PORT).")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(("terminal", "json", "nccl-tests")),
-    default="terminal",
-    show_default=True,
-    help="How to print the measurements.",
-)
-@with_style
+@with_form("terminal", "json", "nccl-tests", prints="the measurements")
+@with_target
 def command(
     *,
     operations: tuple[str, ...],
@@ -38,9 +31,7 @@ def command(
     ranks: int | None,
     port: int | None,
     form: str,
-    lang: str | None,
-    no_color: bool,
-    output: str | None,
+    to: Target,
 ) -> int:
     """Measure collectives, and compare settings in turns.
 
@@ -65,7 +56,5 @@ def command(
         port=port,
     )
     if report is not None:
-        write_result(
-            partial(render_bench, report, form), lang=lang, no_color=no_color, output=output
-        )
+        to.write(partial(render_bench, report, form))
     return 0

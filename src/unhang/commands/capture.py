@@ -6,7 +6,7 @@ from functools import partial
 
 import click
 
-from unhang.commands.output import with_language, write_result
+from unhang.commands.output import Target, with_form, with_language
 from unhang.commands.redacting import with_patterns
 
 _LIMIT_S = 20.0
@@ -33,14 +33,7 @@ _LIMIT_S = 20.0
     metavar="USR1|USR2",
     help="Ask ranks that registered faulthandler for this signal to print their stacks.",
 )
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(("terminal", "json")),
-    default="terminal",
-    show_default=True,
-    help="How to print what was taken.",
-)
+@with_form("terminal", "json", prints="what was taken")
 @with_language
 def command(
     *,
@@ -54,8 +47,7 @@ def command(
     redact_rules: str | None,
     signal: str | None,
     form: str,
-    lang: str | None,
-    no_color: bool,
+    to: Target,
 ) -> int:
     """Gather evidence of a live or hung job on this node into one redacted file.
 
@@ -76,5 +68,5 @@ def command(
         redact_rules=redact_rules,
         signal=signal,
     )
-    write_result(partial(render_capture, result, form), lang=lang, no_color=no_color, output=None)
+    to.write(partial(render_capture, result, form))
     return 0

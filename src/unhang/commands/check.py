@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from unhang.commands.output import with_style, write_file, write_result
+from unhang.commands.output import Target, with_target, write_file
 
 
 @click.command(name="check")
@@ -35,7 +35,7 @@ from unhang.commands.output import with_style, write_file, write_result
 @click.option("--alone", is_flag=True, help="Look at this host only, also below a launcher.")
 @click.option("--exclude-file", metavar="FILE", help="Write the hosts to leave out there.")
 @click.option("--nagios", is_flag=True, help="Exit with 0 ok, 1 warning, 2 critical, 3 unknown.")
-@with_style
+@with_target
 def command(
     *,
     job: str | None,
@@ -51,9 +51,7 @@ def command(
     alone: bool,
     exclude_file: str | None,
     nagios: bool,
-    lang: str | None,
-    no_color: bool,
-    output: str | None,
+    to: Target,
 ) -> int:
     """Check a host before a job starts, and say what to repair.
 
@@ -86,11 +84,10 @@ def command(
             return answer if nagios else 0
         report = answer
     if baseline is not None and not kept:
-        render = partial(render_check, report, "json")
-        write_result(render, lang="en", no_color=True, output=baseline)
+        Target(lang="en", output=baseline).write(partial(render_check, report, "json"))
     if exclude_file is not None:
         names = "".join(f"{host}\n" for host in report.excluded)
         write_file(exclude_file, names)
     form = form or ("oneline" if nagios else "terminal")
-    write_result(partial(render_check, report, form), lang=lang, no_color=no_color, output=output)
+    to.write(partial(render_check, report, form))
     return CODES[report.status] if nagios else 0

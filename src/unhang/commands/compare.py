@@ -6,7 +6,7 @@ from functools import partial
 
 import click
 
-from unhang.commands.output import with_style, write_result
+from unhang.commands.output import Target, with_form, with_target
 
 
 @click.command(name="compare")
@@ -14,15 +14,8 @@ from unhang.commands.output import with_style, write_result
 @click.argument("after")
 @click.option("--before", "more_before", multiple=True, metavar="PATH", help="One more run before.")
 @click.option("--after", "more_after", multiple=True, metavar="PATH", help="One more run after.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(("terminal", "json", "markdown", "html")),
-    default="terminal",
-    show_default=True,
-    help="How to print the comparison.",
-)
-@with_style
+@with_form("terminal", "json", "markdown", "html", prints="the comparison")
+@with_target
 def command(
     *,
     before: str,
@@ -30,9 +23,7 @@ def command(
     more_before: tuple[str, ...],
     more_after: tuple[str, ...],
     form: str,
-    lang: str | None,
-    no_color: bool,
-    output: str | None,
+    to: Target,
 ) -> int:
     """Say whether runs after a change fail less often than before it.
 
@@ -47,7 +38,5 @@ def command(
     from unhang.reporters.compare import render_comparison
 
     comparison = compare((before, *more_before), (after, *more_after))
-    write_result(
-        partial(render_comparison, comparison, form), lang=lang, no_color=no_color, output=output
-    )
+    to.write(partial(render_comparison, comparison, form))
     return 0

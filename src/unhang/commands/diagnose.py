@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from unhang.commands.output import with_style, write_result, write_text
+from unhang.commands.output import Target, with_form, with_target, write_text
 from unhang.commands.redacting import redactor_for, with_patterns
 from unhang.errors import UsageError
 from unhang.model.diagnosis import Outcome
@@ -26,14 +26,7 @@ if TYPE_CHECKING:
 @click.option("--pid", type=int, metavar="PID", help="A job that runs: a launcher or any rank.")
 @click.option("--job", metavar="ID", help="The same, by the number of a Slurm job.")
 @click.option("--container", metavar="NAME", help="The same, by the name of a container.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(("terminal", "json", "markdown", "html", "oneline", "prompt")),
-    default="terminal",
-    show_default=True,
-    help="How to print the verdict.",
-)
+@with_form("terminal", "json", "markdown", "html", "oneline", "prompt", prints="the verdict")
 @click.option(
     "--framework", metavar="NAME", help="Framework whose syntax fixes use, if the logs hide it."
 )
@@ -59,7 +52,7 @@ if TYPE_CHECKING:
 @click.option(
     "--exit-code", is_flag=True, help="Exit with 0 healthy, 1 cause, 3 located, 4 undetermined."
 )
-@with_style
+@with_target
 def command(
     *,
     paths: tuple[str, ...],
@@ -76,9 +69,7 @@ def command(
     memory: str | None,
     limit_s: float | None,
     exit_code: bool,
-    lang: str | None,
-    no_color: bool,
-    output: str | None,
+    to: Target,
 ) -> int:
     """Name the guilty ranks and the root cause of a failed job.
 
@@ -112,9 +103,9 @@ def command(
         if paths:
             raise UsageError("give either PATHs, or one of --pid, --job and --container")
         found = find_job(pid, job, container)
-        diagnosis = look(found, framework=framework, model=model, lang=lang)
+        diagnosis = look(found, framework=framework, model=model, lang=to.lang)
     elif not paths and not _is_piped():
-        write_text(list_jobs(lang) + "\n")
+        write_text(list_jobs(to.lang) + "\n")
         return 0
     else:
         with ReadingProgress() as progress:
@@ -128,9 +119,7 @@ def command(
             diagnosis = _judge(paths or ("-",), options, with_times=form == "html")
     if redactor is not None:
         diagnosis = redacted(diagnosis, redactor)
-    write_result(
-        partial(render, diagnosis, form, redact=False), lang=lang, no_color=no_color, output=output
-    )
+    to.write(partial(render, diagnosis, form, redact=False))
     return _CODES[diagnosis.outcome] if exit_code else 0
 
 

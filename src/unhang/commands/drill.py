@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from unhang.commands.output import write_text
+from unhang.commands.output import with_form, write_text
 
 
 @click.group(name="drill")
@@ -17,14 +17,7 @@ def command() -> None:
 
 
 @command.command(name="list")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(("terminal", "json")),
-    default="terminal",
-    show_default=True,
-    help="How to print the list.",
-)
+@with_form("terminal", "json", prints="the list")
 def list_drills(*, form: str) -> None:
     """Show every drill: what it does, the right verdict, what it needs."""
     from unhang.lab.checkout import rehearsals
@@ -122,14 +115,7 @@ def rehearse_one(*, name: str, out: str | None, live: bool, pages: str | None, r
 
 @command.command(name="judge")
 @click.argument("folder", metavar="DIR")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(("terminal", "json")),
-    default="terminal",
-    show_default=True,
-    help="How to print the comparison.",
-)
+@with_form("terminal", "json", prints="the comparison")
 @click.option("--exit-code", is_flag=True, help="Exit with 1 when a verdict is wrong.")
 def judge_one(*, folder: str, form: str, exit_code: bool) -> int:
     """Diagnose what a drill left in DIR, and compare with the truth."""

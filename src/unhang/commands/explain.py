@@ -7,7 +7,7 @@ from functools import partial
 
 import click
 
-from unhang.commands.output import with_style, write_result
+from unhang.commands.output import Target, with_form, with_target
 
 _MOST = 1 << 20
 """Bytes that are read of standard input: more is a log, and for `diagnose`."""
@@ -15,24 +15,15 @@ _MOST = 1 << 20
 
 @click.command(name="explain", context_settings={"ignore_unknown_options": True})
 @click.argument("words", nargs=-1, required=True, metavar="WORD…", type=click.UNPROCESSED)
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(("terminal", "json", "markdown")),
-    default="terminal",
-    show_default=True,
-    help="How to print the page.",
-)
+@with_form("terminal", "json", "markdown", prints="the page")
 @click.option("--model", metavar="MODEL", help="What is trained, for the sizes of a collective.")
-@with_style
+@with_target
 def command(
     *,
     words: tuple[str, ...],
     form: str,
     model: str | None,
-    lang: str | None,
-    no_color: bool,
-    output: str | None,
+    to: Target,
 ) -> None:
     """Say what a rule, a cause, a setting or an error line means.
 
@@ -47,9 +38,4 @@ def command(
     text = " ".join(words)
     if words == ("-",):
         text = sys.stdin.buffer.read(_MOST).decode("utf-8", errors="replace")
-    write_result(
-        partial(render_explanation, explain(text, model=model), form),
-        lang=lang,
-        no_color=no_color,
-        output=output,
-    )
+    to.write(partial(render_explanation, explain(text, model=model), form))

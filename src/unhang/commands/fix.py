@@ -7,7 +7,7 @@ from functools import partial
 
 import click
 
-from unhang.commands.output import locale_language, with_style, write_result
+from unhang.commands.output import Target, with_form, with_target
 
 
 @click.command(name="fix")
@@ -28,15 +28,8 @@ from unhang.commands.output import locale_language, with_style, write_result
     help="Write fix N of the verdict; may be given again. Default: the best that fits.",
 )
 @click.option("--apply", is_flag=True, help="Write the files, and keep a copy beside each (.bak).")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(("diff", "json")),
-    default="diff",
-    show_default=True,
-    help="How to print the change.",
-)
-@with_style
+@with_form("diff", "json", prints="the change")
+@with_target
 def command(
     *,
     configs: tuple[str, ...],
@@ -44,9 +37,7 @@ def command(
     fixes: tuple[int, ...],
     apply: bool,
     form: str,
-    lang: str | None,
-    no_color: bool,
-    output: str | None,
+    to: Target,
 ) -> None:
     """Write the fix of a verdict into the files of a job.
 
@@ -61,14 +52,9 @@ def command(
     from unhang.reporters.style import Style
 
     rewrite = fix(configs, verdict, fixes=fixes, apply=apply)
-    exact = output is not None or not sys.stdout.isatty()
+    exact = to.output is not None or not sys.stdout.isatty()
     if form == "json" or rewrite.changed:
-        write_result(
-            partial(render_fix, rewrite, form, exact=exact),
-            lang=lang,
-            no_color=no_color,
-            output=output,
-        )
+        to.write(partial(render_fix, rewrite, form, exact=exact))
     if form != "json":
-        style = Style(language=lang or locale_language(), width=100, color=False)
+        style = Style(language=to.language, width=100, color=False)
         click.echo(render_notes(rewrite, style), err=True)

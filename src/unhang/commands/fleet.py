@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from unhang.commands.output import with_style, write_result
+from unhang.commands.output import Target, with_form, with_target
 from unhang.errors import UsageError
 
 
@@ -35,15 +35,8 @@ from unhang.errors import UsageError
 @click.option("--processes", type=click.IntRange(1), help="Jobs judged at once (default: cores).")
 @click.option("--exclude-file", metavar="FILE", help="Write the hosts that failures recur at.")
 @click.option("--parquet", metavar="FILE", help="Write a row for each job (extra `fleet`).")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(("terminal", "json", "markdown")),
-    default="terminal",
-    show_default=True,
-    help="How to print the summary.",
-)
-@with_style
+@with_form("terminal", "json", "markdown", prints="the summary")
+@with_target
 def command(
     *,
     roots: tuple[str, ...],
@@ -54,9 +47,7 @@ def command(
     exclude_file: str | None,
     parquet: str | None,
     form: str,
-    lang: str | None,
-    no_color: bool,
-    output: str | None,
+    to: Target,
 ) -> int:
     """Say what fails among many jobs, and at which hosts it recurs.
 
@@ -87,5 +78,5 @@ def command(
         from unhang.surveying.parquet import write_parquet
 
         write_parquet(Path(store, "jobs.jsonl"), Path(parquet))
-    write_result(partial(render_fleet, found, form), lang=lang, no_color=no_color, output=output)
+    to.write(partial(render_fleet, found, form))
     return 0

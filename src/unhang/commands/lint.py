@@ -7,7 +7,7 @@ from functools import partial
 
 import click
 
-from unhang.commands.output import locale_language, with_style, write_result
+from unhang.commands.output import Target, with_form, with_target
 from unhang.errors import UsageError
 
 _UNUSABLE = 2
@@ -20,18 +20,11 @@ _UNUSABLE = 2
 @click.option("--nccl", metavar="VERSION", help="Release of NCCL, such as 2.27.5.")
 @click.option("--torch", metavar="VERSION", help="Release of PyTorch, such as 2.9.1.")
 @click.option("--framework", metavar="NAME[==VERSION]", help="Framework, such as verl==0.7.1.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(("terminal", "json", "sarif", "github")),
-    default="terminal",
-    show_default=True,
-    help="How to print the findings.",
-)
+@with_form("terminal", "json", "sarif", "github", prints="the findings")
 @click.option("--fix", is_flag=True, help="Write what is mechanical: new names, words meant.")
 @click.option("--diff", is_flag=True, help="Print what --fix would write, and write nothing.")
 @click.option("--exit-code", is_flag=True, help="Exit with 1 when there is an error or a warning.")
-@with_style
+@with_target
 def command(
     *,
     paths: tuple[str, ...],
@@ -43,9 +36,7 @@ def command(
     fix: bool,
     diff: bool,
     exit_code: bool,
-    lang: str | None,
-    no_color: bool,
-    output: str | None,
+    to: Target,
 ) -> int:
     """Find settings that do nothing, or harm, and say what to use instead.
 
@@ -66,17 +57,14 @@ def command(
             raise UsageError("--fix and --diff change files: give scripts or configurations")
         changed = repair(*paths, nccl=nccl, torch=torch, framework=framework, write=not diff)
         if diff:
-            exact = output is not None or not sys.stdout.isatty()
-            write_result(
-                partial(render_files, changed, exact=exact),
-                lang=lang, no_color=no_color, output=output,
-            )  # fmt: skip
+            exact = to.output is not None or not sys.stdout.isatty()
+            to.write(partial(render_files, changed, exact=exact))
             return int(exit_code and bool(changed))
-        style = Style(language=lang or locale_language(), color=False)
+        style = Style(language=to.language, color=False)
         for file in changed:
             click.echo(render_repaired(file.path, style), err=True)
     report = lint(*paths, pid=pid, nccl=nccl, torch=torch, framework=framework)
-    write_result(partial(render_lint, report, form), lang=lang, no_color=no_color, output=output)
+    to.write(partial(render_lint, report, form))
     if report.problems:
         return _UNUSABLE
     return int(exit_code and report.failed)

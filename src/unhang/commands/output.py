@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,49 +27,88 @@ language_option = click.option(
 )
 
 
-def with_style(command: C) -> C:
-    """Add `--lang`, `--no-color` and `--output` to a command."""
-    return with_language(
-        click.option(
-            "-o", "--output", metavar="FILE", help="Write the result to FILE instead of stdout."
-        )(command)
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """Where the text goes, and in which language.
 
-
-def with_language(command: C) -> C:
-    """Add `--lang` and `--no-color` to a command."""
-    no_color = click.option("--no-color", is_flag=True, help="No colour (so does NO_COLOR=1).")
-    return language_option(no_color(command))
-
-
-def write_result(
-    render: Callable[..., str], *, lang: str | None, no_color: bool, output: str | None
-) -> None:
-    """Render for where the text goes, and write it.
-
-    Args:
-        render: takes a `Style`, gives the text.
+    Attributes:
         lang: language asked for, or None for that of the locale.
         no_color: whether colour is unwanted.
         output: a file to write to, or None for standard output.
-
-    Raises:
-        UsageError: the file cannot be written.
     """
-    from unhang.reporters.style import Style
 
-    screen = output is None
-    text = render(
-        Style(
-            language=lang or locale_language(),
+    lang: str | None = None
+    no_color: bool = False
+    output: str | None = None
+
+    @property
+    def language(self) -> str:
+        """The language to write."""
+        return self.lang or locale_language()
+
+    def write(self, render: Callable[..., str]) -> None:
+        """Render for where the text goes, and write it.
+
+        Args:
+            render: takes a `Style`, gives the text.
+
+        Raises:
+            UsageError: the file cannot be written.
+        """
+        from unhang.reporters.style import Style
+
+        screen = self.output is None
+        style = Style(
+            language=self.language,
             width=_width() if screen else 100,
-            color=screen and not no_color and _wants_color(),
+            color=screen and not self.no_color and _wants_color(),
         )
+        text = render(style) + "\n"
+        if self.output is None:
+            write_text(text)
+        else:
+            write_file(self.output, text)
+
+
+def with_target(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add `--lang`, `--no-color` and `--output` to a command, which takes them as `to`."""
+    output = click.option(
+        "-o", "--output", metavar="FILE", help="Write the result to FILE instead of stdout."
     )
-    if output is None:
-        write_text(text + "\n")
-    else:
-        write_file(output, text + "\n")
+    return _targeted(command, output)
+
+
+def with_language(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add `--lang` and `--no-color` to a command, which takes them as `to`."""
+    return _targeted(command)
+
+
+def _targeted(
+    command: Callable[..., Any], *more: Callable[[Callable[..., Any]], Callable[..., Any]]
+) -> Callable[..., Any]:
+    @functools.wraps(command)
+    def call(**options: Any) -> object:  # noqa: ANN401  options of any command
+        given = {name: options.pop(name) for name in names}
+        return command(**options, to=Target(**given))
+
+    no_color = click.option("--no-color", is_flag=True, help="No colour (so does NO_COLOR=1).")
+    names = ("lang", "no_color", "output") if more else ("lang", "no_color")
+    decorated = call
+    for option in (*more, no_color, language_option):
+        decorated = option(decorated)
+    return decorated
+
+
+def with_form(*forms: str, prints: str) -> Callable[[C], C]:
+    """Add `--format` to a command, which takes it as `form`; the first is the default."""
+    return click.option(
+        "--format",
+        "form",
+        type=click.Choice(forms),
+        default=forms[0],
+        show_default=True,
+        help=f"How to print {prints}.",
+    )
 
 
 def write_file(path: str, text: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from unhang.commands.output import with_style, write_result
+from unhang.commands.output import Target, with_form, with_target
 from unhang.model.plan import Method, Offload, Precision, SaveStyle, Strategy
 from unhang.planning.request import OPTIMIZERS, RECOMPUTE
 
@@ -56,23 +56,14 @@ def _of(kind: type[Enum]) -> click.Choice[str]:
 @click.option("--eval", "eval_s", metavar="TIME", help="What rank 0 evaluates alone, as 20min.")
 @click.option("--prepare", "prepare_s", metavar="TIME", help="What rank 0 prepares alone.")
 @click.option("--framework", metavar="NAME[==VERSION]", help="For settings in its syntax.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(("terminal", "json", "markdown", "html")),
-    default="terminal",
-    show_default=True,
-    help="How to print the plan.",
-)
-@with_style
+@with_form("terminal", "json", "markdown", "html", prints="the plan")
+@with_target
 def command(
     *,
     model: str | None,
     sources: tuple[str, ...],
     form: str,
-    lang: str | None,
-    no_color: bool,
-    output: str | None,
+    to: Target,
     **options: Any,  # noqa: ANN401 - passed on to `unhang.planning`, which knows their types
 ) -> int:
     """Compute memory, checkpoints and time limits before the job starts.
@@ -90,5 +81,5 @@ def command(
     if given.pop("weights_only", False):
         given["save_optimizer"] = False
     result = plan(model, sources=sources, **given)
-    write_result(partial(render_plan, result, form), lang=lang, no_color=no_color, output=output)
+    to.write(partial(render_plan, result, form))
     return 0

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import click
 
-from unhang.commands.output import with_language, write_result
+from unhang.commands.output import Target, with_language
 from unhang.errors import UsageError
 
 
@@ -24,9 +25,7 @@ from unhang.errors import UsageError
     help="What to write (default: by the name of FILE).",
 )
 @with_language
-def command(
-    *, paths: tuple[str, ...], output: str, form: str | None, lang: str | None, no_color: bool
-) -> int:
+def command(*, paths: tuple[str, ...], output: str, form: str | None, to: Target) -> int:
     """Write what each rank did when as a trace for Perfetto, or as a heatmap.
 
     PATH is what tells times: Flight Recorder dumps, a run folder of `unhang run`, profiles of
@@ -46,7 +45,7 @@ def command(
     trace = timeline(*paths)
     if form == "html" or (form is None and output.endswith((".html", ".htm"))):
         told = partial(render_heatmap, trace, activity_of(trace))
-        write_result(told, lang=lang, no_color=True, output=output)
+        replace(to, output=output).write(told)
     else:
         try:
             Path(output).write_bytes(encode_trace(trace))
@@ -54,5 +53,5 @@ def command(
             raise UsageError(
                 f"cannot write {output}: {error.strerror}; name a file in a folder that exists"
             ) from error
-    write_result(partial(summary, trace, output), lang=lang, no_color=no_color, output=None)
+    to.write(partial(summary, trace, output))
     return 0
