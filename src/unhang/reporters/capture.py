@@ -10,10 +10,9 @@ from unhang.model.provenance import Message
 from unhang.reporters.catalogue import sentence, write
 from unhang.reporters.json import dumps
 from unhang.reporters.printable import one_line
-from unhang.reporters.style import PLAIN, Style
+from unhang.reporters.style import BOLD, DIM, PLAIN, Style
 
 FORMS = ("terminal", "json")
-_BOLD, _DIM, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 
 
 def manifest_json(manifest: Manifest, language: str = "en") -> str:
@@ -60,7 +59,6 @@ def _entry(entry: ManifestEntry, language: str) -> dict[str, object]:
 
 def _screen(result: CaptureResult, style: Style) -> Iterator[str]:
     manifest = result.manifest
-    bold, dim, plain = (_BOLD, _DIM, _PLAIN) if style.color else ("", "", "")
     taken = {Fate.TAKEN, Fate.PARTLY}
     values = {
         "files": sum(len(entry.files) for entry in manifest.entries),
@@ -68,12 +66,13 @@ def _screen(result: CaptureResult, style: Style) -> Iterator[str]:
         "seconds": manifest.seconds,
         "path": one_line(str(result.path)),
     }
-    yield bold + sentence(Message(key="capture.done", values=values), style.language) + plain
+    done = Message(key="capture.done", values=values)
+    yield style.paint(sentence(done, style.language), BOLD)
     yield sentence(_seen(manifest), style.language)
     for line in _lines(manifest, taken, style.language):
         yield f"  {line}"
     for line in _lines(manifest, set(Fate) - taken, style.language):
-        yield f"  {dim}{line}{plain}"
+        yield f"  {style.paint(line, DIM)}"
     if manifest.redacted:
         told = ", ".join(f"{count} × {kind}" for kind, count in manifest.redacted.items())
         yield sentence(Message(key="capture.redacted", values={"kinds": told}), style.language)

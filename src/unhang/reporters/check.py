@@ -12,19 +12,18 @@ from unhang.model.provenance import Message
 from unhang.reporters.catalogue import sentence, sentences, write
 from unhang.reporters.json import dumps
 from unhang.reporters.printable import one_line
-from unhang.reporters.style import PLAIN, Style
+from unhang.reporters.style import BOLD, DIM, GREEN, PLAIN, RED, YELLOW, Style
 
 SCHEMA = "unhang.check/1"
 FORMS = ("terminal", "json", "oneline", "html")
 """The forms of a check."""
 
 _COLORS = {
-    Status.PASS: "\x1b[32m",
-    Status.WARN: "\x1b[1;33m",
-    Status.FAIL: "\x1b[1;31m",
-    Status.SKIP: "\x1b[2m",
+    Status.PASS: GREEN,
+    Status.WARN: YELLOW,
+    Status.FAIL: RED,
+    Status.SKIP: DIM,
 }
-_BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 _MOST = 200
 _PAGE = """<!doctype html>
 <html lang="{language}"><head><meta charset="utf-8"><title>unhang check</title><style>
@@ -122,8 +121,7 @@ def _name(stage: Stage, language: str) -> str:
 
 
 def _screen(report: CheckReport, style: Style) -> Iterator[str]:
-    bold, plain = (_BOLD, _PLAIN) if style.color else ("", "")
-    yield f"{bold}{one_line(sentence(report.verdict, style.language))}{plain}"
+    yield style.paint(one_line(sentence(report.verdict, style.language)), BOLD)
     yield ""
     for suspect in report.suspects:
         why = write(suspect.why, style.language)
@@ -157,10 +155,9 @@ def _classes(report: CheckReport) -> Iterator[Stage]:
 
 
 def _entry(status: Status, title: str, text: str, style: Style) -> Iterator[str]:
-    color, plain = (_COLORS[status], _PLAIN) if style.color else ("", "")
     word = write(Message(key=f"check_status.{status.value}"), style.language)
     lines = textwrap.wrap(one_line(f"{title}: {text}"), max(40, style.width - 6)) or [title]
-    yield f"{color}{word.ljust(5)}{plain} {lines[0]}"
+    yield f"{style.paint(word.ljust(5), _COLORS[status])} {lines[0]}"
     yield from (f"      {line}" for line in lines[1:])
 
 

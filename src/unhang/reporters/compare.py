@@ -19,19 +19,19 @@ from unhang.model.provenance import Message
 from unhang.reporters.catalogue import sentence, write
 from unhang.reporters.json import dumps
 from unhang.reporters.printable import one_line
-from unhang.reporters.style import PLAIN, Style
+from unhang.reporters.style import BRIGHT_GREEN, PLAIN, RED, YELLOW, Style
+from unhang.reporters.tables import table
 
 SCHEMA = "unhang.compare/1"
 FORMS = ("terminal", "json", "markdown", "html")
 """The forms of a comparison."""
 
 _COLORS = {
-    Answer.BETTER: "\x1b[1;32m",
-    Answer.WORSE: "\x1b[1;31m",
-    Answer.NO_DIFFERENCE: "\x1b[1;33m",
-    Answer.TOO_FEW: "\x1b[1;33m",
+    Answer.BETTER: BRIGHT_GREEN,
+    Answer.WORSE: RED,
+    Answer.NO_DIFFERENCE: YELLOW,
+    Answer.TOO_FEW: YELLOW,
 }
-_PLAIN = "\x1b[0m"
 _AXIS = 60
 """Columns of the picture."""
 _MOST_PLACES, _MOST_SIZES = 4, 3
@@ -98,15 +98,12 @@ def _sentences(comparison: Comparison, language: str) -> Iterator[str]:
 def _lines(comparison: Comparison, style: Style, *, markdown: bool) -> Iterator[str]:
     words = partial(_words, style.language)
     answer, *more = _sentences(comparison, style.language)
-    if markdown:
-        answer = f"**{answer}**"
-    elif style.color:
-        answer = f"{_COLORS[comparison.answer]}{answer}{_PLAIN}"
-    yield answer
+    yield f"**{answer}**" if markdown else style.paint(answer, _COLORS[comparison.answer])
     yield from more
     yield ""
-    yield from _table(comparison, words("column_before"), words("column_after"), style, markdown)
-    picture = tuple(_picture(comparison, words("column_before"), words("column_after")))
+    head = ("", words("column_before"), words("column_after"))
+    yield from table([head, *_shown_rows(comparison, style.language)], markdown=markdown)
+    picture = tuple(_picture(comparison, *head[1:]))
     if picture:
         unit = words("per_hour" if comparison.by == "hours" else "per_start")
         yield from ("", words("picture", unit=unit))
@@ -173,21 +170,6 @@ def _axis_end(intervals: Iterable[Interval]) -> float:
 
 def _of(interval: Interval) -> tuple[float, float, float]:
     return interval.low, interval.estimate, interval.high
-
-
-def _table(
-    comparison: Comparison, before: str, after: str, style: Style, markdown: bool
-) -> Iterator[str]:
-    rows = _shown_rows(comparison, style.language)
-    if markdown:
-        yield f"| | {before} | {after} |"
-        yield "|---|---|---|"
-        yield from (f"| {' | '.join(row)} |" for row in rows)
-        return
-    widths = [max(len(row[i]) for row in [("", before, after), *rows]) for i in range(3)]
-    for row in [("", before, after), *rows]:
-        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
-        yield "  ".join(["", *cells]).rstrip()
 
 
 def _shown_rows(comparison: Comparison, language: str) -> list[tuple[str, str, str]]:

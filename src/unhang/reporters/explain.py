@@ -10,12 +10,10 @@ from unhang.model.provenance import Message
 from unhang.reporters.catalogue import sentence, write
 from unhang.reporters.json import dumps
 from unhang.reporters.printable import block, one_line
-from unhang.reporters.style import PLAIN, Style
+from unhang.reporters.style import BOLD, CYAN, PLAIN, Style
 
 FORMS = ("terminal", "json", "markdown")
 """The forms of a manual page."""
-
-_BOLD, _HEADING, _PLAIN = "\x1b[1m", "\x1b[1;36m", "\x1b[0m"
 
 
 def render_explanation(explanation: Explanation, form: str, style: Style = PLAIN) -> str:
@@ -59,11 +57,11 @@ def _body(message: Message, language: str) -> str:
 
 def _screen(explanation: Explanation, style: Style) -> Iterator[str]:
     width = max(40, min(style.width, 110))
-    yield _set(one_line(explanation.name), _BOLD, style)
+    yield style.paint(one_line(explanation.name), BOLD)
     yield from _wrapped(sentence(explanation.summary, style.language), width)
     for section in explanation.sections:
         yield ""
-        yield _set(one_line(sentence(section.title, style.language)), _HEADING, style)
+        yield style.paint(one_line(sentence(section.title, style.language)), CYAN)
         for message in section.body:
             yield from _wrapped(_body(message, style.language), width)
 
@@ -101,10 +99,6 @@ def _keeps_its_lines(line: str) -> bool:
     return line.startswith((" ", "- ", "* ", "|", "```")) or line[:1].isdigit()
 
 
-def _set(text: str, sequence: str, style: Style) -> str:
-    return f"{sequence}{text}{_PLAIN}" if style.color else text
-
-
 def _markdown(explanation: Explanation, language: str) -> Iterator[str]:
     """Manual pages are Markdown already; only what quotes a log is escaped by its parsers."""
     yield f"# {explanation.name}"
@@ -134,7 +128,7 @@ def _table(cards: list[RuleCard], style: Style) -> Iterator[str]:
     causes = ["-" if card.cause is None else card.cause.value for card in cards]
     names = max((len(card.name) for card in cards), default=0)
     for card, cause in zip(cards, causes, strict=True):
-        code = _set(card.code, _BOLD, style)
+        code = style.paint(card.code, BOLD)
         yield f"{code}  {card.name:<{names}}  {cause}".rstrip()
     if cards:
         yield from ("", sentence(Message(key="manual.more"), style.language))

@@ -11,12 +11,12 @@ from unhang.model.provenance import Message
 from unhang.reporters.catalogue import write
 from unhang.reporters.json import dumps
 from unhang.reporters.printable import one_line
-from unhang.reporters.style import PLAIN, Style
+from unhang.reporters.style import BOLD, PLAIN, Style
+from unhang.reporters.tables import table
 
 SCHEMA = "unhang.fleet/1"
 _MOST_JOBS = 10
 _MOST_WEEKS = 12
-_BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 
 
 def render_fleet(fleet: Fleet, form: str, style: Style = PLAIN) -> str:
@@ -55,7 +55,7 @@ class _Page:
             yield f"## {title}"
             yield ""
         else:
-            yield f"{_BOLD}{title}{_PLAIN}" if self._style.color else title
+            yield self._style.paint(title, BOLD)
 
     def _causes(self) -> Iterator[str]:
         if not self._fleet.causes:
@@ -71,14 +71,14 @@ class _Page:
             for count in self._fleet.causes
         ]
         head = ("", *(self._words(f"column_{name}") for name in ("jobs", "gpu_hours", "waited")))
-        yield from self._table([head, *rows])
+        yield from table([head, *rows], markdown=self._markdown)
 
     def _weeks(self) -> Iterator[str]:
         if len(self._fleet.weeks) > 1:
             yield from self._title("weeks")
             rows = [(w.week, str(w.jobs), str(w.failed)) for w in self._fleet.weeks[-_MOST_WEEKS:]]
             head = ("", self._words("column_jobs"), self._words("column_failed"))
-            yield from self._table([head, *rows])
+            yield from table([head, *rows], markdown=self._markdown)
 
     def _recurring(self, kind: str, found: Sequence[Recurrence], tested: int) -> Iterator[str]:
         yield from self._title(kind)
@@ -108,21 +108,11 @@ class _Page:
             return
         failed.sort(key=lambda job: -(job.started or 0.0))
         yield from self._title("latest")
-        yield from self._table([(_short(job.name), _told(job)) for job in failed[:_MOST_JOBS]])
+        yield from table(
+            [(_short(job.name), _told(job)) for job in failed[:_MOST_JOBS]], markdown=self._markdown
+        )
         if len(failed) > _MOST_JOBS:
             yield self._words("more", count=len(failed) - _MOST_JOBS)
-
-    def _table(self, rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
-        if self._markdown:
-            for number, row in enumerate(rows):
-                yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
-                if not number:
-                    yield "|" + "---|" * len(row)
-            return
-        widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-        for row in rows:
-            cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
-            yield ("  " + "  ".join(cells)).rstrip()
 
 
 def _told(job: JobRecord) -> str:

@@ -13,18 +13,17 @@ from unhang.model.provenance import Message
 from unhang.reporters.catalogue import sentence, write
 from unhang.reporters.json import dumps
 from unhang.reporters.printable import one_line
-from unhang.reporters.style import PLAIN, Style
+from unhang.reporters.style import BOLD, CYAN, DIM, PLAIN, RED, YELLOW, Style
 
 SCHEMA = "unhang.lint/1"
 FORMS = ("terminal", "json", "sarif", "github")
 """The forms of a lint report."""
 
 _COLORS = {
-    Severity.ERROR: "\x1b[1;31m",
-    Severity.WARNING: "\x1b[1;33m",
-    Severity.INFO: "\x1b[1;36m",
+    Severity.ERROR: RED,
+    Severity.WARNING: YELLOW,
+    Severity.INFO: CYAN,
 }
-_BOLD, _DIM, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 _GITHUB = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 _SARIF = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 
@@ -89,14 +88,11 @@ def _screen(report: LintReport, style: Style) -> Iterator[str]:
 
 def _entry(finding: LintFinding, style: Style) -> Iterator[str]:
     """Place and setting, the sentence, and what to write in its place."""
-    bold, dim, plain, color = (
-        (_BOLD, _DIM, _PLAIN, _COLORS[finding.severity]) if style.color else ("", "", "", "")
-    )
     severity = write(Message(key=f"lint.{finding.severity.value}"), style.language)
     setting = finding.setting if finding.value is None else f"{finding.setting}={finding.value}"
     yield (
-        f"{one_line(str(finding.where))}: {color}{severity}{plain} {dim}{finding.code}{plain}"
-        f" {bold}{one_line(setting)}{plain}"
+        f"{one_line(str(finding.where))}: {style.paint(severity, _COLORS[finding.severity])}"
+        f" {style.paint(finding.code, DIM)} {style.paint(one_line(setting), BOLD)}"
     )
     text = one_line(sentence(finding.reason, style.language))
     yield from textwrap.wrap(

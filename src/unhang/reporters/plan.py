@@ -10,13 +10,12 @@ from unhang.model.provenance import Message
 from unhang.reporters.catalogue import sentence, write
 from unhang.reporters.json import dumps
 from unhang.reporters.printable import one_line
-from unhang.reporters.style import PLAIN, Style
+from unhang.reporters.style import BOLD, BRIGHT_GREEN, DIM, PLAIN, RED, Style
 
 SCHEMA = "unhang.plan/1"
 FORMS = ("terminal", "json", "markdown", "html")
 """The forms of a plan."""
 
-_BOLD, _DIM, _RED, _GREEN, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[1;31m", "\x1b[1;32m", "\x1b[0m"
 _LABEL = 22
 
 
@@ -75,7 +74,7 @@ class _Page:
             "available": memory.available_bytes,
             "option": option,
         }
-        colors = {True: _GREEN, False: _RED, None: _BOLD}
+        colors = {True: BRIGHT_GREEN, False: RED, None: BOLD}
         yield self._item(
             self._color(self._words(f"plan_fit.{fits}", **values), colors[memory.fits])
         )
@@ -148,13 +147,13 @@ class _Page:
         return write(Message(key=key, values=values), self.style.language)
 
     def _bold(self, text: str) -> str:
-        return f"**{text}**" if self.markdown else self._color(text, _BOLD)
+        return f"**{text}**" if self.markdown else self._color(text, BOLD)
 
     def _dim(self, text: str) -> str:
-        return self._color(text, _DIM)
+        return self._color(text, DIM)
 
     def _color(self, text: str, code: str) -> str:
-        return f"{code}{text}{_PLAIN}" if self.style.color and not self.markdown else text
+        return text if self.markdown else self.style.paint(text, code)
 
 
 def _head(plan: Plan) -> dict[str, object]:

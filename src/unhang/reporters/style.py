@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+BOLD, DIM = "\x1b[1m", "\x1b[2m"
+RED, YELLOW, CYAN = "\x1b[1;31m", "\x1b[1;33m", "\x1b[1;36m"
+GREEN, BRIGHT_GREEN = "\x1b[32m", "\x1b[1;32m"
+_PLAIN = "\x1b[0m"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Style:
@@ -18,6 +23,10 @@ class Style:
     language: str = "en"
     width: int = 100
     color: bool = False
+
+    def paint(self, text: str, sequence: str) -> str:
+        """Return the text with an escape sequence around it, where there may be any."""
+        return f"{sequence}{text}{_PLAIN}" if self.color else text
 
 
 PLAIN = Style()
