@@ -124,3 +124,12 @@ def test_a_node_that_was_preempted(tmp_path: Path) -> None:
     assert stopped.cause is Cause.EXTERNAL_STOP
     (tmp_path / "job.log").write_text("\n".join(steps) + "\n")
     assert judged(tmp_path, node.format(why=""), name="events.txt").cause is Cause.RANK_CRASH
+
+
+def test_a_kill_while_a_model_is_loaded(tmp_path: Path) -> None:
+    head = "ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: -9) local_rank: 7"
+    killed = f"{head} (pid: 2107) of binary: python"
+    loading = "Loading checkpoint shards:  63%|██████▎   | 12/19 [08:59<09:57, 85.36s/it]"
+    assert judged(tmp_path, loading, killed).cause is Cause.HOST_OOM
+    steps = [f"2026-11-14 09:0{m}:00 INFO step {m}/900 loss=2.0" for m in range(9)]
+    assert judged(tmp_path, loading, *steps, killed).cause is None

@@ -13,7 +13,7 @@ until their watchdog ends them, or until the launcher notices.
 When the launcher had closed the process before (SIGKILL follows SIGTERM after 30 s), when the job
 was stopped from outside, when every rank was killed (that is somebody's `kill -9` or `scancel`),
 and when nothing ties a kill in the kernel log to the job: that log is the host's and goes back for
-weeks. A bare SIGKILL never proves it.
+weeks. A bare SIGKILL never proves it; in the middle of loading or saving a model it supports it.
 
 ## How to confirm
 `dmesg -T | grep -i -E 'killed process|out of memory'` on the rank's host; `memory.events` of the
@@ -33,6 +33,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from unhang.model.incident import Failure, Manner, Tie, ranks_of
+from unhang.model.phases import Phase
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules.crash import kills
 from unhang.rules.shared import consequences, rivals
@@ -160,9 +161,16 @@ def _killed(incident: Incident, failures: Sequence[Failure]) -> Iterator[Finding
         evidence=failures,
         collect=(kills.KERNEL_LOG,),
     )
+    if against is None and any(p.unfinished and p.phase in _HEAVY for p in incident.open_phases):
+        yield replace(finding, strength=Strength.SUPPORTS, explains=check.explains)
+        return
     if against is None:
         yield replace(finding, cause=None, strength=Strength.SUPPORTS)
     yield finding
+
+
+_HEAVY = frozenset({Phase.LOAD, Phase.SAVE})
+"""Whole models pass through host memory in these."""
 
 
 def _who(ranks: frozenset[int]) -> dict[str, object]:
