@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from unhang.assemble.calls import find_calls
+from unhang.assemble.children import find_children, own_errors
 from unhang.assemble.dating import date_timeouts
 from unhang.assemble.failures import find_failures
 from unhang.assemble.identity import Identity
@@ -92,8 +93,13 @@ def _assemble_run(events: Sequence[Event], artifacts: int, guard: Guard) -> Inci
     if recorded is not None and world.size is None:
         size = len(recorded.analysis.snapshot.world)
         world = World(size=size, basis="ranks that Flight Recorder dumps name")
-    identity = call("identity", None, Identity, events, world.size) or Identity((), None)
+    children = call("children", None, find_children, events)
+    if world.size is None and children is not None and children.count > 1:
+        world = World(size=children.count, basis="processes of the launcher")
+    identity = call("identity", None, Identity, events, world.size, children)
+    identity = identity or Identity((), None)
     signed = [identity.sign(event) for event in events]
+    signed = call("own-errors", signed, own_errors, signed, children)
     events = call("dating", signed, date_timeouts, signed, identity)
     timeline = Timeline(events)
     roster = call("roster", {}, find_roster, events, identity, timeline)

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from unhang.assemble.children import Children
 from unhang.assemble.numbering import ranks_alone, ranks_by_file
 from unhang.assemble.speakers import (
     Grouped,
@@ -42,7 +43,12 @@ vllm/v1/executor/multiproc_executor.py names each axis whose size is above one (
 class Identity:
     """Resolves events to global ranks with everything that one set of events tells."""
 
-    def __init__(self, events: Iterable[Event], world_size: int | None) -> None:
+    def __init__(
+        self,
+        events: Iterable[Event],
+        world_size: int | None,
+        children: Children | None = None,
+    ) -> None:
         events = list(events)
         self._world_size = world_size
         self._by_pid: dict[tuple[str | None, int], Rank] = {}
@@ -55,6 +61,9 @@ class Identity:
         self._learn_communicators(events)
         self._learn_places(events)
         self._learn_devices(events)
+        if children is not None and children.count == world_size:
+            for pid, rank in children.ranks.items():
+                self._by_pid.setdefault((None, pid), rank)
         self._ranks_of_pid: dict[int, Ranks] = {}
         for (_, pid), rank in self._by_pid.items():
             self._ranks_of_pid[pid] = self._ranks_of_pid.get(pid, NO_RANKS) | {rank}

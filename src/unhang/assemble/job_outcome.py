@@ -111,10 +111,10 @@ def _came_through(events: Sequence[Event]) -> bool:
     The mark and the trouble must stand in one log, and the trouble be nobody else's: a rank that
     failed in its last step does not keep another from saying that it is done.
     """
-    ends = [(i, e) for i, e in enumerate(events) if isinstance(e, Finished)]
-    if not ends:
+    told = [(i, e) for i, e in enumerate(events) if isinstance(e, Finished)]
+    if not told:
         return False
-    last, done = ends[-1]
+    last, done = told[-1]
     if any(isinstance(e, StopSeen) for e in events):
         return False  # whoever was stopped may well say that it is done
     trouble = [i for i, e in enumerate(events) if isinstance(e, _TROUBLE)]

@@ -32,6 +32,7 @@ from unhang.model.time import Instant
 from unhang.parsers.base import LineParser, place
 from unhang.parsers.vocabulary import python_text as text_of
 from unhang.parsers.vocabulary.exceptions import classify_exception
+from unhang.sources.context import OTHERS
 from unhang.sources.line import Line
 
 _KEPT_FRAMES = 60
@@ -287,7 +288,7 @@ def _outside(stream: _Stream, line: Line) -> Iterator[Event]:
         kind = classify_exception(waits.exception, message, waits.frames)
         stream.pending = replace(waits, message=message, kind=kind)
         return
-    last = text_of.read_lone_last_line(line.text)
+    last = None if line.context in OTHERS else text_of.read_lone_last_line(line.text)
     if last is None:
         if line.text.strip():
             stream.stack_only = False

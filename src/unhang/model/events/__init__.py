@@ -40,6 +40,7 @@ from unhang.model.events.gpus import DeviceLink, GpuProcess, GpuState, TopologyS
 from unhang.model.events.index import EventIndex
 from unhang.model.events.lifecycle import (
     FrameworkSeen,
+    LastLine,
     LinesDropped,
     PhaseMark,
     Progress,
@@ -111,7 +112,8 @@ Setup: TypeAlias = VersionSeen | FrameworkSeen | SettingSeen | WorldSeen
 """What the job is made of."""
 
 Report: TypeAlias = (
-    LinesDropped
+    LastLine
+    | LinesDropped
     | UnreadLine
     | StackRefused
     | StackSeen
@@ -178,6 +180,7 @@ __all__ = [
     "InterfaceUsed",
     "KernelEvent",
     "KernelProblem",
+    "LastLine",
     "LinesDropped",
     "ModelDifference",
     "ModelMismatch",

@@ -148,6 +148,21 @@ class UnreadLine(Seen):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LastLine(Seen):
+    """The last line in which a process speaks of its own work, not of trouble.
+
+    Attributes:
+        waits_by_its_words: it says that it waits.
+    """
+
+    fact = None
+    witness = Witness.PROCESS
+    role = Role.REPORT
+
+    waits_by_its_words: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LinesDropped(Seen):
     """A launcher dropped lines of other ranks: absence proves nothing."""
 
