@@ -1,4 +1,4 @@
-"""`make fuzz`: mutated inputs until the time is over; what fails is kept, and told.
+"""`make fuzz`: mutated inputs of every command for a time; what fails is kept, and told.
 
 python -m fuzz --seconds 3600        # from tests/
 python -m fuzz --inputs 20000 --seed 7
@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from fuzz.attack import Failure, attack
-from fuzz.mutate import mutate, seeds
+from fuzz.requests import some
 
 _TESTS = Path(__file__).resolve().parents[1]
 KEPT = _TESTS / "data" / "fuzz"
@@ -30,31 +30,39 @@ def main() -> int:
     options = parser.parse_args()
     source = random.Random(options.seed)
     begun = time.monotonic()
-    failures: list[Failure] = []
-    roots = seeds(_TESTS / "cases", _TESTS / "data")
+    failures = 0
     worst_s = worst_mib = 0.0
     done = 0
     while done < options.inputs and time.monotonic() - begun < options.seconds:
-        batch = []
-        for _ in range(min(200, options.inputs - done)):
-            seed = source.choice(roots)
-            batch.append(mutate(seed.read_bytes(), seed.name, source))
+        batch = some(source, min(200, options.inputs - done))
         result = attack(batch)
         done += len(batch)
         worst_s, worst_mib = max(worst_s, result.worst_s), max(worst_mib, result.worst_mib)
         for failure in result.failures:
-            failures.append(failure)
-            options.keep.mkdir(parents=True, exist_ok=True)
-            (options.keep / f"{options.seed}-{len(failures)}-{failure.name}").write_bytes(
-                failure.data
-            )
-            sys.stdout.write(f"{failure.name}: {failure.what}\n")
-            sys.stdout.flush()
-    sys.stdout.write(
-        f"{done} inputs, {len(failures)} failures; at most {worst_s:.1f} s and {worst_mib:.0f} MiB;"
-        f" seed {options.seed}\n"
+            failures += 1
+            _keep(failure, options.keep / f"{options.seed}-{failures}")
+            _say(f"{failure.request.name}: {failure.what}")
+        _say(f"{done} inputs, {failures} failures, {worst_s:.1f} s, {worst_mib:.0f} MiB")
+    _say(
+        f"{done} inputs, {failures} failures; at most {worst_s:.1f} s and {worst_mib:.0f} MiB;"
+        f" seed {options.seed}"
     )
     return 1 if failures else 0
+
+
+def _keep(failure: Failure, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, data in failure.request.files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    told = "\n".join([failure.what, *failure.request.arguments])
+    (folder / "request.txt").write_text(told, encoding="utf-8")
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":

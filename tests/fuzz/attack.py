@@ -1,4 +1,4 @@
-"""Judges hostile inputs in a process of their own, which may crash, hang, or eat memory."""
+"""Runs hostile requests in a process of their own, which may crash, hang, or eat memory."""
 
 from __future__ import annotations
 
@@ -10,52 +10,57 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from fuzz.requests import Request
+
 LIMIT_S = 30.0
 LIMIT_MIB = 500.0
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An input that was not judged as it should be."""
+    """A request that was not answered as it should be."""
 
-    name: str
-    data: bytes
+    request: Request
     what: str
 
 
 @dataclass(slots=True)
 class Result:
-    """What became of some inputs."""
+    """What became of some requests."""
 
     failures: list[Failure] = field(default_factory=list)
     worst_s: float = 0.0
     worst_mib: float = 0.0
 
 
-def attack(inputs: Sequence[tuple[bytes, str]]) -> Result:
-    """Judge inputs, one after the other; each failure is found again alone."""
+def attack(requests: Sequence[Request]) -> Result:
+    """Run requests, one after the other in one process; each failure is tried again alone."""
     result = Result()
     with tempfile.TemporaryDirectory(prefix="unhang-fuzz-") as folder:
-        paths = []
-        for number, (data, name) in enumerate(inputs):
-            path = Path(folder) / str(number) / name[-100:]
-            path.parent.mkdir()
-            path.write_bytes(data)
-            paths.append(path)
-        while paths:
-            done = _judge(paths, result)
-            failed = paths[done] if done < len(paths) else None
-            if failed is not None:
-                place = int(failed.parent.name)
-                what = _alone(failed)
+        lines = [_written(Path(folder) / str(n), request) for n, request in enumerate(requests)]
+        left = list(zip(lines, requests, strict=True))
+        while left:
+            done = _judge([line for line, _ in left], result)
+            if done < len(left):
+                what = _alone(left[done][0])
                 if what is not None:
-                    result.failures.append(Failure(inputs[place][1], inputs[place][0], what))
-            paths = paths[done + 1 :]
+                    result.failures.append(Failure(left[done][1], what))
+            left = left[done + 1 :]
     return result
 
 
-def _judge(paths: Sequence[Path], result: Result) -> int:
-    """How many were judged well before one was not."""
+def _written(folder: Path, request: Request) -> str:
+    """The arguments of a request whose files have been written, as a line of JSON."""
+    folder.mkdir()
+    for name, data in request.files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    return json.dumps([a.replace("{}", str(folder)) for a in request.arguments])
+
+
+def _judge(lines: Sequence[str], result: Result) -> int:
+    """How many were answered well before one was not."""
     worker = subprocess.Popen(
         [sys.executable, "-c", _WORKER],
         stdin=subprocess.PIPE,
@@ -63,10 +68,8 @@ def _judge(paths: Sequence[Path], result: Result) -> int:
         stderr=subprocess.DEVNULL,
         text=True,
     )
-    assert worker.stdin is not None
-    assert worker.stdout is not None
     try:
-        told, _ = worker.communicate("\n".join(map(str, paths)), timeout=LIMIT_S + len(paths))
+        told, _ = worker.communicate("\n".join(lines), timeout=4 * LIMIT_S + 2 * len(lines))
     except subprocess.TimeoutExpired:
         worker.kill()
         told, _ = worker.communicate()
@@ -83,19 +86,19 @@ def _judge(paths: Sequence[Path], result: Result) -> int:
     return done
 
 
-def _alone(path: Path) -> str | None:
-    """What one input does to a process of its own; None where it is judged well there."""
+def _alone(line: str) -> str | None:
+    """What one request does to a process of its own; None where it is answered well there."""
     try:
         done = subprocess.run(
             [sys.executable, "-c", _WORKER],
-            input=str(path),
+            input=line,
             capture_output=True,
             text=True,
-            timeout=3 * LIMIT_S,
+            timeout=6 * LIMIT_S,
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return f"more than {3 * LIMIT_S:.0f} s"
+        return f"more than {6 * LIMIT_S:.0f} s"
     if not done.stdout.strip():
         return f"the process ended with {done.returncode}: {done.stderr[-300:]}"
     seconds, mib, what = json.loads(done.stdout.splitlines()[0])
@@ -107,20 +110,25 @@ def _alone(path: Path) -> str | None:
 
 
 _WORKER = """
-import json, re, resource, sys, time
-from unhang.api import diagnose
-from unhang.errors import UsageError
-from unhang.reporters import render
+import contextlib, io, json, os, re, resource, sys, time
+from unhang.commands import invoke
 limit = 4 << 30
 resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-for path in sys.stdin.read().splitlines():
+os.environ["COLUMNS"] = "100"
+for line in sys.stdin.read().splitlines():
     begun, what = time.process_time(), None
+    with contextlib.suppress(OSError), open("/proc/self/clear_refs", "w") as peak:
+        peak.write("5")
+    printed, told = io.StringIO(), io.StringIO()
     try:
-        found = diagnose(path)
-        for form in ("json", "terminal", "markdown"):
-            render(found, form)
-    except UsageError:
-        pass
+        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(told):
+            code = invoke(json.loads(line))
+        if code not in (0, 2):
+            what = f"exit {code}: {told.getvalue()[-300:]}"
+        elif "; the rest was used" in printed.getvalue() or "Traceback (most" in told.getvalue():
+            text = printed.getvalue() + told.getvalue()
+            place = max(text.find("; the rest was used"), 0)
+            what = "guarded: " + text[max(0, place - 300):place + 20]
     except BaseException as error:
         what = f"{type(error).__name__}: {error}"[:300]
     with open("/proc/self/status") as status:  # ru_maxrss counts what the parent had, too

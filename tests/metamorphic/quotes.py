@@ -215,15 +215,17 @@ _DATE = "2026-05-01 10:"
 def healthy(inner: Lines, *, dated: bool, finished: bool = True, after: int = 20) -> str:
     """A healthy log with `inner` between its lines."""
     lines = [
-        *(_step(step, dated=dated) for step in range(1, 41)),
+        *(step(number, dated=dated) for number in range(1, 41)),
         *inner,
-        *(_step(step, dated=dated) for step in range(41, 41 + after)),
+        *(step(number, dated=dated) for number in range(41, 41 + after)),
     ]
     if finished:
         lines.append(f"{_DATE}10:00,000 INFO Training complete" if dated else "Training complete")
     return "\n".join(lines) + "\n"
 
 
-def _step(step: int, *, dated: bool) -> str:
-    text = f"step {step}/60 loss {3 / step + 1:.4f} lr 1.0e-04"
-    return f"{_DATE}{step // 6:02}:{step % 6 * 10:02},123 INFO {text}" if dated else text
+def step(number: int, *, dated: bool) -> str:
+    """A line of a job at work."""
+    text = f"step {number}/60 loss {3 / number + 1:.4f} lr 1.0e-04"
+    time = f"{_DATE}{number // 6:02}:{number % 6 * 10:02},123"
+    return f"{time} INFO {text}" if dated else text

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import unhang
+from fuzz.quoted import convicts, shown, templates
 from metamorphic.quotes import CONTEXTS, GENUINE, healthy
 
 FOUND_WITHIN = frozenset({"address-in-use", "child-failed", "oom-killed", "unique-id"})
@@ -64,3 +65,22 @@ def test_a_message_convicts_under_its_prefix(text: str, prefix: str, tmp_path: P
 def test_what_the_job_outlived_is_history(text: str, tmp_path: Path) -> None:
     log = healthy(GENUINE[text], dated=True, finished=True, after=20)
     assert _judge(log, tmp_path)[0] == "healthy"
+
+
+SAID_OF_THE_JOB = frozenset({"said: retried"})
+"""Nothing tells whose failure it was but what comes later."""
+
+
+@pytest.mark.parametrize("way", sorted(templates().keys() - SAID_OF_THE_JOB))
+def test_a_failure_that_is_shown_is_nobody_s(way: str) -> None:
+    """In a log that ends with it: three texts of each way, other ones for each."""
+    jobs = [j for j in shown({way: templates()[way]}) if j.place == "still running" and j.text]
+    first = sum(map(ord, way)) % 7
+    found = {job.name: convicts(job) for job in jobs[first::17]}
+    assert found == dict.fromkeys(found)
+
+
+def test_a_failure_behind_a_sample_is_the_job_s(tmp_path: Path) -> None:
+    log = ["### Response:", "The capital is Paris.", *GENUINE["oom-kill-event"]]
+    text = healthy(log, dated=False, finished=False, after=0)
+    assert _judge(text, tmp_path) == ("cause", "host_oom")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import cProfile
 import pstats
+import time
 from pathlib import Path
 
 import pytest
 from benchmarks.growth import FACTOR, SHAPES, write
 
 import unhang
+from unhang.sources.context import breaks_off
 
 _SIZE = 200
 _MOST = 1.25 * FACTOR
@@ -43,3 +45,9 @@ def test_a_claimed_size_costs_nothing(size: int, tmp_path: Path) -> None:
     verdict = profile.runcall(unhang.diagnose, str(tmp_path))
     assert verdict.coverage.world_size is None
     assert pstats.Stats(profile).total_calls < 200_000  # type: ignore[attr-defined]
+
+
+def test_only_the_end_of_a_long_beginning_is_looked_at() -> None:
+    begun = time.process_time()
+    assert breaks_off("gpu07:4711 it is the " * 200_000)
+    assert time.process_time() - begun < 0.5

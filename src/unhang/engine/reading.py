@@ -24,8 +24,18 @@ from unhang.sources.members import readers_of
 from unhang.sources.plan import Wanted
 from unhang.sources.select import select
 
+_SHOWN = 8
+"""Lines before a failure that may begin a text in which it is shown."""
 WANTED = (
-    *(Wanted(needles=p.NEEDLES, after=p.AFTER, sampled=p.SAMPLED) for p in PARSERS),
+    *(
+        Wanted(
+            needles=p.NEEDLES,
+            before=3 if p.NAME in READ_ANY_WORDS else _SHOWN,
+            after=p.AFTER,
+            sampled=p.SAMPLED,
+        )
+        for p in PARSERS
+    ),
     OwnReports.WANTED,
     ContextReader.WANTED,
     UnreadLines.WANTED,

@@ -71,6 +71,9 @@ _HOST = re.compile(r"\bhost\s*:\s*(?P<host>[\w.:-]{1,200})")
 _RANK = re.compile(r"\brank\s*:?\s*(?P<rank>\d{1,7})\s*\(local[_ ]rank:\s*(?P<local>\d{1,6})\)")
 _EXITCODE = re.compile(r"exitcode\s*:\s*(?P<code>-?\d{1,9})\s*\(pid:\s*(?P<pid>\d{1,10})\)")
 
+_DEEP = " " * 5
+"""The table is not indented where the agent prints it; a text that quotes it is."""
+
 _STOPS = {1: StopKind.HANGUP, 2: StopKind.INTERRUPT, 15: StopKind.TERMINATED}
 
 
@@ -119,7 +122,7 @@ class ElasticParser(LineParser):
             row = self._rows[line.origin] = _Row(root=True)
         _read_cells(row, line.text)
         code = line.says(_EXITCODE, within=True)
-        if code is None or row.rank is None:
+        if code is None or row.rank is None or line.raw.startswith(_DEEP):
             return
         number, exit_code = split_exit(int(code["code"]))
         fields = place(line)

@@ -32,7 +32,7 @@ from unhang.model.time import Instant
 from unhang.parsers.base import LineParser, place
 from unhang.parsers.vocabulary import python_text as text_of
 from unhang.parsers.vocabulary.exceptions import classify_exception
-from unhang.sources.context import OTHERS
+from unhang.sources.context import OTHERS, begins_message
 from unhang.sources.line import Line
 
 _KEPT_FRAMES = 60
@@ -289,13 +289,21 @@ def _outside(stream: _Stream, line: Line) -> Iterator[Event]:
         stream.pending = replace(waits, message=message, kind=kind)
         return
     last = None if line.context in OTHERS else text_of.read_lone_last_line(line.text)
-    if last is None:
+    if last is None or not begins_message(line.text, _start_of(line.text, last[0])):
         if line.text.strip():
             stream.stack_only = False
         return
     yield from _flush(stream)
     stream.open.append(_OpenTraceback(first=line, explicit=False))
     yield from _complete(stream, line, *last)
+
+
+def _start_of(text: str, name: str) -> int:
+    """Where an exception's name begins, with its modules."""
+    place = text.find(name)
+    while place > 0 and (text[place - 1].isalnum() or text[place - 1] in "._"):
+        place -= 1
+    return place
 
 
 def _complete(stream: _Stream, line: Line, name: str, message: str) -> Iterator[Event]:

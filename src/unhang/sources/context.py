@@ -1,15 +1,16 @@
 """Whose words a line holds: a message of the program, or a text that somebody quotes.
 
 Jobs that train on texts print failure messages of other jobs all day; scripts are echoed, logs are
-searched, configurations and differences are shown. Such a line tells nothing of the job. Two
-questions decide, both answered here and nowhere else:
+searched, configurations and differences are shown. Such a line tells nothing of the job. Three
+questions decide, the first two answered here:
 
 - what kind of line it is (`ContextReader`): shell echo, comment, difference, quotation, search
   result, or text between fences. Whole threads are quoted or fenced as well, so these marks count
   only where the log around them does without;
 - whether a sentence begins a message (`begins_message`): nothing may stand in front of it but what
   loggers, launchers and exceptions put there. In a string, behind the key of a sample or in the
-  middle of prose it is somebody else's.
+  middle of prose it is somebody else's;
+- whether it stands in a text that is shown on lines of its own (`showing`).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import re
 from functools import lru_cache
 
 from unhang.sources.plan import Wanted
+from unhang.sources.showing import SAMPLE, Showing, begins
 
 
 class LineContext(enum.Enum):
@@ -52,22 +54,24 @@ _FAILS = (
     r"|killed|terminat|caused by|\boom)"
 )
 _HEAD = re.compile(
-    r"\s+"
-    r"|[A-Z]{4,8}:[\w.]{1,100}:(?=\S)|[A-Z][a-z]{2} +\d{1,2}(?= \d\d:)|[\w.-]{1,80} (?=kernel:)"
+    rf"\s+|(?!\[(?:{SAMPLE})\]|\d{{1,3}}[.)]\s)(?:"
+    r"[A-Z]{4,8}:[\w.]{1,100}:(?=\S)|[A-Z][a-z]{2} +\d{1,2}(?= \d\d:)|[\w.-]{1,80} (?=kernel:)"
     r"|(?:INTERNAL|UNAVAILABLE|ABORTED|UNKNOWN|CANCELLED|DEADLINE_EXCEEDED|FAILED_PRECONDITION):"
     r"|\[[^\[\]]{0,200}(?:\[[^\[\]]{0,80}\][^\[\]]{0,80}){0,3}\]:?"
     r"|\([^()]{0,160}\):?"
     r"|<(?:std\w+|\d{1,2})>:?"
-    r"|[\ufffd*=|│┃╭╰!~]+|-{2,}|[:,;](?=\s)|(?<=[\s\])|])-(?=\s)"
+    r"|[\ufffd=|│┃╭╰!~]+|\*{3,}|-{3,}|-- (?=P)|[:,;](?=\s)"
+    r"|(?<=[\])|])-(?=\s)|(?<=\S\s)-(?=\s)"
     r"|(?i:trace|debug|info|notice|warn(?:ing)?|error|critical|fatal|severe|panic|alert)\b[:|>-]*"
-    r"|[EWIF](?=\s)|[A-Z][A-Z_]{1,14}\s*[|-](?=\s)|\^C(?:[EWIF]\d{4} [^\]]{0,80}\] ?)?"
+    r"|[EWIF](?=\s\S)|[A-Z][A-Z_]{1,14}\s*[|-](?=\s)|\^C(?:[EWIF]\d{4} [^\]]{0,80}\] ?)?"
     r"|(?i:(?:global |local )?rank)[ _=:]?\d{1,7}:?(?=\s)"
     r"|(?:[A-Za-z_][\w…]*\.){1,12}(?=[A-Z])"
     r"|[a-z][\w-]{1,20} [0-9a-f]{4}:[0-9a-f:.]{4,10}:(?=\s)"
     r"|(?:[A-Za-z_]\w*\.)*_?[A-Z]\w*(?:Error|Exception|Warning|Failure|Failed|Interrupt|Exit|Fault"
     r"|Timeout|Died|Aborted)(?:\(\w{0,60}\))?:"
     r"|what\(\):"
-    rf"|(?=\w)(?:[\w.,'/()-]+ ){{0,5}}[\w.'/()-]*{_FAILS}[\w.'/()-]*(?: [\w.,'/()-]+){{0,6}}:(?=\s)"
+    rf"|(?=\w)(?:[\w/(][\w.,'/()-]* ){{0,5}}(?:[\w/(][\w.'/()-]*)?{_FAILS}[\w.'/()-]*"
+    r"(?: [\w/(][\w.,'/()-]*){0,6}:(?=\s)"
     rf"|(?:{_PROGRAMS})(?:\[\d+\])?:"
     r"|[\w.-]{1,80}\[\d+\]:"
     r"|(?![^:\s]*\.(?:log|txt|out|err|md|jsonl?|csv)\b)(?:[A-Za-z]:|[\w.~]{1,40})?"
@@ -78,14 +82,24 @@ _HEAD = re.compile(
     r"|[\w.-]{1,80}: Test (?=[CN])|Test (?=[CN])"
     rf"|{_CODE_FILE}(?::\d{{1,7}})+:?(?=[\s\]])\]?"
     r"|[\w.+-]{1,60}: (?:fatal )?(?:error|warning):"
-    r"|\d[\d:.,/T-]*Z?(?=[\s:])"
+    r"|(?!\d{1,7}\s{2})\d(?:[\d:.,/T-]*[\dZ])?(?=[\s:])"
     r"|(?:[A-Za-z_]\w*\.){1,6}\w+(?::[\w<>]{1,60})?(?::\d{1,6})? [|-](?=\s)"
     r"|.{0,200}?\d{1,3}%[|┃].{0,200}[\]/s]"
-    r"|.{0,200}\b(?:it/s|s/it)\]?"
+    r"|.{0,200}\b(?:it/s|s/it)\]?)"
 )
 """What may stand in front of a message: what loggers, launchers, programs and exceptions put there,
 and a progress bar that was not ended."""
-_WORDS = re.compile(r"(?:[\w.'/-]*[\w'/][.;,]?[ \t]{1,16}|\([^()]{0,80}\)[.;,]?[ \t]{0,16}){1,60}")
+_WORDS = re.compile(
+    r"(?!\d{1,9}[.,;)])"
+    r"(?:(?:(?!')[\w.'/-]*[\w'/]|'[\w.-]+')[.;,]?[ ]{1,2}|\([^()]{0,80}\)[.;,]?[ ]{0,2}){1,60}"
+)
+_CELLS = re.compile(r"\s*[|│┃][^|│┃]*[|│┃]")
+"""The beginning of a row: one bar alone is the frame of a box."""
+_INDENTED = re.compile(
+    r" {4,}(?!what\(\):|[\"']?[A-Za-z][\w ]{0,20}\w(?: {2,}: |: {2,}|[\"']:)|- |\d{1,3}%"
+    r"|\[[\d, ]+\] (?:finished|started|joined)|#\d)(?=\S)"
+)
+"""Programs indent the cells of a table and the points of a list, not the beginning of a message."""
 _LONGEST_LEAD = 2_000
 
 
@@ -100,14 +114,16 @@ def begins_message(text: str, position: int, *, within: bool = False) -> bool:
     >>> begins_message("RuntimeError: CUDA error", 14), begins_message("prompt: CUDA error", 8)
     (True, False)
     """
-    return position == 0 or _only_heads(text[: position + 1], within)
+    if position == 0:
+        return True
+    return _INDENTED.match(text) is None and _only_heads(text[: position + 1], within)
 
 
 @lru_cache(maxsize=4_096)
 def _only_heads(text: str, within: bool) -> bool:
     """Whether only such things stand before the last character."""
     end = len(text) - 1
-    if end > _LONGEST_LEAD:
+    if end > _LONGEST_LEAD or _CELLS.match(text, 0, end) is not None:
         return False
     at = 0
     while at < end:
@@ -120,7 +136,7 @@ def _only_heads(text: str, within: bool) -> bool:
     return True
 
 
-_COMMENT = re.compile(r"\s*(?:#(?![\d#!]|\s*Out of bounds)|//|<!--|%%? |;; )")
+_COMMENT = re.compile(r"\s*(?:#(?![\d#!]|\s*Out of bounds)|//|<!--|%%? |;; |#{2,6} [A-Za-z\[])")
 _ECHO = re.compile(
     r"\s*(?:\++ (?!Exception Group)(?=[\w./'\"$(])"
     r"|(?:echo|printf|cat|grep|egrep|print|raise|assert) ?[(\"'-]"
@@ -133,10 +149,10 @@ _FOUND = re.compile(
     r"(?:[:-]\d{1,7}[:-](?! )|:(?![\s\d]))(?=\S)"
 )
 _FENCE = re.compile(r"\s*(?:```|~~~)")
-_DOCSTRING = re.compile(r"\s*[rbfuRBFU]{0,2}(\"\"\"|''')")
+_DOCSTRING = re.compile(r"(?:\s*|[\w.-]{1,60} ?= ?)[rbfuRBFU]{0,2}(\"\"\"|''')")
 _HERE = re.compile(r"<<-?\s*['\"]?([A-Z_]{2,20})['\"]?\s*$")
 _WORKING = re.compile(
-    r"\b(?:step|steps|epoch|iter|iteration|loss|lr)\b.{0,12}\d|it/s|s/it", re.IGNORECASE
+    r"(?<!\*\*\* )\b(?:step|steps|epoch|iter|iteration|loss|lr)\b.{0,12}\d|it/s|s/it", re.IGNORECASE
 )
 _WORK_WORDS = ("step", "epoch", "iter", "loss", "lr", "it/s", "s/it")
 """Of these it has one: most lines are seen to hold none at once."""
@@ -149,18 +165,46 @@ class ContextReader:
     the log itself stands in them, and no part of the log where it stands around them.
     """
 
-    WANTED = Wanted(needles=("```", "~~~", '"""', "'''", "<<"), after=0)
+    WANTED = Wanted(needles=("```", "~~~", '"""', "'''", "<<", *Showing.WANTED.needles), after=0)
 
     def __init__(self) -> None:
         self._closing: str | None = None
         self._marked: list[int] = []
         self._bare = 0
+        self._outside = 0
         self._number = 0
         self._begun = ""
         self._first = LineContext.MESSAGE
+        self._showing = Showing()
+        self._prefixes: set[str] = set()
+
+    def may_matter(self, line: str, *, gap: bool) -> bool:
+        """Whether a line that no reader wants may begin or end a shown text; cheap."""
+        if gap:
+            self._showing.finish()
+        return self._showing.is_open or begins(line) is not None
+
+    def pass_by(self, text: str, number: int, *, raw: str) -> None:
+        """See a line that no reader wants."""
+        self._see(text, number, raw=raw, told=len(text) < len(raw), gap=False)
+
+    def _see(self, text: str, number: int, *, raw: str, told: bool, gap: bool) -> None:
+        """Follow the texts that are shown on lines of their own."""
+        prefix = raw[: len(raw) - len(text)].strip().translate(_MASK) if told else ""
+        own = self._showing.is_open and (prefix in self._prefixes or _is_work(text))
+        self._showing.see(text, number, raw=raw, own=own, gap=gap)
+        if prefix and not self._showing.is_open and len(self._prefixes) < _MOST_PREFIXES:
+            self._prefixes.add(prefix)
 
     def read(
-        self, text: str, number: int, *, raw: str, marked: bool = False, told: bool = False
+        self,
+        text: str,
+        number: int,
+        *,
+        raw: str,
+        marked: bool = False,
+        told: bool = False,
+        gap: bool = False,
     ) -> LineContext:
         """The context of a line.
 
@@ -170,20 +214,23 @@ class ContextReader:
             raw: the message with its wrappers.
             marked: a mark of a quotation was among its wrappers.
             told: its wrappers tell who printed it, when, or how severe it is.
+            gap: lines before it were skipped.
         """
         if number == self._number:
             inside = self._first is LineContext.MESSAGE and breaks_off(self._begun)
-            self._begun += raw
+            self._begun = (self._begun + raw)[-_LEAD:]
             return LineContext.INSIDE if inside else self._first
-        context = self._context(text, marked=marked)
+        context = self._context(text, raw, marked=marked)
+        self._see(text, number, raw=raw, told=told, gap=gap)
         self._number, self._begun, self._first = number, raw, context
         if context in _RELATIVE and self._bare >= _LOG:
             self._marked.append(number)
         elif context is LineContext.MESSAGE and (told or _is_work(text)):
             self._bare += 1
+            self._outside += not self._showing.is_open
         return context
 
-    def _context(self, text: str, *, marked: bool) -> LineContext:
+    def _context(self, text: str, raw: str, *, marked: bool) -> LineContext:
         if self._fenced(text):
             return LineContext.FENCED
         if marked:
@@ -194,6 +241,8 @@ class ContextReader:
             return LineContext.ECHOED
         if _COMMENT.match(text) is not None:
             return LineContext.COMMENT
+        if _INDENTED.match(raw) is not None:
+            return LineContext.INSIDE
         return LineContext.CHANGED if _CHANGE.match(text) is not None else LineContext.MESSAGE
 
     def _fenced(self, text: str) -> bool:
@@ -216,7 +265,9 @@ class ContextReader:
 
     def foreign(self) -> frozenset[int]:
         """The numbers of the lines that were quoted, and are no part of the log around them."""
-        return frozenset(self._marked) if self._bare > len(self._marked) else frozenset()
+        self._showing.finish()
+        shown = self._showing.shown if self._outside >= _LOG else frozenset()
+        return shown.union(self._marked if self._bare > len(self._marked) else ())
 
 
 def _is_work(text: str) -> bool:
@@ -230,6 +281,12 @@ _KEY = re.compile(
     r"""(?:^|[\s{,])["'<]?[A-Za-z_][\w .#>-]{0,40}(?:\([^()]{0,40}\))?["']?\s*[:=]\s*$"""
 )
 _SENTENCE = re.compile(r"[a-z]{2,} $")
+_ENDED = re.compile(r"(?:[\])%!…}\w]|(?<!\.)\.)[ ]?$|\d\d:\d\d:\d\d|\bit/s|s/it|\s-$")
+"""How a message ends, or a collector's prefix with its time."""
+_LEAD = 600
+"""Characters before a message that are looked at."""
+_PART = re.compile(rf"(?:^|\s)\d{{1,3}}[.)]\s?$|\[{SAMPLE}\]\s?$")
+"""A point of a list, or a part of a sample."""
 
 
 def breaks_off(lead: str) -> bool:
@@ -237,6 +294,7 @@ def breaks_off(lead: str) -> bool:
 
     Processes that share a stream interrupt each other, mostly between lines or words.
     """
+    lead = lead[-_LEAD:]
     if begins_message(lead + "x", len(lead)):
         return False
     opened = lead.replace('\\"', "").count('"') % 2 == 1
@@ -244,9 +302,13 @@ def breaks_off(lead: str) -> bool:
         opened
         or any(p.search(lead) is not None for p in (_IN_STRING, _KEY, _SENTENCE))
         or lead.strip() in _MARKS
+        or _PART.search(lead) is not None
+        or _ENDED.search(lead) is None
     )
 
 
+_MASK = str.maketrans("123456789", "000000000")
+_MOST_PREFIXES = 200
 _LOG = 3
 """Lines of a log before a quotation stands in it."""
 _MARKS = frozenset({"-", "+", "#", "//", ">", "•", "<p>"})

@@ -11,9 +11,18 @@ from unhang.sources.scan import Scanner, scanner
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """The texts that one reader asks for; see `parsers.base.Parser` for the meaning."""
+    """The texts that one reader asks for; see `parsers.base.Parser` for the meaning.
+
+    Attributes:
+        needles: what to find.
+        before: lines before a rare hit that are looked at: its message may begin there, or a text
+            that shows it.
+        after: lines after a hit that the reader is given.
+        sampled: the needles are frequent in healthy logs.
+    """
 
     needles: tuple[str, ...]
+    before: int = 3
     after: int = 0
     sampled: bool = False
 
@@ -33,6 +42,7 @@ class ScanPlan:
 
     rare: Searched
     frequent: Searched
+    before: tuple[int, ...]
     after: tuple[int, ...]
 
 
@@ -42,6 +52,7 @@ def plan(wanted: tuple[Wanted, ...], *, plain: bool = False) -> ScanPlan:
     return ScanPlan(
         rare=_searched(wanted, sampled=False, plain=plain),
         frequent=_searched(wanted, sampled=True, plain=plain),
+        before=tuple(want.before for want in wanted),
         after=tuple(want.after for want in wanted),
     )
 

@@ -66,6 +66,8 @@ def select(
                 if readers:
                     named = replace(artifact, origin=base)
                     yield from _lines(named, unit, readers, chooser, contexts)
+                elif contexts is not None:
+                    _pass_by(unit, contexts)
     except OSError as error:
         raise ArtifactError(
             f"reading stopped ({error.strerror or error}); what came before was used"
@@ -144,6 +146,14 @@ class _Chooser:
         return missed
 
 
+def _pass_by(unit: LineUnit, contexts: ContextReader) -> None:
+    """Let the reader of contexts see a line near others that nobody wants."""
+    if contexts.may_matter(unit.text, gap=unit.gap):
+        first = next(peel(unit.text), None)
+        if first is not None:
+            contexts.pass_by(first.text, unit.number, raw=first.raw)
+
+
 def _lines(
     artifact: Artifact,
     unit: LineUnit,
@@ -174,6 +184,7 @@ def _line(
             raw=message.raw,
             marked=message.quoted,
             told=told or message.origin != artifact.origin,
+            gap=unit.gap,
         )
     return Line(
         artifact=artifact.name,

@@ -16,8 +16,6 @@ from unhang.sources.unwrap import MOST_LINES, LineUnit
 
 BEGINNING = 32 << 10
 """Bytes that are shown as the beginning of a stream."""
-_BEFORE = 3
-"""Units before a rare hit: its message may begin there."""
 _HALF = LONGEST_UNIT // 2
 _FIRST, _LAST = 2, 4
 """Lines of one shape that are kept, of those between two rare hits."""
@@ -73,6 +71,7 @@ class _Cutter:
         self._buffer = buffer
         self._extent = extent
         self._after = prepared.after
+        self._before = prepared.before
         self._cursor = 0  # offset in the stream up to which units have been given
         self._left = 0
         self._gap = False
@@ -135,7 +134,7 @@ class _Cutter:
         cursor = max(0, self._cursor - self._buffer.base)
         begin = low
         if spot.rare:
-            for _ in range(_BEFORE):
+            for _ in range(max(self._before[reader] for reader in spot.readers)):
                 begin = self._line_before(begin, cursor)
         if begin > cursor:
             self._gap = True

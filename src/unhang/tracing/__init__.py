@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import glob
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -168,16 +169,18 @@ def _files(paths: Iterable[str]) -> Iterator[Path]:
 
 
 def _read_dumps(paths: Iterable[str], told: _Told) -> Iterator[Problem]:
-    try:
-        dumps = [a for a in discover(paths) if isinstance(a, Artifact) and a.dump is not None]
-    except UnhangError:
-        return
-    most = max(16, _MOST_CALLS // max(1, len(dumps)))
-    for artifact in dumps:
+    paths = tuple(paths)
+    most = max(16, _MOST_CALLS // max(1, sum(1 for _ in _dumps(paths))))
+    for artifact in _dumps(paths):  # members of archives can be read now or never
         try:
             told.calls += read_calls(artifact, most)
         except (UnhangError, OSError) as error:  # noqa: PERF203 - each costs only itself
             yield Problem(artifact=artifact.name, component="timeline", message=str(error))
+
+
+def _dumps(paths: Iterable[str]) -> Iterator[Artifact]:
+    with contextlib.suppress(UnhangError):
+        yield from (a for a in discover(paths) if isinstance(a, Artifact) and a.dump is not None)
 
 
 def _aligned(calls: list[Slice]) -> tuple[list[Slice], tuple[ClockOffset, ...]]:

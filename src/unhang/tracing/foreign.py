@@ -14,6 +14,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -58,8 +59,8 @@ def _read(path: Path, most: int) -> bytes:
                 return file.read(most)
         with path.open("rb") as file:
             return file.read(most)
-    except EOFError:
-        return b""
+    except (EOFError, zlib.error) as error:
+        raise ArtifactError(f"{path} is damaged ({error}); what else there is was used") from error
 
 
 def _json(path: Path) -> Any:  # noqa: ANN401 - JSON of any form, looked at by the callers
@@ -199,10 +200,13 @@ def _is_time(value: object) -> bool:
 
 def _inspector(path: Path) -> Iterator[Slice]:
     opener = gzip.open if path.name.endswith(".gz") else open
-    with opener(path, "rb") as file:
-        for line in file:
-            if b'"coll_perf"' in line and (told := _inspected(line)) is not None:
-                yield told
+    try:
+        with opener(path, "rb") as file:
+            for line in file:
+                if b'"coll_perf"' in line and (told := _inspected(line)) is not None:
+                    yield told
+    except (EOFError, zlib.error):
+        return  # cut where the job was: what came before counts
 
 
 def _inspected(line: bytes) -> Slice | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -147,3 +148,21 @@ def test_a_damaged_profile_costs_only_itself(tmp_path: Path) -> None:
     trace = make_trace([str(tmp_path)])
     assert [p.artifact for p in trace.problems] == [str(tmp_path / "b.json")]
     assert {s.rank for s in trace.slices} == {0}
+
+
+@pytest.mark.parametrize("keep", [10, 24, 120])
+def test_a_damaged_profile_costs_itself(keep: int, tmp_path: Path) -> None:
+    whole = gzip.compress(json.dumps(profile(1)).encode(), mtime=0)
+    (tmp_path / "a.pt.trace.json").write_text(json.dumps(profile(0)))
+    damaged = whole[:keep] + bytes(byte ^ 0x5A for byte in whole[keep:])
+    (tmp_path / "b.pt.trace.json.gz").write_bytes(damaged)
+    found = make_trace([str(tmp_path)])
+    assert {s.rank for s in found.slices} == {0}
+
+
+def test_dumps_in_an_archive_are_read(tmp_path: Path) -> None:
+    dumps = Path(__file__).parents[2] / "data" / "recorder" / "stall"
+    with zipfile.ZipFile(tmp_path / "dumps.zip", "w") as archive:
+        for path in sorted(dumps.iterdir()):
+            archive.write(path, path.name)
+    assert len({s.rank for s in make_trace([str(tmp_path)]).slices}) == 4

@@ -1,0 +1,185 @@
+r"""Finds texts that a log shows on lines of their own: samples, chats, pages, differences.
+
+A line says by itself whether it is quoted where a mark stands before it. In a text that is shown
+whole only its surroundings tell: a construct that shows texts is open there. Its beginning is a
+form, not a wording: a tag, a token of a chat template, a heading that names the part of a sample, a
+hunk, the name of a file between arrows, a person who speaks. It counts only once something has
+confirmed that the text went on: its end, another beginning, or the log's own lines::
+
+    ### Input:
+    slurmstepd: error: Detected 1 oom_kill event in StepId=7.0.
+    ### Response:
+
+Where nothing but the failure follows, the text had ended unseen, and the failure is the job's.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from unhang.sources.plan import Wanted
+
+SAMPLE = (
+    r"(?i:prompts?|completions?|responses?|questions?|answers?|instructions?|generat(?:ed|ion)s?"
+    r"|samples?|examples?|contexts?|passages?|documents?|user|human|assistant|system|reference"
+    r"|ground[_ ]truth|hypothesis|target|source|chosen|rejected|input|output|text|content|caption"
+    r"|message|label|decoded|solution|query|score|reward)"
+)
+"""What the parts of a sample are called that trainers print: TRL, verl, OpenRLHF, trlx, NeMo."""
+_SPOKEN = r"(?i:prompt|completion|response|question|answer|instruction|user|human|assistant)"
+
+_HEADING = re.compile(
+    rf"(?:\W{{2,80}}|\[)?(?:(?i:the|model|dataset|first|last|training|eval) ){{0,2}}{SAMPLE}"
+    r"(?:[ _#-]{0,2}[\w/]{1,12}){0,2}(?: \([^()]{1,60}\))?(?:\]|:|\W{2,80})"
+)
+"""A line that is nothing else: `### Input:`, `Sample 3 (step 120):`, `----- prompt -----`."""
+_ROLE = re.compile(rf"{_SPOKEN}(?:[ #]?\d{{1,6}})? ?[:>] ?(?=\S)")
+_TOKEN = re.compile(
+    r"<\|[\w.-]{2,40}\|>|\[/?INST\]|</?s>|<(?:start|end)_of_turn>|<bos>|<｜[^<>｜]{2,40}｜>"
+)
+_TAG = re.compile(
+    r"\s*<(?P<name>[a-z][\w-]{0,30})(?:\s[^<>]{0,200})?>(?![:\w]*\d)(?!.*</(?P=name)>)"
+)
+_BEGIN = re.compile(r"\s*\\begin\{(?P<name>\w{1,30})\*?\}")
+_REMARK = re.compile(r"\s*/\*(?!.*\*/)")
+_HUNK = re.compile(r"@@ -\d{1,9}(?:,\d{1,9})? \+\d{1,9}(?:,\d{1,9})? @@")
+_OF_HUNK = re.compile(r"[ +\\-]")
+_FILE = re.compile(r"==> \S.{0,200} <==$")
+_PROMPT = re.compile(r"(?:>>>|\.\.\.|\(Pdb\)|(?:In|Out) ?\[\d{1,6}\]:)(?: |$)")
+_SHOWS = re.compile(
+    r"(?:>>>|In ?\[\d{1,6}\]:) (?:(?:pp?rint|display)\(|[!%]?(?:cat|grep|head|tail)\b)"
+)
+_PERSON = re.compile(r"\b(?:I|I['’](?:m|ve|d)|[Mm]y|[Ww]e|[Oo]ur)\b(?![/:=.])|[我你您]")
+_SENTENCE = re.compile(r"[\"“A-Z我你您].{8,}[.:?!？：。！]\s*$")
+_QUESTION = re.compile(r"\w[\w', ]{2,200} [\w']+\?$")
+_RULE = re.compile(r"\s*(?:={3,80}|-{3,80}|\*{3,80}|#{3,80}|~{3,80}|_{3,80})\s*$")
+_FIRST = frozenset("<>@/\\*#=[~_-(IO")
+_LAST = frozenset("?:.!？：。！>]")
+"""How any beginning begins or ends, but for a part of a sample with its text behind it."""
+
+
+@dataclass(slots=True)
+class _Text:
+    """A shown text whose end has not come.
+
+    Attributes:
+        closing: what ends it; None = another beginning, or the log's own lines.
+        lines: numbers that are not confirmed.
+        sure: its form is unmistakable: it needs no confirmation.
+        hunk: it goes on as long as its lines begin like those of a hunk.
+    """
+
+    closing: re.Pattern[str] | None = None
+    lines: list[int] = field(default_factory=list)
+    sure: bool = False
+    hunk: bool = False
+
+
+class Showing:
+    """Follows the shown texts of one artifact, line by line."""
+
+    WANTED = Wanted(needles=("@@ -", "/*", "\\begin{", "==> ", "<pre"), after=0)
+
+    def __init__(self) -> None:
+        self._open: _Text | None = None
+        self._shown: set[int] = set()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a text has begun whose end has not come."""
+        return self._open is not None
+
+    @property
+    def shown(self) -> frozenset[int]:
+        """Numbers of the lines of all shown texts."""
+        return frozenset(self._shown)
+
+    def see(
+        self, text: str, number: int, *, raw: str = "", own: bool = False, gap: bool = False
+    ) -> None:
+        """Take a line, in order.
+
+        Args:
+            text: without its wrappers.
+            number: of the line.
+            raw: with its wrappers.
+            own: the log itself speaks: at work, or under a prefix that it used before.
+            gap: lines before it were not seen.
+        """
+        if gap:
+            self._end(confirmed=False)
+        if own:
+            self._end(confirmed=True)
+            return
+        begun = begins(text)
+        if begun is None and raw.startswith(">>>"):  # a prompt, not a quotation
+            begun = begins(raw)
+        if self._open is None:
+            self._open = begun
+            return
+        if self._open.hunk and _OF_HUNK.match(raw or text) is None:
+            self._end(confirmed=True)
+            self._open = begun
+            return
+        closed = self._open.closing is not None and self._open.closing.search(text) is not None
+        self._open.lines.append(number)
+        if closed or (begun is not None and not self._open.hunk):
+            self._end(confirmed=True)
+            self._open = begun
+        elif self._open.sure or _RULE.match(text) is not None:
+            self._confirm()
+
+    def finish(self) -> None:
+        """The artifact has ended."""
+        self._end(confirmed=False)
+
+    def _confirm(self) -> None:
+        assert self._open is not None
+        self._shown.update(self._open.lines)
+        self._open.lines.clear()
+
+    def _end(self, *, confirmed: bool) -> None:
+        if self._open is not None and confirmed:
+            self._confirm()
+        self._open = None
+
+
+def begins(text: str) -> _Text | None:
+    """The shown text that a line begins, or goes on with.
+
+    >>> begins("### Input:") is None, begins("Root Cause (first observed failure):") is None
+    (False, True)
+    """
+    bare = text.strip()
+    if not bare or (bare[0] not in _FIRST and bare[-1] not in _LAST and _ROLE.match(bare) is None):
+        return None
+    tag = _TAG.match(text)
+    if tag is not None and _TOKEN.match(tag[0]) is None:
+        return _Text(re.compile(rf"</{re.escape(tag['name'])}>"))
+    begin = _BEGIN.match(text)
+    if begin is not None:
+        return _Text(re.compile(rf"\\end\{{{begin['name']}"))
+    if _REMARK.match(text) is not None:
+        return _Text(re.compile(r"\*/"))
+    if _HUNK.match(text) is not None:
+        return _Text(sure=True, hunk=True)
+    if _FILE.match(text) is not None or _SHOWS.match(text) is not None:
+        return _Text()
+    if not _goes_on(text):
+        return None
+    return _Text()
+
+
+def _goes_on(text: str) -> bool:
+    """Whether people speak, or a part of a sample begins."""
+    bare = text.strip()
+    if len(bare) < 200 and _HEADING.fullmatch(bare) is not None:
+        return True
+    if _ROLE.match(bare) is not None or _PROMPT.match(bare) is not None:
+        return True
+    if _TOKEN.match(bare) is not None or any(m.end() == len(bare) for m in _TOKEN.finditer(bare)):
+        return True
+    if _QUESTION.match(bare) is not None:
+        return True
+    return _SENTENCE.match(bare) is not None and _PERSON.search(bare) is not None
