@@ -63,6 +63,7 @@ class TimeoutGuard:
         self._recorder, self._flights = Recorder(), InFlight()
         self._place, self._unrecorded = UnchangedSince(), UnchangedSince()
         self._held: dict[str, int] | None = None
+        self._gone_s = 0.0
 
     def start(self) -> None:
         """Begin to look."""
@@ -93,7 +94,7 @@ class TimeoutGuard:
         unrecorded_since_s = self._unrecorded.see(_unrecorded(native, places), now_s)
         gone = self.switch.tripped(now_s)
         if gone != self._limits.judge_gone:
-            self._limits.judge_gone = gone
+            self._limits.judge_gone, self._gone_s = gone, now_s
             self._lose("judge_silent" if gone else "judge_back", part="judge")
             if C10D in sys.modules:
                 self._limits.apply(sys.modules[C10D])
@@ -114,7 +115,16 @@ class TimeoutGuard:
         if waiting is None:
             return None
         for_s, limit_s = now_s - waiting.since_s, waiting.asked_ms / 1000
-        return Overdue(waiting.what, for_s, limit_s) if for_s > limit_s + _GRACE_S else None
+        return self._overdue(waiting.what, for_s, limit_s, now_s)
+
+    def _overdue(self, what: str, for_s: float, limit_s: float, now_s: float) -> Overdue | None:
+        """What has waited for its limit since the judge fell silent, which may come back.
+
+        It had the judge's leave to wait until then: a long save is not ended for a judge that was
+        away for a moment.
+        """
+        counted_s = min(for_s, now_s - self._gone_s)
+        return Overdue(what, for_s, limit_s) if counted_s > limit_s + _GRACE_S else None
 
     def _late_operation(
         self, flying: dict[str, tuple[int, float]], place_since_s: float, now_s: float
@@ -127,8 +137,9 @@ class TimeoutGuard:
             # which the program may survive: it is at another place then. NCCL's nobody survives.
             begun_s = since_s if self._has_watchdog() else max(since_s, place_since_s)
             for_s, limit_s = now_s - begun_s, asked_ms / 1000
-            if for_s > limit_s + _GRACE_S:
-                return Overdue(f"collective {completed + 1} of group {name}", for_s, limit_s)
+            what = f"collective {completed + 1} of group {name}"
+            if (late := self._overdue(what, for_s, limit_s, now_s)) is not None:
+                return late
         return None
 
     def _late_unrecorded(
@@ -138,7 +149,7 @@ class TimeoutGuard:
         if asked_ms is None or not _in_collective(places):
             return None
         for_s, limit_s = now_s - since_s, asked_ms / 1000
-        return Overdue(places[0].function, for_s, limit_s) if for_s > limit_s + _GRACE_S else None
+        return self._overdue(places[0].function, for_s, limit_s, now_s)
 
     def _has_watchdog(self) -> bool:
         cuda = getattr(sys.modules.get("torch"), "cuda", None)
