@@ -96,7 +96,8 @@ def rank(incident: Incident, findings: Sequence[Finding]) -> Diagnosis:
 
 def _ranked(incident: Incident, findings: Sequence[Finding]) -> Diagnosis:
     """The verdict by the findings on who and why."""
-    if incident.finished:
+    finished = incident.finished and not any(event.stays for event in incident.all(HoldUp))
+    if finished:
         findings = [f for f in findings if f.cause in _PERFORMANCE]
     if outlived(incident, LONG_AT_WORK):
         findings = [
@@ -116,7 +117,7 @@ def _ranked(incident: Incident, findings: Sequence[Finding]) -> Diagnosis:
     )
     if candidates and candidates[0].confidence >= THRESHOLD:
         return _verdict(incident, cases[0], candidates)
-    if incident.finished or (not findings and _ended_well(incident)):
+    if finished or (not findings and _ended_well(incident)):
         return _without_cause(incident, Outcome.HEALTHY, Message(key="summary.healthy"), ())
     if located is not None:
         return _without_cause(incident, Outcome.LOCATED, located.claim, candidates, located)

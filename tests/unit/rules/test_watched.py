@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from support.job_text import judge_text, timed_out
@@ -173,3 +175,13 @@ def test_where_nobody_is_odd_nobody_is_named() -> None:
 
 def test_the_rules_are_listed() -> None:
     assert set(WATCHING) <= set(RULES)
+
+
+def test_a_program_that_is_through_and_does_not_end_is_no_healthy_job() -> None:
+    """As it says itself that it has finished: one of its processes stays in an exit handler."""
+    overdue = replace(
+        suspicion(SuspicionReason.LEFT, stage=Stage.SUSPECTED), call=CallRef(), still_s=9.0
+    )
+    (finding,) = judge(LOC302, overdue)
+    assert (finding.claim.key, finding.why.key) == ("live.overdue", "LOC302.why_stays")
+    assert finding.culprits == frozenset({2})

@@ -237,15 +237,20 @@ def _overdue(tracks: Mapping[Rank, Track]) -> list[Claim]:
             culprits=frozenset({rank}),
             victims=ended,
             call=CallRef(),
-            still_s=track.still.whole_s,
+            still_s=_quiet_s(track),
             waited_s=min(track.still.leaving_s, *(tracks[r].still.ended_s for r in ended)),
-            stage=Stage.SUSPECTED if track.still.whole_s >= _OVERDUE_S else Stage.WATCHED,
+            stage=Stage.SUSPECTED if _quiet_s(track) >= _OVERDUE_S else Stage.WATCHED,
             lives=track.lives(track.still.whole_s),
             where=where_of(track),
         )
         for rank, track in stay.items()
         if _fresh((rank,), tracks)
     ]
+
+
+def _quiet_s(track: Track) -> float:
+    """Since when nothing moves of a rank that is through."""
+    return min(track.still.whole_s, track.still.leaving_s)
 
 
 def _among(found: Analysis, tracks: Mapping[Rank, Track], patience: Patience) -> list[Claim]:
@@ -327,6 +332,8 @@ def _circle(waits: Sequence[Wait], tracks: Mapping[Rank, Track], patience: Patie
     odd = few if pairs or len(few) < len(largest.waiters) else NO_RANKS
     if dim:
         odd = dim if 2 * len(dim) < len(everybody) else NO_RANKS
+    elif any(_differs(wait, tracks) for wait in waits):
+        odd = _astray(waits, tracks)
     elif not odd and len(everybody) == _TWO:
         odd = everybody  # it is between these two, whichever is wrong
     settled_s = min(_settled_s(wait) for wait in waits)
@@ -352,6 +359,25 @@ def _circle(waits: Sequence[Wait], tracks: Mapping[Rank, Track], patience: Patie
         between=tuple((min(w.waiters), min(w.awaited), w.call.op or "") for w in pairs),
         ask=True,
     )
+
+
+def _differs(wait: Wait, tracks: Mapping[Rank, Track]) -> bool:
+    """Whether the waiters stand in different calls of their group."""
+    return len(wait.variants) > 1 and not is_pairwise(wait, tracks)
+
+
+def _astray(waits: Sequence[Wait], tracks: Mapping[Rank, Track]) -> Ranks:
+    """Who stands in another call than the others of its group, and is missing from its own.
+
+    Who is missing from the calls that differ may only wait for these.
+    """
+    found = NO_RANKS
+    for wait in waits:
+        if _differs(wait, tracks):
+            awaited = NO_RANKS.union(*(other.awaited for other in waits if other is not wait))
+            sides = [v.ranks for v in wait.variants if v.ranks <= awaited]
+            found |= sides[0] if len(sides) == 1 else NO_RANKS
+    return found
 
 
 def _surely_waits(track: Track) -> bool:

@@ -83,6 +83,12 @@ class HoldUp(Seen):
     place: str = ""
     told: str = ""
 
+    @property
+    def stays(self) -> bool:
+        """Their program is through and their processes stay; nobody waits for them in a call."""
+        in_call = self.op is not None or self.group is not None
+        return self.charge is SuspicionReason.LEFT and self.still_s is not None and not in_call
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitsSeen(Seen):

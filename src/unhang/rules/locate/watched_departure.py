@@ -37,18 +37,23 @@ def check(incident: Incident) -> Iterator[Finding]:
     for event in hold_ups(
         incident, SuspicionReason.GONE, SuspicionReason.RAISED, SuspicionReason.LEFT
     ):
+        lacks = say(
+            "LOC302.why",
+            "The judge watched all processes while the job ran: {victims:ranks}"
+            " {waiting:|waits|wait} in {op} for {waited:s}, which cannot complete without"
+            " {ranks:ranks}.",
+        )
+        stays = say(
+            "LOC302.why_stays",
+            "The judge watched all processes while the job ran, and a launcher waits for the last"
+            " of them: what a program registers for its exit, or a thread or child that it joins"
+            " there, keeps {ranks:ranks}.",
+        )
+        kind = "overdue" if event.stays else event.charge.value
         yield check.finding(
             strength(event),
-            claim=message(Message(key=f"live.{event.charge.value}"), event),
-            why=message(
-                say(
-                    "LOC302.why",
-                    "The judge watched all processes while the job ran: {victims:ranks}"
-                    " {waiting:|waits|wait} in {op} for {waited:s}, which cannot complete without"
-                    " {ranks:ranks}.",
-                ),
-                event,
-            ),
+            claim=message(Message(key=f"live.{kind}"), event),
+            why=message(stays if event.stays else lacks, event),
             culprits=event.culprits,
             phase=event.phase,
             at=event.at,

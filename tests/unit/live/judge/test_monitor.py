@@ -179,6 +179,23 @@ def test_a_circle_of_groups_is_confirmed_and_names_the_odd_one() -> None:
     assert orders[0] < watched.confirmed[0][0]
 
 
+def test_in_a_circle_who_forgot_its_group_is_the_odd_one() -> None:
+    """Rank 1 reduces in the world, where 0 broadcasts; 2, missing there, waits for it in theirs."""
+
+    def program(worker: Worker) -> Generator[Act, None, None]:
+        world, mine = worker.job.groups["0"], worker.job.group(1, 2)
+        for step in range(1_000):
+            yield ("work", "step", STEP_S)
+            if worker.rank:
+                astray = step == AT and worker.rank == 1
+                yield ("call", world if astray else mine, "all_reduce")
+            yield ("call", world, "broadcast")
+
+    watched = watch(Job(program, world=3), 20)
+    assert suspected(watched)[:2] == ([1], "circle_odd")
+    assert (named(watched), charge(watched)) == ([1], "circle_odd")
+
+
 def test_a_circle_in_which_another_thread_may_act_is_only_suspected() -> None:
     """The main threads wait for each other; a thread of rank 1 may send what they wait for."""
     job = Job(crossing)
