@@ -6,17 +6,18 @@ that lie in one folder are two jobs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from unhang.linting.document import SettingKind, SettingsDocument, Written
 from unhang.model.lint import LintFinding, SettingPlace, Severity
 from unhang.model.provenance import Message
 from unhang.settings import frameworks
+from unhang.settings.frameworks import find_knob
 from unhang.settings.knobs import same
 
-_TRAINER = frozenset({"per_device_train_batch_size", "gradient_accumulation_steps"})
-"""Keys of whoever drives the Trainer."""
+_TRAINER = "per_device_train_batch_size"
+"""A key of the Trainer; loops of people's own take it as a flag, too, but read no YAML."""
 
 _FAMILIES = ("NCCL_", "TORCH_NCCL_", "GLOO_")
 
@@ -91,12 +92,12 @@ def _file(document: SettingsDocument) -> PurePosixPath:
 def _must_agree(zero: SettingsDocument, trainer: SettingsDocument) -> Iterator[LintFinding]:
     """What the Trainer compares with the configuration below it, and refuses where they differ."""
     ours = _plain_settings(trainer)
-    if not _TRAINER & ours.keys():
-        return
     for framework in frameworks().values():
         if not any(tag.startswith(f"{framework.name}-") for tag in zero.programs):
             continue
         if any(tag.startswith(f"{framework.name}-") for tag in trainer.programs):
+            continue
+        if not _drives_trainer(trainer, ours, framework.name):
             continue
         theirs = zero.dotted or {n: w.value or "" for n, w in _plain_settings(zero).items()}
         for key, name in framework.mirrors.items():
@@ -122,6 +123,15 @@ def _must_agree(zero: SettingsDocument, trainer: SettingsDocument) -> Iterator[L
                     },
                 ),
             )
+
+
+def _drives_trainer(
+    document: SettingsDocument, settings: Mapping[str, Written], below: str
+) -> bool:
+    """Whether the Trainer reads these settings: other loops compare nothing."""
+    script = _file(document).suffix not in (".yaml", ".yml", ".json")
+    kin = any(find_knob(name, _TRAINER) is not None for name in document.programs)
+    return kin or below in settings or (not script and _TRAINER in settings)
 
 
 def _plain_settings(document: SettingsDocument) -> dict[str, Written]:

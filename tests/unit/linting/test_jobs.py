@@ -60,6 +60,22 @@ def test_configurations_of_other_jobs_are_not_compared(tmp_path: Path) -> None:
     assert found(tmp_path, sft__yaml=TRAINING.replace("ds.json", "z3.json"), ds__json=zero) == []
 
 
+@pytest.mark.parametrize(
+    ("program", "count"),
+    [
+        ("accelerate launch --config_file acc.yaml train.py", 0),
+        ("trl sft --accelerate_config acc.yaml", 1),
+    ],
+)
+def test_only_the_trainer_compares(tmp_path: Path, program: str, count: int) -> None:
+    accelerate = (
+        "compute_environment: LOCAL_MACHINE\ndeepspeed_config:\n  gradient_accumulation_steps: 4\n"
+    )
+    flags = "--per_device_train_batch_size 4 --gradient_accumulation_steps 2"
+    script = f"{program} {flags}\n"
+    assert len(found(tmp_path, acc__yaml=accelerate, run__sh=script)) == count
+
+
 def test_of_two_files_of_a_name_the_near_one_is_meant(tmp_path: Path) -> None:
     for name, steps in (("a", 2), ("b", 8)):
         (tmp_path / name).mkdir()
