@@ -33,6 +33,15 @@ from unhang.verdict.rule_results import judge
 _SHAPES = frozenset({"source", "origin", "at"})
 """Fields that every event has: they say where it stood, not what it says."""
 _SIZES = re.compile(r"[1-9][\d,_]{3,20}(?:\s+[1-9][\d,_]{0,20})?", re.ASCII)
+_SECTIONS = {
+    "What it finds": "finds",
+    "Why it hangs": "why",
+    "When it stays quiet": "quiet",
+    "How to confirm": "confirm",
+    "What to do": "do",
+    "References": "references",
+}
+"""The sections of a rule's manual page, and how translations call them."""
 _SIZES_TELL = say("manual.sizes", "What its sizes tell")
 
 
@@ -84,8 +93,13 @@ def explain(word: str, models: Sequence[Architecture] = ()) -> Explanation:
 
 def _of_rule(rule: Rule) -> Explanation:
     summary, parts = _split(_docstring(rule))
-    sections = [Section(title=_text(title), body=(_text(body),)) for title, body in parts if body]
-    facts = ", ".join(sorted(fact.value for fact in rule.needs))
+    sections = [
+        Section(title=Message(key=f"manual.{name}"), body=(_page_text(rule.code, name, body),))
+        for title, body in parts
+        if body and (name := _SECTIONS[title])
+    ]
+    needed = sorted(rule.needs, key=lambda fact: fact.value)
+    facts = tuple(fact.name.lower() for fact in needed)
     cause = "" if rule.cause is None else rule.cause.value
     about = Message(
         key="manual.rule_with_cause" if cause else "manual.rule",
@@ -94,17 +108,13 @@ def _of_rule(rule: Rule) -> Explanation:
     return Explanation(
         topic=Topic.RULE,
         name=f"{rule.code} {rule.name}",
-        summary=_text(summary),
+        summary=_page_text(rule.code, "summary", summary),
         sections=(*sections, Section(title=Message(key="manual.about"), body=(about,))),
     )
 
 
 def _of_cause(cause: Cause) -> Explanation:
-    rules = tuple(
-        Message(key="manual.row", values={"code": c.code, "summary": c.summary})
-        for c in map(card, RULES)
-        if c.cause is cause
-    )
+    rules = tuple(_row(c) for c in map(card, RULES) if c.cause is cause)
     sections = [Section(title=Message(key="manual.claimed_by"), body=rules)] if rules else []
     return Explanation(
         topic=Topic.CAUSE,
@@ -210,11 +220,7 @@ def _of_line(events: tuple[Event, ...], models: Sequence[Architecture]) -> Expla
     if carried:
         sections.append(Section(title=_SIZES_TELL, body=carried))
     codes = {finding.rule for finding in _findings(events)}
-    rules = tuple(
-        Message(key="manual.row", values={"code": c.code, "summary": c.summary})
-        for c in map(card, RULES)
-        if c.code in codes
-    )
+    rules = tuple(_row(c) for c in map(card, RULES) if c.code in codes)
     if rules:
         sections.append(Section(title=Message(key="manual.speaking"), body=rules))
     return Explanation(
@@ -272,6 +278,20 @@ def _split(docstring: str) -> tuple[str, list[tuple[str, str]]]:
     first, *rest = docstring.strip().split("\n## ")
     parts = [part.partition("\n") for part in rest]
     return " ".join(first.split()), [(title.strip(), body.strip()) for title, _, body in parts]
+
+
+def _page_text(code: str, name: str, english: str) -> Message:
+    """A part of a manual page; a translation has it under the same key."""
+    return Message(key=f"manuals.{code}.{name}", values={"text": english}, english="{text}")
+
+
+def _row(card: RuleCard) -> Message:
+    """A line that names a rule and says what it finds."""
+    return Message(
+        key=f"manuals.{card.code}.row",
+        values={"code": card.code, "text": card.summary},
+        english="{code}  {text}",
+    )
 
 
 def _text(text: str) -> Message:

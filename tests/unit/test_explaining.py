@@ -1,5 +1,6 @@
 """What there is to say on a word."""
 
+from dataclasses import replace
 from typing import get_args
 
 import pytest
@@ -103,6 +104,16 @@ def test_a_long_unknown_text_is_not_repeated_whole() -> None:
     with pytest.raises(UsageError) as refusal:
         explain("x y " * 10_000)
     assert len(str(refusal.value)) < 400
+
+
+def test_a_page_without_a_translation_says_so() -> None:
+    page = explain("DSY001")
+    foreign = replace(page, summary=replace(page.summary, key="manuals.ZZZ999.summary"))
+    remark = sentences("zh")["manual.untranslated"]
+    for form in ("terminal", "markdown"):
+        assert remark in render_explanation(foreign, form, Style(language="zh"))
+        assert remark not in render_explanation(page, form, Style(language="zh"))
+        assert sentences("en")["manual.untranslated"] not in render_explanation(foreign, form)
 
 
 @pytest.mark.parametrize("form", FORMS)

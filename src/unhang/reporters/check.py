@@ -11,7 +11,7 @@ from unhang.model.preflight import CheckReport, Stage, Status, Suspect
 from unhang.model.provenance import Message
 from unhang.reporters.catalogue import sentence, sentences, write
 from unhang.reporters.json import dumps
-from unhang.reporters.printable import one_line
+from unhang.reporters.printable import headed, one_line
 from unhang.reporters.style import BOLD, DIM, GREEN, PLAIN, RED, YELLOW, Style
 
 SCHEMA = "unhang.check/1"
@@ -105,7 +105,7 @@ def _oneline(report: CheckReport, language: str) -> str:
         parts.append(", ".join(dict.fromkeys(named)))
     faults = [s for s in report.stages if s.status is Status.FAIL]
     faults += [s for s in report.stages if s.status is Status.WARN]
-    parts += [f"{_name(s, language)}: {write(s.message, language)}" for s in faults[:1]]
+    parts += [headed(_name(s, language)) + write(s.message, language) for s in faults[:1]]
     line = " | ".join(" ".join(one_line(part).replace("|", "/").split()) for part in parts)
     return line if len(line) <= _MOST else line[: _MOST - 1].rstrip() + "…"
 
@@ -156,7 +156,7 @@ def _classes(report: CheckReport) -> Iterator[Stage]:
 
 def _entry(status: Status, title: str, text: str, style: Style) -> Iterator[str]:
     word = write(Message(key=f"check_status.{status.value}"), style.language)
-    lines = textwrap.wrap(one_line(f"{title}: {text}"), max(40, style.width - 6)) or [title]
+    lines = textwrap.wrap(one_line(headed(title) + text), max(40, style.width - 6)) or [title]
     yield f"{style.paint(word.ljust(5), _COLORS[status])} {lines[0]}"
     yield from (f"      {line}" for line in lines[1:])
 

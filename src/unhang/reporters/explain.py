@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Iterator
 
 from unhang.model.explanation import Explanation, RuleCard
 from unhang.model.provenance import Message
-from unhang.reporters.catalogue import sentence, write
+from unhang.reporters.catalogue import sentence, sentences, write
 from unhang.reporters.json import dumps
-from unhang.reporters.printable import block, one_line
+from unhang.reporters.printable import block, fill, one_line
 from unhang.reporters.style import BOLD, CYAN, PLAIN, Style
 
 FORMS = ("terminal", "json", "markdown")
@@ -52,13 +51,29 @@ def _as_dict(explanation: Explanation, language: str) -> dict[str, object]:
 
 def _body(message: Message, language: str) -> str:
     """Text of a manual stands as it is written; sentences begin with a capital."""
-    return write(message, language) if message.key == "manual.text" else sentence(message, language)
+    facts = message.values.get("facts")
+    if isinstance(facts, tuple):
+        texts = sentences(language)
+        told = texts["need.and"].join(texts[f"need.{fact}"] for fact in facts)
+        return sentence(message.using(facts=told), language)
+    as_written = message.key.startswith(("manual.text", "manuals."))
+    return write(message, language) if as_written else sentence(message, language)
+
+
+def _untranslated(explanation: Explanation, language: str) -> str | None:
+    """A remark where a manual page has no translation, and is shown in English."""
+    key = explanation.summary.key
+    if language == "en" or not key.startswith("manuals.") or key in sentences(language):
+        return None
+    return sentence(Message(key="manual.untranslated"), language)
 
 
 def _screen(explanation: Explanation, style: Style) -> Iterator[str]:
     width = max(40, min(style.width, 110))
     yield style.paint(one_line(explanation.name), BOLD)
     yield from _wrapped(sentence(explanation.summary, style.language), width)
+    remark = _untranslated(explanation, style.language)
+    yield from ("", f"  {remark}") if remark else ()
     for section in explanation.sections:
         yield ""
         yield style.paint(one_line(sentence(section.title, style.language)), CYAN)
@@ -70,14 +85,7 @@ def _wrapped(text: str, width: int) -> Iterator[str]:
     """Paragraphs filled to the width; indented, listed and fenced lines are kept."""
     for paragraph in _paragraphs(block(text)):
         if len(paragraph) == 1 or not any(_keeps_its_lines(line) for line in paragraph):
-            yield from textwrap.wrap(
-                " ".join(paragraph),
-                width,
-                initial_indent="  ",
-                subsequent_indent="  ",
-                break_long_words=False,
-                break_on_hyphens=False,
-            ) or [""]
+            yield from (f"  {line}" for line in fill(" ".join(paragraph), width - 2))
         else:
             yield from (f"  {line}" for line in paragraph)
 
@@ -103,6 +111,8 @@ def _markdown(explanation: Explanation, language: str) -> Iterator[str]:
     """Manual pages are Markdown already; only what quotes a log is escaped by its parsers."""
     yield f"# {explanation.name}"
     yield from ("", *block(sentence(explanation.summary, language)))
+    remark = _untranslated(explanation, language)
+    yield from ("", f"*{remark}*") if remark else ()
     for section in explanation.sections:
         yield from ("", f"## {sentence(section.title, language)}", "")
         bodies = [block(_body(message, language)) for message in section.body]

@@ -12,6 +12,7 @@ from unhang.model.rewrite import ChangedFile, Rewrite
 from unhang.reporters.catalogue import sentence
 from unhang.reporters.json import dumps
 from unhang.reporters.printable import one_line
+from unhang.reporters.shown_reach import shown_reach
 from unhang.reporters.style import PLAIN, Style
 
 SCHEMA = "unhang.fix/1"
@@ -81,7 +82,7 @@ def _notes(rewrite: Rewrite, language: str) -> Iterator[Message]:
         values = {
             "number": number,
             "title": sentence(fix.title, language),
-            "reaches": fix.reaches,
+            "reaches": shown_reach(fix.reaches, language),
             "risk": sentence(fix.risk, language),
             "verify": sentence(fix.verify, language),
         }

@@ -13,6 +13,7 @@ from unhang.model.diagnosis import Diagnosis
 from unhang.model.provenance import Message
 from unhang.reporters.catalogue import write
 from unhang.reporters.parts import PAGE, EventStep, FixText, LabelledText, Quote, View
+from unhang.reporters.printable import headed
 from unhang.reporters.style import PLAIN, Style
 from unhang.reporters.view import view
 
@@ -69,8 +70,7 @@ def _longest_run(text: str) -> int:
 
 def _page(shown: View, language: str) -> Iterator[str]:
     """All lines; sections without content are left out."""
-    name = f": `{shown.cause}`" if shown.cause else ""
-    yield f"## {shown.badge}{name}"
+    yield f"## {headed(shown.badge)}`{shown.cause}`" if shown.cause else f"## {shown.badge}"
     yield from ("", f"**{escape(shown.summary)}**")
     if shown.meaning:
         yield from ("", f"({escape(shown.meaning)})")
@@ -78,7 +78,7 @@ def _page(shown: View, language: str) -> Iterator[str]:
         yield from ("", f"> **{escape(warning)}**")
     if shown.facts:
         yield ""
-        yield from (f"- {escape(fact.label)}: {escape(fact.text)}" for fact in shown.facts)
+        yield from (f"- {escape(headed(fact.label))}{escape(fact.text)}" for fact in shown.facts)
     sections = {
         "why": _why(shown, _label("against", language)),
         "evidence": _folded(_label("evidence", language), _quotes(shown.evidence)),
@@ -110,7 +110,7 @@ def _why(shown: View, against: str) -> Iterator[str]:
     if shown.why:
         yield escape(shown.why)
     if shown.against:
-        yield from ("", f"{escape(against)}: {escape(shown.against)}")
+        yield from ("", f"{escape(headed(against))}{escape(shown.against)}")
 
 
 def _quotes(quotes: tuple[Quote, ...]) -> Iterator[str]:
@@ -141,7 +141,7 @@ def _fixes(fixes: tuple[FixText, ...]) -> Iterator[str]:
         if fix.patch:
             yield from (f"   {line}" for line in fence(fix.patch))
             yield ""
-        yield from (f"   - {escape(n.label)}: {escape(n.text)}" for n in fix.notes)
+        yield from (f"   - {escape(headed(n.label))}{escape(n.text)}" for n in fix.notes)
 
 
 def _facts(facts: tuple[LabelledText, ...]) -> Iterator[str]:
@@ -151,7 +151,7 @@ def _facts(facts: tuple[LabelledText, ...]) -> Iterator[str]:
 def _collect(shown: View, decides: str) -> Iterator[str]:
     for number, errand in enumerate(shown.collect, start=1):
         yield f"{number}. **{escape(errand.what)}** {escape(errand.how)}"
-        yield f"   - {escape(decides)}: {escape(errand.decides)}"
+        yield f"   - {escape(headed(decides))}{escape(errand.decides)}"
 
 
 def _list(lines: tuple[str, ...]) -> Iterator[str]:

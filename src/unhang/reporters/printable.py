@@ -8,6 +8,7 @@ surrogates that cannot be encoded.
 from __future__ import annotations
 
 import re
+import unicodedata
 
 _ESCAPE_SEQUENCE = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]?"  # CSI: colours, cursor movements
@@ -16,6 +17,10 @@ _ESCAPE_SEQUENCE = re.compile(
     r"|\x1b[ -/]*[0-~]?"
     r"|\x9b[0-?]*[ -/]*[@-~]?"
 )
+
+_WIDE, _CLOSING = "\u3000-\u303f\u4e00-\u9fff\uff00-\uffef", "，。、；：！？）」』》”"
+_PIECES = re.compile(rf"\s*(?:[{_WIDE}]|[^\s{_WIDE}]+)[{_CLOSING}]*\s*")
+"""Where a line may be broken: at blanks, and beside each Chinese letter."""
 
 
 def one_line(text: str) -> str:
@@ -35,6 +40,37 @@ def block(text: str) -> tuple[str, ...]:
     """
     plain = _ESCAPE_SEQUENCE.sub("", text).expandtabs(4).strip("\n")
     return tuple(_visible(line).rstrip() for line in plain.split("\n")) if plain else ()
+
+
+def fill(text: str, width: int) -> list[str]:
+    """Return `text` in lines of at most `width` columns; a Chinese letter takes two.
+
+    A line may end between Chinese letters, but not before a mark that closes a clause; a longer
+    word is kept whole.
+
+    >>> fill("rank 0 没有加入，其他都在等", 12)
+    ['rank 0 没有', '加入，其他都', '在等']
+    """
+    lines, line = [], ""
+    for piece in _PIECES.findall(text):
+        if line and _columns(line + piece.rstrip()) > width:
+            lines.append(line.rstrip())
+            line = ""
+        line += piece if line else piece.lstrip()
+    return [*lines, line.rstrip()] if line.strip() or not lines else lines
+
+
+def headed(label: str) -> str:
+    """Return a label and its colon: the wide one after a Chinese letter.
+
+    >>> headed("risk"), headed("风险")
+    ('risk: ', '风险：')
+    """
+    return label + ("：" if unicodedata.east_asian_width(label[-1:] or " ") in "WF" else ": ")
+
+
+def _columns(text: str) -> int:
+    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
 
 
 def _visible(text: str) -> str:

@@ -15,6 +15,7 @@ from unhang.model.provenance import Message
 from unhang.reporters.catalogue import write
 from unhang.reporters.markdown import code, fence
 from unhang.reporters.parts import PAGE, FixText, LabelledText, Quote, View
+from unhang.reporters.printable import headed
 from unhang.reporters.style import PLAIN, Style
 from unhang.reporters.view import view
 
@@ -81,14 +82,14 @@ def _parts(shown: View, language: str) -> Iterator[tuple[str, Iterable[str]]]:
 
 
 def _verdict(shown: View, language: str) -> Iterator[str]:
-    cause = f": {code(shown.cause)} ({shown.meaning})" if shown.cause else ""
-    yield f"- {shown.badge}{cause}"
+    cause = f"{code(shown.cause)} ({shown.meaning})" if shown.cause else ""
+    yield f"- {headed(shown.badge)}{cause}" if cause else f"- {shown.badge}"
     yield f"- {shown.summary}"
-    yield from (f"- {fact.label}: {fact.text}" for fact in shown.facts)
+    yield from (f"- {headed(fact.label)}{fact.text}" for fact in shown.facts)
     if shown.why:
-        yield f"- {_label('why', language)}: {shown.why}"
+        yield f"- {headed(_label('why', language))}{shown.why}"
     if shown.against:
-        yield f"- {_label('against', language)}: {shown.against}"
+        yield f"- {headed(_label('against', language))}{shown.against}"
     yield from (f"- ! {warning}" for warning in shown.warnings)
 
 
@@ -101,13 +102,13 @@ def _fixes(fixes: Iterable[FixText]) -> Iterator[str]:
     for fix in fixes:
         aside = "; ".join(part for part in (fix.kind, fix.where) if part)
         patch = fence(fix.patch) if fix.patch else ()
-        notes = (f"  {note.label}: {note.text}" for note in fix.notes)
+        notes = (f"  {headed(note.label)}{note.text}" for note in fix.notes)
         yield "\n".join((f"- {fix.title} ({aside})", *patch, *notes))
 
 
 def _collect(shown: View, language: str) -> Iterator[str]:
     for one in shown.collect:
-        yield f"- {one.what}: {one.how} ({_label('decides', language)}: {one.decides})"
+        yield f"- {headed(one.what)}{one.how} ({headed(_label('decides', language))}{one.decides})"
 
 
 def _pairs(facts: Iterable[LabelledText]) -> Iterator[str]:

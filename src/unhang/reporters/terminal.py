@@ -18,6 +18,7 @@ from unhang.model.diagnosis import Diagnosis, Outcome
 from unhang.model.provenance import Message
 from unhang.reporters.catalogue import write
 from unhang.reporters.parts import SCREEN, EventStep, LabelledText, NextEvidenceText, Quote, View
+from unhang.reporters.printable import headed
 from unhang.reporters.style import PLAIN, Style
 from unhang.reporters.view import view
 
@@ -114,7 +115,7 @@ def _why(shown: View, language: str) -> Iterator[ConsoleRenderable]:
     if shown.why:
         yield _inset(Text(shown.why))
     if shown.against:
-        against = Text.assemble((f"{_label('against', language)}: ", _QUIET), shown.against)
+        against = Text.assemble((headed(_label("against", language)), _QUIET), shown.against)
         yield _inset(against)
 
 
@@ -172,7 +173,7 @@ def _fixes(shown: View) -> Iterator[ConsoleRenderable]:
         if fix.patch:
             yield Padding(_ruled(fix.patch, _CODE), (0, 0, 0, 3))
         for note in fix.notes:
-            line = Text.assemble((f"{note.label}: ", _QUIET), note.text)
+            line = Text.assemble((headed(note.label), _QUIET), note.text)
             yield Padding(line, (0, 0, 0, 5))
     if shown.more_fixes:
         yield _inset(Text(shown.more_fixes, _QUIET))
@@ -183,7 +184,7 @@ def _collect(errands: Iterable[NextEvidenceText], language: str) -> Iterator[Con
     for number, errand in enumerate(errands, start=1):
         yield _inset(Text(f"{number}. ").append(errand.what, _STRONG))
         yield Padding(Text(errand.how), (0, 0, 0, 5))
-        line = Text.assemble((f"{decides}: ", _QUIET), errand.decides)
+        line = Text.assemble((headed(decides), _QUIET), errand.decides)
         yield Padding(line, (0, 0, 0, 5))
 
 

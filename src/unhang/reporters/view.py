@@ -30,6 +30,7 @@ from unhang.reporters.parts import (
 from unhang.reporters.printable import block, one_line
 from unhang.reporters.shown_call import ShownCall
 from unhang.reporters.shown_likely import shown_sign
+from unhang.reporters.shown_reach import shown_reach
 from unhang.reporters.shown_stack_class import shown_standing
 
 _RECORDS = (Fact.STATUS, Fact.PHASES, Fact.STACKS, Fact.NCCL_INFO, Fact.KERNEL_LOG)
@@ -284,7 +285,7 @@ class _ViewWriter:
         most = self._limits.patch_lines
         patch = block(fix.patch)
         notes = [
-            self._fact("reaches", one_line(fix.reaches)),
+            self._fact("reaches", one_line(shown_reach(fix.reaches, self._language))),
             self._fact("risk", self.sentence(fix.risk)),
             self._fact("verify", self.sentence(fix.verify)),
         ]

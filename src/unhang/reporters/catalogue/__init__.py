@@ -3,8 +3,9 @@
 A message is a key and values; `write` turns it into text. English stands beside the code that
 yields it (`say`), or in `en/*.toml` where data or an enumeration choose the sentence. A translation
 is a folder of TOML files with all keys; what it lacks is said in English. The key `a.b` is `b` in
-the table `[a]` of any file. Sentences are format strings with the specifications of
-`catalogue.wording`:
+the table `[a]` of any file. The manual page of a rule is the docstring of its module; translated,
+it is the table `[CODE]` of a file in `manuals/`, plain text. Sentences are format strings with the
+specifications of `catalogue.wording`:
 
 >>> write(Message(key="unit.ranks", values={"n": "0-3"}))
 'ranks 0-3'
@@ -13,7 +14,7 @@ the table `[a]` of any file. Sentences are format strings with the specification
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 
@@ -61,7 +62,7 @@ def sentence(message: Message, language: str = "en") -> str:
 def sentences(language: str) -> Mapping[str, str]:
     """The sentences kept as data, by key; English where the language has none of its own."""
     own = own_sentences(language)
-    return own if language == "en" else {**sentences("en"), **own}
+    return own if language == "en" else {**sentences("en"), **own, **dict(_of_manuals(language))}
 
 
 def own_sentences(language: str) -> dict[str, str]:
@@ -74,6 +75,27 @@ def own_sentences(language: str) -> dict[str, str]:
             for table, texts in loads(file.read_text(encoding="utf-8")).items():
                 merged |= {f"{table}.{name}": text for name, text in texts.items()}
     return merged
+
+
+@cache
+def manuals(language: str) -> Mapping[str, Mapping[str, str]]:
+    """Return the translated manual pages: their parts by name, by the code of the rule."""
+    pages: dict[str, Mapping[str, str]] = {}
+    folder = files(__name__).joinpath(language, "manuals")
+    if language in LANGUAGES and folder.is_dir():
+        for file in folder.iterdir():
+            if file.name.endswith(".toml"):
+                pages |= loads(file.read_text(encoding="utf-8"))
+    return pages
+
+
+def _of_manuals(language: str) -> Iterator[tuple[str, str]]:
+    """The parts of manual pages as sentences, and the line that lists each rule."""
+    for code, page in manuals(language).items():
+        texts = {name: text.replace("{", "{{").replace("}", "}}") for name, text in page.items()}
+        if "summary" in texts:
+            texts["row"] = f"{code}  {texts['summary']}"
+        yield from ((f"manuals.{code}.{name}", text) for name, text in texts.items())
 
 
 def _bare(message: Message) -> str:

@@ -15,7 +15,7 @@ from unhang.reporters.html.markup import Child, Html, join, prose, table, tag
 from unhang.reporters.html.stack_tree import stack_tree
 from unhang.reporters.html.wait_graph import call_label, draw, graph_of
 from unhang.reporters.parts import PAGE, FixText, LabelledText, Quote, View
-from unhang.reporters.printable import block, one_line
+from unhang.reporters.printable import block, headed, one_line
 from unhang.reporters.style import PLAIN, Style
 from unhang.reporters.view import quoted_lines, view
 
@@ -176,7 +176,7 @@ class _Page:
 
     def _why(self) -> Html:
         shown, diagnosis = self._shown, self._diagnosis
-        against = f"{self._say('label.against')}: {shown.against}" if shown.against else ""
+        against = headed(self._say("label.against")) + shown.against if shown.against else ""
         quotes = self._quotes(shown.evidence, quoted_lines(diagnosis))
         return join(
             tag("p", prose(shown.why)) if shown.why else None,
@@ -231,7 +231,7 @@ class _Page:
                 tag("strong", prose(errand.what)),
                 Html(" "),
                 self._copied(errand.how) if _is_command(errand.how) else prose(errand.how),
-                tag("div", prose(f"{decides}: {errand.decides}"), class_="quiet small"),
+                tag("div", prose(headed(decides) + errand.decides), class_="quiet small"),
             )
             for errand in self._shown.collect
         ]
