@@ -81,7 +81,7 @@ def own_sentences(language: str) -> dict[str, str]:
 def manuals(language: str) -> Mapping[str, Mapping[str, str]]:
     """Return the translated manual pages: their parts by name, by the code of the rule."""
     pages: dict[str, Mapping[str, str]] = {}
-    folder = files(__name__).joinpath(language, "manuals")
+    folder = files(__name__) / language / "manuals"
     if language in LANGUAGES and folder.is_dir():
         for file in folder.iterdir():
             if file.name.endswith(".toml"):
