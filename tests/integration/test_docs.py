@@ -6,6 +6,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterator
+from difflib import unified_diff
 from pathlib import Path
 
 import pytest
@@ -107,12 +108,11 @@ def test_there_are_examples() -> None:
 def test_generated_parts_are_up_to_date(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     wanted = generator.pages()
-    stale = [
-        path
-        for path, text in wanted.items()
-        if not (ROOT / path).exists() or (ROOT / path).read_text("utf-8") != text
-    ]
-    assert stale + generator.leftovers(wanted) == [], "run `make docs`"
+    for path, text in wanted.items():
+        written = (ROOT / path).read_text("utf-8") if (ROOT / path).exists() else ""
+        changed = "\n".join(unified_diff(written.splitlines(), text.splitlines(), lineterm="", n=0))
+        assert not changed, f"{path}: run `make docs`\n{changed}"
+    assert generator.leftovers(wanted) == [], "run `make docs`"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
