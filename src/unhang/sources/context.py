@@ -91,7 +91,8 @@ _HEAD = re.compile(
 and a progress bar that was not ended."""
 _WORDS = re.compile(
     r"(?!\d{1,9}[.,;)])"
-    r"(?:(?:(?!')[\w.'/-]*[\w'/]|'[\w.-]+')[.;,]?[ ]{1,2}|\([^()]{0,80}\)[.;,]?[ ]{0,2}){1,60}"
+    r"(?:[A-Z]{4,8} {1,12}|(?:(?!')[\w.'/-]*[\w'/]|'[\w.-]+')[.;,]?[ ]{1,2}"
+    r"|\([^()]{0,80}\)[.;,]?[ ]{0,2}){1,60}"
 )
 _CELLS = re.compile(r"\s*[|│┃][^|│┃]*[|│┃]")
 """The beginning of a row: one bar alone is the frame of a box."""
