@@ -101,6 +101,12 @@ class Lifecycle:
         for rank, track in roster.by_rank.items():
             if track.ended:
                 self._note_end(rank, track, now_s)
+        starts = {rank: track.beat.restart for rank, track in roster.by_rank.items()}
+        self.failures = {  # what an earlier start failed of is over with it
+            rank: end
+            for rank, end in self.failures.items()
+            if end.track.beat.restart == starts.get(rank, end.track.beat.restart)
+        }
         if event.exit_code == 0 and not self.failures and incidents.confirmed is None:
             incidents.clear()  # all went well: nobody is to blame for a wait
         culprits, why = self._ended(event, roster, incidents)
