@@ -27,6 +27,7 @@ from unhang.model.events import (
     HoldUp,
     HostReport,
     KernelEvent,
+    LastLine,
     LinesDropped,
     ModelMismatch,
     NcclFailure,
@@ -157,6 +158,8 @@ def given_files(events: Iterable[Event], artifacts: Iterable[Artifact]) -> dict[
     """What the events of each artifact tell of whose it is, by its name."""
     files = {a.name: GivenFile(a.name, size=a.size_bytes or 0) for a in artifacts}
     for event in events:
+        if isinstance(event, LastLine):
+            continue  # any text has one
         name = event.source.artifact
         file = files.get(name)
         if file is None:

@@ -32,6 +32,8 @@ _CLOCKWORK = re.compile(
 _WAITS = re.compile(
     r"\bwait|barrier|\bblocked\b|gather|reduc|broadcast|\bsync|等待|同步", re.IGNORECASE
 )
+_DATA = (" ", '"', "{", "}", "[{", "]")
+"""How lines of a table or of JSON begin."""
 _MOST = 4_096
 _LONGEST = 400
 
@@ -57,7 +59,7 @@ class LastLinesParser:
             return iter(())
         text = line.text[:_LONGEST]
         by_torch = line.header is not None and line.header.file.endswith((".cpp", ".cc"))
-        plain = text.strip() and not text.startswith(" ") and not by_torch
+        plain = text.strip() and not text.startswith(_DATA) and not by_torch
         if plain and not _TROUBLE.search(text) and not _CLOCKWORK.search(text):
             waits = _WAITS.search(text) is not None
             self._last[who] = LastLine(**place(line), waits_by_its_words=waits)

@@ -98,7 +98,7 @@ _CELLS = re.compile(r"\s*[|│┃][^|│┃]*[|│┃]")
 """The beginning of a row: one bar alone is the frame of a box."""
 _INDENTED = re.compile(
     r" {4,}(?!what\(\):|[\"']?[A-Za-z][\w ]{0,20}\w(?: {2,}: |: {2,}|[\"']:)|- |\d{1,3}%"
-    r"|\[[\d, ]+\] (?:finished|started|joined)|#\d)(?=\S)"
+    r"|\[[\d, ]+\] (?:finished|started|joined)|#\d|\d{1,9} {2,}\d)(?=\S)"
 )
 """Programs indent the cells of a table and the points of a list, not the beginning of a message."""
 _LONGEST_LEAD = 2_000
@@ -296,7 +296,8 @@ def breaks_off(lead: str) -> bool:
     Processes that share a stream interrupt each other, mostly between lines or words.
     """
     lead = lead[-_LEAD:]
-    if begins_message(lead + "x", len(lead)):
+    head = lead.rstrip("[(<")  # the frame of what follows
+    if begins_message(head + "x", len(head)):
         return False
     opened = lead.replace('\\"', "").count('"') % 2 == 1
     return (

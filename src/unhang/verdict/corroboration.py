@@ -21,15 +21,18 @@ from unhang.model.events import (
     HoldUp,
     HostReport,
     KernelEvent,
+    LastLine,
     RasReport,
     StackRefused,
     StackSeen,
     ThreadStack,
     TopologySeen,
+    UnreadLine,
     WaitsSeen,
 )
 from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Incident
+from unhang.model.provenance import Provenance
 from unhang.model.statement import Bearing, Source, Statement
 
 _KINDS: tuple[tuple[tuple[type[Event], ...], Source], ...] = (
@@ -41,6 +44,8 @@ _KINDS: tuple[tuple[tuple[type[Event], ...], Source], ...] = (
     ((HostReport, GpuProcess, GpuState, TopologySeen), Source.HOSTS),
     ((BandwidthMeasured, CollectivesMeasured), Source.MEASUREMENTS),
 )
+_ANYWHERE = (LastLine, UnreadLine)
+"""What is read from any text, and does not tell what kind of file that is."""
 _OWN = {
     Strength.PROVES: Bearing.PROVES,
     Strength.SUPPORTS: Bearing.SUPPORTS,
@@ -82,10 +87,16 @@ def hear(
 def _statements(
     incident: Incident, diagnosis: Diagnosis, findings: Iterable[Finding]
 ) -> Iterator[Statement]:
-    told = {event.source: _kind(event) for event in incident.events}
+    told: dict[Provenance, Source] = {}
+    for event in incident.events:
+        kind = _kind(event)
+        if kind is not Source.LOGS:
+            told[event.source] = kind
+        elif not isinstance(event, _ANYWHERE):
+            told.setdefault(event.source, kind)
     artifacts: dict[str, set[Source]] = {}
-    for source, kind in told.items():
-        artifacts.setdefault(source.artifact, set()).add(kind)
+    for source, said in told.items():
+        artifacts.setdefault(source.artifact, set()).add(said)
     for finding in findings:
         bearing = None if finding.urgent else _bearing(finding, diagnosis)
         if bearing is None:

@@ -64,7 +64,8 @@ def _is_dead(incident: Incident) -> bool:
 
 def _of_the_dead(incident: Incident) -> Iterator[Collect]:
     """What tells of a process that is gone."""
-    yield _collect("launcher_exits")
+    if not incident.all(ProcessEnded):
+        yield _collect("launcher_exits")
     if any(e.reporter is Reporter.RAY for e in incident.all(ProcessEnded)) or _by_ray(incident):
         yield _collect("ray_logs")
     if not any(f.manner is Manner.KILLED for f in incident.failures):

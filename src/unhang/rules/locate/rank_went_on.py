@@ -28,7 +28,7 @@ work of one rank, or give their group a time limit that covers it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from unhang.model.events import CollectiveTimeout, LastLine, LinesDropped
 from unhang.model.incident import Call
@@ -53,8 +53,10 @@ def check(incident: Incident) -> Iterator[Finding]:
         return
     if order.decisive_failure_not_after(incident, alarm) is not None:
         return
+    gave_up = incident.gave_up
     lines = [e for e in incident.all(LastLine) if e.origin.rank is not None]
-    on = [e for e in lines if e.origin.rank not in incident.gave_up and _on(incident, e, alarm)]
+    waiters = [e for e in lines if e.origin.rank in gave_up]
+    on = [e for e in lines if e.origin.rank not in gave_up and _on(e, alarm, waiters)]
     ranks = frozenset(e.origin.rank for e in on if e.origin.rank is not None)
     if len(ranks) != 1 or on[-1].waits_by_its_words:
         return
@@ -90,8 +92,8 @@ def _op(call: Call) -> str:
     return next((side.op for side in call.sides if side.op is not None), "a collective")
 
 
-def _on(incident: Incident, line: LastLine, alarm: CollectiveTimeout) -> bool:
-    """Whether a line lies within the wait of the others."""
+def _on(line: LastLine, alarm: CollectiveTimeout, waiters: Sequence[LastLine]) -> bool:
+    """Whether a line lies within the wait of the others, of whom these are the last lines."""
     waited = (alarm.elapsed_ms or alarm.timeout_ms or 0) / 1_000
     if waited < _LEAST_S:
         return False
@@ -100,9 +102,5 @@ def _on(incident: Incident, line: LastLine, alarm: CollectiveTimeout) -> bool:
         return before < waited - max(_LEAST_S, _PART * waited)
     if order.is_before(alarm, line):
         return True
-    others = [
-        gap
-        for other in incident.all(LastLine)
-        if other.origin.rank in incident.gave_up and (gap := order.gap_s(line, other)) is not None
-    ]
+    others = [gap for other in waiters if (gap := order.gap_s(line, other)) is not None]
     return len(others) >= _TWO and min(others) > max(_LEAST_S, _SILENT * waited)
