@@ -118,7 +118,7 @@ def test_every_chat_is_told_who_what_and_where(kind: TargetKind, language: str) 
     told = shown(body(kind, language=language))
     for fact in ("unhang", "llama-sft", "rank 1 is in time.sleep", "gpu-07", "20261121-070000"):
         assert fact in told
-    assert ("1 min 15 s" if language == "en" else "1 分 15 秒") in told
+    assert ("1 min 15 s" if language == "en" else "1 分钟 15 秒") in told
     assert (re.search(r"[\u4e00-\u9fff]", told) is not None) is (language == "zh")
 
 
