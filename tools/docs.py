@@ -163,6 +163,7 @@ def _help_of(name: str) -> str:
     root = click.Context(cli, info_name="unhang", **cli.context_settings)
     command = cli.get_command(root, name)
     assert command is not None, name
+    command._help_option = None  # click keeps that of the context that asked first
     context = click.Context(command, info_name=name, parent=root, terminal_width=90)
     return f"```text\n{command.get_help(context)}\n```"
 

@@ -182,7 +182,7 @@ def label_of(name: str, node_rank: int, shared: str | None, collector: str | Non
         taken = not _lay_claim(Path(shared) / "names" / name, node_rank)
     elif collector is not None and node_rank > 0:
         taken = is_here(collector)
-    return f"{name}-{node_rank}" if taken and node_rank > 0 else name
+    return f"{name}-{node_rank}" if taken else name
 
 
 def _lay_claim(path: Path, node_rank: int) -> bool:
@@ -192,7 +192,7 @@ def _lay_claim(path: Path, node_rank: int) -> bool:
         with contextlib.suppress(FileExistsError), path.open("x") as file:
             file.write(str(node_rank))
             return True
-        return path.read_text() in {"", str(node_rank)}
+        return path.read_text() == str(node_rank)  # empty while another one writes it
     except OSError:
         return True
 

@@ -166,8 +166,10 @@ def test_two_nodes_of_one_name_are_told_apart_in_a_shared_folder(tmp_path: Path)
     shared = str(tmp_path / "all")
     assert label_of("vm", 0, shared, None) == "vm"
     assert label_of("vm", 1, shared, None) == "vm-1"
+    assert label_of("vm", 0, shared, None) == "vm", "the same node, started again"
     assert label_of("gn7", 2, shared, None) == "gn7"
     assert label_of("gn7", 2, shared, None) == "gn7", "the same node, started again"
+    assert label_of("gn7", 0, shared, None) == "gn7-0", "another one was first"
 
 
 @pytest.mark.process
