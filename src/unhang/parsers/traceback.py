@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from unhang.model.events import Event, Frame, PythonException
+from unhang.model.events import Event, ExceptionKind, Frame, PythonException
 from unhang.model.ids import LocalRank, Rank
 from unhang.model.provenance import TEXT_LIMIT, Origin
 from unhang.model.time import Instant
@@ -80,6 +80,8 @@ class _Stream:
     """Several tracebacks were open at once: frames cannot be told apart."""
     wants_message: bool = False
     """The last line ended in a colon: the message is on the next one."""
+    echoes: bool = False
+    """The next exception was raised while that of a failed collective was handled."""
 
 
 class TracebackParser(LineParser):
@@ -155,6 +157,7 @@ class TracebackParser(LineParser):
             return
         if text_of.CHAINED.search(text):
             if stream.pending is not None:
+                stream.echoes = stream.pending.kind is ExceptionKind.COLLECTIVE
                 stream.pending = replace(stream.pending, chained=True)
             yield from _flush(stream)
             return
@@ -315,7 +318,10 @@ def _complete(stream: _Stream, line: Line, name: str, message: str) -> Iterator[
         stream.frames.clear()
         stream.crowded = False
     stream.idle, stream.wants_message = 0, False
-    stream.pending = _exception(opened, line, name, message, frames)
+    told = _exception(opened, line, name, message, frames)
+    if stream.echoes and told.kind is ExceptionKind.USER:
+        told = replace(told, kind=ExceptionKind.COLLECTIVE)
+    stream.pending, stream.echoes = told, False
     task = text_of.RAY_TASK.search(message)
     if task is not None:
         stream.context.origin = Origin(

@@ -426,3 +426,31 @@ def test_what_an_old_parent_raises_of_its_child_is_no_failure_of_its_own() -> No
     )
     assert parent.kind is ExceptionKind.CHILD
     assert (child.exception, child.origin.local_rank) == ("KeyError", LocalRank(2))
+
+
+@pytest.mark.parametrize(
+    ("first", "kind"),
+    [
+        (
+            "RuntimeError: Rank 3 successfully reached monitoredBarrier, but received errors while"
+            " waiting for send/recv from rank 0.",
+            ExceptionKind.COLLECTIVE,
+        ),
+        ("KeyError: 'labels'", ExceptionKind.USER),
+    ],
+)
+def test_what_is_raised_while_a_failed_collective_is_handled_is_its_echo(
+    first: str, kind: ExceptionKind
+) -> None:
+    told = exceptions(
+        HEADER,
+        frame("load.py", "load_model", 12),
+        first,
+        "",
+        "During handling of the above exception, another exception occurred:",
+        "",
+        HEADER,
+        frame("load.py", "load_model", 15),
+        "ValueError: not every part of the model came",
+    )
+    assert [event.kind for event in told][-1] is kind
