@@ -206,8 +206,15 @@ def _rows(path: Path) -> Iterator[Mapping[str, Any]]:
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from error
     delimiter = "\t" if path.suffix == ".tsv" else ","
-    for row in csv.DictReader(text.splitlines(), delimiter=delimiter):
-        yield {str(k).strip().lower(): (v or "").strip() for k, v in row.items() if k is not None}
+    try:
+        for row in csv.DictReader(text.splitlines(), delimiter=delimiter):
+            yield {
+                str(k).strip().lower(): (v or "").strip() for k, v in row.items() if k is not None
+            }
+    except csv.Error as error:
+        raise UsageError(
+            f"{path} is no table of jobs: {error}; expected {', '.join(_COLUMNS)}"
+        ) from error
 
 
 def _hours_of(row: Mapping[str, Any], where: str) -> float | None:
