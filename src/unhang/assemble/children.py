@@ -39,6 +39,7 @@ _SECOND_HAND = frozenset(
     }
 )
 _MOST = 64
+_TERM, _ABORT = 15, 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +90,6 @@ def find_children(events: Iterable[Event]) -> Children | None:
     own = [e for e in ended.values() if e.signal != _TERM]
     failed = own[0] if len(own) == 1 < count else None
     return Children(count=count, ranks=ranks, failed=failed)
-
-
-_TERM, _ABORT = 15, 6
 
 
 def own_errors(events: Sequence[Event], children: Children | None) -> list[Event]:

@@ -45,19 +45,25 @@ def drop_idle_words(events: Sequence[Event]) -> list[Event]:
     Work that goes on after them, or that was counted and had not come to its end, speaks against
     them; so does their log's own end in trouble.
     """
-    return [e for e in events if not (isinstance(e, Finished) and e.last_words) or _ends(e, events)]
+    files: dict[str, list[Event]] = {}
+    for event in events:
+        files.setdefault(event.source.artifact, []).append(event)
+    idle = {
+        id(e)
+        for own in files.values()
+        for e in own
+        if isinstance(e, Finished) and e.last_words and not _ends(e, own)
+    }
+    return [e for e in events if id(e) not in idle]
 
 
-def _ends(words: Finished, events: Sequence[Event]) -> bool:
-    artifact, line = words.source.artifact, words.source.line or 0
-    own = [e for e in events if e.source.artifact == artifact and e is not words]
-    work = [e for e in own if isinstance(e, Progress)]
+def _ends(words: Finished, own: Sequence[Event]) -> bool:
+    """Whether the events of their log bear them out."""
+    line = words.source.line or 0
     if any((e.source.line or 0) > line for e in own if isinstance(e, (Progress, *_TROUBLE))):
         return False
-    counted = [e for e in work if e.total is not None]
-    if counted:
-        return not _under_way(counted[-1])
-    return words.of_all_work
+    counted = [e for e in own if isinstance(e, Progress) and e.total is not None]
+    return not _under_way(counted[-1]) if counted else words.of_all_work
 
 
 def has_finished(events: Sequence[Event]) -> bool:
@@ -118,39 +124,45 @@ def _came_through(events: Sequence[Event]) -> bool:
     if any(isinstance(e, StopSeen) for e in events):
         return False  # whoever was stopped may well say that it is done
     trouble = [i for i, e in enumerate(events) if isinstance(e, _TROUBLE)]
+    since = _long_at_work_since(events, last)
+    first: dict[object, int] = {}
+    for i in trouble:
+        first.setdefault(_error(events[i]), i)
     return len(trouble) > 0 and all(
         i < last
         and events[i].source.artifact == done.source.artifact
         and (
             (events[i].origin.rank in (None, done.origin.rank) and not done.last_words)
-            or _outlived(events, i, last)
+            or first[_error(events[i])] < since
         )
         and not _tells_of_a_child(events[i])
         for i in trouble
     )
 
 
-def _outlived(events: Sequence[Event], trouble: int, last: int) -> bool:
-    """Whether the job trained on for long after some trouble.
+def _long_at_work_since(events: Sequence[Event], last: int) -> int:
+    """The index before which some trouble came long enough before the end to be outlived; or 0.
 
     Ranks train in step: the loop of one does not go on without another. They evaluate, save and
     load each for itself, so that such work shows nothing of the others.
     """
-    first = next(i for i, e in enumerate(events) if _same(e, events[trouble]))
-    artifact = events[trouble].source.artifact
-    states = {
-        e.done
-        for e in events[first + 1 : last]
-        if isinstance(e, Progress) and e.phase is Phase.TRAIN and e.source.artifact == artifact
-    }
-    return len(states) >= LONG_AT_WORK
+    states = set()
+    for i in range(last - 1, -1, -1):
+        event = events[i]
+        if event.source.artifact != events[last].source.artifact:
+            continue
+        if isinstance(event, Progress) and event.phase is Phase.TRAIN:
+            states.add(event.done)
+            if len(states) >= LONG_AT_WORK:
+                return i
+    return 0
 
 
-def _same(one: Event, other: Event) -> bool:
-    """Whether two events are one, or one error that came again at the same place."""
-    if not isinstance(one, PythonException) or not isinstance(other, PythonException):
-        return one is other
-    return (one.exception, one.frames[-1:]) == (other.exception, other.frames[-1:])
+def _error(event: Event) -> object:
+    """The same for one error that came again at the same place."""
+    if isinstance(event, PythonException):
+        return event.exception, event.frames[-1:]
+    return id(event)
 
 
 def _tells_of_a_child(event: Event) -> bool:

@@ -22,7 +22,7 @@ from typing import ClassVar
 
 from unhang.model.events import CollectiveTimeout, Event
 from unhang.model.provenance import Origin
-from unhang.parsers.base import place
+from unhang.parsers.base import LineParser, place
 from unhang.sources import stamps
 from unhang.sources.line import Line
 
@@ -36,13 +36,12 @@ _LIMIT = re.compile(r"\bdefault (?P<limit>\d{1,6})\s?s\b")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
-class HcclParser:
+class HcclParser(LineParser):
     """Parser of HCCL's time-outs; their limit stands in a line of possible causes below."""
 
     NAME: ClassVar[str] = "hccl"
     NEEDLES: ClassVar[tuple[str, ...]] = ("Notify register times",)
     AFTER: ClassVar[int] = 6
-    SAMPLED: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self._open: dict[Origin, CollectiveTimeout] = {}

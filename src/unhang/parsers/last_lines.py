@@ -16,7 +16,7 @@ from typing import ClassVar
 
 from unhang.model.events import Event, LastLine
 from unhang.model.ids import LocalRank, Rank
-from unhang.parsers.base import place
+from unhang.parsers.base import LineParser, place
 from unhang.sources.line import Line
 
 _TROUBLE = re.compile(
@@ -38,7 +38,7 @@ _MOST = 4_096
 _LONGEST = 400
 
 
-class LastLinesParser:
+class LastLinesParser(LineParser):
     """Parser of the last line of each process."""
 
     NAME: ClassVar[str] = "last-lines"
@@ -46,7 +46,6 @@ class LastLinesParser:
         *("rank ", "Rank ", "RANK ", "rank=", "RANK=", "rank: "),
         *(f"{word}{digit}" for word in ("rank", "RANK", "Rank") for digit in range(10)),
     )
-    AFTER: ClassVar[int] = 0
     SAMPLED: ClassVar[bool] = True
 
     def __init__(self) -> None:

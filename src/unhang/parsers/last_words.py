@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from unhang.model.events import Event, Finished
-from unhang.parsers.base import place
+from unhang.parsers.base import LineParser, place
 from unhang.sources.line import Line
 
 _DONE = (
@@ -63,7 +63,7 @@ _CLAUSE = re.compile(r"[.!;] ")
 _LONGEST = 160
 
 
-class LastWordsParser:
+class LastWordsParser(LineParser):
     """Parser of the last words of a log."""
 
     NAME: ClassVar[str] = "last-words"
@@ -73,7 +73,6 @@ class LastWordsParser:
         *("rc=0", "exit 0", "code 0", "code=0", "status 0", "完成", "结束", "成功"),
         *("\u9000\u51fa\u7801", "\u8fd4\u56de\u503c"),
     )
-    AFTER: ClassVar[int] = 0
     SAMPLED: ClassVar[bool] = True
 
     def __init__(self) -> None:
