@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from unhang.model.provenance import Origin
+from unhang.sources.showing import SAMPLE
 
 _NAME = r"[A-Za-z][\w.@/-]{1,80}"
 _POD = r"[A-Za-z][\w.@/]{0,60}-[\w.@/-]{1,80}"
@@ -39,10 +40,9 @@ _HEADED = re.compile(
 )
 """What loggers and runtimes put before a message: behind a prefix, some lines must have it."""
 _NO_NAMES = re.compile(
-    r"(?i:prompt|completion|response|instruction|input|output|question|answer|query|context|text"
-    r"|content|chosen|rejected|system|user|assistant|human|gpt|bot|message|sample|example|label"
-    r"|target|source|title|body|role|log|note|warning|error|info|debug|critical|fatal|trace|notice"
-    r"|warn|exception|traceback|loss|step|epoch|iter|iteration|file|line|name|wandb|raise|return)"
+    rf"(?:{SAMPLE}|(?i:gpt|bot|title|body|role|log|note|warning|error|info|debug|critical|fatal"
+    r"|trace|notice|warn|exception|traceback|loss|step|epoch|iter|iteration|file|line|name|wandb"
+    r"|raise|return))"
     r"(?:[._/-]?\d{1,9})?"
     r"|(?:[\w.]*\.)?\w*(?:Error|Exception|Warning)"
 )
