@@ -135,16 +135,16 @@ def check_cluster(
             hosts=ramp.hosts,
             world=seat.world,
             at=at.isoformat(timespec="seconds"),
-            verdict=verdict_of(ramp.stages, hosts=len(ramp.hosts)),
-            stages=tuple(ramp.stages),
-            suspects=tuple(ramp.suspects),
+            verdict=verdict_of(ramp.results.stages, hosts=len(ramp.hosts)),
+            stages=tuple(ramp.results.stages),
+            suspects=tuple(ramp.results.suspects),
             pair_tests=0 if isolation is None else isolation.tests,
             rounds=0 if isolation is None else isolation.rounds,
             seconds=time.monotonic() - begun,
         )
         return report if before is None else judged(compare_baseline(report, before))
     finally:
-        code = CODES[worst(stage.status for stage in ramp.stages)]
+        code = CODES[worst(stage.status for stage in ramp.results.stages)]
         for rank in list(hub.lines):
             hub.order(rank, {"do": "end", "code": code})
         own.join(5.0)

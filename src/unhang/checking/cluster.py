@@ -8,30 +8,26 @@ others; then what may hang, in processes that can be ended.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from statistics import median
 from typing import Any
 
-from unhang.checking.agreement import SETTINGS, differences, offsets
 from unhang.checking.asking import LIMIT_S as FACTS_S
 from unhang.checking.collectives import bandwidths
+from unhang.checking.equality import compare_clocks, compare_facts, compare_settings
 from unhang.checking.facts import FACTS
 from unhang.checking.host import HostRequest
 from unhang.checking.hub import Hub
 from unhang.checking.isolation import Isolation, isolate
 from unhang.checking.pair_tests import PairTests, why_failed
+from unhang.checking.results import RampResults
 from unhang.checking.stuck import judge_stuck
 from unhang.model.codec import decode, encode
-from unhang.model.ids import format_ranks
 from unhang.model.preflight import Stage, Status, Suspect, worst
 from unhang.model.provenance import Message
 
-_CLOCK_ROUNDS = 5
-_CLOCK_S = 1.0
-"""Logs of hosts whose clocks differ by more are told in the wrong order."""
-_SAME = ("torch", "nccl", "driver", "kernel", "python", "unhang", "there", "mtu", "total_bytes")
 _ALONE_S, _GROUP_S, _WHOLE_S = 120.0, 40.0, 90.0
 _KIB, _MIB = 1 << 10, 1 << 20
 _SMALL = (("all_reduce", _MIB, 3), ("send_recv", _MIB, 2))
@@ -67,22 +63,20 @@ class Ramp:
     hub: Hub
     world: int
     request: ClusterRequest
-    stages: list[Stage] = field(default_factory=list)
-    suspects: list[Suspect] = field(default_factory=list)
+    results: RampResults = field(default_factory=RampResults)
     isolation: Isolation | None = None
-    _ranks: dict[str, list[int]] = field(default_factory=dict)
     _address: dict[str, str] = field(default_factory=dict)
     _tag: int = 0
 
     @property
     def hosts(self) -> tuple[str, ...]:
         """Names, in the order of their first ranks."""
-        return tuple(self._ranks)
+        return tuple(self.results.ranks)
 
     def meet(self) -> bool:
         """Wait for all ranks; whether they came."""
         self._rendezvous()
-        return self.stages[-1].status is Status.PASS
+        return self.results.stages[-1].status is Status.PASS
 
     def climb(self) -> None:
         """All stages, until one fails."""
@@ -92,20 +86,13 @@ class Ramp:
         )  # fmt: skip
         for number, step in enumerate(steps):
             begun = time.monotonic()
-            before = len(self.stages)
+            before = len(self.results.stages)
             step()
-            seconds = time.monotonic() - begun
-            for place in range(before, len(self.stages)):
-                if not self.stages[place].seconds:
-                    self.stages[place] = replace(self.stages[place], seconds=seconds)
-            broken = worst(stage.status for stage in self.stages) is Status.FAIL
+            self.results.took(time.monotonic() - begun, before)
+            broken = worst(stage.status for stage in self.results.stages) is Status.FAIL
             if broken and number > 1:  # facts and differences are told in any case
-                self._skip([s.__name__.lstrip("_") for s in steps[number + 1 :]])
+                self.results.skipped([s.__name__.lstrip("_") for s in steps[number + 1 :]])
                 return
-
-    def _skip(self, names: Iterable[str]) -> None:
-        message = Message(key="stage.not_reached")
-        self.stages += [Stage(name=n, status=Status.SKIP, message=message) for n in names]
 
     def _ask(self, orders: Mapping[int, Mapping[str, Any]], limit_s: float) -> dict[int, Any]:
         self._tag += 1
@@ -123,59 +110,31 @@ class Ramp:
         for name, ranks in zip(names, keys.values(), strict=True):
             address = hellos[ranks[0]].get("address")
             label = name if names.count(name) == 1 else f"{name}@{address or ranks[0]}"
-            self._ranks[label if label not in self._ranks else f"{label}#{ranks[0]}"] = ranks
+            hosts = self.results.ranks
+            hosts[label if label not in hosts else f"{label}#{ranks[0]}"] = ranks
             self._address[label] = str(address or "")
         missing = frozenset(range(self.world)) - hellos.keys()
         values = {"ranks": missing, "world": self.world, "seconds": self.request.join_s}
         if not missing:
-            message = Message(key="stage.rendezvous", values={"world": self.world})
-            self.stages.append(Stage(name="rendezvous", status=Status.PASS, message=message))
+            self.results.passed("rendezvous", {"world": self.world})
             return
         gone = [name for name in self.request.expected if not self._is_here(name)]
         absent = Message(key="stage.absent", values=values)
-        self._fail("rendezvous", "absent", values, ranks=missing)
-        for host in gone or [""]:
-            if host:
-                self.suspects.append(Suspect(stage="rendezvous", host=host, why=absent))
+        self.results.failed("rendezvous", "absent", values, ranks=missing)
+        for host in gone:
+            self.results.suspects.append(Suspect(stage="rendezvous", host=host, why=absent))
 
     def _is_here(self, name: str) -> bool:
         short = name.split(".", maxsplit=1)[0]
-        return any(host.split("@")[0].split(".")[0] == short for host in self._ranks)
-
-    def _fail(
-        self, name: str, sentence: str, values: Mapping[str, object], *,
-        ranks: frozenset[int] = frozenset(), measured: Mapping[str, object] | None = None,
-        status: Status = Status.FAIL, host: str = "",
-    ) -> None:  # fmt: skip
-        self.stages.append(
-            Stage(
-                name=name,
-                status=status,
-                message=Message(key=f"stage.{sentence}", values=values),
-                do=Message(key=f"stage_do.{sentence}", values=values),
-                ranks=ranks,
-                host=host,
-                measured=measured or {},
-            )
-        )
-
-    def _pass(
-        self, name: str, values: Mapping[str, object], measured: Mapping[str, object]
-    ) -> None:
-        message = Message(key=f"stage.{name}", values=values)
-        self.stages.append(Stage(name=name, status=Status.PASS, message=message, measured=measured))
-
-    def _suspect(self, stage: str, host: str, why: Message, status: Status = Status.FAIL) -> None:
-        ranks = frozenset(self._ranks.get(host, ()))
-        self.suspects.append(Suspect(stage=stage, host=host, ranks=ranks, why=why, status=status))
+        return any(host.split("@")[0].split(".")[0] == short for host in self.results.ranks)
 
     # --- each host alone ---
 
     def _leaders(self) -> dict[str, int]:
-        return {host: ranks[0] for host, ranks in self._ranks.items()}
+        return {host: ranks[0] for host, ranks in self.results.ranks.items()}
 
     def _facts(self) -> None:
-        request = replace(self.request.host, hosts=len(self._ranks))
+        request = replace(self.request.host, hosts=len(self.results.ranks))
         order = {"do": "facts", "request": encode(request), "limit_s": FACTS_S + 5}
         leaders = self._leaders()
         answers = self._ask(dict.fromkeys(leaders.values(), order), FACTS_S + 15)
@@ -183,13 +142,13 @@ class Ramp:
         for host, rank in leaders.items():
             if "stages" not in answers.get(rank, {}):
                 values = {"host": host, "seconds": FACTS_S}
-                self._fail("facts", "no_facts", values, host=host)
-                self._suspect("facts", host, Message(key="stage.no_facts", values=values))
+                self.results.failed("facts", "no_facts", values, host=host)
+                self.results.suspect("facts", host, Message(key="stage.no_facts", values=values))
                 continue
             found[host] = [decode(Stage, data) for data in answers[rank]["stages"]]
         order_of = {fact.name: place for place, fact in enumerate(FACTS)}
         own = [replace(s, host=host) for host, stages in found.items() for s in stages]
-        self.stages += sorted(own, key=lambda s: order_of.get(s.name, 0))
+        self.results.stages += sorted(own, key=lambda s: order_of.get(s.name, 0))
         self._stand_out(found)
 
     def _stand_out(self, found: Mapping[str, Sequence[Stage]]) -> None:
@@ -203,65 +162,16 @@ class Ramp:
                     for other in found.values()
                 )
                 if stage.status is Status.FAIL or alike * 2 < len(found):
-                    self._suspect(stage.name, host, stage.message, stage.status)
+                    self.results.suspect(stage.name, host, stage.message, stage.status)
 
     def _equal(self) -> None:
-        before = len(self.stages)
-        values: dict[str, dict[str, object]] = {}
-        for stage in self.stages:
-            if stage.host and stage.name in ("releases", "cores", "memory"):
-                own = values.setdefault(stage.host, {})
-                own |= {name: stage.measured[name] for name in _SAME if name in stage.measured}
-        for own in values.values():  # firmware keeps back a little, not the same everywhere
-            size = own.pop("total_bytes", None)
-            if isinstance(size, int):
-                own["memory_gib"] = round(size / (8 << 30)) * 8
-        for one in differences(values):
-            self._differs(one.name, one.status, one.usual, one.others)
-        by_rank = {
-            format_ranks([rank]): {
-                name: value
-                for name, value in dict(hello.get("settings", {})).items()
-                if name in SETTINGS and name not in ("MASTER_ADDR", "MASTER_PORT")
-            }
-            for rank, hello in self.hub.hellos.items()
-        }
-        host_of = {str(rank): host for host, ranks in self._ranks.items() for rank in ranks}
-        for one in differences(by_rank):
-            grouped = {host_of[rank]: text for rank, text in one.others.items()}
-            self._differs(one.name, one.status, one.usual, grouped)
-        self._clocks()
-        if len(self.stages) == before:
-            self._pass("equal", {"hosts": len(values)}, {})
-
-    def _differs(
-        self, name: str, status: Status, usual: str | None, others: Mapping[str, str]
-    ) -> None:
-        listed = ", ".join(f"{host}: {text}" for host, text in sorted(others.items())[:8])
-        values = {"name": name, "usual": usual, "others": listed}
-        sentence = "differs" if usual is not None else "disagree"
-        self._fail("equal", sentence, values, status=status)
-        if usual is not None:
-            for host, text in others.items():
-                why = {"name": name, "usual": usual, "others": text}
-                self._suspect("equal", host, Message(key="stage.differs", values=why), status)
-
-    def _clocks(self) -> None:
-        asked: dict[str, list[tuple[float, float, float]]] = {}
-        for _ in range(_CLOCK_ROUNDS):
-            for host, rank in self._leaders().items():
-                begun = time.time()
-                answer = self._ask({rank: {"do": "clock"}}, 5.0).get(rank, {})
-                if isinstance(answer.get("now"), float):
-                    asked.setdefault(host, []).append((begun, answer["now"], time.time()))
-        found = offsets(asked)
-        usual = median(found.values()) if found else 0.0
-        for host, offset in found.items():
-            if abs(offset - usual) > _CLOCK_S:
-                values = {"host": host, "seconds": round(offset - usual, 3)}
-                self._fail("equal", "clock_off", values, status=Status.WARN, host=host)
-                why = Message(key="stage.clock_off", values=values)
-                self._suspect("equal", host, why, Status.WARN)
+        before = len(self.results.stages)
+        hosts = compare_facts(self.results)
+        settings = {rank: dict(h.get("settings", {})) for rank, h in self.hub.hellos.items()}
+        compare_settings(self.results, settings)
+        compare_clocks(self.results, self._ask, self._leaders())
+        if len(self.results.stages) == before:
+            self.results.passed("equal", {"hosts": hosts})
 
     # --- what may hang ---
 
@@ -275,26 +185,27 @@ class Ramp:
             r for r in every if "ModuleNotFoundError" in str(answers.get(r, {}).get("error"))
         ]
         if len(without) == len(every):
-            message = Message(key="stage.no_torch")
-            self.stages.append(Stage(name="alone", status=Status.SKIP, message=message))
+            self.results.skipped(["alone"], "no_torch")
             return
         bad = {r: why_failed(answers.get(r)) for r in every if why_failed(answers.get(r))}
         self._tell_ranks("alone", bad, answers)
         if not bad:
-            self._pass("alone", {"world": self.world}, {"torch": answers[every[0]].get("torch")})
+            self.results.passed(
+                "alone", {"world": self.world}, {"torch": answers[every[0]].get("torch")}
+            )
 
     @property
     def _has_torch(self) -> bool:
-        return any(s.name == "alone" and s.status is Status.PASS for s in self.stages)
+        return any(s.name == "alone" and s.status is Status.PASS for s in self.results.stages)
 
     def _tell_ranks(self, stage: str, bad: Mapping[int, str], answers: Mapping[int, Any]) -> None:
         """Ranks that failed by themselves; their hosts are suspects."""
-        for host, ranks in self._ranks.items():
+        for host, ranks in self.results.ranks.items():
             own = [rank for rank in ranks if rank in bad]
             if own:
                 values = {"ranks": frozenset(own), "error": bad[own[0]], "host": host}
-                self._fail(stage, "rank_failed", values, ranks=frozenset(own), host=host)
-                self._suspect(stage, host, Message(key="stage.rank_failed", values=values))
+                self.results.failed(stage, "rank_failed", values, ranks=frozenset(own), host=host)
+                self.results.suspect(stage, host, Message(key="stage.rank_failed", values=values))
         stuck = {rank: answer for rank, answer in answers.items() if "log" in answer}
         if stuck:
             self._judge(stage, stuck)
@@ -320,7 +231,7 @@ class Ramp:
         owners = {group[0]: {"do": "port"} for group in groups}
         ports = self._ask(owners, 10.0)
         orders: dict[int, Mapping[str, Any]] = {}
-        host_of = {rank: host for host, ranks in self._ranks.items() for rank in ranks}
+        host_of = {rank: host for host, ranks in self.results.ranks.items() for rank in ranks}
         for group in groups:
             port = ports.get(group[0], {}).get("port")
             here = len({host_of[rank] for rank in group}) == 1
@@ -338,28 +249,26 @@ class Ramp:
     def _judge(self, stage: str, stuck: Mapping[int, Any]) -> None:
         told = judge_stuck(stage, stuck)
         if told is not None:
-            self.stages.append(told)
+            self.results.stages.append(told)
 
     def _within(self) -> None:
         if not self._has_torch:
-            self._skip(["within"])
+            self.results.skipped(["within"])
             return
-        groups = [ranks for ranks in self._ranks.values() if len(ranks) > 1]
+        groups = [ranks for ranks in self.results.ranks.values() if len(ranks) > 1]
         if not groups:
-            message = Message(key="stage.one_rank")
-            self.stages.append(Stage(name="within", status=Status.SKIP, message=message))
+            self.results.skipped(["within"], "one_rank")
             return
         answers = self.run_groups(groups, _SMALL, _GROUP_S)
         members = [rank for group in groups for rank in group]
         bad = {r: why_failed(answers.get(r)) for r in members if why_failed(answers.get(r))}
         self._tell_ranks("within", bad, answers)
         if not bad:
-            self._pass("within", {"groups": len(groups)}, _figures(answers, groups[0]))
+            self.results.passed("within", {"groups": len(groups)}, _figures(answers, groups[0]))
 
     def _pairs(self) -> None:
-        if len(self._ranks) < 2:
-            message = Message(key="stage.one_host")
-            self.stages.append(Stage(name="pairs", status=Status.SKIP, message=message))
+        if len(self.results.ranks) < 2:
+            self.results.skipped(["pairs"], "one_host")
             return
         groups = partial(self.run_groups, operations=_SMALL, limit_s=_GROUP_S)
         torch = groups if self._has_torch else None
@@ -381,13 +290,13 @@ class Ramp:
         for host in sorted(found.bad_hosts):
             pairs = [pair for pair in sorted(found.failed) if host in pair]
             values: dict[str, object] = {"host": host, "count": len(pairs)}
-            self._fail("pairs", "bad_host", values, host=host)
-            self._suspect("pairs", host, tests.faults[pairs[0]])
+            self.results.failed("pairs", "bad_host", values, host=host)
+            self.results.suspect("pairs", host, tests.faults[pairs[0]])
         for link in sorted(found.bad_links):
             ends = {"one": link[0], "other": link[1]}
-            self._fail("pairs", "bad_link", ends)
+            self.results.failed("pairs", "bad_link", ends)
             why = tests.faults[link]
-            self.suspects.append(Suspect(stage="pairs", link=link, why=why))
+            self.results.suspects.append(Suspect(stage="pairs", link=link, why=why))
         rates = sorted(tests.rates.values())
         measured: dict[str, object] = {
             "pairs": [
@@ -397,14 +306,14 @@ class Ramp:
         }
         for pair in sorted(tests.unsure):
             both = {"one": pair[0], "other": pair[1], **tests.unsure[pair]}
-            self._fail("pairs", "link_unsure", both, status=Status.WARN)
+            self.results.failed("pairs", "link_unsure", both, status=Status.WARN)
         if not found.failed and not tests.unsure:
             values = {"tests": found.tests, "rate": median(rates), "least": rates[0]}
-            self._pass("pairs", values, measured)
+            self.results.passed("pairs", values, measured)
 
     def _whole(self) -> None:
         if not self._has_torch:
-            self._skip(["whole"])
+            self.results.skipped(["whole"])
             return
         group = sorted(self.hub.hellos)
         answers = self.run_groups([group], _RAMP, _WHOLE_S)
@@ -412,7 +321,7 @@ class Ramp:
         if bad:
             stuck = {rank: answer for rank, answer in answers.items() if "log" in answer}
             values = {"ranks": frozenset(bad), "error": next(iter(bad.values()))}
-            self._fail("whole", "whole_failed", values, ranks=frozenset(bad))
+            self.results.failed("whole", "whole_failed", values, ranks=frozenset(bad))
             if stuck:
                 self._judge("whole", stuck)
             return
@@ -421,10 +330,10 @@ class Ramp:
         if late is not None:
             rank, seconds = late
             told: dict[str, object] = {"ranks": frozenset({rank}), "seconds": seconds}
-            self._fail("whole", "late", told, ranks=frozenset({rank}), measured=measured,
+            self.results.failed("whole", "late", told, ranks=frozenset({rank}), measured=measured,
                        status=Status.WARN)  # fmt: skip
             return
-        self._pass("whole", {"world": self.world}, measured)
+        self.results.passed("whole", {"world": self.world}, measured)
 
 
 def _figures(answers: Mapping[int, Any], group: Sequence[int]) -> dict[str, object]:

@@ -292,8 +292,8 @@ def test_ranks_that_never_come_are_told_and_named() -> None:
     ramp = Ramp(hub, 4, request)
     ramp.climb()
     hub.close()
-    (absent,) = [s for s in ramp.stages if s.name == "rendezvous"]
+    (absent,) = [s for s in ramp.results.stages if s.name == "rendezvous"]
     assert (absent.status, absent.ranks) == (Status.FAIL, frozenset(range(4)))
-    assert {s.host for s in ramp.suspects} == {"gpu0", "gpu1"}
-    skipped = {s.name for s in ramp.stages if s.status is Status.SKIP}
+    assert {s.host for s in ramp.results.suspects} == {"gpu0", "gpu1"}
+    skipped = {s.name for s in ramp.results.stages if s.status is Status.SKIP}
     assert skipped >= {"alone", "within", "pairs", "whole"}
