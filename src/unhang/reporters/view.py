@@ -6,9 +6,7 @@ how much of it, and tests compare its data; rendering only sets it.
 
 from __future__ import annotations
 
-import posixpath
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from unhang.architectures import tell_contents
 from unhang.model.diagnosis import Candidate, Diagnosis, Fix, Outcome
@@ -24,10 +22,10 @@ from unhang.reporters.parts import (
     LabelledText,
     NextEvidenceText,
     PageLimits,
-    Quote,
     View,
 )
 from unhang.reporters.printable import block, one_line
+from unhang.reporters.quoting import Quoting
 from unhang.reporters.shown_call import ShownCall
 from unhang.reporters.shown_likely import shown_sign
 from unhang.reporters.shown_reach import shown_reach
@@ -35,8 +33,6 @@ from unhang.reporters.shown_stack_class import shown_standing
 
 _RECORDS = (Fact.STATUS, Fact.PHASES, Fact.STACKS, Fact.NCCL_INFO, Fact.KERNEL_LOG)
 """Facts that a job can be made to record. The lack of the others (errors) is good news."""
-
-_NUMBER = re.compile(r"0x[0-9a-f]+|\d+")
 
 _MOST_SIGNS = 2
 """Signs that are shown for, and against, a likely cause; JSON has all."""
@@ -57,7 +53,7 @@ class _ViewWriter:
         self._diagnosis = diagnosis
         self._language = language
         self._limits = limits
-        self._folder = _folder_to_strip(diagnosis)
+        self._lines = Quoting(diagnosis, language, limits)
 
     def view(self) -> View:
         diagnosis, limits = self._diagnosis, self._limits
@@ -73,9 +69,9 @@ class _ViewWriter:
             facts=tuple(self._facts()),
             why="" if basis is None else self.sentence(basis.why),
             against="" if basis is None else self.optional(basis.against),
-            evidence=() if basis is None else self._quotes(basis.evidence),
+            evidence=() if basis is None else self._lines.quotes(basis.evidence),
             likely=tuple(self._likely()),
-            unread=self._quotes(diagnosis.unread),
+            unread=self._lines.quotes(diagnosis.unread),
             sources=tuple(self._sources()),
             standings=tuple(self._standings()),
             story=self._story(),
@@ -174,38 +170,13 @@ class _ViewWriter:
             forms += [text] if text else []
         return "; ".join(forms)
 
-    def _quotes(self, evidence: Sequence[Provenance]) -> tuple[Quote, ...]:
-        """Classes of lines, not lines: what differs in numbers only is shown once."""
-        classes: dict[str, list[Provenance]] = {}
-        for source in dict.fromkeys(evidence):
-            classes.setdefault(_NUMBER.sub("#", source.text), []).append(source)
-        shown = list(classes.values())[: self._limits.evidence]
-        return tuple(self._quote(first, len(like_it)) for first, *like_it in shown)
-
-    def _quote(self, source: Provenance, like_it: int) -> Quote:
-        return Quote(
-            place=self._place(source),
-            text=self._quoted(source.text),
-            more=self.say("evidence.more", count=like_it) if like_it else "",
-        )
-
-    def _quoted(self, text: str) -> str:
-        line, most = one_line(text), self._limits.quote
-        return line if len(line) <= most else line[: most - 1] + "…"
-
-    def _place(self, source: Provenance) -> str:
-        name = source.artifact
-        if self._folder:
-            name = name.removeprefix(self._folder).lstrip("/")
-        return one_line(name if source.line is None else f"{name}:{source.line}")
-
     def _story(self) -> tuple[EventStep, ...]:
         steps = [
             EventStep(
                 at=one_line(item.at or "")[:_LONGEST_TIME],
                 who=self.say("fact.waiting", ranks=item.ranks) if item.ranks else "",
                 what=self.sentence(item.what),
-                place=self._place(item.evidence),
+                place=self._lines.place(item.evidence),
             )
             for item in self._diagnosis.story
         ]
@@ -356,8 +327,8 @@ class _ViewWriter:
 
     def _footer(self, rule: str | None) -> Iterable[str]:
         stats = self._diagnosis.stats
-        if self._folder:
-            yield self.say("footer.folder", folder=self._folder)
+        if self._lines.folder:
+            yield self.say("footer.folder", folder=self._lines.folder)
         if stats.files:
             key = "footer.read_one" if stats.files == 1 else "footer.read"
             yield self.say(key, files=stats.files, size=stats.size_bytes, seconds=stats.seconds)
@@ -391,28 +362,3 @@ def _rule_of(basis: Candidate | Finding | None) -> str | None:
             return basis.rule
         case None:
             return None
-
-
-def _artifacts(diagnosis: Diagnosis) -> set[str]:
-    told = {item.evidence.artifact for item in diagnosis.story}
-    located = () if diagnosis.located is None else diagnosis.located.evidence
-    quoted = [p for c in diagnosis.candidates for p in c.evidence]
-    return told | {p.artifact for p in (*located, *quoted, *diagnosis.unread)}
-
-
-def _folder_to_strip(diagnosis: Diagnosis) -> str:
-    """The folder that need not be repeated; of several files a lone one keeps its whole path."""
-    names = _artifacts(diagnosis)
-    return "" if len(names) == 1 and diagnosis.stats.files > 1 else _common_folder(names)
-
-
-def _common_folder(names: set[str]) -> str:
-    """The longest folder that all names share; "" where there is none to speak of."""
-    folders = [posixpath.dirname(name) for name in names]
-    if not folders or not all(folders):
-        return ""
-    try:
-        common = posixpath.commonpath(folders)
-    except ValueError:  # absolute and relative names are mixed
-        return ""
-    return "" if common in {"", ".", "/"} else common + "/"

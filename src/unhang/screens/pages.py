@@ -21,7 +21,8 @@ from unhang.model.waits import Analysis, Snapshot, Wait
 from unhang.reporters.catalogue import sentence, sentences, write
 from unhang.reporters.html.heatmap import by_rank, legend
 from unhang.reporters.html.markup import join
-from unhang.reporters.html.wait_graph import draw, graph_of
+from unhang.reporters.html.wait_drawing import draw
+from unhang.reporters.html.wait_graph import graph_of
 from unhang.screens.feed import Feed, RunEvent
 
 MOST_RANKS = 2_048

@@ -13,7 +13,8 @@ from unhang.reporters.html import heatmap
 from unhang.reporters.html.frame import Section, page, words
 from unhang.reporters.html.markup import Child, Html, join, prose, table, tag
 from unhang.reporters.html.stack_tree import stack_tree
-from unhang.reporters.html.wait_graph import call_label, draw, graph_of
+from unhang.reporters.html.wait_drawing import draw
+from unhang.reporters.html.wait_graph import call_label, graph_of
 from unhang.reporters.parts import PAGE, FixText, LabelledText, Quote, View
 from unhang.reporters.printable import block, headed, one_line
 from unhang.reporters.style import PLAIN, Style
