@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 
 from unhang.live.judge.conditions import judge, stage_at, where_of
 from unhang.live.judge.echoes import raised_second_hand
+from unhang.live.judge.named_waits import names_a_rank
 from unhang.live.judge.patience import Patience, Stood
 from unhang.live.judge.track import Track
 from unhang.live.judge.usual_durations import DurationKind, Where
 from unhang.live.judge.waits import (
     is_by_stack,
     is_pairwise,
-    names_a_rank,
     open_calls,
     surely_lacks,
 )

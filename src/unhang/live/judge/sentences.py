@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from unhang.live.judge.checkpoints import Checkpoints
 from unhang.live.judge.claims import Claim
+from unhang.live.judge.named_waits import LOCK
 from unhang.live.judge.track import Track
-from unhang.live.judge.waits import LOCK
 from unhang.live.messages.job_snapshot import SuspicionReason
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.phases import Phase

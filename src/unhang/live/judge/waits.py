@@ -15,8 +15,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TypedDict
 
 from unhang.live.judge.beat_stacks import MEETING
+from unhang.live.judge.named_waits import find_named_waits, names_a_rank
 from unhang.live.judge.track import Track
-from unhang.live.messages.reports import GroupBeat, Issued
+from unhang.live.messages.reports import GroupBeat
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.phases import Phase
 from unhang.model.recording import CallKind
@@ -42,8 +43,6 @@ _AWAITED = "wait()"
 
 _COUNTED = (WaitWitness(kind=WitnessKind.REPORT, weight=Strength.PROVES),)
 """Counters tell of a wait."""
-_NAMED = (WaitWitness(kind=WitnessKind.REPORT, weight=Strength.SUPPORTS),)
-"""An operation of two ranks, or a lock of a file."""
 _BY_STACK = (WaitWitness(kind=WitnessKind.STACK, weight=Strength.SUPPORTS),)
 
 GroupKey = tuple[str, tuple[Rank, ...] | None]
@@ -108,7 +107,7 @@ def find_waits(tracks: Mapping[Rank, Track], world_size: int | None) -> tuple[Wa
     waiting: set[Rank] = set()
     by_stack: set[Rank] = set()
     outside = _outside(tracks)
-    found = [*_between(tracks), *_locked(tracks)]
+    found = find_named_waits(tracks)
     alone = NO_RANKS.union(*(wait.waiters for wait in found))
     waiting |= alone
     for rank, track in tracks.items():
@@ -210,89 +209,6 @@ def _wait(
     )
 
 
-def _between(tracks: Mapping[Rank, Track]) -> list[Wait]:
-    """Ranks that stand in an operation which names the other rank, where that one is elsewhere."""
-    found: list[Wait] = []
-    for rank, track in tracks.items():
-        call = track.beat.call
-        if call is None or not track.place.pairs or track.ended or track.stopped:
-            continue
-        peer = call.src if call.op in _RECEIVE else call.dst if call.op in _SEND else None
-        other = None if peer is None else tracks.get(peer)
-        if track.beats_late or peer is None or other is None:
-            continue
-        place_s = track.still.place_s
-        if _answers(other, rank, call):
-            if rank in NO_RANKS.union(*(wait.waiters for wait in found)):
-                continue  # told with its peer
-            place_s = min(place_s, other.still.place_s)
-            both = frozenset({rank, peer})
-            found.append(
-                Wait(
-                    call=CallRef(group=call.group, op=call.op, members=both),
-                    waiters=both,
-                    waited_s=place_s,
-                    settled_s=place_s,
-                    witnesses=_NAMED,
-                )
-            )
-            continue
-        found.append(
-            Wait(
-                call=CallRef(group=call.group, op=call.op, members=frozenset({rank, peer})),
-                waiters=frozenset({rank}),
-                awaited=frozenset({peer}),
-                waited_s=place_s,
-                settled_s=place_s,
-                variants=(Variant(kind=CallKind(call.op), ranks=frozenset({rank})),),
-                witnesses=_NAMED,
-            )
-        )
-    return found
-
-
-_RECEIVE, _SEND = frozenset({"recv"}), frozenset({"send"})
-
-
-def _answers(other: Track, rank: Rank, asked: Issued) -> bool:
-    """Whether the other rank stands in the counterpart: the bytes are on their way."""
-    call = other.beat.call
-    if call is None or not other.place.pairs or other.ended:
-        return False
-    if call.tag is not None and asked.tag is not None and call.tag != asked.tag:
-        return False
-    if asked.op in _RECEIVE:
-        return call.op in _SEND and call.dst == rank
-    return call.op in _RECEIVE and call.src in {rank, None}
-
-
-def _locked(tracks: Mapping[Rank, Track]) -> list[Wait]:
-    """Ranks that the kernel keeps until another rank gives back the lock of a file."""
-    by_process = {(t.beat.host, t.beat.pid): r for r, t in tracks.items() if not t.ended}
-    found = []
-    for rank, track in tracks.items():
-        holder = by_process.get((track.beat.host, track.facts.lock_holder or -1))
-        if holder is None or holder == rank or track.ended or track.stopped:
-            continue
-        place_s = track.still.place_s
-        found.append(
-            Wait(
-                call=CallRef(op=LOCK, members=frozenset({rank, holder})),
-                waiters=frozenset({rank}),
-                awaited=frozenset({holder}),
-                waited_s=place_s,
-                settled_s=place_s,
-                variants=(Variant(kind=CallKind(LOCK), ranks=frozenset({rank})),),
-                witnesses=_NAMED,
-            )
-        )
-    return found
-
-
-LOCK = "a file lock"
-"""What a rank waits in that another rank holds up so."""
-
-
 def _holds_back(track: Track, *, opened: bool, waiting: bool) -> bool:
     """Whether a member that has issued the call may be what the others wait for all the same."""
     if track.stopped or track.facts.state == "D":
@@ -392,11 +308,6 @@ def surely_lacks(wait: Wait, track: Track, tracks: Mapping[Rank, Track]) -> bool
     # Who fails in the middle of a call leaves it undone; who ended well had done its part.
     done = group.completed if track.failed else group.enqueued
     return done is not None and done < wait.call.seq
-
-
-def names_a_rank(wait: Wait) -> bool:
-    """Whether the waiter's own operation, or a lock, names the rank that it waits for."""
-    return wait.witnesses == _NAMED
 
 
 class _Durations(TypedDict):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from support.live_jobs import PLACES, waiting_in
+from unhang.live.judge.named_waits import names_a_rank
 from unhang.live.judge.track import Track, begin
 from unhang.live.judge.waits import (
     find_waits,
     is_by_stack,
     is_pairwise,
-    names_a_rank,
     take_snapshot,
 )
 from unhang.live.messages.reports import (
