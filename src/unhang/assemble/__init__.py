@@ -86,7 +86,7 @@ def _assemble_run(events: Sequence[Event], artifacts: int, guard: Guard) -> Inci
     call = guard.call
     events = call("repeats", list(events), drop_repeats, events)
     events = call("same-line", events, share_origins, events)
-    events = call("last-words", events, drop_idle_words, events)
+    events = call("completion", events, drop_idle_words, events)
     world = call("world", World(), find_world, events)
     dumps = [event for event in events if isinstance(event, DumpRead)]
     recorded = call("flight-recorder", None, analyse_dumps, dumps, world.size)

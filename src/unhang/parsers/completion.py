@@ -63,10 +63,10 @@ _CLAUSE = re.compile(r"[.!;] ")
 _LONGEST = 160
 
 
-class LastWordsParser(LineParser):
-    """Parser of the last words of a log."""
+class CompletionParser(LineParser):
+    """Parser of words that may end a job well."""
 
-    NAME: ClassVar[str] = "last-words"
+    NAME: ClassVar[str] = "completion"
     NEEDLES: ClassVar[tuple[str, ...]] = (
         *("done", "Done", "DONE", "inished", "omplete", "COMPLETE", " over", "assed", "PASS"),
         *("ucceed", "uccess", "UCCESS", "bye", "xiting", "reached", " ok", " OK", '"ok"'),

@@ -6,11 +6,11 @@ import pytest
 
 from support.feeding import feed
 from unhang.model.events import Finished
-from unhang.parsers.last_words import LastWordsParser
+from unhang.parsers.completion import CompletionParser
 
 
 def told(*lines: str) -> list[bool]:
-    events = feed(LastWordsParser, *lines)
+    events = feed(CompletionParser, *lines)
     return [e.of_all_work for e in events if isinstance(e, Finished)]
 
 
