@@ -51,8 +51,8 @@ types: $(DEV)
 contracts: $(DEV)
 	$(BIN)/lint-imports --no-cache
 
-unit: $(DEV) ## the pure tests: no process, no socket, no sleep
-	$(PYTEST) -m 'not process and not integration' -n $(WORKERS)
+unit: $(DEV) ## the pure tests of single parts: no process, no socket, no sleep, no corpus
+	$(PYTEST) tests/unit src -m 'not process' -n $(WORKERS)
 
 check: lint types contracts ## lint, types, import contracts and the tests that start no job
 	$(PYTEST) -m 'not integration' -n $(WORKERS)

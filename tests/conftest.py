@@ -1,7 +1,7 @@
 """Pure tests stay pure: who starts a process, opens a socket or sleeps carries the mark `process`.
 
-`make unit` (`pytest -m 'not process and not integration'`) is the suite to run after every change.
-It stays that fast only while this holds, so a test that breaks it fails there and says why.
+`make unit` (`pytest tests/unit src -m 'not process'`) is the suite to run after every change. It
+stays that fast only while this holds, so a test that breaks it fails there and says why.
 
 Property tests draw the same inputs in every run, so that a red run can be repeated;
 `pytest --hypothesis-profile random` draws others.
