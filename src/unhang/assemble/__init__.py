@@ -152,7 +152,7 @@ def _analyses(
     ras = RasRanks(answers, roster, run.world.size)
     snapshots = {
         WitnessKind.STACK: waits_of_stacks(stances, expected, alarmed=alarmed),
-        WitnessKind.LOG: waits_of_logs(calls, run),
+        WitnessKind.LOG: waits_of_logs(calls, run, frozenset(roster)),
         WitnessKind.RAS: waits_of_ras(answers, ras),
     }
     if watched := run.all(WaitsSeen):

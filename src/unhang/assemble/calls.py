@@ -80,13 +80,7 @@ def _judged(keys: Iterable[_Key], joins: _Joins) -> frozenset[_Key]:
 
 def group_name(ref: GroupRef | None) -> str | None:
     """A name of the group that is equal on all its ranks, or None where there is none."""
-    if ref is None:
-        return None
-    if ref.guid is not None:
-        return ref.guid
-    if ref.description is not None:
-        return ref.description
-    return None if ref.local_id is None else f"#{ref.local_id}"
+    return None if ref is None else ref.name
 
 
 class _Groups:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from unhang.assemble.calls import group_name
+from unhang.assemble.log_mismatches import mismatches_of_logs
 from unhang.assemble.run import Run
 from unhang.model.events import BarrierMissing, DumpSignal, StoreFault, Waiter
 from unhang.model.ids import NO_RANKS, Ranks
@@ -17,12 +18,13 @@ from unhang.model.strength import Strength
 from unhang.model.waits import CallRef, Snapshot, Variant, Wait, WaitWitness, WitnessKind
 
 
-def waits_of_logs(calls: Sequence[Call], run: Run) -> Snapshot:
+def waits_of_logs(calls: Sequence[Call], run: Run, known: Ranks = NO_RANKS) -> Snapshot:
     """Return one wait for each call in which somebody gave up, then those of set-up.
 
     Args:
         calls: with what counters and reports tell of the ranks that did not give up.
         run: the events.
+        known: all ranks that anything names.
     """
     signals = run.all(DumpSignal)
     barriers = [
@@ -30,13 +32,19 @@ def waits_of_logs(calls: Sequence[Call], run: Run) -> Snapshot:
     ]
     stores = [e for e in run.all(StoreFault) if e.owner is not None]
     sides = ([b for b in barriers if b.direct is direct] for direct in (True, False))
+    stuck = [_wait(call, calls, signals) for call in calls]
     waits = (
-        *(_wait(call, calls, signals) for call in calls),
+        *stuck,
         *(_barrier(side) for side in sides if side),
         *(_at_store(fault, run) for fault in stores),
     )
     world = NO_RANKS.union(*(wait.waiters | wait.awaited for wait in waits))
-    return Snapshot(world=world, waits=waits)
+    refs = {place: wait.call for place, wait in enumerate(stuck)}
+    return Snapshot(
+        world=world,
+        waits=waits,
+        mismatches=tuple(mismatches_of_logs(calls, run, known, refs)),
+    )
 
 
 def _wait(call: Call, calls: Sequence[Call], signals: Sequence[DumpSignal]) -> Wait:

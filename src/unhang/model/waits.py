@@ -179,11 +179,15 @@ class Aspect(enum.Enum):
     OPERATION = "operation"
     SIZE = "size"
     TYPE = "type"
+    NUMBER = "number"
+    """Ranks completed works that need a rank which still waits in the call."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mismatch:
     """Ranks of a group issued different calls under one number.
+
+    Of the aspect `NUMBER`, the second variant are ranks that are past the call.
 
     Attributes:
         variants: the most frequent first; of a send and its receive the sender's first.
@@ -192,6 +196,7 @@ class Mismatch:
             (positive: calls were left out; negative: there were more); 0 where neither fits.
         ended: the odd ranks' call is their last one and of a kind that no step holds: they had
             left the loop that the others are in.
+        later: the number in which those wait that are past the call, or None.
     """
 
     call: CallRef
@@ -200,6 +205,7 @@ class Mismatch:
     odd: Ranks = NO_RANKS
     shift: int = 0
     ended: bool = False
+    later: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

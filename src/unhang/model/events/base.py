@@ -60,3 +60,10 @@ class GroupRef:
     def is_default(self) -> bool:
         """Whether this is certainly the world group."""
         return self.description == "default_pg"
+
+    @property
+    def name(self) -> str | None:
+        """A name that is equal on all its ranks, or None where there is none."""
+        if self.guid is not None or self.description is not None:
+            return self.guid if self.guid is not None else self.description
+        return None if self.local_id is None else f"#{self.local_id}"

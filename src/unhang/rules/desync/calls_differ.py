@@ -27,14 +27,14 @@ keys, an early stop on one rank), and make every rank take the same one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Iterator
 
-from unhang.model.ids import Ranks
-from unhang.model.incident import Call, Join
-from unhang.model.provenance import Provenance
+from unhang.model.ids import NO_RANKS
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
-from unhang.rules.shared import consequences, matching, rivals
+from unhang.model.waits import Aspect
+from unhang.rules.desync import logged
+from unhang.rules.shared import consequences, rivals
+from unhang.waitgraph import matching
 
 
 @rule(
@@ -47,46 +47,30 @@ from unhang.rules.shared import consequences, matching, rivals
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding per call whose ranks name different operations."""
-    groups = matching.Groups(incident)
-    for call in incident.calls:
-        if call.seq is None or not groups.is_one(call):
-            continue
-        joins = matching.collective_joins(call)
-        parted = matching.variants(joins, {j.rank: j.op for j in joins})
-        if len(parted) > 1:
-            yield _finding(incident, call, frozenset(op for op in parted if op is not None))
-
-
-def _finding(incident: Incident, call: Call, ops: frozenset[str]) -> Finding:
-    joins = matching.collective_joins(call)
-    parted = matching.variants(joins, {j.rank: j.op for j in joins})
-    first = joins[0]
-    weight = rivals.weigh(incident, first, Strength.PROVES)
-    return check.finding(
-        weight.strength,
-        claim=say(
-            "DSY001.claim",
-            "{ranks:ranks} issued different operations under sequence number {seq}: {ops:ops}.",
-            ranks=frozenset(j.rank for j in joins),
-            ops=ops,
-            seq=call.seq,
-        ),
-        why=say(
-            "DSY001.why",
-            "A collective completes only when all ranks of its group issue the same one; here"
-            " {most:ranks} issued {op:ops} and the others something else.",
-            most=next(iter(parted.values())),
-            op=next(iter(parted)),
-        ),
-        against=weight.against,
-        culprits=matching.odd_ranks(parted, matching.unheard(incident, call)),
-        at=first.at,
-        call=call,
-        evidence=tuple(_of_each_camp(joins, parted.values()))[:4],
-    )
-
-
-def _of_each_camp(joins: Sequence[Join], parted: Iterable[Ranks]) -> Iterator[Provenance]:
-    """One line of each camp, the largest camp first: the difference is what is to be seen."""
-    for camp in parted:
-        yield from (j.source for j in islice((j for j in joins if j.rank in camp), 1))
+    for found, call in logged.mismatches(incident, Aspect.OPERATION):
+        most = found.variants[0]
+        first = matching.collective_joins(call)[0]
+        weight = rivals.weigh(incident, first, Strength.PROVES)
+        yield check.finding(
+            weight.strength,
+            claim=say(
+                "DSY001.claim",
+                "{ranks:ranks} issued different operations under sequence number {seq}: {ops:ops}.",
+                ranks=NO_RANKS.union(*(variant.ranks for variant in found.variants)),
+                ops=frozenset(variant.kind.op for variant in found.variants),
+                seq=call.seq,
+            ),
+            why=say(
+                "DSY001.why",
+                "A collective completes only when all ranks of its group issue the same one; here"
+                " {most:ranks} issued {op:ops} and the others something else.",
+                most=most.ranks,
+                op=most.kind.op,
+            ),
+            against=weight.against,
+            culprits=found.odd,
+            at=first.at,
+            call=call,
+            # the largest variant first: the difference is what is to be seen
+            evidence=[v.source for v in found.variants if v.source is not None],
+        )

@@ -33,7 +33,8 @@ from unhang.model.ids import Rank
 from unhang.model.incident import Call
 from unhang.model.rule import Cause, Fact, Finding, Incident, Status, Strength, rule, say
 from unhang.model.waits import WitnessKind
-from unhang.rules.shared import consequences, matching, rivals
+from unhang.rules.shared import consequences, rivals
+from unhang.waitgraph import matching
 
 
 @rule(

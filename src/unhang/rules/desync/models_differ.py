@@ -32,7 +32,8 @@ from collections.abc import Iterator, Sequence
 from unhang.model.events import ModelDifference, ModelMismatch
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
-from unhang.rules.shared import consequences, matching, rivals, speakers
+from unhang.rules.shared import consequences, rivals, speakers
+from unhang.waitgraph import matching
 
 _PAIR = 2
 _CLAIMS = {

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from unhang.model.finding import Strength
 from unhang.model.ids import Rank, Ranks
 from unhang.model.incident import Call, Incident, Join
+from unhang.model.waits import Aspect
+from unhang.rules.desync import logged
 from unhang.rules.desync.graph_traffic import SMALL, is_graph_traffic
-from unhang.rules.shared import matching, rivals
-
-_BROADCASTS = frozenset({"BROADCAST", "_BROADCAST_OOP"})
+from unhang.rules.shared import rivals
+from unhang.waitgraph import matching
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,14 +49,9 @@ class SizeDifference:
 
 def find_differences(incident: Incident, *, graph: bool) -> Iterator[SizeDifference]:
     """Yield the calls of one operation and several sizes, of one kind of traffic."""
-    groups = matching.Groups(incident)
-    for call in incident.calls:
-        if call.seq is None or len(call.ops) != 1 or not groups.is_one(call):
-            continue
-        joins = tuple(j for j in matching.collective_joins(call) if matching.size_of(j) is not None)
-        sizes = {j.rank: size for j in joins if (size := matching.size_of(j)) is not None}
-        if len(set(sizes.values())) < 2:
-            continue
+    for found, call in logged.mismatches(incident, Aspect.SIZE):
+        sizes = {rank: v.kind.inputs[0] for v in found.variants for rank in v.ranks}
+        joins = tuple(j for j in matching.collective_joins(call) if j.rank in sizes)
         if is_graph_traffic(joins[0].op or "", sizes.values(), call.group) is graph:
             yield SizeDifference(
                 call=call,
@@ -63,15 +59,6 @@ def find_differences(incident: Incident, *, graph: bool) -> Iterator[SizeDiffere
                 sizes=sizes,
                 graph=graph,
                 apart=min(sizes.values()) < SMALL <= max(sizes.values()),
-                odd=_odd(incident, call, joins, sizes),
+                odd=found.odd,
                 weight=rivals.weigh(incident, joins[0], Strength.PROVES),
             )
-
-
-def _odd(incident: Incident, call: Call, joins: Sequence[Join], sizes: Mapping[Rank, int]) -> Ranks:
-    """The ranks that are out of line with the others, or with a root that had sent all it has."""
-    if call.ops <= _BROADCASTS and call.passed:
-        least = min(sizes.values())
-        return frozenset(rank for rank, size in sizes.items() if size > least)
-    silent = matching.unheard(incident, call)
-    return matching.odd_ranks(matching.variants(joins, sizes), silent)

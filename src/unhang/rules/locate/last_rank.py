@@ -35,7 +35,8 @@ from unhang.model.ids import Rank
 from unhang.model.incident import Call, Manner
 from unhang.model.rule import Fact, Finding, Incident, Strength, rule, say
 from unhang.model.stack_states import Doing
-from unhang.rules.shared import matching, order
+from unhang.rules.shared import order
+from unhang.waitgraph import matching
 
 _LEAST_WORLD = 3
 

@@ -35,7 +35,7 @@ from unhang.model.ids import Rank, Ranks
 from unhang.model.incident import Call
 from unhang.model.rule import Fact, Finding, Incident, Strength, rule, say
 from unhang.model.waits import WitnessKind, ranks_of_ends
-from unhang.rules.shared import matching
+from unhang.waitgraph import matching
 
 
 @rule("LOC001", "rank-behind-its-group", needs={Fact.TIMEOUTS}, since="0.1.0")
@@ -43,7 +43,7 @@ def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the first call that observed ranks had not issued."""
     found = incident.analysis(WitnessKind.LOG)
     ends = ranks_of_ends(found.ends)
-    groups = matching.Groups(incident)
+    groups = matching.Groups(incident.calls, incident.timeouts)
     for call, wait in zip(incident.calls, found.waits, strict=False):
         if call.seq is None or call.ops & matching.POINT_TO_POINT or not groups.is_one(call):
             continue

@@ -33,7 +33,8 @@ from collections.abc import Iterator, Sequence
 from unhang.model.events import CollectiveTimeout, LastLine, LinesDropped
 from unhang.model.incident import Call
 from unhang.model.rule import Fact, Finding, Incident, Strength, rule, say
-from unhang.rules.shared import matching, order
+from unhang.rules.shared import order
+from unhang.waitgraph import matching
 
 _LEAST_S = 10.0
 _PART = 0.1

@@ -1,19 +1,19 @@
 """What may be compared between the ranks of a call, and which ranks are the odd ones.
 
-Shared by the families that find ranks out of step: they must not mix groups, and must not take
-what differs legitimately (uneven splits, point-to-point, the root of a broadcast) for a fault.
+Who looks for ranks out of step must not mix groups, and must not take what differs legitimately
+(uneven splits, point-to-point, the root of a broadcast) for a fault.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from math import prod
 from typing import TypeVar
 
-from unhang.model.events import GroupRef
+from unhang.model.events import CollectiveTimeout, GroupRef
 from unhang.model.ids import NO_RANKS, Rank, Ranks
-from unhang.model.incident import Call, Incident, Join
+from unhang.model.incident import Call, Join
 
 K = TypeVar("K", bound=Hashable)
 
@@ -49,18 +49,18 @@ def size_of(join: Join) -> int | None:
 class Groups:
     """The calls of an incident by process group."""
 
-    def __init__(self, incident: Incident) -> None:
-        self._defaults = {c.group.guid for c in incident.calls if c.group and c.group.is_default}
+    def __init__(self, calls: Sequence[Call], timeouts: Iterable[CollectiveTimeout]) -> None:
+        self._defaults = {c.group.guid for c in calls if c.group and c.group.is_default}
         self._calls: dict[Hashable, list[Call]] = {}
-        for call in incident.calls:
+        for call in calls:
             self._calls.setdefault(self._key(call.group), []).append(call)
         self._counted_alike = not any(
             event.origin.rank is not None
             and event.group_rank is not None
             and int(event.group_rank) != int(event.origin.rank)
-            for event in incident.timeouts
+            for event in timeouts
         )
-        unnamed = (call for call in incident.calls if not _is_shared(call.group))
+        unnamed = (call for call in calls if not _is_shared(call.group))
         self._times_seen = Counter(rank for call in unnamed for rank in call.joins)
 
     def of(self, call: Call) -> list[Call]:
@@ -113,13 +113,13 @@ def collective_joins(call: Call) -> list[Join]:
     ]
 
 
-def unheard(incident: Incident, call: Call) -> int:
+def unheard(call: Call, world_size: int | None) -> int:
     """How many members of a call's group may have issued something else, and told nobody."""
     silent = len(call.silent) + len(call.unnamed)
     if call.group is not None and not call.group.is_default:
         return silent
     known = call.joined | call.absent | call.passed
-    return max(silent, (incident.world.size or 0) - len(known))
+    return max(silent, (world_size or 0) - len(known))
 
 
 def variants(joins: Iterable[Join], keys: Mapping[Rank, K]) -> dict[K, Ranks]:
