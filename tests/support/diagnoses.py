@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 from support.builders import DEFAULT_PG, at
 from unhang.model.activity import Activity, ActivityBasis, ActivitySpan, fold_spans
@@ -261,6 +262,7 @@ def waiting(*, awaited: int | None, of: int, unknown: bool = False) -> Analysis:
     return Analysis(snapshot=Snapshot(waits=(wait,)), held_up=others)
 
 
+@cache
 def large(size: int) -> Diagnosis:
     """One late rank among very many, with what each did over time."""
     late = Rank(size // 3)

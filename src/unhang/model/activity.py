@@ -102,14 +102,16 @@ def fold_spans(
 
     Each cell shows what took most of its time.
     """
-    kept = {rank: list(told) for rank, told in spans.items()}
-    edges = [edge for told in kept.values() for s in told for edge in (s.begin_s, s.end_s)]
+    kept: dict[tuple[ActivitySpan, ...], list[Rank]] = {}  # ranks of the same spans are one
+    for rank, told in spans.items():
+        kept.setdefault(tuple(told), []).append(rank)
+    edges = [edge for told in kept for s in told for edge in (s.begin_s, s.end_s)]
     if not edges or max(edges) <= min(edges):
         return None
     begin, width = min(edges), (max(edges) - min(edges)) / columns
     alike: dict[Strip, list[Rank]] = {}
-    for rank, told in kept.items():
-        alike.setdefault(_painted(told, begin, width, columns), []).append(rank)
+    for told, ranks in kept.items():
+        alike.setdefault(_painted(told, begin, width, columns), []).extend(ranks)
     rows = sorted(
         ((RankSpans.of(ranks), strip) for strip, ranks in alike.items()),
         key=lambda row: row[0].spans,

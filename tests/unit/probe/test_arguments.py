@@ -5,17 +5,23 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import ModuleType
 
 import pytest
 
 from unhang.probe import arguments
 
-dist = pytest.importorskip("torch.distributed")
-torch = pytest.importorskip("torch")
+
+@pytest.fixture(scope="module", name="torch")
+def imported() -> ModuleType:
+    """Only here: `import torch` takes seconds, and every worker reads all test modules."""
+    found: ModuleType = pytest.importorskip("torch")
+    pytest.importorskip("torch.testing._internal.distributed.fake_pg")
+    return found
 
 
 @contextmanager
-def two_ranks() -> Iterator[None]:
+def two_ranks(dist: ModuleType) -> Iterator[None]:
     """This process is rank 1 of two; the other one never comes."""
     store = dist.HashStore()
     dist.init_process_group("fake", store=store, rank=1, world_size=2)
@@ -23,7 +29,9 @@ def two_ranks() -> Iterator[None]:
     dist.destroy_process_group()
 
 
-def seen_during(call: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> object:
+def seen_during(
+    dist: ModuleType, call: Callable[[], object], monkeypatch: pytest.MonkeyPatch
+) -> object:
     """What is told while the native part of a call runs."""
     told: list[object] = []
 
@@ -37,14 +45,16 @@ def seen_during(call: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> 
     return told[0]
 
 
-def test_the_source_of_a_broadcast_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("torch.testing._internal.distributed.fake_pg")
-    with two_ranks():
+def test_the_source_of_a_broadcast_is_told(
+    torch: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dist = torch.distributed
+    with two_ranks(dist):
         tensor = torch.ones(2)
-        told = seen_during(lambda: dist.broadcast(tensor, src=0), monkeypatch)
+        told = seen_during(dist, lambda: dist.broadcast(tensor, src=0), monkeypatch)
         assert isinstance(told, dict)
         assert (told["op"], told["src"], told["dst"]) == ("broadcast", 0, None)
-        told = seen_during(lambda: dist.send(tensor, dst=0), monkeypatch)
+        told = seen_during(dist, lambda: dist.send(tensor, dst=0), monkeypatch)
         assert isinstance(told, dict)
         assert (told["op"], told["dst"]) == ("send", 0)
 

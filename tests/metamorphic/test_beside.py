@@ -13,7 +13,7 @@ from unhang.engine.nature import nature_of_text
 from unhang.model.causes import Cause
 from unhang.model.diagnosis import Outcome
 
-CASES = Path(__file__).parents[2] / "cases"
+CASES = Path(__file__).parents[1] / "cases"
 SAMPLE = (
     *("demo", "exception-lhotse-on-rank-3", "host-oom-kubernetes", "rdma-link-flap"),
     *("healthy-nccl-tests", "stacks-save-on-rank-0", "uneven-one-batch-less"),

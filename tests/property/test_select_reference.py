@@ -14,7 +14,7 @@ from unhang.sources.peel import peel
 from unhang.sources.select import select
 from unhang.sources.unwrap import LineUnit, rejoin
 
-CASES = Path(__file__).resolve().parents[2] / "cases"
+CASES = Path(__file__).resolve().parents[1] / "cases"
 LOGS = sorted(path for path in CASES.glob("*/input/**/*") if path.is_file())
 FILLER = "".join(f"tokens per second {n}, memory 61.2 GiB\n" for n in range(300)).encode()
 RARE = [index for index, want in enumerate(WANTED) if not want.sampled]
