@@ -46,9 +46,9 @@ def suspicion(
     )
 
 
-def judge(rule: Rule, *suspicions: Suspicion) -> list[Finding]:
+def judge(rule: Rule, *suspicions: Suspicion, log: str = "") -> list[Finding]:
     view = JobSnapshot(at_s=1_763_712_000.5, up_s=60.0, world_size=3, suspicions=suspicions)
-    return judge_text(rule, "", **{"standing.json": document(SCHEMA, view)})
+    return judge_text(rule, log, **{"standing.json": document(SCHEMA, view)})
 
 
 @pytest.mark.parametrize(
@@ -84,6 +84,21 @@ def test_who_is_proved_by_a_confirmed_hang_and_supported_by_a_suspicion(rule: Ru
     stages = (Stage.CONFIRMED, Stage.SUSPECTED)
     strengths = [judge(rule, suspicion(charge, stage=s))[0].strength for s in stages]
     assert strengths == [Strength.PROVES, Strength.SUPPORTS]
+
+
+@pytest.mark.parametrize(
+    ("rank", "strength"), [(2, Strength.HINTS), (1, Strength.SUPPORTS)], ids=["itself", "another"]
+)
+def test_who_ends_first_because_of_another_is_not_who_was_wrong(
+    rank: int, strength: Strength
+) -> None:
+    log = (
+        f"[rank{rank}]: RuntimeError: [enforce fail at gloo/transport/tcp/pair.cc:456]"
+        " op.preamble.length <= op.nbytes. 8 vs 4. Received data size doesn't match expected size.\n"
+    )
+    gone = suspicion(SuspicionReason.GONE, stage=Stage.SUSPECTED)
+    (finding,) = judge(LOC302, gone, log=log)
+    assert finding.strength is strength
 
 
 @pytest.mark.parametrize("rule", [LOC301, LOC302, DSY301])

@@ -9,7 +9,9 @@ The collective can never complete; without a watchdog, or before it goes off, th
 
 ## When it stays quiet
 For ranks that ended after the hang was confirmed, for they are its victims, and for jobs whose
-ranks leave one after another without waiting.
+ranks leave one after another without waiting. Where the last words of such a rank say that it gave
+up because of another one (a Gloo peer that sent too many bytes, a lost connection), it only hints:
+who ends first is not who was wrong.
 
 ## How to confirm
 The log of the rank, its exit code, and the kernel log of its host.
@@ -26,8 +28,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.events import SuspicionReason
-from unhang.model.rule import Fact, Finding, Incident, Message, rule, say
+from unhang.model.events import HoldUp, SuspicionReason
+from unhang.model.incident import VICTIM_MANNERS, ranks_of
+from unhang.model.rule import Fact, Finding, Incident, Message, Strength, rule, say
 from unhang.rules.shared.watched import hold_ups, message, strength
 
 
@@ -50,12 +53,24 @@ def check(incident: Incident) -> Iterator[Finding]:
             " there, keeps {ranks:ranks}.",
         )
         kind = "overdue" if event.stays else event.charge.value
+        second_hand = _gave_up_for_others(incident, event)
         yield check.finding(
-            strength(event),
+            Strength.HINTS if second_hand else strength(event),
             claim=message(Message(key=f"live.{kind}"), event),
             why=message(stays if event.stays else lacks, event),
+            against=say(
+                "LOC302.against_second_hand",
+                "its own last words say that it gave up because of another rank",
+            )
+            if second_hand
+            else None,
             culprits=event.culprits,
             phase=event.phase,
             at=event.at,
             evidence=[event],
         )
+
+
+def _gave_up_for_others(incident: Incident, event: HoldUp) -> bool:
+    """Whether all ranks of a departure tell in the logs that another one was the reason."""
+    return event.culprits <= ranks_of(f for f in incident.failures if f.manner in VICTIM_MANNERS)
