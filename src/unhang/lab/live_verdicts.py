@@ -28,6 +28,8 @@ class Level(enum.Enum):
 
 CALLS = frozenset({Level.HANG, Level.VERDICT, Level.END})
 """Words that accuse."""
+NAMES = CALLS | {Level.SUSPECTED}
+"""Words that say who holds the others up, whether the job may be ended for it or not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

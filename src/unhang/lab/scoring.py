@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from unhang.lab.folder import DrillFolder
-from unhang.lab.live_verdicts import CALLS, Level, LiveVerdict, words
+from unhang.lab.live_verdicts import CALLS, NAMES, Level, LiveVerdict, words
 from unhang.lab.truth import Truth, read_truth
 from unhang.model.diagnosis import Diagnosis, Outcome
 from unhang.model.ids import format_ranks
@@ -143,7 +143,7 @@ def _is_false(truth: Truth, word: LiveVerdict) -> bool:
 
 def _is_right(truth: Truth, word: LiveVerdict) -> bool:
     """Whether a word names exactly the culprits; where there are none, what it was."""
-    if word.level not in CALLS and not truth.may_end:
+    if word.level not in NAMES and not truth.may_end:
         return False
     if (_since_fault_s(truth, word) or 0.0) < 0:
         return False  # late for a reason of its own, before the fault

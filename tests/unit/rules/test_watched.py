@@ -94,7 +94,7 @@ def test_who_ends_first_because_of_another_is_not_who_was_wrong(
 ) -> None:
     log = (
         f"[rank{rank}]: RuntimeError: [enforce fail at gloo/transport/tcp/pair.cc:456]"
-        " op.preamble.length <= op.nbytes. 8 vs 4. Received data size doesn't match expected size.\n"
+        " op.preamble.length <= op.nbytes. 8 vs 4. Received data size doesn't match expected\n"
     )
     gone = suspicion(SuspicionReason.GONE, stage=Stage.SUSPECTED)
     (finding,) = judge(LOC302, gone, log=log)
@@ -181,6 +181,16 @@ def test_a_circle_and_a_difference_have_their_causes() -> None:
         for c in (SuspicionReason.CIRCLE, SuspicionReason.MISMATCH)
     ]
     assert causes == [Cause.PG_DEADLOCK, Cause.DESYNC]
+
+
+def test_two_that_wait_to_receive_from_each_other_are_not_both_wrong() -> None:
+    between = replace(
+        suspicion(SuspicionReason.CIRCLE, culprits=(1, 2)),
+        victims=frozenset[Rank](),
+        call=CallRef(group=None, seq=None, op="recv"),
+    )
+    (finding,) = judge(DSY301, between)
+    assert (finding.cause, finding.culprits) == (Cause.DESYNC, frozenset())
 
 
 def test_where_nobody_is_odd_nobody_is_named() -> None:

@@ -3,6 +3,8 @@
 ## What it finds
 In the record of a watched run: ranks that wait in different calls under one number of a group, or
 in calls of several groups, so that each waits for another one, and no rank outside of these waits.
+Where the calls are sends and receives, it is not told which of the ranks is wrong: one of them has
+left out what the other one waits for.
 
 ## Why it hangs
 Each call lacks ranks that wait in another one. Nothing will ever end that by itself.
@@ -23,11 +25,19 @@ PyTorch documentation, `torch.distributed`: calls must be issued in the same ord
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from unhang.model.events import HoldUp, SuspicionReason
+from unhang.model.ids import NO_RANKS
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
 from unhang.rules.shared.watched import hold_ups, message
+
+_PAIRWISE = re.compile(r"i?(?:send|recv)(?:_object_list)?|batch_isend_irecv")
+_PAIR = say(
+    "DSY301.pair",
+    "{ranks:ranks} waited for each other in {op}: one of them left out a send or a receive",
+)
 
 
 @rule(
@@ -41,10 +51,11 @@ def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for each standstill among the ranks themselves."""
     for event in hold_ups(incident, SuspicionReason.MISMATCH, SuspicionReason.CIRCLE):
         circle = event.charge is SuspicionReason.CIRCLE
+        pairwise = circle and event.op is not None and _PAIRWISE.fullmatch(event.op) is not None
         yield check.finding(
             Strength.SUPPORTS,
-            cause=Cause.PG_DEADLOCK if circle else Cause.DESYNC,
-            claim=_claim(event),
+            cause=Cause.PG_DEADLOCK if circle and not pairwise else Cause.DESYNC,
+            claim=message(_PAIR, event) if pairwise else _claim(event),
             why=message(
                 say(
                     "DSY301.why_circle",
@@ -59,7 +70,7 @@ def check(incident: Incident) -> Iterator[Finding]:
                 ),
                 event,
             ),
-            culprits=event.culprits,
+            culprits=NO_RANKS if pairwise else event.culprits,
             phase=event.phase,
             at=event.at,
             evidence=[event],
