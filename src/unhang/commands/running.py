@@ -42,8 +42,9 @@ def look(
     from unhang.reporters.catalogue import write
 
     verdict = diagnose_running(job, framework=framework, model=model)
-    for message in _remarks(verdict):
-        sys.stderr.write(f"unhang: {write(message, lang or locale_language())}\n")
+    language = lang or locale_language()
+    for message in _remarks(verdict, language):
+        sys.stderr.write(f"unhang: {write(message, language)}\n")
     return verdict.diagnosis
 
 
@@ -69,7 +70,9 @@ def list_jobs(lang: str | None) -> str:
     return "\n".join(lines)
 
 
-def _remarks(verdict: RunningVerdict) -> list[Message]:
+def _remarks(verdict: RunningVerdict, language: str) -> list[Message]:
+    from unhang.reporters.catalogue import write
+
     job = verdict.job
     values = {"ranks": job.ranks, "pid": job.pids[0], "took": round(verdict.took_s, 1)}
     told = [Message(key="running.looked" if job.ranks else "running.looked_pid", values=values)]
@@ -83,5 +86,7 @@ def _remarks(verdict: RunningVerdict) -> list[Message]:
         if why.key == "capture.why.not_installed":
             told.append(Message(key="running.no_py_spy"))
         else:
-            told.append(Message(key="running.lack", values={"ranks": verdict.without, "why": why}))
+            lack = {"ranks": verdict.without, "why": write(why, language)}
+            key = "running.lack" if verdict.without else "running.lack_unnamed"
+            told.append(Message(key=key, values=lack))
     return told

@@ -46,6 +46,7 @@ _UNREAD = _OWN + 2
 _TELL_FAILURES = frozenset(i for i, p in enumerate(PARSERS) if p.NAME not in READ_ANY_WORDS)
 _QUOTE_NOTHING = _TELL_FAILURES | {i for i, p in enumerate(PARSERS) if p.NAME == "traceback"}
 _ALL = frozenset(range(len(PARSERS)))
+_KERNEL_LOG = next(i for i, p in enumerate(PARSERS) if p.NAME == "kernel-log")
 
 SPENT = "budget"
 """Component of the problem of an artifact that was not read to its end for lack of means."""
@@ -89,6 +90,7 @@ def read_artifact(
     allowed = _allowed(artifact.name)
     if not allowed:
         return [], []
+    is_log = allowed == _ALL or _KERNEL_LOG in allowed  # a listing holds no messages
     try:
         if budget is not None:
             budget.check()
@@ -99,7 +101,7 @@ def read_artifact(
                 budget.check()
             if _OWN in readers:
                 own.feed(line)
-            if _UNREAD in readers:
+            if _UNREAD in readers and is_log:
                 suspicious.feed(line)
             wanting = readers & allowed
             for index in sorted(wanting - _TELL_FAILURES if line.context in OTHERS else wanting):

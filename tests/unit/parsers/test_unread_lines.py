@@ -92,3 +92,12 @@ def test_what_was_read_and_explains_nothing_is_quoted_too(tmp_path: Path) -> Non
     found = _judged(tmp_path, f"{STEPS}\n{text}")
     assert found.summary.key == "summary.not_understood"
     assert "INCOMPLETE" in found.unread[0].text
+
+
+@pytest.mark.parametrize(("name", "quoted"), [("proc.txt", False), ("output.log", True)])
+def test_a_listing_of_a_bundle_holds_no_messages(tmp_path: Path, name: str, quoted: bool) -> None:
+    at = tmp_path / "host=gpu-07" / "rank_0"
+    at.mkdir(parents=True)
+    (at / name).write_text("Name:\ttimeout\nMax realtime timeout unlimited\nscheduler died\n")
+    unread = unhang.diagnose(str(tmp_path)).unread
+    assert any("scheduler died" in p.text for p in unread) is quoted

@@ -10,6 +10,7 @@ from unhang.rules.desync.waits_differ import check as DSY201
 from unhang.rules.locate.interpreter_lock_kept import check as LOC203
 from unhang.rules.locate.rank_elsewhere import check as LOC201
 from unhang.rules.locate.storage_does_not_answer import check as LOC204
+from unhang.rules.slow.build_lock_left import check as SLO007
 from unhang.rules.slow.rank_at_work import check as SLO201
 
 BARRIER = "    barrier (torch/distributed/distributed_c10d.py:5356)"
@@ -18,6 +19,8 @@ BROADCAST = "    broadcast (torch/distributed/distributed_c10d.py:2801)"
 BACKWARD = "    _engine_run_backward (torch/autograd/graph.py:979)\n    train_step (train.py:37)"
 CONNECTS = "    init_process_group (torch/distributed/distributed_c10d.py:1801)"
 SAVE = "    _save (torch/serialization.py:1259)"
+LOCK = "    wait (torch/utils/file_baton.py:50)\n    load (torch/utils/cpp_extension.py:1927)"
+BUILD = "    _run_ninja_build (torch/utils/cpp_extension.py:2613)"
 LOADER = "    __next__ (torch/utils/data/dataloader.py:725)"
 SLEEP = "    wait_for_licence (train.py:75)"
 
@@ -223,3 +226,17 @@ class TestStorage:
 
     def test_a_futex_is_no_storage(self) -> None:
         assert judge_text(LOC204, "", **{"rank0.txt": self.FUTEX}) == []
+
+
+class TestBuildLockLeft:
+    def test_all_ranks_wait_for_a_lock_and_nobody_builds(self) -> None:
+        (finding,) = judge(SLO007, LOCK, LOCK, LOCK)
+        assert (finding.cause, set(finding.culprits)) == (Cause.COMPILE_SLOW, set())
+        assert finding.strength is Strength.SUPPORTS
+
+    @pytest.mark.parametrize("other", [BUILD, BARRIER, SLEEP])
+    def test_where_another_rank_is_elsewhere_the_lock_may_be_its(self, other: str) -> None:
+        assert judge(SLO007, LOCK, other, LOCK) == []
+
+    def test_a_rank_without_a_stack_may_build(self) -> None:
+        assert judge(SLO007, LOCK, LOCK, None, log=("world size: 3", timed_out(2))) == []
