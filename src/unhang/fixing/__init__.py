@@ -13,6 +13,7 @@ from unhang.fixing.code import set_in_code
 from unhang.fixing.config_file import ConfigFile, Language
 from unhang.fixing.editors import json as json_editor
 from unhang.fixing.editors import manifest as manifest_editor
+from unhang.fixing.editors import python as python_editor
 from unhang.fixing.editors import shell as shell_editor
 from unhang.fixing.editors import toml as toml_editor
 from unhang.fixing.editors import variables as variables_editor
@@ -20,7 +21,7 @@ from unhang.fixing.editors import yaml as yaml_editor
 from unhang.fixing.job import Held, Job, plain, read_job
 from unhang.fixing.limits import Guard, guard_limit, refuse_shorter_than_default
 from unhang.fixing.partners import partners
-from unhang.fixing.placing import check_place, flag_style
+from unhang.fixing.placing import check_place, constructed, flag_style
 from unhang.fixing.refusal import Refusal
 from unhang.fixing.requested_settings import RequestedSetting, Spelling, read_requested_settings
 from unhang.fixing.saving import save
@@ -226,6 +227,13 @@ def _set(target: ConfigFile, fix: Fix, request: RequestedSetting) -> str:
             return yaml_editor.set_key(text, request.path, request.value, **how)
         case Language.JSON:
             return json_editor.set_key(text, request.path, request.value, **how)
+        case Language.CODE:
+            place = constructed(target, fix, request)
+            assert place is not None, "it was checked"
+            call, path = place
+            return python_editor.set_argument(
+                text, call, path, repr(request.value), guard=how["guard"]
+            )
         case Language.TOML:
             *above, last = request.name.split(".")
             value = request.value

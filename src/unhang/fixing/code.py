@@ -1,4 +1,4 @@
-"""Where a program of the user's own says the timeout of its process group itself.
+"""Where a program of the user's own says itself what a fix changes, above all its timeout.
 
 `init_process_group(timeout=timedelta(seconds=args.timeout))` decides: no variable and no other file
 reaches that group. A plain number in the code is replaced there; what the code takes from a flag is
@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from unhang.fixing.code_edits import edit_code
 from unhang.fixing.config_file import Language
 from unhang.fixing.editors import shell as shell_editor
 from unhang.fixing.job import Held, Job, plain
@@ -22,6 +23,7 @@ from unhang.settings import timeout_knobs
 _MAKERS = frozenset({"init_process_group", "init_distributed"})
 _SECONDS = {"seconds": 1, "minutes": 60, "hours": 3_600}
 _IN_PATCH = re.compile(r"timedelta\(seconds=(\d+)\)")
+_NUMBER = re.compile(r"\d{2,9}")
 _EXPORT = re.compile(r"export (\w+)=(\d+)")
 
 
@@ -39,7 +41,7 @@ class _Said:
 
 
 def set_in_code(job: Job, fix: Fix) -> Job | None:
-    """The job with a longer timeout where the user's code sets it; None where no code does.
+    """The job with a fix in the user's own code; None where that holds no place for it.
 
     Raises:
         Refusal: the code computes it, or the file that must change is not given.
@@ -47,7 +49,7 @@ def set_in_code(job: Job, fix: Fix) -> Job | None:
     seconds = _wanted(fix)
     said = [] if seconds is None else list(_timeouts(job))
     if seconds is None or not said:
-        return None
+        return edit_code(job, fix, seconds)
     if len(said) > 1:
         places = ", ".join(one.place for one in said)
         raise Refusal(f"the timeout is set {len(said)} times in code ({places})")
@@ -71,6 +73,12 @@ def _wanted(fix: Fix) -> int | None:
         for knob in timeout_knobs(fix.framework, fix.version):
             if knob.key == name and knob.unit in ("s", "min"):
                 return int(value) * (60 if knob.unit == "min" else 1)
+    for knob in timeout_knobs(fix.framework, fix.version):
+        numbers = map(int, _NUMBER.findall(fix.patch))
+        seconds = (n * (60 if knob.unit == "min" else 1) for n in numbers)
+        found_s = next((s for s in seconds if knob.code and knob.write(s) == fix.patch), None)
+        if found_s is not None:
+            return found_s
     return None
 
 

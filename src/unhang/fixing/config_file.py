@@ -28,6 +28,8 @@ class Language(enum.Enum):
     """Lines of `NAME=value`: `.env`, `.deepspeed_env`, `nccl.conf`."""
     DOCKERFILE = "Dockerfile"
     CODE = "code"
+    OTHER = "other"
+    """Part of a job, and nothing that a fix changes: a hostfile, a requirements.txt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,8 +57,12 @@ class ConfigFile:
         return Path(self.path).name
 
 
-def read_target(path: str) -> ConfigFile:
+def read_target(path: str, *, among: bool = False) -> ConfigFile:
     """Read a file that is to be changed.
+
+    Args:
+        path: as the user named it.
+        among: it is one of several: one of a kind that is unknown here is only read.
 
     Raises:
         UsageError: it is none that can be changed safely.
@@ -77,7 +83,13 @@ def read_target(path: str) -> ConfigFile:
         raise UsageError(
             f"{path} is no UTF-8 text (byte {error.start}); convert it, or change it by hand"
         ) from error
-    return ConfigFile(path=path, real=real, text=text, language=_language(real, text))
+    language = _language(real, text)
+    if language is None and not among:
+        raise UsageError(
+            f"{path} is of no kind that is known here; YAML, JSON, TOML, shell and job scripts,"
+            " Dockerfiles and .env files can be changed"
+        )
+    return ConfigFile(path=path, real=real, text=text, language=language or Language.OTHER)
 
 
 def _real(path: str) -> Path:
@@ -111,13 +123,10 @@ def suffix_language(name: str) -> Language | None:
     return Language.SHELL if suffix in _SCRIPTS else None
 
 
-def _language(path: Path, text: str) -> Language:
+def _language(path: Path, text: str) -> Language | None:
     language = suffix_language(path.name)
     if language is not None:
         return language
     if _SHEBANG.match(text) or _DIRECTIVE.search(text):
         return Language.SHELL
-    raise UsageError(
-        f"{path} is of no kind that is known here; YAML, JSON, TOML, shell and job scripts,"
-        " Dockerfiles and .env files can be changed"
-    )
+    return None

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from unhang.errors import UsageError
 from unhang.fixing.config_file import ConfigFile, Language, read_target, suffix_language
+from unhang.fixing.editors import python as python_editor
 from unhang.fixing.refusal import Refusal
 from unhang.fixing.shell_words import read_commands
 from unhang.linting.document import SettingsDocument
@@ -105,7 +106,10 @@ def read_job(paths: Sequence[str]) -> Job:
     Raises:
         UsageError: one of the named files cannot be changed safely.
     """
-    targets = [read_target(path) for path in dict.fromkeys(paths)]
+    named = list(dict.fromkeys(paths))
+    targets = [read_target(path, among=len(named) > 1) for path in named]
+    if all(target.language is Language.OTHER for target in targets):
+        read_target(named[0])
     return Job(targets, list(_beside(targets)))
 
 
@@ -154,10 +158,27 @@ def _held(file: ConfigFile, owner: int | None, within: Heredoc | None) -> Held:
         settings.update((plain(key), value) for key, value in document.dotted.items())
     if file.language is Language.SHELL:
         settings = {**_words(file.text), **settings}
+    if file.language is Language.CODE:
+        settings = _constructed(file.text)
     return Held(
         file=file, owner=owner, within=within, settings=settings,
         tags=frozenset(document.programs),
     )  # fmt: skip
+
+
+def _constructed(text: str) -> dict[str, str]:
+    """Keywords of the classes that hold a framework's settings."""
+    found: dict[str, str] = {}
+    try:
+        tree = python_editor.parse(text)
+    except Refusal:
+        return found
+    for framework in frameworks().values():
+        for name, prefix in framework.constructors.items():
+            for call in python_editor.calls(tree, {name}):
+                above = [prefix] if prefix else []
+                found.update(python_editor.plain_arguments(call, *above))
+    return found
 
 
 def _words(text: str) -> dict[str, str]:
@@ -172,11 +193,26 @@ def _words(text: str) -> dict[str, str]:
     except Refusal:
         return found
     for command in commands:
-        followed = [*(word.bare for word in command.words[1:]), "--"]
-        for word, after in zip((w.bare for w in command.words), followed, strict=True):
-            if word.startswith("--") and "=" not in word and after.startswith("--"):
+        words = [part for word in command.words for part in _parts(word.text)]
+        for word, after in zip(words, [*words[1:], "--"], strict=True):
+            if not word.startswith("--"):
+                continue
+            name, sign, value = word.partition("=")
+            if sign:
+                found[plain(name)] = value.strip("\"'")
+            elif after.startswith(("--", "$", '"$')):
                 found[plain(word)] = "true"
+            elif word != "--":
+                found[plain(word)] = after.strip("\"'")
     return found
+
+
+def _parts(word: str) -> list[str]:
+    """A word of a command; the flags in a variable (`ARGS="--a 1 --b"`), each by itself."""
+    name, sign, value = word.partition("=")
+    if not sign or not name.isidentifier() or "--" not in value:
+        return [word.strip("\"'")]
+    return [*value.strip("\"'").replace("\\\n", " ").split(), "--"]
 
 
 def plain(key: str) -> str:

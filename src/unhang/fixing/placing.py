@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ import yaml
 
 from unhang.fixing.config_file import ConfigFile, Language
 from unhang.fixing.editors import json as json_editor
+from unhang.fixing.editors import python as python_editor
 from unhang.fixing.editors import yaml as yaml_editor
 from unhang.fixing.refusal import Refusal
 from unhang.fixing.requested_settings import RequestedSetting, Spelling
@@ -27,14 +29,17 @@ def check_place(target: ConfigFile, fix: Fix, request: RequestedSetting) -> None
     Raises:
         Refusal: with the file that it belongs to.
     """
+    if target.language is Language.OTHER:
+        raise Refusal("it is of no kind that can be changed here")
     if target.language is Language.CODE:
-        raise Refusal(f"{target.file_name} is code: put the patch in place by hand")
-    if request.spelling is Spelling.VARIABLE:
+        if constructed(target, fix, request) is None:
+            raise Refusal(f"{target.file_name} is code: put the patch in place by hand")
+    elif request.spelling is Spelling.VARIABLE:
         _check_variable(target, request)
     elif target.language is Language.YAML:
         _check_yaml(target, fix, request)
     elif target.language is Language.JSON:
-        _check_json(target, request)
+        _check_json(target, fix, request)
     elif target.language is Language.TOML:
         last = _of(fix.framework).toml_last
         if last is None or covers(fix.version, None, last) is False:
@@ -42,6 +47,29 @@ def check_place(target: ConfigFile, fix: Fix, request: RequestedSetting) -> None
             raise Refusal(f"{fix.framework}{release} reads no TOML")
     elif target.language is not Language.SHELL or not _on_command_line(fix, request):
         raise Refusal(f"`{request.name}` belongs into {_home(fix, request)}")
+
+
+def constructed(
+    target: ConfigFile, fix: Fix, request: RequestedSetting
+) -> tuple[ast.Call, tuple[str, ...]] | None:
+    """The call in a program whose keyword a setting is, and that keyword; None without one.
+
+    Raises:
+        Refusal: it does not parse, or several such calls may be meant.
+    """
+    if request.spelling is not Spelling.KEY or _accelerates(request):
+        return None
+    found: list[tuple[ast.Call, tuple[str, ...]]] = []
+    tree = python_editor.parse(target.text)
+    for framework in family_of(fix.framework):
+        for name, prefix in framework.constructors.items():
+            above, path = tuple(filter(None, prefix.split("."))), request.path
+            if path[: len(above)] == above:
+                found += [(call, path[len(above) :]) for call in python_editor.calls(tree, {name})]
+    if len(found) > 1:
+        lines = ", ".join(str(call.lineno) for call, _ in found)
+        raise Refusal(f"{len(found)} calls may be meant (lines {lines}): which is unknown")
+    return found[0] if found else None
 
 
 def _check_variable(target: ConfigFile, request: RequestedSetting) -> None:
@@ -119,10 +147,16 @@ def _check_accelerate(
         raise Refusal(f"`zero_stage` is {stage[1]}: `{request.path[-1]}` counts in stage 3 only")
 
 
-def _check_json(target: ConfigFile, request: RequestedSetting) -> None:
-    if request.spelling is not Spelling.JSON:
-        raise Refusal(f"DeepSpeed's JSON has no `{request.name}`")
+def _check_json(target: ConfigFile, fix: Fix, request: RequestedSetting) -> None:
     data = json_editor.parse(target.text)
+    if request.spelling is not Spelling.JSON:
+        # The Trainer's arguments may be JSON as well as YAML.
+        own = _of(fix.framework).config_keys
+        zero_own = any(key.startswith(("zero_", "train_micro_", "train_batch")) for key in data)
+        flat = request.spelling is Spelling.KEY and not _accelerates(request)
+        if flat and own & data.keys() and not zero_own:
+            return
+        raise Refusal(f"DeepSpeed's JSON has no `{request.name}`")
     if not any(key.startswith(("zero_", "train_", "fp16", "bf16", "optimizer")) for key in data):
         raise Refusal("it does not look like a configuration of DeepSpeed")
     zero: Any = data.get("zero_optimization")

@@ -92,10 +92,14 @@ class _FixWriter:
             yield from written[:_VARIANTS]
 
     def _own(self, framework: Framework, cure: Cure) -> Iterator[Fix]:
-        """As a framework writes it, for the release and for the way the model is spread."""
-        for recipe in recipes_of(framework, cure.value, self._versions):
-            if not self._fits(recipe):
-                continue
+        """As a framework writes it, for the release and for the way the model is spread.
+
+        What is written for the phase at hand leaves no room for what helps in others: loader
+        processes do nothing for a data set that is still tokenised.
+        """
+        fitting = [r for r in recipes_of(framework, cure.value, self._versions) if self._fits(r)]
+        of_phase = [r for r in fitting if r.phase is not None]
+        for recipe in of_phase or fitting:
             try:
                 values = settings_of(recipe, framework, self._versions, self._held)
             except NoChange:
@@ -120,6 +124,9 @@ class _FixWriter:
         if not patch and form is PatchLanguage.ENV:
             form, patch = spell(self._framework, {k: str(v) for k, v in values.items()})
         elif not patch:
+            if form is PatchLanguage.PYTHON:
+                # Keywords of the constructor, below which a configuration nests them.
+                values = {k.removeprefix(f"{recipe.call.lower()}."): v for k, v in values.items()}
             deep = form in (PatchLanguage.YAML, PatchLanguage.JSON, PatchLanguage.PYTHON)
             patch = write_settings(form, nested(values) if deep else values, recipe.call)
         return self._fix(

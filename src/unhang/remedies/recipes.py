@@ -56,6 +56,10 @@ def settings_of(
     """
     owner = frameworks()[recipe.owner or framework.name]
     if recipe.form == PatchLanguage.ENV.value:
+        for change in recipe.changes:
+            variable = owner.knobs.get(change.key)
+            if variable is not None and (why := conflicts(variable, held, change.to)) is not None:
+                raise NoChange(why)
         return {change.key: change.to for change in recipe.changes}
     values: dict[str, Any] = {}
     reasons: list[str] = []
@@ -84,7 +88,7 @@ def _changed(
     change: KnobChange, knob: Knob, versions: Versions, held: Held, advised: bool
 ) -> dict[str, Any]:
     """The new values of one change, under the names of the release."""
-    if (why := conflicts(knob, held)) is not None:
+    if (why := conflicts(knob, held, change.to)) is not None:
         if change.optional:
             return {}
         raise NoChange(why)
@@ -107,7 +111,18 @@ def _changed(
     if low is not None and isinstance(new.get(change.key), (int, float)) and new[change.key] < low:
         keys = " and ".join(f"`{key}`" for key in change.above)
         raise _AsItIs(f"`{change.key}` cannot go below {low}, the sum of {keys}")
-    return {name if key == change.key else key: value for key, value in new.items()}
+    partner = _without_refused(change, knob, versions, held, new)
+    return {name if key == change.key else key: value for key, value in partner.items()}
+
+
+def _without_refused(
+    change: KnobChange, knob: Knob, versions: Versions, held: Held, new: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """The new values without a partner that the settings in force forbid: its product shrinks."""
+    other = knob_in(frameworks()[knob.framework], change.keeps or "", versions)
+    if other is None or conflicts(other, held) is None:
+        return new
+    return {key: value for key, value in new.items() if key != change.keeps}
 
 
 def _low(change: KnobChange, knob: Knob, versions: Versions, held: Held) -> int | None:

@@ -16,7 +16,15 @@ from importlib.resources import files
 from typing import Any
 
 from unhang.settings.knobs import Knob, KnobChange, KnobCondition, KnobRelease
-from unhang.settings.tables import DeadRange, KnobStatus, Reach, TimeoutKnob, typed
+from unhang.settings.tables import (
+    CodeEdit,
+    DeadRange,
+    KnobStatus,
+    Reach,
+    TimeoutKnob,
+    read_edits,
+    typed,
+)
 
 PLAIN = "torch"
 """The framework whose recipes stand in for every other's."""
@@ -39,6 +47,7 @@ class RecipeRow:
         phase: only where the job failed in this phase.
         since, last: releases of the framework for which it holds (knobs have their own).
         risk: the sentence `fix.<cure>.risk.<risk>`, where the general one does not fit.
+        code: how a program of the user's own is changed, the first that it calls for.
     """
 
     form: str
@@ -52,6 +61,7 @@ class RecipeRow:
     since: str | None = None
     last: str | None = None
     risk: str | None = None
+    code: tuple[CodeEdit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +91,7 @@ class Framework:
         mirrors: keys of its own file that the Trainer compares with its arguments.
         toml_last: the last release that reads TOML; None = none does.
         positional: by a name for it, what a command line says without a flag: `recipe`.
+        constructors: classes whose keywords are its settings in a program, with the key above them.
         recipes: by cure, each possibly without any; empty for programs that have no remedies.
     """
 
@@ -111,6 +122,7 @@ class Framework:
     positional: Mapping[str, re.Pattern[str]] = field(default_factory=dict)
     knobs: Mapping[str, Knob] = field(default_factory=dict)
     timeouts: tuple[TimeoutKnob, ...] = ()
+    constructors: Mapping[str, str] = field(default_factory=dict)
     recipes: Mapping[str, tuple[RecipeRow, ...]] = field(default_factory=dict)
     marks: tuple[Mapping[str, Any], ...] = ()
     fingerprints: tuple[Mapping[str, Any], ...] = ()
@@ -204,6 +216,7 @@ def _framework(row: Mapping[str, Any]) -> Framework:
         command_line=row.get("command_line"),
         mirrors=row.get("mirrors", {}),
         toml_last=row.get("toml_last"),
+        constructors=row.get("constructors", {}),
         positional={key: re.compile(pattern) for key, pattern in row.get("positional", {}).items()},
         knobs={knob["key"]: _knob(name, knob) for knob in row.get("knobs", ())},
         timeouts=tuple(_timeout(name, knob) for knob in row.get("timeouts", ())),
@@ -220,7 +233,13 @@ def _knob(framework: str, row: Mapping[str, Any]) -> Knob:
     fields = typed(row)
     for name in ("needs", "excludes", "ignored_under"):
         fields[name] = tuple(
-            KnobCondition(key=c["key"], values=frozenset(c.get("values", ())), why=c.get("why", ""))
+            KnobCondition(
+                key=c["key"],
+                values=frozenset(c.get("values", ())),
+                at=frozenset(c.get("at", ())),
+                refused=c.get("refused", False),
+                why=c.get("why", ""),
+            )
             for c in row.get(name, ())
         )
     fields["releases"] = tuple(
@@ -237,6 +256,7 @@ def _timeout(framework: str, row: Mapping[str, Any]) -> TimeoutKnob:
     fields["status"] = KnobStatus(row["status"])
     fields["reaches"] = frozenset(Reach(name) for name in row["reaches"])
     fields["dead"] = tuple(DeadRange(**dead) for dead in row.get("dead", ()))
+    fields["code"] = read_edits(row)
     return TimeoutKnob(framework=framework, **fields)
 
 
@@ -244,6 +264,7 @@ def _recipe(row: Mapping[str, Any]) -> RecipeRow:
     fields = dict(row)
     fields["text"] = "\n".join(row.get("text", ()))
     fields["changes"] = tuple(_change(change) for change in row.get("changes", ()))
+    fields["code"] = read_edits(row)
     return RecipeRow(**fields)
 
 

@@ -24,12 +24,20 @@ class KnobCondition:
 
     Attributes:
         values: the values meant, in lower case; none = whatever it is set to.
+        at: values of the knob itself at which the other one matters; none = any.
+        refused: the release stops at the start of the job.
         why: what happens, in a sentence's end.
     """
 
     key: str
     values: frozenset[str] = frozenset()
+    at: frozenset[str] = frozenset()
+    refused: bool = False
     why: str = ""
+
+    def concerns(self, value: Any) -> bool:  # noqa: ANN401  a value of any type
+        """Whether the knob at that value depends on the other setting; None = at any value."""
+        return value is None or not self.at or any(same(as_text(value), own) for own in self.at)
 
     def met(self, value: str | None) -> bool:
         """Whether a value in force is one of those meant."""
@@ -288,10 +296,14 @@ def as_text(value: Any) -> str:  # noqa: ANN401  a value of any type
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def conflicts(knob: Knob, held: Callable[[str], str | None]) -> str | None:
-    """Why other settings in force forbid a knob; None where none does."""
+def conflicts(
+    knob: Knob,
+    held: Callable[[str], str | None],
+    value: Any = None,  # noqa: ANN401  a value of any type
+) -> str | None:
+    """Why other settings in force forbid a knob at a value; None where none does."""
     for condition in knob.excludes:
-        if condition.met(held(condition.key)):
+        if condition.concerns(value) and condition.met(held(condition.key)):
             return condition.why
     for condition in knob.ignored_under:
         value = held(condition.key)

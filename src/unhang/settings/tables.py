@@ -145,6 +145,42 @@ class DeadRange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CodeEdit:
+    """How one keyword in a program of the user's own is changed.
+
+    Attributes:
+        calls: functions and classes, by the last part of their name; or
+        assigned: the name of a dictionary on the module's level: a configuration in Python.
+        path: the keyword; more than one part where dictionaries are nested in it.
+        value: what is set, as Python; `{seconds}` and `{minutes}` stand for a timeout. Or
+        times, least, most: how a number that stands there changes.
+        append: the value is one item more of a list.
+        when: what must stand there before, as a pattern of the source; else it may be missing.
+        every: several such calls belong together; else one alone may be meant.
+        before: a statement above the one that holds the call.
+        imports: lines that the value needs.
+    """
+
+    calls: tuple[str, ...] = ()
+    assigned: str = ""
+    path: tuple[str, ...]
+    value: str = ""
+    times: float = 1.0
+    least: int = 0
+    most: int | None = None
+    append: bool = False
+    when: str = ""
+    every: bool = False
+    before: str = ""
+    imports: tuple[str, ...] = ()
+
+
+def read_edits(row: Mapping[str, Any]) -> tuple[CodeEdit, ...]:
+    """The rows of `code` of a recipe or a knob."""
+    return tuple(CodeEdit(**typed(edit)) for edit in row.get("code", ()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TimeoutKnob:
     """One knob for the timeout of collectives.
 
@@ -153,6 +189,7 @@ class TimeoutKnob:
         unit: `s`, `min`, `timedelta` or `clock` (H:MM:SS).
         patch: how it is written; `{seconds}`, `{minutes}`, `{clock}` stand for the value.
         variant: the strategy or stage that it is for, where a framework has one knob for each.
+        code: how a program of the user's own is changed, the first that it calls for.
     """
 
     framework: str
@@ -170,6 +207,7 @@ class TimeoutKnob:
     dead: tuple[DeadRange, ...] = ()
     variant: str | None = None
     note: str | None = None
+    code: tuple[CodeEdit, ...] = ()
 
     def default_in(self, version: str | None) -> int | None:
         """Seconds that it has when nobody sets it; None where that depends on the release."""
