@@ -38,6 +38,8 @@ from unhang.sources.line import Line
 _KEPT_FRAMES = 60
 _PATIENCE = 40
 """Lines without any sign of a traceback after which an open one counts as cut."""
+_BLANKS = 3
+"""How many lines further on, at most, stands what chains a traceback to the one above."""
 _FEEDER = ("multiprocessing/queues.py", "_feed")
 
 
@@ -82,6 +84,16 @@ class _Stream:
     """The last line ended in a colon: the message is on the next one."""
     echoes: bool = False
     """The next exception was raised while that of a failed collective was handled."""
+    chains: bool = False
+    """A line says that the next traceback is of the same process."""
+
+    def may_chain(self, text: str) -> bool:
+        """Whether a line goes on with what the last traceback began."""
+        if not text.strip():
+            return self.chains or self.pending is not None
+        if self.chains:
+            return text_of.HEADER.match(text) is not None
+        return self.pending is not None and text_of.CHAINED.search(text) is not None
 
 
 class TracebackParser(LineParser):
@@ -111,7 +123,7 @@ class TracebackParser(LineParser):
 
     def __init__(self) -> None:
         self._streams: dict[Origin, _Stream] = {}
-        self._heading: tuple[int, _Stream] | None = None
+        self._heading: tuple[int, _Stream, Origin] | None = None
         self._table: tuple[Rank, LocalRank] | None = None
 
     def feed(self, line: Line) -> Iterator[Event]:
@@ -125,16 +137,24 @@ class TracebackParser(LineParser):
         stream = self._continued(own, line)
         yield from self._step(stream, line)
         if stream.open:
-            self._heading = line.number, stream
+            self._heading = line.number, stream, stream.open[-1].first.origin
+        elif stream is not own or (self._heading is not None and self._heading[1] is stream):
+            assert self._heading is not None
+            self._heading = line.number, stream, self._heading[2]
 
     def _continued(self, own: _Stream, line: Line) -> _Stream:
-        """The stream that a line belongs to: a logger marks only the first line of a traceback."""
+        """The stream that a line belongs to: a logger marks only the first line of a traceback.
+
+        That holds for what chains it to another one, too.
+        """
         if self._heading is None or own.open:
             return own
-        number, headed = self._heading
-        if not headed.open or line.number != number + 1:
+        number, headed, marked = self._heading
+        if line.number - number > (1 if headed.open else _BLANKS):
             return own
-        return headed if _is_unmarked(line.origin, headed.open[-1].first.origin) else own
+        if not (headed.open or headed.may_chain(line.text)):
+            return own
+        return headed if _is_unmarked(line.origin, marked) else own
 
     def finish(self) -> Iterator[Event]:
         """Say what waits for a follow-up, and the tracebacks whose last line is lost."""
@@ -158,7 +178,9 @@ class TracebackParser(LineParser):
         if text_of.CHAINED.search(text):
             if stream.pending is not None:
                 stream.echoes = stream.pending.kind is ExceptionKind.COLLECTIVE
+                stream.context.origin = stream.context.origin or stream.pending.origin
                 stream.pending = replace(stream.pending, chained=True)
+            stream.chains = True
             yield from _flush(stream)
             return
         if _take_context(stream, text):
@@ -178,6 +200,7 @@ class TracebackParser(LineParser):
         in_table = text_of.TABLE_CELL.search(before) is not None
         logger = "" if in_table or text_of.PROCESS.search(before) else before
         told = self._origin(line, before, in_table)
+        stream.chains = False
         _open(stream, line, logger, explicit=True, told=told)
         stream.stack_only = False
         stream.crowded = stream.crowded or len(stream.open) > 1

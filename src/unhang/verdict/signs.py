@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from unhang.model.events import (
     DeviceFault,
+    ExceptionKind,
     GlooFault,
     KernelEvent,
     NcclFailure,
@@ -27,6 +28,8 @@ from unhang.model.finding import Finding, Strength
 from unhang.model.incident import Call, Incident
 from unhang.model.likely import Sign
 
+_ECHOES = frozenset({ExceptionKind.COLLECTIVE, ExceptionKind.CHILD})
+"""Who waited or launched says no more than a guess about somebody else."""
 _SILENT_ENDS = frozenset({NcclReason.PLUGIN_NOISE, NcclReason.PROXY_FOLLOW_UP})
 
 _TOPICS = tuple(
@@ -165,7 +168,7 @@ def _topics(incident: Incident) -> Iterator[Sign]:
     """What the lines are about that nothing understood, or that say no more than their text."""
     vague = (e for e in incident.all(NcclFailure) if e.reason is NcclReason.UNSPECIFIED)
     other = (e for e in incident.all(DeviceFault) if not e.warning)
-    told = (e for e in incident.all(PythonException) if not e.handled)
+    told = (e for e in incident.all(PythonException) if not (e.handled or e.kind in _ECHOES))
     for event in (*_unread(incident), *vague, *other, *told):
         for topic, words in _TOPICS:
             if words.search(event.source.text):

@@ -454,3 +454,40 @@ def test_what_is_raised_while_a_failed_collective_is_handled_is_its_echo(
         "ValueError: not every part of the model came",
     )
     assert [event.kind for event in told][-1] is kind
+
+
+def test_what_is_chained_belongs_to_the_process_that_only_the_first_line_names() -> None:
+    told = exceptions(
+        line("Engine hit an exception: " + HEADER, rank=3, number=1),
+        line(frame("load.py", "load_model", 12), number=2),
+        line("    dist.monitored_barrier(", number=3),
+        line(
+            "RuntimeError: Rank 3 successfully reached monitoredBarrier, but received errors while"
+            " waiting for send/recv from rank 0.",
+            number=4,
+        ),
+        line("", number=5),
+        line("During handling of the above exception, another exception occurred:", number=6),
+        line("", number=7),
+        line(HEADER, number=8),
+        line("ValueError: rank 3 is done, but other ranks are not", number=9),
+    )
+    assert [(e.kind, e.origin.rank) for e in told] == [(ExceptionKind.COLLECTIVE, 3)] * 2
+
+
+def test_what_another_process_says_in_between_is_not_chained() -> None:
+    told = exceptions(
+        line("Engine hit an exception: " + HEADER, rank=3, number=1),
+        line(frame("load.py", "load_model", 12), number=2),
+        line(
+            "RuntimeError: Rank 3 successfully reached monitoredBarrier, but received errors while"
+            " waiting for send/recv from rank 0.",
+            number=3,
+        ),
+        line(HEADER, rank=0, number=4),
+        line("ValueError: shard 7 is broken", rank=0, number=5),
+    )
+    assert {e.origin.rank: e.kind for e in told} == {
+        0: ExceptionKind.USER,
+        3: ExceptionKind.COLLECTIVE,
+    }

@@ -54,6 +54,7 @@ def find_work(incident: Incident, wait: OthersWait, phases: frozenset[Phase]) ->
     wanted.sort(
         key=lambda w: (
             not w.phase.unfinished,
+            bool(wait.awaited) and w.phase.rank not in (None, *wait.awaited),
             wait.missing is not None and w.phase.rank not in (None, wait.missing),
             not w.phase.exclusive,
             w.phase.rank is None,
