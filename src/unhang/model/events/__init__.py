@@ -42,6 +42,8 @@ from unhang.model.events.lifecycle import (
     FrameworkSeen,
     LastLine,
     LinesDropped,
+    LoopEnd,
+    LoopLeft,
     PhaseMark,
     Progress,
     SettingSeen,
@@ -112,7 +114,8 @@ Setup: TypeAlias = VersionSeen | FrameworkSeen | SettingSeen | WorldSeen
 """What the job is made of."""
 
 Report: TypeAlias = (
-    LastLine
+    LoopLeft
+    | LastLine
     | LinesDropped
     | UnreadLine
     | StackRefused
@@ -182,6 +185,8 @@ __all__ = [
     "KernelProblem",
     "LastLine",
     "LinesDropped",
+    "LoopEnd",
+    "LoopLeft",
     "ModelDifference",
     "ModelMismatch",
     "NcclClass",

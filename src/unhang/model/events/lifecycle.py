@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass
 
 from unhang.model.events.base import Seen
@@ -160,6 +161,34 @@ class LastLine(Seen):
     role = Role.REPORT
 
     waits_by_its_words: bool = False
+
+
+class LoopEnd(enum.Enum):
+    """What a rank says that it has left."""
+
+    TRAINING = "training"
+    """The training as a whole: it stops, or has returned from it."""
+    EPOCH = "epoch"
+    """A pass over its data, which have come to their end."""
+    VALIDATION = "validation"
+    """It goes over to the validation."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopLeft(Seen):
+    """A rank says that its own loop of steps has ended; the origin names the rank.
+
+    Attributes:
+        end: what it has left.
+        detail: its words, shortened.
+    """
+
+    fact = Fact.PHASES
+    witness = Witness.PROCESS
+    role = Role.REPORT
+
+    end: LoopEnd
+    detail: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
