@@ -9,7 +9,8 @@ from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.incident import Incident
 from unhang.model.phases import Phase
 from unhang.model.strength import Strength
-from unhang.rules.shared import matching, order
+from unhang.rules.shared import order
+from unhang.waitgraph import matching
 
 _USUAL_VOICE = Rank(0)
 _A_FEW = 2
