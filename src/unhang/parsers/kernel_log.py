@@ -28,11 +28,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import ClassVar
 
-from unhang.model.events import Event, KernelEvent, KernelProblem
+from unhang.model.events import Event, KernelEvent, KernelProblem, MemoryKillsCounted
 from unhang.parsers.base import LineParser, place
 from unhang.parsers.vocabulary.numbers import whole
 from unhang.sources.line import Line
 
+COUNTED = "unhang: processes of this host that the kernel killed for memory while the job ran:"
+"""What the agent of a watched run writes beside these lines, before a number."""
+_KILLS_COUNTED = re.compile(rf"{re.escape(COUNTED)} (?P<count>\d{{1,9}})$")
 _P = KernelProblem
 _HOST = re.compile(r"(?:^|\s)(?P<host>[A-Za-z][\w.\-]{0,63})\s+kernel:")
 _PCI = r"(?P<device>[0-9a-fA-F:.]{4,16})"
@@ -178,6 +181,7 @@ class KernelLogParser(LineParser):
         "hermal violation",
         "overtemp",
         "temperature reached",
+        COUNTED,
     )
 
     def __init__(self) -> None:
@@ -185,6 +189,10 @@ class KernelLogParser(LineParser):
 
     def feed(self, line: Line) -> Iterator[Event]:
         """Say the fault on this line; a flood of one fault is cut after the first few."""
+        counted = line.says(_KILLS_COUNTED)
+        if counted is not None:
+            yield MemoryKillsCounted(**place(line), count=int(counted["count"]))
+            return
         for problem, pattern in _PATTERNS:
             match = line.says(pattern)
             if match is not None:

@@ -64,6 +64,7 @@ class Closing:
         self._terminal = terminal
         self._relay = relay
         self._kernel_log = kernel_log
+        self._kills_before = kernel_words.count_kills()
         self._exit_code: int | None = None
         self._steps: list[Callable[[float], bool]] = []
         self._verdict_due_s = float("inf")
@@ -126,7 +127,7 @@ class Closing:
         seen = self._board_reader.read(launcher_alive=False).processes
         killed = {p.beat.pid for p in seen if p.facts.signal == signal.SIGKILL}
         try:
-            kernel_words.keep_kills(killed, self._kernel_log)
+            kernel_words.keep_kills(killed, self._kernel_log, self._kills_before)
         except OSError:
             return  # the disk is full: what the kernel knows is lost with the rest
 

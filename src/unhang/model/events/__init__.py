@@ -63,6 +63,7 @@ from unhang.model.events.process import (
     Finished,
     KernelEvent,
     KernelProblem,
+    MemoryKillsCounted,
     ProcessEnded,
     PythonException,
     Reporter,
@@ -132,6 +133,7 @@ Report: TypeAlias = (
     | DumpUnusable
     | HoldUp
     | WaitsSeen
+    | MemoryKillsCounted
 )
 """What somebody reports who was asked or looks on."""
 
@@ -187,6 +189,7 @@ __all__ = [
     "LinesDropped",
     "LoopEnd",
     "LoopLeft",
+    "MemoryKillsCounted",
     "ModelDifference",
     "ModelMismatch",
     "NcclClass",

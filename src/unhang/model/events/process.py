@@ -161,6 +161,21 @@ class KernelEvent(Seen):
     detail: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryKillsCounted(Seen):
+    """How many processes the kernel of a host killed for memory while the job ran.
+
+    Attributes:
+        count: of all processes of the host, whoever they belong to (`oom_kill` of /proc/vmstat).
+    """
+
+    fact = Fact.KERNEL_LOG
+    witness = Witness.KERNEL
+    role = Role.REPORT
+
+    count: int
+
+
 class Reporter(enum.Enum):
     """Who says that a process ended."""
 

@@ -13,7 +13,8 @@ until their watchdog ends them, or until the launcher notices.
 When the launcher had closed the process before (SIGKILL follows SIGTERM after 30 s), when the job
 was stopped from outside, when every rank was killed (that is somebody's `kill -9` or `scancel`),
 and when nothing ties a kill in the kernel log to the job: that log is the host's and goes back for
-weeks. A bare SIGKILL never proves it; in the middle of loading or saving a model it supports it.
+weeks. A bare SIGKILL never proves it; in the middle of loading or saving a model it supports it,
+and under `unhang run` it is denied where the kernel counted no kill for memory meanwhile.
 
 ## How to confirm
 `dmesg -T | grep -i -E 'killed process|out of memory'` on the rank's host; `memory.events` of the
@@ -134,6 +135,31 @@ def _killed(incident: Incident, failures: Sequence[Failure]) -> Iterator[Finding
             "CRA002.against_others",
             "other processes exited with an error, and launchers kill the rest",
         )
+    if kills.none_for_memory(incident, failures):
+        yield check.finding(
+            Strength.SUPPORTS,
+            cause=None,
+            claim=say(
+                "CRA002.claim_sent",
+                "{ranks:ranks} was killed by SIGKILL, and not because host memory ran out",
+                **_who(ranks),
+            )
+            if ranks
+            else say(
+                "CRA002.claim_sent_nobody",
+                "a process was killed by SIGKILL, and not because host memory ran out",
+            ),
+            why=say(
+                "CRA002.why_sent",
+                "The kernel counts what it kills for memory on a host, and counted none while the"
+                " job ran: a person, a monitor or a scheduler sent it.",
+            ),
+            against=against,
+            culprits=ranks,
+            at=first.at,
+            evidence=failures,
+        )
+        return
     finding = check.finding(
         Strength.HINTS,
         claim=say(

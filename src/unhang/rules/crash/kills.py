@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from unhang.model.events import ExceptionKind, PythonException
+from collections.abc import Sequence
+
+from unhang.model.events import ExceptionKind, MemoryKillsCounted, PythonException
 from unhang.model.finding import Collect
 from unhang.model.incident import Failure, Incident, Manner
 from unhang.model.provenance import Message
@@ -27,3 +29,11 @@ def is_same_kill(failure: Failure) -> bool:
     if isinstance(event, PythonException):
         return event.kind in (ExceptionKind.HELPER, ExceptionKind.WORKER)
     return failure.manner is Manner.KILLED
+
+
+def none_for_memory(incident: Incident, failures: Sequence[Failure]) -> bool:
+    """Whether the kernels of all hosts on which it happened counted no kill for memory."""
+    counted = incident.all(MemoryKillsCounted)
+    told = {event.origin.host for event in counted}
+    hosts = {f.host for f in failures}
+    return bool(counted) and not any(e.count for e in counted) and (len(told) == 1 or hosts <= told)

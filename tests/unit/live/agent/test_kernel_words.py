@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from unhang.live.agent import kernel_words
+from unhang.parsers.kernel_log import COUNTED
 
 LOG = """\
 2026-11-21T07:00:01,000000+00:00 python invoked oom-killer: gfp_mask=0xcc0, order=0
@@ -34,3 +35,20 @@ def test_no_file_where_the_kernel_killed_nobody(tmp_path: Path) -> None:
     kernel_words.keep_kills({4711}, tmp_path / "kernel.log")
     kernel_words.keep_kills(set(), tmp_path / "kernel.log")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("before", "told"), [(6, "1"), (7, "0")])
+def test_how_many_were_killed_while_the_job_ran_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: int, told: str
+) -> None:
+    monkeypatch.setattr(kernel_words, "count_kills", lambda: 7)
+    kernel_words.keep_kills({4711}, tmp_path / "kernel.log", before)
+    assert (tmp_path / "kernel.log").read_text() == f"{COUNTED} {told}\n"
+
+
+def test_a_kernel_that_does_not_count_tells_nothing(tmp_path: Path) -> None:
+    (tmp_path / "vmstat").write_text("nr_free_pages 12\noom_kill 3\n")
+    assert kernel_words.count_kills(tmp_path / "vmstat") == 3
+    (tmp_path / "vmstat").write_text("nr_free_pages 12\n")
+    assert kernel_words.count_kills(tmp_path / "vmstat") is None
+    assert kernel_words.count_kills(tmp_path / "none") is None

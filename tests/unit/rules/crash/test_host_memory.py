@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from support.builders import incident, timeout
+import pytest
+
+from support.builders import incident, source, timeout
 from support.crashes import closing, gone, killed_by_kernel, raised, stopped, work
 from unhang.model.causes import Cause
-from unhang.model.events import Event, ExceptionKind, Reporter, StopKind
+from unhang.model.events import Event, ExceptionKind, MemoryKillsCounted, Reporter, StopKind
 from unhang.model.finding import Finding, Strength
+from unhang.model.provenance import Origin
 from unhang.rules.crash.host_memory import check
 
 
@@ -76,6 +79,14 @@ def test_a_bare_sigkill_tells_who_is_gone_and_asks_for_the_kernel_log() -> None:
     assert (who.cause, who.strength, who.culprits) == (None, Strength.SUPPORTS, frozenset({2}))
     assert (why.cause, why.strength) == (Cause.HOST_OOM, Strength.HINTS)
     assert who.collect
+
+
+@pytest.mark.parametrize(("count", "left"), [(0, [None]), (1, [None, Cause.HOST_OOM])])
+def test_the_kernel_counted_its_kills_for_memory(count: int, left: list[Cause | None]) -> None:
+    counted = MemoryKillsCounted(source=source(3), origin=Origin(), count=count)
+    found = findings(gone(2, signal=9), counted)
+    assert [f.cause for f in found] == left
+    assert found[0].culprits == {2}
 
 
 def test_sigkill_after_the_launcher_s_closing_signal_is_the_launcher_s() -> None:
