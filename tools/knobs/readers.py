@@ -174,7 +174,8 @@ def _leaves(node: yaml.Node | None, place: str, above: tuple[str, ...]) -> Itera
         for key, value in node.value:
             yield from _leaves(value, place, (*above, str(key.value)))
     elif node is not None and above:
-        value = yaml.safe_load(yaml.serialize(node, Dumper=yaml.SafeDumper))
+        empty = isinstance(node, yaml.ScalarNode) and not node.value and node.style is None
+        value = None if empty else yaml.safe_load(yaml.serialize(node, Dumper=yaml.SafeDumper))
         kind = type(value).__name__ if value is not None else "any"
         yield Read(
             key=".".join(above),

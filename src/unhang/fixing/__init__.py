@@ -19,6 +19,7 @@ from unhang.fixing.editors import toml as toml_editor
 from unhang.fixing.editors import variables as variables_editor
 from unhang.fixing.editors import yaml as yaml_editor
 from unhang.fixing.job import Held, Job, plain, read_job
+from unhang.fixing.launch_edits import edit_launch
 from unhang.fixing.limits import Guard, guard_limit, refuse_shorter_than_default
 from unhang.fixing.partners import partners
 from unhang.fixing.placing import check_place, constructed, flag_style
@@ -129,6 +130,9 @@ def _edit(job: Job, fix: Fix) -> Job:
     in_code = set_in_code(job, fix)
     if in_code is not None:
         return in_code
+    launched = edit_launch(job, fix)
+    if launched is not None:
+        return launched
     requests = read_requested_settings(fix)
     for request in requests:
         _check_some_place(job, fix, request)

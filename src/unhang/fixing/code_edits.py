@@ -47,7 +47,23 @@ def edit_code(job: Job, fix: Fix, seconds: int | None) -> Job | None:
         places = list(_places(job, edit))
         if places:
             return _edited(job, edit, places, seconds)
+        if edit.otherwise and (changed := _added(job, edit, seconds)) is not None:
+            return changed
     return None
+
+
+def _added(job: Job, edit: CodeEdit, seconds: int | None) -> Job | None:
+    """A statement more in the one file that takes over others, which hold what it changes."""
+    found = [
+        held
+        for held in job.documents
+        if held.file.language is Language.CODE and edit.marker in held.file.text
+    ]
+    if len(found) != 1 or found[0].owner is None:
+        return None
+    text, newline = found[0].file.text, found[0].file.newline
+    gap = "" if text.endswith("\n") else newline
+    return job.with_text(found[0], f"{text}{gap}{_spelled(edit.otherwise, seconds)}{newline}")
 
 
 def _edits(fix: Fix, seconds: int | None) -> Sequence[CodeEdit]:

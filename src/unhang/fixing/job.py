@@ -7,6 +7,7 @@ together; what only stands beside them is read.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +16,7 @@ from pathlib import Path
 from unhang.errors import UsageError
 from unhang.fixing.config_file import ConfigFile, Language, read_target, suffix_language
 from unhang.fixing.editors import python as python_editor
+from unhang.fixing.editors.manifest import find_scripts
 from unhang.fixing.refusal import Refusal
 from unhang.fixing.shell_words import read_commands
 from unhang.linting.document import SettingsDocument
@@ -130,6 +132,11 @@ def _beside(targets: Sequence[ConfigFile]) -> Iterator[ConfigFile]:
 
 
 def _documents(file: ConfigFile, owner: int | None) -> Iterator[Held]:
+    if file.language is Language.YAML:
+        # What a manifest starts is a script within it.
+        for within in reversed(list(find_scripts(file.text))):
+            text = file.text[within.start : within.end]
+            yield _held(replace(file, text=text, language=Language.SHELL), owner, within)
     if file.language is not Language.SHELL:
         yield _held(file, owner, None)
         return
@@ -174,11 +181,17 @@ def _constructed(text: str) -> dict[str, str]:
     except Refusal:
         return found
     for framework in frameworks().values():
-        for name, prefix in framework.constructors.items():
-            for call in python_editor.calls(tree, {name}):
+        for spelled, prefix in framework.constructors.items():
+            for call in constructor_calls(tree, text, spelled):
                 above = [prefix] if prefix else []
                 found.update(python_editor.plain_arguments(call, *above))
     return found
+
+
+def constructor_calls(tree: ast.Module, text: str, spelled: str) -> list[ast.Call]:
+    """Calls of a constructor, spelled `Name`, or `package:name` where that package must be used."""
+    package, _, name = spelled.rpartition(":")
+    return python_editor.calls(tree, {name}) if package in text else []
 
 
 def _words(text: str) -> dict[str, str]:

@@ -12,6 +12,7 @@ from unhang.fixing.config_file import ConfigFile, Language
 from unhang.fixing.editors import json as json_editor
 from unhang.fixing.editors import python as python_editor
 from unhang.fixing.editors import yaml as yaml_editor
+from unhang.fixing.job import constructor_calls
 from unhang.fixing.refusal import Refusal
 from unhang.fixing.requested_settings import RequestedSetting, Spelling
 from unhang.model.diagnosis import Fix
@@ -57,7 +58,7 @@ def constructed(
     Raises:
         Refusal: it does not parse, or several such calls may be meant.
     """
-    if request.spelling is not Spelling.KEY or _accelerates(request):
+    if request.spelling not in (Spelling.KEY, Spelling.OVERRIDE) or _accelerates(request):
         return None
     found: list[tuple[ast.Call, tuple[str, ...]]] = []
     tree = python_editor.parse(target.text)
@@ -65,7 +66,8 @@ def constructed(
         for name, prefix in framework.constructors.items():
             above, path = tuple(filter(None, prefix.split("."))), request.path
             if path[: len(above)] == above:
-                found += [(call, path[len(above) :]) for call in python_editor.calls(tree, {name})]
+                calls = constructor_calls(tree, target.text, name)
+                found += [(call, path[len(above) :]) for call in calls]
     if len(found) > 1:
         lines = ", ".join(str(call.lineno) for call, _ in found)
         raise Refusal(f"{len(found)} calls may be meant (lines {lines}): which is unknown")

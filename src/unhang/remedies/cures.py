@@ -36,6 +36,8 @@ class Cure(enum.Enum):
     EVEN_STEPS = "even_steps"
     UNUSED_PARAMETERS = "unused_parameters"
     NO_COMPILE = "no_compile"
+    # Only servers of models have it.
+    FEWER_REQUESTS = "fewer_requests"
     # These are the same for everybody, but for the way a variable reaches the ranks.
     FIX_EXCEPTION = "fix_exception"
     RECORD_ERRORS = "record_errors"
@@ -105,6 +107,9 @@ BY_FRAMEWORK = (
     Cure.NO_COMPILE,
 )
 """What every framework's file answers, if only with no recipe: it has no setting for it."""
+
+OF_SERVERS = (Cure.FEWER_REQUESTS,)
+"""What only the files of programs that serve models answer."""
 
 PROBES = frozenset(
     {

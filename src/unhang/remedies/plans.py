@@ -14,7 +14,7 @@ from unhang.settings import find_framework
 
 _PLANS: Mapping[Cause, tuple[Cure, ...]] = {
     Cause.RANK_EXCEPTION: (Cure.FIX_EXCEPTION, Cure.RECORD_ERRORS, Cure.STOP_TOGETHER),
-    Cause.GPU_OOM: (Cure.SMALLER_BATCH, Cure.RECOMPUTE, Cure.ALLOCATOR),
+    Cause.GPU_OOM: (Cure.FEWER_REQUESTS, Cure.SMALLER_BATCH, Cure.RECOMPUTE, Cure.ALLOCATOR),
     Cause.HOST_OOM: (Cure.FEWER_LOADERS, Cure.LEAN_LOAD, Cure.MORE_HOST_MEMORY),
     Cause.RANK_CRASH: (Cure.FAULT_HANDLER, Cure.EXCLUDE_NODE, Cure.STOP_TOGETHER),
     Cause.CHECKPOINT_SLOW: (

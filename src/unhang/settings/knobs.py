@@ -8,6 +8,7 @@ would go nowhere there is no such cure.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -140,6 +141,7 @@ class KnobChange:
         constant: it is set to `to`; else the value in force is multiplied by `times`.
         least, most: bounds of the new value.
         above: knobs whose sum is a lower bound, too.
+        per: a setting that lists GPUs: the new value is a multiple of their number.
         divides: the new value divides the one in force: what that divided, this does.
         digits: of a share; None = a whole number.
         keeps: the knob whose product with this one stays the same (effective batch).
@@ -161,6 +163,7 @@ class KnobChange:
     least: float | None = None
     most: float | None = None
     above: tuple[str, ...] = ()
+    per: str | None = None
     divides: bool = False
     digits: int | None = None
     keeps: str | None = None
@@ -219,10 +222,20 @@ def work_out(
         raise NoChange(f"`{change.key}` is {text}: change it where it is decided")
     if change.digits is None and _is_share(text, number):
         return {change.key: _share(change, text, number)}
-    new = _bounded(change, number)
+    new = _whole(change, _bounded(change, number), text, held)
     if new == number or (new > number) != (change.times > 1):
         raise NoChange(f"`{change.key}` is {_shown(text)} already")
     return {change.key: new, **_partner(change, number, new, held)}
+
+
+def _whole(change: KnobChange, new: float, text: str, held: Callable[[str], str | None]) -> float:
+    """A value that all GPUs share, as a multiple of their number."""
+    if change.per is None:
+        return new
+    count = len(re.findall(r"\d+", held(change.per) or "")) or 1
+    if new < count:
+        raise NoChange(f"`{change.key}` is {text}, and each of {count} GPUs needs one at least")
+    return new - new % count
 
 
 def _partner(

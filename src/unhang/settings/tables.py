@@ -157,6 +157,7 @@ class CodeEdit:
         append: the value is one item more of a list.
         when: what must stand there before, as a pattern of the source; else it may be missing.
         every: several such calls belong together; else one alone may be meant.
+        otherwise: a statement for the end of a file that has none such, if it holds `marker`.
         before: a statement above the one that holds the call.
         imports: lines that the value needs.
     """
@@ -172,6 +173,8 @@ class CodeEdit:
     when: str = ""
     every: bool = False
     before: str = ""
+    otherwise: str = ""
+    marker: str = ""
     imports: tuple[str, ...] = ()
 
 

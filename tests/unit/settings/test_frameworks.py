@@ -63,7 +63,7 @@ def test_the_outermost_framework_comes_first() -> None:
 
 def test_only_frameworks_with_recipes_answer_to_their_names() -> None:
     assert find_framework("pytorch-lightning") is frameworks()["lightning"]
-    assert find_framework("vllm") is None
+    assert find_framework("colossalai") is None
 
 
 def test_a_member_of_a_family_has_its_own_defaults() -> None:

@@ -7,6 +7,7 @@ Containers of one image (master and workers of a PyTorchJob) belong to one job a
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,7 +18,9 @@ import yaml
 from unhang.fixing.editors.yaml import end_of, line_end, reason, scalar
 from unhang.fixing.limits import Guard, accept
 from unhang.fixing.refusal import Refusal
+from unhang.linting.readers.heredocs import Heredoc
 
+_STARTED = frozenset({"command", "args", "run", "entrypoint", "script"})
 _HOLDERS = frozenset({"env", "envs", "environment", "env_vars"})
 
 
@@ -38,7 +41,7 @@ def set_variable(
     Raises:
         Refusal: it does not parse, has no list of variables, or has several jobs' lists.
     """
-    roots = _parse(text)
+    roots = parse_all(text)
     said = [place for root in roots for place in _said(root, name, None)]
     if said:
         _refuse_differing(said, name, raw)
@@ -56,7 +59,48 @@ def set_variable(
     return changed
 
 
-def _parse(text: str) -> list[yaml.Node]:
+def find_scripts(text: str) -> Iterator[Heredoc]:
+    """Yield the commands that a manifest holds as text, with their places in it.
+
+    A block is a script; a value in one line is a command where it is plain or quoted without
+    escapes. Lists of words are none.
+    """
+    try:
+        roots = parse_all(text)
+    except Refusal:
+        return
+    found = [node for root in roots for node in _commands(root, within=False)]
+    for node in sorted(found, key=lambda n: n.start_mark.index):
+        start, end = node.start_mark.index, node.end_mark.index
+        if node.style in ("|", ">"):
+            start = text.find("\n", start) + 1
+        elif node.style in ("'", '"'):
+            start, end = start + 1, end - 1
+            if "\\" in text[start:end] or "''" in text[start:end]:
+                continue
+        yield Heredoc(name="script", start=start, end=end, line=text.count("\n", 0, start) + 1)
+
+
+def _commands(node: yaml.Node, *, within: bool) -> Iterator[yaml.ScalarNode]:
+    """Values with blanks in them, below a key that holds what is started."""
+    if isinstance(node, yaml.ScalarNode):
+        if within and re.search(r"\S\s+\S", node.value):
+            yield node
+    elif isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            inner = key.value in _STARTED or (within and isinstance(value, yaml.SequenceNode))
+            yield from _commands(value, within=inner)
+    else:
+        for item in node.value:
+            yield from _commands(item, within=within)
+
+
+def parse_all(text: str) -> list[yaml.Node]:
+    """The documents of a manifest, with their places.
+
+    Raises:
+        Refusal: it does not parse.
+    """
     try:
         roots: list[yaml.Node] = list(yaml.compose_all(text, Loader=yaml.SafeLoader))
     except yaml.YAMLError as error:
@@ -169,19 +213,20 @@ def _add(text: str, holder: yaml.Node, name: str, raw: str, newline: str) -> str
 
 def _prove(before: str, after: str, name: str, raw: str) -> None:
     """Only the variable's own words may have come or gone."""
-    old, new = (Counter(_leaves(_parse(text))) for text in (before, after))
+    old, new = (Counter(leaves(parse_all(text))) for text in (before, after))
     came = {leaf for leaf in (new - old) if leaf not in ("name", "value")}
     gone = old - new
     if not came <= {name, raw, f"{name}={raw}"} or len(gone) > 1:
         raise Refusal(f"the place of {name} is not plain enough to change it safely")
 
 
-def _leaves(nodes: Sequence[yaml.Node]) -> Iterator[str]:
+def leaves(nodes: Sequence[yaml.Node | None]) -> Iterator[str]:
+    """Every key and value of nodes, as text."""
     for node in nodes:
         if isinstance(node, yaml.ScalarNode):
             yield str(node.value)
         elif isinstance(node, yaml.MappingNode):
             for key, value in node.value:
-                yield from _leaves((key, value))
-        else:
-            yield from _leaves(node.value)
+                yield from leaves((key, value))
+        elif node is not None:
+            yield from leaves(node.value)

@@ -1,0 +1,179 @@
+"""Cures that belong into the file that starts the job: containers, batch jobs, launch scripts."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+import unhang
+from unhang.errors import UsageError
+from unhang.model.diagnosis import Diagnosis, Fix, FixKind, Outcome
+from unhang.model.provenance import Message
+
+NOTHING = Message(key="fix.verbatim", values={"text": ""})
+COMPOSE = """\
+services:
+  db:
+    image: postgres
+  train:
+    image: job  # of today
+    deploy:
+      resources:
+        reservations:
+          devices:
+            - capabilities: [gpu]
+"""
+POD = """\
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+spec:
+  pytorchReplicaSpecs:
+    Master:
+      template:
+        spec:
+          containers:
+            - name: pytorch
+              image: job
+              resources: {limits: {nvidia.com/gpu: 8, memory: 64Gi}}
+    Worker:
+      template:
+        spec:
+          containers:
+            - name: pytorch
+              image: job
+              volumeMounts:
+                - name: data
+                  mountPath: /data
+              resources: {limits: {nvidia.com/gpu: 8, memory: 64Gi}}
+          volumes:
+            - name: data
+              emptyDir: {}
+"""
+
+
+def fixed(folder: Path, name: str, text: str, remedy: str, patch: str = "# by hand") -> str:
+    path = folder / name
+    path.write_text(text)
+    fix = Fix(
+        title=NOTHING, kind=FixKind.CURE, framework="torch", where="shell", patch=patch,
+        reaches="all ranks", risk=NOTHING, verify=NOTHING, remedy=remedy,
+    )  # fmt: skip
+    verdict = Diagnosis(outcome=Outcome.CAUSE, summary=NOTHING, fixes=(fix,))
+    return unhang.fix([str(path)], verdict).after
+
+
+def test_the_service_with_the_gpus_gets_shared_memory(tmp_path: Path) -> None:
+    after = fixed(tmp_path, "compose.yaml", COMPOSE, "more_shm")
+    assert yaml.safe_load(after)["services"]["train"]["shm_size"] == "16gb"
+    assert "shm_size" not in yaml.safe_load(after)["services"]["db"]
+    assert "# of today" in after
+
+
+def test_every_pod_of_the_job_gets_shared_memory(tmp_path: Path) -> None:
+    after = fixed(tmp_path, "job.yaml", POD, "more_shm")
+    replicas = yaml.safe_load(after)["spec"]["pytorchReplicaSpecs"]
+    for replica in replicas.values():
+        pod = replica["template"]["spec"]
+        assert {"name": "dshm", "mountPath": "/dev/shm"} in pod["containers"][0]["volumeMounts"]
+        volume = {"name": "dshm", "emptyDir": {"medium": "Memory", "sizeLimit": "16Gi"}}
+        assert volume in pod["volumes"]
+    assert (
+        fixed(tmp_path, "again.yaml", after.replace("16Gi", "1Gi"), "more_shm").count("16Gi") == 2
+    )
+    with pytest.raises(UsageError, match="16Gi already"):
+        fixed(tmp_path, "third.yaml", after, "more_shm")
+
+
+def test_every_pod_of_the_job_gets_more_memory(tmp_path: Path) -> None:
+    after = fixed(tmp_path, "job.yaml", POD, "more_host_memory")
+    assert after == POD.replace("64Gi", "128Gi")
+
+
+@pytest.mark.parametrize(
+    ("remedy", "before", "after"),
+    [
+        ("more_shm", "docker run --gpus all i t.sh", "docker run --shm-size=16g --gpus all i t.sh"),
+        ("more_shm", "docker run --shm-size 1g i", "docker run --shm-size 16g i"),
+        ("more_shm", "podman run --shm-size=64m i", "podman run --shm-size=16g i"),
+        (
+            "interface",
+            "export NCCL_SOCKET_IFNAME=docker0,bond0",
+            "export NCCL_SOCKET_IFNAME=bond0",
+        ),
+        (
+            "interface",
+            "export NCCL_SOCKET_IFNAME=^docker0  # why",
+            "export NCCL_SOCKET_IFNAME=^docker0,lo  # why",
+        ),
+        ("longer_limit", "#SBATCH --time=12:00:00", "#SBATCH --time=1-00:00:00"),
+        ("longer_limit", "#SBATCH -N 2 -t 2-12", "#SBATCH -N 2 -t 5-00:00:00"),
+        ("longer_limit", "#SBATCH --time=90", "#SBATCH --time=0-03:00:00"),
+        ("more_host_memory", "#SBATCH --mem=64G", "#SBATCH --mem=0"),
+        (
+            "free_port",
+            "#SBATCH -N 2\nexport MASTER_PORT=29500",
+            "#SBATCH -N 2\nexport MASTER_PORT=$((20000 + SLURM_JOB_ID % 20000))",
+        ),
+        (
+            "longer_rendezvous",
+            "torchrun --rdzv-id 7 t.py --a 1",
+            "torchrun --rdzv-conf join_timeout=1800,read_timeout=300 --rdzv-id 7 t.py --a 1",
+        ),
+        ("stop_together", "srun python t.py", "srun --kill-on-bad-exit=1 python t.py"),
+    ],
+)
+def test_the_launch_script_is_changed(tmp_path: Path, remedy: str, before: str, after: str) -> None:
+    head = "#!/bin/bash\n"
+    assert fixed(tmp_path, "run.sh", f"{head}{before}\n", remedy) == f"{head}{after}\n"
+
+
+def test_hosts_are_added_to_those_that_are_excluded(tmp_path: Path) -> None:
+    patch = "sbatch --exclude=gpu-07 job.sh"
+    text = "#!/bin/bash\n#SBATCH -N 2\nsrun python t.py\n"
+    after = fixed(tmp_path, "a.sh", text, "exclude_node", patch)
+    assert "\n#SBATCH --exclude=gpu-07\n" in after
+    text = text.replace("-N 2", "-N 2 --exclude=gpu-01")
+    assert "--exclude=gpu-01,gpu-07\n" in fixed(tmp_path, "b.sh", text, "exclude_node", patch)
+
+
+@pytest.mark.parametrize(
+    ("remedy", "text", "why"),
+    [
+        ("more_shm", "docker run --ipc=host i", "of the host already"),
+        ("more_shm", "docker run --shm-size=32g i", "32g already"),
+        ("more_shm", "docker run a\ndocker run b", "2 commands"),
+        ("interface", "export NCCL_SOCKET_IFNAME=eth0", "by hand"),
+        ("more_host_memory", "#SBATCH --mem=0", "already"),
+        ("longer_rendezvous", "torchrun --rdzv-conf a=1 --rdzv-id 1 t.py", "put join_timeout"),
+    ],
+)
+def test_what_is_so_already_or_unknown_is_left(
+    tmp_path: Path, remedy: str, text: str, why: str
+) -> None:
+    with pytest.raises(UsageError, match=why):
+        fixed(tmp_path, "run.sh", f"#!/bin/bash\n{text}\n", remedy)
+
+
+def test_a_script_within_a_manifest_is_a_script(tmp_path: Path) -> None:
+    text = """\
+apiVersion: v1
+kind: Pod
+spec:
+  containers:
+    - name: train
+      command: ["bash", "-c"]
+      args:
+        - |
+          export NCCL_DEBUG=WARN
+          torchrun --nproc-per-node 8 pretrain_gpt.py \\
+            --save-interval 100 --micro-batch-size 8
+"""
+    path = tmp_path / "pod.yaml"
+    path.write_text(text)
+    fix = Fix(
+        title=NOTHING, kind=FixKind.CURE, framework="megatron", where="cli",
+        patch="--micro-batch-size 4", reaches="all ranks", risk=NOTHING, verify=NOTHING,
+        remedy="smaller_batch",
+    )  # fmt: skip
+    verdict = Diagnosis(outcome=Outcome.CAUSE, summary=NOTHING, fixes=(fix,))
+    assert unhang.fix([str(path)], verdict).after == text.replace("size 8", "size 4")
