@@ -84,6 +84,7 @@ _KERNEL: tuple[tuple[Doing, re.Pattern[str]], ...] = tuple(
 _RUN_THE_MODEL = frozenset({Phase.EVAL, Phase.GENERATE, Phase.COMPILE})
 MOVE_BYTES = frozenset({Phase.SAVE, Phase.LOAD, Phase.DATA, Phase.LOGGING})
 """Phases whose work is to read or write."""
+_COLLECTIVES = "torch/distributed/"
 _STORAGE_MODULE = re.compile(r"^(nfs|nfsv[34]|sunrpc|lustre|ptlrpc|ceph|fuse|beegfs|mmfs\w*|gpfs)$")
 
 
@@ -222,12 +223,16 @@ def _decide(
 
 
 def _outermost_wait(frames: Sequence[Frame], index: int) -> int:
-    """The call that the program made: `all_gather_object` rather than the `all_gather` in it."""
+    """The call that the program made: `all_gather_object` rather than the `all_gather` in it.
+
+    A framework's function around a collective of torch (`reduce` of a strategy) is no collective.
+    """
     first = index
+    of_torch = _COLLECTIVES in frames[index].file
     for outer in range(index - 1, -1, -1):
         meaning = frame_meaning(frames[outer].file, frames[outer].function)
         if meaning is not None and meaning.kind is FrameKind.WAIT:
-            first = outer
+            first = outer if not of_torch or _COLLECTIVES in frames[outer].file else first
         elif not frames[outer].function.endswith("wrapper"):
             break
     return first

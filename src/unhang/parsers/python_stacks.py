@@ -104,6 +104,7 @@ class PythonStacksParser(LineParser):
 
     def __init__(self) -> None:
         self._owners: dict[Origin, Origin] = {}
+        self._heads: dict[Origin, Origin] = {}
         self._open: dict[Origin, _OpenStack] = {}
         self._fatal: dict[Origin, bool] = {}
 
@@ -123,7 +124,8 @@ class PythonStacksParser(LineParser):
         owner = stack_owners.owner_of(line.text, line.origin)
         if owner is not None:
             yield from self._close(line.origin)
-            self._owners[line.origin] = owner
+            self._owners[line.origin] = stack_owners.under(self._heads.get(line.origin), owner)
+            self._heads[line.origin] = owner
             return
         opened = self._open.get(line.origin)
         if opened is None:

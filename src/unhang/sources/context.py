@@ -101,6 +101,10 @@ _INDENTED = re.compile(
     r"|\[[\d, ]+\] (?:finished|started|joined)|#\d|\d{1,9} {2,}\d)(?=\S)"
 )
 """Programs indent the cells of a table and the points of a list, not the beginning of a message."""
+_BAR = re.compile(r"\d{1,3}%[|┃ ].{0,200}[\]/s]")
+"""Bars that stand below the columns of a table are indented as these are."""
+_OF_SOURCE = re.compile(r"\.(?:cpp|cc|cu|hpp|h):\d{1,7}\]$")
+"""A place in the source of a runtime."""
 _LONGEST_LEAD = 2_000
 
 
@@ -193,7 +197,9 @@ class ContextReader:
         """Follow the texts that are shown on lines of their own."""
         prefix = raw[: len(raw) - len(text)].strip().translate(_MASK) if told else ""
         own = self._showing.is_open and (prefix in self._prefixes or _is_work(text))
-        self._showing.see(text, number, raw=raw, own=own, gap=gap)
+        # No text begins behind a place in source code: `we are taking the process down` is torch's.
+        if self._showing.is_open or gap or _OF_SOURCE.search(prefix) is None:
+            self._showing.see(text, number, raw=raw, own=own, gap=gap)
         if prefix and not self._showing.is_open and len(self._prefixes) < _MOST_PREFIXES:
             self._prefixes.add(prefix)
 
@@ -242,7 +248,7 @@ class ContextReader:
             return LineContext.ECHOED
         if _COMMENT.match(text) is not None:
             return LineContext.COMMENT
-        if _INDENTED.match(raw) is not None:
+        if _INDENTED.match(raw) is not None and _BAR.search(raw) is None:
             return LineContext.INSIDE
         return LineContext.CHANGED if _CHANGE.match(text) is not None else LineContext.MESSAGE
 

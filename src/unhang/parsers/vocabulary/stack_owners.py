@@ -1,8 +1,9 @@
 """From the lines above a stack to the process whose stack it is.
 
 Knows py-spy's `Process 4711: python3 train.py --local_rank=2`, the section heads of torch's debug
-server (`=== Rank 3: http://… ===`), of `tail` and `head` (`==> stacks/rank3.txt <==`), and those
-that people write between stacks (`--- rank 3 (pid 4711) ---`, `# rank 3`).
+server (`=== Rank 3: http://… ===`), of `tail` and `head` (`==> stacks/rank3.txt <==`), those that
+people write between stacks (`--- rank 3 (pid 4711) ---`, `# rank 3`), and whatever names a rank
+beside the tool that took the stack (`py-spy dump --pid 4711  (local rank 2)`, `stack of rank 3:`).
 """
 
 from __future__ import annotations
@@ -14,7 +15,10 @@ from unhang.model.ids import LocalRank, Rank
 from unhang.model.provenance import Origin
 from unhang.sources.hints import origin_of
 
-NEEDLES = ("Process ", "==> ", "=== ", "== r", "== R", "-- r", "-- R", "# r", "# R")
+NEEDLES = (
+    *("Process ", "==> ", "=== ", "== r", "== R", "-- r", "-- R", "# r", "# R"),
+    *("py-spy", "pystack", "stack of rank", "stack rank", "Stack of rank"),
+)
 
 _PROCESS = re.compile(r"\bProcess (?P<pid>\d{1,10}): (?P<command>.{0,4000})")
 _FILE = re.compile(r"^\s*==> (?P<path>.{1,500}) <==\s*$")
@@ -23,6 +27,16 @@ _SECTION = re.compile(
     r"(?P<rank>\d{1,6})\b(?P<rest>.{0,200})$",
     re.IGNORECASE,
 )
+_TOOL = re.compile(
+    r"\b(?:py-spy|pystack|gdb|faulthandler|stacks? (?:of|for|rank))\b", re.IGNORECASE
+)
+_ALL_RANKS = re.compile(
+    r"(?<![\w-])(?P<local>local[ _-]?)?(?:global[ _-]?)?rank[ _=:#-]{0,3}(?P<rank>\d{1,6})\b"
+    r"(?!\s?(?:/|of|to|-|\.\.)\s?\d)",
+    re.IGNORECASE,
+)
+_DUMPED = re.compile(r"(?:--pid|\bpid|(?<=\s)-p)[ =:]{1,2}(?P<pid>\d{1,10})")
+_LONGEST = 200
 _MARKS = frozenset("=#*[<(>-")
 _PID = re.compile(r"\bpid[ =:]{1,2}(?P<pid>\d{1,10})", re.IGNORECASE)
 _RANK = re.compile(r"(?:--(?:node[-_])?rank[ =]|\bRANK=)(?P<rank>\d{1,6})\b")
@@ -39,7 +53,7 @@ def owner_of(text: str, known: Origin) -> Origin | None:
     if process is not None:
         return _of_command(replace(known, pid=int(process["pid"])), process["command"])
     if text.lstrip()[:1] not in _MARKS:
-        return None
+        return _beside_tool(text, known)
     file = _FILE.match(text)
     if file is not None:
         told = origin_of(file["path"])
@@ -52,13 +66,40 @@ def owner_of(text: str, known: Origin) -> Origin | None:
         )
     section = _SECTION.match(text)
     if section is None:
-        return None
+        return _beside_tool(text, known)
     pid = _PID.search(section["rest"])
     owner = replace(known, pid=None if pid is None else int(pid["pid"]))
     number = int(section["rank"])
     if section["local"] is not None:
         return replace(owner, rank=known.rank, local_rank=LocalRank(number))
     return replace(owner, rank=Rank(number))
+
+
+def under(head: Origin | None, owner: Origin) -> Origin:
+    """`owner` with the rank of the head line right above it, where both are of one process."""
+    if head is None or owner.rank is not None or owner.local_rank is not None:
+        return owner
+    if owner.pid is None or head.pid not in (None, owner.pid):
+        return owner
+    return replace(owner, rank=head.rank, local_rank=head.local_rank)
+
+
+def _beside_tool(text: str, known: Origin) -> Origin | None:
+    """Whom a line names that tells of the tool; None where it names nobody, or several."""
+    if len(text) > _LONGEST or _TOOL.search(text) is None:
+        return None
+    named = list(_ALL_RANKS.finditer(text))
+    ranks = {int(n["rank"]) for n in named if n["local"] is None}
+    locals_ = {int(n["rank"]) for n in named if n["local"] is not None}
+    if not named or len(ranks) > 1 or len(locals_) > 1:
+        return None
+    pid = _DUMPED.search(text)
+    return replace(
+        known,
+        rank=Rank(ranks.pop()) if ranks else known.rank,
+        local_rank=LocalRank(locals_.pop()) if locals_ else known.local_rank,
+        pid=None if pid is None else int(pid["pid"]),
+    )
 
 
 def _of_command(owner: Origin, command: str) -> Origin:

@@ -80,6 +80,7 @@ def check(incident: Incident) -> Iterator[Finding]:
             "The host that reports its own port is the faulty side; its peers only time out.",
         ),
         rival=against,
+        culprits=speakers.minority(incident, events),
         culprit_hosts=speakers.hosts(found),
         at=first.at,
         evidence=found,

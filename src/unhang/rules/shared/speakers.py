@@ -66,7 +66,9 @@ def minority(incident: Incident, events: Sequence[Seen]) -> Ranks:
     """Ranks that printed `events`, unless so many did that none of them is special."""
     found = ranks(incident, events)
     known = frozenset(incident.roster) | incident.gave_up
-    size = incident.world.size or len(known | found) + incident.gave_up_unnamed
+    # Ranks are counted from 0: whoever speaks as rank 14 has fourteen others beside it.
+    counted = max(map(int, known | found), default=-1) + 1
+    size = incident.world.size or max(counted, len(known | found) + incident.gave_up_unnamed)
     return NO_RANKS if len(found) > 1 and 2 * len(found) > size else found
 
 
