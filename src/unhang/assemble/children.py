@@ -11,7 +11,7 @@ only agent of the log:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from unhang.model.events import (
@@ -24,6 +24,7 @@ from unhang.model.events import (
     PythonException,
     Reporter,
     StopSeen,
+    WorldSeen,
 )
 from unhang.model.ids import Rank
 
@@ -57,10 +58,11 @@ class Children:
     failed: ProcessEnded | None
 
 
-def find_children(events: Iterable[Event]) -> Children | None:
+def find_children(events: Sequence[Event]) -> Children | None:
     """Return the processes of the agent, or None where there are several, or none is sure.
 
-    Several agents have several hosts, a local rank twice, or ranks that are not local ones.
+    Several agents have several hosts, a local rank twice, or ranks that are not local ones. Where
+    somebody has a number that so few processes do not have, the agent's words are not all there.
     """
     ended: dict[int, ProcessEnded] = {}
     closed: set[int] = set()
@@ -78,10 +80,11 @@ def find_children(events: Iterable[Event]) -> Children | None:
             tables += event.reporter is Reporter.ELASTIC_TABLE and event.reported_first
             ended[event.pid] = event
     closed -= set(ended)
+    highest = max((int(n) for e in events for n in _numbers(e) if n is not None), default=-1)
     locals_ = [int(end.local_rank or 0) for end in ended.values()]
     count = len(ended) + len(closed)
     alone = len(hosts) <= 1 and tables <= 1 and len(set(locals_)) == len(locals_)
-    if not ended or not alone or not max(locals_) < count <= _MOST:
+    if not ended or not alone or not max(*locals_, highest) < count <= _MOST:
         return None
     ranks = {pid: Rank(int(end.local_rank or 0)) for pid, end in ended.items()}
     left = set(range(count)) - set(locals_)
@@ -90,6 +93,13 @@ def find_children(events: Iterable[Event]) -> Children | None:
     own = [e for e in ended.values() if e.signal != _TERM]
     failed = own[0] if len(own) == 1 < count else None
     return Children(count=count, ranks=ranks, failed=failed)
+
+
+def _numbers(event: Event) -> tuple[int | None, ...]:
+    """The numbers that an event gives the process that printed it."""
+    if isinstance(event, WorldSeen) and not event.listed:
+        return event.rank, event.local_rank
+    return event.origin.rank, event.origin.local_rank
 
 
 def own_errors(events: Sequence[Event], children: Children | None) -> list[Event]:

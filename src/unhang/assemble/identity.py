@@ -25,6 +25,7 @@ from unhang.assemble.tasks import tasks_are_ranks
 from unhang.model.events import (
     CollectiveTimeout,
     CommunicatorStage,
+    DeviceFault,
     Event,
     KernelEvent,
     NcclFailure,
@@ -68,6 +69,11 @@ class Identity:
         for (_, pid), rank in self._by_pid.items():
             self._ranks_of_pid[pid] = self._ranks_of_pid.get(pid, NO_RANKS) | {rank}
         self._local_is_global = self._check_local(events)
+        told = {e.rank for e in events if isinstance(e, WorldSeen) and not e.listed} - {None}
+        self._announced = len(told) if told == set(range(len(told))) else 0
+        self._devices = {
+            e.device for e in events if isinstance(e, DeviceFault) and e.device is not None
+        }
         self._task_is_rank = tasks_are_ranks(events, world_size)
         self._group_is_global = self._check_groups(events)
         self._by_file: dict[str, Rank] = {}
@@ -120,11 +126,18 @@ class Identity:
         alone = _TENSOR_RANK.fullmatch(event.origin.actor or "")
         if alone is not None:
             return Rank(int(alone["rank"]))
+        if (by_device := self._rank_from_device(event, host)) is not None:
+            return by_device
+        return None if tells_of_another(event) else self._by_file.get(event.source.artifact)
+
+    def _rank_from_device(self, event: Event, host: str | None) -> Rank | None:
+        """By the index of its GPU: NCCL's counts on the host, CUDA's as the process sees them."""
         if isinstance(event, NcclFailure) and host is not None and event.device is not None:
             first = self._first_on_host.get(host)
-            if first is not None:
-                return Rank(first + event.device)
-        return None if tells_of_another(event) else self._by_file.get(event.source.artifact)
+            return None if first is None else Rank(first + event.device)
+        if isinstance(event, DeviceFault) and self._is_numbered_by_rank(event.device):
+            return Rank(event.device or 0)
+        return None
 
     def _process_of(self, event: Event) -> SpeakerProcess:
         """What an event names of its process, each host by one name."""
@@ -256,6 +269,17 @@ class Identity:
             return
         for key, device in devices.items():
             self._by_pid.setdefault(key, Rank(device))
+
+    def _is_numbered_by_rank(self, device: int | None) -> bool:
+        """Whether CUDA's index of a GPU is the rank of its process.
+
+        On one host with one process for each GPU it is, where processes see all GPUs: where each
+        sees only its own, nobody's index is above 0.
+        """
+        size = self._world_size or self._announced
+        if device is None or not max(self._devices) < size or not any(self._devices):
+            return False
+        return len(self._hosts) == 1 or (not self._hosts and size < 2 * (device + 1))
 
     def _fits_one_host(self, highest: int) -> bool:
         """Whether a host with this highest index has no room for a second one alike."""

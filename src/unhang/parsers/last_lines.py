@@ -17,6 +17,7 @@ from typing import ClassVar
 from unhang.model.events import Event, LastLine
 from unhang.model.ids import LocalRank, Rank
 from unhang.parsers.base import LineParser, place
+from unhang.parsers.vocabulary import rank_needles
 from unhang.sources.line import Line
 
 _TROUBLE = re.compile(
@@ -42,10 +43,7 @@ class LastLinesParser(LineParser):
     """Parser of the last line of each process."""
 
     NAME: ClassVar[str] = "last-lines"
-    NEEDLES: ClassVar[tuple[str, ...]] = (
-        *("rank ", "Rank ", "RANK ", "rank=", "RANK=", "rank: "),
-        *(f"{word}{digit}" for word in ("rank", "RANK", "Rank") for digit in range(10)),
-    )
+    NEEDLES: ClassVar[tuple[str, ...]] = rank_needles.NEEDLES
     SAMPLED: ClassVar[bool] = True
 
     def __init__(self) -> None:

@@ -57,7 +57,8 @@ _FRAMES = tuple(
         r"(?P<function>\S{1,300})",
         r"^\s*File \"(?P<file>[^\"]{1,400})\", line (?P<line>\d{1,7}),? in (?P<function>\S{1,200})",
         r"^\s*Binary file \"(?P<file>[^\"]{1,400})\", at (?P<function>[^\s+]{1,200})",
-        r"^\s*(?P<function>\S.{0,300}?) \((?P<file>[^()\s:]{1,300})(?::(?P<line>\d{1,7}))?\)\s*$",
+        r"^\s*(?P<function>\S.{0,300}?) \((?P<file>[^()\s:]{1,300})(?::(?P<line>\d{1,7}))?\)"
+        r"\s*(?:#.*)?$",
     )
 )
 _ARGUMENTS = re.compile(r"@{1,2}\w.*|(?<=\w)[(<](?!locals>|module>|lambda>|\w*comp>|genexpr>).*")

@@ -22,12 +22,15 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from unhang.model.events import Event, ProcessEnded, Reporter, StopKind, StopSeen
+from unhang.model.ids import LocalRank, Rank
 from unhang.parsers.base import LineParser, place
 from unhang.sources.line import Line
 
 _EXIT_TYPE = re.compile(r"Worker exit type:\s*(?P<type>[A-Z_]+)")
 _PID = re.compile(r"(?:Worker PID|\bpid):\s*(?P<pid>\d{1,10})")
 _IP = re.compile(r"(?:Worker IP address|\bip):\s*(?P<ip>[\w.:-]{1,64})")
+_NAME = re.compile(r"\bname:\s*\w{1,80}_(?P<node>\d{1,4}):(?P<local>\d{1,3})\s*$")
+"""verl names its workers after node and place (single_controller/ray/base.py, 0.4)."""
 _DIED = re.compile(r"The actor (?:died unexpectedly|is dead because its worker process has died)")
 _MEMORY = re.compile(
     r"killed due to (?:the node running low on memory|memory pressure)|"
@@ -58,6 +61,7 @@ class RayActorsParser(LineParser):
 
     def __init__(self) -> None:
         self._died: Line | None = None
+        self._place: tuple[int, int] | None = None
         self._pid: int | None = None
         self._ip: str | None = None
 
@@ -82,7 +86,7 @@ class RayActorsParser(LineParser):
         """Say a report that ended with the artifact."""
         if self._died is not None:
             yield self._ended(self._died)
-        self._died = self._pid = self._ip = None
+        self._died = self._pid = self._ip = self._place = None
 
     def _reports(self, line: Line) -> Iterator[Event]:
         if line.gap or (line.says(_DIED, within=True) and self._died is not None):
@@ -92,17 +96,22 @@ class RayActorsParser(LineParser):
         pid, ip = _PID.search(line.text), _IP.search(line.text)
         self._pid = self._pid if pid is None else int(pid["pid"])
         self._ip = self._ip if ip is None else ip["ip"]
+        if (name := _NAME.search(line.text)) is not None:
+            self._place = int(name["node"]), int(name["local"])
         exit_type = _EXIT_TYPE.search(line.text)
         if exit_type is None:
             return
         if exit_type["type"] in _OWN_EXITS:
             yield self._ended(self._died or line, oom=exit_type["type"] == "NODE_OUT_OF_MEMORY")
-        self._died = self._pid = self._ip = None
+        self._died = self._pid = self._ip = self._place = None
 
     def _ended(self, line: Line, *, oom: bool = False) -> ProcessEnded:
+        node, local = (None, None) if self._place is None else self._place
         return ProcessEnded(
             **place(line),
             reporter=Reporter.RAY,
+            rank=Rank(local) if local is not None and node == 0 else None,
+            local_rank=None if local is None else LocalRank(local),
             pid=self._pid,
             host=self._ip,
             signal=9 if oom else None,

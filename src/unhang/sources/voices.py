@@ -9,6 +9,8 @@ below a level or a host::
 
 The number of a process (`[proc 3]`, `[进程3]`) counts like a local rank.
 
+`[Rank -1]` is nobody: DeepSpeed prints it before there are ranks.
+
 What stays with the message: `[Rank 3]` and `[PG 0 Rank 3]`, which torch prints for the rank within
 a group, and prose (`rank 3 did not answer`), which has no delimiter behind the number.
 """
@@ -21,7 +23,7 @@ from dataclasses import replace
 from unhang.model.ids import LocalRank, Rank
 from unhang.model.provenance import Origin
 
-_NUMBER = r"[ \t]?[:=#_./-]?[ \t]?0{0,4}(?P<%s>\d{1,%d})(?:[ ]?(?:/|of)[ ]?\d{1,6})?(?![\w.])"
+_NUMBER = r"(?:-|[ \t]?[:=#_./])?[ \t]?0{0,4}(?P<%s>\d{1,%d})(?:[ ]?(?:/|of)[ ]?\d{1,6})?(?![\w.])"
 _AXES = "|".join(
     (
         rf"(?i:global[ _-]?rank|(?<![a-z])rank){_NUMBER % ('rank', 6)}",

@@ -23,11 +23,12 @@ from unhang.model.events import (
 )
 from unhang.model.events.lifecycle import LONG_AT_WORK
 from unhang.model.finding import Finding, Strength
-from unhang.model.ids import NO_RANKS, Rank, Ranks
+from unhang.model.ids import NO_RANKS, Ranks
 from unhang.model.incident import Call, Incident, Manner, ranks_of
 from unhang.model.provenance import Message, Provenance
 from unhang.model.stack_states import Doing
 from unhang.rules.shared import order
+from unhang.verdict.culprits import deduce, undo_tie
 
 _ORDER = {Strength.PROVES: 3, Strength.SUPPORTS: 2, Strength.HINTS: 1}
 
@@ -38,21 +39,6 @@ _CONTESTED = {Strength.PROVES: 0.75, Strength.SUPPORTS: 0.55, Strength.HINTS: 0.
 
 THRESHOLD = 0.5
 """Below this confidence the outcome is not `cause`."""
-
-_ONLY_RANK: Ranks = frozenset({Rank(0)})
-"""The culprit in a job of one process, of what one process does."""
-
-OF_ONE_RANK = frozenset(
-    {
-        Cause.RANK_EXCEPTION,
-        Cause.GPU_OOM,
-        Cause.HOST_OOM,
-        Cause.RANK_CRASH,
-        Cause.GPU_HARDWARE,
-        Cause.GPU_KERNEL_FAULT,
-    }
-)
-"""Causes whose culprit is the rank that failed first by itself."""
 
 _PERFORMANCE = frozenset({Cause.BANDWIDTH_LOW})
 """Causes that a job may have although it ended well."""
@@ -271,11 +257,11 @@ def _candidate(
     incident: Incident, case: _Case, confidence: float, located: Finding | None
 ) -> Candidate:
     best = case.best
-    culprits = _named(case) or _as_confirmed(incident, case)
+    culprits = undo_tie(incident, case.cause, _named(case)) or _as_confirmed(incident, case)
     if not culprits and located is not None:
         culprits = located.culprits
-    if not culprits and incident.world.size == 1 and case.cause in OF_ONE_RANK:
-        culprits = _ONLY_RANK
+    if not culprits and best.strength is not Strength.HINTS:
+        culprits = deduce(incident, case.cause, best)
     return Candidate(
         cause=case.cause,
         confidence=confidence,

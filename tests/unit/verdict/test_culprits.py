@@ -7,8 +7,11 @@ from pathlib import Path
 import pytest
 
 import unhang
+from support.feeding import feed
 from unhang.model.causes import Cause
 from unhang.model.diagnosis import Diagnosis
+from unhang.model.events import OneDiffers
+from unhang.parsers.side_by_side import SideBySideParser
 
 
 def judged(tmp_path: Path, *lines: str, **others: str) -> Diagnosis:
@@ -161,3 +164,120 @@ def test_ranks_are_counted_from_zero(tmp_path: Path) -> None:
     (tmp_path / "job.log").unlink()
     everybody = judged(tmp_path, *(adapter(rank, "ctr7") for rank in (0, 1, 2)))
     assert not everybody.culprits
+
+
+UNIQUE_ID = (
+    "RuntimeError: [{0}] is setting up NCCL communicator and {verb} ncclUniqueId from [0] via c10d"
+    " key-value store by key '0', but store->get('0') got error: {why}"
+)
+
+
+@pytest.mark.parametrize("verb", ["retreiving", "retrieving"])
+@pytest.mark.parametrize(
+    "why", ["Socket Timeout", "Timeout waiting for key: default_pg/0/0 after 1800000 ms"]
+)
+def test_the_owner_of_a_key_that_torch_misspells(tmp_path: Path, verb: str, why: str) -> None:
+    """Torch spelt it `retreiving` until 2.0."""
+    diagnosis = judged(tmp_path, "step 1", UNIQUE_ID.format(1, verb=verb, why=why))
+    assert (diagnosis.cause, set(diagnosis.culprits)) == (Cause.RENDEZVOUS, {0})
+
+
+OOM = (
+    "RuntimeError: CUDA out of memory. Tried to allocate 1.52 GiB (GPU {gpu}; 15.78 GiB total"
+    " capacity; 12.01 GiB already allocated; 1.10 GiB free; 13.00 GiB reserved in total by PyTorch)"
+)
+
+
+def joined(rank: int) -> str:
+    return (
+        "2021-10-30 20:01:55 | INFO | fairseq.distributed_utils | distributed init"
+        f" (rank {rank}): tcp://localhost:15327"
+    )
+
+
+@pytest.mark.parametrize(("gpu", "ranks"), [(2, {2}), (3, {3}), (0, set()), (1, set())])
+def test_the_index_of_a_gpu_is_a_rank_where_no_second_host_fits(
+    tmp_path: Path, gpu: int, ranks: set[int]
+) -> None:
+    """Four ranks may be two hosts with GPUs 0 and 1; index 0 is everybody's own first GPU."""
+    diagnosis = judged(tmp_path, *map(joined, range(4)), RAISED[0], OOM.format(gpu=gpu))
+    assert diagnosis.cause is Cause.GPU_OOM
+    assert set(diagnosis.culprits) == ranks
+
+
+RAISED = (
+    "Traceback (most recent call last):",
+    '  File "train.py", line 268, in <module>',
+    "    batch = index[name]",
+    "KeyError: 'n02127052'",
+)
+
+
+def smi(*gpus: int) -> str:
+    rows = [
+        f"|    {gpu}     220{gpu:02}      C   /opt/c/bin/python                          8123MiB |"
+        for gpu in gpus
+    ]
+    rule = "+" + "-" * 77 + "+"
+    head = "| Processes:                                                       GPU Memory |"
+    names = "|  GPU       PID   Type   Process name                             Usage      |"
+    line = "|" + "=" * 77 + "|"
+    return "\n".join([rule, head, names, line, *rows, rule]) + "\n"
+
+
+@pytest.mark.parametrize("gone", [1, 3])
+def test_a_gpu_without_a_process_is_that_of_the_rank_that_raised(tmp_path: Path, gone: int) -> None:
+    inits = [f"| distributed init (rank {rank}): env://" for rank in (0, 2, 1, 3)]
+    left = [gpu for gpu in range(4) if gpu != gone]
+    diagnosis = judged(tmp_path, *inits, *RAISED, smi=smi(*left))
+    assert (diagnosis.cause, set(diagnosis.culprits)) == (Cause.RANK_EXCEPTION, {gone})
+    (tmp_path / "smi.txt").write_text(smi(*left[:-1]))
+    assert not unhang.diagnose(str(tmp_path)).culprits
+
+
+def waits(rank: int) -> str:
+    return f"[rank {rank}] broadcasting model parameters"
+
+
+@pytest.mark.parametrize("gone", [0, 2])
+def test_who_is_left_when_the_others_wait_raised(tmp_path: Path, gone: int) -> None:
+    others = [waits(rank) for rank in range(4) if rank != gone]
+    told = "world_size: 4"
+    diagnosis = judged(tmp_path, told, *RAISED, *others)
+    assert (diagnosis.cause, set(diagnosis.culprits)) == (Cause.RANK_EXCEPTION, {gone})
+    two_left = judged(tmp_path, told, *RAISED, *others[1:])
+    assert not two_left.culprits
+    other = ("Traceback (most recent call last):", "ValueError: bad shape")
+    two_errors = judged(tmp_path, told, *RAISED, *others[1:], *other)
+    assert not two_errors.culprits
+
+
+def test_what_a_rank_leaves_behind_is_no_life(tmp_path: Path) -> None:
+    """Rank 0 raised and warned; rank 1, ended in silence, must not be the one that is left."""
+    warned = (
+        "[rank0]:[W1122 09:10:16.045040699 ProcessGroupNCCL.cpp:1496] Warning: WARNING:"
+        " destroy_process_group() was not called before program exit"
+    )
+    assert 1 not in judged(tmp_path, "world_size: 2", *RAISED, warned).culprits
+
+
+def norms(odd: int, size: int = 4) -> list[str]:
+    return [f"rank   {r} = {'0.00000000' if r == odd else '1.04418230'}" for r in range(size)]
+
+
+@pytest.mark.parametrize(
+    ("lines", "ranks"),
+    [
+        (norms(2), {2}),
+        ([norms(2)[0], *norms(2)[2:]], None),
+        ([*norms(2), *norms(2)], None),
+        ([*norms(9), *norms(1)], {1}),
+        ([f"rank {r} loss {r}.5" for r in range(4)], None),
+        (norms(9), None),
+        (["rank 0 = a", "rank 1 = a", "rank 2 = b", "rank 3 = b"], None),
+    ],
+)
+def test_few_differ_from_most(lines: list[str], ranks: set[int] | None) -> None:
+    """Not where somebody is missing, always differs, where all differ, or there is a tie."""
+    found = [event for event in feed(SideBySideParser, *lines) if isinstance(event, OneDiffers)]
+    assert [set(event.ranks) for event in found] == ([] if ranks is None else [ranks])

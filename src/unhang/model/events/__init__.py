@@ -44,6 +44,7 @@ from unhang.model.events.lifecycle import (
     LinesDropped,
     LoopEnd,
     LoopLeft,
+    OneDiffers,
     PhaseMark,
     Progress,
     SettingSeen,
@@ -118,6 +119,7 @@ Report: TypeAlias = (
     LoopLeft
     | LastLine
     | LinesDropped
+    | OneDiffers
     | UnreadLine
     | StackRefused
     | StackSeen
@@ -195,6 +197,7 @@ __all__ = [
     "NcclClass",
     "NcclFailure",
     "NcclReason",
+    "OneDiffers",
     "Pace",
     "PhaseMark",
     "ProcessEnded",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from unhang.model.events.base import Seen
 from unhang.model.events.meaning import Fact, Role, Witness
-from unhang.model.ids import LocalRank, Rank
+from unhang.model.ids import LocalRank, Rank, Ranks
 from unhang.model.phases import Phase, PhaseEdge
 
 
@@ -189,6 +189,21 @@ class LoopLeft(Seen):
 
     end: LoopEnd
     detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OneDiffers(Seen):
+    """All ranks printed a line of the same thing; most the same one, a few another one.
+
+    Attributes:
+        ranks: the few.
+    """
+
+    fact = None
+    witness = Witness.PROCESS
+    role = Role.REPORT
+
+    ranks: Ranks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

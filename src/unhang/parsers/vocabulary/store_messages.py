@@ -66,9 +66,10 @@ FORMS: tuple[StoreForm, ...] = (
     _form(
         _why_id_failed,
         r"\[(?P<waiter>\d{1,9})\] is setting up NCCL communicator and",
-        r" retriev\w* ncclUniqueId from \[(?P<owner>\d{1,9})\]",
+        r" retr(?:ie|ei)v\w* ncclUniqueId from \[(?P<owner>\d{1,9})\]",
         r"(?:[^']{0,80}'(?P<key>[^']{0,200})')?",
-        r"(?:.{0,200}?timeout after (?P<limit>\d{1,12} ms))?.{0,300}",
+        r"(?:.{0,200}?[Tt]imeout (?:waiting for key: \S{1,200} )?after (?P<limit>\d{1,12} ms))?",
+        r".{0,300}",
     ),
     _form(
         _which_edge,

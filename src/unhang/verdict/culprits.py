@@ -1,0 +1,167 @@
+"""From a cause that is shown to the ranks that it must be about, where no finding names them.
+
+Three things tell without naming anybody: the hosts that the evidence names, the only process that a
+launcher saw end by itself, and who is left when all others of the job are accounted for. Where any
+of the files could hold another answer, nobody is named.
+"""
+
+from __future__ import annotations
+
+from unhang.model.causes import Cause
+from unhang.model.events import (
+    Event,
+    GpuProcess,
+    LastLine,
+    OneDiffers,
+    ProcessEnded,
+    PythonException,
+    Role,
+)
+from unhang.model.finding import Finding
+from unhang.model.ids import NO_RANKS, Rank, Ranks
+from unhang.model.incident import VICTIM_MANNERS, Failure, Incident, Manner
+from unhang.model.phases import Phase
+from unhang.rules.shared import order, speakers
+
+OF_ONE_RANK = frozenset(
+    {
+        Cause.RANK_EXCEPTION,
+        Cause.GPU_OOM,
+        Cause.HOST_OOM,
+        Cause.RANK_CRASH,
+        Cause.GPU_HARDWARE,
+        Cause.GPU_KERNEL_FAULT,
+    }
+)
+"""Causes whose culprit is the rank that failed first by itself."""
+
+_OUT_OF_STEP = frozenset({Cause.DESYNC, Cause.MODEL_DIVERGENCE, Cause.UNEVEN_WORK})
+_ONLY_RANK: Ranks = frozenset({Rank(0)})
+"""The culprit in a job of one process, of what one process does."""
+_BESIDE_STEPS = frozenset({Phase.EVAL, Phase.SAVE, Phase.GENERATE, Phase.LOGGING})
+"""What a rank does beside the steps that all have in common."""
+_ENOUGH = 3
+"""Where nothing tells the size of the job, fewer others do not make the last one conspicuous."""
+_BARE = frozenset({Manner.KILLED, Manner.EXITED, Manner.CRASHED, Manner.HOST_OOM})
+
+
+def deduce(incident: Incident, cause: Cause, best: Finding) -> Ranks:
+    """The ranks of a cause that no finding names; nobody where the evidence leaves it open."""
+    if cause in _OUT_OF_STEP:
+        return _out_of_step(incident)
+    if best.culprit_hosts:
+        return speakers.ranks_on(incident, best.culprit_hosts)
+    if cause not in OF_ONE_RANK:
+        return NO_RANKS
+    if incident.world.size == 1:
+        return _ONLY_RANK
+    return _ended_alone(incident) or _left_over(incident)
+
+
+def undo_tie(incident: Incident, cause: Cause, named: Ranks) -> Ranks:
+    """The odd ranks by other evidence, where those that are named are both sides of a tie."""
+    if cause not in _OUT_OF_STEP or len(named) < 2 or 2 * len(named) <= len(incident.roster):
+        return named
+    found = _out_of_step(incident)
+    return found if found & named else named
+
+
+def _out_of_step(incident: Incident) -> Ranks:
+    """The few that do or print something else than most, by stacks, else by their own lines."""
+    stood = {s.rank: s for s in incident.stances if s.rank is not None}
+    size = incident.world.size or len(incident.roster)
+    if len(stood) == size > 1:
+        places: dict[object, set[Rank]] = {}
+        for rank, stance in stood.items():
+            path = tuple((step.place, step.line) for step in stance.path)
+            places.setdefault((stance.doing, stance.op, path), set()).add(rank)
+        few = min(places.values(), key=len)
+        if len(places) == 2 and 2 * len(few) < size:
+            return frozenset(few)
+        beside = frozenset(r for r, s in stood.items() if s.phase in _BESIDE_STEPS)
+        if len(places) == 2 and 0 < 2 * len(beside) <= size:
+            return beside
+    told = {event.ranks for event in incident.all(OneDiffers)}
+    return next(iter(told)) if len(told) == 1 else NO_RANKS
+
+
+def _ended_alone(incident: Incident) -> Ranks:
+    """The only rank of which somebody saw that it ended by itself, and printed no reason."""
+    own = [f for f in incident.own_failures if f.rank is not None]
+    bare = [f for f in own if f.manner in _BARE and _is_bare(f)]
+    return (
+        frozenset({bare[0].rank})
+        if len(own) == len(bare) == 1 and bare[0].rank is not None
+        else NO_RANKS
+    )
+
+
+def _is_bare(failure: Failure) -> bool:
+    return all(isinstance(event, ProcessEnded) for event in failure.events)
+
+
+def _left_over(incident: Incident) -> Ranks:
+    """The only rank that is not accounted for, where one error was printed that names nobody."""
+    own = incident.own_failures
+    errors = {_signature(f.events[0]) for f in own}
+    if len(errors) != 1 or any(f.rank is not None for f in own):
+        return NO_RANKS
+    error = own[0].events[0]
+    others = _went_on(incident, error) | incident.gave_up | _victims(incident)
+    world = incident.world.ranks
+    if world is None:
+        known = others | frozenset(incident.roster)
+        if len(others) < _ENOUGH:
+            return NO_RANKS
+        left = frozenset(map(Rank, range(max(known) + 1))) - others
+    else:
+        left = frozenset(rank for rank in world - others)
+    return left if len(left) == 1 and others else NO_RANKS
+
+
+def _signature(event: Event) -> object:
+    return event.exception if isinstance(event, PythonException) else type(event)
+
+
+def _victims(incident: Incident) -> Ranks:
+    """Ranks that ended because of another one."""
+    ended = (f.rank for f in incident.failures if f.manner in VICTIM_MANNERS)
+    return frozenset(rank for rank in ended if rank is not None)
+
+
+def _went_on(incident: Incident, error: Event) -> Ranks:
+    """Ranks that worked or waited on after an error, or whose processes were there after it.
+
+    Other lines do not count: a rank that raised may still warn of what it leaves behind.
+    """
+    worked = frozenset(
+        event.origin.rank
+        for event in incident.events
+        if event.origin.rank is not None
+        and _lives_on(event)
+        and order.is_before(error, event) is True
+    )
+    return worked | _on_gpus(incident)
+
+
+def _lives_on(event: Event) -> bool:
+    """Whether its speaker works, or waits for others."""
+    if isinstance(event, LastLine):
+        return event.waits_by_its_words
+    return event.role in (Role.WORK, Role.ALARM)
+
+
+def _on_gpus(incident: Incident) -> Ranks:
+    """Ranks whose GPU has a process, on a host with one rank for each GPU.
+
+    A table lists what lives when somebody looks, which is after the failure that made him look.
+    """
+    tables = {event.source.artifact for event in incident.all(GpuProcess)}
+    found = [event.gpu for event in incident.all(GpuProcess)]
+    size = incident.world.size or len(incident.roster)
+    hosts = {fact.host for fact in incident.roster.values()} - {None}
+    if len(tables) != 1 or len(hosts) > 1 or len(set(found)) != len(found):
+        return NO_RANKS
+    if size != len(found) + 1 or any(gpu >= size for gpu in found):
+        return NO_RANKS
+    return frozenset(map(Rank, found))
