@@ -50,7 +50,9 @@ def deduce(incident: Incident, cause: Cause, best: Finding) -> Ranks:
     if cause in _OUT_OF_STEP:
         return _out_of_step(incident)
     if best.culprit_hosts:
-        return speakers.ranks_on(incident, best.culprit_hosts)
+        found = speakers.ranks_on(incident, best.culprit_hosts)
+        size = incident.world.size or len(incident.roster)
+        return found if 2 * len(found) <= size else NO_RANKS
     if cause not in OF_ONE_RANK:
         return NO_RANKS
     if incident.world.size == 1:

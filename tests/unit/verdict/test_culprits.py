@@ -281,3 +281,16 @@ def test_few_differ_from_most(lines: list[str], ranks: set[int] | None) -> None:
     """Not where somebody is missing, always differs, where all differ, or there is a tie."""
     found = [event for event in feed(SideBySideParser, *lines) if isinstance(event, OneDiffers)]
     assert [set(event.ranks) for event in found] == ([] if ranks is None else [ranks])
+
+
+def no_interface(host: str, rank: int) -> str:
+    return (
+        f"[1,{rank}]<stderr>:{host}:8{rank}:8{rank} [{rank % 2}] bootstrap.cc:45 NCCL WARN"
+        " Bootstrap : no socket interface found"
+    )
+
+
+def test_a_host_on_which_all_ranks_are_is_no_culprit(tmp_path: Path) -> None:
+    diagnosis = judged(tmp_path, *(no_interface("gpu7", rank) for rank in range(4)))
+    assert diagnosis.cause is Cause.NET_INTERFACE
+    assert not diagnosis.culprits
