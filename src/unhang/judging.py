@@ -78,15 +78,24 @@ def _explaining(parted: Parted, found: Diagnosis) -> Sequence[Event]:
     """The events with those of loose files that may decide.
 
     What a kernel tells of its host may explain a failure of the job, but makes none, and blames no
-    rank that something else has found.
+    rank that something else has found. That of a host that no file of the job names may be the host
+    of a rank that nobody heard of, and of no other.
     """
-    if _failed(found) and found.outcome is not Outcome.LOCATED:
+    explained = _failed(found) and found.outcome is not Outcome.LOCATED
+    if explained and _misses_ranks(found):
         return parted.events
+    foreign = parted.strangers if explained else parted.loose
     return [
         event
         for event in parted.events
-        if not isinstance(event, KernelEvent) or event.source.artifact not in parted.loose
+        if not isinstance(event, KernelEvent) or event.source.artifact not in foreign
     ]
+
+
+def _misses_ranks(found: Diagnosis) -> bool:
+    """Whether nothing was seen of a rank, of those that were told or those between them."""
+    seen = found.coverage.ranks_seen
+    return len(found.coverage.ranks_silent) > 0 or (len(seen) > 0 and max(seen) >= len(seen))
 
 
 def _judge(

@@ -7,17 +7,14 @@ python -m fuzz --inputs 20000 --seed 7
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import sys
 import time
 from pathlib import Path
 
 from fuzz.attack import Failure, attack
-from fuzz.requests import some
-
-_TESTS = Path(__file__).resolve().parents[1]
-KEPT = _TESTS / "data" / "fuzz"
-"""What failed once, as small as somebody made it; every test run tries it again."""
+from fuzz.requests import KEPT, REQUEST, some
 
 
 def main() -> int:
@@ -56,8 +53,8 @@ def _keep(failure: Failure, folder: Path) -> None:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
-    told = "\n".join([failure.what, *failure.request.arguments])
-    (folder / "request.txt").write_text(told, encoding="utf-8")
+    told = {"what": failure.what, "arguments": failure.request.arguments}
+    (folder / REQUEST).write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
 
 
 def _say(text: str) -> None:

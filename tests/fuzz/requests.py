@@ -14,6 +14,9 @@ from support.run_folders import hanging, run_folder, training
 
 _TESTS = Path(__file__).resolve().parents[1]
 _SCRIPTS = _TESTS / "unit" / "linting" / "scripts"
+KEPT = _TESTS / "data" / "fuzz"
+"""What failed once, as small as somebody made it; every test run tries it again."""
+REQUEST = "request.json"
 _FORMS = ("json", "json", "terminal", "markdown", "html", "oneline", "prompt")
 Files = dict[str, bytes]
 
@@ -36,6 +39,23 @@ class Request:
 def some(source: random.Random, count: int) -> list[Request]:
     """Requests by chance; logs most often, for most is read of them."""
     return [source.choice(_MAKERS)(source) for _ in range(count)]
+
+
+def kept() -> list[Request]:
+    """What failed once."""
+    return [
+        Request(
+            folder.name,
+            {
+                str(path.relative_to(folder)): path.read_bytes()
+                for path in sorted(folder.rglob("*"))
+                if path.is_file() and path.name != REQUEST
+            },
+            json.loads((folder / REQUEST).read_text(encoding="utf-8"))["arguments"],
+        )
+        for folder in sorted(KEPT.iterdir())
+        if (folder / REQUEST).is_file()
+    ]
 
 
 def _diagnose(source: random.Random) -> Request:

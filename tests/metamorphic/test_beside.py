@@ -147,3 +147,77 @@ def test_what_is_of_the_job_is_never_set_aside(
     for name, text in files.items():
         (tmp_path / name).write_text(text)
     assert diagnose(str(tmp_path)).cause is cause
+
+
+WHOLE = STEPS + "Training complete\n"
+WHOLE_DATED = (
+    "".join(f"2026-03-01 12:{n:02}:10,000 INFO step {n}/59 loss 1.{n}\n" for n in range(60))
+    + "2026-03-01 13:00:10,000 INFO Training complete\n"
+)
+KILLED = (
+    "slurmstepd: error: Detected 1 oom_kill event in StepId=7.0. Some of the step tasks have been"
+    " OOM Killed."
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"<h2>Errors</h2>\n<pre>\n{KILLED}\n</pre>\n",
+        f"\\begin{{verbatim}}\n{KILLED}\n\\end{{verbatim}}\n",
+        f"cat > alerts.txt <<EOF\n{KILLED}\nEOF\n",
+        f"==> logs/old.log <==\n{KILLED}\n",
+        f"[prompt]\nlines = '''\n{KILLED}\n'''\n",
+    ],
+)
+def test_a_text_that_shows_a_failure_convicts_no_whole_job(text: str, tmp_path: Path) -> None:
+    (tmp_path / "job.log").write_text(WHOLE)
+    (tmp_path / "other.txt").write_text(text)
+    assert diagnose(str(tmp_path)).cause is None
+
+
+def test_what_a_job_outlived_by_its_dates_is_not_of_it(tmp_path: Path) -> None:
+    (tmp_path / "job.log").write_text(WHOLE_DATED)
+    (tmp_path / "other.txt").write_text(SUMMARY)
+    found = diagnose(str(tmp_path))
+    assert found.outcome not in (Outcome.CAUSE, Outcome.LOCATED)
+
+
+@pytest.mark.parametrize(("heard", "cause"), [(8, None), (7, Cause.GPU_HARDWARE)])
+def test_an_unknown_host_is_at_most_that_of_a_rank_nobody_heard_of(
+    heard: int, cause: Cause | None, tmp_path: Path
+) -> None:
+    waits = (
+        f"[E ProcessGroupNCCL.cpp:523] [Rank {rank}] Watchdog caught collective operation timeout:"
+        " WorkNCCL(SeqNum=5011, OpType=ALLREDUCE, NumelIn=1048576, NumelOut=1048576,"
+        " Timeout(ms)=600000) ran for 600052 milliseconds before timing out.\n"
+        for rank in (0, 1, 2, 4, 5, 6, 7, 3)[:heard]
+    )
+    (tmp_path / "job.log").write_text("".join(waits))
+    (tmp_path / "messages").write_text(
+        "Feb  2 09:58:31 gn4 kernel: NVRM: Xid (PCI:0000:b1:00): 48, pid='<unknown>',"
+        " name=<unknown>, An uncorrectable double bit error (DBE) has been detected on GPU in the"
+        " framebuffer.\n"
+    )
+    assert diagnose(str(tmp_path)).cause is cause
+
+
+def test_a_kernel_log_is_the_job_only_where_nothing_else_is(tmp_path: Path) -> None:
+    (tmp_path / "job.log").write_text(WHOLE_DATED)
+    (tmp_path / "kern.log").write_text(KINDS["kernel log of another host"][1]())
+    assert diagnose(str(tmp_path)).outcome is Outcome.HEALTHY
+
+
+@pytest.mark.parametrize(
+    ("line", "cause"),
+    [
+        ("WARNING attempt 1 of 5 failed: {}; retrying", None),
+        ("Attempt 2 failed: {}; will retry in 30 s", None),
+        ("ERROR attempt 5 of 5 failed: {}", Cause.HOST_OOM),
+    ],
+)
+def test_a_failed_attempt_that_is_not_the_last_convicts_nobody(
+    line: str, cause: Cause | None, tmp_path: Path
+) -> None:
+    (tmp_path / "job.log").write_text(STEPS + line.format(KILLED) + "\n")
+    assert diagnose(str(tmp_path)).cause is cause

@@ -17,7 +17,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from unhang.assemble.file_ties import TURNED, is_far, is_tied
+from unhang.assemble.file_ties import TURNED, is_far, is_tied, survived
 from unhang.assemble.given_files import (
     FAILS,
     LOOKS,
@@ -31,7 +31,6 @@ from unhang.assemble.given_files import (
 )
 from unhang.engine.nature import Nature
 from unhang.model.events import (
-    CommunicatorStage,
     Event,
     Finished,
     ProcessEnded,
@@ -64,12 +63,14 @@ class Parted:
         events: of the job, in their order.
         besides: the files that lie beside it.
         loose: files that nothing ties to the job, and nothing contradicts.
+        strangers: those of them that are kernel logs of a host, where the job names none.
         well: a good end in it may be told; False where another file tells of a job without one.
     """
 
     events: tuple[Event, ...]
     besides: tuple[Beside, ...] = ()
     loose: frozenset[str] = frozenset()
+    strangers: frozenset[str] = frozenset()
     well: bool = True
 
     def without_loose(self) -> tuple[Event, ...]:
@@ -101,7 +102,7 @@ def set_aside(
     if not telling or len({series_of(name) for name in files}) < 2:
         return Parted(tuple(events))
     look_at(files.values(), look)
-    job = _the_job([f for f in files.values() if not f.written and (f.events or f.log)])
+    job = _the_job([f for f in files.values() if not f.written and (f.events or f.unread or f.log)])
     if not job:
         if len(telling) < len(files) and _most_is_unread(files.values()):
             return _without(events, files, {file.name: "written" for file in telling})
@@ -117,7 +118,8 @@ def set_aside(
     )
     well = not held or not any(file.tells(Finished) for file in members)
     aside = {name: why for name, why in reasons.items() if why is not None}
-    return _without(events, files, aside, loose, well=well)
+    strangers = frozenset(name for name in loose if files[name].of_a_kernel and files[name].hosts)
+    return replace(_without(events, files, aside), loose=loose, strangers=strangers, well=well)
 
 
 def _turned(files: Mapping[str, GivenFile]) -> Iterator[str]:
@@ -135,9 +137,6 @@ def _without(
     events: Sequence[Event],
     files: Mapping[str, GivenFile],
     aside: Mapping[str, str],
-    loose: frozenset[str] = frozenset(),
-    *,
-    well: bool = True,
 ) -> Parted:
     """All events but those of files that lie aside; what tools looked up stays."""
     kept = tuple(e for e in events if e.source.artifact not in aside or isinstance(e, LOOKS))
@@ -145,11 +144,11 @@ def _without(
         Beside(
             artifact=name,
             why=why,
-            told=sum(not isinstance(event, LOOKS) for event in files[name].events),
+            told=files[name].told,
         )
         for name, why in sorted(aside.items())
     )
-    return Parted(kept, besides, loose, well)
+    return Parted(kept, besides)
 
 
 def _most_is_unread(files: Iterable[GivenFile]) -> bool:
@@ -164,7 +163,12 @@ def _most_is_unread(files: Iterable[GivenFile]) -> bool:
 
 
 def _the_job(files: Sequence[GivenFile]) -> set[str]:
-    """The series of files that tells most, and all that is tied to it; none of no files."""
+    """The series of files that tells most, and all that is tied to it; none of no files.
+
+    Where one is of a whole job that ended well, a text that shows lines of others, or tells of
+    trouble while it went on, is none. What a kernel tells of its host, and what is long past, is
+    the job only where nothing else is.
+    """
     weights: dict[str, float] = {}
     days = [day for file in files for day in file.days if day.clock is not Clock.LOCAL_NO_YEAR]
     newest = max(days, key=lambda day: day.seconds, default=None)
@@ -173,7 +177,19 @@ def _the_job(files: Sequence[GivenFile]) -> set[str]:
         weights[series] = weights.get(series, 0.0) + _weight(file, newest)
     if not weights:
         return set()
-    heaviest = max(sorted(weights), key=lambda series: weights[series])
+    jobs = [file for file in files if file.is_whole]
+    whole = {series_of(file.name) for file in jobs}
+    heads = {
+        series_of(file.name)
+        for file in files
+        if not file.of_a_kernel
+        and not (file.shows and jobs)
+        and not any(survived(job, file) for job in jobs)
+    }
+    fresh = {series_of(file.name) for file in files if not _is_past(file)}
+    if (heads & fresh) - whole:
+        heads &= fresh
+    heaviest = max(sorted(heads or weights), key=lambda series: weights[series])
     job = {file.name for file in files if series_of(file.name) == heaviest}
     grown = True
     while grown:
@@ -214,7 +230,10 @@ def _why(file: GivenFile, job: Sequence[GivenFile]) -> str | None:
     hosts = {host for other in job for host in other.hosts}
     if file.hosts and hosts:
         return "another_host" if file.of_a_kernel else "untied"
-    lives = file.works or file.tells(*WAITS, CommunicatorStage)
     undated = not any(other.days for other in job)
-    kept = lives or file.recorded or file.of_a_kernel
-    return "past" if file.stale and undated and not kept else None
+    return "past" if undated and _is_past(file) else None
+
+
+def _is_past(file: GivenFile) -> bool:
+    """Whether it was saved long after all that it tells, and shows no job that it could be of."""
+    return file.stale and not (file.lives or file.recorded or file.of_a_kernel)

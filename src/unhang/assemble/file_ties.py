@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from unhang.assemble.given_files import OWN_FOLDERS, GivenFile, series_of
-from unhang.model.events import (
-    HoldUp,
-)
+from unhang.model.events import HoldUp, Progress
+from unhang.model.events.lifecycle import STATES_OF_WORK
 from unhang.model.time import Clock, Instant
 
 TURNED = re.compile(r"(?:\.\d{1,3}|[.-]\d{8}|\.old|\.prev(?:ious)?)(?:\.(?:gz|xz|bz2|zst))?$")
@@ -44,7 +43,9 @@ def _tie(file: GivenFile, other: GivenFile) -> bool:
         return True
     if file.hosts and other.hosts:
         return False
-    return bool(file.pids & other.pids) or _is_near(file, other)
+    if file.pids & other.pids:
+        return True
+    return _is_near(file, other) and not (survived(file, other) or survived(other, file))
 
 
 def _share_host(file: GivenFile, other: GivenFile) -> bool:
@@ -102,6 +103,20 @@ def _is_near(file: GivenFile, other: GivenFile) -> bool:
     """Whether dates of both lie within a night of each other."""
     gap_s = _gap_s(file.days, other.days)
     return gap_s is not None and gap_s <= _NEAR_S
+
+
+def survived(file: GivenFile, other: GivenFile) -> bool:
+    """Whether a job that ended well was at work before and after all that the other file tells."""
+    if not file.is_whole or not other.days:
+        return False
+    first, last = other.days[0], other.days[-1]
+    before = after = 0
+    for event in file.events:
+        if isinstance(event, Progress) and event.at is not None:
+            since_s, until_s = _apart(event.at, last), _apart(first, event.at)
+            after += since_s is not None and since_s > 0
+            before += until_s is not None and until_s > 0
+    return min(before, after) >= STATES_OF_WORK
 
 
 def is_far(file: GivenFile, other: GivenFile) -> bool:

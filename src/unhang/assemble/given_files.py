@@ -27,7 +27,6 @@ from unhang.model.events import (
     HoldUp,
     HostReport,
     KernelEvent,
-    LastLine,
     LinesDropped,
     ModelMismatch,
     NcclFailure,
@@ -40,6 +39,7 @@ from unhang.model.events import (
     StoreFault,
     ThreadStack,
     TopologySeen,
+    UnreadLine,
     VersionSeen,
     WatchdogAborted,
 )
@@ -88,11 +88,19 @@ _TAIL = 3
 
 @dataclass(slots=True)
 class GivenFile:
-    """What one artifact tells of whose it is."""
+    """What one artifact tells of whose it is.
+
+    Attributes:
+        unread: lines that look like a failure, whatever kind of file they stand in.
+        written: people wrote it.
+        shows: it is a short text that shows lines of others: a page, a search, a script.
+        log: its lines are such as programs write.
+    """
 
     name: str
     size: int = 0
     events: list[Event] = field(default_factory=list)
+    unread: int = 0
     hosts: set[str] = field(default_factory=set)
     pids: set[int] = field(default_factory=set)
     ids: set[str] = field(default_factory=set)
@@ -100,6 +108,7 @@ class GivenFile:
     days: list[Instant] = field(default_factory=list)
     saved: Instant | None = None
     written: bool = False
+    shows: bool = False
     log: bool = False
 
     def tells(self, *kinds: type[Event]) -> bool:
@@ -119,10 +128,19 @@ class GivenFile:
         return sum(isinstance(event, Progress) for event in self.events) >= _LEAST_WORK
 
     @property
+    def lives(self) -> bool:
+        """Whether it shows a job at work, connecting or waiting."""
+        return self.works or self.tells(*WAITS, CommunicatorStage)
+
+    @property
     def unfinished(self) -> bool:
         """Whether it shows a job at work or waiting, and no good end."""
-        lives = self.works or self.tells(*WAITS, CommunicatorStage)
-        return lives and not self.tells(Finished)
+        return self.lives and not self.tells(Finished)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it shows a job at work up to its good end: no other file needs to explain it."""
+        return self.works and self.ended_well
 
     @property
     def ended_well(self) -> bool:
@@ -132,7 +150,12 @@ class GivenFile:
     @property
     def decides(self) -> bool:
         """Whether anything in it may convict, acquit, or say how large the job is."""
-        return any(not isinstance(event, LOOKS) for event in self.events)
+        return self.told > 0
+
+    @property
+    def told(self) -> int:
+        """How many facts in it may."""
+        return self.unread + sum(not isinstance(event, LOOKS) for event in self.events)
 
     @property
     def stale(self) -> bool:
@@ -158,13 +181,16 @@ def given_files(events: Iterable[Event], artifacts: Iterable[Artifact]) -> dict[
     """What the events of each artifact tell of whose it is, by its name."""
     files = {a.name: GivenFile(a.name, size=a.size_bytes or 0) for a in artifacts}
     for event in events:
-        if isinstance(event, LastLine):
-            continue  # any text has one
         name = event.source.artifact
         file = files.get(name)
         if file is None:
             file = files[name] = GivenFile(name)
-        file.events.append(event)
+        if not event.of_any_text:
+            file.events.append(event)
+        elif isinstance(event, UnreadLine):
+            file.unread += 1
+        else:
+            continue
         origin = event.origin
         told = (origin.host, getattr(event, "host", None))
         file.hosts.update(_short(host) for host in told if isinstance(host, str) and host)
@@ -192,6 +218,7 @@ def look_at(files: Iterable[GivenFile], look: Callable[[str], Nature | None]) ->
             continue
         file.written = nature.is_document and not file.recorded and not file.tells(*_ANSWERS)
         file.log = nature.is_log
+        file.shows = nature.shows and not (file.works or file.recorded)
         file.saved = nature.saved
         if not file.written:
             file.hosts.update(map(_short, nature.hosts))

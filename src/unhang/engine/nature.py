@@ -17,7 +17,9 @@ from typing import IO, cast
 
 from unhang.model.time import Clock, Instant
 from unhang.sources.artifact import Artifact
+from unhang.sources.context import ContextReader, LineContext
 from unhang.sources.peel import peel
+from unhang.sources.showing import begins
 
 DATED = frozenset({Clock.UTC, Clock.LOCAL, Clock.LOCAL_NO_YEAR})
 """Clocks that tell the day."""
@@ -26,6 +28,9 @@ _PART = 32 << 10
 """Bytes of each end of a larger file that are looked at."""
 _MOST_PEELED = 120
 """Lines of each end whose wrappers are read for hosts and times."""
+_MOST_SHOWING = 60
+"""Lines of a text that shows others: a longer one is the log itself, or a part of it is."""
+_SHOWN = frozenset({LineContext.FENCED, LineContext.FOUND, LineContext.ECHOED})
 _LEAST_WRITTEN = 0.3
 """Share of the lines of a document that people write and programs do not."""
 _LEAST_PERHAPS = 0.7
@@ -90,6 +95,7 @@ class Nature:
         perhaps: as people do, and programs as well.
         whole: all of the file was looked at.
         tests: it holds what a test runner prints.
+        shows: it is short, and has a part that shows what others printed.
         hosts: names of those who printed it, as far as wrappers tell.
         days: when, the first and the last, as far as lines tell.
         saved: when the file was last written.
@@ -101,6 +107,7 @@ class Nature:
     perhaps: int
     whole: bool = True
     tests: bool = False
+    shows: bool = False
     hosts: frozenset[str] = frozenset()
     days: tuple[Instant, ...] = ()
     saved: Instant | None = None
@@ -196,7 +203,23 @@ def nature_of_text(text: str, *, whole: bool = True, saved: Instant | None = Non
     )
     tests = sum(_TESTS.match(line) is not None for line in lines) > 1
     hosts, days = _told(lines)
-    return Nature(len(lines), output, written, perhaps, whole, tests, hosts, days, saved)
+    shows = whole and _shows(lines)
+    return Nature(len(lines), output, written, perhaps, whole, tests, shows, hosts, days, saved)
+
+
+def _shows(lines: Sequence[str]) -> bool:
+    """Whether a short text shows what others printed: a page, a script, a search."""
+    if len(lines) > _MOST_SHOWING:
+        return False
+    reader = ContextReader()
+    for number, line in enumerate(lines, 1):
+        message = next(peel(line), None)
+        if message is None or message.header is not None:
+            continue  # which only the program itself prints
+        context = reader.read(message.text, number, raw=message.raw, marked=message.quoted)
+        if context in _SHOWN or begins(message.text) is not None:
+            return True
+    return False
 
 
 def _told(lines: Sequence[str]) -> tuple[frozenset[str], tuple[Instant, ...]]:

@@ -16,6 +16,7 @@ from unhang.model.provenance import Problem
 from unhang.parsers import PARSERS, READ_ANY_WORDS
 from unhang.parsers.base import Parser
 from unhang.parsers.unread_lines import UnreadLines
+from unhang.sources.archives import DAMAGE
 from unhang.sources.artifact import Artifact
 from unhang.sources.context import OTHERS, ContextReader
 from unhang.sources.headings import SpeakersAbove
@@ -106,12 +107,8 @@ def read_artifact(
             wanting = readers & allowed
             for index in sorted(wanting - _TELL_FAILURES if line.context in OTHERS else wanting):
                 events.extend((index, event) for event in _fed(parsers, index, line, guard))
-    except BudgetSpent as error:
-        guard.note(SPENT, str(error))
-    except ArtifactError as error:
-        guard.note("reader", str(error))
-    except Exception as error:  # a damaged archive fails in its library's own ways
-        guard.failed("reader", error)
+    except Exception as error:
+        _tell(guard, error)
     for index, parser in parsers.items():
         last = guard.call(f"parser {parser.NAME}", [], _finish, parser)
         events.extend((index, event) for event in last)
@@ -143,6 +140,19 @@ def _fed(parsers: dict[int, Parser], index: int, line: Line, guard: Guard) -> It
     except Exception as error:
         guard.failed(f"parser {parser.NAME}", error, f" at line {line.number}")
         del parsers[index]
+
+
+def _tell(guard: Guard, error: Exception) -> None:
+    """Note why an artifact was not read to its end."""
+    if isinstance(error, BudgetSpent):
+        guard.note(SPENT, str(error))
+    elif isinstance(error, ArtifactError):
+        guard.note("reader", str(error))
+    elif isinstance(error, DAMAGE):
+        told = f"{type(error).__name__}: {error}"[:200]
+        guard.note("reader", f"it is damaged ({told}); what stands before that was read")
+    else:
+        guard.failed("reader", error)
 
 
 def _finish(parser: Parser) -> list[Event]:

@@ -233,7 +233,7 @@ def _method(flat: Flat) -> dict[str, Any]:
 
 def _strategy(flat: Flat) -> dict[str, Any]:
     stage = _value(flat, "zero")
-    if stage in (1, 2, 3):
+    if type(stage) is int and stage in (1, 2, 3):  # `True` is 1, too
         return {"strategy": Strategy(f"zero{stage}")}
     kinds = [_meaning("distributed", str(v).lower()) for v in _values(flat, "distributed")]
     kind = next((k for k in kinds if k is not None), None)

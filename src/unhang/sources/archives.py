@@ -29,19 +29,11 @@ from unhang.sources.hints import origin_of
 from unhang.sources.kinds import COMPRESSED, SNIFF, FileKind, is_data, is_source, kind_of
 from unhang.sources.streams import decompressed, recoded
 
-_BROKEN = (
-    tarfile.TarError,
-    zipfile.BadZipFile,
-    OSError,
-    EOFError,
-    ValueError,
-    RuntimeError,
-    NotImplementedError,
-    zlib.error,
-    lzma.LZMAError,
-)
-
-
+DAMAGE = (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, lzma.LZMAError)
+"""What libraries raise where an archive is damaged, and nothing else."""
+_BROKEN = (*DAMAGE, OSError, ValueError, RuntimeError, NotImplementedError)
+_PIECE = 1 << 20
+"""Bytes that are read at once: a member may claim any size."""
 _HOLDERS = {*COMPRESSED, FileKind.TAR, FileKind.ZIP, FileKind.PAGE}
 
 
@@ -230,7 +222,7 @@ class _Resumed(io.RawIOBase):
         view = memoryview(cast("bytearray", space))
         piece, self._head = self._head[: len(view)], self._head[len(view) :]
         if not piece:
-            piece = self._rest.read(len(view))
+            piece = self._rest.read(min(len(view), _PIECE))
         view[: len(piece)] = piece
         return len(piece)
 

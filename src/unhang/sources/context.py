@@ -38,6 +38,8 @@ class LineContext(enum.Enum):
     """Behind the file and the line that a search prints."""
     FENCED = "fenced"
     """Between the fences of Markdown, the quotes of a docstring, the words of a here-document."""
+    RETRIED = "retried"
+    """One attempt of several failed, and the program tries again."""
     INSIDE = "inside"
     """Looks like a message, but stands in the middle of a string, a sample or a sentence."""
 
@@ -250,6 +252,8 @@ class ContextReader:
             return LineContext.COMMENT
         if _INDENTED.match(raw) is not None and _BAR.search(raw) is None:
             return LineContext.INSIDE
+        if _tries_again(text):
+            return LineContext.RETRIED
         return LineContext.CHANGED if _CHANGE.match(text) is not None else LineContext.MESSAGE
 
     def _fenced(self, text: str) -> bool:
@@ -275,6 +279,30 @@ class ContextReader:
         self._showing.finish()
         shown = self._showing.shown if self._outside >= _LOG else frozenset()
         return shown.union(self._marked if self._bare > len(self._marked) else ())
+
+
+_ATTEMPT = re.compile(
+    r"(?<![\w-])(?i:attempt|try|trial) ?#?(?P<number>\d{1,4})\b"
+    r"(?: ?(?:of|/|out of) ?(?P<all>\d{1,4}))?[^:]{0,40}:\s"
+)
+_AGAIN = re.compile(r"\b(?:re-?try(?:ing)?|re-?tried|try(?:ing)? again)\b", re.IGNORECASE)
+_ATTEMPT_WITHIN = 120
+
+
+def _tries_again(text: str) -> bool:
+    """Whether a line tells of a failed attempt that is not the last one.
+
+    >>> _tries_again("attempt 1 of 5 failed: CUDA error; retrying in 3 s")
+    True
+    >>> _tries_again("attempt 5 of 5 failed: CUDA error"), _tries_again("Attempt 1 failed: CUDA")
+    (False, False)
+    """
+    told = _ATTEMPT.search(text[:_ATTEMPT_WITHIN])
+    if told is None:
+        return False
+    if told["all"] is not None:
+        return int(told["number"]) < int(told["all"])
+    return _AGAIN.search(text, told.end()) is not None
 
 
 def _is_work(text: str) -> bool:
@@ -322,6 +350,12 @@ _LOG = 3
 _MARKS = frozenset({"-", "+", "#", "//", ">", "•", "<p>"})
 _RELATIVE = frozenset({LineContext.QUOTED, LineContext.FOUND, LineContext.FENCED})
 OTHERS = frozenset(
-    {LineContext.COMMENT, LineContext.ECHOED, LineContext.CHANGED, LineContext.INSIDE}
+    {
+        LineContext.COMMENT,
+        LineContext.ECHOED,
+        LineContext.CHANGED,
+        LineContext.RETRIED,
+        LineContext.INSIDE,
+    }
 )
 """Contexts in which a line is no message, whatever surrounds it."""

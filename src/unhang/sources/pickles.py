@@ -19,6 +19,7 @@ from unhang.errors import ArtifactError, UnsafeArtifact
 from unhang.sources import pickle_chains
 
 _MOST_BYTES = 2 << 30
+_PIECE = 4 << 20
 _MOST_MEMORY = 512 << 20
 _MEMORY_PER_BYTE = 64
 _BUFFER = 256 << 10
@@ -51,6 +52,14 @@ def _carries_code(name: str) -> UnsafeArtifact:
     )
 
 
+def _read(stream: IO[bytes]) -> bytes:
+    """At most the largest file; never asks for more memory than there is to read."""
+    data = bytearray()
+    while len(data) < _MOST_BYTES and (piece := stream.read(_PIECE)):
+        data += piece
+    return bytes(data)
+
+
 def load_plain(open_: Callable[[], IO[bytes]], size: int | None) -> object:
     """Read a pickle of plain data.
 
@@ -65,7 +74,7 @@ def load_plain(open_: Callable[[], IO[bytes]], size: int | None) -> object:
     if size is not None and size > _MOST_BYTES:
         raise UnsafeArtifact(f"it is larger than {_MOST_BYTES >> 30} GiB; it was refused")
     with io.BufferedReader(cast("io.RawIOBase", open_()), _BUFFER) as stream:
-        data = stream.read(_MOST_BYTES)
+        data = _read(cast("IO[bytes]", stream))
     if pickle_chains.may_chain(data):
         with _bounded(len(data)):
             return _run(data).result()

@@ -39,7 +39,7 @@ _TOKEN = re.compile(
     r"<\|[\w.-]{2,40}\|>|\[/?INST\]|</?s>|<(?:start|end)_of_turn>|<bos>|<｜[^<>｜]{2,40}｜>"
 )
 _TAG = re.compile(
-    r"\s*<(?P<name>[a-z][\w-]{0,30})(?:\s[^<>]{0,200})?>(?![:\w]*\d)(?!.*</(?P=name)>)"
+    r"\s*<(?!module>)(?P<name>[a-z][\w-]{0,30})(?:\s[^<>]{0,200})?>(?![:\w]*\d)(?!.*</(?P=name)>)"
 )
 _BEGIN = re.compile(r"\s*\\begin\{(?P<name>\w{1,30})\*?\}")
 _REMARK = re.compile(r"\s*/\*(?!.*\*/)")

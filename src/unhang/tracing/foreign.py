@@ -28,6 +28,7 @@ from unhang.model.trace import CallKey, Slice, SliceKind
 MOST_BYTES = 2 << 30
 _HEAD = 1 << 16
 _MOST_TEXT = 200
+_LATEST_NS = 1 << 63
 _STEP = re.compile(r"ProfilerStep#(\d{1,12})")
 _RANK = re.compile(r"rank[-_]?(\d{1,7})", re.IGNORECASE)
 _KERNEL = re.compile(r"nccl(?:Dev)?Kernel_?(\w*)", re.IGNORECASE)
@@ -87,7 +88,7 @@ def _kineto(tree: object, name: str) -> Iterator[Slice]:
         rank = int(found[1]) if found else None
     process = name if rank is None else f"rank {rank}"
     base = tree.get("baseTimeNanoseconds")
-    base_s = base / 1e9 if isinstance(base, int) else 0.0
+    base_s = base / 1e9 if isinstance(base, int) and 0 <= base < _LATEST_NS else 0.0
     events = [e for e in _events(tree.get("traceEvents")) if e.get("ph") == "X"]
     events.sort(key=lambda e: float(e["ts"]))
     step = ""

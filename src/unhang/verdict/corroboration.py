@@ -21,13 +21,11 @@ from unhang.model.events import (
     HoldUp,
     HostReport,
     KernelEvent,
-    LastLine,
     RasReport,
     StackRefused,
     StackSeen,
     ThreadStack,
     TopologySeen,
-    UnreadLine,
     WaitsSeen,
 )
 from unhang.model.finding import Finding, Strength
@@ -44,8 +42,6 @@ _KINDS: tuple[tuple[tuple[type[Event], ...], Source], ...] = (
     ((HostReport, GpuProcess, GpuState, TopologySeen), Source.HOSTS),
     ((BandwidthMeasured, CollectivesMeasured), Source.MEASUREMENTS),
 )
-_ANYWHERE = (LastLine, UnreadLine)
-"""What is read from any text, and does not tell what kind of file that is."""
 _OWN = {
     Strength.PROVES: Bearing.PROVES,
     Strength.SUPPORTS: Bearing.SUPPORTS,
@@ -92,7 +88,7 @@ def _statements(
         kind = _kind(event)
         if kind is not Source.LOGS:
             told[event.source] = kind
-        elif not isinstance(event, _ANYWHERE):
+        elif not event.of_any_text:
             told.setdefault(event.source, kind)
     artifacts: dict[str, set[Source]] = {}
     for source, said in told.items():

@@ -18,6 +18,7 @@ class Seen:
         fact: what it shows that a rule may need; None where no rule asks for it.
         witness: who tells.
         role: what it is in the course of the job.
+        of_any_text: any text gives one: it does not tell what kind of file it was read from.
         source: the place the event was read from.
         origin: who printed it, from prefixes and file name.
         at: the time printed with it, or None.
@@ -26,6 +27,7 @@ class Seen:
     fact: ClassVar[Fact | None]
     witness: ClassVar[Witness]
     role: ClassVar[Role]
+    of_any_text: ClassVar[bool] = False
 
     source: Provenance
     origin: Origin

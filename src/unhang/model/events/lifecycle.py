@@ -143,6 +143,7 @@ class UnreadLine(Seen):
     fact = None
     witness = Witness.PROCESS
     role = Role.REPORT
+    of_any_text = True
 
     weight: int
     read: bool = False
@@ -159,6 +160,7 @@ class LastLine(Seen):
     fact = None
     witness = Witness.PROCESS
     role = Role.REPORT
+    of_any_text = True
 
     waits_by_its_words: bool = False
 

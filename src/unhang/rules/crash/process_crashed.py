@@ -72,7 +72,7 @@ def check(incident: Incident) -> Iterator[Finding]:
     first = crashed[0]
     same = [f for f in crashed if f.signal == first.signal]
     culprits = special_ranks(incident, same, len(same))
-    number = signal.Signals(first.signal).name if first.signal is not None else ""
+    number = "" if first.signal is None else _name(first.signal)
     yield check.finding(
         # Never more than support: the fault that crashes is often a library's or a version's.
         Strength.SUPPORTS,
@@ -118,3 +118,11 @@ def _last_words(failure: Failure) -> bool:
         and _ONLY_THE_SIGNAL not in e.source.text
         for e in failure.events
     )
+
+
+def _name(number: int) -> str:
+    """The name of a signal; real-time signals between the first and the last have none."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -1,0 +1,1 @@
+deepspeed train.py --zero_stage --bf16
