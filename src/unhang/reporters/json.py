@@ -7,9 +7,11 @@ ranges (`"0-2,4-511"`); culprits are few and are a list of numbers.
 
 from __future__ import annotations
 
+import enum
 import json
 import re
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 
 from unhang.model.contents import Contents
 from unhang.model.diagnosis import Candidate, Diagnosis, Fix, RejectedAdvice, StoryItem
@@ -86,102 +88,75 @@ class _JsonWriter:
     def _text(self, message: Message) -> str:
         return sentence(message, self._language)
 
+    def _fields(self, noun: object, names: str) -> dict[str, object]:
+        """Some fields of a noun under their own names; what they hold tells how it is written."""
+        return {name: self._plain(getattr(noun, name)) for name in names.split()}
+
+    def _plain(self, value: object) -> object:
+        match value:
+            case Message():
+                return self._text(value)
+            case Provenance():
+                return _source(value)
+            case enum.Enum():
+                return value.value
+            case float():
+                return round(value, 3)
+            case AbstractSet():
+                return format_ranks(value)
+            case tuple():
+                return [self._plain(item) for item in value]
+            case _:
+                return value
+
     def _step(self, item: StoryItem) -> dict[str, object]:
-        return {
-            "at": item.at,
-            "ranks": format_ranks(item.ranks),
-            "what": self._text(item.what),
-            "evidence": _source(item.evidence),
-        }
+        return self._fields(item, "at ranks what evidence")
 
     def _candidate(self, candidate: Candidate) -> dict[str, object]:
-        against = candidate.against
         return {
-            "cause": candidate.cause.value,
-            "confidence": round(candidate.confidence, 3),
-            "strength": candidate.strength.value,
+            **self._fields(candidate, "cause confidence strength"),
             "culprits": sorted(candidate.culprits),
             "culprit_hosts": sorted(candidate.culprit_hosts),
-            "phase": None if candidate.phase is None else candidate.phase.value,
-            "claim": self._text(candidate.claim),
-            "why": self._text(candidate.why),
-            "against": None if against is None else self._text(against),
-            "rules": list(candidate.rules),
-            "evidence": [_source(p) for p in candidate.evidence],
+            **self._fields(candidate, "phase claim why against rules evidence"),
         }
 
     def _likely(self, likely: Likely) -> dict[str, object]:
         return {
-            "cause": likely.cause.value,
-            "chance": round(likely.chance, 3),
+            **self._fields(likely, "cause chance"),
             "culprits": sorted(likely.culprits),
             "signs": [self._sign(sign) for sign in likely.signs],
             "against": [self._sign(sign) for sign in likely.against],
-            "rivals": [
-                {"cause": rival.cause.value, "chance": round(rival.chance, 3)}
-                for rival in likely.rivals
-            ],
+            "rivals": [self._fields(rival, "cause chance") for rival in likely.rivals],
             "decides": self._collect(likely.decides),
         }
 
     def _sign(self, counted: CountedSign) -> dict[str, object]:
-        sign = counted.sign
         return {
-            "sign": sign.name,
+            "sign": counted.sign.name,
             "text": shown_sign(counted, self._language),
             "jobs": round(counted.jobs, 1),
             "with_cause": round(counted.with_cause, 1),
-            "evidence": None if sign.source is None else _source(sign.source),
+            "evidence": self._plain(counted.sign.source),
         }
 
     def _located(self, finding: Finding) -> dict[str, object]:
-        return {
-            "rule": finding.rule,
-            "claim": self._text(finding.claim),
-            "why": self._text(finding.why),
-            "against": None if finding.against is None else self._text(finding.against),
-            "evidence": [_source(p) for p in finding.evidence],
-        }
+        return self._fields(finding, "rule claim why against evidence")
 
     def _statement(self, statement: Statement) -> dict[str, object]:
-        against = statement.against
-        return {
-            "source": statement.source.value,
-            "bearing": statement.bearing.value,
-            "rule": statement.rule,
-            "claim": self._text(statement.claim),
-            "ranks": format_ranks(statement.ranks),
-            "against": None if against is None else self._text(against),
-            "evidence": [_source(p) for p in statement.evidence],
-        }
+        return self._fields(statement, "source bearing rule claim ranks against evidence")
 
     def _fix(self, fix: Fix) -> dict[str, object]:
         return {
-            "title": self._text(fix.title),
-            "kind": fix.kind.value,
-            "framework": fix.framework,
-            "where": fix.where,
-            "patch": fix.patch,
-            "reaches": fix.reaches,
-            "risk": self._text(fix.risk),
-            "verify": self._text(fix.verify),
+            **self._fields(fix, "title kind framework where patch reaches risk verify"),
             "remedy": fix.remedy or None,
             "version": fix.version,
         }
 
     def _rejected(self, advice: RejectedAdvice) -> dict[str, object]:
-        return {
-            "setting": advice.setting,
-            "found_in": advice.found_in,
-            "reason": self._text(advice.reason),
-        }
+        return self._fields(advice, "setting found_in reason")
 
     def _collect(self, collect: Collect) -> dict[str, object]:
-        return {
-            "what": self._text(collect.what),
-            "how": self._text(collect.how),
-            "decides": self._text(collect.decides),
-        }
+        return self._fields(collect, "what how decides")
 
 
 def _basis(d: Diagnosis) -> dict[str, object]:

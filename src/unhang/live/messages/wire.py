@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
+import types
+import typing
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -25,6 +27,11 @@ from unhang.model.ids import Rank, format_ranks, parse_ranks
 _MOST_VARIABLES, _LONGEST_VALUE = 100, 200
 _OF_PROBE = "probe_"
 """Before the codes of what probes have lost."""
+_KEYS = {
+    f"{name}_s": name
+    for name in ("process_started", "wall", "mono", "stack_since", "step_wall", "since")
+}
+"""Fields that the wire names otherwise."""
 
 
 def beat_from_json(data: Json) -> Beat | None:
@@ -32,59 +39,29 @@ def beat_from_json(data: Json) -> Beat | None:
     host, pid = data.get("host"), _int(data, "pid")
     if not isinstance(host, str) or pid is None:
         return None
-    rank = _int(data, "rank")
     groups = {n: _group(n, g) for n, g in _mapping(data.get("groups")).items() if _is_object(g)}
     timeouts = _mapping(data.get("timeouts"))
     raised = data.get("exception")
     return Beat(
-        host=host,
-        pid=pid,
-        ppid=_int(data, "ppid"),
-        process_started_s=_float(data, "process_started"),
-        rank=None if rank is None else Rank(rank),
-        local_rank=_int(data, "local_rank"),
-        world_size=_int(data, "world_size"),
-        restart=_int(data, "restart"),
-        argv=tuple(_texts(data.get("argv"))),
-        wall_s=_float(data, "wall") or 0.0,
-        mono_s=_float(data, "mono") or 0.0,
-        interval_s=_float(data, "interval_s") or 1.0,
-        torch=_text(data, "torch"),
-        device=_text(data, "device"),
-        groups=groups,
-        stack=_frames(data.get("stack")),
-        stack_since_s=_float(data, "stack_since"),
-        calling=_text(data, "calling"),
-        threads=_threads(data.get("threads")),
-        steps=_int(data, "steps"),
-        step_wall_s=_float(data, "step_wall"),
-        cpu_s=_float(data, "cpu_s"),
-        rss_bytes=_int(data, "rss_bytes"),
-        read_bytes=_int(data, "read_bytes"),
-        write_bytes=_int(data, "write_bytes"),
-        gpu_bytes=_int(data, "gpu_bytes"),
-        state=_text(data, "state") or "running",
-        exception=_raised(raised) if isinstance(raised, Mapping) else None,
-        governed_ms=_limits(_mapping(timeouts.get("governed"))),
-        meeting_ms=_int(timeouts, "meeting"),
-        call=_issued(data.get("call")),
-        probe_thread=_int(data, "probe_thread"),
-        dumped=_int(data, "dumped"),
-        lost=tuple(_losses(data.get("lost"))),
-        environment=_environment(data.get("environment")),
+        **{
+            **_plain(Beat, data),
+            "argv": tuple(_texts(data.get("argv"))),
+            "groups": groups,
+            "stack": _frames(data.get("stack")),
+            "threads": _threads(data.get("threads")),
+            "exception": _raised(raised) if isinstance(raised, Mapping) else None,
+            "governed_ms": _limits(_mapping(timeouts.get("governed"))),
+            "meeting_ms": _int(timeouts, "meeting"),
+            "call": _issued(data.get("call")),
+            "lost": tuple(_losses(data.get("lost"))),
+            "environment": _environment(data.get("environment")),
+        }
     )
 
 
 def beat_to_json(beat: Beat) -> dict[str, Any]:
     """The inverse of `beat_from_json`."""
-    renamed = {
-        "process_started_s": "process_started",
-        "wall_s": "wall",
-        "mono_s": "mono",
-        "stack_since_s": "stack_since",
-        "step_wall_s": "step_wall",
-    }
-    data = {renamed.get(f.name, f.name): getattr(beat, f.name) for f in dataclasses.fields(beat)}
+    data = {_KEYS.get(f.name, f.name): getattr(beat, f.name) for f in dataclasses.fields(beat)}
     data["stack"] = [[f.file, f.line, f.function] for f in beat.stack]
     data["threads"] = [[[f.file, f.line, f.function] for f in stack] for stack in beat.threads]
     data["groups"] = {name: _group_to_json(group) for name, group in beat.groups.items()}
@@ -151,51 +128,26 @@ def _process(item: object) -> ProcessReport | None:
         beats=_int(data, "beats") or 0,
         beat_age_s=_float(data, "beat_age_s") or 0.0,
         facts=ProcessFacts(
-            alive=facts.get("alive") is not False,
-            state=_text(facts, "state"),
-            cpu_s=_float(facts, "cpu_s"),
-            main_cpu_s=_float(facts, "main_cpu_s"),
-            main_runs=_int(facts, "main_runs"),
-            threads_cpu_s=_float(facts, "threads_cpu_s"),
-            family_cpu_s=_float(facts, "family_cpu_s"),
-            family_bytes=_int(facts, "family_bytes"),
-            helpers=_int(facts, "helpers"),
-            under=_int(facts, "under"),
-            young=tuple(_young(facts.get("young"))),
-            read_bytes=_int(facts, "read_bytes"),
-            write_bytes=_int(facts, "write_bytes"),
-            stored_bytes=_int(facts, "stored_bytes"),
-            rss_bytes=_int(facts, "rss_bytes"),
-            faults=_int(facts, "faults"),
-            wchan=_text(facts, "wchan"),
-            lock_holder=_int(facts, "lock_holder"),
-            exit_code=_int(facts, "exit_code"),
-            signal=_int(facts, "signal"),
+            **{
+                **_plain(ProcessFacts, facts),
+                "alive": facts.get("alive") is not False,
+                "young": tuple(_young(facts.get("young"))),
+            }
         ),
     )
 
 
 def _group(name: str, item: object) -> GroupBeat:
     data = _mapping(item)
-    ranks = data.get("ranks")
     return GroupBeat(
-        name=name,
-        desc=_text(data, "desc") or "",
-        ranks=_members(ranks),
-        backend=_text(data, "backend"),
-        timeout_ms=_int(data, "timeout_ms"),
-        user_timeout_ms=_int(data, "user_timeout_ms"),
-        enqueued=_int(data, "enqueued"),
-        started=_int(data, "started"),
-        completed=_int(data, "completed"),
-        since_s=_float(data, "since"),
+        **{**_plain(GroupBeat, data), "name": name, "ranks": _members(data.get("ranks"))}
     )
 
 
 def _group_to_json(group: GroupBeat) -> dict[str, Any]:
     data = dataclasses.asdict(group)
     del data["name"]
-    data["since"] = data.pop("since_s")
+    data[_KEYS["since_s"]] = data.pop("since_s")
     data["ranks"] = None if group.ranks is None else _ranks_to_json(group.ranks)
     return data
 
@@ -308,6 +260,31 @@ def _float(data: Json, key: str) -> float | None:
 def _text(data: Json, key: str) -> str | None:
     value = data.get(key)
     return value if isinstance(value, str) else None
+
+
+_READERS: Mapping[object, Callable[[Json, str], Any]] = {int: _int, float: _float, str: _text}
+
+
+def _plain(kind: type, data: Json) -> dict[str, Any]:
+    """The numbers and texts of a record that can be read; without the rest the defaults hold."""
+    read = ((name, reader(data, key), empty) for name, key, reader, empty in _plain_fields(kind))
+    return {name: value for name, value, empty in read if value is not None and (value or empty)}
+
+
+@cache
+def _plain_fields(kind: type) -> tuple[tuple[str, str, Callable[[Json, str], Any], bool], ...]:
+    """Name, key, reader, and whether 0 and "" are told, not left to the default."""
+    hints = typing.get_type_hints(kind)
+    found = []
+    for field in dataclasses.fields(kind):
+        hint = hints[field.name]
+        optional = typing.get_origin(hint) in (typing.Union, types.UnionType)
+        plain = typing.get_args(hint)[0] if optional else hint
+        reader = _READERS.get(getattr(plain, "__supertype__", plain))  # Rank is an int
+        if reader is not None:
+            empty = optional or field.default is dataclasses.MISSING
+            found.append((field.name, _KEYS.get(field.name, field.name), reader, empty))
+    return tuple(found)
 
 
 def _losses(item: object) -> Iterable[Loss]:
