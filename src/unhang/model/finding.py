@@ -27,6 +27,15 @@ class Collect:
     how: Message
     decides: Message
 
+    @classmethod
+    def of(cls, topic: str, **values: object) -> Collect:
+        """What the catalogue says of a topic under `collect`, with some values."""
+        return cls(
+            what=Message(key=f"collect.{topic}.what", values=values),
+            how=Message(key=f"collect.{topic}.how", values=values),
+            decides=Message(key=f"collect.{topic}.decides", values=values),
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:

@@ -135,7 +135,7 @@ def rule(
     *,
     cause: Cause | None = None,
     needs: Set[Fact],
-    since: str,
+    since: str = "0.1.0",
     status: Status = Status.STABLE,
     explains: Set[Cause] = frozenset(),
 ) -> Callable[[Callable[[Incident], Iterator[Finding]]], Rule]:

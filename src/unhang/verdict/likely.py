@@ -22,7 +22,6 @@ from unhang.model.finding import Collect, Finding
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.incident import VICTIM_MANNERS, Incident, Manner
 from unhang.model.likely import CountedSign, Likely, Rival, Sign
-from unhang.model.provenance import Message
 from unhang.verdict.culprits import OF_ONE_RANK
 from unhang.verdict.ranking import outlived
 from unhang.verdict.signs import shows_failure
@@ -243,8 +242,4 @@ def _not_in_the_call(incident: Incident) -> Ranks:
 
 def _decides(incident: Incident, cause: Cause) -> Collect:
     topic = _DECIDES.get(cause, "stacks" if incident.calls or incident.stances else "before")
-    return Collect(
-        what=Message(key=f"collect.{topic}.what"),
-        how=Message(key=f"collect.{topic}.how"),
-        decides=Message(key=f"collect.{topic}.decides"),
-    )
+    return Collect.of(topic)

@@ -8,7 +8,6 @@ from unhang.model.diagnosis import Diagnosis, Outcome
 from unhang.model.events import ProcessEnded, Reporter, UnreadLine
 from unhang.model.finding import Collect
 from unhang.model.incident import Incident, Manner
-from unhang.model.provenance import Message
 
 _MOST = 4
 
@@ -97,8 +96,4 @@ def _recorder_variable(incident: Incident) -> str:
 
 
 def _collect(topic: str, **values: object) -> Collect:
-    return Collect(
-        what=Message(key=f"collect.{topic}.what", values=values),
-        how=Message(key=f"collect.{topic}.how", values=values),
-        decides=Message(key=f"collect.{topic}.decides", values=values),
-    )
+    return Collect.of(topic, **values)

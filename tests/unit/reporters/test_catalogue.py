@@ -145,6 +145,22 @@ def test_every_key_in_the_source_has_a_sentence() -> None:
     assert missing == []
 
 
+def test_every_topic_to_collect_has_its_sentences_and_values() -> None:
+    wrong = []
+    for path, node in nodes():
+        if not (isinstance(node, ast.Call) and ast.unparse(node.func) == "Collect.of"):
+            continue
+        topic, given = text_of(node.args[0]), {keyword.arg for keyword in node.keywords}
+        keys = [f"collect.{topic}.{part}" for part in ("what", "how", "decides")]
+        if topic is not None and None not in given:
+            asked = [names(ENGLISH[key]) for key in keys if key in ENGLISH]
+            if len(asked) < len(keys) or not all(need <= given for need in asked):
+                wrong.append(f"{path.name}:{node.lineno}")
+        elif topic is not None:
+            wrong += [f"{path.name}: {key}" for key in keys if key not in ENGLISH]
+    assert wrong == []
+
+
 def test_every_key_made_of_parts_can_be_a_sentence() -> None:
     missing = [
         f"{where}: {ast.unparse(key)}"

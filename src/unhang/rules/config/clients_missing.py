@@ -43,7 +43,6 @@ _MANY = 3
     "fewer-ranks-than-expected",
     cause=Cause.RENDEZVOUS,
     needs={Fact.STORE},
-    since="0.1.0",
     explains=frozenset({Cause.NET_INTERFACE, Cause.RANK_EXCEPTION}),
 )
 def check(incident: Incident) -> Iterator[Finding]:

@@ -33,7 +33,7 @@ from unhang.model.rule import Fact, Finding, Incident, Message, Strength, rule, 
 _NAMED = 3
 
 
-@rule("CFG201", "dump-carries-code", needs={Fact.UNUSABLE_DUMPS}, since="0.1.0")
+@rule("CFG201", "dump-carries-code", needs={Fact.UNUSABLE_DUMPS})
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one warning for files with code, and one for those refused for another reason."""
     refused = incident.all(DumpUnusable)

@@ -36,7 +36,6 @@ from unhang.rules.config.rendezvous import faults, why_echo
     "process-group-not-initialised",
     cause=Cause.RENDEZVOUS,
     needs={Fact.STORE},
-    since="0.1.0",
     explains=frozenset({Cause.NET_INTERFACE, Cause.RANK_EXCEPTION}),
 )
 def check(incident: Incident) -> Iterator[Finding]:

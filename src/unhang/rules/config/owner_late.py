@@ -33,14 +33,10 @@ from unhang.model.events import StoreProblem
 from unhang.model.finding import Collect
 from unhang.model.ids import NO_RANKS, Rank
 from unhang.model.phases import Phase
-from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
+from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules.config.rendezvous import faults, why_echo, why_under_way
 
-_OWNER_AT_WORK = Collect(
-    what=Message(key="collect.owner_stack.what"),
-    how=Message(key="collect.owner_stack.how"),
-    decides=Message(key="collect.owner_stack.decides"),
-)
+_OWNER_AT_WORK = Collect.of("owner_stack")
 _SLOW = frozenset({Phase.LOAD, Phase.DATA, Phase.COMPILE, Phase.EVAL, Phase.SAVE})
 
 
@@ -49,7 +45,6 @@ _SLOW = frozenset({Phase.LOAD, Phase.DATA, Phase.COMPILE, Phase.EVAL, Phase.SAVE
     "store-key-never-written",
     cause=Cause.RENDEZVOUS,
     needs={Fact.STORE},
-    since="0.1.0",
     explains=frozenset({Cause.NET_INTERFACE, Cause.RANK_EXCEPTION}),
 )
 def check(incident: Incident) -> Iterator[Finding]:

@@ -30,16 +30,12 @@ from collections.abc import Iterator
 from unhang.model.events import StoreProblem
 from unhang.model.finding import Collect
 from unhang.model.phases import Phase
-from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
+from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules.config.rendezvous import faults, why_echo
 from unhang.rules.shared import speakers
 
 _SYSTEM_PORTS = 1024
-_OWNER = Collect(
-    what=Message(key="collect.port_owner.what"),
-    how=Message(key="collect.port_owner.how"),
-    decides=Message(key="collect.port_owner.decides"),
-)
+_OWNER = Collect.of("port_owner")
 
 
 @rule(
@@ -47,7 +43,6 @@ _OWNER = Collect(
     "store-port-in-use",
     cause=Cause.RENDEZVOUS,
     needs={Fact.STORE},
-    since="0.1.0",
     explains=frozenset({Cause.NET_INTERFACE, Cause.RANK_EXCEPTION}),
 )
 def check(incident: Incident) -> Iterator[Finding]:

@@ -42,7 +42,6 @@ _PREPARATION = (WorldSeen, VersionSeen, FrameworkSeen, SettingSeen)
     "announced-ranks-do-not-add-up",
     cause=Cause.RENDEZVOUS,
     needs={Fact.ANNOUNCEMENTS},
-    since="0.1.0",
     status=Status.PREVIEW,
 )
 def check(incident: Incident) -> Iterator[Finding]:

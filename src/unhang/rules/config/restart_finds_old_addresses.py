@@ -47,7 +47,6 @@ _OWN_STORE = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE"
     "restart-finds-old-addresses",
     cause=Cause.RENDEZVOUS,
     needs={Fact.GLOO},
-    since="0.1.0",
     status=Status.PREVIEW,
     explains=_ECHOES,
 )

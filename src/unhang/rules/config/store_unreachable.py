@@ -45,11 +45,7 @@ _UNREACHED = (
 )
 _MANY = 8
 """More refused attempts than an ordinary start shows."""
-_CONNECTION = Collect(
-    what=Message(key="collect.store_connection.what"),
-    how=Message(key="collect.store_connection.how"),
-    decides=Message(key="collect.store_connection.decides"),
-)
+_CONNECTION = Collect.of("store_connection")
 
 
 @rule(
@@ -57,7 +53,6 @@ _CONNECTION = Collect(
     "store-unreachable",
     cause=Cause.RENDEZVOUS,
     needs={Fact.STORE},
-    since="0.1.0",
     explains=frozenset({Cause.RANK_EXCEPTION}),
 )
 def check(incident: Incident) -> Iterator[Finding]:

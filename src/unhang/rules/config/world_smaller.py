@@ -35,13 +35,7 @@ from unhang.model.incident import Call
 from unhang.model.rule import Fact, Finding, Incident, Status, Strength, rule, say
 
 
-@rule(
-    "CFG008",
-    "group-size-not-the-announced-world",
-    needs={Fact.TIMEOUTS},
-    since="0.1.0",
-    status=Status.PREVIEW,
-)
+@rule("CFG008", "group-size-not-the-announced-world", needs={Fact.TIMEOUTS}, status=Status.PREVIEW)
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one warning where a call of all ranks has another size than every announced world."""
     told = [e for e in incident.all(WorldSeen) if e.world_size is not None]

@@ -39,7 +39,6 @@ from unhang.rules.shared import consequences, order, rivals
     "file-system-full",
     cause=Cause.RANK_EXCEPTION,
     needs={Fact.EXCEPTIONS},
-    since="0.1.0",
     explains=consequences.OF_A_LOST_RANK | {Cause.LIBRARY_BUG},
 )
 def check(incident: Incident) -> Iterator[Finding]:

@@ -29,23 +29,13 @@ from collections.abc import Iterator
 
 from unhang.model.finding import Collect
 from unhang.model.incident import Failure, Manner, ranks_of
-from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
+from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules.shared import order
 
-_TRACEBACK = Collect(
-    what=Message(key="collect.rank_traceback.what"),
-    how=Message(key="collect.rank_traceback.how"),
-    decides=Message(key="collect.rank_traceback.decides"),
-)
+_TRACEBACK = Collect.of("rank_traceback")
 
 
-@rule(
-    "CRA008",
-    "rank-left-without-a-word",
-    cause=Cause.RANK_EXCEPTION,
-    needs={Fact.EXITS},
-    since="0.1.0",
-)
+@rule("CRA008", "rank-left-without-a-word", cause=Cause.RANK_EXCEPTION, needs={Fact.EXITS})
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield who left, as a place and as a hint at an exception."""
     left = [f for f in incident.failures if f.manner is Manner.EXITED]

@@ -45,7 +45,6 @@ from unhang.rules.shared import consequences, rivals
     "process-killed-for-memory",
     cause=Cause.HOST_OOM,
     needs={Fact.EXITS, Fact.KERNEL_LOG, Fact.EXCEPTIONS},
-    since="0.1.0",
     explains=consequences.OF_A_LOST_RANK,
 )
 def check(incident: Incident) -> Iterator[Finding]:

@@ -78,7 +78,6 @@ _CLAIMS = {
     "job-stopped-from-outside",
     cause=Cause.EXTERNAL_STOP,
     needs={Fact.STOPS},
-    since="0.1.0",
     explains=consequences.OF_A_STOP,
 )
 def check(incident: Incident) -> Iterator[Finding]:

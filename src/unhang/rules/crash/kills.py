@@ -7,14 +7,9 @@ from collections.abc import Sequence
 from unhang.model.events import ExceptionKind, MemoryKillsCounted, PythonException
 from unhang.model.finding import Collect
 from unhang.model.incident import Failure, Incident, Manner
-from unhang.model.provenance import Message
 from unhang.rules.shared import order
 
-KERNEL_LOG = Collect(
-    what=Message(key="collect.kernel_log.what"),
-    how=Message(key="collect.kernel_log.how"),
-    decides=Message(key="collect.kernel_log.decides"),
-)
+KERNEL_LOG = Collect.of("kernel_log")
 
 
 def was_outlived(incident: Incident, failure: Failure) -> bool:

@@ -39,7 +39,6 @@ from unhang.rules.shared import consequences, order, speakers
     "node-lost",
     cause=Cause.RANK_CRASH,
     needs={Fact.STOPS, Fact.STORE},
-    since="0.1.0",
     explains=consequences.OF_A_LOST_RANK | {Cause.HOST_OOM},
 )
 def check(incident: Incident) -> Iterator[Finding]:

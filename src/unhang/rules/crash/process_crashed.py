@@ -39,11 +39,7 @@ from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength,
 from unhang.rules.crash.sameness import special_ranks
 from unhang.rules.shared import consequences, rivals
 
-_STACK = Collect(
-    what=Message(key="collect.crash_stack.what"),
-    how=Message(key="collect.crash_stack.how"),
-    decides=Message(key="collect.crash_stack.decides"),
-)
+_STACK = Collect.of("crash_stack")
 _ABORTING = frozenset(
     {Manner.DEVICE, Manner.GPU_OOM, Manner.NCCL, Manner.WATCHDOG, Manner.PEER, Manner.HOST_OOM}
 )
@@ -57,7 +53,6 @@ _ONLY_THE_SIGNAL = "Fatal Python error: Abort"
     "process-ended-by-a-crash-signal",
     cause=Cause.RANK_CRASH,
     needs={Fact.EXITS, Fact.KERNEL_LOG},
-    since="0.1.0",
     explains=consequences.OF_A_LOST_RANK,
 )
 def check(incident: Incident) -> Iterator[Finding]:

@@ -57,7 +57,6 @@ _OTHER_RULES = frozenset(
     "rank-raised-an-exception",
     cause=Cause.RANK_EXCEPTION,
     needs={Fact.EXCEPTIONS},
-    since="0.1.0",
     explains=consequences.OF_A_LOST_RANK,
 )
 def check(incident: Incident) -> Iterator[Finding]:

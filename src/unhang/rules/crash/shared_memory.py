@@ -36,11 +36,7 @@ from unhang.model.incident import Manner, ranks_of
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
 from unhang.rules.shared import consequences, order
 
-_SPACE = Collect(
-    what=Message(key="collect.shm_space.what"),
-    how=Message(key="collect.shm_space.how"),
-    decides=Message(key="collect.shm_space.decides"),
-)
+_SPACE = Collect.of("shm_space")
 
 
 @rule(
@@ -48,7 +44,6 @@ _SPACE = Collect(
     "shared-memory-full",
     cause=Cause.SHM_SMALL,
     needs={Fact.EXITS, Fact.EXCEPTIONS},
-    since="0.1.0",
     explains=consequences.OF_A_LOST_RANK,
 )
 def check(incident: Incident) -> Iterator[Finding]:

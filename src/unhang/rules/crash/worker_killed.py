@@ -42,7 +42,6 @@ from unhang.rules.shared import consequences, order, rivals
     "data-loader-worker-killed",
     cause=Cause.HOST_OOM,
     needs={Fact.EXITS},
-    since="0.1.0",
     explains=consequences.OF_A_LOST_RANK,
 )
 def check(incident: Incident) -> Iterator[Finding]:

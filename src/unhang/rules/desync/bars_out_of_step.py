@@ -45,7 +45,6 @@ _ECHOES = frozenset(
     "progress-differs-between-ranks",
     cause=Cause.UNEVEN_WORK,
     needs={Fact.PHASES},
-    since="0.1.0",
     explains=_ECHOES,
 )
 def check(incident: Incident) -> Iterator[Finding]:

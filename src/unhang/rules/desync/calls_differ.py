@@ -42,7 +42,6 @@ from unhang.waitgraph import matching
     "operations-differ-at-one-sequence-number",
     cause=Cause.DESYNC,
     needs={Fact.TIMEOUTS},
-    since="0.1.0",
     explains=consequences.OF_RANKS_OUT_OF_STEP,
 )
 def check(incident: Incident) -> Iterator[Finding]:

@@ -38,7 +38,6 @@ from unhang.rules.shared import consequences, rivals
     "fingerprint-sizes-differ",
     cause=Cause.MODEL_DIVERGENCE,
     needs={Fact.FINGERPRINTS},
-    since="0.1.0",
     explains=consequences.OF_RANKS_OUT_OF_STEP | {Cause.DESYNC},
 )
 def check(incident: Incident) -> Iterator[Finding]:

@@ -61,7 +61,6 @@ _CLAIMS = {
     "fingerprints-differ",
     cause=Cause.DESYNC,
     needs={Fact.FINGERPRINTS},
-    since="0.1.0",
     explains=consequences.OF_RANKS_OUT_OF_STEP,
 )
 def check(incident: Incident) -> Iterator[Finding]:

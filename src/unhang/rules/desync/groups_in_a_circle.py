@@ -42,7 +42,6 @@ from unhang.waitgraph import matching
     "groups-wait-for-each-other",
     cause=Cause.PG_DEADLOCK,
     needs={Fact.STATUS},
-    since="0.1.0",
     status=Status.PREVIEW,
     explains=consequences.OF_RANKS_OUT_OF_STEP,
 )

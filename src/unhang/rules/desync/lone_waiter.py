@@ -43,7 +43,6 @@ _GATHERS = frozenset({"_ALLGATHER_BASE", "ALLGATHER", "ALLGATHER_COALESCED", "GA
     "rank-0-gathers-alone-after-the-end",
     cause=Cause.DESYNC,
     needs={Fact.TIMEOUTS},
-    since="0.1.0",
     status=Status.PREVIEW,
     explains=consequences.OF_RANKS_OUT_OF_STEP,
 )

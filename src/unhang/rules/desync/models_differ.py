@@ -59,7 +59,6 @@ _CLAIMS = {
     "framework-reports-different-models",
     cause=Cause.MODEL_DIVERGENCE,
     needs={Fact.FINGERPRINTS, Fact.EXCEPTIONS},
-    since="0.1.0",
     explains=consequences.OF_RANKS_OUT_OF_STEP | {Cause.DESYNC},
 )
 def check(incident: Incident) -> Iterator[Finding]:

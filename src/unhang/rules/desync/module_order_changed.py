@@ -41,7 +41,6 @@ _GATHERS = frozenset({"_ALLGATHER_BASE", "ALLGATHER", "ALLGATHER_COALESCED"})
     "module-order-changed-before-a-gather",
     cause=Cause.MODEL_DIVERGENCE,
     needs={Fact.TIMEOUTS},
-    since="0.1.0",
     status=Status.PREVIEW,
 )
 def check(incident: Incident) -> Iterator[Finding]:

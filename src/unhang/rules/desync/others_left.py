@@ -41,7 +41,6 @@ from unhang.rules.shared import consequences, endings
     "collective-after-the-others-left",
     cause=Cause.DESYNC,
     needs={Fact.EXCEPTIONS},
-    since="0.1.0",
     status=Status.PREVIEW,
     explains=consequences.OF_RANKS_OUT_OF_STEP,
 )

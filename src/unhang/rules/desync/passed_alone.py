@@ -42,7 +42,6 @@ from unhang.rules.shared import consequences, rivals
     "passed-without-a-peer",
     cause=Cause.DESYNC,
     needs={Fact.TIMEOUTS},
-    since="0.1.0",
     explains=consequences.OF_RANKS_OUT_OF_STEP,
 )
 def check(incident: Incident) -> Iterator[Finding]:

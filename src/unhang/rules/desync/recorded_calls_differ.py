@@ -67,7 +67,6 @@ _PAIR_CLAIMS = {
     "recorded-calls-differ",
     cause=Cause.DESYNC,
     needs={Fact.DUMPS},
-    since="0.1.0",
     explains=consequences.OF_RANKS_OUT_OF_STEP,
 )
 def check(incident: Incident) -> Iterator[Finding]:

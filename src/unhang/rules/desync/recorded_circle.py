@@ -36,7 +36,6 @@ from unhang.rules.shared import consequences, recorded
     "recorded-circle-of-waits",
     cause=Cause.PG_DEADLOCK,
     needs={Fact.DUMPS},
-    since="0.1.0",
     explains=consequences.OF_RANKS_OUT_OF_STEP,
 )
 def check(incident: Incident) -> Iterator[Finding]:

@@ -41,7 +41,6 @@ _EXPLAINED = consequences.OF_RANKS_OUT_OF_STEP | {Cause.DESYNC}
     "recorded-loops-uneven",
     cause=Cause.UNEVEN_WORK,
     needs={Fact.DUMPS},
-    since="0.1.0",
     status=Status.PREVIEW,
 )
 def check(incident: Incident) -> Iterator[Finding]:

@@ -38,7 +38,6 @@ _SET_UP = 8
     "same-place-with-a-longer-timeout",
     cause=Cause.DESYNC,
     needs={Fact.TIMEOUTS},
-    since="0.1.0",
     status=Status.PREVIEW,
 )
 def check(incident: Incident) -> Iterator[Finding]:

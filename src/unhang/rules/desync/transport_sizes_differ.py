@@ -35,7 +35,6 @@ from unhang.rules.shared import consequences, rivals
     "received-more-than-expected",
     cause=Cause.DESYNC,
     needs={Fact.GLOO, Fact.NCCL_WARNINGS},
-    since="0.1.0",
     explains=consequences.OF_RANKS_OUT_OF_STEP,
 )
 def check(incident: Incident) -> Iterator[Finding]:

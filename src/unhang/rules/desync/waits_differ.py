@@ -45,13 +45,7 @@ _AFTER_THE_LOOP = re.compile(r"barrier|monitored_barrier|wait_for_everyone|destr
 _ENDS = frozenset({Phase.SAVE, Phase.EVAL, Phase.TEARDOWN})
 
 
-@rule(
-    "DSY201",
-    "ranks-wait-at-different-places",
-    cause=Cause.DESYNC,
-    needs={Fact.STACKS},
-    since="0.1.0",
-)
+@rule("DSY201", "ranks-wait-at-different-places", cause=Cause.DESYNC, needs={Fact.STACKS})
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding where the ranks stand in exactly two different waits."""
     wait = find_wait_of_stacks(incident)

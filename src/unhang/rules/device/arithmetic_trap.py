@@ -28,15 +28,11 @@ from collections.abc import Iterator
 
 from unhang.model.events import KernelEvent, KernelProblem, ProcessEnded, StackSeen, VersionSeen
 from unhang.model.finding import Collect
-from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
+from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules.shared import consequences, rivals, speakers
 
 _SIGFPE = int(signal.SIGFPE)
-_STACK = Collect(
-    what=Message(key="collect.crash_stack.what"),
-    how=Message(key="collect.crash_stack.how"),
-    decides=Message(key="collect.crash_stack.decides"),
-)
+_STACK = Collect.of("crash_stack")
 
 
 @rule(
@@ -44,7 +40,6 @@ _STACK = Collect(
     "process-ended-by-sigfpe",
     cause=Cause.VERSION_MISMATCH,
     needs={Fact.EXITS, Fact.KERNEL_LOG},
-    since="0.1.0",
     explains=consequences.OF_A_LOST_GPU,
 )
 def check(incident: Incident) -> Iterator[Finding]:

@@ -48,7 +48,6 @@ _UNFIT = frozenset({DeviceProblem.DRIVER, DeviceProblem.NO_KERNEL})
     "build-does-not-fit-driver-or-gpu",
     cause=Cause.VERSION_MISMATCH,
     needs={Fact.DEVICE_ERRORS, Fact.NCCL_WARNINGS, Fact.EXCEPTIONS},
-    since="0.1.0",
     explains=consequences.OF_A_LOST_GPU | {Cause.GPU_KERNEL_FAULT},
 )
 def check(incident: Incident) -> Iterator[Finding]:

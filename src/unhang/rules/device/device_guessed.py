@@ -43,7 +43,6 @@ _USUAL = 8
     "barrier-before-device-was-chosen",
     cause=Cause.DEVICE_MAP,
     needs={Fact.GUESSES},
-    since="0.1.0",
     explains=consequences.OF_A_LOST_GPU,
 )
 def check(incident: Incident) -> Iterator[Finding]:

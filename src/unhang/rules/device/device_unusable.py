@@ -39,7 +39,6 @@ from unhang.rules.shared import consequences, rivals, speakers
     "device-not-usable",
     cause=Cause.DEVICE_MAP,
     needs={Fact.DEVICE_ERRORS, Fact.NCCL_WARNINGS},
-    since="0.1.0",
     explains=consequences.OF_A_LOST_GPU | {Cause.GPU_KERNEL_FAULT},
 )
 def check(incident: Incident) -> Iterator[Finding]:

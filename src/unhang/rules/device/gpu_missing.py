@@ -37,7 +37,7 @@ _LEAST_HOSTS = 3
 _LEAST_GPUS = 3
 
 
-@rule("DEV204", "gpu-missing", cause=Cause.GPU_HARDWARE, needs={Fact.GPU_TABLE}, since="0.1.0")
+@rule("DEV204", "gpu-missing", cause=Cause.GPU_HARDWARE, needs={Fact.GPU_TABLE})
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the first host with fewer GPUs, and one for a GPU without links."""
     by_host = _gpus_by_host(incident)

@@ -49,9 +49,7 @@ _ILL = (
 """The gravest first."""
 
 
-@rule(
-    "DEV201", "gpu-reported-ill", cause=Cause.GPU_HARDWARE, needs={Fact.HOST_REPORTS}, since="0.1.0"
-)
+@rule("DEV201", "gpu-reported-ill", cause=Cause.GPU_HARDWARE, needs={Fact.HOST_REPORTS})
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the gravest report."""
     reports = [r for r in incident.all(HostReport) if r.problem in _ILL]

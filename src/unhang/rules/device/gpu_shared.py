@@ -34,13 +34,7 @@ from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, sa
 from unhang.rules.shared import gpu_use, speakers
 
 
-@rule(
-    "DEV202",
-    "gpu-shared-by-processes",
-    cause=Cause.DEVICE_MAP,
-    needs={Fact.GPU_TABLE},
-    since="0.1.0",
-)
+@rule("DEV202", "gpu-shared-by-processes", cause=Cause.DEVICE_MAP, needs={Fact.GPU_TABLE})
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the first GPU that two processes share."""
     by_gpu = gpu_use.processes(incident)

@@ -40,7 +40,6 @@ from unhang.rules.shared import consequences, speakers
     "gpu-used-by-two-ranks",
     cause=Cause.DEVICE_MAP,
     needs={Fact.NCCL_WARNINGS, Fact.NCCL_INFO},
-    since="0.1.0",
     explains=consequences.OF_FAILED_HARDWARE,
 )
 def check(incident: Incident) -> Iterator[Finding]:

@@ -32,17 +32,13 @@ from unhang.model.events import DeviceFault, DeviceProblem, NcclFailure, NcclRea
 from unhang.model.finding import Collect
 from unhang.model.ids import NO_RANKS
 from unhang.model.incident import Manner
-from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
+from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules.shared import consequences, rivals, speakers
 
 _BROKEN = frozenset({DeviceProblem.ECC, DeviceProblem.FELL_OFF})
 _FABRIC = frozenset({DeviceProblem.FABRIC})
 _LINK = frozenset({DeviceProblem.NVLINK})
-_KERNEL_LOG = Collect(
-    what=Message(key="collect.gpu_kernel_log.what"),
-    how=Message(key="collect.gpu_kernel_log.how"),
-    decides=Message(key="collect.gpu_kernel_log.decides"),
-)
+_KERNEL_LOG = Collect.of("gpu_kernel_log")
 _KIN = frozenset({Manner.DEVICE})
 _Told = DeviceFault | NcclFailure
 
@@ -52,7 +48,6 @@ _Told = DeviceFault | NcclFailure
     "gpu-or-fabric-failed",
     cause=Cause.GPU_HARDWARE,
     needs={Fact.DEVICE_ERRORS, Fact.NCCL_WARNINGS},
-    since="0.1.0",
     explains=consequences.OF_FAILED_HARDWARE,
 )
 def check(incident: Incident) -> Iterator[Finding]:

@@ -56,7 +56,6 @@ _Told = DeviceFault | NcclFailure
     "gpu-kernel-failed",
     cause=Cause.GPU_KERNEL_FAULT,
     needs={Fact.DEVICE_ERRORS, Fact.NCCL_WARNINGS},
-    since="0.1.0",
     explains=consequences.OF_A_LOST_GPU,
 )
 def check(incident: Incident) -> Iterator[Finding]:

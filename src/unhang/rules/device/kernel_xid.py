@@ -41,13 +41,7 @@ _ORDER = (Strength.HINTS, Strength.SUPPORTS, Strength.PROVES)
 _OTHER_FAULTS = frozenset({KernelProblem.PCIE_ERROR, KernelProblem.THERMAL})
 
 
-@rule(
-    "DEV001",
-    "kernel-reports-gpu-fault",
-    cause=Cause.GPU_HARDWARE,
-    needs={Fact.KERNEL_LOG},
-    since="0.1.0",
-)
+@rule("DEV001", "kernel-reports-gpu-fault", cause=Cause.GPU_HARDWARE, needs={Fact.KERNEL_LOG})
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the hardware, else one for the program's kernels."""
     log = incident.all(KernelEvent)

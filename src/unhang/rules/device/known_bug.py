@@ -61,7 +61,6 @@ _BUGS = (
     "known-library-bug",
     cause=Cause.LIBRARY_BUG,
     needs={Fact.NCCL_WARNINGS},
-    since="0.1.0",
     explains=(consequences.OF_A_LOST_GPU - {Cause.LIBRARY_BUG}) | {Cause.GPU_KERNEL_FAULT},
 )
 def check(incident: Incident) -> Iterator[Finding]:

@@ -32,7 +32,7 @@ from unhang.rules.device.allocations import Allocation, find_allocations
 from unhang.rules.shared import gpu_use, speakers
 
 
-@rule("DEV203", "memory-held-by-others", cause=Cause.GPU_OOM, needs={Fact.GPU_TABLE}, since="0.1.0")
+@rule("DEV203", "memory-held-by-others", cause=Cause.GPU_OOM, needs={Fact.GPU_TABLE})
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the foreign process that holds most."""
     failed = find_allocations(incident)

@@ -45,7 +45,6 @@ _KIN = frozenset({Manner.GPU_OOM})
     "gpu-out-of-memory",
     cause=Cause.GPU_OOM,
     needs={Fact.DEVICE_ERRORS, Fact.NCCL_WARNINGS, Fact.EXCEPTIONS},
-    since="0.1.0",
     explains=consequences.OF_A_LOST_GPU
     | {Cause.GPU_KERNEL_FAULT, Cause.MODEL_DIVERGENCE, Cause.DESYNC},
 )

@@ -48,7 +48,6 @@ _MISUNDERSTOOD = (
     "nccl-versions-differ",
     cause=Cause.VERSION_MISMATCH,
     needs={Fact.NCCL_WARNINGS, Fact.VERSIONS},
-    since="0.1.0",
     explains=consequences.OF_A_LOST_GPU,
 )
 def check(incident: Incident) -> Iterator[Finding]:

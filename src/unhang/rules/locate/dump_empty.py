@@ -32,7 +32,7 @@ from unhang.model.rule import Fact, Finding, Incident, Strength, rule, say
 from unhang.rules.shared import recorded
 
 
-@rule("LOC110", "dump-empty", needs={Fact.UNUSABLE_DUMPS}, since="0.1.0")
+@rule("LOC110", "dump-empty", needs={Fact.UNUSABLE_DUMPS})
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for all empty dumps; it names those that all others wait for."""
     found = [e for e in incident.all(DumpUnusable) if e.flaw is DumpFlaw.EMPTY]

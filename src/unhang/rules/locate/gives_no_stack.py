@@ -34,7 +34,7 @@ from unhang.model.stack_states import Doing
 _EXPIRED = 408
 
 
-@rule("LOC209", "rank-gives-no-stack", needs={Fact.STACKS}, since="0.1.0")
+@rule("LOC209", "rank-gives-no-stack", needs={Fact.STACKS})
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for all ranks that did not answer."""
     refused = incident.all(StackRefused)

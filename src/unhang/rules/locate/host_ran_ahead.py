@@ -30,7 +30,7 @@ _QUEUE = 8
 """Works in flight that an ordinary step keeps ahead of the device."""
 
 
-@rule("LOC007", "host-ran-ahead-of-the-device", needs={Fact.STATUS}, since="0.1.0")
+@rule("LOC007", "host-ran-ahead-of-the-device", needs={Fact.STATUS})
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the first call that hosts ran far past."""
     for call in incident.calls:

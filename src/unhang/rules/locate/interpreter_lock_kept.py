@@ -31,7 +31,7 @@ from unhang.model.rule import Fact, Finding, Incident, Strength, rule, say
 from unhang.rules.shared.stacks import ranks
 
 
-@rule("LOC203", "interpreter-lock-kept-in-native-code", needs={Fact.STACKS}, since="0.1.0")
+@rule("LOC203", "interpreter-lock-kept-in-native-code", needs={Fact.STACKS})
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for all processes whose lock is kept."""
     found = [s for s in incident.stances if s.gil_taken_by is not None]

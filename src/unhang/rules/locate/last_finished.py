@@ -32,7 +32,7 @@ from unhang.model.rule import Fact, Finding, Incident, Strength, rule, say
 from unhang.rules.shared import measured
 
 
-@rule("LOC208", "last-finished-collective", needs={Fact.INSPECTOR}, since="0.1.0")
+@rule("LOC208", "last-finished-collective", needs={Fact.INSPECTOR})
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one remark on the collective that ended last."""
     found = [e for e in incident.all(CollectivesMeasured) if e.exact and e.at is not None]

@@ -32,7 +32,7 @@ from unhang.model.rule import Fact, Finding, Incident, Strength, rule, say
 from unhang.model.waits import WitnessKind, ranks_of_ends
 
 
-@rule("LOC205", "fewer-operations-launched", needs={Fact.RAS}, since="0.1.0")
+@rule("LOC205", "fewer-operations-launched", needs={Fact.RAS})
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding: for the communicator whose ranks behind wait in no other one."""
     found = incident.analysis(WitnessKind.RAS)

@@ -33,7 +33,7 @@ from unhang.model.events import CollectiveTimeout, RasProblem, RasReport
 from unhang.model.rule import Fact, Finding, Incident, Strength, rule, say
 
 
-@rule("LOC207", "launches-equal-while-a-call-waits", needs={Fact.RAS}, since="0.1.0")
+@rule("LOC207", "launches-equal-while-a-call-waits", needs={Fact.RAS})
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one remark where an answer that finds nothing may be of the time of the hang."""
     reports = incident.all(RasReport)

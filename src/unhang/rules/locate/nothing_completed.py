@@ -33,7 +33,7 @@ from unhang.model.phases import Phase
 from unhang.model.rule import Fact, Finding, Incident, Strength, rule, say
 
 
-@rule("LOC006", "nothing-ever-completed", needs={Fact.STATUS, Fact.TIMEOUTS}, since="0.1.0")
+@rule("LOC006", "nothing-ever-completed", needs={Fact.STATUS, Fact.TIMEOUTS})
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for each call of a group that never completed any."""
     for call in incident.calls:

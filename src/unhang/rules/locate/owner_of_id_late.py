@@ -35,7 +35,7 @@ from unhang.model.rule import Fact, Finding, Incident, Strength, rule, say
 _WAITS = frozenset({StoreProblem.UNIQUE_ID_TIMED_OUT, StoreProblem.KEY_TIMED_OUT})
 
 
-@rule("LOC003", "rank-did-not-publish-its-id", needs={Fact.STORE}, since="0.1.0")
+@rule("LOC003", "rank-did-not-publish-its-id", needs={Fact.STORE})
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for each rank that did not publish."""
     faults = [f for f in incident.all(StoreFault) if f.problem in _WAITS]

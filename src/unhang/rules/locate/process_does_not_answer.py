@@ -30,7 +30,7 @@ from unhang.model.rule import Fact, Finding, Incident, Strength, rule, say
 from unhang.rules.shared import ras
 
 
-@rule("LOC206", "process-does-not-answer", needs={Fact.RAS}, since="0.1.0")
+@rule("LOC206", "process-does-not-answer", needs={Fact.RAS})
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for all processes that do not answer."""
     reports = [r for r in incident.all(RasReport) if r.problem is RasProblem.NO_ANSWER]

@@ -38,7 +38,7 @@ from unhang.model.waits import WitnessKind, ranks_of_ends
 from unhang.waitgraph import matching
 
 
-@rule("LOC001", "rank-behind-its-group", needs={Fact.TIMEOUTS}, since="0.1.0")
+@rule("LOC001", "rank-behind-its-group", needs={Fact.TIMEOUTS})
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the first call that observed ranks had not issued."""
     found = incident.analysis(WitnessKind.LOG)

@@ -32,7 +32,7 @@ from collections.abc import Iterator
 
 from unhang.model.finding import Collect
 from unhang.model.ids import ManyRanks
-from unhang.model.rule import Fact, Finding, Incident, Message, Strength, rule, say
+from unhang.model.rule import Fact, Finding, Incident, Strength, rule, say
 from unhang.model.waits import Wait
 from unhang.rules.shared.stacks import (
     alarmed,
@@ -44,7 +44,7 @@ from unhang.rules.shared.stacks import (
 )
 
 
-@rule("LOC201", "rank-outside-the-wait", needs={Fact.STACKS}, since="0.1.0")
+@rule("LOC201", "rank-outside-the-wait", needs={Fact.STACKS})
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for all ranks that are elsewhere."""
     wait = find_wait_of_stacks(incident)
@@ -94,10 +94,4 @@ def _collect(unseen: ManyRanks) -> tuple[Collect, ...]:
     if not unseen:
         return ()
     values = {"ranks": unseen}
-    return (
-        Collect(
-            what=Message(key="collect.other_stacks.what", values=values),
-            how=Message(key="collect.other_stacks.how", values=values),
-            decides=Message(key="collect.other_stacks.decides", values=values),
-        ),
-    )
+    return (Collect.of("other_stacks", **values),)

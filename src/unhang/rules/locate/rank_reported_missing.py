@@ -43,7 +43,7 @@ _ON_A_HOST = 8
 """A job of so few ranks has one host, so that ranks of the host are those of the job."""
 
 
-@rule("LOC002", "rank-reported-missing", needs={Fact.DESYNC_REPORT, Fact.BARRIERS}, since="0.1.0")
+@rule("LOC002", "rank-reported-missing", needs={Fact.DESYNC_REPORT, Fact.BARRIERS})
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the report, the barrier, kernels that gave up, and watchers."""
     yield from _from_reports(incident)

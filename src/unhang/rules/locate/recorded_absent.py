@@ -59,7 +59,7 @@ _WHY = {
 }
 
 
-@rule("LOC101", "recorded-rank-absent", needs={Fact.DUMPS}, since="0.1.0")
+@rule("LOC101", "recorded-rank-absent", needs={Fact.DUMPS})
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for all ranks that are absent."""
     found = recorded.suspects(incident, SuspectRole.ABSENT)

@@ -33,7 +33,7 @@ from unhang.model.rule import Fact, Finding, Incident, rule, say
 from unhang.rules.shared import endings, recorded
 
 
-@rule("LOC102", "recorded-rank-silent", needs={Fact.DUMPS}, since="0.1.0")
+@rule("LOC102", "recorded-rank-silent", needs={Fact.DUMPS})
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for all ranks that left no dump."""
     if endings.left_alone(incident) is not None:

@@ -33,7 +33,7 @@ from unhang.model.rule import Fact, Finding, Incident, rule, say
 from unhang.rules.shared import recorded
 
 
-@rule("LOC103", "recorded-rank-stalled", needs={Fact.DUMPS}, since="0.1.0")
+@rule("LOC103", "recorded-rank-stalled", needs={Fact.DUMPS})
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for all ranks that do not get on."""
     waiting = NO_RANKS if incident.recorded is None else incident.recorded.held_up

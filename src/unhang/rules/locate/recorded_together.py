@@ -28,7 +28,7 @@ from unhang.model.rule import Fact, Finding, Incident, Strength, rule, say
 from unhang.rules.shared import recorded
 
 
-@rule("LOC104", "recorded-call-open-on-all", needs={Fact.DUMPS}, since="0.1.0")
+@rule("LOC104", "recorded-call-open-on-all", needs={Fact.DUMPS})
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one hint; it names nobody."""
     found = None if incident.recorded is None else incident.recorded.analysis

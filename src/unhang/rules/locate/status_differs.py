@@ -36,7 +36,7 @@ _RUNS = "RUNNING"
 _ABORTED = "ABORT"
 
 
-@rule("LOC210", "communicator-states-differ", needs={Fact.RAS}, since="0.1.0")
+@rule("LOC210", "communicator-states-differ", needs={Fact.RAS})
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the first communicator in which few are not running."""
     for report in incident.all(RasReport):

@@ -31,7 +31,7 @@ from unhang.model.stack_states import Doing
 from unhang.rules.shared.stacks import contradicted, ranks
 
 
-@rule("LOC204", "storage-keeps-a-process", needs={Fact.STACKS}, since="0.1.0")
+@rule("LOC204", "storage-keeps-a-process", needs={Fact.STACKS})
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for all processes that storage keeps."""
     found = [s for s in incident.stances if s.doing is Doing.STORAGE]

@@ -31,7 +31,7 @@ from unhang.model.ids import Rank
 from unhang.model.rule import Fact, Finding, Incident, Strength, rule, say
 
 
-@rule("LOC004", "rank-told-of-the-timeout", needs={Fact.TIMEOUTS, Fact.STATUS}, since="0.1.0")
+@rule("LOC004", "rank-told-of-the-timeout", needs={Fact.TIMEOUTS, Fact.STATUS})
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one hint that names all such ranks."""
     waiting = incident.gave_up

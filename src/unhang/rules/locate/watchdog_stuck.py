@@ -32,7 +32,7 @@ from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.rule import Fact, Finding, Incident, Strength, rule, say
 
 
-@rule("LOC005", "watchdog-stood-still", needs={Fact.STATUS}, since="0.1.0")
+@rule("LOC005", "watchdog-stood-still", needs={Fact.STATUS})
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield at most one finding for all watchdogs that stood still first."""
     stuck = incident.all(WatchdogStuck)

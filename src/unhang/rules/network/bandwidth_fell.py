@@ -38,7 +38,7 @@ _LEAST_TIMED = 10
 _FALLEN, _FALLEN_FAR = 0.25, 0.1
 
 
-@rule("NET202", "bandwidth-fell", cause=Cause.BANDWIDTH_LOW, needs={Fact.INSPECTOR}, since="0.1.0")
+@rule("NET202", "bandwidth-fell", cause=Cause.BANDWIDTH_LOW, needs={Fact.INSPECTOR})
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the collectives that became slowest."""
     if not incident.calls:

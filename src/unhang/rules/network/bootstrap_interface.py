@@ -37,7 +37,6 @@ from unhang.rules.shared import consequences, rivals, speakers
     "bootstrap-over-private-interface",
     cause=Cause.NET_INTERFACE,
     needs={Fact.NCCL_INFO},
-    since="0.1.0",
     explains=consequences.OF_A_BROKEN_SETUP,
 )
 def check(incident: Incident) -> Iterator[Finding]:

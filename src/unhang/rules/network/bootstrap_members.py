@@ -44,7 +44,6 @@ _STRENGTHS = {
     "bootstrap-members-do-not-fit",
     cause=Cause.RENDEZVOUS,
     needs={Fact.NCCL_WARNINGS},
-    since="0.1.0",
     explains=consequences.OF_A_BROKEN_LINK - {Cause.RENDEZVOUS} | {Cause.NET_INTERFACE},
 )
 def check(incident: Incident) -> Iterator[Finding]:

@@ -51,7 +51,6 @@ _SIZE_STATUSES = frozenset({1, 9})
     "rdma-completion-error",
     cause=Cause.RDMA_FAULT,
     needs={Fact.NCCL_WARNINGS},
-    since="0.1.0",
     explains=consequences.OF_A_BROKEN_LINK | {Cause.NET_INTERFACE},
 )
 def check(incident: Incident) -> Iterator[Finding]:

@@ -38,7 +38,6 @@ from unhang.rules.shared import consequences, rivals, speakers
     "fabric-provider-failed",
     cause=Cause.RDMA_FAULT,
     needs={Fact.NCCL_WARNINGS},
-    since="0.1.0",
     explains=consequences.OF_A_BROKEN_LINK,
 )
 def check(incident: Incident) -> Iterator[Finding]:

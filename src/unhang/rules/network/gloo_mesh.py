@@ -42,7 +42,6 @@ _FAILED = frozenset({GlooProblem.CONNECT_FAILED, GlooProblem.LOOPBACK})
     "gloo-mesh-not-connected",
     cause=Cause.NET_INTERFACE,
     needs={Fact.GLOO},
-    since="0.1.0",
     explains=consequences.OF_A_BROKEN_SETUP,
 )
 def check(incident: Incident) -> Iterator[Finding]:

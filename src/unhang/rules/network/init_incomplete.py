@@ -34,7 +34,7 @@ from unhang.model.phases import Phase
 from unhang.model.rule import Fact, Finding, Incident, Strength, rule, say
 
 
-@rule("NET013", "communicator-init-incomplete", needs={Fact.NCCL_INFO}, since="0.1.0")
+@rule("NET013", "communicator-init-incomplete", needs={Fact.NCCL_INFO})
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for each communicator of the world that waits for observed ranks."""
     for stages in _communicators(incident).values():

@@ -64,11 +64,7 @@ class _Link(NamedTuple):
 
 
 @rule(
-    "NET009",
-    "measured-bandwidth-far-below-link",
-    cause=Cause.BANDWIDTH_LOW,
-    needs={Fact.BANDWIDTH},
-    since="0.1.0",
+    "NET009", "measured-bandwidth-far-below-link", cause=Cause.BANDWIDTH_LOW, needs={Fact.BANDWIDTH}
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield a finding when the best large row is far below the link."""

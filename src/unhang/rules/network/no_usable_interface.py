@@ -39,7 +39,6 @@ from unhang.rules.shared import consequences, speakers
     "no-usable-interface",
     cause=Cause.NET_INTERFACE,
     needs={Fact.NCCL_WARNINGS, Fact.GLOO},
-    since="0.1.0",
     explains=consequences.OF_A_BROKEN_SETUP,
 )
 def check(incident: Incident) -> Iterator[Finding]:

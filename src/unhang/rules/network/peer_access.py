@@ -41,7 +41,6 @@ from unhang.rules.shared import consequences, rivals, speakers
     "peer-access-refused",
     cause=Cause.P2P_FAULT,
     needs={Fact.NCCL_WARNINGS, Fact.DEVICE_ERRORS, Fact.KERNEL_LOG},
-    since="0.1.0",
     explains=consequences.OF_A_BROKEN_SETUP,
 )
 def check(incident: Incident) -> Iterator[Finding]:

@@ -34,17 +34,13 @@ from collections.abc import Iterator, Sequence
 
 from unhang.model.events import InterfaceUsed, NcclFailure, NcclReason
 from unhang.model.finding import Collect
-from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
+from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules.network.addresses import leads_nowhere
 from unhang.rules.shared import consequences, rivals, speakers
 
 _DROPPED = frozenset({NcclReason.CONNECT_TIMED_OUT, NcclReason.NO_ROUTE})
 _REFUSED = frozenset({NcclReason.CONNECT_REFUSED, NcclReason.CONNECT_ABORTED})
-_NCCL_INFO = Collect(
-    what=Message(key="collect.nccl_info.what"),
-    how=Message(key="collect.nccl_info.how"),
-    decides=Message(key="collect.nccl_info.decides"),
-)
+_NCCL_INFO = Collect.of("nccl_info")
 
 
 @rule(
@@ -52,7 +48,6 @@ _NCCL_INFO = Collect(
     "peer-unreachable",
     cause=Cause.NET_INTERFACE,
     needs={Fact.NCCL_WARNINGS},
-    since="0.1.0",
     explains=consequences.OF_A_BROKEN_SETUP,
 )
 def check(incident: Incident) -> Iterator[Finding]:

@@ -57,7 +57,7 @@ class _Pair(NamedTuple):
     kind: str
 
 
-@rule("NET203", "peers-far-apart", cause=Cause.P2P_FAULT, needs={Fact.GPU_TABLE}, since="0.1.0")
+@rule("NET203", "peers-far-apart", cause=Cause.P2P_FAULT, needs={Fact.GPU_TABLE})
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one hint for the first such pair, where something speaks of peer-to-peer trouble."""
     pair = next(_far_pairs(incident), None)

@@ -49,7 +49,6 @@ _WINDOW_S = 3_600.0
     "network-port-went-down",
     cause=Cause.RDMA_FAULT,
     needs={Fact.NCCL_WARNINGS, Fact.KERNEL_LOG},
-    since="0.1.0",
     explains=consequences.OF_A_BROKEN_LINK | {Cause.NET_INTERFACE},
 )
 def check(incident: Incident) -> Iterator[Finding]:

@@ -30,9 +30,7 @@ from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, sa
 from unhang.rules.shared import speakers
 
 
-@rule(
-    "NET201", "port-reported-down", cause=Cause.RDMA_FAULT, needs={Fact.HOST_REPORTS}, since="0.1.0"
-)
+@rule("NET201", "port-reported-down", cause=Cause.RDMA_FAULT, needs={Fact.HOST_REPORTS})
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for ports that are down, else one for slow ones."""
     named = {f.hca for f in incident.all(NcclFailure) if f.hca is not None}

@@ -47,7 +47,6 @@ _STRENGTHS = {
     "rdma-resource-refused",
     cause=Cause.RDMA_FAULT,
     needs={Fact.NCCL_WARNINGS},
-    since="0.1.0",
     explains=consequences.OF_A_BROKEN_SETUP | {Cause.HOST_OOM, Cause.NET_INTERFACE},
 )
 def check(incident: Incident) -> Iterator[Finding]:

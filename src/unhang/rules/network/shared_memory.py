@@ -37,7 +37,6 @@ from unhang.rules.shared import consequences, speakers
     "shared-memory-segment-refused",
     cause=Cause.SHM_SMALL,
     needs={Fact.NCCL_WARNINGS},
-    since="0.1.0",
     explains=consequences.OF_A_BROKEN_SETUP | {Cause.NET_INTERFACE, Cause.HOST_OOM},
 )
 def check(incident: Incident) -> Iterator[Finding]:

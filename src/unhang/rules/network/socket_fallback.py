@@ -40,13 +40,7 @@ _TCP_BYTES_PER_S = 100_000_000.0
 _BYTES_PER_ELEMENT = 2
 
 
-@rule(
-    "NET008",
-    "sockets-between-hosts",
-    cause=Cause.BANDWIDTH_LOW,
-    needs={Fact.NCCL_INFO},
-    since="0.1.0",
-)
+@rule("NET008", "sockets-between-hosts", cause=Cause.BANDWIDTH_LOW, needs={Fact.NCCL_INFO})
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding when sockets between hosts may be why a call took too long."""
     sockets = [t for t in incident.all(TransportUsed) if _is_socket(t)]

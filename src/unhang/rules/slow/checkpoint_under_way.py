@@ -42,7 +42,6 @@ from unhang.rules.slow.work_findings import WorkRule, tell
     "checkpoint-under-way-at-timeout",
     cause=Cause.CHECKPOINT_SLOW,
     needs={Fact.PHASES, Fact.STACKS},
-    since="0.1.0",
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield a finding when a save or a load outlasted the wait."""

@@ -36,13 +36,7 @@ from unhang.model.rule import Cause, Fact, Finding, Incident, rule, say
 from unhang.rules.slow.work_findings import WorkRule, tell
 
 
-@rule(
-    "SLO004",
-    "compilation-under-way",
-    cause=Cause.COMPILE_SLOW,
-    needs={Fact.PHASES, Fact.STACKS},
-    since="0.1.0",
-)
+@rule("SLO004", "compilation-under-way", cause=Cause.COMPILE_SLOW, needs={Fact.PHASES, Fact.STACKS})
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield a finding when a compilation outlasts the wait."""
     about = WorkRule(

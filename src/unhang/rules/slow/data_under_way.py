@@ -44,7 +44,6 @@ from unhang.rules.slow.work_findings import WorkRule, tell
     "data-preparation-under-way-at-timeout",
     cause=Cause.DATA_SLOW,
     needs={Fact.PHASES, Fact.STACKS},
-    since="0.1.0",
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield a finding when preparing data outlasted the wait."""

@@ -42,7 +42,6 @@ _PHASES = frozenset({Phase.EVAL, Phase.GENERATE, Phase.LOGGING})
     "evaluation-under-way-at-timeout",
     cause=Cause.EVAL_SLOW,
     needs={Fact.PHASES, Fact.STACKS},
-    since="0.1.0",
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield a finding when an evaluation outlasted the wait."""

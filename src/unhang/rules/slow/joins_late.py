@@ -52,7 +52,7 @@ class _Late(NamedTuple):
     late_s: float
 
 
-@rule("SLO202", "rank-joins-late", needs={Fact.INSPECTOR}, since="0.1.0")
+@rule("SLO202", "rank-joins-late", needs={Fact.INSPECTOR})
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the rank that is latest."""
     found = [

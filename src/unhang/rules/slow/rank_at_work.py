@@ -106,7 +106,6 @@ _CLAIMS = {
     "rank-at-work-while-others-wait",
     cause=Cause.CHECKPOINT_SLOW,
     needs={Fact.STACKS},
-    since="0.1.0",
     explains=consequences.OF_WORK_THAT_LASTS,
 )
 def check(incident: Incident) -> Iterator[Finding]:

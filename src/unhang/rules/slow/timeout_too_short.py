@@ -51,7 +51,6 @@ _LONG_STEP = 0.8
     "work-would-have-ended-soon",
     cause=Cause.TIMEOUT_SHORT,
     needs={Fact.PHASES, Fact.TIMEOUTS},
-    since="0.1.0",
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield a finding when the work would have ended soon, or a step is as long as the limit."""
