@@ -191,6 +191,7 @@ class ActionRunner:
                 self.exit_note = action
             else:
                 self._perform(action, now)
+        self._show(now)  # what stood before the end may be over with it
 
     def examine(self, number: int, now: float) -> None:
         """Diagnose the run folder with the dumps of that number, once the books are written."""

@@ -136,7 +136,7 @@ class Monitor:
             self._incidents,
             self._usual,
             self._confirmed if self._incidents.confirmed is not None else None,
-            held=self._held,
+            held=self._held if self._incidents.held else self._snapshot,
             now_s=now,
             began_s=now if self._began_s is None else self._began_s,
         )

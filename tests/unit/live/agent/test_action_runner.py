@@ -359,3 +359,9 @@ def test_where_another_node_judges_there_is_no_verdict(
     assert closing.is_over
     assert stage.judge.delivered == [0], "but the evidence of the end is given"
     assert asked == []
+
+
+def test_the_last_view_in_the_folder_is_that_after_the_end(stage: Stage) -> None:
+    stage.actor.end(OutputEnded(host="here", exit_code=0), 7.5)
+    stage.journal.close()
+    assert json.loads(stage.folder.standing.read_text())["at_s"] == 7.5

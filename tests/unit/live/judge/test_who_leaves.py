@@ -215,4 +215,6 @@ def test_a_suspicion_is_over_when_the_job_has_ended_well() -> None:
     (note,) = watched.monitor.handle(OutputEnded(host="gn0", exit_code=0), job.now_s)
     assert watched.notes(NoteKind.STALL_SUSPECTED)
     assert isinstance(note, Note)
-    assert (note.culprits, watched.monitor.standing(job.now_s).suspicions) == (frozenset(), ())
+    after = watched.monitor.standing(job.now_s)
+    assert after.snapshot is not None
+    assert (note.culprits, after.suspicions, after.snapshot.waits) == (frozenset(), (), ())
