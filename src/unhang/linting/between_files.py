@@ -13,11 +13,8 @@ from unhang.linting.document import SettingKind, SettingsDocument, Written
 from unhang.model.lint import LintFinding, SettingPlace, Severity
 from unhang.model.provenance import Message
 from unhang.settings import frameworks
-from unhang.settings.frameworks import find_knob
+from unhang.settings.frameworks import Framework, find_knob
 from unhang.settings.knobs import same
-
-_TRAINER = "per_device_train_batch_size"
-"""A key of the Trainer; loops of people's own take it as a flag, too, but read no YAML."""
 
 _FAMILIES = ("NCCL_", "TORCH_NCCL_", "GLOO_")
 
@@ -97,7 +94,7 @@ def _must_agree(zero: SettingsDocument, trainer: SettingsDocument) -> Iterator[L
             continue
         if any(tag.startswith(f"{framework.name}-") for tag in trainer.programs):
             continue
-        if not _drives_trainer(trainer, ours, framework.name):
+        if not _drives_trainer(trainer, ours, framework):
             continue
         theirs = zero.dotted or {n: w.value or "" for n, w in _plain_settings(zero).items()}
         for key, name in framework.mirrors.items():
@@ -126,12 +123,12 @@ def _must_agree(zero: SettingsDocument, trainer: SettingsDocument) -> Iterator[L
 
 
 def _drives_trainer(
-    document: SettingsDocument, settings: Mapping[str, Written], below: str
+    document: SettingsDocument, settings: Mapping[str, Written], below: Framework
 ) -> bool:
     """Whether the Trainer reads these settings: other loops compare nothing."""
     script = _file(document).suffix not in (".yaml", ".yml", ".json")
-    kin = any(find_knob(name, _TRAINER) is not None for name in document.programs)
-    return kin or below in settings or (not script and _TRAINER in settings)
+    kin = any(find_knob(name, below.mirrored_by) is not None for name in document.programs)
+    return kin or below.name in settings or (not script and below.mirrored_by in settings)
 
 
 def _plain_settings(document: SettingsDocument) -> dict[str, Written]:

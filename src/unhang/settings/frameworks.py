@@ -89,6 +89,8 @@ class Framework:
         file_keys: by suffix, keys that only a file for this framework itself has.
         command_line: how it takes a key of its YAML there: `flag`, `override`, or not at all.
         mirrors: keys of its own file that the Trainer compares with its arguments.
+        mirrored_by: an argument that shows that settings are the Trainer's; loops of people's own
+            take it as a flag, too, but read no YAML.
         toml_last: the last release that reads TOML; None = none does.
         positional: by a name for it, what a command line says without a flag: `recipe`.
         constructors: classes whose keywords are its settings in a program, with the key above them.
@@ -118,6 +120,7 @@ class Framework:
     file_keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     command_line: str | None = None
     mirrors: Mapping[str, str] = field(default_factory=dict)
+    mirrored_by: str = ""
     toml_last: str | None = None
     positional: Mapping[str, re.Pattern[str]] = field(default_factory=dict)
     knobs: Mapping[str, Knob] = field(default_factory=dict)
@@ -215,6 +218,7 @@ def _framework(row: Mapping[str, Any]) -> Framework:
         file_keys={suffix: tuple(keys) for suffix, keys in row.get("file_keys", {}).items()},
         command_line=row.get("command_line"),
         mirrors=row.get("mirrors", {}),
+        mirrored_by=row.get("mirrored_by", ""),
         toml_last=row.get("toml_last"),
         constructors=row.get("constructors", {}),
         positional={key: re.compile(pattern) for key, pattern in row.get("positional", {}).items()},
