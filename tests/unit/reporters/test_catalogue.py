@@ -13,10 +13,11 @@ from unhang.explaining import explain
 from unhang.reporters.catalogue import LANGUAGES, manuals, own_sentences, sentences
 from unhang.reporters.catalogue.wording import Wording
 from unhang.rules import RULES
+from unhang.rules.slow import rank_at_work, watched_phase
 
 TRANSLATIONS = [language for language in LANGUAGES if language != "en"]
 KEY = re.compile(r"(?:[A-Z]{3}\d{3}|collect|event|fix|remedy|story|summary)(?:\.[\w-]+)+")
-SPECIFICATION = re.compile(r",?(\.\d+f)?|ranks|ms|s|bytes|ops|\|[^|]+\|[^|]+")
+SPECIFICATION = re.compile(r",?(\.\d+f)?|ranks|ms|s|bytes|ops|doing|\|[^|]+\|[^|]+")
 
 
 def nodes() -> Iterator[tuple[Path, ast.AST]]:
@@ -223,10 +224,18 @@ def test_every_sentence_is_well_formed(language: str) -> None:
                 assert SPECIFICATION.fullmatch(specification or ""), key
         if key.startswith("unit."):
             continue
-        values = dict.fromkeys(names(template), 3)
+        parts = string.Formatter().parse(template)
+        values = {n: "save" if spec == "doing" else 3 for _, n, spec, _ in parts if n is not None}
         text = Wording(sentences(language)).vformat(template, (), values)
         assert text.strip(), key
         assert text.isprintable(), key
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_phase_of_work_can_be_told(language: str) -> None:
+    told = {k.removeprefix("unit.doing_") for k in sentences(language) if "unit.doing_" in k}
+    assert told == {phase.value for phase in watched_phase.CAUSES}
+    assert told | {"teardown"} == {phase.value for phase in rank_at_work.CAUSES}
 
 
 @pytest.mark.parametrize("language", TRANSLATIONS)

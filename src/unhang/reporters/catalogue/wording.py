@@ -10,6 +10,7 @@ specification  value                       text
 `{x:s}`        seconds                     the same
 `{x:bytes}`    bytes                       `15.9 GiB`
 `{x:ops}`      an operation or a set       `ALLREDUCE`, `ALLGATHER and ALLREDUCE`
+`{x:doing}`    the value of a phase        `saving a checkpoint`
 `{x:|a|b}`     a count, or a set of ranks  `a` for one, `b` for any other number of them
 =============  ==========================  ==========================================
 
@@ -53,6 +54,8 @@ class Wording(string.Formatter):
                 return _size(_number(value))
             case "ops":
                 return self._list(value)
+            case "doing":
+                return self._word(f"doing_{value}")
             case _ if format_spec.startswith("|"):
                 one, _, more = format_spec[1:].partition("|")
                 count = len(value) if isinstance(value, (frozenset, set)) else value

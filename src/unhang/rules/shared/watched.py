@@ -43,4 +43,5 @@ def message(sentence: Message, event: HoldUp) -> Message:
         still=event.still_s,
         place=event.place or "?",
         told=f" ({event.told})" if event.told else "",
+        work=None if event.phase is None else event.phase.value,
     )

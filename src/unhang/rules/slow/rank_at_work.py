@@ -47,7 +47,7 @@ from unhang.rules.shared.stacks import (
     states_of,
 )
 
-_CAUSES = {
+CAUSES = {
     Phase.SAVE: Cause.CHECKPOINT_SLOW,
     Phase.LOAD: Cause.CHECKPOINT_SLOW,
     Phase.DATA: Cause.DATA_SLOW,
@@ -57,48 +57,17 @@ _CAUSES = {
     Phase.COMPILE: Cause.COMPILE_SLOW,
     Phase.TEARDOWN: Cause.UNEVEN_WORK,
 }
-_CLAIMS = {
-    Phase.SAVE: say(
-        "SLO201.claim_save",
-        "{ranks:ranks} {at_work:|is|are} saving a checkpoint (`{frame}`) while"
-        " {waiters:ranks} {waiting:|waits|wait}",
-    ),
-    Phase.LOAD: say(
-        "SLO201.claim_load",
-        "{ranks:ranks} {at_work:|is|are} loading a model or a checkpoint"
-        " (`{frame}`) while {waiters:ranks} {waiting:|waits|wait}",
-    ),
-    Phase.DATA: say(
-        "SLO201.claim_data",
-        "{ranks:ranks} {at_work:|is|are} preparing data (`{frame}`) while"
-        " {waiters:ranks} {waiting:|waits|wait}",
-    ),
-    Phase.EVAL: say(
-        "SLO201.claim_eval",
-        "{ranks:ranks} {at_work:|is|are} evaluating (`{frame}`) while"
-        " {waiters:ranks} {waiting:|waits|wait}",
-    ),
-    Phase.GENERATE: say(
-        "SLO201.claim_generate",
-        "{ranks:ranks} {at_work:|is|are} generating (`{frame}`) while"
-        " {waiters:ranks} {waiting:|waits|wait}",
-    ),
-    Phase.LOGGING: say(
-        "SLO201.claim_logging",
-        "{ranks:ranks} {at_work:|is|are} logging (`{frame}`) while"
-        " {waiters:ranks} {waiting:|waits|wait}",
-    ),
-    Phase.COMPILE: say(
-        "SLO201.claim_compile",
-        "{ranks:ranks} {at_work:|is|are} compiling or warming up (`{frame}`)"
-        " while {waiters:ranks} {waiting:|waits|wait}",
-    ),
-    Phase.TEARDOWN: say(
-        "SLO201.claim_teardown",
-        "{ranks:ranks} {at_work:|is|are} done with the training loop (`{frame}`)"
-        " while {waiters:ranks} {waiting:|waits|wait} in it",
-    ),
-}
+"""What a phase that holds the others up is the cause of."""
+_AT_WORK = say(
+    "SLO201.claim",
+    "{ranks:ranks} {at_work:|is|are} {work:doing} (`{frame}`) while {waiters:ranks}"
+    " {waiting:|waits|wait}",
+)
+_DONE = say(
+    "SLO201.claim_teardown",
+    "{ranks:ranks} {at_work:|is|are} done with the training loop (`{frame}`)"
+    " while {waiters:ranks} {waiting:|waits|wait} in it",
+)
 
 
 @rule(
@@ -115,8 +84,8 @@ def check(incident: Incident) -> Iterator[Finding]:
         return
     by_cause: dict[Cause, list[StackState]] = {}
     for stance in states_of(incident, wait.awaited):
-        if stance.phase in _CAUSES:
-            by_cause.setdefault(_CAUSES[stance.phase], []).append(stance)
+        if stance.phase in CAUSES:
+            by_cause.setdefault(CAUSES[stance.phase], []).append(stance)
     for cause, found in by_cause.items():
         yield _finding(incident, wait, cause, found)
 
@@ -127,6 +96,7 @@ def _finding(incident: Incident, wait: Wait, cause: Cause, found: list[StackStat
     assert first.phase is not None
     values = {
         "ranks": culprits,
+        "work": first.phase.value,
         "count": len(wait.waiters | wait.awaited),
         "at_work": len(culprits),
         "waiting": len(wait.waiters),
@@ -137,7 +107,7 @@ def _finding(incident: Incident, wait: Wait, cause: Cause, found: list[StackStat
     return check.finding(
         strength,
         cause=cause,
-        claim=_CLAIMS[first.phase].using(**values),
+        claim=(_DONE if first.phase is Phase.TEARDOWN else _AT_WORK).using(**values),
         why=say(
             "SLO201.why",
             "The stacks of {count} processes were taken, and only {ranks:ranks}"

@@ -26,7 +26,7 @@ the way of the other ranks (asynchronous or sharded saving, data prepared before
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from unhang.model.events import HoldUp, SuspicionReason
 from unhang.model.incident import Manner
@@ -36,7 +36,7 @@ from unhang.rules.shared.stacks import begun
 from unhang.rules.shared.watched import hold_ups, message, waited_for
 
 _GAVE_UP = frozenset({Manner.WATCHDOG, Manner.PEER})
-_CAUSES = {
+CAUSES = {
     Phase.SAVE: Cause.CHECKPOINT_SLOW,
     Phase.LOAD: Cause.CHECKPOINT_SLOW,
     Phase.DATA: Cause.DATA_SLOW,
@@ -45,81 +45,18 @@ _CAUSES = {
     Phase.LOGGING: Cause.EVAL_SLOW,
     Phase.COMPILE: Cause.COMPILE_SLOW,
 }
+"""What a phase that holds the others up is the cause of."""
 
-_STOOD = {
-    Phase.SAVE: say(
-        "SLO301.stood_save",
-        "{ranks:ranks} was stuck saving a checkpoint for {still:s} ({place}),"
-        " while {victims:ranks} {waiting:|waits|wait}",
-    ),
-    Phase.LOAD: say(
-        "SLO301.stood_load",
-        "{ranks:ranks} was stuck loading a model or a checkpoint for {still:s}"
-        " ({place}), while {victims:ranks} {waiting:|waits|wait}",
-    ),
-    Phase.DATA: say(
-        "SLO301.stood_data",
-        "{ranks:ranks} was stuck preparing data for {still:s} ({place}), while"
-        " {victims:ranks} {waiting:|waits|wait}",
-    ),
-    Phase.EVAL: say(
-        "SLO301.stood_eval",
-        "{ranks:ranks} was stuck evaluating for {still:s} ({place}), while"
-        " {victims:ranks} {waiting:|waits|wait}",
-    ),
-    Phase.GENERATE: say(
-        "SLO301.stood_generate",
-        "{ranks:ranks} was stuck generating for {still:s} ({place}), while"
-        " {victims:ranks} {waiting:|waits|wait}",
-    ),
-    Phase.LOGGING: say(
-        "SLO301.stood_logging",
-        "{ranks:ranks} was stuck logging for {still:s} ({place}), while"
-        " {victims:ranks} {waiting:|waits|wait}",
-    ),
-    Phase.COMPILE: say(
-        "SLO301.stood_compile",
-        "{ranks:ranks} was stuck compiling for {still:s} ({place}), while"
-        " {victims:ranks} {waiting:|waits|wait}",
-    ),
-}
-_WORKED = {
-    Phase.SAVE: say(
-        "SLO301.worked_save",
-        "{ranks:ranks} {count:|was|were} saving a checkpoint ({place}) while"
-        " {victims:ranks} waited for {waited:s}",
-    ),
-    Phase.LOAD: say(
-        "SLO301.worked_load",
-        "{ranks:ranks} {count:|was|were} loading a model or a checkpoint"
-        " ({place}) while {victims:ranks} waited for {waited:s}",
-    ),
-    Phase.DATA: say(
-        "SLO301.worked_data",
-        "{ranks:ranks} {count:|was|were} preparing data ({place}) while"
-        " {victims:ranks} waited for {waited:s}",
-    ),
-    Phase.EVAL: say(
-        "SLO301.worked_eval",
-        "{ranks:ranks} {count:|was|were} evaluating ({place}) while"
-        " {victims:ranks} waited for {waited:s}",
-    ),
-    Phase.GENERATE: say(
-        "SLO301.worked_generate",
-        "{ranks:ranks} {count:|was|were} generating ({place}) while"
-        " {victims:ranks} waited for {waited:s}",
-    ),
-    Phase.LOGGING: say(
-        "SLO301.worked_logging",
-        "{ranks:ranks} {count:|was|were} logging ({place}) while {victims:ranks}"
-        " waited for {waited:s}",
-    ),
-    Phase.COMPILE: say(
-        "SLO301.worked_compile",
-        "{ranks:ranks} {count:|was|were} compiling ({place}) while"
-        " {victims:ranks} waited for {waited:s}",
-    ),
-}
+_STOOD = say(
+    "SLO301.stood",
+    "{ranks:ranks} was stuck {work:doing} for {still:s} ({place}), while {victims:ranks}"
+    " {waiting:|waits|wait}",
+)
+_WORKED = say(
+    "SLO301.worked",
+    "{ranks:ranks} {count:|was|were} {work:doing} ({place}) while {victims:ranks} waited for"
+    " {waited:s}",
+)
 
 
 @rule(
@@ -163,16 +100,14 @@ def _is_borne_out(incident: Incident, event: HoldUp) -> bool:
     return not event.by_name or begun(incident, event.phase, event.culprits)
 
 
-def _finding(
-    event: HoldUp, strength: Strength, claims: Mapping[Phase, Message], why: Message
-) -> Iterator[Finding]:
-    cause = None if event.phase is None else _CAUSES.get(event.phase)
+def _finding(event: HoldUp, strength: Strength, claim: Message, why: Message) -> Iterator[Finding]:
+    cause = None if event.phase is None else CAUSES.get(event.phase)
     if cause is None or event.phase is None:
         return
     yield check.finding(
         strength,
         cause=cause,
-        claim=message(claims[event.phase], event),
+        claim=message(claim, event),
         why=message(why, event),
         culprits=event.culprits,
         phase=event.phase,
