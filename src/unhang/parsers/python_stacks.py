@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import ClassVar
 
@@ -124,6 +124,9 @@ class PythonStacksParser(LineParser):
             return
         owner = stack_owners.owner_of(line.text, line.origin)
         if owner is not None:
+            before = self._owners.get(line.origin)
+            if owner.rank is None and before is not None and before.pid == owner.pid:
+                owner = replace(owner, rank=before.rank)  # the command said whose it is
             yield from self._close(line.origin)
             self._owners[line.origin] = stack_owners.under(self._heads.get(line.origin), owner)
             self._heads[line.origin] = owner

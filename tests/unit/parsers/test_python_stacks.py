@@ -151,3 +151,17 @@ def test_ranks_that_print_at_once_are_kept_apart() -> None:
     lines = [line(text, rank=rank) for text in texts for rank in (0, 1)]
     found = [e for e in feed(PythonStacksParser, *lines) if isinstance(e, ThreadStack)]
     assert [(s.origin.rank, len(s.frames)) for s in found] == [(0, 1), (1, 1)]
+
+
+def test_the_command_that_asked_says_of_which_rank() -> None:
+    (event,) = stacks(
+        "$ py-spy dump --pid 71204      # rank 3, taken 22:36",
+        "Process 71204: python train.py",
+        "Python v3.12.11 (/usr/bin/python3.12)",
+        "",
+        'Thread 71204 (active): "MainThread"',
+        "    barrier (torch/distributed/distributed_c10d.py:4811)",
+        "    main (train.py:52)",
+        "",
+    )
+    assert (event.origin.rank, event.origin.pid) == (3, 71204)

@@ -2,8 +2,9 @@
 
 ## What it finds
 Stacks of all ranks, each of them in a wait, but not in the same one: some in one collective, some
-in another one or in the backward pass. Where those that wait further down have left a function
-call that the others are still in, they are past the loop.
+in another one or in the backward pass. Or stacks of some ranks: those that the others gave up
+waiting for wait in another collective than the others. Where those that wait further down have left
+a function call that the others are still in, they are past the loop.
 
 ## Why it hangs
 Each of the two collectives lacks the ranks that stand in the other one. Either the code took
@@ -29,9 +30,9 @@ of steps.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from unhang.model.ids import NO_RANKS
+from unhang.model.ids import NO_RANKS, Ranks
 from unhang.model.phases import Phase
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.model.stack_states import Doing, StackState
@@ -48,18 +49,59 @@ _ENDS = frozenset({Phase.SAVE, Phase.EVAL, Phase.TEARDOWN})
 @rule("DSY201", "ranks-wait-at-different-places", cause=Cause.DESYNC, needs={Fact.STACKS})
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding where the ranks stand in exactly two different waits."""
-    wait = find_wait_of_stacks(incident)
-    stood = ranks(incident.stances)
-    if wait is None or wait.waiters != stood or len(wait.variants) != 2:
+    parted = _parted(incident)
+    if parted is None:
         return
-    if any(_RUNS_AHEAD.fullmatch(variant.kind.op) for variant in wait.variants):
+    few, many, awaited = parted
+    if not awaited and any(_RUNS_AHEAD.fullmatch(_innermost(s)) for s in (*few, *many)):
         return
-    sides = sorted((variant.ranks for variant in wait.variants), key=lambda r: (len(r), min(r)))
-    few, many = (states_of(incident, side) for side in sides)
     if Doing.WAITS not in {few[0].doing, many[0].doing}:
         return
-    sure = not silent(incident) and all(_stands_still(s) for s in (*few, *many))
-    yield _finding(incident, few, many, sure=sure)
+    still = all(_stands_still(s) for s in (*few, *many))
+    yield _finding(
+        incident, few, many, sure=awaited or (not silent(incident) and still), awaited=awaited
+    )
+
+
+def _parted(incident: Incident) -> tuple[list[StackState], list[StackState], bool] | None:
+    """Where the ranks of each of two waits stand, and whether the first alone are awaited."""
+    stood = ranks(incident.stances)
+    if not stood:
+        return _parted_by_op(incident.stances)
+    wait = find_wait_of_stacks(incident)
+    if wait is None or wait.waiters != stood or len(wait.variants) != 2:
+        return None
+    sides = sorted((variant.ranks for variant in wait.variants), key=lambda r: (len(r), min(r)))
+    late = next((side for side in sides if _is_awaited(incident, side, stood - side)), None)
+    if late is not None:
+        sides.sort(key=lambda side: side != late)
+    few, many = (states_of(incident, side) for side in sides)
+    return few, many, late is not None
+
+
+def _parted_by_op(
+    states: Sequence[StackState],
+) -> tuple[list[StackState], list[StackState], bool] | None:
+    """The same of processes whose ranks nobody tells: each of them must be in a wait."""
+    by_op: dict[str | None, list[StackState]] = {}
+    for state in states:
+        by_op.setdefault(state.op if state.doing is Doing.WAITS else None, []).append(state)
+    if None in by_op or len(by_op) != 2:
+        return None
+    few, many = sorted(by_op.values(), key=len)
+    return few, many, False
+
+
+def _is_awaited(incident: Incident, side: Ranks, others: Ranks) -> bool:
+    """Whether all others gave up waiting by the logs, and these ranks, which wait too, did not."""
+    gave_up = incident.gave_up
+    waits = all(s.doing is Doing.WAITS for s in states_of(incident, side))
+    return waits and bool(others) and others <= gave_up and not side & gave_up
+
+
+def _innermost(state: StackState) -> str:
+    """The call that decides, below what libraries wrap around it."""
+    return state.path[-1].place.rpartition(":")[2] if state.path else state.op or ""
 
 
 def _stands_still(stance: StackState) -> bool:
@@ -67,18 +109,23 @@ def _stands_still(stance: StackState) -> bool:
 
 
 def _finding(
-    incident: Incident, few: list[StackState], many: list[StackState], *, sure: bool
+    incident: Incident,
+    few: list[StackState],
+    many: list[StackState],
+    *,
+    sure: bool,
+    awaited: bool,
 ) -> Finding:
     ahead = _past_the_loop(few[0], many[0])
     front, back = (few, many) if ahead is not many[0] else (many, few)
     weak = not sure or contradicted(incident, NO_RANKS)
-    tie = len(few) == len(many)
+    tie = (len(few) == len(many) and not awaited) or not ranks(few)
     claim = say(
         "DSY201.claim",
         "{ranks:ranks} {count:|waits|wait} in {op} ({code}), the others in"
         " {other_op} ({other_code})",
     )
-    if ahead is not None:
+    if ahead is not None and ranks(few):
         claim = say(
             "DSY201.claim_past",
             "{ranks:ranks} {count:|has|have} left the loop that {others:ranks} are"

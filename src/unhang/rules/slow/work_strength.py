@@ -17,6 +17,7 @@ from unhang.model.ids import Rank
 from unhang.model.incident import VICTIM_MANNERS, Call, Incident
 from unhang.model.phases import Phase
 from unhang.model.provenance import Message, say
+from unhang.model.stack_states import Doing
 from unhang.rules.shared import order
 from unhang.rules.slow.waiting import OthersWait, WaitKind, is_cut
 from unhang.rules.slow.work import Work
@@ -37,6 +38,7 @@ _SENT_BY_ONE = frozenset({"BROADCAST", "SCATTER", "ALLGATHER"})
 """Operations by which one rank's result, or its length, reaches the others."""
 
 _STEPS_OF_LIFE = 3
+_SOME = 2
 
 _EARLY = 500
 """Sequence numbers up to here belong to set-up and the first steps."""
@@ -221,6 +223,11 @@ def _against(incident: Incident, work: Work, wait: OthersWait) -> Message | None
             "{ranks:ranks} waits in the collective too, so it was not at work.",
             ranks=frozenset({speaker}),
         )
+    if _all_wait(incident):
+        return say(
+            "SLO.against_stacks",
+            "By the stacks every process waits for others: none of them is at work.",
+        )
     if rank is not None and wait.awaited and rank not in wait.awaited:
         return say(
             "SLO.against_awaited",
@@ -244,6 +251,13 @@ def _against(incident: Incident, work: Work, wait: OthersWait) -> Message | None
             "A barrier ran before the GPU of each rank was chosen, which hangs in the same way.",
         )
     return None
+
+
+def _all_wait(incident: Incident) -> bool:
+    """Whether stacks of the whole job, as far as its size is told, show nobody at work."""
+    stood = len(incident.stances)
+    whole = stood >= (incident.world.size or _SOME)
+    return whole and all(s.doing is Doing.WAITS for s in incident.stances)
 
 
 def is_elsewhere(incident: Incident, work: Work, wait: OthersWait) -> bool:

@@ -191,6 +191,30 @@ class TestWaitsDiffer:
     def test_roots_and_work_leave_it_quiet(self, frame: str) -> None:
         assert judge(DSY201, BARRIER, frame, BARRIER, BARRIER) == []
 
+    def test_what_a_library_wraps_decides(self) -> None:
+        inner = "    all_reduce (torch/distributed/distributed_c10d.py:2050)\n"
+        wrapped = inner + "    reduce (lightning/pytorch/strategies/ddp.py:301)"
+        (finding,) = judge(DSY201, wrapped, BARRIER, BARRIER, BARRIER)
+        assert set(finding.culprits) == {0}
+
+    def test_who_is_awaited_sits_in_another_collective(self) -> None:
+        log = tuple(timed_out(rank) for rank in (1, 2, 3))
+        (finding,) = judge(DSY201, BROADCAST, BARRIER, None, None, log=log)
+        assert (set(finding.culprits), finding.strength) == ({0}, Strength.SUPPORTS)
+        log = tuple(timed_out(rank) for rank in range(4))
+        assert judge(DSY201, BROADCAST, BARRIER, None, None, log=log) == []
+
+    def test_processes_without_a_number_in_two_waits(self) -> None:
+        buffers = "    _sync_buffers (torch/nn/parallel/distributed.py:1895)"
+        text = "\n".join(
+            f"Process {pid}: python train.py\n{stack(frames)}"
+            for pid, frames in enumerate((buffers, BARRIER, BARRIER), start=5120)
+        )
+        (finding,) = judge_text(DSY201, "", **{"stacks.txt": text})
+        assert (finding.cause, set(finding.culprits)) == (Cause.DESYNC, set())
+        work = text.replace("_sync_buffers (torch/nn/parallel", "score (my/own")
+        assert judge_text(DSY201, "", **{"stacks.txt": work}) == []
+
     def test_one_place_for_all_is_quiet(self) -> None:
         assert judge(DSY201, BARRIER, BARRIER, BARRIER) == []
 
