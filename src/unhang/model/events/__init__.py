@@ -48,6 +48,7 @@ from unhang.model.events.lifecycle import (
     PhaseMark,
     Progress,
     SettingSeen,
+    SettingTried,
     StackSeen,
     UnreadLine,
     VersionSeen,
@@ -116,7 +117,8 @@ Setup: TypeAlias = VersionSeen | FrameworkSeen | SettingSeen | WorldSeen
 """What the job is made of."""
 
 Report: TypeAlias = (
-    LoopLeft
+    SettingTried
+    | LoopLeft
     | LastLine
     | LinesDropped
     | OneDiffers
@@ -212,6 +214,7 @@ __all__ = [
     "Role",
     "Seen",
     "SettingSeen",
+    "SettingTried",
     "Setup",
     "StackKind",
     "StackRefused",

@@ -241,3 +241,21 @@ class StackSeen(Seen):
     def waits(self) -> bool:
         """Whether the rank stands in a collective's wait."""
         return self.waiting
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingTried(Seen):
+    """Somebody ran the job with a setting, and it did not hang.
+
+    Attributes:
+        name, value: the setting that makes the difference.
+        measured: the log shows both runs of one command; otherwise words say so.
+    """
+
+    fact = Fact.TRIALS
+    witness = Witness.PROCESS
+    role = Role.REPORT
+
+    name: str
+    value: str
+    measured: bool

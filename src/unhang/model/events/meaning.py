@@ -34,6 +34,7 @@ class Fact(enum.Enum):
     BANDWIDTH = "measured bandwidths"
     INSPECTOR = "logs of NCCL Inspector"
     GPU_TABLE = "tables of nvidia-smi"
+    TRIALS = "runs with another setting"
     LIVE = "a record of the live judge"
 
 

@@ -1,0 +1,120 @@
+"""From runs of one command with and without a setting, and words on them, to `SettingTried`.
+
+Reads::
+
+    $ torchrun --nproc_per_node=2 ar.py
+    …
+    ^C
+    $ NCCL_P2P_DISABLE=1 torchrun --nproc_per_node=2 ar.py
+    rank 0: all_reduce done
+    - NCCL_P2P_DISABLE=1 python serve.py : starts and serves, no hang
+    # default: hangs 5 runs of 10; NCCL_LAUNCH_ORDER_IMPLICIT=1: no hang in 10 runs
+
+Which settings tell what stands in `settings/data/trials.toml`. Traps: advice (`try …`, `set … if`),
+questions, and words that it did not help; a run without any word of success tells nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from unhang.model.events import Event, SettingTried
+from unhang.parsers.base import LineParser, place
+from unhang.settings.trials import trials
+from unhang.sources.line import Line
+
+_NAMES = "|".join(sorted(map(re.escape, trials()), key=len, reverse=True))
+_SETTING = re.compile(rf"(?<![\w-])(?P<name>{_NAMES})\s?=\s?(?P<value>[^\s,;:)'\"`]{{1,60}})")
+_PROMPT = re.compile(
+    r"^\s*(?:[\w.@:~/()+-]{0,80} ?)?[$#❯]\s+(?P<env>(?:[A-Za-z_]\w*=\S*\s+)*)"
+    r"(?P<command>[\w./-]{2,}\s.*\S)\s*$"
+)
+_CURED = re.compile(
+    r"\b(?:works?(?! around)|worked(?! around)|no (?:more )?hangs?|does(?:n't| not) hang"
+    r"|never hangs?|hangs? (?:is )?gone"
+    r"|without (?:a |any )?hang(?:s|ing)?|runs? (?:fine|ok|through|to the end|normally)|fine(?!-)"
+    r"|trains? (?:fine|normally)|succeeds|completes|all OK)\b",
+    re.IGNORECASE,
+)
+_NOT_SAID = re.compile(
+    r"\b(?:if|try|tries|maybe|may|might|could|can|should|would|recommend\w*|consider|suggest\w*|please"
+    r"|still|not (?:work|help)|n[o']t work|no effect|did(?:n't| not)|nothing|same|also hangs|unless"
+    r"|whether|or set|set\b|instead)\b|\?",
+    re.IGNORECASE,
+)
+_STUCK = re.compile(
+    r"^\s*\^C|\bhang(?:s|ing)?\b|\bhung\b|\bstuck\b|\bnothing\b.{0,40}\b(?:min|hour|sec)|timed? out"
+    r"|\bTimeout\b",
+    re.IGNORECASE,
+)
+_DONE = re.compile(r"\b(?:done|ok|success\w*|finished|completed?|passed)\b", re.IGNORECASE)
+_BROKEN = re.compile(r"^\s*\^C|Traceback \(most|\bError\b|\bfailed\b|timed? out", re.IGNORECASE)
+_LONGEST = 240
+
+
+@dataclass(slots=True)
+class _Run:
+    """One command and how it went."""
+
+    line: Line
+    command: str
+    settings: frozenset[tuple[str, str]]
+    stuck: bool = False
+    done: bool = False
+    broken: bool = False
+
+
+class SettingsTriedParser(LineParser):
+    """Parser of runs with and without a setting."""
+
+    NAME: ClassVar[str] = "settings-tried"
+    NEEDLES: ClassVar[tuple[str, ...]] = (*(f"{name}=" for name in trials()), "^C", "$ ")
+    AFTER: ClassVar[int] = 40
+
+    def __init__(self) -> None:
+        self._runs: list[_Run] = []
+
+    def feed(self, line: Line) -> Iterator[Event]:
+        """Follow the runs, and say what words say."""
+        if len(line.text) > _LONGEST * 2:
+            return
+        prompt = _PROMPT.match(line.raw[: _LONGEST * 2])
+        said = _CURED.search(line.text) if len(line.text) <= _LONGEST else None
+        if said is not None and _NOT_SAID.search(line.text) is None:
+            settings = [m for m in _SETTING.finditer(line.text) if m.end() <= said.start()]
+            for match in settings[-1:]:
+                yield from _tried(line, match["name"], match["value"], measured=False)
+        elif prompt is not None:
+            yield from self._close()
+            told = frozenset((m["name"], m["value"]) for m in _SETTING.finditer(prompt["env"]))
+            command = " ".join(prompt["command"].split())
+            self._runs.append(_Run(line=line, command=command, settings=told))
+        elif self._runs:
+            run = self._runs[-1]
+            run.stuck = run.stuck or _STUCK.search(line.text) is not None
+            run.done = run.done or _DONE.search(line.text) is not None
+            run.broken = run.broken or _BROKEN.search(line.text) is not None
+
+    def finish(self) -> Iterator[Event]:
+        """Say what the last run shows."""
+        yield from self._close()
+
+    def _close(self) -> Iterator[Event]:
+        """Compare the run that has ended with those of the same command before it."""
+        run = self._runs[-1] if self._runs else None
+        if run is None or run.stuck or run.broken or not run.done:
+            return
+        for before in self._runs[:-1]:
+            more = run.settings - before.settings
+            if before.stuck and before.command == run.command and len(more) == 1:
+                ((name, value),) = more
+                yield from _tried(run.line, name, value, measured=True)
+                return
+
+
+def _tried(line: Line, name: str, value: str, *, measured: bool) -> Iterator[SettingTried]:
+    if trials()[name].value.fullmatch(value) is not None:
+        yield SettingTried(**place(line), name=name, value=value, measured=measured)

@@ -1,0 +1,75 @@
+"""The same job does not hang with another setting, which tells where the fault lies.
+
+## What it finds
+Two runs of one command, of which the one without a setting was stuck and the one with it came to a
+result; or words beside the log that with it nothing hangs.
+
+## Why it hangs
+A setting that turns off one way of transport, or decides one order, and by that cures the hang,
+leaves the fault in what it turns off or decides.
+
+## When it stays quiet
+Where the job ended well; where the sentence is advice, a condition, a question, or says that it did
+not help; where the job that hung had the setting already; for settings that change more than one
+thing. Words alone weigh less than runs where
+something else failed.
+
+## How to confirm
+Run several times with each value: a hang that comes now and then may stay away once by chance.
+
+## What to do
+Repair what the setting goes around; until then keep the setting, and know what it costs.
+
+## References
+NCCL documentation, "Environment Variables"; `settings/data/trials.toml`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unhang.model.events import SettingSeen, SettingTried
+from unhang.model.rule import Cause, Fact, Finding, Incident, Status, Strength, rule, say
+from unhang.rules.shared import order
+from unhang.settings.trials import trials
+
+
+@rule(
+    "NET015",
+    "setting-cures-it",
+    needs={Fact.TRIALS},
+    since="0.3.0",
+    status=Status.PREVIEW,
+    explains={Cause.EXTERNAL_STOP, Cause.TIMEOUT_SHORT},
+)
+def check(incident: Incident) -> Iterator[Finding]:
+    """Yield one finding for the setting that was tried, where only one kind of cure was."""
+    in_force = {(seen.name, seen.value) for seen in incident.all(SettingSeen)}
+    found = [e for e in incident.all(SettingTried) if e.measured or _key(e) not in in_force]
+    causes = {trials()[event.name].cause for event in found}
+    if len(causes) != 1 or incident.finished:
+        return
+    (cause,) = causes
+    first = max(found, key=lambda event: event.measured)
+    failed = any(f.manner in order.DECISIVE for f in incident.failures)
+    yield check.finding(
+        Strength.HINTS if failed else Strength.SUPPORTS,
+        cause=cause,
+        claim=say(
+            "NET015.claim",
+            "With {name}={value} the same job did not hang.",
+            name=first.name,
+            value=first.value,
+        ),
+        why=say(
+            "NET015.why",
+            "The two runs differ in this setting alone: {turns}.",
+            turns=trials()[first.name].turns,
+        ),
+        at=first.at,
+        evidence=found[:3],
+    )
+
+
+def _key(event: SettingTried) -> tuple[str, str]:
+    return event.name, event.value
