@@ -1,0 +1,74 @@
+"""Splits the ranks of a job by the two waits that their stacks show."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from unhang.model.ids import Ranks
+from unhang.model.incident import Incident
+from unhang.model.phases import Phase
+from unhang.model.stack_states import Doing, StackState
+from unhang.rules.shared.stacks import find_wait_of_stacks, ranks, states_of
+
+_AFTER_THE_LOOP = re.compile(r"barrier|monitored_barrier|wait_for_everyone|destroy_process_group")
+_ENDS = frozenset({Phase.SAVE, Phase.EVAL, Phase.TEARDOWN})
+
+
+def parted(incident: Incident) -> tuple[list[StackState], list[StackState], bool] | None:
+    """Where the ranks of each of two waits stand, and whether the first alone are awaited."""
+    stood = ranks(incident.stances)
+    if not stood:
+        return _parted_by_op(incident.stances)
+    wait = find_wait_of_stacks(incident)
+    if wait is None or wait.waiters != stood or len(wait.variants) != 2:
+        return None
+    sides = sorted((variant.ranks for variant in wait.variants), key=lambda r: (len(r), min(r)))
+    late = next((side for side in sides if _is_awaited(incident, side, stood - side)), None)
+    if late is not None:
+        sides.sort(key=lambda side: side != late)
+    few, many = (states_of(incident, side) for side in sides)
+    return few, many, late is not None
+
+
+def _parted_by_op(
+    states: Sequence[StackState],
+) -> tuple[list[StackState], list[StackState], bool] | None:
+    """The same of processes whose ranks nobody tells: each of them must be in a wait."""
+    by_op: dict[str | None, list[StackState]] = {}
+    for state in states:
+        by_op.setdefault(state.op if state.doing is Doing.WAITS else None, []).append(state)
+    if None in by_op or len(by_op) != 2:
+        return None
+    few, many = sorted(by_op.values(), key=len)
+    return few, many, False
+
+
+def _is_awaited(incident: Incident, side: Ranks, others: Ranks) -> bool:
+    """Whether all others gave up waiting by the logs, and these ranks, which wait too, did not."""
+    gave_up = incident.gave_up
+    waits = all(s.doing is Doing.WAITS for s in states_of(incident, side))
+    return waits and bool(others) and others <= gave_up and not side & gave_up
+
+
+def past_the_loop(one: StackState, other: StackState) -> StackState | None:
+    """The one that stands after a call that the other one is still in, and where loops end."""
+    _, line, other_line, index = parting(one, other)
+    if line is None or other_line is None or line == other_line:
+        return None
+    front, back = (one, other) if line > other_line else (other, one)
+    ends = front.phase in _ENDS or _AFTER_THE_LOOP.fullmatch(front.op or "") is not None
+    return front if ends and len(back.path) > index + 2 else None
+
+
+def parting(one: StackState, other: StackState) -> tuple[str, int | None, int | None, int]:
+    """The innermost place that both are in, the line of each in it, and how deep it lies."""
+    place, lines, depth = "", (None, None), -1
+    found: tuple[int | None, int | None] = lines
+    for index, (a, b) in enumerate(zip(one.path, other.path, strict=False)):
+        if a.place != b.place:
+            break
+        place, found, depth = a.place, (a.line, b.line), index
+        if a.line != b.line:
+            break
+    return place, found[0], found[1], depth
