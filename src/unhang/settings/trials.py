@@ -16,12 +16,10 @@ class Trial:
 
     Attributes:
         value: values that tell it.
-        turns: what it turns off or decides, in words.
     """
 
     value: re.Pattern[str]
     cause: Cause
-    turns: str
 
 
 @cache
@@ -29,6 +27,6 @@ def trials() -> dict[str, Trial]:
     """All of them by the setting's name."""
     rows = load("unhang.settings", "data/trials.toml")
     return {
-        name: Trial(value=re.compile(row["value"]), cause=Cause(row["cause"]), turns=row["turns"])
+        name: Trial(value=re.compile(row["value"]), cause=Cause(row["cause"]))
         for name, row in rows.items()
     }

@@ -63,8 +63,7 @@ def check(incident: Incident) -> Iterator[Finding]:
         ),
         why=say(
             "NET015.why",
-            "The two runs differ in this setting alone: {turns}.",
-            turns=trials()[first.name].turns,
+            "The two runs differ in this setting alone: what it turns off or decides is at fault.",
         ),
         at=first.at,
         evidence=found[:3],
