@@ -32,7 +32,7 @@ _SIGN = re.compile(
     rf"(?:{_BLANK}{{0,3}}(?:str|bytes|string|String|SecretStr|Optional\[\w+\]|str \| None)"
     rf"{_BLANK}{{0,3}}=(?!=))?)"
 )
-_FOR_WHOM = re.compile(rf"{_BLANK}(?:for|of){_BLANK}[^\n=]{{1,80}}?:(?!//)(?={_BLANK})")
+_FOR_WHOM = re.compile(rf"{_BLANK}(?:(?:for|of){_BLANK}[^\n=]{{1,80}}?|is|was):(?!//)(?={_BLANK})")
 _ELEMENT = re.compile(r"</name>\s{0,20}<value>|>(?=[^<>\n]{1,400}</)")
 _PAIR = re.compile(
     rf"{_QUOTE}?\s{{0,3}},?\s{{0,40}}(?:-\s)?{_QUOTE}?(?:value|Value){_QUOTE}?\s{{0,3}}[:=]"
@@ -64,9 +64,6 @@ _BARE = re.compile(
 _MORE_WORDS = re.compile(
     rf"(?:{_BLANK}{{1,2}}[^\s=:\[\](){{}}|,-][^\s=:\[\](){{}}|,]{{0,40}}){{1,5}}{_BLANK}*$",
     re.MULTILINE,
-)
-_HEAD = re.compile(
-    r"^\W{0,20}(?:\[[^\]\n]{0,60}\]:?\s{0,4}|\([^)\n]{0,60}\)\s{0,4})*(?:[\w-]{1,20} )?$"
 )
 _ONE_WORD = re.compile(r"[^\s:]{4,4000}[\"',]*(?=\s|$)")
 _LONGEST_VALUE = 4_000
@@ -199,11 +196,8 @@ def _value(text: str, name: int, joint: _Joint) -> Span | None:
     span = _judged(text, bare.start(), bare.end(), joint.grade, quoted=False)
     if span is None or joint.grade is not Grade.PASSWORD or not joint.assigned:
         return span
-    line = text.rfind("\n", 0, name) + 1
     more = _MORE_WORDS.match(text, span.end)
-    if more is None or _HEAD.match(text[max(line, name - 100) : name]) is None:
-        return span
-    return Span(span.begin, more.end(), span.kind)
+    return span if more is None else Span(span.begin, more.end(), span.kind)
 
 
 def _on_next_line(text: str, name: int, match: re.Match[str], found: Grade) -> Span | None:

@@ -26,7 +26,7 @@ NEEDLES = (
     *("pass", "pwd", "pw", "secret", "token", "credential", "creds", "key", "auth", "cookie"),
     *("session", "sid", "salt", "jwt", "dsn", "webhook", "connectionstring", "connection_string"),
     *("bearer", "csrf", "kennwort", "mot de passe", "_pat", "otp", "signature", "assertion"),
-    "samlresponse",
+    *("samlresponse", "samlrequest", "verifier"),
 )
 """Lower case; one of them is in every name of a secret that is ASCII."""
 
@@ -104,6 +104,10 @@ _ABOUT = frozenset(
 """Behind the name of a secret: it is told of, not given."""
 
 
+_PAIRS = frozenset({("saml", "response"), ("saml", "request"), ("code", "verifier")})
+"""Names of single sign-on whose last word says nothing alone."""
+
+
 @lru_cache(maxsize=4_096)
 def grade(name: str) -> Grade:
     """How much the name of a value says.
@@ -130,6 +134,8 @@ def grade(name: str) -> Grade:
         if words[-2:] == ["key", "id"] and "private" in words:
             return Grade.RANDOM
         return Grade.NONE
+    if tuple(words[-2:]) in _PAIRS:
+        return Grade.SURE
     if words[-1] in _ABOUT:
         loose = {"webhook", "dsn"} & set(words)
         return Grade.RANDOM if loose and words[-1] in {"url", "uri"} else Grade.NONE
