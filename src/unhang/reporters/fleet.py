@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
@@ -20,7 +21,11 @@ _MOST_WEEKS = 12
 
 
 def render_fleet(fleet: Fleet, form: str, style: Style = PLAIN) -> str:
-    """Return the summary in one of the forms, without a line end."""
+    """Return the summary in one of the forms, without a line end; Markdown hides secrets."""
+    if form == "markdown":
+        from unhang.redaction import Redactor
+
+        fleet = Redactor([os.environ]).tree(fleet)
     if form == "json":
         return dumps({"schema": SCHEMA, **_as_dict(fleet)})
     return "\n".join(_Page(fleet, style, markdown=form == "markdown").lines())

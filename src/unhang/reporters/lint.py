@@ -18,6 +18,8 @@ from unhang.reporters.style import BOLD, CYAN, DIM, PLAIN, RED, YELLOW, Style
 SCHEMA = "unhang.lint/1"
 FORMS = ("terminal", "json", "sarif", "github")
 """The forms of a lint report."""
+_PUBLIC = frozenset({"sarif", "github"})
+"""What a forge shows to everybody who may read the repository."""
 
 _COLORS = {
     Severity.ERROR: RED,
@@ -29,7 +31,11 @@ _SARIF = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "
 
 
 def render_lint(report: LintReport, form: str, style: Style = PLAIN) -> str:
-    """Return the report in one of the forms, without a line end."""
+    """Return the report in one of the forms, without a line end; forms for others hide secrets."""
+    if form in _PUBLIC:
+        from unhang.redaction import Redactor
+
+        report = Redactor([os.environ]).tree(report)
     match form:
         case "json":
             return dumps(_as_dict(report, style.language))

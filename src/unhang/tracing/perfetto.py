@@ -14,11 +14,13 @@ Only the few fields of `perfetto/trace/trace_packet.proto` that are written are 
 from __future__ import annotations
 
 import hashlib
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from unhang.model.trace import CallKey, Slice, Trace
+from unhang.redaction import Redactor
 
 _BEGIN, _END, _INSTANT = 1, 2, 3
 _SEQUENCE = 1
@@ -183,8 +185,14 @@ def _field(number: int, data: bytes) -> bytes:
 
 @lru_cache(maxsize=1 << 14)
 def _text(number: int, text: str) -> bytes:
-    """A text; the names of calls and groups come again and again."""
-    return _field(number, text.encode("utf-8", "replace"))
+    """A text without secrets; the names of calls and groups come again and again."""
+    return _field(number, _redactor().text(text).encode("utf-8", "replace"))
+
+
+@cache
+def _redactor() -> Redactor:
+    """What removes secrets from a trace, which people hand to others."""
+    return Redactor([os.environ])
 
 
 def _number(number: int, value: int) -> bytes:
