@@ -6,9 +6,11 @@ that lie in one folder are two jobs.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
+from unhang.linting.conditions import world_product
 from unhang.linting.document import SettingKind, SettingsDocument, Written
 from unhang.model.lint import LintFinding, SettingPlace, Severity
 from unhang.model.provenance import Message
@@ -16,6 +18,7 @@ from unhang.settings import frameworks
 from unhang.settings.frameworks import Framework, find_knob
 from unhang.settings.knobs import same
 
+_SLOTS = re.compile(r"^[^#\s]\S*\s+slots=(\d+)", re.MULTILINE)
 _FAMILIES = ("NCCL_", "TORCH_NCCL_", "GLOO_")
 
 
@@ -25,6 +28,24 @@ def between_files(documents: Sequence[SettingsDocument]) -> Iterator[LintFinding
         yield from _must_agree(one, other)
         yield from _must_agree(other, one)
         yield from _variables(one, other)
+        for config, launch in ((one, other), (other, one)):
+            if any(tag.endswith("-json") for tag in config.programs) and not launch.dotted:
+                yield from world_product(config, _ranks(launch))
+
+
+def _ranks(launch: SettingsDocument) -> int | None:
+    """How many ranks a launch starts; None where it does not tell."""
+    told = {n: w.value or "" for n, w in _plain_settings(launch).items()}
+    hosts = told.get("hostfile")
+    if hosts is not None and not {"include", "exclude", "num_nodes", "num_gpus"} & told.keys():
+        try:
+            text = (Path(launch.name).parent / hosts).read_text(encoding="utf-8")
+        except (OSError, ValueError):
+            return None
+        return sum(map(int, _SLOTS.findall(text))) or None
+    gpus = told.get("num_gpus") or told.get("nproc_per_node") or told.get("nproc-per-node", "")
+    nodes = told.get("num_nodes") or told.get("nnodes") or "1"
+    return int(gpus) * int(nodes) if gpus.isdigit() and nodes.isdigit() else None
 
 
 def _pairs(

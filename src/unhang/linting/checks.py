@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from unhang.linting.between_files import between_files
+from unhang.linting.conditions import conditions
 from unhang.linting.document import SettingKind, SettingsDocument, Written
 from unhang.model.lint import LintFinding, SettingPlace, Severity
 from unhang.model.provenance import Message
@@ -62,7 +63,11 @@ def check(documents: Iterable[SettingsDocument], releases: Releases) -> tuple[Li
     findings = [
         finding
         for document in documents
-        for finding in (*_each(document, releases, reads), *_together(document, releases))
+        for finding in (
+            *_each(document, releases, reads),
+            *_together(document, releases),
+            *conditions(document, _context(document, releases, reads).framework),
+        )
     ]
     findings.extend(between_files(documents))
     findings.extend(_between_ranks(documents))

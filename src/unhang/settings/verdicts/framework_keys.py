@@ -52,7 +52,20 @@ def check(given: Given) -> Iterator[SettingVerdict]:
             version=version,
             futile=True,
         )
-    elif knob.renamed_to is not None and version is None:
+    elif knob.last is not None and version is None and knob.framework == framework:
+        newest = frameworks()[framework].newest
+        if knob.renamed_to is None and newest is not None:
+            yield say(
+                given,
+                "CFG103",
+                Severity.INFO,
+                "key_gone_guessed",
+                framework=knob.framework,
+                last=knob.last,
+                newest=newest,
+            )
+            return
+    if knob.renamed_to is not None and version is None:
         yield say(
             given,
             "CFG104",

@@ -69,9 +69,17 @@ def _monitoring(given: Given) -> Iterator[SettingVerdict]:
 def _heartbeat(given: Given) -> Iterator[SettingVerdict]:
     context = given.context
     own = timeout_knobs(context.framework or "", context.framework_version)
-    if any(knob.key == given.name for knob in own):
-        return  # The framework takes it as the timeout of the world group.
     number = given.number
+    taken = next((knob for knob in own if knob.key == given.name), None)
+    if taken is not None:
+        # The framework takes it as the timeout of the world group.
+        default = taken.default_in(context.framework_version)
+        if number is not None and default is not None and number < default:
+            yield say(
+                given, "CFG120", Severity.WARNING, "heartbeat_limit", framework=taken.framework,
+                default=default,
+            )  # fmt: skip
+        return
     if number is not None and number > 600:
         yield say(given, "CFG116", Severity.INFO, "heartbeat", futile=True)
 

@@ -1,0 +1,103 @@
+"""Settings that others of the same job make void or forbid, and keys that a release refuses."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import unhang
+
+BATCH = {
+    "train_batch_size": 512,
+    "train_micro_batch_size_per_gpu": 4,
+    "gradient_accumulation_steps": 4,
+    "zero_optimization": {"stage": 2},
+}
+VERL = "python3 -m verl.trainer.main_ppo trainer.save_freq=20"
+ASYNC = "actor_rollout_ref.actor.checkpoint.async_save"
+
+
+def found(folder: Path, framework: str | None = None, **texts: str) -> set[tuple[str, str]]:
+    """The topic of each finding above a hint, with its setting."""
+    for name, text in texts.items():
+        (folder / name.replace("__", ".")).write_text(text)
+    report = unhang.lint(str(folder), framework=framework)
+    return {
+        (f.reason.key.removeprefix("advice."), f.setting.lstrip("-"))
+        for f in report.findings
+        if f.severity.value != "info"
+    }
+
+
+@pytest.mark.parametrize(
+    ("framework", "text", "expected"),
+    [
+        (
+            "axolotl==0.19.0",
+            "base_model: m\nevals_per_epoch: 4\neval_steps: 200\n",
+            {("key_refused", "evals_per_epoch")},
+        ),
+        ("axolotl==0.19.0", "base_model: m\nevals_per_epoch: 4\nsave_steps: 200\n", set()),
+        (
+            "transformers==5.23.0",
+            "output_dir: o\noverwrite_output_dir: true\n",
+            {("key_gone", "overwrite_output_dir")},
+        ),
+        ("transformers==4.46.3", "output_dir: o\noverwrite_output_dir: true\n", set()),
+        (
+            "transformers==5.23.0",
+            "output_dir: o\nsave_strategy: epoch\nsave_steps: 100\n",
+            {("key_ignored", "save_steps")},
+        ),
+        ("transformers==5.23.0", "output_dir: o\nsave_strategy: steps\nsave_steps: 9\n", set()),
+    ],
+)
+def test_keys_of_one_file(
+    tmp_path: Path, framework: str, text: str, expected: set[tuple[str, str]]
+) -> None:
+    assert found(tmp_path, framework, train__yaml=text) == expected
+
+
+def test_what_works_with_one_engine_only(tmp_path: Path) -> None:
+    assert found(tmp_path, "verl==0.9.1", a__sh=f"{VERL} {ASYNC}=True\n") == {("key_needs", ASYNC)}
+    megatron = f"{VERL} {ASYNC}=True actor_rollout_ref.actor.strategy=megatron\n"
+    assert found(tmp_path, "verl==0.9.1", a__sh=megatron) == set()
+    assert found(tmp_path, "verl==0.9.1", a__sh=f"{VERL} {ASYNC}=False\n") == set()
+
+
+def test_a_batch_that_no_number_of_ranks_makes(tmp_path: Path) -> None:
+    wrong = json.dumps({**BATCH, "train_batch_size": 500})
+    assert found(tmp_path, ds__json=wrong) == {("batch_product", "train_batch_size")}
+    assert found(tmp_path, ds__json=json.dumps(BATCH)) == set()
+
+
+@pytest.mark.parametrize(("slots", "wrong"), [(8, True), (16, False)])
+def test_a_batch_that_the_launched_ranks_do_not_make(
+    tmp_path: Path, slots: int, wrong: bool
+) -> None:
+    (tmp_path / "hostfile").write_text(f"# hosts\na slots={slots}\nb slots={slots}\n")
+    launch = "deepspeed --hostfile hostfile train.py --deepspeed_config ds.json\n"
+    told = found(tmp_path, run__sh=launch, ds__json=json.dumps(BATCH, indent=1))
+    assert (("batch_world", "train_batch_size") in told) is wrong
+
+
+def test_a_section_that_refuses_what_it_does_not_know(tmp_path: Path) -> None:
+    zero = {"stage": 2, "overlap_comm": True, "reduce_buket_size": 1}
+    text = json.dumps({"zero_optimization": zero}, indent=1)
+    assert found(tmp_path, ds__json=text) == {("key_unknown", "reduce_buket_size")}
+
+
+@pytest.mark.parametrize(("value", "wrong"), [("180", True), ("1800", False)])
+def test_a_heartbeat_that_is_a_limit(tmp_path: Path, value: str, wrong: bool) -> None:
+    text = f"export TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC={value}\nsrun python pretrain.py\n"
+    told = found(tmp_path, "nemo==2.4.0", job__sh=text)
+    assert (("heartbeat_limit", "TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC") in told) is wrong
+
+
+def test_a_guessed_release_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "train.yaml"
+    path.write_text("output_dir: o\nper_device_train_batch_size: 1\nsave_safetensors: true\n")
+    (finding,) = unhang.lint(str(path), framework="transformers").findings
+    assert finding.reason.key == "advice.key_gone_guessed"
+    assert finding.severity.value == "info"
+    assert finding.reason.values["newest"] == "5.23.0"
