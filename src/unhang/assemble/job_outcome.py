@@ -34,8 +34,7 @@ from unhang.model.events import (
     WatchdogAborted,
     WatchdogStuck,
 )
-from unhang.model.events.lifecycle import LONG_AT_WORK
-from unhang.model.phases import Phase
+from unhang.model.events.lifecycle import LONG_AT_WORK, training_state
 from unhang.settings import frameworks
 
 
@@ -141,18 +140,15 @@ def _came_through(events: Sequence[Event]) -> bool:
 
 
 def _long_at_work_since(events: Sequence[Event], last: int) -> int:
-    """The index before which some trouble came long enough before the end to be outlived; or 0.
-
-    Ranks train in step: the loop of one does not go on without another. They evaluate, save and
-    load each for itself, so that such work shows nothing of the others.
-    """
+    """The index before which some trouble came long enough before the end to be outlived; or 0."""
     states = set()
     for i in range(last - 1, -1, -1):
         event = events[i]
         if event.source.artifact != events[last].source.artifact:
             continue
-        if isinstance(event, Progress) and event.phase is Phase.TRAIN:
-            states.add(event.done)
+        state = training_state(event)
+        if state is not None:
+            states.add(state)
             if len(states) >= LONG_AT_WORK:
                 return i
     return 0

@@ -17,7 +17,8 @@ from importlib.resources import files
 
 from unhang.model.causes import Cause
 from unhang.model.diagnosis import Diagnosis, Outcome
-from unhang.model.events.lifecycle import STATES_OF_WORK
+from unhang.model.events import Finished, Role, UnreadLine
+from unhang.model.events.lifecycle import LONG_AT_WORK, STATES_OF_WORK, state_of_work
 from unhang.model.finding import Collect, Finding
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.incident import VICTIM_MANNERS, Incident, Manner
@@ -38,6 +39,7 @@ _LEAST_TELLING = 0.05
 """A sign that adds less says nothing."""
 _COURSE = frozenset({"phase", "last phase"})
 """Signs of the normal course: they tell causes apart, and show no failure."""
+_SHOW_FAILURE = frozenset({Role.ALARM, Role.FAULT, Role.END})
 _SHOWN, _RIVALS = 3, 2
 
 _DECIDES = {
@@ -149,7 +151,7 @@ def weigh(
     open_ended = diagnosis.outcome in (Outcome.LOCATED, Outcome.UNDETERMINED)
     if not open_ended or incident.finished or not shows_failure(incident):
         return None
-    if outlived(incident, STATES_OF_WORK):
+    if outlived(incident, STATES_OF_WORK) or _only_words_before_work(incident):
         return None
     chances = load_chances()
     ordered = chances.order([sign.name for sign in signs])
@@ -173,6 +175,23 @@ def weigh(
         rivals=tuple(Rival(cause=Cause(c), chance=p) for c, p in others[:_RIVALS]),
         decides=_decides(incident, cause),
     )
+
+
+def _only_words_before_work(incident: Incident) -> bool:
+    """Whether nothing but words looks like a failure, and the job was long at work after them."""
+    faults = any(e.role in _SHOW_FAILURE for e in incident.events if not isinstance(e, Finished))
+    if faults or incident.calls or incident.failures or incident.stances:
+        return False
+    words = [line.source for line in incident.all(UnreadLine) if not line.read]
+    if len({place.artifact for place in words}) != 1:
+        return False
+    last = max(place.line or 0 for place in words)
+    later = (
+        event
+        for event in incident.events
+        if event.source.artifact == words[0].artifact and (event.source.line or 0) > last
+    )
+    return len({state_of_work(event) for event in later} - {None}) >= LONG_AT_WORK
 
 
 def _telling(chances: Chances, signs: Sequence[Sign], cause: str) -> tuple[CountedSign, ...]:

@@ -15,13 +15,12 @@ from unhang.model.events import (
     Finished,
     HoldUp,
     ProcessEnded,
-    Progress,
     Role,
     Stage,
     SuspicionReason,
     UnreadLine,
 )
-from unhang.model.events.lifecycle import LONG_AT_WORK
+from unhang.model.events.lifecycle import LONG_AT_WORK, state_of_work
 from unhang.model.finding import Finding, Strength
 from unhang.model.ids import NO_RANKS, Ranks
 from unhang.model.incident import Call, Incident, Manner, ranks_of
@@ -124,14 +123,15 @@ def outlived(incident: Incident, states: int) -> bool:
     if not trouble or len({event.source.artifact for event in trouble}) > 1:
         return False
     artifact, line = trouble[-1].source.artifact, max(e.source.line or 0 for e in trouble)
+    later = [
+        event
+        for event in incident.events
+        if event.source.artifact == artifact and (event.source.line or 0) > line
+    ]
     ranks = {event.origin.rank for event in trouble} - {None}
-    after = {
-        step.done
-        for step in incident.all(Progress)
-        if step.source.artifact == artifact
-        and (step.source.line or 0) > line
-        and ranks <= {step.origin.rank}
-    }
+    if any(isinstance(event, Finished) for event in later):
+        ranks = set()  # who trains to the end takes all along
+    after = {state_of_work(event) for event in later if ranks <= {event.origin.rank}} - {None}
     return len(after) >= states
 
 

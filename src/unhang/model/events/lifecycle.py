@@ -57,6 +57,24 @@ class Progress(Seen):
     rank: Rank | None = None
 
 
+def training_state(event: object) -> object:
+    """What tells one state of training from another: a count, or a line of losses; None = no state.
+
+    Ranks train in step: many states by anybody show that all were there. They evaluate, save and
+    load each for itself, so that such work shows nothing of the others.
+    """
+    if isinstance(event, Progress) and event.phase is Phase.TRAIN:
+        return event.done
+    if isinstance(event, PhaseMark) and event.phase is Phase.TRAIN:
+        return event.source.text if event.edge is PhaseEdge.DURING else None
+    return None
+
+
+def state_of_work(event: object) -> object:
+    """What tells one state of any work from another; None where an event is none."""
+    return event.done if isinstance(event, Progress) else training_state(event)
+
+
 STATES_OF_WORK = 3
 """So many states after a fact show a job at work.
 
