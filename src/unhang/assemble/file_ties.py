@@ -106,8 +106,11 @@ def _is_near(file: GivenFile, other: GivenFile) -> bool:
 
 
 def survived(file: GivenFile, other: GivenFile) -> bool:
-    """Whether a job that ended well was at work before and after all that the other file tells."""
-    if not file.is_whole or not other.days:
+    """Whether a job that ended well was at work before and after trouble that the other tells of.
+
+    A file that shows a job at work or waiting itself is of another job, no trouble of this one.
+    """
+    if not file.is_whole or other.lives or not other.days:
         return False
     first, last = other.days[0], other.days[-1]
     before = after = 0
