@@ -27,6 +27,7 @@ from unhang.model.events import (
     PythonException,
     RasReport,
     Restarted,
+    SettingTried,
     StopSeen,
     StoreFault,
     ThreadStack,
@@ -77,6 +78,8 @@ def has_finished(events: Sequence[Event]) -> bool:
     if last is None:
         return _came_through(events)
     artifact = events[last].source.artifact
+    if any(isinstance(e, SettingTried) and e.measured for e in events):
+        return False  # what came to its end is the trial, and not the run that needs one
     later = (e for e in events[last + 1 :] if e.source.artifact == artifact)
     return not any(
         (isinstance(e, Progress) and _under_way(e)) or (isinstance(e, ProcessEnded) and _failed(e))

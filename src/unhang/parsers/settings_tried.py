@@ -29,7 +29,8 @@ from unhang.sources.line import Line
 _NAMES = "|".join(sorted(map(re.escape, trials()), key=len, reverse=True))
 _SETTING = re.compile(rf"(?<![\w-])(?P<name>{_NAMES})\s?=\s?(?P<value>[^\s,;:)'\"`]{{1,60}})")
 _PROMPT = re.compile(
-    r"^\s*(?:[\w.@:~/()+-]{0,80} ?)?[$#❯]\s+(?P<env>(?:[A-Za-z_]\w*=\S*\s+)*)"
+    r"^\s*(?:(?:[\w.@:~/()+-]{1,80} ?)?[$❯]|[\w.@:~/()+-]{1,80} ?#)\s+"
+    r"(?P<env>(?:[A-Za-z_]\w*=\S*\s+)*)"
     r"(?P<command>[\w./-]{2,}\s.*\S)\s*$"
 )
 _CURED = re.compile(
@@ -46,12 +47,13 @@ _NOT_SAID = re.compile(
     re.IGNORECASE,
 )
 _STUCK = re.compile(
-    r"^\s*\^C|\bhang(?:s|ing)?\b|\bhung\b|\bstuck\b|\bnothing\b.{0,40}\b(?:min|hour|sec)|timed? out"
-    r"|\bTimeout\b",
+    r"^\s*(?:\^C|Terminated\b)|\bhang(?:s|ing)?\b|\bhung\b|\bstuck\b|\bTimeout\b"
+    r"|\bnothing\b.{0,40}\b(?:min|hour|sec)|timed? out",
     re.IGNORECASE,
 )
 _DONE = re.compile(r"\b(?:done|ok|success\w*|finished|completed?|passed)\b", re.IGNORECASE)
 _BROKEN = re.compile(r"^\s*\^C|Traceback \(most|\bError\b|\bfailed\b|timed? out", re.IGNORECASE)
+_LIMIT = re.compile(r"^timeout (?:-\S+ )*\d+[smhd]? ")
 _LONGEST = 240
 
 
@@ -90,11 +92,12 @@ class SettingsTriedParser(LineParser):
         elif prompt is not None:
             yield from self._close()
             told = frozenset((m["name"], m["value"]) for m in _SETTING.finditer(prompt["env"]))
-            command = " ".join(prompt["command"].split())
+            command = _LIMIT.sub("", " ".join(prompt["command"].split()))
             self._runs.append(_Run(line=line, command=command, settings=told))
         elif self._runs:
             run = self._runs[-1]
-            run.stuck = run.stuck or _STUCK.search(line.text) is not None
+            # Words after a result are on both runs, or on the one before.
+            run.stuck = run.stuck or (not run.done and _STUCK.search(line.text) is not None)
             run.done = run.done or _DONE.search(line.text) is not None
             run.broken = run.broken or _BROKEN.search(line.text) is not None
 

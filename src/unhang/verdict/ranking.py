@@ -17,6 +17,8 @@ from unhang.model.events import (
     ProcessEnded,
     Role,
     Stage,
+    StoreFault,
+    StoreProblem,
     SuspicionReason,
     UnreadLine,
 )
@@ -111,6 +113,7 @@ def _ranked(incident: Incident, findings: Sequence[Finding]) -> Diagnosis:
 
 
 _TROUBLE = frozenset({Role.ALARM, Role.FAULT, Role.END})
+_TAKEN = StoreProblem.PORT_IN_USE
 
 
 def outlived(incident: Incident, states: int) -> bool:
@@ -129,8 +132,10 @@ def outlived(incident: Incident, states: int) -> bool:
         if event.source.artifact == artifact and (event.source.line or 0) > line
     ]
     ranks = {event.origin.rank for event in trouble} - {None}
-    if any(isinstance(event, Finished) for event in later):
-        ranks = set()  # who trains to the end takes all along
+    # Who trains to the end takes all along; but where a port was taken, that was another launch.
+    other = any(isinstance(e, StoreFault) and e.problem is _TAKEN for e in trouble)
+    if not other and any(isinstance(event, Finished) for event in later):
+        ranks = set()
     after = {state_of_work(event) for event in later if ranks <= {event.origin.rank}} - {None}
     return len(after) >= states
 

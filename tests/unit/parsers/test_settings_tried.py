@@ -49,6 +49,12 @@ def test_two_runs_of_one_command_are_compared() -> None:
     assert (event.name, event.value, event.measured) == ("NCCL_P2P_DISABLE", "1", True)
 
 
+def test_a_run_that_a_limit_ended_was_stuck() -> None:
+    stuck = [f"$ timeout 300 {COMMAND}", "rank 0: all_reduce start", "Terminated"]
+    lines = [*stuck, f"$ NCCL_P2P_DISABLE=1 {COMMAND}", "rank 0: all_reduce done"]
+    assert only(SettingTried, feed(SettingsTriedParser, *lines)).measured
+
+
 @pytest.mark.parametrize(
     "second",
     [

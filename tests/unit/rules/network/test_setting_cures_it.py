@@ -42,3 +42,16 @@ def test_the_job_that_hung_had_it_already() -> None:
     launch = "+ NCCL_P2P_DISABLE=1 torchrun --nproc_per_node=2 train.py"
     words = WORDS.format("NCCL_P2P_DISABLE=1")
     assert judge_text(check, launch, timed_out(0), timed_out(1), words) == []
+
+
+def test_the_good_end_is_that_of_the_trial() -> None:
+    log = [
+        "$ ./all_reduce_perf -b 8 -e 2G -g 2",
+        "#       size         count      type   redop    root     time   algbw   busbw #wrong",
+        "^C",
+        "$ NCCL_P2P_DISABLE=1 ./all_reduce_perf -b 8 -e 2G -g 2",
+        "# Out of bounds values : 0 OK",
+        "# Avg bus bandwidth    : 5.8",
+    ]
+    (finding,) = judge_text(check, "\n".join(log))
+    assert finding.cause is Cause.P2P_FAULT
