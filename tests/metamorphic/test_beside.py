@@ -176,6 +176,36 @@ def test_a_text_that_shows_a_failure_convicts_no_whole_job(text: str, tmp_path: 
     assert diagnose(str(tmp_path)).cause is None
 
 
+ENDED_LONG_AGO = """\
+[rank1]: RuntimeError: DataLoader worker (pid 81087) is killed by signal: Bus error. It is \
+possible that dataloader's workers are out of shared memory.
+E0810 06:06:04.461000 80780 torch/distributed/elastic/multiprocessing/api.py:869] failed \
+(exitcode: 1) local_rank: 1 (pid: 80788) of binary: /usr/bin/python3
+Traceback (most recent call last):
+  File "/usr/bin/torchrun", line 8, in <module>
+    sys.exit(main())
+torch.distributed.elastic.multiprocessing.errors.ChildFailedError:
+train.py FAILED
+Root Cause (first observed failure):
+[0]:
+  time      : 2020-08-10_06:06:04
+  host      : node04
+  rank      : 1 (local_rank: 1)
+  exitcode  : 1 (pid: 80788)
+"""
+PAGE = (
+    "<!DOCTYPE html>\n<body><p>I get</p><pre><code>\nray::A.step() (pid=39594, ip=10.4.0.7)\n"
+    "RuntimeError: CUDA error: an illegal memory access was encountered\n</code></pre></body>\n"
+)
+
+
+def test_a_page_is_not_the_job_beside_the_end_of_an_old_one(tmp_path: Path) -> None:
+    log, page = tmp_path / "run.log", tmp_path / "page.html"
+    log.write_text(ENDED_LONG_AGO)
+    page.write_text(PAGE)
+    assert diagnose(str(log), str(page)).cause is Cause.SHM_SMALL
+
+
 def test_what_a_job_outlived_by_its_dates_is_not_of_it(tmp_path: Path) -> None:
     (tmp_path / "job.log").write_text(WHOLE_DATED)
     (tmp_path / "other.txt").write_text(SUMMARY)

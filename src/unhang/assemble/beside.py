@@ -165,9 +165,9 @@ def _most_is_unread(files: Iterable[GivenFile]) -> bool:
 def _the_job(files: Sequence[GivenFile]) -> set[str]:
     """The series of files that tells most, and all that is tied to it; none of no files.
 
-    Where one is of a whole job that ended well, a text that shows lines of others, or tells of
-    trouble while it went on, is none. What a kernel tells of its host, and what is long past, is
-    the job only where nothing else is.
+    A text that shows lines of others is none beside a file that tells of work, waits or ends; nor,
+    where one is of a whole job that ended well, what tells of trouble while it went on. What a
+    kernel tells of its host, and what is long past, is the job only where nothing else is.
     """
     weights: dict[str, float] = {}
     days = [day for file in files for day in file.days if day.clock is not Clock.LOCAL_NO_YEAR]
@@ -178,12 +178,13 @@ def _the_job(files: Sequence[GivenFile]) -> set[str]:
     if not weights:
         return set()
     jobs = [file for file in files if file.is_whole]
+    others = any(file.lives or file.tells(ProcessEnded) for file in files if not file.shows)
     whole = {series_of(file.name) for file in jobs}
     heads = {
         series_of(file.name)
         for file in files
         if not file.of_a_kernel
-        and not (file.shows and jobs)
+        and not (file.shows and (jobs or others))
         and not any(survived(job, file) for job in jobs)
     }
     fresh = {series_of(file.name) for file in files if not _is_past(file)}

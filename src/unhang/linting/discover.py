@@ -39,7 +39,9 @@ _SKIPPED = frozenset(
     {"node_modules", "site-packages", "__pycache__", "venv", "wandb", "third_party"}
 )
 _LARGEST_BYTES = 1_000_000
-_MENTION = re.compile(r"[\w./${}~-]*\w\.(?:json|ya?ml|toml|sh|env|slurm|sbatch)\b")
+_MENTION = re.compile(
+    r"(?<![\w./${}~-])[\w./${}~-]{0,255}\w\.(?:json|ya?ml|toml|sh|env|slurm|sbatch)\b"
+)
 _MOST_FILES = 20_000
 
 

@@ -57,6 +57,8 @@ def _json(text: str) -> str | None:
         json.loads(text)
     except json.JSONDecodeError as error:
         return f"line {error.lineno}: {error.msg}"
+    except ValueError:  # more digits than Python converts
+        return "a number is too long"
     except RecursionError:
         return "nested too deeply"
     return None

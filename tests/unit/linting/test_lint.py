@@ -381,6 +381,14 @@ def test_a_file_that_does_not_parse_is_named_and_the_others_are_judged(tmp_path:
     assert "a.yaml: does not parse: line 3" in text
 
 
+def test_a_number_without_end_is_told_and_the_rest_is_judged(tmp_path: Path) -> None:
+    file = tmp_path / "b.json"
+    file.write_text(f'{{"env": {{"NCCL_DEBUG": "DEBUG"}}, "steps": {"7" * 5000}}}\n')
+    report = lint_settings([str(file)])
+    assert "a number is too long" in report.problems[0].message
+    assert [f.setting for f in report.findings] == ["NCCL_DEBUG"]
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [

@@ -71,6 +71,8 @@ def parse(text: str) -> dict[str, Any]:
         data = json.loads(_bare(text))
     except JSONDecodeError as error:
         raise Refusal(f"it does not parse: line {error.lineno}: {error.msg}") from error
+    except ValueError as error:  # more digits than Python converts
+        raise Refusal("it does not parse: a number is too long") from error
     except RecursionError as error:
         raise Refusal("it is nested too deeply") from error
     if not isinstance(data, dict):
