@@ -183,14 +183,21 @@ def test_a_circle_and_a_difference_have_their_causes() -> None:
     assert causes == [Cause.PG_DEADLOCK, Cause.DESYNC]
 
 
-def test_two_that_wait_to_receive_from_each_other_are_not_both_wrong() -> None:
+@pytest.mark.parametrize(
+    ("culprits", "cause", "named"),
+    [((1, 2), Cause.DESYNC, ()), ((0, 1, 2), Cause.PG_DEADLOCK, (0, 1, 2))],
+    ids=["two", "everybody"],
+)
+def test_of_two_that_wait_to_receive_one_is_wrong_and_of_a_ring_all(
+    culprits: tuple[int, ...], cause: Cause, named: tuple[int, ...]
+) -> None:
     between = replace(
-        suspicion(SuspicionReason.CIRCLE, culprits=(1, 2)),
+        suspicion(SuspicionReason.CIRCLE, culprits=culprits),
         victims=frozenset[Rank](),
         call=CallRef(group=None, seq=None, op="recv"),
     )
     (finding,) = judge(DSY301, between)
-    assert (finding.cause, finding.culprits) == (Cause.DESYNC, frozenset())
+    assert (finding.cause, finding.culprits) == (cause, frozenset(named))
 
 
 def test_where_nobody_is_odd_nobody_is_named() -> None:

@@ -3,8 +3,8 @@
 ## What it finds
 In the record of a watched run: ranks that wait in different calls under one number of a group, or
 in calls of several groups, so that each waits for another one, and no rank outside of these waits.
-Where the calls are sends and receives, it is not told which of the ranks is wrong: one of them has
-left out what the other one waits for.
+Where two ranks are in sends and receives, it is not told which of them is wrong: one has left out
+what the other one waits for.
 
 ## Why it hangs
 Each call lacks ranks that wait in another one. Nothing will ever end that by itself.
@@ -33,6 +33,7 @@ from unhang.model.ids import NO_RANKS
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
 from unhang.rules.shared.watched import hold_ups, message
 
+_TWO = 2
 _PAIRWISE = re.compile(r"i?(?:send|recv)(?:_object_list)?|batch_isend_irecv")
 _PAIR = say(
     "DSY301.pair",
@@ -51,7 +52,8 @@ def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for each standstill among the ranks themselves."""
     for event in hold_ups(incident, SuspicionReason.MISMATCH, SuspicionReason.CIRCLE):
         circle = event.charge is SuspicionReason.CIRCLE
-        pairwise = circle and event.op is not None and _PAIRWISE.fullmatch(event.op) is not None
+        between_two = circle and event.op is not None and len(event.culprits) == _TWO
+        pairwise = between_two and _PAIRWISE.fullmatch(event.op or "") is not None
         yield check.finding(
             Strength.SUPPORTS,
             cause=Cause.PG_DEADLOCK if circle and not pairwise else Cause.DESYNC,
