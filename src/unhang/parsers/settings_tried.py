@@ -98,7 +98,9 @@ class SettingsTriedParser(LineParser):
             run = self._runs[-1]
             # Words after a result are on both runs, or on the one before.
             run.stuck = run.stuck or (not run.done and _STUCK.search(line.text) is not None)
-            run.done = run.done or _DONE.search(line.text) is not None
+            # NCCL's `Init COMPLETE` is the beginning of a run, not its result.
+            result = "NCCL INFO" not in line.text and _DONE.search(line.text) is not None
+            run.done = run.done or result
             run.broken = run.broken or _BROKEN.search(line.text) is not None
 
     def finish(self) -> Iterator[Event]:

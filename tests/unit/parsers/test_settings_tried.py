@@ -50,7 +50,8 @@ def test_two_runs_of_one_command_are_compared() -> None:
 
 
 def test_a_run_that_a_limit_ended_was_stuck() -> None:
-    stuck = [f"$ timeout 300 {COMMAND}", "rank 0: all_reduce start", "Terminated"]
+    begun = "gpu-07:9701:9807 [0] NCCL INFO ncclCommInitAll comm 0x55 rank 0 - Init COMPLETE"
+    stuck = [f"$ timeout 300 {COMMAND}", begun, "Terminated"]
     lines = [*stuck, f"$ NCCL_P2P_DISABLE=1 {COMMAND}", "rank 0: all_reduce done"]
     assert only(SettingTried, feed(SettingsTriedParser, *lines)).measured
 

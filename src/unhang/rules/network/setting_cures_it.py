@@ -9,10 +9,10 @@ A setting that turns off one way of transport, or decides one order, and by that
 leaves the fault in what it turns off or decides.
 
 ## When it stays quiet
-Where the job ended well; where the sentence is advice, a condition, a question, or says that it did
-not help; where the job that hung had the setting already; for settings that change more than one
-thing. Words alone weigh less than runs where
-something else failed.
+Where the job ended well, and no run of the log shows that only the trial did; where the sentence is
+advice, a condition, a question, or says that it did not help; where the job that hung had the
+setting already; for settings that change more than one thing. Where a process failed by itself it
+only hints.
 
 ## How to confirm
 Run several times with each value: a hang that comes now and then may stay away once by chance.
