@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from unhang.live.judge.monitor import Monitor
 from unhang.live.messages.actions import Abort, Action, Capture, OrderDump, SetTimeouts
-from unhang.live.messages.inputs import DumpsReady, Input, OutputEnded, Tick
+from unhang.live.messages.inputs import DumpsReady, Input
 from unhang.live.messages.instructions import Instructions
 from unhang.live.messages.job_snapshot import JobSnapshot
 from unhang.live.messages.losses import Loss
@@ -72,7 +72,7 @@ class Leader:
             self._meet(report, now)
             actions += self._ask(report, now)
         wanted = tuple(self._numbered(action) for action in actions)
-        if self._hub is not None and isinstance(event, NodeReport | Tick | OutputEnded):
+        if self._hub is not None:  # also where an answer to dumps decides, and ends the job
             self._publish(self._hub, wanted, now)
         return wanted
 

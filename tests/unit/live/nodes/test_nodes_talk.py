@@ -575,6 +575,20 @@ def test_a_leader_tells_the_others_and_numbers_on_after_an_earlier_one() -> None
     assert (hub.told.dump, hub.told.abort) == (7, told.abort)
 
 
+def test_an_end_that_the_answer_to_dumps_decides_reaches_the_others() -> None:
+    """Nothing but that answer may come before the leader's own job is over, and it with it."""
+    hub, uplink = Played(), Played()
+    decided = (OrderDump(number=2), Capture(dump=2), Abort(note=NOTE))
+    leader, follower = Leader(Script((), decided), hub), Follower(uplink)
+    leader.handle(report("node0"), 1.0)
+    uplink.told = hub.told
+    assert follower.handle(report(), 1.5) == ()
+    leader.handle(DumpsReady(number=1), 2.0)
+    uplink.told = hub.told
+    kinds = [type(action) for action in follower.handle(report(), 2.5)]
+    assert kinds == [OrderDump, Capture, Abort]
+
+
 def test_a_leader_waits_for_the_evidence_of_living_nodes_but_not_for_ever() -> None:
     hub = Played()
     leader = Leader(Script(), hub)
