@@ -43,9 +43,10 @@ PLACES: dict[str, tuple[FramePlace, ...]] = {
     "save": (
         FramePlace("/env/lib/python3.11/site-packages/torch/serialization.py", 900, "_save"),
         FramePlace("/env/lib/python3.11/site-packages/torch/serialization.py", 700, "save"),
-        FramePlace("/home/u/train.py", 60, "checkpoint"),
+        FramePlace("/home/u/train.py", 60, "save_checkpoint"),
         MAIN,
     ),
+    "between": (FramePlace("/home/u/train.py", 58, "save_checkpoint"), MAIN),
     "eval": (
         FramePlace("/home/u/metrics.py", 8, "accuracy"),
         FramePlace("/home/u/train.py", 70, "evaluate"),

@@ -61,6 +61,8 @@ class Claim:
         patience_s: for how long that may last before the job is ended; None = it is proved.
         lives: signs of life of the last seconds.
         where: place and phase of the culprits, by which is remembered how long they stand there.
+        place: the program's own code where the first of them stands; "" = nothing tells.
+        borne_out: more than the name of a function of the program tells the phase.
         between: the pairs of ranks of which one waits for the other alone, with what it waits in.
         ask: the dumps of all ranks would decide.
     """
@@ -77,6 +79,8 @@ class Claim:
     patience_s: float | None = None
     lives: tuple[str, ...] = ()
     where: tuple[Where, ...] = ()
+    place: str = ""
+    borne_out: bool = False
     between: tuple[tuple[Rank, Rank, str], ...] = ()
     ask: bool = False
 
@@ -392,6 +396,17 @@ def _surely_waits(track: Track) -> bool:
 def _moves(track: Track) -> bool:
     """Whether something of a waiting rank moves; on a GPU the transport spins while it waits."""
     return track.beat.device != "cuda" and track.still.whole_s < 1.0
+
+
+def placed(claim: Claim, tracks: Mapping[Rank, Track]) -> Claim:
+    """A claim with where its ranks stand now, which their stacks may no longer tell later."""
+    ranks = sorted(claim.culprits or claim.victims)
+    stand = [tracks[rank].place for rank in ranks if rank in tracks]
+    return replace(
+        claim,
+        place=next((at.place for at in stand if at.place), ""),
+        borne_out=any(at.certain or at.fits for at in stand),
+    )
 
 
 def _phase(ranks: Iterable[Rank], tracks: Mapping[Rank, Track]) -> Phase | None:

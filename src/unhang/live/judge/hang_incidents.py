@@ -25,6 +25,7 @@ Mark = tuple[int, int | None, str | None]
 
 _ORDER = {Stage.WATCHED: 0, Stage.SUSPECTED: 1, Stage.CONFIRMED: 2}
 _LOOKS = 2
+_FADES = 0.8
 _WORTH_LEARNING_S = 1.0
 _FROZEN = frozenset(
     {SuspicionReason.GIL_KEPT, SuspicionReason.UNINTERRUPTIBLE, SuspicionReason.SILENT}
@@ -49,6 +50,8 @@ class HangIncident:
         told_s: of a working rank: how long others had waited when that was told last.
         marks: how far its ranks were when it was shown last.
         stood: beats and place of its culprits, likewise.
+        phases: of a working rank, by the looks that met it there; older ones count for less.
+        borne_out: of these, what more than a name has told.
     """
 
     claim: Claim
@@ -64,6 +67,8 @@ class HangIncident:
     told_s: float = 0.0
     marks: Mapping[Rank, Mark] = field(default_factory=dict)
     stood: Mapping[Rank, tuple[int, str]] = field(default_factory=dict)
+    phases: dict[Phase | None, float] = field(default_factory=dict)
+    borne_out: set[Phase | None] = field(default_factory=set)
 
     def see(self, claim: Claim, news_s: float) -> None:
         """One more look; what is no news is no look of its own."""
@@ -71,12 +76,23 @@ class HangIncident:
         news = int(news_s > self.news_s)
         self.looks = self.looks + news if same else 1
         self.calm = self.calm + news if claim.charge is SuspicionReason.AT_WORK else 0
-        self.claim, self.misses, self.news_s = claim, 0, news_s
+        self.claim, self.misses, self.news_s = self._settled(claim), 0, news_s
         self.late_s = max(self.late_s, claim.waited_s)
         if claim.charge is SuspicionReason.ASLEEP:
             self.still_s = max(self.still_s, claim.still_s or 0.0)
         elif claim.charge in _FROZEN:
             self.frozen_s = max(self.frozen_s, claim.still_s or 0.0)
+
+    def _settled(self, claim: Claim) -> Claim:
+        """With the phase of most looks: a single one may meet a working rank between two calls."""
+        if claim.borne_out:
+            self.borne_out.add(claim.phase)
+        phase = claim.phase
+        if claim.charge is SuspicionReason.AT_WORK:
+            self.phases = {p: _FADES * weight for p, weight in self.phases.items()}
+            self.phases[phase] = self.phases.get(phase, 0.0) + 1
+            phase = max(self.phases, key=self.phases.__getitem__)
+        return replace(claim, phase=phase, borne_out=phase in self.borne_out)
 
     @property
     def is_over(self) -> bool:
@@ -90,7 +106,8 @@ class HangIncident:
         """What was told of it, with how long it lasted until now."""
         lasted_s = max(self.still_s, self.frozen_s, self.worst.still_s or 0.0)
         still_s = None if self.worst.still_s is None else lasted_s
-        return replace(self.worst, waited_s=self.late_s, still_s=still_s)
+        borne_out = self.worst.phase in self.borne_out
+        return replace(self.worst, waited_s=self.late_s, still_s=still_s, borne_out=borne_out)
 
     def has_moved(self, tracks: Mapping[Rank, Track]) -> bool:
         """Whether one of its ranks got on since the case was shown last."""
@@ -113,6 +130,8 @@ class HangIncident:
         self.still_s = self.frozen_s = self.told_s = 0.0
         self.late_s = self.claim.waited_s
         self.marks, self.stood = {}, {}
+        self.phases = {}
+        self.borne_out = {self.claim.phase} if self.claim.borne_out else set()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -331,5 +350,7 @@ def _merged(claims: list[Claim]) -> Claim:
         patience_s=max((c.patience_s for c in claims if c.patience_s is not None), default=None),
         lives=tuple(dict.fromkeys(sign for c in claims for sign in c.lives)),
         where=tuple(dict.fromkeys(at for c in claims for at in c.where)),
+        place=first.place,
+        borne_out=any(c.borne_out for c in claims),
         ask=any(c.ask for c in claims),
     )

@@ -7,7 +7,7 @@ named, and those that only followed are not.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from unhang.live.judge.claims import Claim
@@ -111,7 +111,8 @@ class Lifecycle:
             incidents.clear()  # all went well: nobody is to blame for a wait
         culprits, why = self._ended(event, roster, incidents)
         if not incidents.suspects and incidents.confirmed is None:
-            incidents.unresolved.update(self._left_waiting(culprits, roster))
+            told = incidents.unresolved
+            told.update(self._left_waiting(culprits, roster, told.keys()))
         return Note(
             kind=NoteKind.EXITED,
             ranks=frozenset(roster.by_rank) - culprits,
@@ -145,9 +146,12 @@ class Lifecycle:
             ends[rank] = _End(now_s, track)
 
     def _left_waiting(
-        self, culprits: Ranks, roster: Roster
+        self, culprits: Ranks, roster: Roster, told: Collection[IncidentKey]
     ) -> Iterator[tuple[IncidentKey, tuple[Claim, Stage]]]:
-        """What a record says of ranks that ended first, where the calls of others failed for it."""
+        """What a record says of ranks that ended first, where the calls of others failed for it.
+
+        Who ended no sooner than they is known by what was `told` of it.
+        """
         seated = roster.by_rank
         victims = frozenset(
             rank
@@ -160,6 +164,8 @@ class Lifecycle:
         for rank in culprits & seated.keys():
             ends = (ends[rank].at_s for ends in (self.failures, self.departures) if rank in ends)
             ended_s = min((over_s, *ends))
+            if ended_s == over_s and rank in told:
+                continue
             claim = Claim(
                 charge=departed(seated[rank]).charge,
                 culprits=frozenset({rank}),

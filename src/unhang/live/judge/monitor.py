@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from unhang.live.judge.checkpoints import Checkpoints
-from unhang.live.judge.claims import Claim, find_claims
+from unhang.live.judge.claims import Claim, find_claims, placed
 from unhang.live.judge.hang_incidents import HangIncidents, IncidentChange
 from unhang.live.judge.lifecycle import Lifecycle
 from unhang.live.judge.measuring import Measuring
@@ -183,7 +183,7 @@ class Monitor:
         self._measuring.look(tracks, now)
         self._patience.now_s, self._patience.world = now, len(roster.by_rank)
         claims = find_claims(tracks, analyse(self._snapshot), self._patience)
-        self._claims = tuple(self._answered(claim) for claim in claims)
+        self._claims = tuple(placed(self._answered(claim), tracks) for claim in claims)
         actions = self._ask(now)
         for change in self._incidents.look(self._claims, tracks, now):
             actions += self._tell(change, tracks, now)

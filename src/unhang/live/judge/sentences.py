@@ -38,7 +38,7 @@ def reason(claim: Claim, tracks: Mapping[Rank, Track]) -> Message:
         "waited": round(claim.waited_s, 1),
         "still": None if claim.still_s is None else round(claim.still_s, 1),
         "phase": None if claim.phase is None else claim.phase.value,
-        "place": place_of(claim, tracks) or "?",
+        "place": claim.place or "?",
         "told": f" ({told})" if told else "",
         "ops": _ops(claim, tracks),
     }
@@ -209,13 +209,6 @@ def ending_of(claim: Claim, tracks: Mapping[Rank, Track]) -> str:
     """How the first culprit ended; "" where nothing tells."""
     found = [text for r in sorted(claim.culprits) if r in tracks and (text := ending(tracks[r]))]
     return found[0] if found else ""
-
-
-def place_of(claim: Claim, tracks: Mapping[Rank, Track]) -> str:
-    """The program's own code where the first culprit stands; "" where nothing tells."""
-    ranks = sorted(claim.culprits or claim.victims)
-    places = [tracks[r].place.place for r in ranks if r in tracks and tracks[r].place.place]
-    return places[0] if places else ""
 
 
 def _ops(claim: Claim, tracks: Mapping[Rank, Track]) -> frozenset[str]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from unhang.live.judge.claims import Claim
 from unhang.live.judge.hang_incidents import HangIncidents
 from unhang.live.judge.roster import Roster
-from unhang.live.judge.sentences import ending, ending_of, place_of, reason
+from unhang.live.judge.sentences import ending, ending_of, reason
 from unhang.live.judge.track import Track
 from unhang.live.judge.usual_durations import UsualDurations
 from unhang.live.judge.waits import is_waiting, open_calls, waited_s
@@ -261,16 +261,11 @@ def suspicion(claim: Claim, stage: Stage, tracks: Mapping[Rank, Track]) -> Suspi
         charge=claim.charge,
         stage=stage,
         phase=claim.phase,
-        by_name=claim.phase is not None
-        and not any(
-            track.place.certain or track.place.fits
-            for rank in claim.culprits or claim.victims
-            if (track := tracks.get(rank)) is not None
-        ),
+        by_name=claim.phase is not None and not claim.borne_out,
         call=claim.call,
         since_s=claim.waited_s,
         still_s=claim.still_s,
-        place=place_of(claim, tracks),
+        place=claim.place,
         told=ending_of(claim, tracks),
         why=reason(claim, tracks),
     )

@@ -554,6 +554,44 @@ def test_a_suspect_for_whom_the_others_gave_up_waiting_is_named_at_the_end() -> 
     assert [set(wait.awaited) for wait in after.snapshot.waits] == [{2}]
 
 
+@pytest.mark.parametrize("late_s", [0.0, 3.0])
+def test_work_is_told_as_it_was_though_the_last_look_meets_it_between_two_calls(
+    late_s: float,
+) -> None:
+    """The others gave up while a rank saved; it ends after them, or soon with them."""
+    fault_s = 0.0
+
+    def program(worker: Worker) -> Generator[Act, None, None]:
+        nonlocal fault_s
+        for step in range(1_000):
+            yield ("work", "step", STEP_S)
+            if step == AT and worker.rank == 0:
+                fault_s = worker.job.now_s
+                while worker.job.now_s < fault_s + 9.0:
+                    yield ("work", "save", 0.7)
+                    yield ("work", "between", 0.3)
+                yield ("work", "between", 60.0)
+            yield ("call", worker.job.groups["0"], "all_reduce")
+
+    job = Job(program)
+
+    def end(job: Job) -> None:
+        for rank in (1, 2, 3):
+            job.fail(rank, "RuntimeError", "Timed out waiting 9000ms for recv operation")
+
+    def follow(job: Job) -> None:
+        job.fail(0, "RuntimeError", "Connection closed by peer [127.0.0.1]:45768")
+
+    job.inject = [(1_015.0, end), (1_015.0 + late_s, follow)]
+    watched = watch(job, 20)
+    watched.tell(OutputEnded(host="gn0", exit_code=1), job.now_s)
+    (told,) = watched.monitor.standing(job.now_s).suspicions
+    assert (told.charge, told.phase) == (SuspicionReason.AT_WORK, Phase.SAVE)
+    assert sorted(told.culprits) == [0]
+    assert not told.by_name
+    assert told.place.startswith("save_checkpoint")
+
+
 def test_a_culprit_that_a_capture_has_touched_is_not_shown_at_work() -> None:
     job = Job(train([(AT, 2, ("work", "code", 3_600.0, "idle"))]))
     watched = watch(job, 25, policy=Policy(patience_s=10.0))
