@@ -43,7 +43,7 @@ PLACES: dict[str, tuple[FramePlace, ...]] = {
     "save": (
         FramePlace("/env/lib/python3.11/site-packages/torch/serialization.py", 900, "_save"),
         FramePlace("/env/lib/python3.11/site-packages/torch/serialization.py", 700, "save"),
-        FramePlace("/home/u/train.py", 60, "save_checkpoint"),
+        FramePlace("/home/u/train.py", 60, "checkpoint"),
         MAIN,
     ),
     "between": (FramePlace("/home/u/train.py", 58, "save_checkpoint"), MAIN),

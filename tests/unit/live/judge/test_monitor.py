@@ -589,7 +589,7 @@ def test_work_is_told_as_it_was_though_the_last_look_meets_it_between_two_calls(
     assert (told.charge, told.phase) == (SuspicionReason.AT_WORK, Phase.SAVE)
     assert sorted(told.culprits) == [0]
     assert not told.by_name
-    assert told.place.startswith("save_checkpoint")
+    assert "checkpoint (train.py" in told.place
 
 
 def test_a_culprit_that_a_capture_has_touched_is_not_shown_at_work() -> None:
