@@ -14,8 +14,11 @@ import pytest
 
 from integration.probed_jobs import HOST, Run, job, torchrun, until
 from support.needs import NEEDS_TORCH
+from unhang.live.agent import kernel
+from unhang.live.agent.board_reader import BoardReader
 from unhang.live.messages.reports import Beat
 from unhang.probe import environment
+from unhang.probe.freeze import SIGNAL
 
 pytestmark = [pytest.mark.integration, pytest.mark.alone, NEEDS_TORCH]
 
@@ -80,7 +83,8 @@ def test_a_job_with_a_frozen_rank_shows_on_its_boards(run: Run, tmp_path: Path) 
         beat = until(waiting, within_s=60)
         begun = time.monotonic()
         frozen = run.beats()[1]
-        text = until(lambda: frozen_stack(run, frozen.pid), within_s=10)
+        reader = BoardReader(run.folder.boards, HOST)
+        text = until(lambda: frozen_stack(run, reader, frozen.pid), within_s=10)
         folder = run.order(4)
         mark = until(lambda: next(folder.glob(f"done_{HOST}-{beat.pid}"), None), within_s=10)
         took_s = time.monotonic() - begun
@@ -120,7 +124,9 @@ def assert_whole(beat: Beat) -> None:
     assert beat.rss_bytes > 50_000_000
 
 
-def frozen_stack(run: Run, pid: int) -> str | None:
+def frozen_stack(run: Run, reader: BoardReader, pid: int) -> str | None:
+    """What a rank left that the reader found frozen."""
+    reader.read(launcher_alive=True)
     text = (run.folder.stacks / f"{HOST}-{pid}.txt").read_text()
     return text or None
 
@@ -268,13 +274,14 @@ print("FINISHED")
 
 
 def test_being_stopped_again_and_again_does_no_harm(run: Run, tmp_path: Path) -> None:
-    # The timer for freezes runs out during each stop, and fires while Python code runs on.
+    # As one that froze and goes on while it is asked for its stack: Python code runs meanwhile.
     environ = {"RANK": "0", "UNHANG_INTERVAL_S": "0.02"}
     with job(run, str(script(tmp_path, CHURN)), environ=environ) as process:
         until(lambda: run.beats() or None, within_s=10)
         while process.poll() is None:
             process.send_signal(signal.SIGSTOP)
             time.sleep(0.1)
+            kernel.send_if_caught(process.pid, SIGNAL)
             process.send_signal(signal.SIGCONT)
             time.sleep(0.1)
         output, _ = process.communicate(timeout=10)

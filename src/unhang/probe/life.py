@@ -96,7 +96,7 @@ class Probe:
 
     def _beat(self, now_s: float) -> None:
         if self._freeze is not None:
-            self._freeze.beat(self._settings.interval_s)
+            self._freeze.beat()
         heart = self._agent.read()
         self._guard.switch.saw(heart.get("beat"), judges=heart.get("judge") is True)
         self._obey()
@@ -168,8 +168,6 @@ class Probe:
             for thread in (self._beating, self._serving):
                 if thread is not None:
                     thread.join(_FAREWELL_S)
-            if self._freeze is not None:
-                self._freeze.stop()
             self._pin(time.monotonic())
         except Exception:
             return  # the process ends; its last beat stands

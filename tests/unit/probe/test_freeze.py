@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import signal
 import subprocess
 import sys
 import time
@@ -11,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from unhang.live.agent import kernel
+from unhang.live.agent.board_reader import BoardReader
 from unhang.live.run_folder.layout import RunFolder
 from unhang.probe import environment
 from unhang.probe.freeze import SIGNAL
@@ -21,7 +22,6 @@ LATE = """
 import ctypes, sys
 from unhang.probe.freeze import Freeze
 freeze = Freeze(sys.argv[1])
-freeze.beat(0.2)
 print("ready", flush=True)
 libc = ctypes.CDLL(None)
 libc.on_exit(libc.sleep, None)  # sleeps for as many seconds as the exit code says, at the very end
@@ -30,12 +30,16 @@ sys.exit(3)
 
 
 def run_out(folder: Path) -> int:
-    """End a process whose timer runs out while libraries shut down; return its exit code."""
+    """End a process that is signalled while libraries shut down; return its exit code."""
     command = [sys.executable, "-c", LATE, str(folder / "stack.txt")]
-    return subprocess.run(command, timeout=20, check=False, stdout=subprocess.DEVNULL).returncode
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.read()  # to the end of the interpreter, which closes it
+        process.send_signal(SIGNAL)
+        return process.wait(20)
 
 
-def test_a_timer_that_runs_out_after_the_interpreter_ends_nothing(tmp_path: Path) -> None:
+def test_a_signal_that_comes_after_the_interpreter_ends_nothing(tmp_path: Path) -> None:
     assert run_out(tmp_path) == 3
 
 
@@ -65,9 +69,43 @@ def test_an_end_at_any_moment_is_an_end_as_without_us(tmp_path: Path, seed: int)
         pause_s = moments.uniform(0, 0.06)
         code = f"import sys, time; time.sleep({pause_s}); sys.exit(5)"
         process = subprocess.Popen([sys.executable, "-c", code], env=environ)
-        # As the kernel's timer does when the process was stopped for a while.
-        for _ in range(3):
-            time.sleep(0.01)
-            process.send_signal(signal.SIGSTOP)
-            process.send_signal(signal.SIGCONT)
+        for _ in range(30):
+            time.sleep(0.001)
+            kernel.send_if_caught(process.pid, SIGNAL)
         assert process.wait(20) == 5
+
+
+def frozen(folder: Path, code: str) -> tuple[subprocess.Popen[bytes], BoardReader, RunFolder]:
+    """A watched process that is about to keep the interpreter lock, and who looks at it."""
+    run = RunFolder(folder / "run")
+    run.make()
+    environ = {"RANK": "0", "UNHANG_INTERVAL_S": "0.05", "PATH": "/usr/bin"}
+    environ |= environment.additions(environ, run_folder=str(run.root), host="here")
+    process = subprocess.Popen([sys.executable, "-c", code], env=environ)
+    return process, BoardReader(run.boards, "here"), run
+
+
+def test_a_sleep_that_keeps_the_interpreter_lock_is_not_cut_short(tmp_path: Path) -> None:
+    code = "import ctypes, sys, time; time.sleep(0.5); sys.exit(ctypes.PyDLL(None).sleep(3))"
+    process, reader, run = frozen(tmp_path, code)
+    while process.poll() is None:
+        reader.read(launcher_alive=True)
+        time.sleep(0.05)
+    assert process.wait() == 0, "so many seconds were left"
+    (stack,) = run.stacks.iterdir()
+    assert stack.read_text() == ""
+
+
+def test_a_thread_that_computes_with_the_interpreter_lock_leaves_its_stack(tmp_path: Path) -> None:
+    code = "import re, time; time.sleep(0.5)\nre.match('(a+)+$', 'a' * 40 + 'b')"
+    process, reader, run = frozen(tmp_path, code)
+    try:
+        end_s = time.monotonic() + 30
+        while not any(path.read_text() for path in run.stacks.iterdir()):
+            assert time.monotonic() < end_s
+            reader.read(launcher_alive=True)
+            time.sleep(0.05)
+    finally:
+        process.kill()
+        process.wait()
+    assert "line 2 in <module>" in next(run.stacks.iterdir()).read_text()

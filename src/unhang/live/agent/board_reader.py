@@ -16,6 +16,7 @@ from unhang.live.messages.reports import Beat, NodeReport, ProcessFacts, Process
 from unhang.live.messages.wire import beat_from_json
 from unhang.live.run_folder.clock import RunClock
 from unhang.probe import board
+from unhang.probe.freeze import PATIENCE_BEATS, SIGNAL
 
 _SLACK_S = 0.1
 """A board is written a little after its process began, never before."""
@@ -34,6 +35,7 @@ class _Known:
     Attributes:
         started_ticks: of the process whose board it is; None until it was seen in `/proc`.
         changed_s: when its beats were seen to count on, by our clock.
+        asked_at: beats after which it was asked for the stack of its freeze.
         last: what was last known of it once it has ended; it does not change any more.
         overhead: what of it we cause ourselves is left out of what we report.
     """
@@ -44,6 +46,7 @@ class _Known:
     changed_s: float = 0.0
     started_ticks: int | None = None
     beat: Beat | None = None
+    asked_at: int = -1
     last: ProcessFacts | None = None
     overhead: OwnOverhead = field(default_factory=OwnOverhead)
 
@@ -222,6 +225,9 @@ class BoardReader:
             return known.last
         facts = kernel.facts_of(known.pid, stat)
         known.last = None if facts.alive else facts
+        if known.asked_at != known.beats and _is_frozen(known, facts, now):
+            known.asked_at = known.beats
+            kernel.send_if_caught(known.pid, SIGNAL)
         facts = _with_helpers(facts, self._helped.get(known.pid))
         return known.overhead.correct(facts, disturbed=self.disturbed)
 
@@ -239,6 +245,18 @@ class BoardReader:
     def _forget(self, handle: int) -> None:
         del self._handles[handle]
         os.close(handle)
+
+
+def _is_frozen(known: _Known, facts: ProcessFacts, now: float) -> bool:
+    """Whether its probe does not beat, and a signal harms nothing that its main thread does.
+
+    A wait for a lock goes on after a signal; a sleep or a poll would end.
+    """
+    beat = known.beat
+    if beat is None or beat.state != "running":
+        return False
+    late = now - known.changed_s > PATIENCE_BEATS * beat.interval_s
+    return late and (facts.state == "R" or (facts.wchan or "").startswith("futex"))
 
 
 def _with_helpers(facts: ProcessFacts, helped: Helped | None) -> ProcessFacts:

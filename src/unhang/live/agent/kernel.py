@@ -6,6 +6,7 @@ hold blanks and brackets itself.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from dataclasses import dataclass
@@ -187,6 +188,14 @@ def threads_of(pid: int) -> list[int]:
         return [int(e.name) for e in os.scandir(f"/proc/{pid}/task") if int(e.name) != pid]
     except OSError:
         return []
+
+
+def send_if_caught(pid: int, number: int) -> None:
+    """Send a signal to a process that has a handler for it; of any other it may be the end."""
+    with contextlib.suppress(OSError):
+        rows = dict(row.split(":\t", 1) for row in _read(f"/proc/{pid}/status").splitlines())
+        if int(rows["SigCgt"], 16) >> (number - 1) & 1:
+            os.kill(pid, number)
 
 
 def _wchan(pid: int) -> str | None:
