@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from support.needs import NEEDS_TORCH
 from unhang.architectures import from_config
-from unhang.model.plan import Method, Precision, SaveStyle, Strategy
+from unhang.model.plan import Method, Precision, Strategy
 from unhang.planning import PlanRequest, make_plan
 
-pytest.importorskip("torch")
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(300), NEEDS_TORCH]
 SCRIPT = Path(__file__).parent / "scripts" / "small_decoder.py"
 MODEL = {
     "model_type": "llama",
@@ -27,49 +28,44 @@ MODEL = {
 }
 
 
-def _measured(strategy: str, method: str) -> dict[str, int]:
+TRAININGS = [("ddp", "full"), ("fsdp", "full"), ("ddp", "lora"), ("fsdp", "lora")]
+
+
+@pytest.fixture(scope="module")
+def measured() -> dict[tuple[str, str], dict[str, int]]:
+    """What rank 0 of each training really held, by strategy and method; all trained in one job."""
+    trainings = [*TRAININGS, ("zero1", "full")]
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
     done = subprocess.run(
-        [*command, str(SCRIPT), strategy, method],
-        capture_output=True, text=True, timeout=110, check=True,
+        [*command, str(SCRIPT), *map(":".join, trainings)],
+        capture_output=True, text=True, timeout=280, check=True,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
     )  # fmt: skip
-    found: dict[str, int] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    told = [json.loads(line) for line in done.stdout.splitlines()[-len(trainings) :]]
+    return dict(zip(trainings, told, strict=True))
 
 
-@pytest.mark.integration
-@pytest.mark.parametrize(
-    ("strategy", "method"),
-    [("ddp", "full"), ("fsdp", "full"), ("ddp", "lora"), ("fsdp", "lora")],
-)
-def test_weights_gradients_and_optimizer_are_exact(strategy: str, method: str) -> None:
+@pytest.mark.parametrize(("strategy", "method"), TRAININGS)
+def test_weights_gradients_and_optimizer_are_exact(
+    strategy: str, method: str, measured: dict[tuple[str, str], dict[str, int]]
+) -> None:
     request = PlanRequest(
         model=from_config(MODEL), world=2, strategy=Strategy(strategy), method=Method(method),
         precision=Precision.FP32, lora_rank=4,
     )  # fmt: skip
     planned = {a.what: a.size_bytes for a in make_plan(request).gpu.amounts}
-    real = _measured(strategy, method)
+    real = measured[strategy, method]
     for what in ("weights", "gradients", "optimizer"):
         assert planned[what] == real[what]
 
 
-@pytest.mark.integration
-def test_zero_1_shards_whole_parameters_in_pytorch() -> None:
+def test_zero_1_shards_whole_parameters_in_pytorch(
+    measured: dict[tuple[str, str], dict[str, int]],
+) -> None:
     request = PlanRequest(
         model=from_config(MODEL), world=2, strategy=Strategy.ZERO1, precision=Precision.FP32
     )
     planned = {a.what: a.size_bytes for a in make_plan(request).gpu.amounts}
-    real = _measured("zero1", "full")
+    real = measured["zero1", "full"]
     assert planned["weights"] == real["weights"]
     assert planned["optimizer"] == pytest.approx(real["optimizer"], rel=0.01)
-
-
-def test_a_plan_of_rank_0_waits_for_gather_and_write() -> None:
-    request = PlanRequest(
-        model=from_config(MODEL), world=2, write_speed=10**6, gather_speed=10**6,
-        precision=Precision.FP32, save_style=SaveStyle.RANK0,
-    )  # fmt: skip
-    made = make_plan(request)
-    save = next(s for s in made.saves if s.style is SaveStyle.RANK0)
-    assert save.wait_s == pytest.approx(2 * save.size_bytes / 10**6)

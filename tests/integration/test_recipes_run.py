@@ -1,10 +1,12 @@
 """The recipes for plain PyTorch run: two ranks on Gloo do what each of them says."""
 
+import json
 import os
 import socket
 import subprocess
 import sys
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,7 +18,7 @@ from unhang.remedies.cures import Cure
 from unhang.remedies.general import GENERAL
 from unhang.settings import frameworks
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 
 SET_UP = """
 import os
@@ -80,31 +82,67 @@ def text_of(name: str) -> str:
     return frameworks()["torch"].recipes[cure][int(number)].text
 
 
+FORKS = """
+import json, os, sys, traceback
+import torch.distributed.checkpoint.state_dict, torch._dynamo  # which DDP would import
+
+def rank_of(folder, environment):
+    child = os.fork()
+    if child:
+        return child
+    os.chdir(folder)
+    os.environ.update(environment)
+    out = os.open("out" + environment["RANK"], os.O_WRONLY | os.O_CREAT)
+    os.dup2(out, 1)
+    os.dup2(out, 2)
+    code = 1
+    try:
+        exec(compile(open("train.py").read(), "train.py", "exec"), {"__name__": "__main__"})
+        code = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        os._exit(code)
+
+for line in sys.stdin:
+    children = [rank_of(**asked) for asked in json.loads(line)]
+    print([os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children], flush=True)
+"""
+
+
+@pytest.fixture(scope="module")
+def forks() -> Iterator[subprocess.Popen[str]]:
+    """Has imported torch, which takes seconds, and forks ranks that run `train.py` of a folder."""
+    with subprocess.Popen(
+        [sys.executable, "-c", FORKS],
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        yield process
+        process.kill()
+
+
 @pytest.mark.parametrize("name", ENDS)
-def test_two_ranks_run_it(name: str, tmp_path: Path) -> None:
+def test_two_ranks_run_it(name: str, tmp_path: Path, forks: subprocess.Popen[str]) -> None:
     text = text_of(name).replace("eval_loader", "loader")
     program = SET_UP + textwrap.dedent(text) + f"\n{ENDS[name]}\ndist.barrier()\n"
     (tmp_path / "train.py").write_text(program)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
-    ranks = [
-        subprocess.Popen(
-            [sys.executable, "train.py"],
-            cwd=tmp_path,
-            env={
-                **os.environ,
-                "RANK": str(rank),
-                "WORLD_SIZE": "2",
-                "MASTER_ADDR": "127.0.0.1",
-                "MASTER_PORT": port,
-                "CUDA_VISIBLE_DEVICES": "",
-            },
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        for rank in range(2)
-    ]
-    told = [rank.communicate(timeout=240)[0] for rank in ranks]
-    assert [rank.returncode for rank in ranks] == [0, 0], told
+    job = {
+        "WORLD_SIZE": "2",
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": port,
+        "CUDA_VISIBLE_DEVICES": "",
+    }
+    ranks = [{"folder": str(tmp_path), "environment": {**job, "RANK": str(n)}} for n in range(2)]
+    assert forks.stdin is not None
+    assert forks.stdout is not None
+    forks.stdin.write(json.dumps(ranks) + "\n")
+    forks.stdin.flush()
+    codes = json.loads(forks.stdout.readline())
+    assert codes == [0, 0], [(tmp_path / f"out{n}").read_text() for n in range(2)]

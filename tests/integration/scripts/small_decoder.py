@@ -1,6 +1,7 @@
 """Trains a small decoder on a few CPU processes and prints what each rank really holds.
 
-Started by torchrun. Arguments: strategy (ddp, zero1, fsdp), method (full, lora), width of weights.
+Started by torchrun. Arguments: trainings to run one after the other, each a strategy (ddp, zero1,
+fsdp) and a method (full, lora), as in `fsdp:lora`.
 """
 
 from __future__ import annotations
@@ -92,9 +93,15 @@ def size(tensors: list[torch.Tensor]) -> int:
 
 
 def main() -> None:
-    """Take one step and print the sizes of rank 0."""
-    strategy, method = sys.argv[1:3]
+    """Run the trainings that the command line names."""
     dist.init_process_group("gloo")
+    for training in sys.argv[1:]:
+        train(*training.split(":"))
+    dist.destroy_process_group()
+
+
+def train(strategy: str, method: str) -> None:
+    """Take one step and print the sizes of rank 0."""
     torch.manual_seed(0)
     model: nn.Module = Decoder(method)
     parameters = sum(p.numel() for p in model.parameters())
@@ -127,7 +134,6 @@ def main() -> None:
         weights, gradients, kept = (int(n) for n in mine)
         result = {"parameters": parameters, "weights": weights}
         print(json.dumps({**result, "gradients": gradients, "optimizer": kept}))
-    dist.destroy_process_group()
 
 
 if __name__ == "__main__":

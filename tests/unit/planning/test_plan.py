@@ -195,3 +195,9 @@ def test_units() -> None:
     assert speed("2.5 GB/s", "x") == 2.5e9
     assert count("7.6B", "x") == 7_600_000_000
     assert seconds("30min", "x") == 1800.0
+
+
+def test_a_plan_of_rank_0_waits_for_gather_and_write() -> None:
+    made = make_plan(_request(write_speed=10**6, gather_speed=10**6, save_style=SaveStyle.RANK0))
+    save = next(s for s in made.saves if s.style is SaveStyle.RANK0)
+    assert save.wait_s == pytest.approx(2 * save.size_bytes / 10**6)
