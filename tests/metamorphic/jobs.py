@@ -83,6 +83,11 @@ def judge_untouched(job: Job) -> Said:
         return judge(job.files, Path(folder))
 
 
+def judge_changed(job: Job, files: Files, folder: Path) -> Said:
+    """The verdict on a job's files after a change; where it changed nothing, the one before it."""
+    return judge_untouched(job) if files == job.files else judge(files, folder)
+
+
 def judge(files: Files, folder: Path, order: Iterable[str] | None = None) -> Said:
     """Write the files below `folder` and diagnose them, one by one in `order` if it is given."""
     for name, data in files.items():

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from metamorphic import changes
-from metamorphic.jobs import Files, Job, Said, judge, judge_untouched, read_jobs
+from metamorphic.jobs import Files, Job, Said, judge, judge_changed, judge_untouched, read_jobs
 
 OWN = read_jobs(own=True)
 
@@ -99,5 +99,6 @@ def test_a_rank_whose_file_is_dropped_is_not_accused(
 @pytest.mark.parametrize("seconds", [-40, 40])
 def test_the_clock_of_one_host(job: Job, seconds: int, before: Said, tmp_path: Path) -> None:
     for index, name in enumerate(job.files):
-        after = judge(changes.shifted(job.files, name, seconds), tmp_path / str(index))
+        changed = changes.shifted(job.files, name, seconds)
+        after = judge_changed(job, changed, tmp_path / str(index))
         assert after.culprits == before.culprits, f"clock of {name}"

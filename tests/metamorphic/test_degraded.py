@@ -14,7 +14,7 @@ from metamorphic.jobs import (
     ORDER,
     Files,
     Job,
-    judge,
+    judge_changed,
     judge_untouched,
     read_jobs,
 )
@@ -40,7 +40,7 @@ def test_external_jobs_take_part() -> None:
 @pytest.mark.parametrize("how", DEGRADED)
 def test_less_is_told(job: Job, how: str, tmp_path: Path) -> None:
     before = judge_untouched(job)
-    after = judge(DEGRADED[how](job.files), tmp_path)
+    after = judge_changed(job, DEGRADED[how](job.files), tmp_path)
     if after.cause is not None:
         assert after.cause in job.case.accept | {before.cause}
         assert ORDER[after.strength] <= ORDER[before.strength] or before.cause is None
@@ -53,6 +53,6 @@ def test_less_is_told(job: Job, how: str, tmp_path: Path) -> None:
 def test_lines_are_lost(job: Job, seed: int, tmp_path: Path) -> None:
     """What acquits may be lost with the lines; but no false blame is proved."""
     before = judge_untouched(job)
-    after = judge(changes.torn(job.files, seed), tmp_path)
+    after = judge_changed(job, changes.torn(job.files, seed), tmp_path)
     if after.cause not in job.case.accept | {None, before.cause}:
         assert ORDER[after.strength] < 3

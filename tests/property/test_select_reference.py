@@ -36,16 +36,15 @@ def defined(data: bytes) -> dict[int, list[tuple[int, str]]]:
         if text.strip()
     )
     lines: dict[int, list[tuple[int, str]]] = {reader: [] for reader in RARE}
-    left = dict.fromkeys(RARE, 0)
+    left: dict[int, int] = {}
     for unit in rejoin(units):
         told, wanted = described(unit.text)
-        for reader in RARE:
-            if reader in wanted:
-                left[reader] = WANTED[reader].after + 1
-            if left[reader] > 0:
-                left[reader] -= 1
-                if told:
-                    lines[reader].append((unit.number, unit.text))
+        left |= {reader: WANTED[reader].after + 1 for reader in wanted}
+        for reader in left:
+            left[reader] -= 1
+            if told:
+                lines[reader].append((unit.number, unit.text))
+        left = {reader: after for reader, after in left.items() if after > 0}
     return lines
 
 

@@ -108,10 +108,9 @@ class Group:
         self.changed_s[rank] = now_s
         return number
 
-    def is_done(self, number: int, dead: set[int]) -> bool:
+    def is_called_alike(self, number: int) -> bool:
         told = self.ops[number]
-        alike = len(told) == len(self.ranks) and len(set(told.values())) == 1
-        return alike and not dead & set(self.ranks)
+        return len(told) == len(self.ranks) and len(set(told.values())) == 1
 
     def complete(self, rank: int, number: int, now_s: float) -> None:
         self.completed[rank] = number
@@ -272,27 +271,28 @@ class Job:
                 self._go_on(worker)
             else:
                 self._go_on_frozen(worker)
-        if self._beats(worker):
+        if self.now_s >= worker.next_beat_s and self._beats(worker):
             worker.next_beat_s = self.now_s + 1.0 + self.dice.uniform(0, 0.03)
             self._beat(worker)
 
     def _beats(self, worker: Worker) -> bool:
-        held = worker.stopped or worker.frozen or not worker.alive
-        return not held and self.now_s >= worker.next_beat_s
+        return not worker.stopped and not worker.frozen and worker.alive
 
     def _go_on_frozen(self, worker: Worker) -> None:
         if self.now_s >= worker.until_s:
             worker.frozen = False
 
+    def _has_lost(self, group: Group) -> bool:
+        return any(not w.alive and w.rank in group.ranks for w in self.workers)
+
     def _go_on(self, worker: Worker) -> None:
-        dead = {w.rank for w in self.workers if not w.alive}
         while not (worker.stopped or worker.frozen) and worker.alive:
             if worker.waits_for is not None:
                 group, number = worker.waits_for
-                if self.peers_raise and dead & set(group.ranks):
+                if self.peers_raise and self._has_lost(group):
                     self._raise(worker, "RuntimeError", "[gloo] Connection closed by peer")
                     return
-                if not group.is_done(number, dead):
+                if not group.is_called_alike(number) or self._has_lost(group):
                     return
                 group.complete(worker.rank, number, self.now_s)
                 worker.waits_for = None
@@ -410,7 +410,7 @@ class Job:
     def _report(self, host: str) -> NodeReport:
         processes = [
             ProcessReport(
-                beat=replace(w.last),
+                beat=w.last,
                 facts=ProcessFacts(
                     alive=w.alive,
                     state=("T" if w.stopped else w.state) if w.alive else None,
