@@ -11,9 +11,14 @@ SCORE := PYTHONPATH=tools $(BIN)/python -m score
 WORKERS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); \
 	if [ $$n -gt 8 ]; then echo 8; elif [ $$n -lt 2 ]; then echo 2; else echo $$n; fi)
 
+# Those that start jobs mostly wait for them.
+JOBS ?= $(shell expr $(WORKERS) + 1)
+
 # The order of the tests is drawn by this number, so that a red run can be repeated.
 SEED ?= 1
 PYTEST := $(BIN)/pytest --randomly-seed=$(SEED)
+# Each of these takes one core.
+BESIDE = $(MAKE) --no-print-directory --jobs=$(WORKERS) --output-sync=target
 
 # Each process that a test starts imports the package: what was compiled is kept.
 export PYTHONDONTWRITEBYTECODE =
@@ -54,12 +59,14 @@ contracts: $(DEV)
 unit: $(DEV) ## the pure tests of single parts: no process, no socket, no sleep, no corpus
 	$(PYTEST) tests/unit src -m 'not process' -n $(WORKERS)
 
-check: lint types contracts ## lint, types, import contracts and the tests that start no job
+check: $(DEV) ## lint, types, import contracts and the tests that start no job
+	+$(BESIDE) lint types contracts
 	$(PYTEST) -m 'not integration' -n $(WORKERS)
 
-test: check gate ## everything that CI runs
-	$(PYTEST) -m 'integration and not alone' -n 2 --dist loadfile
-	$(PYTEST) -m 'integration and alone'
+test: $(DEV) ## everything that CI runs
+	+$(BESIDE) types gate lint contracts
+	$(PYTEST) -m 'not integration' -n $(WORKERS)
+	$(PYTEST) tests/integration -m integration -n $(JOBS) --dist loadgroup
 
 score: $(DEV) ## judge all labelled jobs and write docs/accuracy.md
 	$(SCORE) --write docs/accuracy.md

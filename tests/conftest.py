@@ -58,6 +58,13 @@ settings.register_profile("repeatable", _PATIENT, derandomize=True)
 settings.load_profile("repeatable")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """`make test` looks for tests that start jobs in one folder: to read all takes long."""
+    for item in items:
+        if item.get_closest_marker("integration") and "integration" not in item.path.parts:
+            raise pytest.UsageError(f"{item.nodeid} starts jobs: it belongs in tests/integration")
+
+
 def _is_pure(item: pytest.Item) -> bool:
     without = "not process" in item.config.option.markexpr
     return without and item.get_closest_marker("process") is None

@@ -22,7 +22,6 @@ BIN = Path(sys.executable).parent
 
 pytestmark = [
     pytest.mark.integration,
-    pytest.mark.timeout(240),
     pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed"),
     pytest.mark.skipif(not may_trace(), reason="py-spy is not there, or not let"),
 ]

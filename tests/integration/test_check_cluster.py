@@ -22,7 +22,7 @@ from support.needs import NEEDS_TORCH
 WHY_NOT = may() if os.environ.get("UNHANG_DRILL_CHECK") else "make drill-check runs them"
 HOSTS = ("--hosts", "node[0-3]", "--join", "60")
 
-pytestmark = [pytest.mark.integration, pytest.mark.alone, pytest.mark.timeout(400), NEEDS_TORCH]
+pytestmark = [pytest.mark.integration, NEEDS_TORCH]
 in_namespaces = pytest.mark.skipif(WHY_NOT is not None, reason=f"faults between hosts: {WHY_NOT}")
 
 

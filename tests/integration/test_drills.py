@@ -17,7 +17,7 @@ from unhang.lab.scoring import Mark, judge_drill
 from unhang.lab.surroundings import free_port
 from unhang.lab.truth import Truth
 
-pytestmark = [pytest.mark.integration, NEEDS_TORCH, pytest.mark.timeout(150)]
+pytestmark = [pytest.mark.integration, NEEDS_TORCH]
 
 FAST = ("sleep", "stopped", "wrong-size", "slow-save", "cut-link")
 MINE = """

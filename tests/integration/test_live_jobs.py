@@ -12,7 +12,9 @@ from typing import Any
 
 import pytest
 
-pytestmark = [pytest.mark.integration, pytest.mark.alone, pytest.mark.timeout(240)]
+from integration.launch import launched
+
+pytestmark = pytest.mark.integration
 
 HEAD = """
 import datetime, fcntl, os, queue, sys, threading, time
@@ -145,17 +147,16 @@ def run(
     script = folder / "job.py"
     head = HEAD.replace("LIMIT", str(limit_s))
     script.write_text(head + textwrap.dedent(body) + TAIL)
-    launch = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node")
     done = subprocess.run(
         [
             *(sys.executable, "-m", "unhang", "run", "--out", str(folder / "run")),
             *("--on-hang", "abort", *options, "--"),
-            *(*launch, str(ranks), str(script), str(folder / "lock")),
+            *launched(ranks, script, str(folder / "lock")),
         ],
         env={**os.environ, "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
-        timeout=220,
+        timeout=300,
         check=False,
     )
     lines = (folder / "run" / "events.jsonl").read_text().splitlines()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import json
 import os
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any, cast
 
 import pytest
 
+from integration.launch import launched
 from unhang.api import diagnose
 from unhang.live.messages.job_snapshot import JobSnapshot, Stage, SuspicionReason
 from unhang.model.causes import Cause
@@ -20,7 +20,7 @@ from unhang.model.codec import decode
 from unhang.screens.feed import Feed
 from unhang.screens.pages import view
 
-pytestmark = [pytest.mark.integration, pytest.mark.alone, pytest.mark.timeout(150)]
+pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("circle")]
 
 TRAIN = """
 import os, sys, time
@@ -54,19 +54,15 @@ def run(what: str, folder: Path) -> tuple[list[dict[str, Any]], str]:
     """The events of a run, and its output."""
     script = folder / "train.py"
     script.write_text(TRAIN)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
     done = subprocess.run(
         [
             *(sys.executable, "-m", "unhang", "run", "--out", str(folder / "run")),
-            *("--on-hang", "abort", "--", sys.executable, "-m", "torch.distributed.run"),
-            *("--nproc-per-node", "3", "--master-port", str(port), str(script), what),
+            *("--on-hang", "abort", "--", *launched(3, script, what)),
         ],
         env={**os.environ, "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
-        timeout=130,
+        timeout=300,
         check=False,
     )
     lines = (folder / "run" / "events.jsonl").read_text().splitlines()
@@ -106,11 +102,20 @@ for step in range(60):
 """
 
 
+@pytest.fixture(scope="module")
+def circle(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict[str, Any]], str]:
+    """A job that two groups hold in a circle: its folder, events and output."""
+    folder = tmp_path_factory.mktemp("circle")
+    return folder, *run("circle", folder)
+
+
 @pytest.mark.parametrize("what", ["circle", "leave"])
-def test_all_that_tell_of_a_run_name_the_same_ranks(what: str, tmp_path: Path) -> None:
+def test_all_that_tell_of_a_run_name_the_same_ranks(
+    what: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     """A hang that is proved, and a rank that leaves."""
     if what == "circle":
-        run(what, tmp_path)
+        tmp_path, *_ = request.getfixturevalue("circle")
     else:
         script = tmp_path / "ends.py"
         script.write_text(ENDS)
@@ -122,7 +127,7 @@ def test_all_that_tell_of_a_run_name_the_same_ranks(what: str, tmp_path: Path) -
             ],
             env={**os.environ, "OMP_NUM_THREADS": "1"},
             capture_output=True,
-            timeout=130,
+            timeout=300,
             check=False,
         )
     named = told_of(tmp_path / "run")
@@ -133,18 +138,18 @@ def test_all_that_tell_of_a_run_name_the_same_ranks(what: str, tmp_path: Path) -
 
 
 def test_a_circle_of_groups_is_named_within_seconds_and_judged_the_same_later(
-    tmp_path: Path,
+    circle: tuple[Path, list[dict[str, Any]], str],
 ) -> None:
-    events, output = run("circle", tmp_path)
+    folder, events, output = circle
     (hang,) = [event for event in events if event["kind"] == "hang_confirmed"]
     assert hang["culprits"] == [1], output
     fact_s = float(output.partition("FACT ")[2].split()[0])
     named_s = datetime.datetime.fromisoformat(hang["at"]).timestamp()
     assert named_s - fact_s < SOON_S
-    view = decode(JobSnapshot, json.loads((tmp_path / "run" / "standing.json").read_text()))
+    view = decode(JobSnapshot, json.loads((folder / "run" / "standing.json").read_text()))
     (confirmed,) = [s for s in view.suspicions if s.stage is Stage.CONFIRMED]
     assert confirmed.charge is SuspicionReason.CIRCLE
-    later = diagnose(str(tmp_path / "run"))
+    later = diagnose(str(folder / "run"))
     assert later.cause in {Cause.PG_DEADLOCK, Cause.DESYNC}
     assert later.culprits == frozenset({1})
 

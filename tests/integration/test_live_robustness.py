@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from integration.launch import launched
 from integration.test_own_faults import ABORT, HANG, small_disk, watched
 from integration.test_run_watched import (
     UNHANG,
@@ -23,11 +24,10 @@ from integration.test_run_watched import (
     free_port,
     kinds_of,
     nodes,
-    torchrun,
     wait_for,
 )
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(400)]
+pytestmark = pytest.mark.integration
 
 __all__ = ["nodes", "small_disk"]  # fixtures
 
@@ -126,7 +126,7 @@ def stored() -> int:
 def test_the_end_of_a_hang_waits_for_a_save_that_moves(kept_disk: Path) -> None:
     folder, kept = kept_disk / "run", kept_disk / "checkpoint.pt"
     script = job(kept_disk, SAVES)
-    with watched(folder, *torchrun(script, str(kept))) as process:
+    with watched(folder, *launched(2, script, str(kept))) as process:
         wait_for(lambda: "hang_confirmed" in kinds_of(folder), 200)
         saved_before = kept.with_name("checkpoint.pt.whole").exists()
         wait_for(lambda: "aborted" in kinds_of(folder), 200)
@@ -140,7 +140,7 @@ def test_the_end_of_a_hang_waits_for_a_save_that_moves(kept_disk: Path) -> None:
 
 def test_a_job_that_a_rank_starts_is_no_part_of_its_own(tmp_path: Path) -> None:
     inner = job(tmp_path, INNER, "inner.py")
-    launch = torchrun(job(tmp_path, NESTS), str(inner))
+    launch = launched(2, job(tmp_path, NESTS), str(inner))
     done = subprocess.run(
         [*UNHANG, "--out", str(tmp_path / "run"), "--on-hang", "abort", "--", *launch],
         env=environment(),
@@ -155,7 +155,7 @@ def test_a_job_that_a_rank_starts_is_no_part_of_its_own(tmp_path: Path) -> None:
 
 def test_a_launcher_that_ends_with_0_hides_no_failure(tmp_path: Path) -> None:
     """As `srun --no-kill` in a batch script whose last command succeeds."""
-    launch = " ".join(torchrun(job(tmp_path, RAISES)))
+    launch = " ".join(launched(2, job(tmp_path, RAISES)))
     done = subprocess.run(
         [*UNHANG, "--out", str(tmp_path / "run"), "--", "sh", "-c", f"{launch}; exit 0"],
         env=environment(),
@@ -212,7 +212,7 @@ def test_on_a_disk_that_is_full_from_the_start_a_hang_is_ended_all_the_same(
     script = tmp_path / "train.py"
     script.write_text(HANG.format(before="", after=""))
     done = subprocess.run(
-        [*UNHANG, "--out", str(small_disk / "run"), *ABORT, "--", *torchrun(script)],
+        [*UNHANG, "--out", str(small_disk / "run"), *ABORT, "--", *launched(2, script)],
         env=environment(),
         capture_output=True,
         text=True,
@@ -227,7 +227,7 @@ def test_on_a_disk_that_is_full_from_the_start_a_hang_is_ended_all_the_same(
 def test_the_successor_of_an_agent_that_was_killed_names_a_hang(tmp_path: Path) -> None:
     folder, script = tmp_path / "run", tmp_path / "train.py"
     script.write_text(HANG.format(before="", after=""))
-    with watched(folder, *torchrun(script)) as process:
+    with watched(folder, *launched(2, script)) as process:
         wait_for(lambda: "attached" in kinds_of(folder), 200)
         os.kill(agent_of(folder), signal.SIGKILL)
         assert process.wait(300) == 86

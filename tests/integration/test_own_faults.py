@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from integration.launch import launched
 from integration.shifted_clock import ShiftedClock
 from integration.test_run_watched import (
     UNHANG,
@@ -23,11 +24,10 @@ from integration.test_run_watched import (
     events_of,
     kinds_of,
     record_of,
-    torchrun,
     wait_for,
 )
 
-pytestmark = [pytest.mark.integration, pytest.mark.alone, pytest.mark.timeout(200)]
+pytestmark = pytest.mark.integration
 
 RANK = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1"}
 
@@ -43,7 +43,7 @@ def run(folder: Path, *command: str, **env: str) -> subprocess.CompletedProcess[
         env=environment(**env),
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=300,
         check=False,
     )
 
@@ -171,13 +171,13 @@ def test_without_recorder_and_debugger_a_hang_is_named_by_beats(
 ) -> None:
     folder, script = tmp_path / "run", tmp_path / "train.py"
     script.write_text(HANG.format(before=CLOSED, after=""))
-    command = [*UNHANG, "--out", str(folder), *ABORT, "--", *torchrun(script)]
+    command = [*UNHANG, "--out", str(folder), *ABORT, "--", *launched(2, script)]
     done = subprocess.run(
         [*may_not_trace, *command],
         env=environment(TORCH_FR_BUFFER_SIZE="0"),
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 86, done.stderr
@@ -215,13 +215,13 @@ STUBBORN = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)"
 def test_an_agent_that_dies_while_it_ends_a_hang_has_a_successor(tmp_path: Path) -> None:
     folder, script = tmp_path / "run", tmp_path / "train.py"
     script.write_text(HANG.format(before=STUBBORN, after=OLD))
-    with watched(folder, *torchrun(script)) as process:
-        wait_for(lambda: "hang_confirmed" in kinds_of(folder), 60)
-        wait_for(lambda: any(folder.glob("captures/*/")))
+    with watched(folder, *launched(2, script)) as process:
+        wait_for(lambda: "hang_confirmed" in kinds_of(folder), 200)
+        wait_for(lambda: any(folder.glob("captures/*/")), 200)
         os.kill(agent_of(folder), signal.SIGKILL)  # while it captures
-        wait_for(lambda: "aborted" in kinds_of(folder), 60)
+        wait_for(lambda: "aborted" in kinds_of(folder), 200)
         os.kill(agent_of(folder), signal.SIGKILL)  # while it ends the ranks, which do not want to
-        assert process.wait(90) == 86
+        assert process.wait(200) == 86
     assert kinds_of(folder).count("aborted") == 1, "the third one goes on with what was begun"
     hangs = [event["culprits"] for event in events_of(folder) if event["kind"] == "hang_confirmed"]
     assert all(culprits == [1] for culprits in hangs)
@@ -260,15 +260,16 @@ def test_a_clock_that_jumps_makes_no_hang_and_hides_none(tmp_path: Path) -> None
         pytest.skip("no C compiler is here to make the clock with")
     folder, script = tmp_path / "run", tmp_path / "train.py"
     script.write_text(SAVES)
-    began = datetime.now(timezone.utc)
-    with watched(folder, *torchrun(script), **clock.environment) as process:
+    began, begun_s = datetime.now(timezone.utc), time.monotonic()
+    with watched(folder, *launched(2, script), **clock.environment) as process:
         assert process.stdout is not None
         for mark, seconds in (("saving 3", 3600), ("saving 6", -3600)):
             assert any(line.startswith(mark) for line in process.stdout)
             time.sleep(2)
             clock.shift(seconds)
         process.stdout.read()
-        assert process.wait(90) == 86
+        assert process.wait(200) == 86
+        took = timedelta(seconds=time.monotonic() - begun_s)
     hangs = [event for event in events_of(folder) if event["kind"] == "hang_confirmed"]
     assert [hang["culprits"] for hang in hangs] == [[1]], "once, and in no save"
     jumps = [loss for loss in record_of(folder)["lost"] if loss["code"] == "clock_jumped"]
@@ -278,5 +279,5 @@ def test_a_clock_that_jumps_makes_no_hang_and_hides_none(tmp_path: Path) -> None
     times = [record["started"], *(event["at"] for event in events_of(folder)), record["ended"]]
     assert times == sorted(times)
     ended = datetime.fromisoformat(record["ended"])
-    assert timedelta(0) < ended - began < timedelta(minutes=2), "no jump is in the record"
+    assert timedelta(0) < ended - began <= took, "no jump is in the record"
     assert timedelta(seconds=record["elapsed_s"]) <= ended - began

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(60)]
+pytestmark = pytest.mark.integration
 
 Command = Sequence[str]
 
@@ -35,7 +35,7 @@ def python(code: str, *arguments: str) -> list[str]:
 
 
 def piped(command: Command, **options: object) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(command, capture_output=True, check=False, timeout=50, **options)  # type: ignore[call-overload, no-any-return]
+    return subprocess.run(command, capture_output=True, check=False, timeout=200, **options)  # type: ignore[call-overload, no-any-return]
 
 
 def without_ours(error: bytes) -> bytes:
@@ -59,7 +59,7 @@ def lost_in(folder: Path) -> set[str]:
     return {loss["code"] for loss in lost}
 
 
-def wait_for(condition: Callable[[], object], seconds: float = 15) -> None:
+def wait_for(condition: Callable[[], object], seconds: float = 60) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it did not happen in time"
@@ -119,7 +119,7 @@ def test_one_file_for_both_streams_keeps_their_order(tmp_path: Path) -> None:
     code = "import os\nfor n in range(500): os.write(1 + n % 2, b'%d\\n' % n)"
     together = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
     run = subprocess.run(  # type: ignore[call-overload]
-        watched(tmp_path / "run", python(code)), check=False, timeout=50, **together
+        watched(tmp_path / "run", python(code)), check=False, timeout=200, **together
     )
     numbers = [line for line in run.stdout.splitlines() if not line.startswith(b"unhang: ")]
     assert numbers == [b"%d" % n for n in range(500)]
@@ -133,7 +133,7 @@ def test_output_comes_at_once(tmp_path: Path) -> None:
     assert run.stdout is not None
     assert run.stdout.readline() == b"first\n"
     run.terminate()
-    assert run.wait(20) == 128 + signal.SIGTERM
+    assert run.wait(60) == 128 + signal.SIGTERM
     run.stdout.close()
 
 
@@ -144,7 +144,7 @@ def test_a_reader_that_leaves_ends_the_job(tmp_path: Path) -> None:
     assert run.stdout is not None
     assert run.stdout.read(4) == b"y\ny\n"
     run.stdout.close()
-    assert run.wait(20) == 128 + signal.SIGPIPE
+    assert run.wait(60) == 128 + signal.SIGPIPE
 
 
 def test_a_reader_that_pauses_pauses_the_job_and_nothing_else(tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ def test_a_reader_that_pauses_pauses_the_job_and_nothing_else(tmp_path: Path) ->
     while run.stdout.read(1 << 16):
         pass
     run.stdout.close()
-    assert run.wait(20) == 128 + signal.SIGTERM
+    assert run.wait(60) == 128 + signal.SIGTERM
     assert size < 8 << 20, "what nobody read was not carried"
 
 
@@ -198,7 +198,7 @@ def test_a_signal_to_us_reaches_the_job_once(number: int, to_all: bool, tmp_path
     (os.killpg if to_all else os.kill)(run.pid, number)
     assert run.stdout.readline() == b"[%d]\n" % number
     run.stdout.close()
-    assert run.wait(20) == 7
+    assert run.wait(60) == 7
 
 
 class Terminal:
@@ -219,7 +219,7 @@ class Terminal:
     def type(self, text: bytes) -> None:
         os.write(self.handle, text)
 
-    def wait_for(self, text: bytes, seconds: float = 15) -> None:
+    def wait_for(self, text: bytes, seconds: float = 60) -> None:
         deadline = time.monotonic() + seconds
         while text not in self.seen:
             rest = deadline - time.monotonic()
@@ -330,7 +330,7 @@ def test_a_killed_agent_is_replaced_and_the_job_does_not_notice(tmp_path: Path) 
     assert run.stdout is not None
     assert run.stdout.read() == b"".join(b"%d\n" % n for n in range(60))
     run.stdout.close()
-    assert run.wait(20) == 0
+    assert run.wait(60) == 0
     assert "agent_died" in lost_in(folder)
 
 
@@ -353,7 +353,7 @@ def test_when_we_are_killed_the_job_does_not_stay_behind(tmp_path: Path) -> None
     run.kill()
     run.wait()
     run.stdout.close()
-    wait_for(lambda: not marked(folder), 25)
+    wait_for(lambda: not marked(folder), 60)
     wait_for(lambda: "ended" in record_of(folder))
     assert "relay_killed" in lost_in(folder)
 
@@ -437,7 +437,7 @@ def test_a_reader_that_is_slow_at_the_end_gets_everything(tmp_path: Path) -> Non
     assert run.stdout is not None
     assert len(run.stdout.read()) == 120_000
     run.stdout.close()
-    assert run.wait(20) == 0
+    assert run.wait(60) == 0
 
 
 def test_closed_streams_are_no_trouble(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = [pytest.mark.integration, pytest.mark.alone, pytest.mark.timeout(150)]
+pytestmark = pytest.mark.integration
 
 UNHANG = [sys.executable, "-m", "unhang", "run"]
 

@@ -15,7 +15,7 @@ from rehearsals.situation import Situation, SituationRemedy
 from unhang.lab.leftovers import left_behind, look_around
 from unhang.model.causes import Cause
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(60)]
+pytestmark = pytest.mark.integration
 
 JOB = """
 import os, pathlib, socket, subprocess, sys, tempfile, time
