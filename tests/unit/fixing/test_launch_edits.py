@@ -6,6 +6,7 @@ import pytest
 import yaml
 
 import unhang
+from support.manifests import pytorch_job
 from unhang.errors import UsageError
 from unhang.model.diagnosis import Diagnosis, Fix, FixKind, Outcome
 from unhang.model.provenance import Message
@@ -23,32 +24,12 @@ services:
           devices:
             - capabilities: [gpu]
 """
-POD = """\
-apiVersion: kubeflow.org/v1
-kind: PyTorchJob
-spec:
-  pytorchReplicaSpecs:
-    Master:
-      template:
-        spec:
-          containers:
-            - name: pytorch
-              image: job
-              resources: {limits: {nvidia.com/gpu: 8, memory: 64Gi}}
-    Worker:
-      template:
-        spec:
-          containers:
-            - name: pytorch
-              image: job
-              volumeMounts:
-                - name: data
-                  mountPath: /data
-              resources: {limits: {nvidia.com/gpu: 8, memory: 64Gi}}
-          volumes:
-            - name: data
-              emptyDir: {}
-"""
+GPUS = "resources: {limits: {nvidia.com/gpu: 8, memory: 64Gi}}\n"
+POD = pytorch_job(
+    master=f"image: job\n{GPUS}",
+    worker=f"image: job\nvolumeMounts:\n  - name: data\n    mountPath: /data\n{GPUS}",
+    after="volumes:\n  - name: data\n    emptyDir: {}\n",
+)
 
 
 def fixed(folder: Path, name: str, text: str, remedy: str, patch: str = "# by hand") -> str:

@@ -3,34 +3,12 @@
 import pytest
 import yaml
 
+from support.manifests import pytorch_job
 from unhang.fixing.editors import manifest, variables
 from unhang.fixing.refusal import Refusal
 
-JOB = """\
-apiVersion: kubeflow.org/v1
-kind: PyTorchJob
-spec:
-  pytorchReplicaSpecs:
-    Master:
-      template:
-        spec:
-          containers:
-            - name: pytorch
-              image: registry/train:1
-              env:
-                - name: NCCL_DEBUG
-                  value: WARN  # quiet
-              command: [torchrun]
-    Worker:
-      template:
-        spec:
-          containers:
-            - name: pytorch
-              image: registry/train:1
-              env:
-                - name: NCCL_DEBUG
-                  value: "WARN"
-"""
+TOLD = "image: registry/train:1\nenv:\n  - name: NCCL_DEBUG\n    value: "
+JOB = pytorch_job(master=f"{TOLD}WARN  # quiet\ncommand: [torchrun]\n", worker=f'{TOLD}"WARN"\n')
 
 
 def test_master_and_workers_get_a_variable_together() -> None:
