@@ -66,7 +66,7 @@ check: $(DEV) ## lint, types, import contracts and the tests that start no job
 test: $(DEV) ## everything that CI runs
 	+$(BESIDE) types gate lint contracts
 	$(PYTEST) -m 'not integration' -n $(WORKERS)
-	$(PYTEST) tests/integration -m integration -n $(JOBS) --dist loadgroup
+	$(PYTEST) tests/integration -m integration -n $(JOBS)
 
 score: $(DEV) ## judge all labelled jobs and write docs/accuracy.md
 	$(SCORE) --write docs/accuracy.md

@@ -143,15 +143,15 @@ class Workplace:
         self, command: Sequence[str], variables: dict[str, str], *, evidence: bool
     ) -> int | None:
         console = Console(self.folder.logs, nodes=1, per_node=self.situation.world)
+        launcher = code = None
         try:
             launcher = Launcher(command, environment=variables, folder=self.job, logs=console)
-            try:
-                ended = self._wait(launcher, evidence=evidence)
-            finally:
-                end_processes(FOLDER_VARIABLE, str(self.folder.root))
+            ended = self._wait(launcher, evidence=evidence)
+        finally:  # a signal may come before the launcher is known here
+            end_processes(FOLDER_VARIABLE, str(self.folder.root))
+            if launcher is not None:
                 code = launcher.close()
-                _remove_orphans()
-        finally:
+            _remove_orphans()
             console.close()
         return code if ended else None
 

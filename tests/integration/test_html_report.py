@@ -21,7 +21,7 @@ from unhang.model.provenance import Provenance
 from unhang.reporters.html import render
 from unhang.reporters.style import Style
 
-pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("browser"), needs_browser]
+pytestmark = [pytest.mark.integration, needs_browser]
 
 CASES = Path(__file__).parents[1] / "cases"
 LINE = "<script>document.title = 'owned'</script> <img src=x onerror=alert(1)> \x1b[31m\u202e "

@@ -20,7 +20,7 @@ from unhang.model.codec import decode
 from unhang.screens.feed import Feed
 from unhang.screens.pages import view
 
-pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("circle")]
+pytestmark = pytest.mark.integration
 
 TRAIN = """
 import os, sys, time

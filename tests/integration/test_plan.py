@@ -15,7 +15,7 @@ from unhang.architectures import from_config
 from unhang.model.plan import Method, Precision, Strategy
 from unhang.planning import PlanRequest, make_plan
 
-pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("trainings"), NEEDS_TORCH]
+pytestmark = [pytest.mark.integration, NEEDS_TORCH]
 SCRIPT = Path(__file__).parent / "scripts" / "small_decoder.py"
 MODEL = {
     "model_type": "llama",

@@ -18,7 +18,7 @@ from unhang.remedies.cures import Cure
 from unhang.remedies.general import GENERAL
 from unhang.settings import frameworks
 
-pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("forks")]
+pytestmark = pytest.mark.integration
 
 SET_UP = """
 import os

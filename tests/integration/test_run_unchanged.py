@@ -151,8 +151,13 @@ def test_a_reader_that_pauses_pauses_the_job_and_nothing_else(tmp_path: Path) ->
     run = subprocess.Popen(
         watched(tmp_path / "run", ["yes"]), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     )
+
+    def copied() -> int:
+        return sum(path.stat().st_size for path in (tmp_path / "run" / "output").rglob("*.log"))
+
+    wait_for(copied)
     time.sleep(1.5)
-    size = sum(path.stat().st_size for path in (tmp_path / "run" / "output").rglob("*.log"))
+    size = copied()
     run.terminate()
     assert run.stdout is not None
     while run.stdout.read(1 << 16):

@@ -24,6 +24,7 @@ pathlib.Path(f"/dev/shm/torch_{os.getpid()}_1").touch()
 listening = socket.create_server(("127.0.0.1", 0))
 child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(120)"])
 pathlib.Path("ready").write_text(os.environ["TMPDIR"])
+print("up", flush=True)
 time.sleep(120)
 """
 
@@ -58,9 +59,9 @@ def built(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (RECBOLE.folder / "ready.json").write_text('{"seconds": 1.0}', encoding="utf-8")
 
 
-def end_when(ready: Path, number: signal.Signals) -> None:
-    """Send a signal to this process once a file is there."""
-    while not ready.is_file() or not ready.read_text():
+def end_when_up(printed: Path, number: signal.Signals) -> None:
+    """Send a signal to this process once it reads what the job prints."""
+    while not printed.is_file() or "up" not in printed.read_text():
         time.sleep(0.05)
     os.kill(os.getpid(), number)
 
@@ -73,7 +74,9 @@ def test_who_is_ended_leaves_nothing(
     (tmp_path / "job").mkdir()
     out, before = tmp_path / "out", look_around()
     ready = out / "job" / "ready"
-    threading.Thread(target=end_when, args=(ready, number), daemon=True).start()
+    threading.Thread(
+        target=end_when_up, args=(out / "logs" / "merged.log", number), daemon=True
+    ).start()
     with pytest.raises(SystemExit):
         rehearse(stand_in(tmp_path / "job"), out, live=False, tell=print)
     assert left_behind(out, before) == []

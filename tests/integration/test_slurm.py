@@ -19,7 +19,6 @@ NEEDED = ("slurmctld", "slurmd", "sbatch", "scontrol")
 
 pytestmark = [
     pytest.mark.integration,
-    pytest.mark.xdist_group("slurm"),
     pytest.mark.skipif(
         any(shutil.which(name) is None for name in NEEDED) or os.geteuid() != 0,
         reason="needs root and Slurm: apt-get install slurm-wlm",
