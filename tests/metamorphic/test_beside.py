@@ -123,6 +123,25 @@ Root Cause (first observed failure):
   traceback : Signal 11 (SIGSEGV) received by PID 4711
 ============================================================
 """
+_FRAMES = """\
+Traceback (most recent call last):
+  File "/home/me/train.py", line 61, in main
+    loader = build(cfg)
+"""
+LOST = f"""\
+gpu4:811:811 [0] NCCL INFO Bootstrap : Using eth0:10.0.0.4<0>
+07/02 21:02:12 - mmengine - INFO - Distributed training is used: world_size 2
+{_FRAMES}torch.distributed.DistBackendError: NCCL error in: ProcessGroupNCCL.cpp:1970, remote process \
+exited or there was a network error, NCCL version 2.20.5
+ncclRemoteError: A call failed possibly due to a network error or a remote process exiting.
+Last error:
+socketProgress: Connection closed by remote peer gpu5<39000>
+"""
+DATED_RAISED = f"""\
+gpu9:733:733 [0] NCCL INFO Bootstrap : Using eth0:10.0.0.5<0>
+07/02 21:02:09 - mmengine - INFO - Distributed training is used: world_size 2
+{_FRAMES}KeyError: 'schema'
+"""
 
 
 @pytest.mark.parametrize(
@@ -139,6 +158,14 @@ Root Cause (first observed failure):
         ({"build.log": "gcc -O2 -c a.c\n" * 200, "trouble.txt": RAISED}, Cause.RANK_EXCEPTION),
         ({"metrics.csv": "step,loss\n" + "1,2.0\n" * 400, "x.log": RAISED}, Cause.RANK_EXCEPTION),
         ({"notes.md": KINDS["manual"][1](), "x.log": RAISED}, Cause.RANK_EXCEPTION),
+        # Kept for years beside what somebody added without a day: still the only job that is shown.
+        ({"job.log": SUMMARY, "env.yml": "environment:\n  - NCCL_DEBUG=INFO\n"}, Cause.RANK_CRASH),
+        (
+            {"job.log": SUMMARY, "gpus.txt": "GPU 0: NVIDIA A100 (UUID: GPU-0b2e7c11-5a91)\n"},
+            Cause.RANK_CRASH,
+        ),
+        # The logs of two nodes, named by what these do: one program, started at once.
+        ({"first_master.log": LOST, "second_worker.log": DATED_RAISED}, Cause.RANK_EXCEPTION),
     ],
 )
 def test_what_is_of_the_job_is_never_set_aside(

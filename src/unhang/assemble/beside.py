@@ -187,7 +187,9 @@ def _the_job(files: Sequence[GivenFile]) -> set[str]:
         and not (file.shows and (jobs or others))
         and not any(survived(job, file) for job in jobs)
     }
-    fresh = {series_of(file.name) for file in files if not _is_past(file)}
+    telling = [file for file in files if file.tells_of_a_job]
+    heads = heads & {series_of(file.name) for file in telling} or heads
+    fresh = {series_of(file.name) for file in telling if not _is_past(file)}
     if (heads & fresh) - whole:
         heads &= fresh
     heaviest = max(sorted(heads or weights), key=lambda series: weights[series])

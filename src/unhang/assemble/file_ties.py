@@ -15,6 +15,7 @@ TURNED = re.compile(r"(?:\.\d{1,3}|[.-]\d{8}|\.old|\.prev(?:ious)?)(?:\.(?:gz|xz
 """How the name of a log ends that was turned over."""
 _NEAR_S = 18 * 3600.0
 """Logs of one job may be of different zones, and of a long night."""
+_ONE_START_S = 300.0
 _FAR_S = 3 * 86_400.0
 _LONGEST_S = 90 * 86_400.0
 """No job takes longer; without a year, the shortest difference has a sign that means nothing."""
@@ -41,6 +42,8 @@ def _tie(file: GivenFile, other: GivenFile) -> bool:
         return True
     if _mentions(file, other) or _mentions(other, file):
         return True
+    if file.places & other.places and _is_near(file, other, _ONE_START_S):
+        return True  # one program, started at once: two nodes' logs
     if file.hosts and other.hosts:
         return False
     if file.pids & other.pids:
@@ -99,10 +102,10 @@ def _mentions(file: GivenFile, other: GivenFile) -> bool:
     return any(listed.search(event.source.text) for event in file.events)
 
 
-def _is_near(file: GivenFile, other: GivenFile) -> bool:
-    """Whether dates of both lie within a night of each other."""
+def _is_near(file: GivenFile, other: GivenFile, within_s: float = _NEAR_S) -> bool:
+    """Whether dates of both lie within a night of each other, or within a shorter time."""
     gap_s = _gap_s(file.days, other.days)
-    return gap_s is not None and gap_s <= _NEAR_S
+    return gap_s is not None and gap_s <= within_s
 
 
 def survived(file: GivenFile, other: GivenFile) -> bool:

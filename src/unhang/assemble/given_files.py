@@ -91,6 +91,7 @@ class GivenFile:
     """What one artifact tells of whose it is.
 
     Attributes:
+        places: in code, where exceptions were raised through.
         unread: lines that look like a failure, whatever kind of file they stand in.
         written: people wrote it.
         shows: it is a short text that shows lines of others: a page, a search, a script.
@@ -105,6 +106,7 @@ class GivenFile:
     pids: set[int] = field(default_factory=set)
     ids: set[str] = field(default_factory=set)
     ranks: set[int] = field(default_factory=set)
+    places: set[tuple[str, int]] = field(default_factory=set)
     days: list[Instant] = field(default_factory=list)
     saved: Instant | None = None
     written: bool = False
@@ -131,6 +133,11 @@ class GivenFile:
     def lives(self) -> bool:
         """Whether it shows a job at work, connecting or waiting."""
         return self.works or self.tells(*WAITS, CommunicatorStage)
+
+    @property
+    def tells_of_a_job(self) -> bool:
+        """Whether it shows a job in any state; settings and what was looked up show none."""
+        return self.lives or self.tells(*WAITS, *TALKS, *FAILS, ProcessEnded, Finished)
 
     @property
     def unfinished(self) -> bool:
@@ -200,6 +207,8 @@ def given_files(events: Iterable[Event], artifacts: Iterable[Artifact]) -> dict[
             file.ranks.add(int(origin.rank))
         if isinstance(event, CommunicatorStage) and event.comm_id is not None:
             file.ids.add(event.comm_id)
+        if isinstance(event, PythonException):
+            file.places.update((f.file, f.line) for f in event.frames if f.line)
         if event.at is not None and event.at.clock in DATED:
             file.days.append(event.at)
     return files
