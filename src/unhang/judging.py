@@ -12,9 +12,9 @@ from unhang.engine.gather import Gathered
 from unhang.engine.reading import SPENT
 from unhang.model.causes import Cause
 from unhang.model.diagnosis import Diagnosis, Outcome
-from unhang.model.events import Event, KernelEvent
+from unhang.model.events import Event, KernelEvent, SettingTried
 from unhang.model.events import Progress as Step
-from unhang.model.events.lifecycle import LONG_AT_WORK
+from unhang.model.events.lifecycle import LONG_AT_WORK, state_of_work
 from unhang.model.guard import Guard
 from unhang.model.incident import Incident
 from unhang.model.provenance import Message, Problem
@@ -113,7 +113,9 @@ def _judge(
     verdicts = [_verdict(incident, models) for incident in incidents]
     last = incidents[-1]
     works = last.restarted and len({p.done for p in last.all(Step)}) >= LONG_AT_WORK
-    headline = _headline(verdicts, recovered=last.restarted, works=works)
+    begun = any(_has_begun(incident) for incident in incidents[:-1])
+    false_starts = not begun and all(v.cause in _OF_A_FALSE_START for v in verdicts[:-1])
+    headline = _headline(verdicts, recovered=last.restarted or false_starts, works=works)
     whole = replace(
         headline,
         earlier=tuple(v for v in verdicts if v is not headline),
@@ -121,6 +123,12 @@ def _judge(
         problems=(*headline.problems, *gathered.problems),
     )
     return whole, incidents[verdicts.index(headline)]
+
+
+def _has_begun(incident: Incident) -> bool:
+    """Whether a run came to work or to a wait, or was one of two that compare a setting."""
+    at_work = any(state_of_work(event) is not None for event in incident.events)
+    return at_work or len(incident.calls) > 0 or len(incident.all(SettingTried)) > 0
 
 
 _BESIDE = {
@@ -169,12 +177,17 @@ def _verdict(incident: Incident, models: Sequence[Architecture]) -> Diagnosis:
     )
 
 
+_OF_A_FALSE_START = frozenset({None, Cause.RENDEZVOUS, Cause.RANK_EXCEPTION, Cause.EXTERNAL_STOP})
+"""What ends a run that never came to work, and is past when the next one of the log ends well."""
+
+
 def _headline(verdicts: Sequence[Diagnosis], *, recovered: bool, works: bool) -> Diagnosis:
     """The last failed incarnation; one that was merely stopped counts only if no other failed.
 
     A job that its launcher restarted, or that was stopped and started again, and that then ended
-    well is healthy; where it is at work again, what was before is history, too. Separate runs in
-    one log do not heal each other's failures.
+    well is healthy, and so is one that only began at the second attempt; where it is at work again,
+    what was before is history, too. Separate runs in one log that worked do not heal each other's
+    failures.
     """
     if recovered and verdicts[-1].outcome is Outcome.HEALTHY:
         return verdicts[-1]

@@ -131,7 +131,7 @@ Traceback (most recent call last):
 LOST = f"""\
 gpu4:811:811 [0] NCCL INFO Bootstrap : Using eth0:10.0.0.4<0>
 07/02 21:02:12 - mmengine - INFO - Distributed training is used: world_size 2
-{_FRAMES}torch.distributed.DistBackendError: NCCL error in: ProcessGroupNCCL.cpp:1970, remote process \
+{_FRAMES}torch.distributed.DistBackendError: NCCL error in: NCCL.cpp:1970, remote process \
 exited or there was a network error, NCCL version 2.20.5
 ncclRemoteError: A call failed possibly due to a network error or a remote process exiting.
 Last error:

@@ -30,6 +30,7 @@ from unhang.model.events import (
     SettingTried,
     StopSeen,
     StoreFault,
+    StoreProblem,
     ThreadStack,
     VersionSeen,
     WatchdogAborted,
@@ -60,10 +61,19 @@ def drop_idle_words(events: Sequence[Event]) -> list[Event]:
 def _ends(words: Finished, own: Sequence[Event]) -> bool:
     """Whether the events of their log bear them out."""
     line = words.source.line or 0
-    if any((e.source.line or 0) > line for e in own if isinstance(e, (Progress, *_TROUBLE))):
+    against = (e for e in own if isinstance(e, (Progress, *_TROUBLE)) and not _is_of_the_end(e))
+    if any((e.source.line or 0) > line for e in against):
         return False
     counted = [e for e in own if isinstance(e, Progress) and e.total is not None]
-    return not _under_way(counted[-1]) if counted else words.of_all_work
+    return _counted_out(counted) if counted else words.of_all_work
+
+
+def _counted_out(counted: Sequence[Progress]) -> bool:
+    """Whether the last count is the whole, or the next that would be printed lies beyond it."""
+    last = counted[-1]
+    alike = [e.done for e in counted if (e.label, e.total) == (last.label, last.total)]
+    stride = last.done - max((done for done in alike if done < last.done), default=last.done)
+    return last.done + stride >= (last.total or 0)
 
 
 def has_finished(events: Sequence[Event]) -> bool:
@@ -119,27 +129,42 @@ def _came_through(events: Sequence[Event]) -> bool:
     The mark and the trouble must stand in one log, and the trouble be nobody else's: a rank that
     failed in its last step does not keep another from saying that it is done.
     """
-    told = [(i, e) for i, e in enumerate(events) if isinstance(e, Finished)]
-    if not told:
-        return False
-    last, done = told[-1]
     if any(isinstance(e, StopSeen) for e in events):
         return False  # whoever was stopped may well say that it is done
-    trouble = [i for i, e in enumerate(events) if isinstance(e, _TROUBLE)]
-    since = _long_at_work_since(events, last)
+    logs: dict[str, list[Event]] = {}
+    for event in events:
+        logs.setdefault(event.source.artifact, []).append(event)
+    troubled = [log for log in logs.values() if any(isinstance(e, _TROUBLE) for e in log)]
+    return len(troubled) > 0 and all(_outlives_its_trouble(log) for log in troubled)
+
+
+def _outlives_its_trouble(log: Sequence[Event]) -> bool:
+    """Whether the last word of one log is that the work is done, and its trouble lies before."""
+    last = max((i for i, e in enumerate(log) if isinstance(e, Finished)), default=None)
+    if last is None:
+        return False
+    done = log[last]
+    assert isinstance(done, Finished)
+    since = _long_at_work_since(log, last)
+    trouble = [(i, e) for i, e in enumerate(log) if isinstance(e, _TROUBLE)]
     first: dict[object, int] = {}
-    for i in trouble:
-        first.setdefault(_error(events[i]), i)
-    return len(trouble) > 0 and all(
-        i < last
-        and events[i].source.artifact == done.source.artifact
-        and (
-            (events[i].origin.rank in (None, done.origin.rank) and not done.last_words)
-            or first[_error(events[i])] < since
+    for i, event in trouble:
+        first.setdefault(_error(event), i)
+    return all(
+        _is_of_the_end(event)
+        if i > last
+        else (
+            (event.origin.rank in (None, done.origin.rank) and not done.last_words)
+            or first[_error(event)] < since
         )
-        and not _tells_of_a_child(events[i])
-        for i in trouble
+        and not _tells_of_a_child(event)
+        for i, event in trouble
     )
+
+
+def _is_of_the_end(event: Event) -> bool:
+    """Whether it only says that another process is gone: so it is when all are leaving."""
+    return isinstance(event, StoreFault) and event.problem is StoreProblem.PEER_CLOSED
 
 
 def _long_at_work_since(events: Sequence[Event], last: int) -> int:
@@ -147,8 +172,6 @@ def _long_at_work_since(events: Sequence[Event], last: int) -> int:
     states = set()
     for i in range(last - 1, -1, -1):
         event = events[i]
-        if event.source.artifact != events[last].source.artifact:
-            continue
         state = training_state(event)
         if state is not None:
             states.add(state)

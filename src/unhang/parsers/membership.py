@@ -12,7 +12,7 @@ Reads::
     Discovered MPI settings of world_rank=0, local_rank=0, world_size=8, …   (DeepSpeed)
     using world size: 16, data-parallel size: 16, …                    (Megatron)
     Rank of current process: 0. World size: 8                          (detectron2)
-    torchrun --standalone --nproc-per-node=4 train.py                  (a launch command)
+    mpirun -np 16 -H ada:8,bob:8 ./all_reduce_perf                     (a launch command)
 
 Traps: a store-based barrier of a later group counts its members, not the job's (only the largest
 number is the world's); `Process rank: 3` of the transformers examples is the local rank.
@@ -53,13 +53,13 @@ _PATTERNS = tuple(
         rf"Local\s*process\s*index:\s*{_LOCAL}",
         rf"Process\s*index:\s*{_RANK}",
         rf"world_rank=\s*{_RANK},\s*local_rank=\s*{_LOCAL},\s*world_size=\s*{_SIZE}",
-        rf"using\s*world\s*size:\s*{_SIZE}",
         rf"Rank\s*of\s*current\s*process:\s*{_RANK}\.?\s*World\s*size:\s*{_SIZE}",
         rf"Process\s*rank:\s*{_LOCAL},\s*device:",
         rf"\bRANK\s*[=:]\s*{_RANK}[,;\s]+LOCAL_RANK\s*[=:]\s*{_LOCAL}"
         rf"(?:[,;\s]+WORLD_SIZE\s*[=:]\s*{_SIZE})?",
         rf"\bworld_size\s?\.{{3,80}}\s?{_SIZE}",
-        rf"(?i:\bworld[\s_]?size)['\"]?\s*[=:\]]{{1,2}}\s*{_SIZE}",
+        rf"(?i:\bworld[\s_]?size)['\"]?(?:\s*\([^()]{{1,40}}\))?"
+        rf"(?:\s*[=:\]]{{1,2}}\s*|\s+is\s+|\s+){_SIZE}(?![.,]\d|\s+[a-z])",
     )
 )
 
@@ -93,6 +93,7 @@ class MembershipParser(LineParser):
         "Process rank:",
         "nproc_per_node",
         "nproc-per-node",
+        *("mpirun ", "mpiexec ", "horovodrun ", "srun ", "accelerate launch ", "deepspeed "),
     )
 
     def feed(self, line: Line) -> Iterator[Event]:
@@ -105,6 +106,8 @@ class MembershipParser(LineParser):
                 local_world_size=launch.local_world_size,
                 node_rank=launch.node_rank,
             )
+            for rank, host in enumerate(launch.hosts):
+                yield WorldSeen(**place(line), listed=True, rank=Rank(rank), host=host)
             return
         for pattern in _PATTERNS:
             match = pattern.search(line.text)

@@ -6,15 +6,19 @@ of the verdicts given at 0.9 nine in ten are right.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from unhang.model.causes import Cause
 from unhang.model.diagnosis import Candidate, Diagnosis, Outcome
 from unhang.model.events import (
+    DeviceFault,
+    Event,
     Finished,
     HoldUp,
     ProcessEnded,
+    PythonException,
     Role,
     Stage,
     StoreFault,
@@ -117,7 +121,10 @@ _TAKEN = StoreProblem.PORT_IN_USE
 
 
 def outlived(incident: Incident, states: int) -> bool:
-    """Whether so many states of work follow the last trouble, and no other log tells of any."""
+    """Whether so many states of work follow the last trouble, and no other log tells of any.
+
+    An error that came before, and that the job then worked on after, ends it no more this time.
+    """
     trouble = [
         event
         for event in incident.events
@@ -125,7 +132,12 @@ def outlived(incident: Incident, states: int) -> bool:
     ]
     if not trouble or len({event.source.artifact for event in trouble}) > 1:
         return False
-    artifact, line = trouble[-1].source.artifact, max(e.source.line or 0 for e in trouble)
+    lived_with = _lived_with(incident, states)
+    last = next((e for e in reversed(trouble) if _error(e) not in lived_with), None)
+    if last is None:
+        return True
+    artifact = last.source.artifact
+    line = max(e.source.line or 0 for e in trouble if _error(e) not in lived_with)
     later = [
         event
         for event in incident.events
@@ -138,6 +150,29 @@ def outlived(incident: Incident, states: int) -> bool:
         ranks = set()
     after = {state_of_work(event) for event in later if ranks <= {event.origin.rank}} - {None}
     return len(after) >= states
+
+
+_DIGITS = re.compile(r"\d+")
+
+
+def _error(event: Event) -> tuple[type, str]:
+    """The same for one error that comes again; numbers in it differ."""
+    return type(event), _DIGITS.sub("#", event.source.text)
+
+
+def _lived_with(incident: Incident, states: int) -> frozenset[tuple[type, str]]:
+    """Errors of code that came again after so many states of work: somebody catches them."""
+    worked: dict[tuple[type, str], set[object]] = {}
+    found: set[tuple[type, str]] = set()
+    for event in incident.events:
+        if isinstance(event, (PythonException, DeviceFault)):
+            if len(worked.setdefault(_error(event), set())) >= states:
+                found.add(_error(event))
+        elif (state := state_of_work(event)) is not None:
+            for seen in worked.values():
+                if len(seen) < states:
+                    seen.add(state)
+    return frozenset(found)
 
 
 def _as_watched(incident: Incident, findings: Sequence[Finding]) -> list[Finding]:

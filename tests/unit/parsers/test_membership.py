@@ -48,6 +48,9 @@ from unhang.parsers.membership import MembershipParser
         ("  world_size ...................................... 8", 8, None, None),
         ("RANK=9, LOCAL_RANK=1, WORLD_SIZE=16", 16, 9, 1),
         ("'world_size': 32,", 32, None, None),
+        ("Distributed training is used: world_size 16, launcher pytorch", 16, None, None),
+        ("	World size (gpu number): 8", 8, None, None),
+        ("the world size is 64", 64, None, None),
     ],
 )
 def test_announcements(text: str, size: int | None, rank: int | None, local: int | None) -> None:
@@ -66,11 +69,34 @@ def test_other_sizes_are_no_announcement() -> None:
         ("+ torchrun --nproc_per_node 8 -m train --x 1", 8, 8),
         ("python -m torch.distributed.launch --nnodes 2 --nproc_per_node=8 t.py", 8, 16),
         ("torchrun --nnodes=$NNODES --nproc_per_node=8 t.py", 8, None),
+        ("$ mpirun -np 16 --hostfile h ./build/all_reduce_perf -b 8 -e 2G", None, 16),
+        ("+ mpiexec -n 4 python train.py", None, 4),
+        ("$ srun -N 2 --ntasks-per-node=8 python train.py", 8, 16),
+        ("$ srun -n 32 python train.py", None, 32),
+        ("+ srun -N 2 -n 2 torchrun --nnodes=2 --nproc-per-node=4 t.py", 4, 8),
+        ("accelerate launch --num_machines 2 --num_processes 16 sft.py", None, 16),
+        ("deepspeed --num_nodes 2 --num_gpus 8 finetune.py", 8, 16),
     ],
 )
 def test_a_launch_command(text: str, local: int, size: int | None) -> None:
     seen = only(WorldSeen, feed(MembershipParser, text))
     assert (seen.local_world_size, seen.world_size) == (local, size)
+
+
+def test_hosts_with_their_slots() -> None:
+    """Open MPI fills the slots of the first host, then those of the next, unless told otherwise."""
+    told = feed(MembershipParser, "$ mpirun -np 4 -H ada:2,bob:2 -x PATH python train.py")
+    assert [(e.rank, e.host) for e in told[1:] if isinstance(e, WorldSeen)] == [
+        (0, "ada"),
+        (1, "ada"),
+        (2, "bob"),
+        (3, "bob"),
+    ]
+    for command in (
+        "$ mpirun -np 4 -H ada:2,bob:2 --map-by node python train.py",
+        "$ mpirun -np 3 -H ada:2,bob:2 python train.py",
+    ):
+        assert len(feed(MembershipParser, command)) == 1
 
 
 @pytest.mark.parametrize(

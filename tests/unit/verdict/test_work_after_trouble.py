@@ -49,3 +49,45 @@ def test_losses_without_an_end_do_not_speak_for_ranks_that_raised(tmp_path: Path
 def test_words_before_long_work_are_not_likely_a_cause(tmp_path: Path) -> None:
     words = "frobnicator: fatal failure, segment crashed and was abandoned!!"
     assert judged(tmp_path, *losses(2), words, *losses(30)).likely is None
+
+
+def test_an_error_that_came_before_and_was_lived_with_is_no_cause(tmp_path: Path) -> None:
+    caught = (OUT_OF_MEMORY[2], "[eval] done, exact_match 0.41")
+    assert judged(tmp_path, *losses(4), *caught, *losses(30), *caught).cause is None
+    assert judged(tmp_path, *losses(4), *caught, *losses(3), *caught).cause is not None
+
+
+TAKEN = (
+    "nohup: ignoring input",
+    "[E socket.cpp:500] [c10d] The server socket has failed to listen on any local network"
+    " address. The server socket has failed to bind to [::]:29500 (errno: 98 - Address already in"
+    " use).",
+    "Traceback (most recent call last):",
+    '  File "/job/bin/torchrun", line 8, in <module>',
+    "    sys.exit(main())",
+    "torch.distributed.DistNetworkError: The server socket has failed to bind to [::]:29500"
+    " (errno: 98 - Address already in use).",
+)
+
+
+def test_a_first_attempt_that_never_began_is_past_when_the_second_ends_well(tmp_path: Path) -> None:
+    again = ("nohup: ignoring input", *losses(30), "Training time 1:32:20")
+    assert judged(tmp_path, *TAKEN, *again).outcome is Outcome.HEALTHY
+    assert judged(tmp_path, *TAKEN).cause is not None
+    assert judged(tmp_path, *losses(4), *TAKEN[1:], *again).cause is not None
+
+
+def test_who_finds_the_store_gone_after_the_last_word_fails_nobody(tmp_path: Path) -> None:
+    """Ranks leave one after the other; the one that keeps the store is not always the last."""
+    warned = (
+        "gpu1:31:41 [3] misc/ibvwrap.cc:121 NCCL WARN Call to ibv_query_port failed with error"
+        " No such device"
+    )
+    gone = (
+        "[rank5]:[W921 14:20:02.338110501 TCPStore.cpp:125] [c10d] recvValue failed on"
+        " SocketImpl(fd=67, addr=[gpu12]:41005, remote=[gpu11]:29400): failed to recv, got 0 bytes"
+    )
+    counted = [f"step {n * 50}/1020 loss 1.{n}" for n in range(21)]
+    whole = judged(tmp_path, warned, *counted, "done, 1020 steps, 0:46:12", gone)
+    assert whole.outcome is Outcome.HEALTHY
+    assert judged(tmp_path, warned, *counted[:9], "done, 400 of 1020", gone).cause is not None
