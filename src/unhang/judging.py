@@ -113,8 +113,11 @@ def _judge(
     verdicts = [_verdict(incident, models) for incident in incidents]
     last = incidents[-1]
     works = last.restarted and len({p.done for p in last.all(Step)}) >= LONG_AT_WORK
-    begun = any(_has_begun(incident) for incident in incidents[:-1])
-    false_starts = not begun and all(v.cause in _OF_A_FALSE_START for v in verdicts[:-1])
+    at_work = {state_of_work(event) for event in last.events} - {None}
+    false_starts = len(at_work) >= LONG_AT_WORK and not any(
+        _has_begun(incident) or verdict.cause not in (None, Cause.RENDEZVOUS)
+        for incident, verdict in zip(incidents[:-1], verdicts[:-1], strict=True)
+    )
     headline = _headline(verdicts, recovered=last.restarted or false_starts, works=works)
     whole = replace(
         headline,
@@ -177,16 +180,12 @@ def _verdict(incident: Incident, models: Sequence[Architecture]) -> Diagnosis:
     )
 
 
-_OF_A_FALSE_START = frozenset({None, Cause.RENDEZVOUS, Cause.RANK_EXCEPTION, Cause.EXTERNAL_STOP})
-"""What ends a run that never came to work, and is past when the next one of the log ends well."""
-
-
 def _headline(verdicts: Sequence[Diagnosis], *, recovered: bool, works: bool) -> Diagnosis:
     """The last failed incarnation; one that was merely stopped counts only if no other failed.
 
     A job that its launcher restarted, or that was stopped and started again, and that then ended
-    well is healthy, and so is one that only began at the second attempt; where it is at work again,
-    what was before is history, too. Separate runs in one log that worked do not heal each other's
+    well is healthy, and so is one whose ranks met only at the second attempt; where it is at work
+    again, what was before is history, too. Separate runs in one log do not heal each other's
     failures.
     """
     if recovered and verdicts[-1].outcome is Outcome.HEALTHY:

@@ -116,3 +116,14 @@ def test_without_its_last_line_the_frames_decide() -> None:
     assert classify_exception("", "", (launcher,)) is K.CHILD
     gather = Frame(file="/srv/job/metrics.py", line=7, function="all_gather_objects")
     assert classify_exception("", "", (USER, gather, USER)) is K.COLLECTIVE
+
+
+def test_whatever_the_elastic_rendezvous_raises_is_of_the_rendezvous() -> None:
+    """Its back ends raise classes of their own; none of the program's code runs below it."""
+    agent = "torch/distributed/elastic/rendezvous/dynamic_rendezvous.py"
+    inside = (
+        Frame(file=f"/v/site-packages/{agent}", line=1151, function="next_rendezvous"),
+        Frame(file="/v/site-packages/etcd/client.py", line=582, function="read"),
+    )
+    assert classify_exception("EtcdKeyNotFound", "Key not found : /store", inside) is K.RENDEZVOUS
+    assert classify_exception("EtcdKeyNotFound", "Key not found : /store", inside[1:]) is K.USER

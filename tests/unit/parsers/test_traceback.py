@@ -491,3 +491,16 @@ def test_what_another_process_says_in_between_is_not_chained() -> None:
         0: ExceptionKind.USER,
         3: ExceptionKind.COLLECTIVE,
     }
+
+
+def test_places_on_windows_are_told_as_elsewhere() -> None:
+    store = r"D:\ai\venv\lib\site-packages\torch\distributed\elastic\rendezvous"
+    text = (
+        "Traceback (most recent call last):",
+        rf'  File "{store}\static_tcp_rendezvous.py", line 67, in next_rendezvous',
+        "    self._store = TCPStore(",
+        "RuntimeError: use_libuv was requested but PyTorch was build without libuv support",
+    )
+    found = only(PythonException, feed(TracebackParser, *text))
+    assert found.kind is ExceptionKind.RENDEZVOUS
+    assert found.frames[-1].file.endswith("/elastic/rendezvous/static_tcp_rendezvous.py")

@@ -65,6 +65,8 @@ _MAY_WAIT = re.compile(r"site-packages/(?:torch|deepspeed|accelerate|megatron|li
 _MEETING = re.compile(
     r"torch/distributed/(?:rendezvous|elastic/rendezvous/\w+)\.py|:_?init_process_group$"
 )
+_ELASTIC = re.compile(r"torch/distributed/elastic/rendezvous/")
+"""No code of the program runs below it, whatever class its store raises."""
 _RESOLVER = re.compile(r"(?:^|/)socket\.py$")
 _REFUSALS = frozenset(
     {
@@ -102,6 +104,8 @@ def classify_exception(exception: str, message: str, frames: Sequence[Frame]) ->
         return ExceptionKind.RENDEZVOUS
     if exception in _BY_NAME:
         return _BY_NAME[exception]
+    if exception and any(_ELASTIC.search(frame.file) for frame in frames):
+        return ExceptionKind.RENDEZVOUS
     if exception in _BROKEN_CHANNEL and frames and _PLUMBING.search(frames[-1].file):
         return ExceptionKind.COLLECTIVE
     if exception == "":

@@ -86,7 +86,7 @@ def read_frame(text: str) -> tuple[str, Frame] | None:
 def _frame(match: re.Match[str]) -> Frame:
     number = match["line"]
     return Frame(
-        file=match["file"],
+        file=match["file"].replace("\\", "/"),  # places are told apart by the marks of one system
         line=int(number) if len(number) < 9 else None,
         function=(match["function"] or "").strip(),
     )

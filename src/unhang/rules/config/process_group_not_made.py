@@ -34,8 +34,16 @@ from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, sa
 from unhang.rules.config.rendezvous import why_echo, why_under_way
 from unhang.rules.shared import speakers
 
-_NORMAL = frozenset({StoreProblem.CONNECT_REFUSED, StoreProblem.BARRIER_WAITING})
-"""What the store prints at any start."""
+_NORMAL = frozenset(
+    {
+        StoreProblem.CONNECT_REFUSED,
+        StoreProblem.BARRIER_WAITING,
+        StoreProblem.RENDEZVOUS_CLOSED,
+    }
+)
+"""What the store prints at any start, or where another node has failed."""
+_ECHO = "RendezvousClosedError"
+"""Some other node closed it."""
 
 
 @rule(
@@ -56,7 +64,7 @@ def check(incident: Incident) -> Iterator[Finding]:
     told = any(f.problem not in _NORMAL for f in incident.all(StoreFault))
     if not raised or told:
         return
-    found = speakers.in_order(raised)
+    found = sorted(speakers.in_order(raised), key=lambda e: e.exception == _ECHO)
     first = found[0]
     yield check.finding(
         Strength.SUPPORTS,

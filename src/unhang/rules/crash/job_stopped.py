@@ -13,8 +13,9 @@ that are torn down print exceptions of broken pipes and half-started workers.
 When something had failed or timed out before the stop, when the live judge had seen ranks wait for
 one that did not move, or ranks had waited in one collective since long before it: then somebody
 ended a job that hung. It is a hint when the job had been silent for long, when it never showed any
-work before an interrupt or a time limit, when Ctrl-C found a rank waiting in a collective, and for
-a plain cancellation with nothing wrong at all, which says nothing about the job. SIGTERM that a
+work before an interrupt or a time limit, when Ctrl-C found a rank waiting in a collective or no
+time tells how long nothing had moved, when another run in the log was made to compare, and for a
+plain cancellation with nothing wrong at all, which says nothing about the job. SIGTERM that a
 launcher sends to the ranks after another one's failure is no stop.
 
 ## How to confirm
@@ -40,6 +41,7 @@ from unhang.model.events import (
     DeviceFault,
     DeviceProblem,
     HoldUp,
+    SettingTried,
     Stage,
     StopKind,
     StopSeen,
@@ -89,8 +91,9 @@ def check(incident: Incident) -> Iterator[Finding]:
     against = _against(incident, first, orphans)
     strength = Strength.PROVES if against is None else Strength.HINTS
     if against is None and not orphans and _blind(incident, first):
+        by_hand = first.kind is StopKind.INTERRUPT or _was_repeated(incident)
         strength, against = (
-            Strength.SUPPORTS,
+            Strength.HINTS if by_hand else Strength.SUPPORTS,
             say(
                 "CRA005.against_blind",
                 "without times it cannot be told whether work was still going on",
@@ -152,6 +155,11 @@ def _against(
     return say(
         "CRA005.against_no_work", "nothing shows that the job was working before it was stopped"
     )
+
+
+def _was_repeated(incident: Incident) -> bool:
+    """Whether the log shows another run that did not hang: who stops one, does so to compare."""
+    return any(trial.measured for trial in incident.all(SettingTried))
 
 
 def _out_of_memory(incident: Incident, stop: StopSeen) -> bool:

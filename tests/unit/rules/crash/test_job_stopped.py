@@ -102,8 +102,9 @@ def test_sigterm_at_the_launcher_needs_no_sign_of_work() -> None:
 
 
 def test_an_interrupt_without_times() -> None:
+    """Who presses Ctrl-C often does so because nothing has moved for long."""
     bars = (work(1, line=1), work(2, line=2))
-    assert only(*bars, stopped(line=9)).strength is Strength.SUPPORTS
+    assert only(*bars, stopped(line=9)).strength is Strength.HINTS
 
 
 def test_an_interrupt_that_finds_a_rank_in_a_collective() -> None:
