@@ -45,7 +45,8 @@ class Node:
         shm: size of its /dev/shm, as mount takes it.
         cores: which its ranks may use; None = all.
         dead: it does not start anything.
-        before: shell lines that it runs first.
+        group: a control group of version 1 that its ranks join.
+        before: shell that it runs first, each command with its semicolon.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Node:
     shm: str = "4g"
     cores: str | None = None
     dead: bool = False
+    group: Path | None = None
     before: str = ""
 
     def inside(self, *words: str) -> None:
@@ -112,9 +114,11 @@ class Cluster:
         )
         own = {**os.environ, "MASTER_ADDR": self.nodes[0].address, "MASTER_PORT": str(PORT)}
         own |= {name: str(value) for name, value in seat.items()}
+        # Behind `ip netns exec` there are no control groups.
+        join = ["sh", "-c", f'echo $$ > {node.group}/cgroup.procs; exec "$@"', "sh"]
+        inside = ["ip", "netns", "exec", node.namespace, "unshare", "--mount", "--uts"]
         return subprocess.Popen(
-            ["ip", "netns", "exec", node.namespace, "unshare", "--mount", "--uts", "sh", "-c",
-             script],
+            [*(join if node.group else ()), *inside, "sh", "-c", script],
             env={**own, **environment, **node.environment},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

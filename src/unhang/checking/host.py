@@ -125,6 +125,14 @@ class Host:
         return ran
 
 
+def waited_for_core() -> float:
+    """Seconds for which this thread has waited for a core so far, as the scheduler counts them."""
+    try:
+        return int(Path("/proc/thread-self/schedstat").read_text().split()[1]) / 1e9
+    except (OSError, ValueError, IndexError):
+        return 0.0
+
+
 Look = Callable[[Host], Iterator[Stage]]
 
 

@@ -12,7 +12,8 @@ import struct
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
+
+from unhang.checking.host import waited_for_core
 
 _CHUNK = 1 << 18
 _SECONDS = 0.6
@@ -79,7 +80,7 @@ def connect(address: str, port: int, source: str, limit_s: float) -> Measured:
 def _talk(connected: socket.socket, limit_s: float, *, calls: bool) -> Measured:
     connected.settimeout(limit_s)
     connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    begun, waited = time.perf_counter(), _waited()
+    begun, waited = time.perf_counter(), waited_for_core()
     rtt: float | None = None
     rate = 0.0
     error = ""
@@ -95,7 +96,7 @@ def _talk(connected: socket.socket, limit_s: float, *, calls: bool) -> Measured:
     except (OSError, ConnectionError) as problem:
         error = _said(problem, "the connection broke")
     again, sent = _counters(connected)
-    starved = (_waited() - waited) / max(time.perf_counter() - begun, 1e-9)
+    starved = (waited_for_core() - waited) / max(time.perf_counter() - begun, 1e-9)
     with contextlib.suppress(OSError):
         connected.close()
     return Measured(
@@ -155,14 +156,6 @@ def _exactly(connected: socket.socket, count: int) -> bytes:
             raise ConnectionError("the other end hung up")
         parts.extend(piece)
     return bytes(parts)
-
-
-def _waited() -> float:
-    """Seconds for which this thread has waited for a core so far, as the scheduler counts them."""
-    try:
-        return int(Path("/proc/thread-self/schedstat").read_text().split()[1]) / 1e9
-    except (OSError, ValueError, IndexError):
-        return 0.0
 
 
 def _counters(connected: socket.socket) -> tuple[int, int]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import time
 from collections.abc import Iterator
 
-from unhang.checking.host import Fact, Host, Skip, failed, passed, warned
+from unhang.checking.host import Fact, Host, Skip, failed, passed, waited_for_core, warned
 from unhang.checking.interfaces import (
     error_counts,
     gloo_takes,
@@ -88,12 +89,12 @@ def names(host: Host) -> Iterator[Stage]:
 
 
 def _resolved(name: str) -> tuple[str | None, float]:
-    begun = time.monotonic()
-    try:
-        found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError):
-        return None, time.monotonic() - begun
-    return str(found[0][4][0]), time.monotonic() - begun
+    """Its address, and seconds without those in which the host had no core for this."""
+    begun = time.monotonic() - waited_for_core()
+    address = None
+    with contextlib.suppress(OSError, UnicodeError):
+        address = str(socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)[0][4][0])
+    return address, time.monotonic() - waited_for_core() - begun
 
 
 def rdma(host: Host) -> Iterator[Stage]:
