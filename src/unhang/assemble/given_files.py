@@ -10,6 +10,7 @@ from unhang.engine.nature import DATED, Nature
 from unhang.model.events import (
     BandwidthMeasured,
     BarrierMissing,
+    CheckFault,
     CollectivesMeasured,
     CollectiveTimeout,
     CommunicatorStage,
@@ -49,6 +50,7 @@ from unhang.sources.artifact import Artifact
 
 LOOKS = (
     BandwidthMeasured,
+    CheckFault,
     CollectivesMeasured,
     DumpRead,
     DumpUnusable,
@@ -199,7 +201,7 @@ def given_files(events: Iterable[Event], artifacts: Iterable[Artifact]) -> dict[
         else:
             continue
         origin = event.origin
-        told = (origin.host, getattr(event, "host", None))
+        told = (origin.host, getattr(event, "host", None), *getattr(event, "checked", ()))
         file.hosts.update(_short(host) for host in told if isinstance(host, str) and host)
         numbers = (origin.pid, getattr(event, "pid", None))
         file.pids.update(pid for pid in numbers if isinstance(pid, int) and pid > 1)

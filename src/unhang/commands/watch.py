@@ -13,12 +13,14 @@ from unhang.errors import UsageError
 @click.command(name="watch")
 @click.argument("run", metavar="RUN")
 @click.option("--replay", is_flag=True, help="Begin at the start of the run; , and . move.")
+@click.option("--check", metavar="FILE", help="What `unhang check` had found (RUN/check.json).")
 @language_option
-def command(*, run: str, replay: bool, lang: str | None) -> int:
+def command(*, run: str, replay: bool, check: str | None, lang: str | None) -> int:
     """Show a run on the terminal: who waits for whom, since when.
 
     RUN is the folder of `unhang run`, while the job runs or later. Works over ssh. The keys , and .
-    go back and forth in time, n follows the run again, q quits: the run goes on.
+    go back and forth in time, n follows the run again, q quits: the run goes on. Where
+    `unhang check` had found fault with a host that others wait for now, its words stand beside it.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError(
@@ -27,5 +29,5 @@ def command(*, run: str, replay: bool, lang: str | None) -> int:
         )
     from unhang.screens import watch
 
-    watch(run, language=lang or locale_language(), replay=replay)
+    watch(run, language=lang or locale_language(), replay=replay, check=check)
     return 0

@@ -23,6 +23,7 @@ READ_ANY_WORDS = frozenset(
     {
         *("debug-server", "error-file", "json-stacks", "ras-json", "run-record", "inspector"),
         *("gpu-names", "gpu-report", "gpu-table", "port-report", "topology", "nccl-tests"),
+        "check-report",
         *("native-stacks", "native-threads", "python-stacks", "kernel-stacks", "stacks_seen"),
         *("endings", "frameworks", "membership", "settings_seen", "torch_version", "versions"),
         *("dropped-lines", "nccl-info", "phase_marks", "progress", "traceback"),

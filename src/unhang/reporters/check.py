@@ -93,6 +93,7 @@ def _suspect(suspect: Suspect, language: str) -> dict[str, object]:
         "link": list(suspect.link),
         "status": suspect.status.value,
         "stage": suspect.stage,
+        "id": suspect.why.key,
         "why": sentence(suspect.why, language),
     }
 

@@ -12,16 +12,23 @@ if TYPE_CHECKING:
     from unhang.screens.server import Server
 
 
-def watch(run: str | os.PathLike[str], *, language: str = "en", replay: bool = False) -> None:
+def watch(
+    run: str | os.PathLike[str],
+    *,
+    language: str = "en",
+    replay: bool = False,
+    check: str | os.PathLike[str] | None = None,
+) -> None:
     """Show a run on the terminal until the reader quits.
 
     Args:
         run: folder of `unhang run`, while the job runs or later.
         language: `en` or `zh`.
         replay: begin at the start of the run, not at its present state.
+        check: a report of `unhang check`; None = `check.json` of the run folder, if there is one.
 
     Raises:
-        UsageError: it is no run folder, or Textual is not installed.
+        UsageError: it is no run folder, the report cannot be read, or Textual is not installed.
     """
     try:
         from unhang.screens.terminal import Watch
@@ -29,7 +36,8 @@ def watch(run: str | os.PathLike[str], *, language: str = "en", replay: bool = F
         raise UsageError(
             "unhang watch needs Textual; install it with: pip install 'unhang[screens]'"
         ) from error
-    Watch(Path(run), language=language, replay=replay).run()
+    before = None if check is None else Path(check)
+    Watch(Path(run), language=language, replay=replay, check=before).run()
 
 
 def serve(

@@ -13,6 +13,7 @@ from unhang.live.messages.job_snapshot import JobSnapshot
 from unhang.live.run_folder import history
 from unhang.live.run_folder.layout import RunFolder
 from unhang.model.codec import decode
+from unhang.parsers.check_report import read_check
 
 _STALE_S = 10.0
 """An agent replaces its view every second; after this long without one it is no longer there."""
@@ -61,13 +62,20 @@ class Feed:
 
     Args:
         root: the run folder.
+        check: a report of `unhang check`; None = the `check.json` of the folder, if it has one.
 
     Raises:
         UsageError: it is no run folder.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, check: Path | None = None) -> None:
         self.folder = RunFolder(root)
+        try:
+            self.checked = read_check(check or root / "check.json")
+        except OSError as error:
+            if check is not None:
+                raise UsageError(f"{check} cannot be read: {error.strerror}") from error
+            self.checked = []
         if not self.folder.record.is_file():
             raise UsageError(
                 f"{root} holds no run.json; expected a folder that `unhang run` made"

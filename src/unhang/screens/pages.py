@@ -33,6 +33,7 @@ LABELS = (
     "screen.classes",
     "screen.groups",
     "screen.waits_for",
+    "screen.checked",
     "screen.heat",
     "screen.events",
     "screen.ranks",

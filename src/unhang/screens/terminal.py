@@ -18,7 +18,10 @@ from textual.widgets import DataTable, Footer, RichLog, Static, TabbedContent, T
 from unhang.live.messages.job_snapshot import JobSnapshot
 from unhang.live.run_folder.rank_times import activity_of
 from unhang.model.activity import Activity, ActivityMap
+from unhang.model.events import CheckFault
+from unhang.model.host_lists import short_host
 from unhang.model.ids import format_ranks
+from unhang.model.time import format_instant
 from unhang.reporters.catalogue.wording import Wording
 from unhang.reporters.printable import one_line
 from unhang.screens import pages
@@ -75,6 +78,7 @@ class Watch(App[None]):
         root: the run folder.
         language: of all words.
         replay: begin at the start of the history, and not at now.
+        check: a report of `unhang check` on the hosts of the run.
 
     Raises:
         UsageError: it is no run folder.
@@ -97,9 +101,11 @@ class Watch(App[None]):
         Binding("n", "now", "now"),
     ]
 
-    def __init__(self, root: Path, *, language: str = "en", replay: bool = False) -> None:
+    def __init__(
+        self, root: Path, *, language: str = "en", replay: bool = False, check: Path | None = None
+    ) -> None:
         super().__init__()
-        self._feed = Feed(root)
+        self._feed = Feed(root, check)
         self._events = EventTail(self._feed.folder.events)
         self._language = language
         self._words = pages.labels(language)
@@ -200,6 +206,10 @@ class Watch(App[None]):
         verdict = self._feed.verdict(None if self._at is None else view["at"])
         if verdict is not None and isinstance(verdict.get("summary"), str):
             text.append(f"\n{one_line(str(verdict['summary']))}")
+        held = {short_host(item["host"]) for item in view["ranks"] if item["suspected"]}
+        for fault in self._feed.checked:
+            if held.intersection(map(short_host, fault.hosts)):
+                text.append(f"\n{self._words['checked']}: {_told(fault)}", "bold")
         news.update(text)
 
     def _draw_tables(self, view: Mapping[str, Any]) -> None:
@@ -211,7 +221,10 @@ class Watch(App[None]):
             for e in view["edges"]
         ]
         self.query_one("#edges", Static).update(_titled(self._words["waits_for"], edges))
-        self.query_one("#lost", Static).update(_titled(self._words["lost"], view["lost"]))
+        checked = [_told(fault) for fault in self._feed.checked]
+        notes = (("lost", view["lost"]), ("checked", checked))
+        found = Text.assemble(*(_titled(self._words[name], lines) for name, lines in notes))
+        self.query_one("#lost", Static).update(found)
 
     def _fill(self, name: str, rows: Sequence[Sequence[Text]]) -> None:
         table = self.query_one(f"#{name}", DataTable)
@@ -277,6 +290,11 @@ class Watch(App[None]):
 def _style(item: Mapping[str, Any]) -> str:
     """Of what a rank does; one that others wait for in vain is never shown as well."""
     return "bold red" if item["suspected"] else _STYLES[item["condition"]]
+
+
+def _told(fault: CheckFault) -> str:
+    at = "" if fault.at is None else f"{format_instant(fault.at)}  "
+    return one_line(f"{at}{' - '.join(fault.hosts)}: {fault.text}")
 
 
 def _titled(title: str, lines: Sequence[str]) -> Text:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from unhang.model.diagnosis import Diagnosis, Outcome
 from unhang.model.events import (
     BandwidthMeasured,
+    CheckFault,
     CollectivesMeasured,
     DumpRead,
     DumpUnusable,
@@ -39,7 +40,7 @@ _KINDS: tuple[tuple[tuple[type[Event], ...], Source], ...] = (
     ((RasReport,), Source.RAS),
     ((HoldUp, WaitsSeen), Source.WATCH),
     ((KernelEvent,), Source.KERNEL),
-    ((HostReport, GpuProcess, GpuState, TopologySeen), Source.HOSTS),
+    ((HostReport, CheckFault, GpuProcess, GpuState, TopologySeen), Source.HOSTS),
     ((BandwidthMeasured, CollectivesMeasured), Source.MEASUREMENTS),
 )
 _OWN = {

@@ -128,3 +128,30 @@ def test_pictures(tmp_path: Path, tab: str) -> None:
 def _drawing(svg: str) -> str:
     """Without the numbers that name the picture's own parts."""
     return re.sub(r"terminal-\d+", "terminal", svg)
+
+
+def test_what_a_check_had_found_of_the_host_that_is_waited_for(tmp_path: Path) -> None:
+    run_folder(tmp_path, [hanging(AT_S)], events=1)
+    (host,) = {rank.host for rank in hanging(AT_S).ranks if rank.rank == 2}
+    suspects = ", ".join(
+        f'{{"host": "{name}", "id": "stage.link_lossy", "status": "fail", "why": "{why}"}}'
+        for name, why in ((f"{host}.cluster", "3.1 % is sent again"), ("other9", "\\u001b[31mslow"))
+    )
+    report = f'{{"schema": "unhang.check/1", "hosts": ["a"], "suspects": [{suspects}]}}'
+    (tmp_path / "check.json").write_text(report)
+    app = Watch(tmp_path)
+
+    async def steps(pilot: Pilot[Any]) -> None:
+        await pilot.pause()
+        assert f"What a check had found: {host}.cluster: 3.1 % is sent again" in words(app, "#news")
+        assert "other9" not in words(app, "#news")
+        assert "other9" in words(app, "#lost")
+        assert "\x1b" not in words(app, "#lost")
+
+    drive(app, steps)
+
+
+def test_a_check_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    run_folder(tmp_path, [training(AT_S)], events=1)
+    with pytest.raises(UsageError, match=r"none\.json cannot be read: No such file"):
+        Watch(tmp_path, check=tmp_path / "none.json")

@@ -75,6 +75,7 @@ from unhang.model.events.process import (
 )
 from unhang.model.events.recorder import DumpFlaw, DumpRead, DumpUnusable
 from unhang.model.events.reports import (
+    CheckFault,
     HostProblem,
     HostReport,
     RasGroup,
@@ -128,6 +129,7 @@ Report: TypeAlias = (
     | ThreadStack
     | RasReport
     | HostReport
+    | CheckFault
     | GpuProcess
     | GpuState
     | TopologySeen
@@ -150,6 +152,7 @@ __all__ = [
     "Alarm",
     "BandwidthMeasured",
     "BarrierMissing",
+    "CheckFault",
     "ClosingSignal",
     "CollectiveTimeout",
     "CollectivesMeasured",

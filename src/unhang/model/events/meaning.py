@@ -26,6 +26,7 @@ class Fact(enum.Enum):
     STACKS = "live stacks"
     RAS = "answers of NCCL's RAS"
     HOST_REPORTS = "reports of nvidia-smi or ibstat"
+    CHECKS = "a report of unhang check"
     DUMPS = "Flight Recorder dumps"
     UNUSABLE_DUMPS = "dumps that are empty or were refused"
     ANNOUNCEMENTS = "announcements of ranks at start-up"

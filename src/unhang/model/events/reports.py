@@ -1,4 +1,4 @@
-"""Events of tools that were asked about a job or a host: NCCL's RAS, nvidia-smi, ibstat."""
+"""Events of tools that were asked about a job or a host: NCCL's RAS, nvidia-smi, our own check."""
 
 from __future__ import annotations
 
@@ -99,3 +99,28 @@ class HostReport(Seen):
     problem: HostProblem
     device: str | None = None
     detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckFault(Seen):
+    """What `unhang check` found wrong with a host or a link, before the job or after it.
+
+    Attributes:
+        fault: id of what it said, such as `fact.shm_small` or `stage.link_lossy`.
+        hosts: the host, or both ends of the link.
+        addresses: of these hosts, as far as the check tells them.
+        checked: all hosts of the check.
+        grave: it breaks a job, or very likely will.
+        text: what it said, in its language.
+    """
+
+    fact = Fact.CHECKS
+    witness = Witness.TOOL
+    role = Role.REPORT
+
+    fault: str
+    hosts: tuple[str, ...]
+    addresses: frozenset[str] = frozenset()
+    checked: frozenset[str] = frozenset()
+    grave: bool
+    text: str
