@@ -20,16 +20,19 @@ from unhang.benching.statistics import decide
 from unhang.checking.cluster import ClusterRequest, Ramp
 from unhang.checking.collectives import OPERATIONS, bandwidths
 from unhang.checking.hub import Hub
+from unhang.checking.isolation import tournament
 from unhang.checking.launched import Seat, find_seat
 from unhang.checking.member import SWEPT, take_part
 from unhang.checking.pair_tests import why_failed
 from unhang.errors import UsageError
-from unhang.model.bench import BenchComparison, BenchReport, BenchRow
+from unhang.model.bench import BenchComparison, BenchPair, BenchReport, BenchRow
 from unhang.model.units import size
 
 __all__ = ["BenchReport", "bench", "parse_sizes"]
 
 BACKEND = "backend"
+GROUPS = ("all", "host", "pair")
+"""All ranks together, the ranks of each host, and each pair of hosts (of ranks, on one host)."""
 _JOIN_S, _RUN_S = 120.0, 300.0
 _MOST_VARIANTS, _MOST_RANKS = 64, 64
 _SIZES = "4KiB..4MiB"
@@ -45,6 +48,7 @@ class _Plan:
     operations: tuple[tuple[str, int, int], ...]
     variants: tuple[Variant, ...]
     runs: int
+    groups: tuple[str, ...]
 
 
 def bench(
@@ -57,6 +61,7 @@ def bench(
     backend: str | None = None,
     ranks: int | None = None,
     port: int | None = None,
+    groups: Sequence[str] = ("all",),
 ) -> BenchReport | None:
     """Measure collectives; every value is compared bit for bit.
 
@@ -69,6 +74,7 @@ def bench(
         backend: `gloo`, `nccl`, or both with a comma to compare them.
         ranks: to start on this host; None = those of a launcher, else 2.
         port: of rank 0 below a launcher.
+        groups: who runs them together, of `GROUPS`; a sweep is of all ranks.
 
     Returns:
         What was measured at rank 0; None elsewhere.
@@ -79,10 +85,13 @@ def bench(
     for name in operations:
         if name not in OPERATIONS:
             raise UsageError(f"{name!r} is no operation; expected {', '.join(OPERATIONS)}")
+    if unknown := set(groups) - set(GROUPS):
+        raise UsageError(f"{min(unknown)!r} is no group; expected {', '.join(GROUPS)}")
     if runs < 1 or repeats < 1:
         raise UsageError("runs and repeats must be at least 1")
     grid = tuple((name, count, repeats) for name in operations for count in parse_sizes(sizes))
-    plan = _Plan(operations=grid, variants=tuple(_variants(sweep, backend)), runs=runs)
+    variants = tuple(_variants(sweep, backend))
+    plan = _Plan(operations=grid, variants=variants, runs=runs, groups=tuple(groups))
     seat = None if ranks is not None else find_seat(os.environ, port)
     if seat is None:
         return _here(plan, 2 if ranks is None else ranks)
@@ -177,7 +186,7 @@ def _measure(plan: _Plan, ramp: Ramp) -> BenchReport:
     group = list(range(ramp.world))
     seen: dict[int, list[list[Mapping[str, Any]]]] = {i: [] for i in range(len(plan.variants))}
     problems: dict[int, str] = {}
-    for turn in range(plan.runs):
+    for turn in range(plan.runs if "all" in plan.groups else 0):
         order = list(range(len(plan.variants)))
         for index in order[turn % len(order) :] + order[: turn % len(order)]:
             if index in problems:
@@ -198,6 +207,7 @@ def _measure(plan: _Plan, ramp: Ramp) -> BenchReport:
         if index not in problems
         for row in _rows(variant, seen[index], ramp.world)
     )
+    rows += tuple(_within(plan, ramp, problems)) if "host" in plan.groups else ()
     first = next(iter(seen.values()))
     return BenchReport(
         hosts=ramp.hosts,
@@ -205,8 +215,49 @@ def _measure(plan: _Plan, ramp: Ramp) -> BenchReport:
         torch=first[0][0].get("torch") if first else None,
         rows=rows,
         comparisons=tuple(_comparisons(plan.variants, rows)),
+        pairs=tuple(_pairs(plan, ramp)) if "pair" in plan.groups else (),
         problems=tuple(problems.values()),
     )
+
+
+def _within(plan: _Plan, ramp: Ramp, problems: dict[int, str]) -> Iterator[BenchRow]:
+    """The ranks of each host together, all hosts at once: the slowest counts."""
+    groups = [ranks for ranks in ramp.results.ranks.values() if len(ranks) > 1]
+    if len({len(ranks) for ranks in groups}) != 1:
+        problems[-1] = "group host: expected the same number of ranks, two or more, on each host"
+        return
+    backend = plan.variants[0][BACKEND]
+    answers = ramp.run_groups(groups, plan.operations, _RUN_S, backend=backend, environment={})
+    members = [rank for ranks in groups for rank in ranks]
+    why = next((w for w in (why_failed(answers.get(rank)) for rank in members) if w), "")
+    if why:
+        problems[-1] = f"group host: {why}"
+        return
+    run = [answers[rank] for rank in members]
+    yield from _rows({BACKEND: backend, "group": "host"}, [run], len(groups[0]))
+
+
+def _pairs(plan: _Plan, ramp: Ramp) -> Iterator[BenchPair]:
+    """Each pair, in rounds in which nobody is twice, with the largest of the sizes."""
+    ends = {host: ranks[0] for host, ranks in ramp.results.ranks.items()}
+    if len(ends) == 1:
+        ends = {str(rank): rank for rank in range(ramp.world)}
+    largest = max(count for _, count, _ in plan.operations)
+    asked = (("send_recv", largest, plan.operations[0][2]),)
+    environment: Variant | None = {}  # fresh processes once, and then the same ones
+    for turn in tournament(list(ends)):
+        pairs = [[ends[name] for name in pair] for pair in turn]
+        answers = ramp.run_groups(
+            pairs, asked, _RUN_S, backend=plan.variants[0][BACKEND], environment=environment
+        )
+        environment = None
+        for (one, other), ranks in zip(turn, pairs, strict=True):
+            told = [answers.get(rank) for rank in ranks]
+            rate = None
+            if not any(map(why_failed, told)):
+                (row,) = _rows({}, [[answer for answer in told if answer is not None]], 2)
+                rate = row.algbw
+            yield BenchPair(one=one, other=other, rate=rate)
 
 
 def _words(variant: Variant) -> str:

@@ -19,12 +19,13 @@ from unhang.checking.hub import Hub
 from unhang.checking.job_file import JobFile, read_job
 from unhang.checking.launched import Seat, find_seat
 from unhang.checking.member import take_part
+from unhang.checking.on_ray import check_on_ray
 from unhang.checking.verdict import CODES, judged, verdict_of
 from unhang.errors import UsageError
 from unhang.model.host_lists import expand_hosts
 from unhang.model.preflight import CheckReport, worst
 
-__all__ = ["CODES", "CheckReport", "check", "check_cluster", "find_seat"]
+__all__ = ["CODES", "CheckReport", "check", "check_cluster", "check_on_ray", "find_seat"]
 
 
 def check(

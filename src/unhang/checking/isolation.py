@@ -92,10 +92,10 @@ def isolate(
     """
     state = Isolation(hosts=tuple(hosts))
     if len(hosts) <= all_pairs:
-        for turn in _tournament(hosts):
+        for turn in tournament(hosts):
             yield from _run(state, turn)
         return state
-    turns = _tournament(hosts)
+    turns = tournament(hosts)
     yield from _run(state, next(turns))
     for turn in turns:  # where no pair at all passes, others must be tried
         if state.good:
@@ -120,7 +120,7 @@ def _run(state: Isolation, groups: Iterable[Group]) -> Answer:
     return list(outcomes)
 
 
-def _tournament(hosts: Sequence[str]) -> Iterator[Round]:
+def tournament(hosts: Sequence[str]) -> Iterator[Round]:
     """All pairs, in rounds in which nobody is twice; neighbours first (the circle method)."""
     circle: list[str | None] = [*hosts, *([None] if len(hosts) % 2 else [])]
     # An order in which the first round pairs each with its neighbour.

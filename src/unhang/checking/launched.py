@@ -81,7 +81,7 @@ def find_seat(environ: Mapping[str, str], port: int | None = None) -> Seat | Non
         port=port or derived,
         key=digest,
         host=socket.gethostname(),
-        host_key=_host_key(),
+        host_key=host_key(),
         expected=expected,
     )
 
@@ -91,7 +91,7 @@ def _number(environ: Mapping[str, str], name: str) -> int | None:
     return int(text) if text.isdigit() else None
 
 
-def _host_key() -> str:
+def host_key() -> str:
     """The same in all containers that share a network, and nowhere else."""
     boot, network = Path("/proc/sys/kernel/random/boot_id"), Path("/proc/self/ns/net")
     parts = [socket.gethostname()]

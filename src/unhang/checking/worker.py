@@ -43,7 +43,8 @@ def _start(order: Mapping[str, Any], _answers: object) -> dict[str, Any]:
     torch.set_num_threads(1)
     gpu = order.get("backend") == "nccl"
     if gpu:
-        torch.cuda.set_device(int(order["local_rank"]))
+        # A launcher may show each rank its own GPU only.
+        torch.cuda.set_device(int(order["local_rank"]) % max(1, torch.cuda.device_count()))
     nccl = ".".join(map(str, torch.cuda.nccl.version())) if gpu else None
     return {"torch": str(torch.__version__), "nccl_loaded": nccl}
 

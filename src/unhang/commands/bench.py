@@ -16,6 +16,10 @@ from unhang.commands.output import Target, with_form, with_target
 @click.option("--runs", type=int, default=1, show_default=True, help="Fresh processes, in turns.")
 @click.option("--sweep", multiple=True, metavar="NAME=A,B", help="Compare values of a variable.")
 @click.option("--backend", metavar="NAMES", help="gloo, nccl, or gloo,nccl to compare them.")
+@click.option(
+    "--group", "groups", multiple=True, metavar="NAME",
+    help="all ranks, those of each host, or each pair: all, host, pair.  [default: all]",
+)  # fmt: skip
 @click.option("--ranks", type=int, metavar="N", help="Start N ranks on this host (2).")
 @click.option("--port", type=int, metavar="N", help="Port of rank 0 (after MASTER_PORT).")
 @with_form("terminal", "json", "nccl-tests", prints="the measurements")
@@ -30,6 +34,7 @@ def command(
     backend: str | None,
     ranks: int | None,
     port: int | None,
+    groups: tuple[str, ...],
     form: str,
     to: Target,
 ) -> int:
@@ -41,6 +46,9 @@ def command(
 
     With --sweep each combination of values runs in fresh processes, in turns, --runs times. The
     answer is faster, slower, no difference shown, or more runs needed, with a 95 % interval.
+
+    With --group pair each pair of hosts (on one host, of ranks) is measured as well: a map of who
+    reaches whom how fast.
     """
     from unhang.benching import bench
     from unhang.reporters.bench import render_bench
@@ -54,6 +62,7 @@ def command(
         backend=backend,
         ranks=ranks,
         port=port,
+        groups=groups or ("all",),
     )
     if report is not None:
         to.write(partial(render_bench, report, form))

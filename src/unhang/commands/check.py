@@ -32,6 +32,10 @@ from unhang.commands.output import Target, with_target, write_file
 @click.option("--hosts", metavar="NAMES", help="All hosts of the job, so that one can be missed.")
 @click.option("--port", type=int, metavar="N", help="Port of rank 0 (after MASTER_PORT).")
 @click.option("--join", "join_s", type=float, metavar="S", help="Wait so long for all ranks (60).")
+@click.option(
+    "--ray", is_flag=False, flag_value="auto", metavar="[ADDRESS]",
+    help="Check the nodes of the Ray cluster there (auto: the one of this host).",
+)  # fmt: skip
 @click.option("--alone", is_flag=True, help="Look at this host only, also below a launcher.")
 @click.option("--exclude-file", metavar="FILE", help="Write the hosts to leave out there.")
 @click.option("--nagios", is_flag=True, help="Exit with 0 ok, 1 warning, 2 critical, 3 unknown.")
@@ -51,6 +55,7 @@ def command(
     alone: bool,
     exclude_file: str | None,
     nagios: bool,
+    ray: str | None,
     to: Target,
 ) -> int:
     """Check a host before a job starts, and say what to repair.
@@ -64,17 +69,22 @@ def command(
 
         torchrun ... -m unhang check
 
+    With --ray it starts itself on all nodes of a Ray cluster.
+
     Each host alone, what must be the same on all, then collectives of each host, of pairs of hosts
     and of the whole job, with their values. A bad host or link is named, and what to leave out.
     """
-    from unhang.checking import CODES, check, check_cluster, find_seat
+    from unhang.checking import CODES, check, check_cluster, check_on_ray, find_seat
     from unhang.reporters.check import render_check
 
-    seat = None if alone else find_seat(os.environ, port)
+    seat = None if alone or ray is not None else find_seat(os.environ, port)
     asked: dict[str, Any] = {"job": job, "checkpoint": checkpoint, "measure": not no_measure}
     kept = baseline is not None and Path(baseline).exists()
     before = baseline if kept else None
-    if seat is None:
+    if ray is not None:
+        asked |= {"backend": backend, "join_s": join_s, "hosts": hosts}
+        report = check_on_ray(ray, asked, ranks=ranks, baseline=before)
+    elif seat is None:
         report = check(**asked, baseline=before, ranks=1 if ranks is None else ranks)
     else:
         answer = check_cluster(

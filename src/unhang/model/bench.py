@@ -56,11 +56,25 @@ class BenchComparison:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BenchPair:
+    """What two hosts, or two ranks of one host, give each other at the same time.
+
+    Attributes:
+        rate: bytes per second, each way; None where they could not.
+    """
+
+    one: str
+    other: str
+    rate: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BenchReport:
     """The JSON contract `unhang.bench/1`.
 
     Attributes:
-        problems: variants that did not run, with what was said.
+        pairs: each of them, where they were asked for.
+        problems: variants and groups that did not run, with what was said.
     """
 
     hosts: tuple[str, ...]
@@ -68,5 +82,6 @@ class BenchReport:
     torch: str | None
     rows: tuple[BenchRow, ...]
     comparisons: tuple[BenchComparison, ...] = ()
+    pairs: tuple[BenchPair, ...] = ()
     problems: tuple[str, ...] = ()
     seconds: float = 0.0

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import median_high
 
-from unhang.model.bench import BenchComparison, BenchReport, BenchRow, Speed
+from unhang.model.bench import BenchComparison, BenchPair, BenchReport, BenchRow, Speed
 from unhang.model.provenance import Message
 from unhang.reporters.catalogue import sentence, write
 from unhang.reporters.json import dumps
@@ -19,6 +20,9 @@ _GIGA = 1e9
 _RATES = "     time   algbw   busbw #wrong"
 """By this title, blanks and all, readers of nccl-tests know the table."""
 _MICRO = 1e6
+_MOST_NUMBERS = 10
+_SHADES = "x░▒▓█"
+"""Of a pair, by its share of what is usual; more pairs than have room as numbers."""
 _ANSWERS = {
     Speed.FASTER: "bench.faster",
     Speed.SLOWER: "bench.slower",
@@ -69,6 +73,7 @@ def _as_dict(report: BenchReport) -> dict[str, object]:
             }
             for c in report.comparisons
         ],
+        "pairs": [{"one": p.one, "other": p.other, "rate": p.rate} for p in report.pairs],
         "problems": list(report.problems),
         "seconds": round(report.seconds, 3),
     }
@@ -91,6 +96,9 @@ def _screen(report: BenchReport, language: str) -> Iterator[str]:
                     f"{row.operation:>16}{row.size_bytes:>12}{row.seconds * _MICRO:>11.1f} µs"
                     f"{row.algbw / _GIGA:>12.3f}{row.busbw / _GIGA:>12.3f}{row.wrong:>8}"
                 )
+    if report.pairs:
+        yield ""
+        yield from _map(report.pairs, language)
     if report.comparisons:
         yield ""
     for comparison in report.comparisons:
@@ -98,6 +106,30 @@ def _screen(report: BenchReport, language: str) -> Iterator[str]:
     for problem in report.problems:
         did_not = Message(key="bench.did_not_run", values={"problem": one_line(problem)})
         yield sentence(did_not, language)
+
+
+def _map(pairs: Sequence[BenchPair], language: str) -> Iterator[str]:
+    """Who reaches whom how fast: a row and a column for each."""
+    ends = list(dict.fromkeys(end for p in pairs for end in (p.one, p.other)))
+    rates = {frozenset((p.one, p.other)): p.rate for p in pairs}
+    slowest = min(pairs, key=lambda p: p.rate or 0.0)
+    usual = median_high(rate or 0.0 for rate in rates.values())
+    values = {"one": slowest.one, "other": slowest.other, "rate": slowest.rate or 0.0,
+              "usual": usual}  # fmt: skip
+    yield one_line(sentence(Message(key="bench.pairs", values=values), language))
+    width = min(24, max(map(len, ends)))
+    wide = len(ends) <= _MOST_NUMBERS
+    if not wide:
+        yield sentence(Message(key="bench.shades"), language)
+    for row in ends:
+        cells = []
+        for column in ends:
+            rate = rates.get(frozenset((row, column)))
+            share = (rate or 0.0) / max(usual, 1.0)
+            shade = _SHADES[min(int(share * (len(_SHADES) - 1)), len(_SHADES) - 1)]
+            cell = f"{(rate or 0.0) / _GIGA:>8.2f}" if wide else shade
+            cells.append((" " * 7 if wide else "") + "·" if row == column else cell)
+        yield one_line(f"{row[-width:]:>{width}} {''.join(cells)}")
 
 
 def _compared(comparison: BenchComparison) -> Message:

@@ -13,7 +13,7 @@ from unhang.benching import parse_sizes
 from unhang.benching.statistics import decide, needed, ratio, t_quantile
 from unhang.commands import invoke
 from unhang.errors import UsageError
-from unhang.model.bench import BenchComparison, BenchReport, BenchRow, Speed
+from unhang.model.bench import BenchComparison, BenchPair, BenchReport, BenchRow, Speed
 from unhang.model.comparison import Interval
 from unhang.model.events import BandwidthMeasured, Event
 from unhang.parsers.nccl_tests import NcclTestsParser
@@ -133,6 +133,7 @@ def test_sizes() -> None:
         (("--sweep", "NCCL_NET_PLUGIN=a,b"), "expected NAME=a,b"),
         (("--sweep", "NCCL_ALGO"), "expected NAME=a,b"),
         (("--backend", "mpi"), "expected gloo or nccl"),
+        (("--group", "node"), "is no group"),
         (("--ranks", "1"), "expected 2 to"),
         (("--runs", "0"), "at least 1"),
         (("--sizes", "many"), "expected a size"),
@@ -159,3 +160,41 @@ def test_real_ranks_in_turns() -> None:
     assert [c.answer for c in found.comparisons] == [Speed.MORE_RUNS]
     data = json.loads(render_bench(found, "json"))
     assert data["schema"] == "unhang.bench/1"
+
+
+@pytest.mark.process
+@pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
+def test_real_pairs_and_the_ranks_of_a_host() -> None:
+    found = unhang.bench(sizes="64KiB", repeats=2, backend="gloo", ranks=3, groups=("host", "pair"))
+    assert found is not None
+    assert found.problems == ()
+    assert {(p.one, p.other) for p in found.pairs} == {("0", "1"), ("0", "2"), ("1", "2")}
+    assert all(p.rate is not None and p.rate > 0 for p in found.pairs)
+    (row,) = found.rows
+    assert row.variant == {"backend": "gloo", "group": "host"}
+    assert row.busbw == pytest.approx(row.algbw * 4 / 3)
+
+
+def mapped(count: int) -> list[str]:
+    """The map of hosts: the last two reach each other slowly, 0 and 1 not at all."""
+    special: dict[tuple[int, int], float | None] = {(0, 1): None, (count - 2, count - 1): 1e8}
+    pairs = tuple(
+        BenchPair(one=f"h{a}", other=f"h{b}", rate=special.get((a, b), 1e9))
+        for b in range(count)
+        for a in range(b)
+    )
+    hosts = tuple(f"h{i}" for i in range(count))
+    text = render_bench(BenchReport(hosts=hosts, world=count, torch="2", rows=(), pairs=pairs), "")
+    return [line.split(maxsplit=1)[1].strip() for line in text.splitlines()[-count:]]
+
+
+def test_a_map_of_few_shows_numbers() -> None:
+    rows = [line.split() for line in mapped(4)]
+    assert rows[0] == ["·", "0.00", "1.00", "1.00"]
+    assert rows[2] == ["1.00", "1.00", "·", "0.10"]
+
+
+def test_a_map_of_many_shows_shades() -> None:
+    rows = mapped(40)
+    assert rows[0] == "·x" + "█" * 38
+    assert rows[39] == "█" * 38 + "x·"
