@@ -328,3 +328,18 @@ def test_a_job_of_torchrun_on_one_host(tmp_path: Path) -> None:
     assert whole["status"] in ("pass", "warn")
     assert {row["operation"] for row in whole["measured"]["collectives"]} >= {"all_reduce"}
     assert out.read_text() == ""
+
+
+@pytest.mark.skipif(
+    shutil.which("mpirun") is None, reason="no Open MPI: apt-get install openmpi-bin"
+)
+def test_a_job_of_mpirun(tmp_path: Path) -> None:
+    """It binds each rank to a core: all cores of the host are theirs together."""
+    output = tmp_path / "report.json"
+    launch = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-np", "2", sys.executable]
+    words = ["-m", "unhang", "check", "--backend", "gloo", "--format", "json", "-o", str(output)]
+    subprocess.run([*launch, *words], check=True, capture_output=True, timeout=300)
+    data = json.loads(output.read_text("utf-8"))
+    assert data["world_size"] == 2
+    status = {s["name"]: s["status"] for s in data["stages"]}
+    assert (status["cores"], status["whole"]) == ("pass", "pass")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -13,6 +14,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+from support.needs import NEEDS_TORCH
 
 OPS = Path(__file__).parents[2] / "ops/slurm"
 NEEDED = ("slurmctld", "slurmd", "sbatch", "scontrol")
@@ -165,3 +168,15 @@ def test_the_epilog_never_fails(cluster: dict[str, str], tmp_path: Path) -> None
         )
         assert done.returncode == 0
     assert "drain" not in told(cluster, "sinfo", "--noheader", "--format=%t")
+
+
+@NEEDS_TORCH
+def test_srun_starts_a_check_of_the_cluster(cluster: dict[str, str], tmp_path: Path) -> None:
+    output = tmp_path / "report.json"
+    launch = ["srun", "--ntasks", "2", cluster["UNHANG"], "check", "--backend", "gloo"]
+    words = ["--format", "json", "-o", str(output), "--exclude-file", str(tmp_path / "bad")]
+    subprocess.run([*launch, *words], env=cluster, check=True, capture_output=True, timeout=170)
+    data = json.loads(output.read_text("utf-8"))
+    assert data["world_size"] == 2
+    assert [s["status"] for s in data["stages"] if s["name"] == "whole"] == ["pass"]
+    assert (tmp_path / "bad").read_text() == ""

@@ -135,9 +135,15 @@ class Ramp:
 
     def _facts(self) -> None:
         request = replace(self.request.host, hosts=len(self.results.ranks))
-        order = {"do": "facts", "request": encode(request), "limit_s": FACTS_S + 5}
+        orders = {
+            ranks[0]: {
+                "do": "facts", "limit_s": FACTS_S + 5,
+                "request": encode(replace(request, cores=self._cores(ranks))),
+            }
+            for ranks in self.results.ranks.values()
+        }  # fmt: skip
         leaders = self._leaders()
-        answers = self._ask(dict.fromkeys(leaders.values(), order), FACTS_S + 15)
+        answers = self._ask(orders, FACTS_S + 15)
         found: dict[str, list[Stage]] = {}
         for host, rank in leaders.items():
             if "stages" not in answers.get(rank, {}):
@@ -150,6 +156,11 @@ class Ramp:
         own = [replace(s, host=host) for host, stages in found.items() for s in stages]
         self.results.stages += sorted(own, key=lambda s: order_of.get(s.name, 0))
         self._stand_out(found)
+
+    def _cores(self, ranks: Sequence[int]) -> int:
+        """How many the ranks of a host may use together: launchers bind each to its own."""
+        told = (self.hub.hellos[rank].get("cores") for rank in ranks)
+        return len({core for own in told if isinstance(own, list) for core in map(str, own)})
 
     def _stand_out(self, found: Mapping[str, Sequence[Stage]]) -> None:
         """A host is a suspect for a fault that most hosts do not have."""

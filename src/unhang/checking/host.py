@@ -25,6 +25,7 @@ class HostRequest:
 
     Attributes:
         ranks: of the job on this host.
+        cores: that the ranks of this host may use together, where each has its own; 0 = unknown.
         hosts: of the job.
         backend: `nccl` or `gloo`, where it is known.
         checkpoint: the folder that checkpoints go to; "" = not told.
@@ -34,6 +35,7 @@ class HostRequest:
     """
 
     ranks: int = 1
+    cores: int = 0
     hosts: int = 1
     backend: str = ""
     checkpoint: str = ""

@@ -20,7 +20,10 @@ _RANKS = (
     ("SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", "SLURM_NTASKS_PER_NODE"),
 )  # fmt: skip
 """Rank, world, local rank, ranks of the host, as torchrun, Open MPI, MPICH and Slurm have them."""
-_KEYS = ("UNHANG_TOKEN", "TORCHELASTIC_RUN_ID", "SLURM_JOB_ID", "SLURM_STEP_ID", "PBS_JOBID")
+_KEYS = (
+    *("UNHANG_TOKEN", "TORCHELASTIC_RUN_ID", "SLURM_JOB_ID", "SLURM_STEP_ID", "PBS_JOBID"),
+    "PMIX_NAMESPACE",
+)
 _FIRST_PORT, _PORTS = 20_000, 12_000
 
 

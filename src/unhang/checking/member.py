@@ -42,6 +42,7 @@ def take_part(seat: Seat, backend: str, join_s: float) -> int:
         "unhang": __version__,
         "settings": {name: os.environ[name] for name in SETTINGS if name in os.environ},
         "address": _address(backend),
+        "cores": sorted(os.sched_getaffinity(0)),
     }
     line = call(seat.address, seat.port, hello, join_s)
     member = _Member(seat, line, backend)

@@ -27,7 +27,7 @@ _ZOMBIES = 100
 
 def cores(host: Host) -> Iterator[Stage]:
     """Cores that this process may use, for each rank: by affinity and by quota."""
-    allowed = len(os.sched_getaffinity(0))
+    allowed = host.request.cores or len(os.sched_getaffinity(0))
     there = os.cpu_count() or allowed
     quota = _quota(host)
     usable = allowed if quota is None else min(float(allowed), quota)
