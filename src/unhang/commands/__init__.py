@@ -17,6 +17,8 @@ from typing import NoReturn
 import click
 
 from unhang import __version__
+from unhang.commands.output import locale_language
+from unhang.commands.translation import asked_language, in_language
 from unhang.errors import UnhangError
 
 COMMANDS: dict[str, str] = {
@@ -56,7 +58,7 @@ class _LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = importlib.import_module(f"unhang.commands.{cmd_name}").command
-        return command
+        return in_language(command, _language(ctx), cmd_name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -70,7 +72,7 @@ class _LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without loading them."""
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl([*summaries(_language(ctx)).items()])
 
 
 @click.group(
@@ -92,6 +94,15 @@ def cli(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
+def summaries(language: str) -> dict[str, str]:
+    """Every command with its one line of help in `language`."""
+    if language == "en":
+        return COMMANDS
+    from unhang.reporters.catalogue.errors import help_texts
+
+    return {**COMMANDS, **help_texts(language)["short"]}
+
+
 def main() -> NoReturn:
     """Run with the arguments of the process, and exit."""
     raise SystemExit(invoke(sys.argv[1:]))
@@ -99,28 +110,43 @@ def main() -> NoReturn:
 
 def invoke(arguments: Sequence[str]) -> int:
     """Run a command and return its exit code; every error becomes one sentence."""
+    language = asked_language(arguments)
+    spoken = in_language(cli, language, "unhang")
     try:
-        code = cli.main(list(arguments), prog_name="unhang", standalone_mode=False)
+        code = spoken.main([*arguments], prog_name="unhang", standalone_mode=False, obj=language)
     except (click.ClickException, UnhangError) as error:
-        return _refuse(error)
+        return _refuse(error, language)
     except (click.Abort, KeyboardInterrupt):
-        _say("interrupted")
+        _say(_translated("interrupted", language))
         return _INTERRUPTED
     except Exception as error:
         return _apologise(error)
     return code if isinstance(code, int) else 0
 
 
-def _refuse(error: click.ClickException | UnhangError) -> int:
+def _refuse(error: click.ClickException | UnhangError, language: str) -> int:
     """What was found, what was expected, what to do."""
     _show_traceback()
-    if not isinstance(error, click.ClickException):
-        _say(str(error))
-        return _UNUSABLE
-    context = getattr(error, "ctx", None)
-    path = "unhang" if context is None else context.command_path
-    _say(f"{_ended(error.format_message())} `{path} --help` shows what it takes.")
+    texts = [str(error)]
+    if isinstance(error, click.ClickException):
+        context = getattr(error, "ctx", None)
+        path = "unhang" if context is None else context.command_path
+        texts = [_ended(error.format_message()), f"`{path} --help` shows what it takes."]
+    _say(" ".join(_translated(text, language) for text in texts))
     return _UNUSABLE
+
+
+def _translated(text: str, language: str) -> str:
+    if language == "en":
+        return text
+    from unhang.reporters.catalogue.errors import translated
+
+    return translated(text, language)
+
+
+def _language(ctx: click.Context) -> str:
+    """That of the call; completion has none."""
+    return ctx.find_root().obj or locale_language()
 
 
 def _no_command(word: str) -> str:

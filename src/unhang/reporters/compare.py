@@ -17,6 +17,7 @@ from unhang.model.comparison import (
 from unhang.model.ids import format_ranks
 from unhang.model.provenance import Message
 from unhang.reporters.catalogue import sentence, write
+from unhang.reporters.catalogue.errors import told
 from unhang.reporters.json import dumps
 from unhang.reporters.printable import one_line
 from unhang.reporters.style import BRIGHT_GREEN, PLAIN, RED, YELLOW, Style
@@ -114,7 +115,7 @@ def _lines(comparison: Comparison, style: Style, *, markdown: bool) -> Iterator[
         for text in _tell_change(change, style.language):
             yield f"- {text}" if markdown else text
     for problem in comparison.problems:
-        yield one_line(f"{problem.artifact}: {problem.message}")
+        yield told(problem, style.language)
 
 
 def _tell_change(change: SettingChange, language: str) -> Iterator[str]:

@@ -10,6 +10,7 @@ from unhang.model.diagnosis import Fix
 from unhang.model.provenance import Message
 from unhang.model.rewrite import ChangedFile, Rewrite
 from unhang.reporters.catalogue import sentence
+from unhang.reporters.catalogue.errors import translated
 from unhang.reporters.json import dumps
 from unhang.reporters.printable import one_line
 from unhang.reporters.shown_reach import shown_reach
@@ -75,7 +76,7 @@ def _notes(rewrite: Rewrite, language: str) -> Iterator[Message]:
             values={
                 "number": passed.number,
                 "title": sentence(passed.fix.title, language),
-                "reason": passed.reason,
+                "reason": translated(passed.reason, language),
             },
         )
     for number, fix in rewrite.written:

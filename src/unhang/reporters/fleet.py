@@ -10,6 +10,7 @@ from dataclasses import asdict
 from unhang.model.fleet import Fleet, JobRecord, Recurrence
 from unhang.model.provenance import Message
 from unhang.reporters.catalogue import write
+from unhang.reporters.catalogue.errors import told
 from unhang.reporters.json import dumps
 from unhang.reporters.printable import one_line
 from unhang.reporters.style import BOLD, PLAIN, Style
@@ -51,7 +52,7 @@ class _Page:
             yield from self._recurring("settings", fleet.settings, fleet.settings_tested)
         yield from self._latest()
         for problem in fleet.problems:
-            yield one_line(f"{problem.artifact}: {problem.message}")
+            yield told(problem, self._style.language)
 
     def _title(self, key: str) -> Iterator[str]:
         title = self._words(key)

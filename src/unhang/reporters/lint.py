@@ -11,6 +11,7 @@ from urllib.parse import quote
 from unhang.model.lint import LintFinding, LintReport, Severity
 from unhang.model.provenance import Message
 from unhang.reporters.catalogue import sentence, write
+from unhang.reporters.catalogue.errors import told
 from unhang.reporters.json import dumps
 from unhang.reporters.printable import one_line
 from unhang.reporters.style import BOLD, CYAN, DIM, PLAIN, RED, YELLOW, Style
@@ -85,7 +86,7 @@ def _screen(report: LintReport, style: Style) -> Iterator[str]:
     for finding in report.findings:
         yield from _entry(finding, style)
     for problem in report.problems:
-        yield one_line(f"{problem.artifact}: {problem.message}")
+        yield told(problem, style.language)
     count = len(report.findings)
     key = "lint.clean" if count == 0 else "lint.count"
     values = {"count": count, "files": report.files, "settings": report.settings}

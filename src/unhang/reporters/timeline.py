@@ -9,6 +9,7 @@ from unhang.model.ids import RankSpans
 from unhang.model.provenance import Message
 from unhang.model.trace import ClockOffset, Trace
 from unhang.reporters.catalogue import sentence
+from unhang.reporters.catalogue.errors import told
 from unhang.reporters.html import heatmap
 from unhang.reporters.html.frame import Section, page, words
 from unhang.reporters.html.markup import Html, join, tag
@@ -47,7 +48,7 @@ def _lines(trace: Trace, output: str, language: str) -> Iterator[str]:
     yield _say("timeline.written", language, output=output, slices=len(trace.slices))
     yield from _notes(trace, language)
     for problem in trace.problems[:_MOST_PROBLEMS]:
-        yield f"{problem.artifact}: {problem.message}" if problem.artifact else problem.message
+        yield told(problem, language)
     if len(trace.problems) > _MOST_PROBLEMS:
         yield _say("label.more", language, count=len(trace.problems) - _MOST_PROBLEMS)
     if output.endswith(".pftrace"):

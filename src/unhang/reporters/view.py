@@ -16,6 +16,7 @@ from unhang.model.likely import CountedSign
 from unhang.model.provenance import Message, Provenance
 from unhang.model.rule import Fact
 from unhang.reporters.catalogue import sentence, write
+from unhang.reporters.catalogue.errors import translated
 from unhang.reporters.parts import (
     EventStep,
     FixText,
@@ -309,7 +310,7 @@ class _ViewWriter:
         most = self._limits.problems
         for problem in problems[:most]:
             name = problem.artifact or problem.component
-            message = one_line(problem.message)
+            message = one_line(translated(problem.message, self._language))
             yield message if name in message else f"{one_line(name)}: {message}"
         if len(problems) > most:
             yield self.say("label.more", count=len(problems) - most)

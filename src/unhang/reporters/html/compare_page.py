@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from unhang.model.comparison import Answer, Comparison, Interval
+from unhang.reporters.catalogue.errors import told
 from unhang.reporters.html.frame import Section, page
 from unhang.reporters.html.markup import Html, prose, table, tag
-from unhang.reporters.printable import one_line
 
 _TONES = {
     Answer.BETTER: "healthy",
@@ -43,8 +43,8 @@ def compare_page(
         language: of the page's own words.
     """
     columns = ("", words("column_before"), words("column_after"))
-    told = [tag("li", prose(text)) for text in settings]
-    problems = [tag("li", one_line(f"{p.artifact}: {p.message}")) for p in comparison.problems]
+    changes = [tag("li", prose(text)) for text in settings]
+    problems = [tag("li", told(p, language)) for p in comparison.problems]
     head = tag(
         "section",
         tag("h1", sentences[0]),
@@ -57,7 +57,7 @@ def compare_page(
         Section(
             name="settings",
             title=words("title_settings"),
-            body=tag("ul", told) if told else None,
+            body=tag("ul", changes) if changes else None,
         ),
         Section(
             name="problems",

@@ -1,0 +1,92 @@
+"""Errors, refusals and help in another language; errors are found by their fixed words.
+
+An error is one English sentence, written where it is raised and read by programs, too. So its
+translation has no key of its own: the key is the sentence, with `{}` for what it holds.
+
+>>> translated("cannot read a.log: Permission denied", "zh")
+'无法读取 a.log：Permission denied'
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+
+from unhang.model.provenance import Problem
+from unhang.model.toml import loads
+from unhang.reporters.catalogue import LANGUAGES
+from unhang.reporters.printable import one_line
+
+_HOLE = re.compile(r"\{\}")
+_LONGEST, _DEEPEST = 20_000, 4
+
+
+def translated(text: str, language: str) -> str:
+    """Return an error in `language`; what has no translation stays as it is.
+
+    What a sentence holds may be a sentence again, or several with semicolons between them.
+    """
+    return text if language == "en" or len(text) > _LONGEST else _translated(text, language, 0)
+
+
+def told(problem: Problem, language: str) -> str:
+    """One line for what could not be read: its name, and why in `language`."""
+    text = translated(problem.message, language)
+    if not problem.artifact:
+        return one_line(text)
+    return one_line(f"{problem.artifact}{'：' if language == 'zh' else ': '}{text}")
+
+
+def _translated(text: str, language: str, depth: int) -> str:
+    if depth > _DEEPEST:
+        return text
+    bare = text.removesuffix(".")
+    for template in _by_words(language):
+        longest = max(_HOLE.split(template), key=len)
+        if longest in bare and (found := _pattern(template).fullmatch(bare)):
+            held = (_translated(part, language, depth + 1) for part in found.groups())
+            return sentences(language)[template].format(*held) + ("。" if bare != text else "")
+    parts = text.split("; ")
+    known = [_translated(part, language, depth + 1) for part in parts] if parts[1:] else parts
+    return text if known == parts else "；".join(known)
+
+
+@cache
+def help_texts(language: str) -> Mapping[str, Mapping[str, str]]:
+    """The help of the command line in a language: texts by name, by command; plain text."""
+    folder = files("unhang.reporters.catalogue") / language / "help"
+    if language not in LANGUAGES or not folder.is_dir():
+        return {}
+    texts: Mapping[str, Mapping[str, str]] = loads(
+        (folder / "commands.toml").read_text(encoding="utf-8")
+    )
+    return texts
+
+
+@cache
+def sentences(language: str) -> Mapping[str, str]:
+    """The translations of a language, by the English sentence with `{}` for what it holds.
+
+    Neither has its full stop.
+    """
+    folder = files("unhang.reporters.catalogue") / language / "errors"
+    if language not in LANGUAGES or not folder.is_dir():
+        return {}
+    found: dict[str, str] = {}
+    for file in folder.iterdir():
+        texts = loads(file.read_text(encoding="utf-8"))
+        found |= {key.removesuffix("."): text.removesuffix("。") for key, text in texts.items()}
+    return found
+
+
+@cache
+def _by_words(language: str) -> tuple[str, ...]:
+    """The English sentences, those with the most words of their own first."""
+    return tuple(sorted(sentences(language), key=lambda key: -len(_HOLE.sub("", key))))
+
+
+@cache
+def _pattern(template: str) -> re.Pattern[str]:
+    return re.compile("(.*?)".join(map(re.escape, _HOLE.split(template))), re.DOTALL)

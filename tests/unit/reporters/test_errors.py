@@ -1,0 +1,110 @@
+"""Every error that is raised can be said in every language of the catalogue."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import unhang
+from unhang.model.provenance import Problem
+from unhang.reporters.catalogue import LANGUAGES
+from unhang.reporters.catalogue.errors import sentences, told, translated
+
+SOURCE = Path(unhang.__file__).parent
+RAISED = {
+    "ArtifactError",
+    "BudgetSpent",
+    "Damaged",
+    "FaultError",
+    "NoChange",
+    "Refusal",
+    "UnsafeArtifact",
+    "UsageError",
+    "_AsItIs",
+}
+SPOKEN = [language for language in LANGUAGES if language != "en"]
+BARE = re.compile(r"[\W_]*(\{\}[\W_]*)*")
+
+
+def template(node: ast.expr) -> str | None:
+    """A sentence of the source, with `{}` for what it holds."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if isinstance(node, ast.JoinedStr):
+        parts = (v.value if isinstance(v, ast.Constant) else "{}" for v in node.values)
+        return "".join(map(str, parts))
+    if isinstance(node, ast.BinOp):
+        left, right = template(node.left), template(node.right)
+        return None if left is None or right is None else left + right
+    return None
+
+
+def raised() -> Iterator[str]:
+    """The sentences of the errors that a user can meet, as they stand in the source."""
+    for path in sorted(SOURCE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Call) or not node.args:
+                continue
+            if getattr(node.func, "id", getattr(node.func, "attr", "")) in RAISED:
+                text = template(node.args[0])
+                if text is not None and not BARE.fullmatch(text):
+                    yield text.removesuffix(".")
+
+
+def test_sentences_are_found_in_the_source() -> None:
+    assert len(set(raised())) > 250
+
+
+@pytest.mark.parametrize("language", SPOKEN)
+def test_every_error_has_a_translation(language: str) -> None:
+    assert sorted(set(raised()) - set(sentences(language))) == []
+
+
+@pytest.mark.parametrize("language", SPOKEN)
+def test_a_translation_holds_what_the_sentence_holds(language: str) -> None:
+    for english, text in sentences(language).items():
+        holes = english.count("{}")
+        numbered = re.findall(r"\{(\d*)\}", text)
+        assert len(numbered) == holes, english
+        if any(numbered):
+            assert sorted(map(int, numbered)) == list(range(holes)), english
+
+
+@pytest.mark.parametrize("language", SPOKEN)
+def test_translations_are_of_the_language(language: str) -> None:
+    strange = [e for e, t in sentences(language).items() if not re.search("[\u4e00-\u9fff]", t)]
+    assert [
+        english for english in strange if not BARE.fullmatch(sentences(language)[english])
+    ] == []
+
+
+def test_what_a_sentence_holds_is_said_too() -> None:
+    text = "cannot write /out/a.json: Permission denied; name a file in a folder that exists"
+    assert translated(text, "zh") == (
+        "无法写入 /out/a.json：权限不足；请在已有的文件夹中指定一个文件"
+    )
+    assert translated(text, "en") == text
+
+
+def test_parts_can_change_places() -> None:
+    text = "node 5 of 4 nodes does not exist: they count from 0; check --nodes and --node-rank"
+    assert translated(text, "zh").startswith("4 个节点中没有节点 5")
+
+
+def test_what_nobody_translated_stays() -> None:
+    assert translated("zzz {0} qqq", "zh") == "zzz {0} qqq"
+
+
+@pytest.mark.parametrize("held", ["{}", "{0}", "a; b", "", "x" * 30_000, "it does not parse" * 50])
+def test_any_text_can_be_held(held: str) -> None:
+    assert held[:50] in translated(f"cannot read {held}: {held}", "zh")
+
+
+def test_a_problem_is_one_line() -> None:
+    problem = Problem(artifact="a\nb", component="reader", message="passed over: empty")
+    assert told(problem, "en") == "a b: passed over: empty"
+    assert told(problem, "zh") == "a b：已跳过：空文件"
