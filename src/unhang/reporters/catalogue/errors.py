@@ -4,7 +4,7 @@ An error is one English sentence, written where it is raised and read by program
 translation has no key of its own: the key is the sentence, with `{}` for what it holds.
 
 >>> translated("cannot read a.log: Permission denied", "zh")
-'无法读取 a.log：Permission denied'
+'无法读取 a.log：权限不足'
 """
 
 from __future__ import annotations
