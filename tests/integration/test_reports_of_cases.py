@@ -1,6 +1,7 @@
 """Every report of every scenario keeps the contract, fits a screen and words all sentences."""
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from importlib.resources import files
@@ -14,6 +15,7 @@ from unhang.model.provenance import Message
 from unhang.reporters import render
 from unhang.reporters.catalogue import sentences
 from unhang.reporters.catalogue.wording import Wording
+from unhang.reporters.style import Style
 
 CASES = sorted(path for path in (Path(__file__).parents[1] / "cases").glob("*/input"))
 
@@ -48,3 +50,21 @@ def test_reports(case: Path, contract: jsonschema.Draft202012Validator) -> None:
     assert len(lines) <= 60
     assert all(len(line) <= 100 and line.isprintable() for line in lines)
     assert render(diagnosis, "markdown").startswith("## ")
+
+
+ENGLISH = re.compile(r"(?:[A-Za-z][a-z']*[,;:]? ){4,}[A-Za-z][a-z']*")
+COMMON = frozenset("the are of that it no has was on at by which its this one to be".split())
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda path: path.parent.name)
+def test_a_chinese_report_holds_no_english_sentence(case: Path) -> None:
+    """But what the job itself printed."""
+    files_of = [path for path in case.rglob("*") if path.is_file()] if case.is_dir() else [case]
+    printed = " ".join(" ".join(p.read_text(errors="replace").split()) for p in files_of)
+    diagnosis = unhang.diagnose(str(case))
+    for form in ("terminal", "markdown"):
+        text = render(diagnosis, form, Style(language="zh", width=400))
+        for line in text.split("\n"):
+            for found in ENGLISH.findall(" ".join(line.split())):
+                common = COMMON & set(found.lower().split())
+                assert len(common) < 2 or found in printed, (form, found)

@@ -98,7 +98,7 @@ def summaries(language: str) -> dict[str, str]:
     """Every command with its one line of help in `language`."""
     if language == "en":
         return COMMANDS
-    from unhang.reporters.catalogue.errors import help_texts
+    from unhang.reporters.catalogue.by_text import help_texts
 
     return {**COMMANDS, **help_texts(language)["short"]}
 
@@ -139,7 +139,7 @@ def _refuse(error: click.ClickException | UnhangError, language: str) -> int:
 def _translated(text: str, language: str) -> str:
     if language == "en":
         return text
-    from unhang.reporters.catalogue.errors import translated
+    from unhang.reporters.catalogue.by_text import translated
 
     return translated(text, language)
 

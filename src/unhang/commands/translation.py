@@ -35,7 +35,7 @@ def in_language(command: click.Command, language: str, path: str) -> click.Comma
     """Return the command with its help in `language`; `path` is its name, such as `drill run`."""
     if language == "en":
         return command
-    from unhang.reporters.catalogue.errors import help_texts
+    from unhang.reporters.catalogue.by_text import help_texts
 
     texts = {**help_texts(language)["any"], **help_texts(language).get(path, {})}
 
@@ -97,7 +97,7 @@ class _Formatter(click.HelpFormatter):
         return _EXTRAS.sub(lambda found: f"  [{self._word(found[1])}]", told)
 
     def _word(self, text: str) -> str:
-        from unhang.reporters.catalogue.errors import translated
+        from unhang.reporters.catalogue.by_text import translated
 
         return translated(text, self._language)
 

@@ -17,7 +17,7 @@ from unhang.model.comparison import (
 from unhang.model.ids import format_ranks
 from unhang.model.provenance import Message
 from unhang.reporters.catalogue import sentence, write
-from unhang.reporters.catalogue.errors import told
+from unhang.reporters.catalogue.by_text import told
 from unhang.reporters.json import dumps
 from unhang.reporters.printable import one_line
 from unhang.reporters.style import BRIGHT_GREEN, PLAIN, RED, YELLOW, Style

@@ -10,7 +10,7 @@ from unhang.model.diagnosis import Fix
 from unhang.model.provenance import Message
 from unhang.model.rewrite import ChangedFile, Rewrite
 from unhang.reporters.catalogue import sentence
-from unhang.reporters.catalogue.errors import translated
+from unhang.reporters.catalogue.by_text import translated
 from unhang.reporters.json import dumps
 from unhang.reporters.printable import one_line
 from unhang.reporters.shown_reach import shown_reach

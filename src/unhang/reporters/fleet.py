@@ -10,7 +10,7 @@ from dataclasses import asdict
 from unhang.model.fleet import Fleet, JobRecord, Recurrence
 from unhang.model.provenance import Message
 from unhang.reporters.catalogue import write
-from unhang.reporters.catalogue.errors import told
+from unhang.reporters.catalogue.by_text import told
 from unhang.reporters.json import dumps
 from unhang.reporters.printable import one_line
 from unhang.reporters.style import BOLD, PLAIN, Style

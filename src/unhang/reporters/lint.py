@@ -11,7 +11,7 @@ from urllib.parse import quote
 from unhang.model.lint import LintFinding, LintReport, Severity
 from unhang.model.provenance import Message
 from unhang.reporters.catalogue import sentence, write
-from unhang.reporters.catalogue.errors import told
+from unhang.reporters.catalogue.by_text import told
 from unhang.reporters.json import dumps
 from unhang.reporters.printable import one_line
 from unhang.reporters.style import BOLD, CYAN, DIM, PLAIN, RED, YELLOW, Style

@@ -9,7 +9,7 @@ from unhang.model.ids import RankSpans
 from unhang.model.provenance import Message
 from unhang.model.trace import ClockOffset, Trace
 from unhang.reporters.catalogue import sentence
-from unhang.reporters.catalogue.errors import told
+from unhang.reporters.catalogue.by_text import told
 from unhang.reporters.html import heatmap
 from unhang.reporters.html.frame import Section, page, words
 from unhang.reporters.html.markup import Html, join, tag

@@ -16,7 +16,7 @@ from unhang.model.likely import CountedSign
 from unhang.model.provenance import Message, Provenance
 from unhang.model.rule import Fact
 from unhang.reporters.catalogue import sentence, write
-from unhang.reporters.catalogue.errors import translated
+from unhang.reporters.catalogue.by_text import translated, translated_patch
 from unhang.reporters.parts import (
     EventStep,
     FixText,
@@ -255,7 +255,7 @@ class _ViewWriter:
 
     def _remedy(self, fix: Fix, *, whole: bool) -> FixText:
         most = self._limits.patch_lines
-        patch = block(fix.patch)
+        patch = block(translated_patch(fix.patch, self._language))
         notes = [
             self._fact("reaches", one_line(shown_reach(fix.reaches, self._language))),
             self._fact("risk", self.sentence(fix.risk)),

@@ -11,7 +11,7 @@ import pytest
 
 from unhang.commands import COMMANDS, cli, invoke, summaries
 from unhang.commands.translation import asked_language, in_language
-from unhang.reporters.catalogue.errors import help_texts
+from unhang.reporters.catalogue.by_text import help_texts
 
 WIDE = re.compile("[\u4e00-\u9fff]")
 

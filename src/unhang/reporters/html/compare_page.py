@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from unhang.model.comparison import Answer, Comparison, Interval
-from unhang.reporters.catalogue.errors import told
+from unhang.reporters.catalogue.by_text import told
 from unhang.reporters.html.frame import Section, page
 from unhang.reporters.html.markup import Html, prose, table, tag
 

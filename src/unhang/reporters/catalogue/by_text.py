@@ -1,4 +1,4 @@
-"""Errors, refusals and help in another language; errors are found by their fixed words.
+"""Errors, refusals, comments of patches and help in another language.
 
 An error is one English sentence, written where it is raised and read by programs, too. So its
 translation has no key of its own: the key is the sentence, with `{}` for what it holds.
@@ -19,6 +19,7 @@ from unhang.model.toml import loads
 from unhang.reporters.catalogue import LANGUAGES
 from unhang.reporters.printable import one_line
 
+_COMMENT = re.compile(r"((?:.*\s)?)# (\S.*)")
 _HOLE = re.compile(r"\{\}")
 _LONGEST, _DEEPEST = 20_000, 4
 
@@ -37,6 +38,35 @@ def told(problem: Problem, language: str) -> str:
     if not problem.artifact:
         return one_line(text)
     return one_line(f"{problem.artifact}{'：' if language == 'zh' else ': '}{text}")
+
+
+def translated_patch(patch: str, language: str) -> str:
+    """Return the patch of a fix with its comments in `language`; a comment becomes one line."""
+    if language == "en":
+        return patch
+    lines: list[str] = []
+    for own, before, comment in comments(patch):
+        said = translated(comment, language)
+        lines += own if said == comment else [f"{before}# {said}"]
+    return "\n".join(lines)
+
+
+def comments(patch: str) -> list[tuple[list[str], str, str]]:
+    """The lines of a patch, those of one comment together: lines, what is before it, its text.
+
+    A comment ends with a full stop, a colon, or the line after it; the text of a line without a
+    comment is empty.
+    """
+    found: list[tuple[list[str], str, str]] = []
+    for line in patch.split("\n"):
+        match = _COMMENT.fullmatch(line)
+        before, comment = match.groups() if match else (line, "")
+        last, indent, text = found[-1] if found else ([], None, "")
+        if comment and text and indent == before and not before.strip() and text[-1] not in ".:":
+            found[-1] = ([*last, line], before, f"{text} {comment}")
+        else:
+            found.append(([line], before, comment))
+    return found
 
 
 def _translated(text: str, language: str, depth: int) -> str:
@@ -71,7 +101,7 @@ def sentences(language: str) -> Mapping[str, str]:
 
     Neither has its full stop.
     """
-    folder = files("unhang.reporters.catalogue") / language / "errors"
+    folder = files("unhang.reporters.catalogue") / language / "by_text"
     if language not in LANGUAGES or not folder.is_dir():
         return {}
     found: dict[str, str] = {}

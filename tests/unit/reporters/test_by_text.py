@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,13 @@ import pytest
 import unhang
 from unhang.model.provenance import Problem
 from unhang.reporters.catalogue import LANGUAGES
-from unhang.reporters.catalogue.errors import sentences, told, translated
+from unhang.reporters.catalogue.by_text import (
+    comments,
+    sentences,
+    told,
+    translated,
+    translated_patch,
+)
 
 SOURCE = Path(unhang.__file__).parent
 RAISED = {
@@ -53,6 +60,51 @@ def raised() -> Iterator[str]:
                 text = template(node.args[0])
                 if text is not None and not BARE.fullmatch(text):
                     yield text.removesuffix(".")
+
+
+COMMAND = re.compile(r"https?://\S+|(nohup|gdb|docker|python|Docker: docker) .*")
+
+
+def patches() -> Iterator[str]:
+    """Every text of the remedies that may be part of a patch."""
+    for path in sorted(SOURCE.joinpath("remedies").rglob("*.py")):
+        nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+        held = {id(part) for n in nodes if isinstance(n, ast.JoinedStr) for part in n.values}
+        for node in nodes:
+            if isinstance(node, ast.Constant | ast.JoinedStr) and id(node) not in held:
+                yield template(node) or ""
+    for path in sorted(SOURCE.joinpath("settings", "data", "frameworks").glob("*.json")):
+        yield from texts_of(json.loads(path.read_text(encoding="utf-8")))
+
+
+def texts_of(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list) and all(isinstance(item, str) for item in value):
+        yield "\n".join(value)
+    elif isinstance(value, list | dict):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from texts_of(item)
+
+
+def test_every_comment_of_a_patch_is_chinese() -> None:
+    found = {text for patch in patches() for _, _, text in comments(patch) if text}
+    assert len(found) > 100
+    english = {text for text in found if translated(text, "zh") == text}
+    assert [text for text in sorted(english) if not COMMAND.fullmatch(text)] == []
+
+
+def test_a_comment_of_two_lines_is_one_text() -> None:
+    patch = (
+        "# The optimizer's state is two thirds of a checkpoint: keep it in every tenth only,\n"
+        "# from which the job resumes. Under FSDP every rank calls state_dict(); under DDP rank 0\n"
+        "# alone may.\nsave(step)  # minutes\n#SBATCH --mem=0\n  # no text of ours,\n  # nor this"
+    )
+    lines = translated_patch(patch, "zh").split("\n")
+    assert lines[0].startswith("# 优化器状态占检查点的三分之二")
+    assert lines[1] == "save(step)  # 分钟"
+    assert lines[2:] == patch.split("\n")[4:]
+    assert translated_patch(patch, "en") == patch
 
 
 def test_sentences_are_found_in_the_source() -> None:
