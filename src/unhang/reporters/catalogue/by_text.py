@@ -19,7 +19,7 @@ from unhang.model.toml import loads
 from unhang.reporters.catalogue import LANGUAGES
 from unhang.reporters.printable import one_line
 
-_COMMENT = re.compile(r"((?:.*\s)?)# (\S.*)")
+_COMMENT = re.compile(r"""((?:.*\s)?)(?:# |\"{3})(\S.*?)(?:\"{3})?""")
 _HOLE = re.compile(r"\{\}")
 _LONGEST, _DEEPEST = 20_000, 4
 
@@ -53,6 +53,8 @@ def translated_patch(patch: str, language: str) -> str:
 
 def comments(patch: str) -> list[tuple[list[str], str, str]]:
     """The lines of a patch, those of one comment together: lines, what is before it, its text.
+
+    A docstring of one line is a comment, too.
 
     A comment ends with a full stop, a colon, or the line after it; the text of a line without a
     comment is empty.
