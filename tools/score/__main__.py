@@ -35,7 +35,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.json is not None:
         options.json.write_text(report.to_json(marks) + "\n", encoding="utf-8")
     if options.chances is not None:
-        chances.write(options.chances, marks)
+        seen = [case for folder in options.seen for case in batches.read_seen(folder).cases()]
+        chances.write(options.chances, [*marks, *_judge(seen, options)])
     if options.write is not None:
         _write(options.write, page, complete=_complete(by_corpus, corpora, options.only))
     return 1 if options.gate and not _passes(marks) else 0
@@ -85,6 +86,14 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument(
         "--chances", type=Path, metavar="FILE", help="count signs, and write what they make likely"
+    )
+    parser.add_argument(
+        "--seen",
+        type=Path,
+        metavar="DIR",
+        action="append",
+        default=[],
+        help="with --chances: a batch that was judged and may be learnt from now; may be repeated",
     )
     parser.add_argument("--name", help="of the batch")
     parser.add_argument("--dry-run", action="store_true", help="put no batch on record")

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
-from score.corpus import Corpus, read_label
+from score.corpus import Case, Corpus, read_label
 from score.marks import Guilty, Mark, Result
 from score.tables import Share, Table, forced, share
 
@@ -69,6 +69,15 @@ class Batch:
 def read_batch(folder: Path) -> Corpus:
     """The folder as a corpus of its own."""
     return Corpus(key="batch", title=folder.name, root=folder, own=False, read=read_label)
+
+
+def read_seen(folder: Path) -> Corpus:
+    """A batch that may be learnt from now: one source, which is left out where it is judged."""
+    return Corpus(key=folder.name, title=folder.name, root=folder, own=False, read=_of_one_source)
+
+
+def _of_one_source(corpus: Corpus, folder: Path) -> Case:
+    return replace(read_label(corpus, folder), source=corpus.key)
 
 
 def summarise_batch(name: str, judged: Sequence[Mark]) -> Batch:

@@ -11,6 +11,7 @@ from unhang.model import toml
 
 UNDETERMINED = "undetermined"
 HEALTHY = "healthy"
+_NOT_TOLD = frozenset({"unknown", UNDETERMINED, HEALTHY, "none"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,7 +167,7 @@ def _truth(label: Mapping[str, object]) -> frozenset[str]:
 
 def _cause(label: Mapping[str, object]) -> str | None:
     cause = label.get("cause")
-    return cause if isinstance(cause, str) and cause != "unknown" else None
+    return cause if isinstance(cause, str) and cause not in _NOT_TOLD else None
 
 
 def _words(value: object) -> frozenset[str]:
