@@ -35,6 +35,8 @@ _HINT = 2.5
 """What a weak finding of a rule adds for its cause, as a logarithm of odds."""
 _LEAST_CHANCE = 0.4
 """Of those stated at less, few are right; from here on more than half are, on jobs left out."""
+_LEAST_BY_WORDS = 0.5
+"""Where no process is seen to wait or to end: words like these stand in the logs of good jobs."""
 _LEAST_TELLING = 0.05
 """A sign that adds less says nothing."""
 _COURSE = frozenset({"phase", "last phase"})
@@ -160,7 +162,9 @@ def weigh(
     (first, chance), *others = ordered
     second = others[0][0] if others else first
     telling = _telling(chances, signs, first)
-    if chance < _LEAST_CHANCE or all(t.sign.kind in _COURSE for t in telling):
+    seen = incident.calls or incident.failures or incident.stances
+    least = _LEAST_CHANCE if seen else _LEAST_BY_WORDS
+    if chance < least or all(t.sign.kind in _COURSE for t in telling):
         return None
     cause = Cause(first)
     shown = telling[:_SHOWN]

@@ -12,6 +12,8 @@ from unhang.model.stack_states import Doing, StackState
 from unhang.rules.shared.stacks import find_wait_of_stacks, ranks, states_of
 
 _AFTER_THE_LOOP = re.compile(r"barrier|monitored_barrier|wait_for_everyone|destroy_process_group")
+_HOOK_OF_AN_END = re.compile(r":on_(?:\w+_)?(?:epoch|train|fit)_end$")
+"""What trainers call once a loop is over."""
 _ENDS = frozenset({Phase.SAVE, Phase.EVAL, Phase.TEARDOWN})
 
 
@@ -57,6 +59,8 @@ def past_the_loop(one: StackState, other: StackState) -> StackState | None:
     if line is None or other_line is None or line == other_line:
         return None
     front, back = (one, other) if line > other_line else (other, one)
+    if any(_HOOK_OF_AN_END.search(frame.place) for frame in back.path[index + 1 :]):
+        return None  # it has left the loop as well
     ends = front.phase in _ENDS or _AFTER_THE_LOOP.fullmatch(front.op or "") is not None
     return front if ends and len(back.path) > index + 2 else None
 
