@@ -96,8 +96,10 @@ drills: $(DEV) ## fail real jobs on purpose, judge them, and write docs/drills.m
 drill-live: $(DEV) ## the same faults under `unhang run`: who is named, how soon; writes docs/drills-live.md
 	$(DRILLS) --live --write docs/drills-live.md
 
-drill-check: $(DEV) ## `unhang check` of hosts in network namespaces, a fault in each (as root, quiet machine)
-	UNHANG_DRILL_CHECK=1 $(BIN)/pytest tests/integration/test_check_cluster.py
+drill-check: $(DEV) ## `unhang check` of hosts in namespaces, a fault in each; writes docs/drills-check.md (as root, quiet machine)
+	$(BIN)/pip install --quiet ray
+	UNHANG_DRILL_CHECK=1 UNHANG_DRILL_CHECK_PAGE=docs/drills-check.md \
+		$(BIN)/pytest -m integration -p no:randomly tests/integration/test_check_cluster.py
 
 advice: $(DEV) ## ask the released frameworks whether the advice is true, and write docs/advice.md
 	PYTHONPATH=tools $(BIN)/python -m advice --cache $(ADVICE_CACHE) --write docs/advice.md

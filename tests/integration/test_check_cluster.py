@@ -15,6 +15,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from datetime import datetime, timezone
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,17 @@ WHY_NOT = may() if os.environ.get("UNHANG_DRILL_CHECK") else "make drill-check r
 PAGE = os.environ.get("UNHANG_DRILL_CHECK_PAGE")
 HOSTS = ("--hosts", "node[0-3]", "--join", "60")
 HEALTHY = 20
+RAY = """
+import subprocess, sys
+from ray.cluster_utils import Cluster
+ray = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
+try:
+    ray.add_node(num_cpus=1)
+    words = [sys.executable, "-m", "unhang", "check", "--ray", ray.address, *sys.argv[1:]]
+    sys.exit(subprocess.run(words, timeout=300).returncode)
+finally:
+    ray.shutdown()
+"""
 FUSE = """
 import ctypes, os, sys
 device = os.open("/dev/fuse", os.O_RDWR)
@@ -343,3 +355,15 @@ def test_a_job_of_mpirun(tmp_path: Path) -> None:
     assert data["world_size"] == 2
     status = {s["name"]: s["status"] for s in data["stages"]}
     assert (status["cores"], status["whole"]) == ("pass", "pass")
+
+
+@pytest.mark.skipif(find_spec("ray") is None, reason="no Ray: `make drill-check` installs it")
+def test_a_cluster_of_ray(tmp_path: Path) -> None:
+    """Two nodes of a real one, on this host: a placement group puts a rank on each."""
+    output = tmp_path / "report.json"
+    words = ["--backend", "gloo", "--format", "json", "-o", str(output)]
+    subprocess.run([sys.executable, "-c", RAY, *words], check=True, capture_output=True,
+                   timeout=380)  # fmt: skip
+    data = json.loads(output.read_text("utf-8"))
+    assert data["world_size"] == 2
+    assert [s["status"] for s in data["stages"] if s["name"] == "whole"] == ["pass"]

@@ -48,9 +48,12 @@ def check_on_ray(
     before = None if baseline is None else read_baseline(Path(baseline))
     # Tasks run in folders of their own.
     asked = {n: str(Path(v).absolute()) if v and n in _PATHS else v for n, v in asked.items()}
+    host, _, port = address.rpartition(":")
     try:
+        if host and port.isdigit() and "://" not in address:  # Ray itself tries for a minute
+            socket.create_connection((host, int(port)), 5.0).close()
         ray.init(address=address, log_to_driver=False, logging_level="ERROR")
-    except (ConnectionError, OSError, RuntimeError, ValueError) as error:
+    except (OSError, OverflowError, RuntimeError, ValueError) as error:
         said = str(error).strip().splitlines()[0][:160]
         raise UsageError(f"--ray: no cluster answers at {address}: {said}") from error
     try:

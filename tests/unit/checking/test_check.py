@@ -225,6 +225,7 @@ def test_exit_codes_of_nagios(
         (("--checkpoint", "/nowhere"), "is no folder"),
         (("--ranks", "0"), "expected at least 1"),
         (("--for", "/nowhere.yaml"), "cannot be read"),
+        (("--ray", "127.0.0.1:9"), "--ray: "),
     ],
 )
 def test_refusals_are_one_sentence(
