@@ -11,8 +11,8 @@ SCORE := PYTHONPATH=tools $(BIN)/python -m score
 WORKERS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); \
 	if [ $$n -gt 8 ]; then echo 8; elif [ $$n -lt 2 ]; then echo 2; else echo $$n; fi)
 
-# Those that start jobs mostly wait for them.
-JOBS ?= $(shell expr $(WORKERS) + 1)
+# Tests that start jobs mostly wait for them; but more of them at once starve each other's ranks.
+JOBS ?= $(WORKERS)
 
 # The order of the tests is drawn by this number, so that a red run can be repeated.
 SEED ?= 1
