@@ -16,6 +16,7 @@ _NF4_BITS = 4.127
 """Bits of a weight in NF4 with double quantisation, blocks of 64 (QLoRA, section 3)."""
 _MASTERED = frozenset({Precision.BF16_MASTER, Precision.FP16_MASTER})
 _MIXED = frozenset({Precision.BF16_MIXED, Precision.FP16_MIXED})
+_FLAT = frozenset({Strategy.ZERO1, Strategy.ZERO2, Strategy.ZERO3})
 _WIDE = frozenset({Precision.FP32}) | _MIXED
 
 
@@ -126,7 +127,7 @@ def _of_stage(request: PlanRequest) -> Iterator[tuple[int, Tensor]]:
 def _share(request: PlanRequest, tensor: Tensor, *, sharded: bool) -> int:
     """Elements of one tensor on one rank; a rank's part is a whole number of rows (FSDP2).
 
-    DeepSpeed and FSDP1 cut flat: they differ by the padding only.
+    DeepSpeed cuts flat, and FSDP1 as well: it differs by the padding only.
     """
     copies = tensor.count
     if tensor.part is Part.EXPERT:
@@ -139,7 +140,7 @@ def _share(request: PlanRequest, tensor: Tensor, *, sharded: bool) -> int:
     spread = request.shards
     if tensor.part is Part.EXPERT:
         spread = max(1, spread // request.expert_parallel)
-    if request.strategy is Strategy.ZERO3 or not tensor.shape or request.tensor_parallel > 1:
+    if request.strategy in _FLAT or not tensor.shape or request.tensor_parallel > 1:
         return ceil(numel / spread) * copies
     rows = ceil(tensor.shape[0] / spread)
     return rows * (numel // tensor.shape[0]) * copies
