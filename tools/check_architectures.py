@@ -72,6 +72,7 @@ def main() -> int:
     configs = {kind: {"model_type": kind, **OWN.get(kind, HEADS)} for kind in table("families")} | {
         name: row["config"] for name, row in table("models").items()
     }
+    configs = {name: c if "model_type" in c else _in_words_of_hf(c) for name, c in configs.items()}
     differs = 0
     for name, config in configs.items():
         ours, theirs = from_config(config).parameters, _real(config)
@@ -80,14 +81,38 @@ def main() -> int:
     return int(differs > 0)
 
 
+def _in_words_of_hf(config: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A CLIP model of open_clip as transformers describes it."""
+    image, text = config["vision_cfg"], config["text_cfg"]
+    width, image_heads = image["width"], image["width"] // image.get("head_width", 64)
+    return {
+        "model_type": "clip",
+        "projection_dim": config["embed_dim"],
+        "vision_config": {
+            "hidden_size": width,
+            "num_hidden_layers": image["layers"],
+            "num_attention_heads": image_heads,
+            "patch_size": image["patch_size"],
+            "intermediate_size": int(width * image.get("mlp_ratio", 4.0)),
+        },
+        "text_config": {
+            "hidden_size": text["width"],
+            "num_hidden_layers": text["layers"],
+            "num_attention_heads": text["heads"],
+            "intermediate_size": 4 * text["width"],
+        },
+    }
+
+
 def _real(config: Mapping[str, Any]) -> int:
     import torch
-    from transformers import AutoConfig, AutoModelForCausalLM  # type: ignore[import-not-found]
+    from transformers import AutoConfig, AutoModel, AutoModelForCausalLM  # type: ignore[import-not-found]
 
     fields = dict(config)
-    made = AutoConfig.for_model(fields.pop("model_type"), **fields)
+    kind = fields.pop("model_type")
+    made = AutoConfig.for_model(kind, **fields)
     with torch.device("meta"):
-        model = AutoModelForCausalLM.from_config(made)
+        model = (AutoModel if kind == "clip" else AutoModelForCausalLM).from_config(made)
     return sum(parameter.numel() for parameter in model.parameters())
 
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Literal
 
+from unhang.architectures.clip import from_clip_config, is_clip
+from unhang.architectures.sizes import read_size
 from unhang.architectures.tables import table
 from unhang.architectures.tensors import Architecture, GatheredUnit, Part, Tensor
 from unhang.errors import UsageError
 
 _ALIASES = {"gemma3": "gemma3_text"}
-_MOST = 1 << 40
-"""Above this no size of a model is one: a slip of the pen, or an attack."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +48,8 @@ def from_config(config: Mapping[str, Any], *, name: str | None = None) -> Archit
         UsageError: the architecture is unknown, or a field is missing or no size; the message
             names the field.
     """
+    if is_clip(config):
+        return from_clip_config(config, name or str(config.get("_name_or_path") or "clip"))
     notes: tuple[str, ...] = ()
     inner = config.get("text_config")
     if isinstance(inner, Mapping) and ("hidden_size" in inner or "num_hidden_layers" in inner):
@@ -237,16 +239,7 @@ class _Builder:
         return self.config.get(field) if value is None else value
 
     def _size(self, field: str, default: int | None = None) -> int:
-        value = self._get(field)
-        if value is None and default is not None:
-            return default
-        if value is None:
-            raise UsageError(f"config.json: {field} is missing; expected a positive whole number")
-        if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < _MOST:
-            raise UsageError(
-                f"config.json: {field} is {str(value)[:40]!r}; expected a positive whole number"
-            )
-        return value
+        return read_size(self._get(field), field, default)
 
     def _count(self, field: str, default: int) -> int:
         """A size that may be 0."""

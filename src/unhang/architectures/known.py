@@ -67,8 +67,8 @@ def _rows() -> Mapping[str, Mapping[str, Any]]:
 def _also() -> Mapping[str, Mapping[str, Any]]:
     found = {}
     for row in _rows().values():
-        for name in (*row.get("also", ()), _key(row["source"])):
-            found[name] = row
+        for name in (*row.get("also", ()), row["source"]):
+            found[_key(name)] = row
     return found
 
 

@@ -79,6 +79,9 @@ class Architecture:
             (weights without a configuration).
         width: of the MLP's inner layer that a token passes, over all experts that it is sent to.
         gated: whether the MLP has a gate beside its up projection.
+        tokens: of each sample, where the model decides it.
+        towers: where a sample passes several transformers, each of them; `hidden` is then the width
+            of the vectors that they end in.
         notes: what was left out or assumed.
     """
 
@@ -91,6 +94,8 @@ class Architecture:
     width: int | None = None
     gated: bool = True
     vocab: int | None = None
+    tokens: int | None = None
+    towers: tuple[Architecture, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property

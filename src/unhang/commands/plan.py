@@ -42,6 +42,7 @@ def _of(kind: type[Enum]) -> click.Choice[str]:
 @click.option("--batch", type=int, metavar="N", help="Samples of one rank and micro-batch (1).")
 @click.option("--recompute", type=click.Choice(RECOMPUTE), help="Activation checkpointing.")
 @click.option("--eager-attention", is_flag=True, help="Attention writes its scores to memory.")
+@click.option("--local-loss", is_flag=True, help="CLIP: each rank compares its own samples.")
 @click.option("--reserve", metavar="SIZE", help="For CUDA, NCCL and fragmentation (1.5GB).")
 @click.option("--write-speed", metavar="SPEED", help="Of one writer to the storage, as 1GB/s.")
 @click.option("--write-speed-total", metavar="SPEED", help="Of all writers together.")

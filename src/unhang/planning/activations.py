@@ -8,21 +8,16 @@ Recomputation in Large Transformer Models" (2022), section 4, for gated MLPs and
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import ceil
 
-from unhang.architectures import Architecture
+from unhang.model.plan import Method
 from unhang.planning.request import PlanRequest
 from unhang.planning.state import widths
 
 _FP32 = 4
-
-
-def per_layer(request: PlanRequest) -> int | None:
-    """Bytes that one layer saves for one micro-batch; None where sizes are unknown."""
-    token = _per_token(request)
-    if token is None or request.seq is None:
-        return None
-    return ceil(token * request.seq * request.batch)
+_QKV = ("q_proj", "k_proj", "v_proj")
+_UP = ("gate_proj", "up_proj")
 
 
 def kept_layers(request: PlanRequest) -> int:
@@ -33,51 +28,76 @@ def kept_layers(request: PlanRequest) -> int:
 
 def total(request: PlanRequest) -> int | None:
     """Bytes at the peak: of all layers, or of their inputs and one layer that is recomputed."""
-    layer = per_layer(request)
-    if layer is None or request.seq is None or request.model.hidden is None:
+    towers = request.model.towers
+    if towers:
+        kept = [total(replace(request, model=tower)) for tower in towers]
+        return sum(n for n in kept if n is not None)
+    model, tokens = request.model, request.model.tokens or request.seq
+    token = None if tokens is None else _per_token(request, tokens)
+    if token is None or tokens is None or model.hidden is None:
         return None
-    layers = kept_layers(request)
+    layer, layers = ceil(token * tokens * request.batch), kept_layers(request)
     if request.recompute == "none":
         return layer * layers
-    entry = request.seq * request.batch * request.model.hidden * widths(request).compute
-    return entry * layers + layer
+    return tokens * request.batch * model.hidden * widths(request).compute * layers + layer
 
 
 def of_loss(request: PlanRequest) -> int | None:
     """Bytes of logits, log-probabilities and their gradient, and of the last norm."""
     model = request.model
+    if model.towers:
+        return 2 * 3 * _FP32 * pairs(request)
     if model.vocab is None or model.hidden is None or request.seq is None:
         return None
     compute = widths(request).compute
     vocab = ceil(model.vocab / request.tensor_parallel)
-    logits = compute + 2 * _FP32
-    return request.seq * request.batch * (logits * vocab + (_FP32 + 2 * compute) * model.hidden)
+    logits = (compute + 2 * _FP32) * vocab
+    return request.seq * request.batch * (logits + _norm(request, compute) * model.hidden)
 
 
-def _per_token(request: PlanRequest) -> float | None:
+def pairs(request: PlanRequest) -> int:
+    """Images times texts that a rank of a contrastive loss compares.
+
+    OpenCLIP's default is all of the step with all; with `--local-loss` a rank's own with all.
+    """
+    everybody = request.batch * request.data_parallel
+    return everybody * (request.batch if request.local_loss else everybody)
+
+
+def _per_token(request: PlanRequest, tokens: int) -> float | None:
     model = request.model
     if None in (model.hidden, model.heads, model.kv_heads, model.head_dim, model.width):
         return None
     assert model.hidden is not None
     compute, tp = widths(request).compute, request.tensor_parallel
-    norms = 2 * (_FP32 + 2 * compute) * model.hidden + 2 * _FP32
-    return norms + (_attention(request, model, compute) + _mlp(model, compute)) / tp
+    norms = _norm(request, compute, *_QKV) + _norm(request, compute, *_UP)
+    kept = _attention(request, tokens, compute) + _mlp(request, compute)
+    return norms * model.hidden + 2 * _FP32 + kept / tp
 
 
-def _attention(request: PlanRequest, model: Architecture, compute: int) -> float:
+def _norm(request: PlanRequest, compute: int, *readers: str) -> int:
+    """Bytes for each element of a norm: its input in fp32, and what trained weights read of it."""
+    scaled = compute if request.method is Method.FULL else 0
+    return _FP32 + scaled + compute * _reads(request, *readers)
+
+
+def _reads(request: PlanRequest, *weights: str) -> bool:
+    """Whether a weight is trained, so that what it multiplies is kept for its gradient."""
+    return request.method is Method.FULL or not request.lora_targets.isdisjoint(weights)
+
+
+def _attention(request: PlanRequest, tokens: int, compute: int) -> float:
+    model = request.model
     assert model.heads is not None
     assert model.kv_heads is not None
     assert model.head_dim is not None
     q, kv = model.heads * model.head_dim, model.kv_heads * model.head_dim
     kept = compute * (2 * q + 2 * kv) + _FP32 * model.heads
-    if not request.flash:
-        assert request.seq is not None
-        kept += model.heads * request.seq * (_FP32 + compute)
-    return kept
+    return kept if request.flash else kept + model.heads * tokens * (_FP32 + compute)
 
 
-def _mlp(model: Architecture, compute: int) -> float:
-    """Gate, up, activated gate and their product; without a gate up and activated up."""
-    assert model.width is not None
-    kept = 4 if model.gated else 2
-    return compute * kept * model.width
+def _mlp(request: PlanRequest, compute: int) -> float:
+    """Gate, up and activated gate, or up alone; and what the down projection multiplies."""
+    assert request.model.width is not None
+    kept = (3 if request.model.gated else 1) + _reads(request, "down_proj")
+    return compute * kept * request.model.width

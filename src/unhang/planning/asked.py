@@ -76,6 +76,8 @@ def build_request(model: str | None, sources: Iterable[str] = (), **options: obj
     if "strategy" in found and found["strategy"] in _MASTERED:
         found.setdefault("precision", Precision.BF16_MASTER)
     made = from_config(named) if isinstance(named, dict) else _model(str(named))
+    if made.towers:
+        found.setdefault("strategy", Strategy.DDP)  # OpenCLIP knows no other
     return PlanRequest(model=made, **found)
 
 

@@ -35,7 +35,15 @@ def _options(request: PlanRequest) -> Iterator[tuple[Message, PlanRequest]]:
             ),
             replace(request, flash=True),
         )
-    if request.batch > 1:
+    if request.model.towers and request.data_parallel > 1 and not request.local_loss:
+        yield (
+            say(
+                "plan.change_local_loss",
+                "Compare each rank's own samples with all: --local-loss --gather-with-grad.",
+            ),
+            replace(request, local_loss=True),
+        )
+    if request.batch > 1 and not request.model.towers:  # whose loss needs the whole batch
         yield (
             say(
                 "plan.change_batch",
@@ -43,7 +51,7 @@ def _options(request: PlanRequest) -> Iterator[tuple[Message, PlanRequest]]:
             ),
             replace(request, batch=1),
         )
-    if request.recompute == "none" and request.seq is not None:
+    if request.recompute == "none" and (request.model.towers or request.seq is not None):
         yield (
             say(
                 "plan.change_recompute",

@@ -15,6 +15,8 @@ def collectives(request: PlanRequest) -> Iterator[CollectiveSize]:
     """Yield the recurring collectives, the largest first."""
     if request.data_parallel == 1:
         return
+    if request.model.towers and request.model.hidden is not None:
+        yield _features(request, request.model.hidden)
     if request.shards_weights and request.shards > 1:
         for unit in sorted(request.model.units, key=lambda unit: -unit.numel):
             yield _sized(request, "ALLGATHER", unit)
@@ -45,4 +47,15 @@ def _sized(request: PlanRequest, op: str, unit: GatheredUnit) -> CollectiveSize:
         numel=padded,
         size_bytes=padded * widths(request).compute,
         ranks=request.shards,
+    )
+
+
+def _features(request: PlanRequest, width: int) -> CollectiveSize:
+    everybody = request.batch * request.data_parallel * width
+    return CollectiveSize(
+        op="ALLGATHER",
+        what=say("plan.call_features", "vectors of all images, and as many of texts, for the loss"),
+        numel=everybody,
+        size_bytes=everybody * widths(request).compute,
+        ranks=request.data_parallel,
     )

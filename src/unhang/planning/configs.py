@@ -148,6 +148,8 @@ def _read(flat: Flat) -> dict[str, Any]:
     named = next((name for part, name in _OPTIMIZERS.items() if part in optim), None)
     if named is not None:
         found["optimizer"] = named
+    if _value(flat, "local_loss") is True:
+        found["local_loss"] = True
     if _value(flat, "save_only_model") is True:
         found["save_optimizer"] = False
     return found

@@ -172,7 +172,15 @@ def _activations(request: PlanRequest) -> Iterator[Amount]:
         )
     if loss is not None:
         yield _amount(
-            "loss", loss, say("plan.how_loss", "logits, their log-probabilities and their gradient")
+            "loss",
+            loss,
+            say(
+                "plan.how_loss_pairs",
+                "logits of {elements} pairs of image and text, both ways, with their gradient",
+                elements=activations.pairs(request),
+            )
+            if request.model.towers
+            else say("plan.how_loss", "logits, their log-probabilities and their gradient"),
         )
 
 

@@ -25,6 +25,7 @@ class PlanRequest:
         gpus_per_host: ranks that share one host.
         tensor_parallel, pipeline_parallel, expert_parallel: degrees; data parallelism is the rest.
         seq, batch: tokens of a sample, samples of one rank and step.
+        local_loss: whether a rank of a contrastive loss compares its own samples only with all.
         flash: whether attention never writes its scores to memory.
         lora_rank, lora_targets: of the adapters.
         write_speed: of one writer to the checkpoint's storage.
@@ -51,6 +52,7 @@ class PlanRequest:
     batch: int = 1
     recompute: str = "none"
     flash: bool = True
+    local_loss: bool = False
     lora_rank: int = 16
     lora_targets: frozenset[str] = frozenset({"q_proj", "v_proj"})
     gpu_memory: int | None = None
