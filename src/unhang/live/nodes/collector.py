@@ -266,12 +266,10 @@ class Collector(Inbox):
         try:
             self.admit(request.node, peer)
             if path == "/v1/report":
-                self._report(
-                    self._unpack.decompress(body, max_output_size=_MOST_REPORT), request.node
-                )
+                self._report(self._unpacked(body, _MOST_REPORT), request.node)
                 return json.dumps(self.instructions.to_json()).encode()
             if path.startswith(_FILES):
-                data = self._unpack.decompress(body, max_output_size=MOST_FILE_BYTES)
+                data = self._unpacked(body, MOST_FILE_BYTES)
                 self.keep(path.removeprefix(_FILES), data, request.node)
             elif (match := _DELIVERED.fullmatch(path)) is not None:
                 self.mark(int(match[1]), match[2], request.node)
@@ -282,6 +280,12 @@ class Collector(Inbox):
         except (ValueError, RecursionError, MemoryError, zstandard.ZstdError, OSError) as error:
             raise _Refused(400) from error
         return b"{}"
+
+    def _unpacked(self, body: bytes, most_bytes: int) -> bytes:
+        """The body; a size that its head tells is believed by zstd, whatever the limit."""
+        if zstandard.frame_content_size(body) > most_bytes:
+            raise ValueError(f"it unpacks to more than {most_bytes} bytes")
+        return self._unpack.decompress(body, max_output_size=most_bytes)
 
     def _report(self, data: bytes, node: str) -> None:
         item = json.loads(data)

@@ -19,6 +19,7 @@ from unhang.live.nodes.uplink import FileRefused
 
 _TIMEOUT_S = 5.0
 _LEVEL = 1
+_MOST_ANSWER = 1 << 20
 
 
 class HttpCarrier:
@@ -63,7 +64,7 @@ class HttpCarrier:
         try:
             self._connection.request("POST", path, body, headers)
             answer = self._connection.getresponse()
-            text = answer.read()
+            text = answer.read(_MOST_ANSWER)
         except (http.client.HTTPException, OSError) as error:
             self._connection.close()  # the next request opens it again
             raise OSError(str(error) or type(error).__name__) from error

@@ -11,6 +11,7 @@ costs more than itself, and a node speaks for itself only.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -98,9 +99,9 @@ class FolderHub(Inbox):
 
     def _read(self, path: Path) -> None:
         data = read_plain(path, _MOST_REPORT)
-        before = self._seen.get(path.name)
-        self._seen[path.name] = data
-        if before is None or before == data:
+        now, before = hashlib.blake2b(data).digest(), self._seen.get(path.name)
+        self._seen[path.name] = now
+        if before is None or before == now:
             return
         item = json.loads(data)
         report = node_from_json(item) if isinstance(item, dict) else None

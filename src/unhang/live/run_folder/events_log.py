@@ -47,7 +47,7 @@ def append(path: Path, event: dict[str, Any]) -> None:
     Raises:
         OSError: it cannot be written.
     """
-    line = json.dumps(event, ensure_ascii=False).encode() + b"\n"
+    line = json.dumps(event, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
     handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         os.write(handle, line)

@@ -67,7 +67,7 @@ def close_record(folder: RunFolder, record: Mapping[str, Any], lost: Iterable[Lo
         OSError: it cannot be written; the one of the beginning stays.
     """
     whole = {**record, "lost": [loss.to_json() for loss in gather(lost)]}
-    data = json.dumps(whole, ensure_ascii=False).encode()
+    data = json.dumps(whole, ensure_ascii=False).encode("utf-8", "backslashreplace")
     try:
         with folder.last_record.open("r+b") as file:
             file.write(data)
@@ -89,12 +89,12 @@ def write_json(path: Path, data: object) -> None:
 
 
 def replace(path: Path, text: str) -> None:
-    """The same for a text.
+    """The same for a text; bytes of names that are no UTF-8 are escaped.
 
     Raises:
         OSError: it cannot be written; the old one stays.
     """
-    replace_bytes(path, text.encode())
+    replace_bytes(path, text.encode("utf-8", "backslashreplace"))
 
 
 def replace_bytes(path: Path, data: bytes) -> None:

@@ -7,6 +7,7 @@ import os
 import socket
 import ssl
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -44,6 +45,7 @@ from unhang.live.nodes.leader import Leader
 from unhang.live.nodes.shared_folder import FolderCarrier, FolderHub
 from unhang.live.nodes.uplink import FileRefused, UplinkThread
 from unhang.live.run_folder.layout import RunFolder
+from unhang.live.run_folder.record import close_record, open_record
 from unhang.model.provenance import Message
 
 NOTE = Note(kind=NoteKind.HANG_CONFIRMED, why=Message(key="run.leftover", values={"pids": "1"}))
@@ -251,6 +253,18 @@ def test_what_is_no_request_is_answered_and_survived(
 
 
 @pytest.mark.process
+@pytest.mark.parametrize("path", ["/v1/report", "/v1/files/dumps/2/trace_4.pickle"])
+def test_a_body_that_claims_its_size_is_not_believed(path: str, collector: Collector) -> None:
+    request = signed(path, zstandard.compress(bytes(300 << 20)))
+    tracemalloc.start()
+    try:
+        assert status_of(request, collector.port) == b"400"
+        assert tracemalloc.get_traced_memory()[1] < 64 << 20
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.process
 def test_nothing_is_said_twice(collector: Collector) -> None:
     request = signed("/v1/report", zstandard.compress(json.dumps(node_to_json(report())).encode()))
     assert status_of(request, collector.port) == b"200"
@@ -432,6 +446,36 @@ def test_a_shared_folder_is_read_without_links_pipes_and_forgeries(
         path.read_text() for path in folder.root.rglob("*") if path.is_file()
     )
     assert {loss.values["node"] for loss in lost} >= {"pipe", "link", "folder", "node1"}
+
+
+@pytest.mark.process
+def test_large_files_and_odd_names_in_a_shared_folder_cost_little(
+    tmp_path: Path, folder: RunFolder
+) -> None:
+    nodes = tmp_path / "shared" / "nodes"
+    nodes.mkdir(parents=True)
+    for number in range(30):
+        with (nodes / f"zeros{number}.json").open("wb") as file:
+            file.truncate(16 << 20)
+    with (nodes / "large.json").open("wb") as file:
+        file.truncate(1 << 30)
+    (nodes / os.fsdecode(b"odd\xff.json")).symlink_to("/etc/passwd")
+    (nodes / "passwd.json").symlink_to("/etc/passwd")
+    lost: list[Loss] = []
+    tracemalloc.start()
+    try:
+        hub = FolderHub(tmp_path / "shared", folder, lost.append)
+        refused = {"large", "passwd", os.fsdecode(b"odd\xff")}
+        wait_for(lambda: {loss.values["node"] for loss in lost} >= refused, 60)
+        hub.close()
+        assert tracemalloc.get_traced_memory()[1] < 128 << 20
+    finally:
+        tracemalloc.stop()
+    open_record(folder, {})
+    close_record(folder, {}, lost)
+    told = json.loads(folder.record.read_text("utf-8"))["lost"]
+    assert "root:" not in json.dumps(told)
+    assert any("odd" in loss["text"] for loss in told)
 
 
 class Line:
