@@ -146,7 +146,8 @@ class Redactor:
             return seen[node]
         if dataclasses.is_dataclass(node) and not isinstance(node, type):
             fields = {f.name: getattr(node, f.name) for f in dataclasses.fields(node) if f.init}
-            fresh = {name: self._walk(value, seen) for name, value in fields.items()}
+            hidden = _named_value(fields)
+            fresh = {name: self._walk(value, seen) for name, value in hidden.items()}
             changed = {name: value for name, value in fresh.items() if value is not fields[name]}
             return dataclasses.replace(node, **changed) if changed else node
         if isinstance(node, Mapping):
@@ -160,7 +161,7 @@ class Redactor:
             same = all(new is old for new, old in zip(fresh_items, node, strict=True))
             if same:
                 return node
-            return fresh_items if isinstance(node, list) else _tuple(node, fresh_items)
+            return _tuple(node, fresh_items)
         if isinstance(node, (set, frozenset)):
             return type(node)(self._walk(item, seen) for item in node)
         return node
@@ -171,6 +172,8 @@ class Redactor:
             if any(span.end > len(name) + 1 for span in find_named(joined, _lower(joined))):
                 self._count("named secret")
                 return "[redacted named secret]"
+        if isinstance(name, str) and isinstance(value, (list, tuple)) and grade(name) > 0:
+            return _tuple(value, [self._valued(name, item, seen) for item in value])
         return self._walk(value, seen)
 
     def _find(self, text: str) -> Iterator[Span]:
@@ -197,23 +200,28 @@ class Redactor:
 
 
 _IDENTITY = ("RANK", "LOCAL_RANK", "WORLD_SIZE")
+_VALUES = ("value", "before", "after", "printed")
+"""What holds the value of a setting that is named beside."""
 
 
-def _tuple(old: tuple[Any, ...], items: list[Any]) -> tuple[Any, ...]:
-    """A tuple of the same kind."""
-    make = getattr(type(old), "_make", type(old))
-    fresh: tuple[Any, ...] = make(items)
-    return fresh
+def _tuple(old: Any, items: list[Any]) -> Any:
+    """A list or tuple of the same kind."""
+    return getattr(type(old), "_make", type(old))(items)
 
 
 def _named_value(node: Mapping[Any, Any]) -> Mapping[Any, Any]:
     """A mapping that tells name and value apart, with the value hidden if the name says so."""
     name = next((node[key] for key in ("name", "setting", "key") if key in node), None)
-    value = node.get("value")
-    named = isinstance(name, str) and is_secret_name(name)
-    if named and isinstance(value, str) and not is_harmless(value.strip()):
-        return {**node, "value": "[redacted variable]"}
-    return node
+    if not (isinstance(name, str) and is_secret_name(name)):
+        return node
+    return {**node, **{key: _hidden(node[key]) for key in _VALUES if key in node}}
+
+
+def _hidden(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return _tuple(value, [_hidden(item) for item in value])
+    told = isinstance(value, str) and not is_harmless(value.strip())
+    return "[redacted variable]" if told else value
 
 
 def _is_random(value: str) -> bool:

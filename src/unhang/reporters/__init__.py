@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from unhang.model.guard import Guard
 from unhang.model.waits import NO_WAITS
@@ -14,6 +14,8 @@ from unhang.reporters.style import PLAIN, Style
 if TYPE_CHECKING:
     from unhang.model.diagnosis import Diagnosis
     from unhang.redaction import Redactor
+
+T = TypeVar("T")
 
 REPORTERS: dict[str, str] = {
     "terminal": "unhang.reporters.terminal",
@@ -27,7 +29,7 @@ REPORTERS: dict[str, str] = {
 """Every form by the name that `--format` takes; its module has a function `render`."""
 
 
-PUBLIC_FORMS = frozenset({"markdown", "html", "prompt"})
+PUBLIC_FORMS = frozenset({"markdown", "html", "prompt", "sarif", "github"})
 """Forms that are made for other people's eyes: secrets are replaced unless the caller says no."""
 
 
@@ -57,6 +59,15 @@ def render(
     except Exception as error:
         text = write(_headline_only(diagnosis, form, error), style)
     return text
+
+
+def public(told: T, form: str) -> T:
+    """Return what a report of any command tells: without secrets in a form of `PUBLIC_FORMS`."""
+    if form not in PUBLIC_FORMS:
+        return told
+    from unhang.redaction import Redactor
+
+    return Redactor([os.environ]).tree(told)
 
 
 def _headline_only(diagnosis: Diagnosis, form: str, error: Exception) -> Diagnosis:

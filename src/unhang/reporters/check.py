@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from unhang.model.ids import format_ranks
 from unhang.model.preflight import CheckReport, Stage, Status, Suspect
 from unhang.model.provenance import Message
+from unhang.reporters import public
 from unhang.reporters.catalogue import sentence, sentences, write
 from unhang.reporters.json import dumps
 from unhang.reporters.printable import headed, one_line
@@ -40,6 +41,7 @@ td {{ padding: .2em .8em .2em 0; vertical-align: top }} small {{ color: #555 }}
 
 def render_check(report: CheckReport, form: str, style: Style = PLAIN) -> str:
     """Return the report in one of the forms, without a line end."""
+    report = public(report, form)
     match form:
         case "json":
             return dumps(as_dict(report, style.language))

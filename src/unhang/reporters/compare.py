@@ -16,6 +16,7 @@ from unhang.model.comparison import (
 )
 from unhang.model.ids import format_ranks
 from unhang.model.provenance import Message
+from unhang.reporters import public
 from unhang.reporters.catalogue import sentence, write
 from unhang.reporters.catalogue.by_text import told
 from unhang.reporters.json import dumps
@@ -46,6 +47,7 @@ _ANSWERS = {
 
 def render_comparison(comparison: Comparison, form: str, style: Style = PLAIN) -> str:
     """Return the comparison in one of the forms, without a line end."""
+    comparison = public(comparison, form)
     if form == "json":
         return dumps(_as_dict(comparison, style.language))
     if form == "html":

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from unhang.model.explanation import Explanation, RuleCard
 from unhang.model.provenance import Message
+from unhang.reporters import public
 from unhang.reporters.catalogue import sentence, sentences, write
 from unhang.reporters.json import dumps
 from unhang.reporters.printable import block, fill, one_line
@@ -17,6 +18,7 @@ FORMS = ("terminal", "json", "markdown")
 
 def render_explanation(explanation: Explanation, form: str, style: Style = PLAIN) -> str:
     """Return a manual page, without a line end."""
+    explanation = public(explanation, form)
     match form:
         case "json":
             return dumps(_as_dict(explanation, style.language))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
 from unhang.model.fleet import Fleet, JobRecord, Recurrence
 from unhang.model.provenance import Message
+from unhang.reporters import public
 from unhang.reporters.catalogue import write
 from unhang.reporters.catalogue.by_text import told
 from unhang.reporters.json import dumps
@@ -23,10 +23,7 @@ _MOST_WEEKS = 12
 
 def render_fleet(fleet: Fleet, form: str, style: Style = PLAIN) -> str:
     """Return the summary in one of the forms, without a line end; Markdown hides secrets."""
-    if form == "markdown":
-        from unhang.redaction import Redactor
-
-        fleet = Redactor([os.environ]).tree(fleet)
+    fleet = public(fleet, form)
     if form == "json":
         return dumps({"schema": SCHEMA, **_as_dict(fleet)})
     return "\n".join(_Page(fleet, style, markdown=form == "markdown").lines())

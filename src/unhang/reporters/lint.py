@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from unhang.model.lint import LintFinding, LintReport, Severity
 from unhang.model.provenance import Message
+from unhang.reporters import public
 from unhang.reporters.catalogue import sentence, write
 from unhang.reporters.catalogue.by_text import told
 from unhang.reporters.json import dumps
@@ -19,8 +20,6 @@ from unhang.reporters.style import BOLD, CYAN, DIM, PLAIN, RED, YELLOW, Style
 SCHEMA = "unhang.lint/1"
 FORMS = ("terminal", "json", "sarif", "github")
 """The forms of a lint report."""
-_PUBLIC = frozenset({"sarif", "github"})
-"""What a forge shows to everybody who may read the repository."""
 
 _COLORS = {
     Severity.ERROR: RED,
@@ -33,10 +32,7 @@ _SARIF = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "
 
 def render_lint(report: LintReport, form: str, style: Style = PLAIN) -> str:
     """Return the report in one of the forms, without a line end; forms for others hide secrets."""
-    if form in _PUBLIC:
-        from unhang.redaction import Redactor
-
-        report = Redactor([os.environ]).tree(report)
+    report = public(report, form)
     match form:
         case "json":
             return dumps(_as_dict(report, style.language))

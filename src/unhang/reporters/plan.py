@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from unhang.model.plan import Amount, Change, Memory, Plan, Save
 from unhang.model.provenance import Message
+from unhang.reporters import public
 from unhang.reporters.catalogue import sentence, write
 from unhang.reporters.json import dumps
 from unhang.reporters.printable import one_line
@@ -21,6 +22,7 @@ _LABEL = 22
 
 def render_plan(plan: Plan, form: str, style: Style = PLAIN) -> str:
     """Return the plan in one of the forms, without a line end."""
+    plan = public(plan, form)
     if form == "json":
         return dumps(_as_dict(plan, style.language))
     if form == "html":

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from unhang.model.activity import ActivityMap
 from unhang.model.ids import RankSpans
 from unhang.model.provenance import Message
 from unhang.model.trace import ClockOffset, Trace
+from unhang.reporters import public
 from unhang.reporters.catalogue import sentence
 from unhang.reporters.catalogue.by_text import told
 from unhang.reporters.html import heatmap
@@ -28,6 +30,7 @@ def summary(trace: Trace, output: str, style: Style = PLAIN) -> str:
 def render_heatmap(trace: Trace, found: ActivityMap | None, style: Style = PLAIN) -> str:
     """Return a page with what each rank did over time."""
     language = style.language
+    trace = replace(trace, clocks=public(trace.clocks, "html"))
     title = words("title.time", language)
     body = (
         Html("")

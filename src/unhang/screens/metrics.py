@@ -71,7 +71,7 @@ class _Collector:
         """Everything that the folder tells now."""
         live = self._feed.is_live()
         yield from _run(self._redactor.tree(self._feed.record()), live=live)
-        standing = self._feed.standing()
+        standing = self._redactor.tree(self._feed.standing())
         # Numbers of a run that nobody watches any more would look like a job that stands still.
         if standing is not None and live:
             yield from _job(standing)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import http.client
 import json
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from support.page_server import ask, serving
 from support.run_folders import AT_S, hanging, run_folder, training
 from unhang.errors import UsageError
 from unhang.screens.access import Access
@@ -20,29 +18,6 @@ from unhang.screens.server import Server
 pytestmark = pytest.mark.process
 
 TOKEN = "a-token-of-tests"
-
-
-@contextmanager
-def serving(root: Path, token: str | None = None, **options: str) -> Iterator[Server]:
-    server = Server(root, port=0, token=token, open_to_all=token is None, **options)
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
-
-
-def ask(server: Server, path: str, **headers: str) -> tuple[int, bytes, dict[str, str]]:
-    connection = http.client.HTTPConnection("127.0.0.1", server.server_address[1], timeout=10)
-    try:
-        connection.request("GET", path, headers=headers)
-        answer = connection.getresponse()
-        return answer.status, answer.read(), dict(answer.getheaders())
-    finally:
-        connection.close()
 
 
 def test_the_page_and_its_parts(tmp_path: Path) -> None:
