@@ -33,6 +33,11 @@ _SIGN = re.compile(
     rf"{_BLANK}{{0,3}}=(?!=))?)"
 )
 _FOR_WHOM = re.compile(rf"{_BLANK}(?:(?:for|of){_BLANK}[^\n=]{{1,80}}?|is|was):(?!//)(?={_BLANK})")
+_IS = re.compile(
+    rf"(?:{_BLANK}(?:for|of){_BLANK}[^\n=.]{{1,80}}?)?{_BLANK}(?:is|was|ist){_BLANK}"
+    r"(?=[\"'`]|\S{0,100}?(?:\d|[a-z][A-Z]|\w[-_@#$%&*!+]\w))"
+)
+"""In a sentence; a plain word would be one more of the sentence: `the password is outdated`."""
 _ELEMENT = re.compile(r"</name>\s{0,20}<value>|>(?=[^<>\n]{1,400}</)")
 _PAIR = re.compile(
     rf"{_QUOTE}?\s{{0,3}},?\s{{0,40}}(?:-\s)?{_QUOTE}?(?:value|Value){_QUOTE}?\s{{0,3}}[:=]"
@@ -156,6 +161,9 @@ def _joint(text: str, begin: int, end: int, found: Grade) -> _Joint | None:
     whom = _FOR_WHOM.match(text, end) if found is Grade.PASSWORD else None
     if whom is not None:
         return _Joint(whom.end(), found, assigned=True)
+    told = _IS.match(text, end) if found is Grade.PASSWORD else None
+    if told is not None:
+        return _Joint(told.end(), found, assigned=False)
     if option:
         listed = _LISTED.match(text, end)
         return (
