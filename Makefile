@@ -23,7 +23,7 @@ BESIDE = $(MAKE) --no-print-directory --jobs=$(WORKERS) --output-sync=target
 # Each process that a test starts imports the package: what was compiled is kept.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: help demo setup test unit check lint types contracts score fuzz gate advice bench drills drill-live drill-check proof docs site clean
+.PHONY: help demo setup test unit check lint types contracts score fuzz gate advice bench drills drill-live drill-check proof docs site sbom clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-10s %s\n", $$1, $$2}'
@@ -112,6 +112,10 @@ docs: $(DEV) ## write the generated pages and the verdict in the README
 
 site: $(DEV) ## build the pages of docs/ as a site: site/index.html
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+
+sbom: $(DEV) ## write what a release is made of: dist/unhang.cdx.json (CycloneDX)
+	@mkdir -p dist
+	$(BIN)/python tools/sbom.py fast fleet gpu live mcp remote screens > dist/unhang.cdx.json
 
 clean: ## remove the environment and caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -233,7 +233,7 @@ def _profiles() -> Files:
 
 def _script(source: random.Random) -> Files:
     path = source.choice(sorted(p for p in _SCRIPTS.iterdir() if p.is_file()))
-    return {path.name: path.read_bytes()}
+    return {path.name.removesuffix(".txt"): path.read_bytes()}
 
 
 @cache

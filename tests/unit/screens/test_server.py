@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import threading
 from pathlib import Path
 
 import pytest
@@ -111,6 +112,21 @@ def test_the_token_opens_and_nothing_else_does(tmp_path: Path) -> None:
         cookie = headers["Set-Cookie"].partition(";")[0]
         assert ask(server, "/api/run", Cookie=cookie)[0] == 200
         assert ask(server, "/api/run", Cookie="=;=;;")[0] == 401
+
+
+def test_on_loopback_nothing_is_told_without_the_printed_token(tmp_path: Path) -> None:
+    run_folder(tmp_path, [training()])
+    server = Server(tmp_path, port=0)
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+    thread.start()
+    try:
+        for path in ("/", "/page.js", "/api/run", "/metrics", "/stream", "/?token="):
+            assert ask(server, path)[0] == 401, path
+        assert ask(server, "/" + server.url.rpartition("/")[2])[0] == 303
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
 
 
 def test_a_token_in_the_address_cannot_write_headers(tmp_path: Path) -> None:
