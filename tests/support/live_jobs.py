@@ -313,8 +313,10 @@ class Job:
         worker.helped = False
         getattr(self, f"_begin_{kind}")(worker, *rest)
 
-    def _begin_work(self, worker: Worker, place: str, seconds: float, *how: str) -> None:
-        worker.place(PLACES[place], self.now_s)
+    def _begin_work(
+        self, worker: Worker, place: str | tuple[FramePlace, ...], seconds: float, *how: str
+    ) -> None:
+        worker.place(PLACES[place] if isinstance(place, str) else place, self.now_s)
         worker.until_s = self.now_s + seconds
         worker.busy = "idle" not in how
         worker.state = "R" if worker.busy else "S"

@@ -48,6 +48,7 @@ class BeatStack:
         op: the call it waits in, as the program calls it.
         place: `function (file:line)` of the program's own code nearest to it.
         own: its innermost frame is the program's own: it is in no library.
+        calls_back: what shows the phase has called the program's own code.
         outside: it waits for a socket or a child process, so that others may be at work for it.
         handle: it waits by a handle, which does not tell in what.
         pairs: it waits in a point-to-point operation, which only two ranks number alike.
@@ -65,6 +66,7 @@ class BeatStack:
     op: str | None = None
     place: str = ""
     own: bool = False
+    calls_back: bool = False
     outside: bool = False
     handle: bool = False
     pairs: bool = False
@@ -128,6 +130,7 @@ def standpoint(stack: tuple[FramePlace, ...], calling: str | None = None) -> Bea
     innermost = _thread(frames[-1:])
     op = reading.op if reading.doing is Doing.WAITS else None
     own = own_code(innermost, read_stack(innermost)) != ""
+    below = _thread(frames[reading.at + 1 :])
     handle = calling == _AWAIT and own and reading.doing in {Doing.CODE, Doing.WORKS}
     leaves = any(f.function in _LEAVES and f.file.endswith(_TORCH) for f in stack)
     seeks = stack[0].function == _SEEKS
@@ -139,6 +142,7 @@ def standpoint(stack: tuple[FramePlace, ...], calling: str | None = None) -> Bea
         op=op,
         place=own_code(thread, reading) or own_code(thread, read_stack(innermost)),
         own=own,
+        calls_back=own_code(below, replace(reading, at=-1)) != "",
         outside=any(f.file.endswith(_OUTSIDE) for f in stack[:3]),
         handle=handle,
         pairs=op is not None and op.startswith(_PAIRS),

@@ -106,10 +106,10 @@ def find_claims(
     claims.extend(_among(found, tracks, patience))
     claims.extend(_against_unknown(w) for w in found.waits if w.unknown and not w.awaited)
     claims.extend(_overdue(tracks))
-    return tuple(sorted(claims, key=lambda c: -_GRAVITY[c.stage]))
+    return tuple(sorted(claims, key=lambda c: -GRAVITY[c.stage]))
 
 
-_GRAVITY = {Stage.WATCHED: 0, Stage.SUSPECTED: 1, Stage.CONFIRMED: 2}
+GRAVITY = {Stage.WATCHED: 0, Stage.SUSPECTED: 1, Stage.CONFIRMED: 2}
 
 
 def _beside_work(claims: list[Claim]) -> list[Claim]:
@@ -195,7 +195,7 @@ def _broken(wait: Wait, tracks: Mapping[Rank, Track]) -> Claim:
         culprits=NO_RANKS,
         victims=wait.held_up,
         call=wait.call,
-        phase=_phase(wait.held_up, tracks),
+        phase=phase_of(wait.held_up, tracks),
         still_s=still_s,
         waited_s=_waited_s(wait),
         stage=stage_at(still_s, _BROKEN_S / 2, _BROKEN_S),
@@ -290,7 +290,7 @@ def _together(wait: Wait, tracks: Mapping[Rank, Track], patience: Patience) -> C
         culprits=odd,
         victims=victims,
         call=wait.call,
-        phase=_phase(wait.held_up, tracks),
+        phase=phase_of(wait.held_up, tracks),
         still_s=settled_s,
         waited_s=_waited_s(wait),
         stage=Stage.WATCHED if moving else stage,
@@ -354,7 +354,7 @@ def _circle(waits: Sequence[Wait], tracks: Mapping[Rank, Track], patience: Patie
         culprits=odd,
         victims=everybody - odd,
         call=largest.call,
-        phase=_phase(odd or everybody, tracks),
+        phase=phase_of(odd or everybody, tracks),
         still_s=settled_s,
         waited_s=_waited_s(largest),
         stage=stage if _fresh(everybody, tracks) else Stage.WATCHED,
@@ -409,6 +409,7 @@ def placed(claim: Claim, tracks: Mapping[Rank, Track]) -> Claim:
     )
 
 
-def _phase(ranks: Iterable[Rank], tracks: Mapping[Rank, Track]) -> Phase | None:
+def phase_of(ranks: Iterable[Rank], tracks: Mapping[Rank, Track]) -> Phase | None:
+    """The phase that some ranks are in, where it is one."""
     phases = {tracks[rank].place.phase for rank in ranks if rank in tracks}
     return phases.pop() if len(phases) == 1 else None

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from unhang.live.judge.claims import Claim
+from unhang.live.judge.claims import GRAVITY, Claim
 from unhang.live.judge.track import Track
 from unhang.live.judge.usual_durations import DurationKind, UsualDurations
 from unhang.live.messages.job_snapshot import Stage, SuspicionReason
@@ -23,7 +23,6 @@ IncidentKey = Rank | str
 Mark = tuple[int, int | None, str | None]
 """How far a rank is: calls issued, steps done, place."""
 
-_ORDER = {Stage.WATCHED: 0, Stage.SUSPECTED: 1, Stage.CONFIRMED: 2}
 _LOOKS = 2
 _FADES = 0.8
 _WORTH_LEARNING_S = 1.0
@@ -72,7 +71,9 @@ class HangIncident:
 
     def see(self, claim: Claim, news_s: float) -> None:
         """One more look; what is no news is no look of its own."""
-        same = _ORDER[claim.stage] >= _ORDER[self.claim.stage] and claim.charge is self.claim.charge
+        same = (
+            GRAVITY[claim.stage] >= GRAVITY[self.claim.stage] and claim.charge is self.claim.charge
+        )
         news = int(news_s > self.news_s)
         self.looks = self.looks + news if same else 1
         self.calm = self.calm + news if claim.charge is SuspicionReason.AT_WORK else 0
@@ -207,12 +208,12 @@ class HangIncidents:
         risen: dict[tuple[Stage, SuspicionReason, str | None], list[HangIncident]] = {}
         for case in self.cases.values():
             stage = case.claim.stage
-            if case.misses or case.looks < _LOOKS or _ORDER[stage] <= _ORDER[case.stage]:
+            if case.misses or case.looks < _LOOKS or GRAVITY[stage] <= GRAVITY[case.stage]:
                 continue
             key = (stage, case.claim.charge, case.claim.call.group)
             risen.setdefault(key, []).append(case)
         changes = []
-        for (stage, _, _), cases in sorted(risen.items(), key=lambda item: -_ORDER[item[0][0]]):
+        for (stage, _, _), cases in sorted(risen.items(), key=lambda item: -GRAVITY[item[0][0]]):
             if self.confirmed is not None:
                 continue  # of what stands still beside a hang nobody is told
             claim = _merged([case.claim for case in cases])

@@ -10,7 +10,7 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from unhang.live.judge.claims import Claim
+from unhang.live.judge.claims import Claim, phase_of
 from unhang.live.judge.conditions import departed
 from unhang.live.judge.echoes import raised_second_hand, second_hand, sent_away
 from unhang.live.judge.hang_incidents import HangIncidents, IncidentKey
@@ -107,7 +107,8 @@ class Lifecycle:
             for rank, end in self.failures.items()
             if end.track.beat.restart == starts.get(rank, end.track.beat.restart)
         }
-        if event.exit_code == 0 and not self.failures and incidents.confirmed is None:
+        ended = event.exit_code == 0 or all(t.ended for t in roster.by_rank.values())
+        if ended and not self.failures and incidents.confirmed is None:
             incidents.clear()  # all went well: nobody is to blame for a wait
         culprits, why = self._ended(event, roster, incidents)
         if not incidents.suspects and incidents.confirmed is None:
@@ -117,7 +118,7 @@ class Lifecycle:
             kind=NoteKind.EXITED,
             ranks=frozenset(roster.by_rank) - culprits,
             culprits=culprits,
-            phase=_phase(culprits, roster),
+            phase=phase_of(culprits, roster.by_rank),
             why=why,
         )
 
@@ -274,11 +275,6 @@ class Lifecycle:
         first_s = min(end.at_s for end in self.failures.values())
         left = frozenset(rank for rank, end in self.departures.items() if end.at_s < first_s)
         return left if 2 * len(left) < len(roster.by_rank) else NO_RANKS
-
-
-def _phase(ranks: Ranks, roster: Roster) -> Phase | None:
-    phases = {roster.by_rank[r].place.phase for r in ranks if r in roster.by_rank}
-    return phases.pop() if len(phases) == 1 else None
 
 
 def _note(kind: NoteKind, ranks: Ranks, why: Message, phase: Phase | None = None) -> Note:

@@ -47,10 +47,9 @@ _SIGNS: Mapping[str, float] = {
 }
 """Signs of life, and how much of each a second shows in a rank that does nothing: shares of a core,
 bytes, pages. Measured on idle ranks of gloo with a probe: 0.01, 0.002, 0, 210, 0, 0, 0."""
-_WAKES = ("switches", "helpers")
-"""Little signs, which a loop that looks around for ever shows as well: the main thread, or a helper
-that was begun since the last progress, was given a core."""
 _OFTEN = 2
+"""Wakes of the main thread, or of a helper that was begun since the last progress, which a loop
+that looks around for ever shows as well."""
 _ROW = 2
 """Reports in a row with a sign: a burst now and then is somebody's log."""
 _RECENT_S = 10.0
@@ -68,7 +67,8 @@ class Still:
         lifeless_s: not even the little moves that a hang does not show: see `signs` of a track.
         stirs: in how many reports since then something had moved for a moment.
         place_s: its main thread stands at the same place of the program.
-        function_s: the same function of the program runs on, without a step, a call or bytes.
+        function_s: no function of the program has run that did not before, without a step, a call
+            or bytes meanwhile.
         calls_s: its open calls are the same.
         beat_s: its probe has not beaten.
         stopped_s: it has been stopped by a signal or a debugger.
@@ -124,6 +124,7 @@ class Track:
     signs: dict[str, float] = field(default_factory=dict)
     progress_s: float | None = None
     under: int | None = None
+    _functions: set[str] = field(default_factory=set)
     _row: int = 0
 
     @property
@@ -218,7 +219,10 @@ class Track:
             self._show_life()
         if place:
             self.still.place_s = 0.0
-        if calls or stepped or function_of(stood.place) != function_of(stand.place):
+        if calls or stepped:
+            self._functions.clear()
+        if (function := function_of(stand.place)) not in self._functions:
+            self._functions.add(function)
             self.still.function_s = 0.0
         if calls or stepped:
             self.progress_s = self.beat.mono_s
@@ -267,7 +271,8 @@ class Track:
         rates = _rates(before, self.facts, passed_s) | {"cpu": self.cpu_share}
         shown = [sign for sign, least in _SIGNS.items() if (rates.get(sign) or 0.0) >= least]
         wakes = []
-        if _changed(before.main_runs, self.facts.main_runs, 1):
+        ran, runs = before.main_runs, self.facts.main_runs
+        if ran is not None and runs is not None and ran != runs:
             wakes.append("switches")
         if self._helpers_wake(before):
             wakes.append("helpers")
@@ -362,10 +367,6 @@ def _since(beat: Beat) -> float:
     """Seconds since a call was issued or ended last, as the process says; 0 if it does not."""
     moments = [g.since_s for g in beat.groups.values() if g.since_s is not None]
     return max(0.0, beat.mono_s - max(moments)) if moments else 0.0
-
-
-def _changed(before: int | None, after: int | None, least: int) -> bool:
-    return before is not None and after is not None and abs(after - before) >= least
 
 
 def _rate(before: float | None, after: float | None, passed_s: float) -> float | None:

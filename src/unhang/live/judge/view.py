@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from unhang.live.judge.claims import Claim
+from unhang.live.judge.claims import GRAVITY, Claim
 from unhang.live.judge.hang_incidents import HangIncidents
 from unhang.live.judge.roster import Roster
 from unhang.live.judge.sentences import ending, ending_of, reason
@@ -31,7 +31,6 @@ from unhang.model.waits import Snapshot, Wait
 
 _STILL_S = 3.0
 _WORTH_SHOWING_S = 2.0
-_GRAVITY = {Stage.CONFIRMED: 0, Stage.SUSPECTED: 1, Stage.WATCHED: 2}
 
 
 def view(
@@ -250,7 +249,7 @@ def _suspicions(
         waited = (c.claim.waited_s for c in incidents.cases.values() if c.stage is Stage.CONFIRMED)
         since_s = max(waited, default=confirmed.since_s)
         found.append(replace(confirmed, since_s=max(since_s, confirmed.since_s)))
-    return tuple(sorted(found, key=lambda s: (_GRAVITY[s.stage], -s.since_s)))
+    return tuple(sorted(found, key=lambda s: (-GRAVITY[s.stage], -s.since_s)))
 
 
 def suspicion(claim: Claim, stage: Stage, tracks: Mapping[Rank, Track]) -> Suspicion:
