@@ -34,7 +34,10 @@ def find_stances(run: Run) -> tuple[StackState, ...]:
     for event in run.events:
         if isinstance(event, ThreadStack):
             processes.setdefault(_process(run, event), []).append(event)
-    found = [s for key, stacks in processes.items() if (s := _stance(key, stacks)) is not None]
+    # Beside ranks, a process of which only the kernel was asked is their launcher, or a wrapper.
+    ranked = any(key[0] is not None for key in processes)
+    kept = {k: s for k, s in processes.items() if not ranked or k[0] is not None or _tells(s)}
+    found = [s for key, stacks in kept.items() if (s := _stance(key, stacks)) is not None]
     return tuple(sorted(found, key=lambda s: (s.rank is None, s.rank or 0)))
 
 
@@ -86,6 +89,12 @@ def merge(stances: Iterable[StackState]) -> StackNode:
             node = node.inner.setdefault(step.place, StackNode(step.place))
             node.passed += 1
     return root
+
+
+def _tells(stacks: Iterable[ThreadStack]) -> bool:
+    return any(
+        s.kind is not StackKind.KERNEL or read_stack(s).doing is Doing.STORAGE for s in stacks
+    )
 
 
 def _process(run: Run, stack: ThreadStack) -> _Process:

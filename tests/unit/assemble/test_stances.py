@@ -154,6 +154,16 @@ def test_the_kernels_view_of_a_process_joins_pythons() -> None:
     assert stance.frame == "sunrpc:rpc_wait_bit_killable"
 
 
+def test_a_wrapper_of_which_only_the_kernel_was_asked_stands_nowhere() -> None:
+    """`timeout torchrun …`: beside ranks it is none; what hangs in storage is told all the same."""
+    rank = "Process 4711: python train.py\n" + stack(BARRIER)
+    waits = "==> /proc/99/stack <==\n[<0>] sigsuspend.isra.0+0x77/0xb0\n"
+    hangs = "==> /proc/99/stack <==\n[<0>] rpc_wait_bit_killable+0x24/0xc0 [sunrpc]\n"
+    assert [s.rank for s in stood(rank0=rank, proc=waits).stances] == [0]
+    assert [s.doing for s in stood(rank0=rank, proc=hangs).stances] == [Doing.WAITS, Doing.STORAGE]
+    assert len(stood(proc=waits).stances) == 1
+
+
 def test_who_keeps_the_interpreter_lock() -> None:
     gdb = (
         'Thread 2 (Thread 0x7f75d21956c0 (LWP 82) "pt_nccl_watchdg"):\n'

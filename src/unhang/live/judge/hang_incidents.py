@@ -305,13 +305,11 @@ def _departed(claim: Claim, tracks: Mapping[Rank, Track]) -> bool:
 
 
 def _marks(claim: Claim, tracks: Mapping[Rank, Track]) -> dict[Rank, Mark]:
-    ranks = claim.culprits | claim.victims
-    return {rank: _mark(tracks[rank]) for rank in ranks if rank in tracks}
+    return {r: _mark(tracks[r]) for r in claim.culprits | claim.victims if r in tracks}
 
 
 def _stood(claim: Claim, tracks: Mapping[Rank, Track]) -> dict[Rank, tuple[int, str]]:
-    some = {rank: tracks[rank] for rank in claim.culprits if rank in tracks}
-    return {rank: (track.beats, track.place.place) for rank, track in some.items()}
+    return {r: (t.beats, t.place.place) for r in claim.culprits if (t := tracks.get(r)) is not None}
 
 
 def _mark(track: Track) -> Mark:

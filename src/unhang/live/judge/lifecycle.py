@@ -22,12 +22,10 @@ from unhang.live.judge.sentences import (
     ending,
     entered,
     exited,
-    failed_first,
     finished,
+    finished_after,
     governed,
     host_silent,
-    hung,
-    left_first,
     said_lost,
 )
 from unhang.live.judge.track import ProcessKey, Track
@@ -127,17 +125,21 @@ class Lifecycle:
     ) -> tuple[Ranks, Message]:
         code = event.exit_code
         if incidents.confirmed is not None:
-            return incidents.confirmed.culprits, hung(incidents.confirmed.culprits, code)
+            culprits = incidents.confirmed.culprits
+            key = "live.hung" if culprits else "live.hung_nobody"
+            return culprits, finished_after(key, culprits, code)
         if code in {0, None} and not self.failures:
             return NO_RANKS, finished(code)
         first = self._first(roster)
         if first:
-            return first, failed_first(first, code)
+            return first, finished_after("live.failed_first", first, code)
         suspects = incidents.suspects
         if suspects and self.failures:  # the others gave up waiting for them
-            return suspects, hung(suspects, code)
+            return suspects, finished_after("live.hung", suspects, code)
         left = self._left_first(roster)
-        return (left, left_first(left, code)) if left else (NO_RANKS, finished(code))
+        if not left:
+            return NO_RANKS, finished(code)
+        return left, finished_after("live.left_first", left, code)
 
     def _note_end(self, rank: Rank, track: Track, now_s: float) -> None:
         """Keep the first end of a rank in each start of the job."""

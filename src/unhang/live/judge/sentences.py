@@ -158,22 +158,9 @@ def finished(exit_code: int | None) -> Message:
     return Message(key="live.finished", values={"code": exit_code})
 
 
-def hung(ranks: Ranks, exit_code: int | None) -> Message:
-    """The launch command ended after a hang was confirmed."""
-    values = {"ranks": ranks, "count": len(ranks), "code": exit_code}
-    return Message(key="live.hung" if ranks else "live.hung_nobody", values=values)
-
-
-def left_first(ranks: Ranks, exit_code: int | None) -> Message:
-    """The launch command ended after ranks had left the others alone."""
-    values = {"ranks": ranks, "count": len(ranks), "code": exit_code}
-    return Message(key="live.left_first", values=values)
-
-
-def failed_first(ranks: Ranks, exit_code: int | None) -> Message:
-    """The launch command ended after ranks had failed."""
-    values = {"ranks": ranks, "count": len(ranks), "code": exit_code}
-    return Message(key="live.failed_first", values=values)
+def finished_after(key: str, ranks: Ranks, exit_code: int | None) -> Message:
+    """The launch command ended after what some ranks had done, or had failed to do."""
+    return Message(key=key, values={"ranks": ranks, "count": len(ranks), "code": exit_code})
 
 
 def said_lost(text: str) -> Message:
