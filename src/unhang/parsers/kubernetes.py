@@ -45,6 +45,7 @@ _STATUS = re.compile(r"^Status:\s+(?P<status>[A-Z][a-z]{3,20})\s*$")
 _WENT_WELL = frozenset({"Succeeded", "Completed", "Complete"})
 _POD = re.compile(r"^\s*(?:Name|Pod|pod):?\s+(?:pod/)?(?P<pod>[a-z0-9][a-z0-9.-]{2,200})\s*$")
 _POD_IN_EVENT = re.compile(r"\bpod/(?P<pod>[a-z0-9][a-z0-9.-]{2,200})")
+_JOB_IN_EVENT = re.compile(r"\b[a-z]{0,20}job/(?P<job>[a-z0-9][a-z0-9.-]{1,200})")
 _DELETED = re.compile(r"Stopping container |preStop hook|Exceeded grace period")
 
 _STATE = re.compile(r"""^\W{0,8}(?:"[\w.]{1,40}":\W{1,8}){0,6}"terminated":\s?\{[^{}]{0,2000}\}""")
@@ -104,6 +105,7 @@ class KubernetesParser(LineParser):
         "preStop",
         '"Name": "/',
         "Status:  ",
+        "job/",
     )
     AFTER: ClassVar[int] = 3
 
@@ -111,13 +113,24 @@ class KubernetesParser(LineParser):
         self._oom_at: int | None = None
         self._pod: str | None = None
         self._well = False
+        self._jobs: set[str] = set()
+        self._stops: list[tuple[str | None, StopSeen]] = []
 
     def feed(self, line: Line) -> Iterator[Event]:
         """Say which container ended how, and who stopped the pod."""
         for event in self._events(line):
             # A pod that succeeded lost a container that keeps its logs, not the job.
-            if not (self._well and isinstance(event, ProcessEnded)):
+            if isinstance(event, StopSeen):
+                told = _POD_IN_EVENT.search(line.text)
+                self._stops.append((None if told is None else told["pod"], event))
+            elif not (self._well and isinstance(event, ProcessEnded)):
                 yield event
+
+    def finish(self) -> Iterator[Event]:
+        """Say the stops: where events name the job, those of its own pods, whose names begin so."""
+        own = tuple(f"{job}-" for job in self._jobs)
+        yield from (e for pod, e in self._stops if not own or pod is None or pod.startswith(own))
+        self._stops.clear()
 
     def _events(self, line: Line) -> Iterator[Event]:
         pod = (
@@ -125,6 +138,8 @@ class KubernetesParser(LineParser):
         )
         if pod is not None:
             self._pod, self._well = pod["pod"], False
+        if (job := _JOB_IN_EVENT.search(line.text)) is not None:
+            self._jobs.add(job["job"])
         status = _STATUS.match(line.text)
         if status is not None:
             self._well = status["status"] in _WENT_WELL

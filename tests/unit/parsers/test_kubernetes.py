@@ -84,3 +84,12 @@ def test_the_state_of_a_container_in_json(lead: str) -> None:
     done = state.replace("137", "0").replace("OOMKilled", "Completed")
     assert not feed(KubernetesParser, f"{lead}{done}")
     assert not feed(KubernetesParser, f"the answer was {state}")
+
+
+def test_events_of_pods_of_other_jobs_stop_nobody() -> None:
+    evicted = "12m  Warning  Evicted  pod/{}  The node was low on resource: ephemeral-storage."
+    job = "1m  Normal  Created  pytorchjob/bert  Created pod: bert-worker-0"
+    other, own = evicted.format("notebook-ann-0"), evicted.format("bert-worker-0")
+    assert len(feed(KubernetesParser, other)) == 1
+    assert feed(KubernetesParser, other, job) == []
+    assert [type(e) for e in feed(KubernetesParser, own, job)] == [StopSeen]
