@@ -73,6 +73,7 @@ def judge(rows: list[str], request: pytest.FixtureRequest) -> Judge:
 
     def hold(report: Report, *wanted: str, by: str = "") -> None:
         fault = request.node.name.removeprefix("test_").replace("_", " ")
+        assert report.data, report.ends
         named = ", ".join(sorted(report.named)) or "nobody"
         ids = {s["id"] for s in report.data["stages"] if s["status"] in ("warn", "fail")}
         right = report.named == set(wanted) and (not by or by in ids)
