@@ -76,7 +76,9 @@ def command(
     from unhang.api import plan
     from unhang.reporters.plan import render_plan
 
-    given = {name: value for name, value in options.items() if value not in (None, False)}
+    given = {
+        name: value for name, value in options.items() if value is not None and value is not False
+    }
     if given.pop("eager_attention", False):
         given["flash"] = False
     if given.pop("weights_only", False):

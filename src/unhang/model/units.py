@@ -20,6 +20,8 @@ def size(text: str, field: str) -> int:
     85899345920
     """
     number, unit = _split(text, field, "a size such as 80GB or 80GiB")
+    if unit[:1].isupper() and unit.endswith("b"):
+        raise UsageError(f"{field}: {text!r} is in bits; expected bytes, a size such as 80GB")
     low = unit.lower().removesuffix("b") if unit.lower() != "b" else ""
     factor = _POWERS.get(low) or _BINARY.get(low)
     return _whole(number, factor, text, field, "a size such as 80GB or 80GiB")

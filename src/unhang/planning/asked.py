@@ -98,7 +98,9 @@ def _typed(name: str, value: object) -> object:
 
 
 def _model(named: str) -> Architecture:
-    counted = named[:1].isdigit() and not named.endswith((".json", ".safetensors", ".gguf"))
+    counted = named.lstrip("+-.")[:1].isdigit() and not named.endswith(
+        (".json", ".safetensors", ".gguf")
+    )
     if counted and not Path(named).exists() and find_model(named) is None:
         return _by_number(named, units.count(named, "MODEL"))
     return model_of(named)

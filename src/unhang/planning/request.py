@@ -84,6 +84,8 @@ class PlanRequest:
                 raise UsageError(f"{name} is {getattr(self, name)}; expected at least 1")
         if self.seq is not None and self.seq < 1:
             raise UsageError(f"seq is {self.seq}; expected at least 1")
+        if self.workers < 0:
+            raise UsageError(f"workers is {self.workers}; expected 0 or more")
         if self.optimizer not in OPTIMIZERS:
             known = ", ".join(OPTIMIZERS)
             raise UsageError(f"optimizer is {self.optimizer!r}; expected one of {known}")

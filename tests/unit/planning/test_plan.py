@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from unhang import plan
 from unhang.architectures import find_model
+from unhang.commands.plan import command
 from unhang.errors import UsageError
 from unhang.model.plan import Method, Plan, Precision, SaveStyle, Strategy
 from unhang.model.units import count, seconds, size, speed
@@ -168,6 +170,8 @@ def test_a_run_that_saved_longer_than_planned_is_believed(tmp_path: Path) -> Non
         ({"world": 6, "tensor_parallel": 4}, "no multiple of tensor_parallel"),
         ({"gpu_memory": "80 apples"}, "--gpu-memory: found '80 apples'"),
         ({"write_speed": "10Gb/s"}, "is in bits"),
+        ({"gpu_memory": "80Gb"}, "--gpu-memory: '80Gb' is in bits"),
+        ({"workers": -2}, "workers is -2"),
         ({"eval_s": "soon"}, "--eval: found 'soon'"),
         ({"lora_targets": "q_prj"}, "lora_targets holds q_prj"),
         ({"optimizer": "adam"}, "optimizer is 'adam'"),
@@ -179,6 +183,16 @@ def test_a_field_that_is_wrong_is_named(options: dict[str, Any], told: str) -> N
     with pytest.raises(UsageError) as error:
         plan("llama-3-8b", **options)
     assert told in str(error.value)
+
+
+def test_a_zero_of_the_command_line_is_no_absence() -> None:
+    run = CliRunner().invoke(command, ["7B", "--gpus", "0"])
+    assert "world is 0" in str(run.exception or run.output)
+
+
+def test_a_negative_number_of_parameters_is_no_name() -> None:
+    with pytest.raises(UsageError, match="found '-7B', expected a number"):
+        plan("-7B")
 
 
 @pytest.mark.parametrize("text", ["", "[1, 2]", "a: [", "\x00", "name: x\n", "{" * 5000])
