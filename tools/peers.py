@@ -60,12 +60,13 @@ def main() -> int:
     reader.add_argument("--megatron", type=Path, required=True)
     reader.add_argument("--runs", type=Path, required=True)
     reader.add_argument("--write", type=Path, required=True)
+    reader.add_argument("--measured-only", action="store_true", help="start no training")
     asked = reader.parse_args()
-    asked.write.write_text("\n".join(page(asked.megatron, asked.runs)) + "\n", encoding="utf-8")
+    asked.write.write_text("\n".join(page(asked)) + "\n", encoding="utf-8")
     return 0
 
 
-def page(megatron: Path, runs: Path) -> Iterator[str]:
+def page(asked: argparse.Namespace) -> Iterator[str]:
     """Lines of Markdown."""
     yield "# Plans beside other estimators and real trainings"
     yield ""
@@ -84,7 +85,7 @@ def page(megatron: Path, runs: Path) -> Iterator[str]:
     for name in MODELS:
         model = find_model(name)
         assert model is not None
-        for whose, theirs, ours in beside(name, model, megatron):
+        for whose, theirs, ours in beside(name, model, asked.megatron):
             yield f"| {model.name} | {whose} | {theirs:,} | {ours:,} | {ours / theirs:.3f} |"
     yield ""
     yield (
@@ -105,7 +106,7 @@ def page(megatron: Path, runs: Path) -> Iterator[str]:
     yield ""
     yield "| Strategy | Method | Types | state, real | plan | peak, real | plan | plan / real |"
     yield "|---|---|---|---:|---:|---:|---:|---:|"
-    for key, real in measured(runs).items():
+    for key, real in measured(asked.runs, start=not asked.measured_only).items():
         strategy, method, precision = key.split()
         planned = amounts(strategy, method, precision)
         state, kept = (sum(of[what] for what in STATE) for of in (real, planned))
@@ -207,15 +208,15 @@ def amounts(strategy: str, method: str, precision: str) -> dict[str, int]:
     return found
 
 
-def measured(file: Path) -> dict[str, dict[str, int]]:
+def measured(file: Path, *, start: bool) -> dict[str, dict[str, int]]:
     """What each training held, measured now where the file does not tell."""
     known: dict[str, dict[str, int]] = json.loads(file.read_text()) if file.exists() else {}
     for training in TRAININGS:
         key = " ".join(training)
-        if key not in known:
+        if start and key not in known:
             known[key] = train(*training)
             file.write_text(json.dumps(known, indent=1))
-    return {" ".join(training): known[" ".join(training)] for training in TRAININGS}
+    return {key: known[key] for key in map(" ".join, TRAININGS) if key in known}
 
 
 def train(*training: str) -> dict[str, int]:
