@@ -23,6 +23,7 @@ GENERIC = {
 
 LIBRARIES = {
     "capturing/processes.py",
+    "checking/on_ray.py",
     "live/run_folder/local_scratch.py",
     "live/host/scratch.py",
     "model/events/process.py",
