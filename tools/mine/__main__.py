@@ -1,79 +1,89 @@
-"""`python -m mine --cache DIR --out FILE NAME==RELEASE…`: list the texts of released packages.
+"""`python -m mine --cache DIR [NAME==RELEASE…]`: write the table of texts that show phases.
 
-Wheels are fetched one at a time by pip, read without being installed, and deleted. The list is for
-people to review; what they accept stands in `settings/data/printed_texts.json`. With `--check` the
-rows of that file are looked up in the list instead, and those that no release has are named.
+Every text that the released packages of `settings/data/printed_texts.json` print, log or put on a
+progress bar is listed and judged by `rules.toml`; what people judged one by one stands in
+`reviewed.json` and outweighs the rules. Named releases are added to the table's packages. With
+`--check` nothing is written: exit code 1 where the table is not what the releases yield, 0 with a
+word where the cache lacks one.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
-import subprocess
 import sys
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 
-from mine.texts import read_wheel
-
-TABLE = Path(__file__).parents[2] / "src/unhang/settings/data/printed_texts.json"
-_LARGEST = 200_000_000
+from knobs.releases import unpacked
+from mine import texts
+from mine.table import TABLE, Found, read_table, write_table
+from mine.texts import Text, read_folder
 
 
 def main() -> int:
-    """Write one line of JSON for each text; return 1 where a package could not be read."""
+    """Write the table, or compare it."""
     options = argparse.ArgumentParser(prog="mine", description=__doc__)
-    options.add_argument("packages", nargs="*", metavar="NAME[==RELEASE]")
-    options.add_argument("--cache", type=Path, required=True, help="where a wheel lies meanwhile")
-    options.add_argument("--out", type=Path, required=True, help="the list, as lines of JSON")
-    options.add_argument("--check", action="store_true", help="look up the reviewed rows in it")
+    options.add_argument("packages", nargs="*", metavar="NAME==RELEASE")
+    options.add_argument("--cache", type=Path, required=True, help="where packages are kept")
+    options.add_argument("--check", action="store_true", help="write nothing; 1 if it differs")
     given = options.parse_args()
-    if given.check:
-        return _check(given.out)
-    failed = [p for p in given.packages if not _add(p, given.cache, given.out)]
-    for package in failed:
-        print(f"{package}: no wheel could be read", file=sys.stderr)
-    return 1 if failed else 0
-
-
-def _add(package: str, cache: Path, out: Path) -> bool:
-    """Fetch one wheel, append its texts to the list, delete it."""
-    folder = cache / package.replace("=", "-")
-    folder.mkdir(parents=True, exist_ok=True)
-    command = ("download", "--quiet", "--no-deps", "--only-binary=:all:", "--dest", str(folder))
-    done = subprocess.run([sys.executable, "-m", "pip", *command, package], check=False)
-    wheels = list(folder.glob("*.whl"))
-    count = 0
-    for wheel in wheels:
-        if done.returncode == 0 and wheel.stat().st_size <= _LARGEST:
-            name, release = wheel.name.split("-")[:2]
-            with out.open("a", encoding="utf-8") as lines:
-                for text in read_wheel(wheel):
-                    count += 1
-                    row = {"package": name, "release": release, **asdict(text)}
-                    lines.write(json.dumps(row, ensure_ascii=False) + "\n")
-        wheel.unlink()
-    folder.rmdir()
-    print(f"{package}: {count} texts")
-    return count > 0
-
-
-def _check(listed: Path) -> int:
-    """Name the reviewed rows that stand in no release of the list."""
-    rows = [json.loads(line) for line in listed.read_text(encoding="utf-8").splitlines()]
-    known: dict[str, list[str]] = {}
-    for row in rows:
-        known.setdefault(row["package"], []).append(row["text"])
-    table = json.loads(TABLE.read_text(encoding="utf-8"))
-    # Long texts are kept by their beginning.
-    missing = [
-        r
-        for r in table["texts"]
-        if not any(text.startswith(r["text"]) for text in known.get(r["package"], ()))
+    packages = read_table()["packages"]
+    for package in given.packages:
+        name, _, release = package.partition("==")
+        packages[name] = list(dict.fromkeys((*packages.get(name, ()), release)))
+    if given.check and (lacking := _lacking(given.cache, packages)):
+        print(f"not checked: {given.cache} lacks {len(lacking)} releases, such as {lacking[0]}")
+        return 0
+    found = [
+        Found(name, release, text)
+        for name in sorted(packages)
+        for release in packages[name]
+        for text in _listed(given.cache, name, release)
     ]
-    for row in missing:
-        print(f"{row['package']}: {row['text']!r} is not in the list")
-    return 1 if missing else 0
+    table = write_table(packages, found)
+    shown = Counter(
+        " ".join(row[1].split()[:1]) for rows in table["texts"].values() for row in rows
+    )
+    print(f"{len(found)} texts of {len(packages)} packages; rows: {dict(shown)}")
+    if given.check:
+        return int(table != read_table())
+    TABLE.write_text(_lines(table), encoding="utf-8")
+    return 0
+
+
+def _lacking(cache: Path, packages: dict[str, list[str]]) -> list[str]:
+    wanted = ((name, release) for name, releases in packages.items() for release in releases)
+    return [
+        f"{n}=={r}" for n, r in wanted if not (cache / "packages" / n / r / ".complete").exists()
+    ]
+
+
+def _listed(cache: Path, package: str, release: str) -> Iterable[Text]:
+    """The texts of a release; kept, because neither a release nor the way of reading changes."""
+    way = hashlib.sha256(Path(texts.__file__).read_bytes()).hexdigest()[:12]
+    kept = cache / "texts" / way / f"{package}-{release}.json"
+    if not kept.exists():
+        rows = [asdict(text) for text in read_folder(unpacked(cache, package, release))]
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_text(json.dumps(rows), encoding="utf-8")
+    return (Text(**row) for row in json.loads(kept.read_text(encoding="utf-8")))
+
+
+def _lines(table: dict[str, object]) -> str:
+    """One row a line, so that diffs are read."""
+    text = json.dumps({**table, "texts": None}, ensure_ascii=False)
+    packages = (
+        f"{json.dumps(name)}: [\n"
+        + ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
+        + "\n]"
+        for name, rows in table["texts"].items()  # type: ignore[attr-defined]
+    )
+    head = text.removesuffix('"texts": null}').replace(', "', ',\n"', 0)
+    return head + '"texts": {\n' + ",\n".join(packages) + "\n}}\n"
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ from unhang.model.ids import Rank
 from unhang.model.phases import Phase, PhaseEdge
 from unhang.parsers.base import LineParser, place
 from unhang.parsers.vocabulary.phases import phase_of_label
-from unhang.settings.log_marks import LogMark, log_marks
+from unhang.settings.log_marks import LogMark, log_marks, scan_needles
 from unhang.sources.line import Line
 
 _DETAIL_LIMIT = 100
@@ -56,9 +56,7 @@ class PhaseMarkParser(LineParser):
     """Parser of phase marks."""
 
     NAME: ClassVar[str] = "phase_marks"
-    NEEDLES: ClassVar[tuple[str, ...]] = tuple(
-        dict.fromkeys((*(m.needle for m in log_marks()), *_ANNOUNCED))
-    )
+    NEEDLES: ClassVar[tuple[str, ...]] = (*scan_needles(), *_ANNOUNCED)
 
     def feed(self, line: Line) -> Iterator[Event]:
         """Say the marks of this line, in order of their place."""

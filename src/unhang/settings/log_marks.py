@@ -29,7 +29,7 @@ class LogMark:
         phase, edge: both None for a decoy: a text that only looks like a mark, such as
             `Skipping evaluation`.
         framework: whose text it is; None where several print it.
-        pattern: what the line must match besides, or None.
+        regex: what the line must match besides, or None.
         rank: the only rank that does this work in that framework, or None.
     """
 
@@ -37,14 +37,19 @@ class LogMark:
     phase: Phase | None
     edge: PhaseEdge | None
     framework: str | None = None
-    pattern: re.Pattern[str] | None = None
+    regex: str | None = None
     rank: int | None = None
+
+    @property
+    def pattern(self) -> re.Pattern[str] | None:
+        """Compiled where a line holds the needle: there are many, and few are ever needed."""
+        return None if self.regex is None else _compiled(self.regex)
 
     @property
     def weight(self) -> tuple[int, int, bool]:
         """Of marks that overlap the heaviest counts: decoys, then ends, then the longer text."""
         order = 2 if self.phase is None else int(self.edge is PhaseEdge.END)
-        return order, len(self.needle), self.pattern is not None
+        return order, len(self.needle), self.regex is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,11 +75,23 @@ def log_marks() -> tuple[LogMark, ...]:
             phase=None if row["edge"] == "decoy" else Phase(row["phase"]),
             edge=None if row["edge"] == "decoy" else PhaseEdge(row["edge"]),
             framework=row.get("framework"),
-            pattern=pattern,
+            regex=row.get("pattern"),
             rank=row.get("rank"),
         )
-        for row, needle, pattern in _needles((*_generic(), *_of_frameworks("marks"), *_printed()))
+        for row, needle in _needles((*_generic(), *_of_frameworks("marks"), *_printed()))
     )
+
+
+@cache
+def scan_needles() -> tuple[str, ...]:
+    """Return short texts one of which stands in every line that holds a mark."""
+    return (*own_needles(), *_table()["needles"])
+
+
+def own_needles() -> tuple[str, ...]:
+    """Return the needles of the marks that were written by hand."""
+    rows = (*_generic(), *_of_frameworks("marks"))
+    return tuple(dict.fromkeys(needle for row in rows for needle in row["needles"]))
 
 
 @cache
@@ -82,9 +99,12 @@ def fingerprints() -> tuple[FrameworkMark, ...]:
     """Return the texts by which frameworks are known."""
     return tuple(
         FrameworkMark(
-            needle=needle, framework=row["framework"], basis=row["basis"], pattern=pattern
+            needle=needle,
+            framework=row["framework"],
+            basis=row["basis"],
+            pattern=re.compile(row["pattern"]) if "pattern" in row else None,
         )
-        for row, needle, pattern in _needles(_of_frameworks("fingerprints"))
+        for row, needle in _needles(_of_frameworks("fingerprints"))
     )
 
 
@@ -96,33 +116,43 @@ def _generic() -> list[dict[str, Any]]:
 
 
 @cache
-def bar_labels() -> tuple[tuple[Phase, re.Pattern[str]], ...]:
-    """Return the labels of progress bars that were found in released packages."""
+def bar_labels() -> tuple[tuple[Phase, str], ...]:
+    """Return the labels of progress bars that released packages print, as patterns."""
+    told = (
+        (shown.partition(" "), text)
+        for rows in _table()["texts"].values()
+        for text, shown, *_ in rows
+    )
     return tuple(
-        (Phase(row["phase"]), re.compile(_template(row["text"]))) for row in _reviewed("bar")
+        (Phase(phase), _template(text)) for (phase, _, edge), text in told if edge == "bar"
     )
 
 
 def _printed() -> Iterator[dict[str, Any]]:
-    """Texts found in released packages as marks: their longest fixed part finds them."""
-    for row in _reviewed("mark"):
-        needle = max((part.strip() for part in row["text"].split("{}")), key=len)
-        own = row["package"].replace("_", "-")
-        framework = own if own in frameworks() else None
-        yield {
-            "phase": row.get("phase", "none"),
-            "edge": row["edge"],
-            "needles": [needle],
-            "pattern": _template(row["text"]),
-            **({} if framework is None else {"framework": framework}),
-        }
+    """Texts of released packages as marks: their longest fixed part finds them."""
+    table = _table()
+    owners = {package: f.name for f in frameworks().values() for package in f.packages}
+    shared = set(table["shared"])
+    for package, rows in table["texts"].items():
+        for text, shown, *_ in rows:
+            phase, _, edge = shown.partition(" ")
+            if edge == "bar":
+                continue
+            yield {
+                "phase": phase,
+                "edge": edge or "decoy",
+                "needles": [max((part.strip() for part in text.split("{}")), key=len)],
+                "framework": None if text in shared else owners.get(package),
+                **({"pattern": _template(text)} if "{}" in text else {}),
+            }
 
 
-def _reviewed(kind: str) -> Iterator[dict[str, Any]]:
+@cache
+def _table() -> dict[str, Any]:
+    """`data/printed_texts.json`, which `tools/mine` writes."""
     text = files("unhang.settings").joinpath("data/printed_texts.json").read_text(encoding="utf-8")
-    for row in json.loads(text)["texts"]:
-        if ("edge" in row) is (kind == "mark"):
-            yield row
+    table: dict[str, Any] = json.loads(text)
+    return table
 
 
 def _template(text: str) -> str:
@@ -137,11 +167,9 @@ def _of_frameworks(table: str) -> Iterator[Mapping[str, Any]]:
             yield {**row, "framework": framework.name}
 
 
-def _needles(
-    rows: Iterable[Mapping[str, Any]],
-) -> Iterator[tuple[Mapping[str, Any], str, re.Pattern[str] | None]]:
-    """Each needle with its row and its pattern."""
-    for row in rows:
-        pattern = re.compile(row["pattern"]) if "pattern" in row else None
-        for needle in row["needles"]:
-            yield row, needle, pattern
+def _needles(rows: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Mapping[str, Any], str]]:
+    """Each needle with its row."""
+    return ((row, needle) for row in rows for needle in row["needles"])
+
+
+_compiled = cache(re.compile)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from unhang.model.phases import Phase
 from unhang.model.toml import load
@@ -36,8 +37,17 @@ def phase_of_label(label: str) -> Phase | None:
     """
     if not label:
         return None
-    told = (*bar_labels(), *_LABELS)
-    return next((phase for phase, words in told if words.search(label)), None)
+    return next((phase for phase, words in _labels() if words.search(label)), None)
+
+
+@cache
+def _labels() -> tuple[tuple[Phase, re.Pattern[str]], ...]:
+    """Of released packages, all labels of a phase in one pattern; then the general ones."""
+    known: dict[Phase, list[str]] = {}
+    for phase, text in bar_labels():
+        known.setdefault(phase, []).append(text)
+    own = ((phase, re.compile("|".join(texts))) for phase, texts in known.items())
+    return (*own, *_LABELS)
 
 
 def phase_of_frame(frame: str) -> Phase | None:
