@@ -1,6 +1,6 @@
 """`python -m mine --cache DIR [NAME==RELEASE…]`: write the table of texts that show phases.
 
-Every text that the released packages of `settings/data/printed_texts.json` print, log or put on a
+Every text that the released packages of `settings/data/printed_texts/` print, log or put on a
 progress bar is listed and judged by `rules.toml`; what people judged one by one stands in
 `reviewed.json` and outweighs the rules. Named releases are added to the table's packages. With
 `--check` nothing is written: exit code 1 where the table is not what the releases yield, 0 with a
@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from knobs.releases import unpacked
 from mine import texts
@@ -51,7 +52,7 @@ def main() -> int:
     print(f"{len(found)} texts of {len(packages)} packages; rows: {dict(shown)}")
     if given.check:
         return int(table != read_table())
-    TABLE.write_text(_lines(table), encoding="utf-8")
+    _write(table)
     return 0
 
 
@@ -73,17 +74,17 @@ def _listed(cache: Path, package: str, release: str) -> Iterable[Text]:
     return (Text(**row) for row in json.loads(kept.read_text(encoding="utf-8")))
 
 
-def _lines(table: dict[str, object]) -> str:
+def _write(table: dict[str, Any]) -> None:
     """One row a line, so that diffs are read."""
-    text = json.dumps({**table, "texts": None}, ensure_ascii=False)
-    packages = (
-        f"{json.dumps(name)}: [\n"
-        + ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
-        + "\n]"
-        for name, rows in table["texts"].items()  # type: ignore[attr-defined]
+    rows = table.pop("texts")
+    (TABLE / "index.json").write_text(
+        json.dumps(table, ensure_ascii=False, indent=0) + "\n", encoding="utf-8"
     )
-    head = text.removesuffix('"texts": null}').replace(', "', ',\n"', 0)
-    return head + '"texts": {\n' + ",\n".join(packages) + "\n}}\n"
+    for old in (TABLE / "packages").iterdir():
+        old.unlink()
+    for name, own in rows.items():
+        lines = ",\n".join(json.dumps(row, ensure_ascii=False) for row in own)
+        (TABLE / "packages" / f"{name}.json").write_text(f"[\n{lines}\n]\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""From the texts of many releases to the rows of `settings/data/printed_texts.json`.
+"""From the texts of many releases to the rows of `settings/data/printed_texts/`.
 
 A row is `[text, what it shows, place, release]`: what a value fills in is `{}`, what it shows is
 `phase edge`, `phase bar` or `decoy` (a text that only looks like a sign), and the place is
@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 from mine.phases import shown_by
 from mine.texts import Text
 from unhang.settings.frameworks import frameworks
-from unhang.settings.log_marks import own_needles
+from unhang.settings.log_marks import own_needles, printed_table
 
-TABLE = Path(__file__).parents[2] / "src/unhang/settings/data/printed_texts.json"
+TABLE = Path(__file__).parents[2] / "src/unhang/settings/data/printed_texts"
 REVIEWED = Path(__file__).with_name("reviewed.json")
 _ABOUT = (
     "Texts of released packages that show a phase, written by `python -m mine`. Rows by package:"
@@ -42,8 +42,7 @@ class Found(NamedTuple):
 
 def read_table() -> dict[str, Any]:
     """The table as it stands."""
-    table: dict[str, Any] = json.loads(TABLE.read_text(encoding="utf-8"))
-    return table
+    return printed_table()
 
 
 def write_table(packages: dict[str, list[str]], found: Iterable[Found]) -> dict[str, Any]:

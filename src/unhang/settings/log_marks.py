@@ -1,7 +1,7 @@
 """From data to the texts by which frameworks show their phases and their name.
 
 `data/log_marks.json` holds those that several print, a framework's own file those that were seen in
-its logs, `data/printed_texts.json` those that were found in the sources of released packages.
+its logs, `data/printed_texts/` those that were found in the sources of released packages.
 
 A needle is a literal text that is cheap to find; its optional pattern confirms it. Needles of
 generic texts lack their first letter (`aving checkpoint`), so that one serves both cases.
@@ -85,7 +85,7 @@ def log_marks() -> tuple[LogMark, ...]:
 @cache
 def scan_needles() -> tuple[str, ...]:
     """Return short texts one of which stands in every line that holds a mark."""
-    return (*own_needles(), *_table()["needles"])
+    return (*own_needles(), *printed_table()["needles"])
 
 
 def own_needles() -> tuple[str, ...]:
@@ -120,7 +120,7 @@ def bar_labels() -> tuple[tuple[Phase, str], ...]:
     """Return the labels of progress bars that released packages print, as patterns."""
     told = (
         (shown.partition(" "), text)
-        for rows in _table()["texts"].values()
+        for rows in printed_table()["texts"].values()
         for text, shown, *_ in rows
     )
     return tuple(
@@ -130,7 +130,7 @@ def bar_labels() -> tuple[tuple[Phase, str], ...]:
 
 def _printed() -> Iterator[dict[str, Any]]:
     """Texts of released packages as marks: their longest fixed part finds them."""
-    table = _table()
+    table = printed_table()
     owners = {package: f.name for f in frameworks().values() for package in f.packages}
     shared = set(table["shared"])
     for package, rows in table["texts"].items():
@@ -148,10 +148,15 @@ def _printed() -> Iterator[dict[str, Any]]:
 
 
 @cache
-def _table() -> dict[str, Any]:
-    """`data/printed_texts.json`, which `tools/mine` writes."""
-    text = files("unhang.settings").joinpath("data/printed_texts.json").read_text(encoding="utf-8")
-    table: dict[str, Any] = json.loads(text)
+def printed_table() -> dict[str, Any]:
+    """`data/printed_texts/`, which `tools/mine` writes: `index.json`, and the rows by package."""
+    folder = files("unhang.settings") / "data" / "printed_texts"
+    table: dict[str, Any] = json.loads((folder / "index.json").read_text(encoding="utf-8"))
+    rows = sorted(folder.joinpath("packages").iterdir(), key=lambda file: file.name)
+    table["texts"] = {
+        file.name.removesuffix(".json"): json.loads(file.read_text(encoding="utf-8"))
+        for file in rows
+    }
     return table
 
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
-from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,9 +16,9 @@ from unhang.model.events import PhaseMark
 from unhang.model.phases import Phase
 from unhang.parsers.phase_marks import PhaseMarkParser
 from unhang.parsers.vocabulary.phases import phase_of_label
+from unhang.settings.log_marks import printed_table
 
-DATA = files("unhang.settings").joinpath("data/printed_texts.json").read_text("utf-8")
-TABLE: dict[str, Any] = json.loads(DATA)
+TABLE = printed_table()
 
 
 def told(text: str) -> list[str]:

@@ -161,7 +161,12 @@ def test_the_tables_are_small_enough_to_load_at_once() -> None:
     from importlib.resources import files
 
     data = files("unhang.settings") / "data"
-    entries = [e for folder in (data, data / "frameworks") for e in folder.iterdir() if e.is_file()]
+    entries = [
+        e
+        for folder in (data, data / "frameworks", data / "printed_texts" / "packages")
+        for e in folder.iterdir()
+        if e.is_file()
+    ]
     for entry in entries:
         text = entry.read_text(encoding="utf-8")
         (toml.loads if entry.name.endswith(".toml") else json.loads)(text)
