@@ -10,7 +10,8 @@ Whatever ended the rank, it does not issue the next collective, and the others w
 ## When it stays quiet
 When any process tells why it failed, when the job was stopped from outside, and when all ranks that
 were seen left in the same way: then none of them is special. When another rank had given up waiting
-with an exception before: the rank that left may have done just the same.
+with an exception before, and the exit code is 1 or unknown: the rank that left may have done just
+the same.
 
 ## How to confirm
 The log of that rank, from its last step on. torchrun shows the traceback in its table when the main
@@ -33,6 +34,8 @@ from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, sa
 from unhang.rules.shared import order
 
 _TRACEBACK = Collect.of("rank_traceback")
+_UNCAUGHT = 1
+"""The exit code of Python after an exception that nobody caught."""
 
 
 @rule("CRA008", "rank-left-without-a-word", cause=Cause.RANK_EXCEPTION, needs={Fact.EXITS})
@@ -84,8 +87,11 @@ def check(incident: Incident) -> Iterator[Finding]:
 
 
 def _others_gave_up(incident: Incident, left: Failure) -> bool:
-    """Whether another rank failed in its wait, by an exception, and not after the exit."""
-    return any(
+    """Whether another rank failed in its wait, by an exception, and not after the exit.
+
+    Who left with a code of its own did not do the same: an exception gives 1.
+    """
+    return left.exit_code in {None, _UNCAUGHT} and any(
         f.manner is Manner.PEER and f.rank != left.rank and order.is_before(left, f) is not True
         for f in incident.failures
     )

@@ -39,3 +39,9 @@ def test_others_that_gave_up_waiting_make_it_one_of_them() -> None:
     later = raised(2, "RuntimeError", kind=ExceptionKind.COLLECTIVE, when=620, line=3)
     located, _ = check(incident(gone(1, exit_code=1, when=20, line=2), later))
     assert located.culprits == {1}
+
+
+def test_an_exit_code_of_its_own_is_no_wait_that_was_given_up() -> None:
+    waited = raised(2, "RuntimeError", kind=ExceptionKind.COLLECTIVE, when=10, line=1)
+    located, _ = check(incident(waited, gone(1, exit_code=3, when=20, line=2)))
+    assert located.culprits == {1}
