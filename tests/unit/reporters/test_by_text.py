@@ -160,3 +160,8 @@ def test_a_problem_is_one_line() -> None:
     problem = Problem(artifact="a\nb", component="reader", message="passed over: empty")
     assert told(problem, "en") == "a b: passed over: empty"
     assert told(problem, "zh") == "a b：已跳过：空文件"
+
+
+def test_a_long_text_that_is_nearly_a_sentence_costs_no_more_than_its_length() -> None:
+    text = "; expected " + ": " * 9_000
+    assert translated(text, "zh") == text

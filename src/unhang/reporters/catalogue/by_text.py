@@ -20,7 +20,6 @@ from unhang.reporters.catalogue import LANGUAGES
 from unhang.reporters.printable import one_line
 
 _COMMENT = re.compile(r"""((?:.*\s)?)(?:# |\"{3})(\S.*?)(?:\"{3})?""")
-_HOLE = re.compile(r"\{\}")
 _LONGEST, _DEEPEST = 20_000, 4
 
 
@@ -76,13 +75,35 @@ def _translated(text: str, language: str, depth: int) -> str:
         return text
     bare = text.removesuffix(".")
     for template in _by_words(language):
-        longest = max(_HOLE.split(template), key=len)
-        if longest in bare and (found := _pattern(template).fullmatch(bare)):
-            held = (_translated(part, language, depth + 1) for part in found.groups())
-            return sentences(language)[template].format(*held) + ("。" if bare != text else "")
+        held = _held(template, bare)
+        if held is not None:
+            said = [_translated(part, language, depth + 1) for part in held]
+            return sentences(language)[template].format(*said) + ("。" if bare != text else "")
     parts = text.split("; ")
     known = [_translated(part, language, depth + 1) for part in parts] if parts[1:] else parts
     return text if known == parts else "；".join(known)
+
+
+def _held(template: str, text: str) -> list[str] | None:
+    """What a text has in the holes of a template, None where it is another sentence.
+
+    Each fixed part counts where it comes first: nothing is tried again, however long the text.
+    """
+    first, *fixed = template.split("{}")
+    if not fixed:
+        return [] if text == first else None
+    last = fixed.pop()
+    end = len(text) - len(last)
+    if not (text.startswith(first) and text.endswith(last) and end >= len(first)):
+        return None
+    held, place = [], len(first)
+    for part in fixed:
+        found = text.find(part, place, end)
+        if found < 0:
+            return None
+        held.append(text[place:found])
+        place = found + len(part)
+    return [*held, text[place:end]]
 
 
 @cache
@@ -116,9 +137,4 @@ def sentences(language: str) -> Mapping[str, str]:
 @cache
 def _by_words(language: str) -> tuple[str, ...]:
     """The English sentences, those with the most words of their own first."""
-    return tuple(sorted(sentences(language), key=lambda key: -len(_HOLE.sub("", key))))
-
-
-@cache
-def _pattern(template: str) -> re.Pattern[str]:
-    return re.compile("(.*?)".join(map(re.escape, _HOLE.split(template))), re.DOTALL)
+    return tuple(sorted(sentences(language), key=lambda key: -len(key.replace("{}", ""))))
