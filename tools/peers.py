@@ -225,7 +225,7 @@ def train(*training: str) -> dict[str, int]:
     alone = {"OMP_NUM_THREADS": "1", "MALLOC_MMAP_THRESHOLD_": "65536"}
     done = subprocess.run(
         [*command, str(SCRIPT), *training],
-        capture_output=True, text=True, check=True, env={**os.environ, **alone},
+        capture_output=True, text=True, timeout=280, check=True, env={**os.environ, **alone},
     )  # fmt: skip
     line = next(line for line in done.stdout.splitlines() if line.startswith("{"))
     found: dict[str, int] = json.loads(line)
