@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -344,8 +344,3 @@ def _items(text: str) -> list[str]:
 
 def _shown(text: str | None) -> str:
     return "unset" if text is None else text
-
-
-def knobs_by_key(rows: Mapping[str, Knob]) -> Mapping[str, Knob]:
-    """Rows by their key with underscores, as a lint meets it."""
-    return {key.replace("-", "_"): row for key, row in rows.items()}

@@ -68,12 +68,6 @@ class WaitGraph:
         above = self.above(self.kept_by.get(rank, ()))
         return NO_RANKS.union(*(self.waits[index].held_up for index in above)) - {rank}
 
-    def leading_to(self, ranks: Iterable[Rank]) -> Ranks:
-        """All that wait for one of these ranks, directly or through others, and these."""
-        targets = frozenset(ranks)
-        first = sorted({index for rank in targets for index in self.kept_by.get(rank, ())})
-        return targets.union(*(self.waits[index].held_up for index in self.above(first)))
-
     def chain(self, rank: Rank) -> tuple[int, ...]:
         """The longest of the shortest ways to a rank: calls, the farthest one first."""
         above = self.above(self.kept_by.get(rank, ()))
