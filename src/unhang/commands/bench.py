@@ -11,17 +11,17 @@ from unhang.commands.output import Target, with_form, with_target
 
 @click.command(name="bench")
 @click.option("--op", "operations", multiple=True, metavar="NAME", help="Operation (all_reduce).")
-@click.option("--sizes", default="4KiB..4MiB", show_default=True, help="A range, or a list.")
-@click.option("--repeats", type=int, default=5, show_default=True, help="Of a call in each run.")
-@click.option("--runs", type=int, default=1, show_default=True, help="Fresh processes, in turns.")
+@click.option("--sizes", default="4KiB..4MiB", show_default=True, help="Sizes: a range or a list.")
+@click.option("--repeats", type=int, default=5, show_default=True, help="Calls of each size.")
+@click.option("--runs", type=int, default=1, show_default=True, help="Runs, each in new processes.")
 @click.option("--sweep", multiple=True, metavar="NAME=A,B", help="Compare values of a variable.")
 @click.option("--backend", metavar="NAMES", help="gloo, nccl, or gloo,nccl to compare them.")
 @click.option(
     "--group", "groups", multiple=True, metavar="NAME",
-    help="all ranks, those of each host, or each pair: all, host, pair.  [default: all]",
+    help="Ranks that call together: all, host, pair.  [default: all]",
 )  # fmt: skip
 @click.option("--ranks", type=int, metavar="N", help="Start N ranks on this host (2).")
-@click.option("--port", type=int, metavar="N", help="Port of rank 0 (after MASTER_PORT).")
+@click.option("--port", type=int, metavar="N", help="Port of rank 0 (default: MASTER_PORT + 1).")
 @with_form("terminal", "json", "nccl-tests", prints="the measurements")
 @with_target
 def command(
@@ -38,17 +38,18 @@ def command(
     form: str,
     to: Target,
 ) -> int:
-    """Measure collectives, and compare settings in turns.
+    """Measure collectives, and compare settings in alternating runs.
 
-    On this host, or started on every rank by the job's own launcher on a cluster. Every value is
-    compared bit for bit. Bandwidths are those of nccl-tests: algbw = bytes / time, busbw = algbw
-    times the factor of the operation.
+    Runs on this host, or on a cluster if the job's own launcher starts it on every rank. Every
+    result is verified bit for bit. Bandwidths are defined as in nccl-tests: algbw = bytes / time,
+    busbw = algbw times a factor that depends on the operation.
 
-    With --sweep each combination of values runs in fresh processes, in turns, --runs times. The
-    answer is faster, slower, no difference shown, or more runs needed, with a 95 % interval.
+    With --sweep, each combination of values runs --runs times in new processes, and the
+    combinations alternate. The answer is faster, slower, no difference shown, or more runs needed,
+    with a 95 % interval.
 
-    With --group pair each pair of hosts (on one host, of ranks) is measured as well: a map of who
-    reaches whom how fast.
+    With --group pair, each pair of hosts (or of ranks, on one host) is measured as well, which
+    gives a map of the bandwidth between them.
     """
     from unhang.benching import bench
     from unhang.reporters.bench import render_bench

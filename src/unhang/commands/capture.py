@@ -25,7 +25,7 @@ _LIMIT_S = 20.0
     default=_LIMIT_S,
     show_default=True,
     metavar="SECONDS",
-    help="End after so long, with what is there by then.",
+    help="Stop after this time, and keep what was collected.",
 )
 @with_patterns
 @click.option(
@@ -51,8 +51,9 @@ def command(
 ) -> int:
     """Gather evidence of a live or hung job on this node into one redacted file.
 
-    The job goes on. Give the pid of torchrun (all ranks below it are found), of the ranks, or the
-    run folder. What could not be had is listed with the reason; secrets are redacted.
+    The job keeps running. Give the pid of torchrun (unhang finds its ranks), the pids of ranks, or
+    the run folder. Evidence that could not be collected is listed with the reason; secrets are
+    redacted.
     """
     from unhang.capturing import capture
     from unhang.capturing.jobs import job_of_scheduler

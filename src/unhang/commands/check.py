@@ -18,9 +18,9 @@ from unhang.commands.output import Target, with_target, write_file
     help="The job's configuration or launch script, or the verdict on its last failure.",
 )  # fmt: skip
 @click.option("--checkpoint", metavar="DIR", help="The folder that checkpoints go to.")
-@click.option("--no-measure", is_flag=True, help="Write nothing there to measure its speed.")
+@click.option("--no-measure", is_flag=True, help="Do not measure the speed of that folder.")
 @click.option("--ranks", type=int, metavar="N", help="Ranks of the job on this host (1).")
-@click.option("--baseline", metavar="FILE", help="Compare with FILE; keep this check there if new.")
+@click.option("--baseline", metavar="FILE", help="Compare with FILE, or create it from this check.")
 @click.option(
     "--format",
     "form",
@@ -28,16 +28,16 @@ from unhang.commands.output import Target, with_target, write_file
     default=None,
     help="How to print the check.  [default: terminal; with --nagios: oneline]",
 )
-@click.option("--backend", type=click.Choice(("gloo", "nccl")), help="Of the job's groups.")
-@click.option("--hosts", metavar="NAMES", help="All hosts of the job, so that one can be missed.")
-@click.option("--port", type=int, metavar="N", help="Port of rank 0 (after MASTER_PORT).")
-@click.option("--join", "join_s", type=float, metavar="S", help="Wait so long for all ranks (60).")
+@click.option("--backend", type=click.Choice(("gloo", "nccl")), help="Backend of process groups.")
+@click.option("--hosts", metavar="NAMES", help="All hosts of the job, to notice a missing one.")
+@click.option("--port", type=int, metavar="N", help="Port of rank 0 (default: MASTER_PORT + 1).")
+@click.option("--join", "join_s", type=float, metavar="S", help="Time to wait for all ranks (60).")
 @click.option(
     "--ray", is_flag=False, flag_value="auto", metavar="[ADDRESS]",
-    help="Check the nodes of the Ray cluster there (auto: the one of this host).",
+    help="Check the nodes of the Ray cluster at this address (auto: this host's cluster).",
 )  # fmt: skip
-@click.option("--alone", is_flag=True, help="Look at this host only, also below a launcher.")
-@click.option("--exclude-file", metavar="FILE", help="Write the hosts to leave out there.")
+@click.option("--alone", is_flag=True, help="Check only this host, even under a launcher.")
+@click.option("--exclude-file", metavar="FILE", help="Write the hosts to exclude to FILE.")
 @click.option("--nagios", is_flag=True, help="Exit with 0 ok, 1 warning, 2 critical, 3 unknown.")
 @with_target
 def command(
@@ -60,19 +60,20 @@ def command(
 ) -> int:
     """Check a host before a job starts, and say what to repair.
 
-    Memory, swap, cores, shared memory, limits, storage, network, RDMA, GPUs, clock, kernel log,
-    releases and the environment, each with a verdict, what it means for a job, and what to do.
-    Nothing is changed; no root, no GPU and no torch are needed, and what cannot be looked at is
-    named. With --for the job's time limits and its checkpoint are held against this storage.
+    Checks memory, swap, cores, shared memory, limits, storage, network, RDMA, GPUs, clock, kernel
+    log, versions and the environment. For each it gives a verdict, what it means for a job, and
+    what to do. It changes nothing, needs no root, GPU or torch, and names what it could not read.
+    With --for it compares the job's time limits and checkpoint size with this storage.
 
-    Started on every rank by the job's own launcher (torchrun, srun, mpirun) it checks the cluster:
+    Start it on every rank with the job's own launcher (torchrun, srun, mpirun) to check a cluster:
 
         torchrun ... -m unhang check
 
     With --ray it starts itself on all nodes of a Ray cluster.
 
-    Each host alone, what must be the same on all, then collectives of each host, of pairs of hosts
-    and of the whole job, with their values. A bad host or link is named, and what to leave out.
+    On a cluster it checks each host, then what must be equal on all hosts, then runs collectives on
+    each host, on pairs of hosts and on the whole job, and verifies their results. It names bad
+    hosts and links, and the hosts to exclude.
     """
     from unhang.checking import CODES, check, check_cluster, check_on_ray, find_seat
     from unhang.reporters.check import render_check

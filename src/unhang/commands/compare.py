@@ -12,8 +12,10 @@ from unhang.commands.output import Target, with_form, with_target
 @click.command(name="compare")
 @click.argument("before")
 @click.argument("after")
-@click.option("--before", "more_before", multiple=True, metavar="PATH", help="One more run before.")
-@click.option("--after", "more_after", multiple=True, metavar="PATH", help="One more run after.")
+@click.option(
+    "--before", "more_before", multiple=True, metavar="PATH", help="Another run before it."
+)
+@click.option("--after", "more_after", multiple=True, metavar="PATH", help="Another run after it.")
 @with_form("terminal", "json", "markdown", "html", prints="the comparison")
 @with_target
 def command(
@@ -25,14 +27,14 @@ def command(
     form: str,
     to: Target,
 ) -> int:
-    """Say whether runs after a change fail less often than before it.
+    """Say whether runs fail less often after a change than before it.
 
     BEFORE and AFTER are each a folder of run folders (`unhang run`), a single run folder, a table
     of jobs (CSV, TSV or JSON lines with the columns name, hours or started and ended, failed,
     hang, cause), a verdict (`unhang diagnose --format json`), or the logs of one run.
 
-    The answer is better, worse, no difference shown, or too few runs: exact intervals, one test,
-    and how much more watching would decide.
+    The answer is better, worse, no difference shown, or too few runs, with exact confidence
+    intervals, one significance test, and the number of further hours that would decide.
     """
     from unhang.api import compare
     from unhang.reporters.compare import render_comparison

@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 @click.command(name="diagnose")
 @click.argument("paths", nargs=-1, metavar="[PATH…]")
-@click.option("--pid", type=int, metavar="PID", help="A job that runs: a launcher or any rank.")
-@click.option("--job", metavar="ID", help="The same, by the number of a Slurm job.")
-@click.option("--container", metavar="NAME", help="The same, by the name of a container.")
+@click.option("--pid", type=int, metavar="PID", help="A running job: its launcher or any rank.")
+@click.option("--job", metavar="ID", help="A running job, by its Slurm job number.")
+@click.option("--container", metavar="NAME", help="A running job, by the name of its container.")
 @with_form("terminal", "json", "markdown", "html", "oneline", "prompt", prints="the verdict")
 @click.option(
-    "--framework", metavar="NAME", help="Framework whose syntax fixes use, if the logs hide it."
+    "--framework", metavar="NAME", help="Framework to write fixes for, if the logs do not show it."
 )
 @click.option(
     "--model", metavar="MODEL",
-    help="What is trained (a name, a config.json): tells the tensors of the stuck call.",
+    help="The model (a name or a config.json): identifies the tensors in the stuck call.",
 )  # fmt: skip
 @click.option(
     "--redact/--no-redact",
@@ -43,11 +43,11 @@ if TYPE_CHECKING:
 @with_patterns
 @click.option(
     "--memory", metavar="SIZE",
-    help="What reading and judging may use, about, such as 500MB (default: 1 GiB).",
+    help="Approximate limit on memory use, such as 500MB (default: 1 GiB).",
 )  # fmt: skip
 @click.option(
     "--limit", "limit_s", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
-    help="End reading then, and judge what was read.",
+    help="Stop reading after this time, and judge what was read.",
 )  # fmt: skip
 @click.option(
     "--exit-code", is_flag=True, help="Exit with 0 healthy, 1 cause, 3 located, 4 undetermined."
@@ -73,15 +73,17 @@ def command(
 ) -> int:
     """Name the guilty ranks and the root cause of a failed job.
 
-    PATH is a log, a folder of logs, a glob, an archive, a URL, or - for standard input, which is
-    implied where something is piped in. Give everything that is left of the job: the more ranks,
-    the surer the verdict.
+    PATH is a log, a folder of logs, a glob, an archive, a URL, or - for standard input (the default
+    when input is piped in). Give everything that is left of the job: the more ranks, the surer the
+    verdict.
 
-        unhang diagnose logs/        unhang diagnose --pid 4711
+        unhang diagnose logs/
 
-    With --pid, --job or --container the job is one that runs now, on this host: it is looked at
-    twice, for some seconds, and goes on untouched. Without anything the torch jobs of this user on
-    this host are listed.
+        unhang diagnose --pid 4711
+
+    With --pid, --job or --container unhang examines a job that is running on this host. It takes
+    two samples within a few seconds; the job keeps running. Without arguments it lists your torch
+    jobs on this host.
     """
     from unhang.commands.progress import ReadingProgress
     from unhang.commands.running import find_job, list_jobs, look

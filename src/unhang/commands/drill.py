@@ -13,7 +13,7 @@ from unhang.commands.output import with_form, write_text
 
 @click.group(name="drill")
 def command() -> None:
-    """Run a real job that fails in a known way, and mark the verdict."""
+    """Run a real job that fails in a known way, and score the verdict."""
 
 
 @command.command(name="list")
@@ -41,7 +41,7 @@ def list_drills(*, form: str) -> None:
 @click.option("--out", metavar="DIR", help="New folder for the artifacts (default: drill-NAME).")
 @click.option("--live", is_flag=True, help="Run the job under `unhang run --out DIR/run`.")
 @click.option(
-    "--limit", type=click.FloatRange(min=1), metavar="S", help="A collective gives up after S s."
+    "--limit", type=click.FloatRange(min=1), metavar="S", help="Time limit of collectives."
 )
 @click.option(
     "--within",
@@ -59,10 +59,10 @@ def run_one(
     within: float | None,
     job: tuple[str, ...],
 ) -> int:
-    """Run a drill, on the lab's training script or on COMMAND, and write the truth beside it.
+    """Run a drill on the lab's training script or on COMMAND, and record the truth.
 
-    COMMAND is any launch command (`torchrun … train.py`); the faults are put into it unchanged.
-    The exit code is 1 when the fault never happened, because the job does not come to its moment.
+    COMMAND is any launch command (`torchrun … train.py`); the faults are injected without changing
+    it. The exit code is 1 if the fault never happened, because the job did not reach that point.
     """
     from unhang.lab.checkout import rehearsals
     from unhang.lab.drills import find_drill
@@ -89,15 +89,15 @@ def run_one(
 
 @command.command(name="rehearse")
 @click.argument("name")
-@click.option("--out", metavar="DIR", help="New folder for it all (default: rehearsal-NAME).")
+@click.option("--out", metavar="DIR", help="New folder for the results (default: rehearsal-NAME).")
 @click.option("--live", is_flag=True, help="Also run the job under `unhang run`.")
-@click.option("--pages", metavar="DIR", help="Write NAME.md there, with all that was seen.")
-@click.option("--reuse", is_flag=True, help="Judge anew what DIR holds, rehearse what it lacks.")
+@click.option("--pages", metavar="DIR", help="Write a page NAME.md with all output to DIR.")
+@click.option("--reuse", is_flag=True, help="Judge the results in DIR again; run what is missing.")
 def rehearse_one(*, name: str, out: str | None, live: bool, pages: str | None, reuse: bool) -> int:
-    """Go through a situation: the job fails, is judged, is mended, and finishes.
+    """Rehearse a situation: the job fails, is judged, is fixed, and finishes.
 
-    NAME is one situation, or `all`. The framework's environment is built at the first run, and kept
-    in the user's cache. Situations belong to a checkout of unhang, not to the installed package.
+    NAME is one situation, or `all`. The framework's environment is built on the first run and kept
+    in the user's cache. Situations need a checkout of unhang; the package does not contain them.
     """
     from unhang.lab.checkout import needed_rehearsals
 

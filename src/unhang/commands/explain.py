@@ -16,7 +16,7 @@ _MOST = 1 << 20
 @click.command(name="explain", context_settings={"ignore_unknown_options": True})
 @click.argument("words", nargs=-1, required=True, metavar="WORD…", type=click.UNPROCESSED)
 @with_form("terminal", "json", "markdown", prints="the page")
-@click.option("--model", metavar="MODEL", help="What is trained, for the sizes of a collective.")
+@click.option("--model", metavar="MODEL", help="The model (a name, a config.json or weights).")
 @with_target
 def command(
     *,
@@ -27,10 +27,10 @@ def command(
 ) -> None:
     """Say what a rule, a cause, a setting or an error line means.
 
-    WORD is a code (CRA001), a name, a cause (gpu_oom), a setting (NCCL_TIMEOUT), or lines of a
-    log, quoted or not; - reads them from standard input. The numbers NumelIn and NumelOut of a
-    collective tell which tensors it carries, of the models that are known by name or of --model
-    (a name, a config.json, weights). Nothing is looked up on the network.
+    WORD is a rule (CRA001 or its name), a cause (gpu_oom), a setting (NCCL_TIMEOUT), or lines of a
+    log, quoted or not; - reads standard input. If a line gives the NumelIn and NumelOut of a
+    collective, unhang says which tensors of a known model, or of --model, have that size. It does
+    not use the network.
     """
     from unhang.api import explain
     from unhang.reporters.explain import render_explanation

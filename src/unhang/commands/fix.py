@@ -39,13 +39,13 @@ def command(
     form: str,
     to: Target,
 ) -> None:
-    """Write the fix of a verdict into the files of a job.
+    """Apply the fix from a verdict to the files of a job.
 
-    CONFIG is YAML, JSON or TOML of a framework, a shell or job script, a Dockerfile, a Kubernetes
-    manifest or a file of variables. Of several files each setting goes into the one that it is read
-    from, configurations within a script included; those that must agree change together. Comments,
-    order and layout stay. Without --apply it only prints the difference, which `patch -p0` takes.
-    What cannot be done safely is refused, and said.
+    CONFIG is a framework's YAML, JSON or TOML, a shell or job script, a Dockerfile, a Kubernetes
+    manifest or a file of variables. If you give several files, each setting is written to the file
+    that the job reads it from, including configurations inside a script; settings that must agree
+    change together. Comments, order and layout are kept. Without --apply unhang only prints the
+    diff, which `patch -p0` accepts. It refuses changes that are not safe, and says why.
     """
     from unhang.api import fix
     from unhang.reporters.fix import render_fix, render_notes

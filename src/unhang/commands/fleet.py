@@ -18,22 +18,22 @@ from unhang.errors import UsageError
     default="unhang-fleet",
     show_default=True,
     metavar="DIR",
-    help="Keeps what is known of each job: the next time only what has changed is read.",
+    help="Folder that keeps the results, so that only jobs that changed are read again.",
 )
 @click.option(
     "--depth",
     type=click.IntRange(0, 20),
     default=1,
     show_default=True,
-    help="Levels from a ROOT to the folders that are a job each.",
+    help="Levels from a ROOT to the folders of single jobs.",
 )
 @click.option(
     "--sacct",
     metavar="FILE",
-    help="Hosts, hours and GPUs as `sacct -P -X -o JobID,NodeList,Start,Elapsed,AllocTRES` counts.",
+    help="Hosts, hours and GPUs from `sacct -P -X -o JobID,NodeList,Start,Elapsed,AllocTRES`.",
 )
 @click.option("--processes", type=click.IntRange(1), help="Jobs judged at once (default: cores).")
-@click.option("--exclude-file", metavar="FILE", help="Write the hosts that failures recur at.")
+@click.option("--exclude-file", metavar="FILE", help="Write the hosts where failures recur.")
 @click.option("--parquet", metavar="FILE", help="Write a row for each job (extra `fleet`).")
 @with_form("terminal", "json", "markdown", prints="the summary")
 @with_target
@@ -49,15 +49,16 @@ def command(
     form: str,
     to: Target,
 ) -> int:
-    """Say what fails among many jobs, and at which hosts it recurs.
+    """Summarize the failures of many jobs, and find the hosts where they recur.
 
-    All jobs below the folders are judged: causes, hours lost, weeks, hosts and settings that recur.
-    Files are a job when they carry one job number (slurm-123.out, train-123.err), or are alike but
-    for rank, node or worker; so is each run folder, and each other folder below ROOT. A host is
-    named only where its failures exceed what its share of the work explains: at 95 %, corrected for
-    the number of hosts.
+    Judges all jobs below the folders, and reports causes, lost hours, weeks, and the hosts and
+    settings where failures recur. Files belong to one job if they carry the same job number
+    (slurm-123.out, train-123.err), or if their names differ only by rank, node or worker. Each run
+    folder and each other folder below ROOT is a job as well. A host is named only if it fails more
+    often than its share of the work explains (95 %, corrected for the number of hosts).
 
         unhang fleet /logs --exclude-file bad-nodes.txt
+
         srun --exclude=./bad-nodes.txt …
     """
     from unhang.api import fleet

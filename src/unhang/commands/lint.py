@@ -16,13 +16,13 @@ _UNUSABLE = 2
 
 @click.command(name="lint")
 @click.argument("paths", nargs=-1, metavar="[PATH…]")
-@click.option("--pid", type=int, metavar="PID", help="A running launcher or rank, with all below.")
+@click.option("--pid", type=int, metavar="PID", help="A running launcher or rank and its children.")
 @click.option("--nccl", metavar="VERSION", help="Release of NCCL, such as 2.27.5.")
 @click.option("--torch", metavar="VERSION", help="Release of PyTorch, such as 2.9.1.")
 @click.option("--framework", metavar="NAME[==VERSION]", help="Framework, such as verl==0.7.1.")
 @with_form("terminal", "json", "sarif", "github", prints="the findings")
-@click.option("--fix", is_flag=True, help="Write what is mechanical: new names, words meant.")
-@click.option("--diff", is_flag=True, help="Print what --fix would write, and write nothing.")
+@click.option("--fix", is_flag=True, help="Correct outdated names and misspelled values.")
+@click.option("--diff", is_flag=True, help="Print what --fix would write, without writing it.")
 @click.option("--exit-code", is_flag=True, help="Exit with 1 when there is an error or a warning.")
 @with_target
 def command(
@@ -38,14 +38,15 @@ def command(
     exit_code: bool,
     to: Target,
 ) -> int:
-    """Find settings that do nothing, or harm, and say what to use instead.
+    """Find settings that have no effect or do harm, and say what to use instead.
 
     PATH is a launch script, a job script, a Dockerfile, a configuration (YAML, JSON, nccl.conf,
-    TOML, .env), a Python program, or a folder of them. Without PATH and --pid it is the
-    environment. A file that does not parse is named with its line, and the exit code is 2.
+    TOML, .env), a Python program, or a folder of them. Without PATH and --pid, unhang reads the
+    environment. If a file does not parse, unhang names the line and exits with 2.
 
-    --fix changes names and words, never what they mean: an old name becomes the new one, a word
-    that NCCL or PyTorch does not understand the one that was meant. What remains is then reported.
+    --fix changes only spelling, never meaning: it renames outdated settings, and replaces values
+    that NCCL or PyTorch does not understand with the ones that were meant. It then reports what
+    remains.
     """
     from unhang.api import lint, repair
     from unhang.reporters.fix import render_files

@@ -8,17 +8,17 @@ import click
 @click.command(name="mcp")
 @click.option(
     "--root", "roots", multiple=True, metavar="DIR",
-    help="A folder that may be read (default: the current one); can be given again.",
+    help="A folder that may be read (default: the current one); repeatable.",
 )  # fmt: skip
 def command(*, roots: tuple[str, ...]) -> int:
     """Serve diagnose, explain, lint and plan as tools for coding agents.
 
-    An agent starts this program itself, and talks to it by the Model Context Protocol over
-    standard input and output. Its settings name the command:
+    The agent starts this program and talks to it over standard input and output (Model Context
+    Protocol). Add the command to the agent's settings:
 
         {"command": "unhang", "args": ["mcp", "--root", "/data/runs"]}
 
-    Only files below the roots are read; secrets are replaced; nothing is written. Needs
+    The server reads only files below the roots, redacts secrets and writes nothing. It needs
     `pip install 'unhang[mcp]'`.
     """
     from unhang.mcp_server import mcp

@@ -23,7 +23,7 @@ LANGUAGES = ("en", "zh")
 language_option = click.option(
     "--lang",
     type=click.Choice(LANGUAGES),
-    help="Language (default: UNHANG_LANG, else the locale).",
+    help="Language (default: UNHANG_LANG, then the locale).",
 )
 
 
@@ -91,7 +91,7 @@ def _targeted(
         given = {name: options.pop(name) for name in names}
         return command(**options, to=Target(**given))
 
-    no_color = click.option("--no-color", is_flag=True, help="No colour (so does NO_COLOR=1).")
+    no_color = click.option("--no-color", is_flag=True, help="Turn off colour (also: NO_COLOR=1).")
     names = ("lang", "no_color", "output") if more else ("lang", "no_color")
     decorated = call
     for option in (*more, no_color, language_option):

@@ -22,41 +22,43 @@ def _of(kind: type[Enum]) -> click.Choice[str]:
 @click.argument("model", required=False)
 @click.option(
     "--from", "sources", multiple=True, metavar="PATH",
-    help="A framework's configuration, a verdict, a check or a run folder that tells the rest.",
+    help="Read the rest from a framework's configuration, a verdict, a check or a run folder.",
 )  # fmt: skip
 @click.option("--gpus", "world", type=int, metavar="N", help="GPUs of the job.")
 @click.option("--gpus-per-host", type=int, metavar="N", help="GPUs of one host (8).")
 @click.option("--gpu-memory", metavar="SIZE", help="Memory of one GPU, such as 80GB.")
 @click.option("--host-memory", metavar="SIZE", help="Memory of one host, such as 1TB.")
-@click.option("--strategy", type=_of(Strategy), help="How the state is spread (fsdp).")
+@click.option("--strategy", type=_of(Strategy), help="How the training state is sharded (fsdp).")
 @click.option("--tp", "tensor_parallel", type=int, metavar="N", help="Tensor parallel degree.")
 @click.option("--pp", "pipeline_parallel", type=int, metavar="N", help="Pipeline parallel degree.")
 @click.option("--ep", "expert_parallel", type=int, metavar="N", help="Expert parallel degree.")
-@click.option("--method", type=_of(Method), help="What is trained.")
+@click.option("--method", type=_of(Method), help="Which weights are trained.")
 @click.option("--lora-rank", type=int, metavar="R", help="Rank of the adapters (16).")
 @click.option("--lora-targets", metavar="NAMES", help="Adapted matrices (q_proj,v_proj).")
-@click.option("--precision", type=_of(Precision), help="Types of weights and compute.")
+@click.option("--precision", type=_of(Precision), help="Data types of weights and computation.")
 @click.option("--offload", type=_of(Offload), help="What is kept in host memory (none).")
 @click.option("--optimizer", type=click.Choice(list(OPTIMIZERS)), help="Optimizer (adamw).")
 @click.option("--seq", type=int, metavar="TOKENS", help="Tokens of one sample.")
-@click.option("--batch", type=int, metavar="N", help="Samples of one rank and micro-batch (1).")
+@click.option("--batch", type=int, metavar="N", help="Samples per rank and micro-batch (1).")
 @click.option("--recompute", type=click.Choice(RECOMPUTE), help="Activation checkpointing.")
-@click.option("--eager-attention", is_flag=True, help="Attention writes its scores to memory.")
+@click.option("--eager-attention", is_flag=True, help="Attention keeps its scores in memory.")
 @click.option("--local-loss", is_flag=True, help="CLIP: each rank compares its own samples.")
-@click.option("--reserve", metavar="SIZE", help="For CUDA, NCCL and fragmentation (1.5GB).")
-@click.option("--write-speed", metavar="SPEED", help="Of one writer to the storage, as 1GB/s.")
-@click.option("--write-speed-total", metavar="SPEED", help="Of all writers together.")
+@click.option("--reserve", metavar="SIZE", help="Memory for CUDA, NCCL and fragmentation (1.5GB).")
+@click.option("--write-speed", metavar="SPEED", help="Write speed of one process, such as 1GB/s.")
+@click.option("--write-speed-total", metavar="SPEED", help="Write speed of all processes together.")
 @click.option("--storage", metavar="DIR", help="Measure the write speed in this folder.")
 @click.option(
     "--save", "save_style", type=_of(SaveStyle),
     help="How checkpoints are saved.",
 )  # fmt: skip
 @click.option("--weights-only", is_flag=True, help="Checkpoints hold no optimizer state.")
-@click.option("--data", "data_bytes", metavar="SIZE", help="Data that each process loads whole.")
-@click.option("--workers", type=int, metavar="N", help="Loader workers of each rank.")
-@click.option("--eval", "eval_s", metavar="TIME", help="What rank 0 evaluates alone, as 20min.")
-@click.option("--prepare", "prepare_s", metavar="TIME", help="What rank 0 prepares alone.")
-@click.option("--framework", metavar="NAME[==VERSION]", help="For settings in its syntax.")
+@click.option("--data", "data_bytes", metavar="SIZE", help="Data that each process loads entirely.")
+@click.option("--workers", type=int, metavar="N", help="Data loader workers of each rank.")
+@click.option(
+    "--eval", "eval_s", metavar="TIME", help="Time of evaluation on rank 0 alone (20min)."
+)
+@click.option("--prepare", "prepare_s", metavar="TIME", help="Time of preparation on rank 0 alone.")
+@click.option("--framework", metavar="NAME[==VERSION]", help="Framework to write settings for.")
 @with_form("terminal", "json", "markdown", "html", prints="the plan")
 @with_target
 def command(
@@ -70,7 +72,7 @@ def command(
     """Compute memory, checkpoints and time limits before the job starts.
 
     MODEL is a known name (llama-3-8b, Qwen/Qwen2.5-7B), a config.json, a .safetensors or .gguf
-    file, a folder with one of them, or a number of parameters (7B). Without MODEL a file given
+    file, a folder with one of them, or a number of parameters (7B). Without MODEL, a file given
     with --from must name it.
     """
     from unhang.api import plan

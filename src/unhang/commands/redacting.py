@@ -18,19 +18,21 @@ def with_patterns(command: C) -> C:
     """Add `--redact-hosts`, `--redact-pattern` and `--redact-rules` to a command."""
     for option in (
         click.option(
-            "--redact-rules", metavar="FILE", help="TOML with [[shape]] tables of secrets of yours."
+            "--redact-rules",
+            metavar="FILE",
+            help="TOML with [[shape]] tables for your own secrets.",
         ),
         click.option(
             "--redact-pattern",
             "redact_patterns",
             multiple=True,
             metavar="REGEX",
-            help="Redact what matches, too (or its group `value`); repeatable.",
+            help="Also redact what matches (or its group `value`); repeatable.",
         ),
         click.option(
             "--redact-hosts",
             is_flag=True,
-            help="Replace hosts, users, accounts, buckets, addresses and paths, too.",
+            help="Also replace hosts, users, accounts, buckets, addresses and paths.",
         ),
     ):
         command = option(command)

@@ -13,7 +13,7 @@ from unhang.commands.output import Target, with_form, with_target
 @with_form("terminal", "json", prints="the list")
 @with_target
 def command(*, form: str, to: Target) -> None:
-    """List the rules with the causes that they claim."""
+    """List the rules and the causes that they can show."""
     from unhang.api import rules
     from unhang.reporters.explain import render_rules
 

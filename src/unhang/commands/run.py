@@ -17,7 +17,7 @@ from unhang.commands.output import language_option, locale_language
     default="keep",
     show_default=True,
     metavar="keep|judge|2h",
-    help="Whose time limits hold: the program's, the judge's (long, and real hangs are named"
+    help="Time limits of collectives: the program's, the judge's (long ones; unhang detects hangs"
     " instead), or this one for all process groups.",
 )
 @click.option(
@@ -25,29 +25,29 @@ from unhang.commands.output import language_option, locale_language
     default="report",
     show_default=True,
     metavar="report|abort|exec:CMD",
-    help="What a confirmed hang brings, after the capture.",
+    help="What to do about a confirmed hang, after the capture.",
 )
 @click.option(
     "--patience",
     default="auto",
     show_default=True,
     metavar="auto|SECONDS",
-    help="How long ranks that show no sign of life are left alone where nothing proves a hang"
-    " (auto: as long as waiting has cost less than the work since the last checkpoint).",
+    help="How long to leave silent ranks alone if nothing proves a hang (auto: until waiting costs"
+    " more than the work since the last checkpoint).",
 )
 @click.option(
     "--notify",
     multiple=True,
     metavar="URL",
-    help="Who is told of a hang, or a suspicion: a webhook, Slack, Feishu, DingTalk or WeCom.",
+    help="Report suspected and confirmed hangs to a webhook, Slack, Feishu, DingTalk or WeCom.",
 )
-@click.option("--nodes", type=click.IntRange(1), help="How many nodes run this command.")
-@click.option("--node-rank", type=click.IntRange(0), help="Index of this one, from 0.")
-@click.option("--collector", metavar="URL", help="Where node 0 listens and the others report to.")
+@click.option("--nodes", type=click.IntRange(1), help="Number of nodes that run this command.")
+@click.option("--node-rank", type=click.IntRange(0), help="Index of this node, from 0.")
+@click.option("--collector", metavar="URL", help="Address of node 0, to which others report.")
 @click.option(
-    "--shared", metavar="DIR", help="Folder that all nodes can write, instead of a collector."
+    "--shared", metavar="DIR", help="Folder that all nodes can write to, instead of a collector."
 )
-@click.option("--no-color", is_flag=True, help="No colour (so does NO_COLOR=1).")
+@click.option("--no-color", is_flag=True, help="Turn off colour (also: NO_COLOR=1).")
 @language_option
 def command(
     *,
@@ -66,13 +66,13 @@ def command(
 ) -> int:
     """Run a launch command unchanged, and name a hang within seconds.
 
-    Output, signals and exit code are as without unhang. When the job hangs, everything about it is
-    captured, and the verdict printed on standard error.
+    Output, signals and exit code are the same as without unhang. If the job hangs, unhang captures
+    the evidence and prints the verdict on standard error.
 
         unhang run -- torchrun --nproc-per-node 8 train.py
 
-    Ends with the exit code of COMMAND, or 86 when --on-hang abort ended a hang and nothing started
-    the job again.
+    Exits with the exit code of COMMAND, or with 86 if --on-hang abort ended a hung job and nothing
+    restarted it.
     """
     import os
     import shutil

@@ -16,13 +16,13 @@ from unhang.commands.output import language_option, locale_language
 @click.option(
     "--token",
     metavar="TEXT",
-    help="What a reader must show; made up where it is missing. Better in UNHANG_TOKEN:"
+    help="Token that the page requires (default: a random one). Prefer UNHANG_TOKEN:"
     " command lines are public on a host.",
 )
 @click.option(
     "--no-token",
     is_flag=True,
-    help="Let every user of this machine read the page; only without --host.",
+    help="Let every user of this machine read the page; not with --host.",
 )
 @language_option
 def command(
@@ -30,10 +30,10 @@ def command(
 ) -> int:
     """Show a run as a web page, with metrics for Prometheus.
 
-    RUN is the folder of `unhang run`, while the job runs or later. The page listens on this machine
-    only, unless --host says otherwise, and opens by the address that is printed, with a token in
-    it: other users share the machine. Secrets in texts are redacted. /metrics is for Prometheus,
-    /api for programs. Ctrl-C ends it; the run goes on.
+    RUN is the folder that `unhang run` wrote; the job may be running or finished. The server
+    listens on this machine only, unless --host says otherwise. Open the address that it prints: the
+    token in it keeps out other users of the machine. Secrets in texts are redacted. /metrics is for
+    Prometheus, /api for programs. Ctrl-C stops the server; the job keeps running.
     """
     from unhang.screens import serve
 

@@ -26,17 +26,17 @@ from unhang.errors import UsageError
 )
 @with_language
 def command(*, paths: tuple[str, ...], output: str, form: str | None, to: Target) -> int:
-    """Write what each rank did when as a trace for Perfetto, or as a heatmap.
+    """Write a Perfetto trace or a heatmap of what each rank did.
 
-    PATH is what tells times: Flight Recorder dumps, a run folder of `unhang run`, profiles of
+    PATH holds records with times: Flight Recorder dumps, a run folder of `unhang run`, profiles of
     torch.profiler, a timeline of Ray, logs of NCCL Inspector, logs with times, or a folder of
     these. Open the trace at https://ui.perfetto.dev; nothing is uploaded.
 
         unhang timeline dumps/ -o trace.pftrace
 
     Each rank is a process, each process group a track; arrows join the members of a call, and
-    calls that never completed are marked. Clocks of hosts are aligned by the calls that they took
-    part in; what was added, and how far it may be off, is printed.
+    calls that never completed are marked. The clocks of hosts are aligned by their common calls;
+    the correction and its possible error are printed.
     """
     from unhang.reporters.timeline import render_heatmap, summary
     from unhang.tracing import activity_of, timeline

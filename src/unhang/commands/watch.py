@@ -12,15 +12,16 @@ from unhang.errors import UsageError
 
 @click.command(name="watch")
 @click.argument("run", metavar="RUN")
-@click.option("--replay", is_flag=True, help="Begin at the start of the run; , and . move.")
-@click.option("--check", metavar="FILE", help="What `unhang check` had found (RUN/check.json).")
+@click.option("--replay", is_flag=True, help="Start at the beginning of the run.")
+@click.option("--check", metavar="FILE", help="Report of `unhang check` (default: RUN/check.json).")
 @language_option
 def command(*, run: str, replay: bool, check: str | None, lang: str | None) -> int:
-    """Show a run on the terminal: who waits for whom, since when.
+    """Show a run in the terminal: who waits for whom, and since when.
 
-    RUN is the folder of `unhang run`, while the job runs or later. Works over ssh. The keys , and .
-    go back and forth in time, n follows the run again, q quits: the run goes on. Where
-    `unhang check` had found fault with a host that others wait for now, its words stand beside it.
+    RUN is the folder that `unhang run` wrote; the job may be running or finished. Works over ssh.
+    The keys , and . move back and forth in time, n returns to the present, and q quits (the job
+    keeps running). If ranks wait for a host in which `unhang check` found a fault, that fault is
+    shown beside it.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError(
