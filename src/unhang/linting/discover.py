@@ -38,6 +38,8 @@ _NAMES = (".env", ".deepspeed_env", ".nccl.conf", "nccl.conf")
 _SKIPPED = frozenset(
     {"node_modules", "site-packages", "__pycache__", "venv", "wandb", "third_party"}
 )
+_BINARY = re.compile(rb"[\x01-\x08]")
+"""No environment holds these; what a process was given is words with a zero byte after each."""
 _LARGEST_BYTES = 1_000_000
 _MENTION = re.compile(
     r"(?<![\w./${}~-])[\w./${}~-]{0,255}\w\.(?:json|ya?ml|toml|sh|env|slurm|sbatch)\b"
@@ -108,6 +110,10 @@ def _read(path: Path, *, named: bool) -> list[SettingsDocument]:
         return []
     content = path.read_bytes()
     if b"\0" in content:
+        if _BINARY.search(content):
+            if named:
+                raise OSError("binary data and no settings")
+            return []
         document = SettingsDocument(name=str(path))
         if named or path.name.startswith("environ"):
             read_dump(document, content)

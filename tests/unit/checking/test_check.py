@@ -1,6 +1,7 @@
 """`unhang check` on this host: complete, quick, harmless; its reports; a baseline."""
 
 import json
+import shutil
 import subprocess
 import sys
 import time
@@ -225,6 +226,8 @@ def test_exit_codes_of_nagios(
         (("--checkpoint", "/nowhere"), "is no folder"),
         (("--ranks", "0"), "expected at least 1"),
         (("--for", "/nowhere.yaml"), "cannot be read"),
+        (("--for", "/etc/hostname"), "no setting in it"),
+        (("--for", shutil.which("true")), "binary data"),
         (("--ray", "127.0.0.1:9"), "--ray: "),
     ],
 )
