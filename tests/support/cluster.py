@@ -156,9 +156,22 @@ def _ended(process: subprocess.Popen[str]) -> tuple[int, str]:
     try:
         _, error = process.communicate(timeout=_LIMIT_S)
     except subprocess.TimeoutExpired:
+        stack = _stack(process.pid)
         process.kill()
-        return -1, "it did not end"
+        return -1, f"it did not end\n{stack}"
     return process.returncode, error
+
+
+def _stack(pid: int) -> str:
+    """Where a check stands that does not end, with the processes that it started."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii").split()
+    program = Path(sys.executable).parent / "py-spy"
+    if not program.exists():
+        return "py-spy, which would tell where, is not installed"
+    dump = subprocess.run(
+        [program, "dump", "--pid", str(pid)], capture_output=True, text=True, check=False
+    )
+    return "\n".join((dump.stdout + dump.stderr, *(_stack(int(child)) for child in children)))
 
 
 @contextlib.contextmanager

@@ -18,6 +18,7 @@ from unhang.checking.asking import LIMIT_S as FACTS_S
 from unhang.checking.collectives import bandwidths
 from unhang.checking.equality import compare_clocks, compare_facts, compare_settings
 from unhang.checking.facts import FACTS
+from unhang.checking.hardware import SOURCE, furthest_below, promised_rates
 from unhang.checking.host import HostRequest
 from unhang.checking.hub import Hub
 from unhang.checking.isolation import Isolation, isolate
@@ -318,9 +319,23 @@ class Ramp:
         for pair in sorted(tests.unsure):
             both = {"one": pair[0], "other": pair[1], **tests.unsure[pair]}
             self.results.failed("pairs", "link_unsure", both, status=Status.WARN)
-        if not found.failed and not tests.unsure:
-            values = {"tests": found.tests, "rate": median(rates), "least": rates[0]}
-            self.results.passed("pairs", values, measured)
+        promised = promised_rates(self.results.stages, tests.rates)
+        measured["promised"] = [
+            {"hosts": list(pair), "bytes_per_s": rate, "source": SOURCE}
+            for pair, rate in sorted(promised.items())
+        ]
+        if found.failed or tests.unsure:
+            return
+        below = furthest_below(tests.rates, promised, tests.starved)
+        if below is not None:
+            rate, built = tests.rates[below], promised[below]
+            short = {"one": below[0], "other": below[1], "rate": rate, "promised": built,
+                     "percent": round(100 * rate / built)}  # fmt: skip
+            self.results.failed("pairs", "below_hardware", short, measured=measured,
+                                status=Status.WARN)  # fmt: skip
+            return
+        values = {"tests": found.tests, "rate": median(rates), "least": rates[0]}
+        self.results.passed("pairs", values, measured)
 
     def _whole(self) -> None:
         if not self._has_torch:

@@ -17,7 +17,15 @@ from unhang.model.provenance import Message
 _CLOCK_ROUNDS = 5
 _CLOCK_S = 1.0
 """Logs of hosts whose clocks differ by more are told in the wrong order."""
-_SAME = ("torch", "nccl", "driver", "kernel", "python", "unhang", "there", "mtu", "total_bytes")
+_SAME = {
+    "releases": ("torch", "nccl", "driver", "kernel", "python", "unhang"),
+    "cores": ("there",),
+    "memory": ("total_bytes",),
+    "nics": ("interface_mbit", "interface_mtu"),
+    "rdma": ("rdma_rates", "rdma_firmware"),
+    "gpus": ("names", "gpu_firmware"),
+}
+"""By fact, what must be the same on all hosts."""
 
 
 def compare_facts(results: RampResults) -> int:
@@ -28,9 +36,10 @@ def compare_facts(results: RampResults) -> int:
     """
     values: dict[str, dict[str, object]] = {}
     for stage in results.stages:
-        if stage.host and stage.name in ("releases", "cores", "memory"):
+        if stage.host and stage.name in _SAME:
             own = values.setdefault(stage.host, {})
-            own |= {name: stage.measured[name] for name in _SAME if name in stage.measured}
+            same = (name for name in _SAME[stage.name] if name in stage.measured)
+            own |= {name: stage.measured[name] for name in same}
     for own in values.values():  # firmware keeps back a little, not the same everywhere
         size = own.pop("total_bytes", None)
         if isinstance(size, int):

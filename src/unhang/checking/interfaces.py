@@ -113,7 +113,9 @@ def _fits(name: str, order: str) -> bool:
 def _interface(host: Host, name: str) -> Interface:
     folder = f"{_NET}/{name}"
     flags = int(host.find(f"{folder}/flags") or "0", 16)
-    speed = host.number(f"{folder}/speed")
+    # A virtual pair tells a speed that nothing stands for; a bond tells that of its hardware.
+    real = any(one == "device" or one.startswith("lower_") for one in host.names(folder))
+    speed = host.number(f"{folder}/speed") if real else None
     return Interface(
         name=name,
         up=bool(flags & _UP),

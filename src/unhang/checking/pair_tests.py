@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from statistics import median_high
 from typing import Any
 
@@ -23,8 +24,9 @@ _SLOW = 0.4
 """Of the usual rate of the other links."""
 _LEAST_RUN = 0.02
 """Share of its time that an end must have run for its rate to count at all."""
-_AGAIN = 2
-"""A link that looks bad is measured again, alone: its best counts."""
+_AGAIN = 3
+"""A link that looks bad is measured again, alone and in turn with one that does not: its best
+counts, and what the other has at the same time, so that a busy moment accuses nobody."""
 
 
 class PairTests:
@@ -39,6 +41,7 @@ class PairTests:
         self._leaders = leaders
         self._addresses = addresses
         self.rates: dict[Group, float] = {}
+        self.starved: dict[Group, float] = {}
         self.faults: dict[Group, Message] = {}
         self.unsure: dict[Group, Mapping[str, object]] = {}
 
@@ -48,33 +51,47 @@ class PairTests:
         found = self._measure(pairs)
         for pair in pairs:
             self.rates[pair] = found[pair].rate
-        suspicious = [pair for pair in pairs if self._fault(pair, found[pair]) is not None]
+        suspicious = [pair for pair in pairs if self._fault(pair, found[pair], self._usual())]
+        usual = dict.fromkeys(pairs, self._usual())
         for pair in suspicious:  # once more, when nobody else is on the wires
             for _ in range(_AGAIN):
-                again = self._measure([pair])[pair]
-                self.rates[pair] = max(self.rates[pair], again.rate)
-                found[pair] = again
-                if self._fault(pair, again) is None:
+                found[pair] = self._measure([pair])[pair]
+                self.rates[pair] = max(self.rates[pair], found[pair].rate)
+                usual[pair] = min(usual[pair], self._beside(pair, suspicious))
+                if self._fault(pair, found[pair], usual[pair]) is None:
                     break
         outcomes: dict[Group, bool] = {}
         for pair in pairs:
-            fault = self._fault(pair, found[pair])
-            usual = median_high(self.rates.values())
+            self.starved[pair] = found[pair].starved
+            fault = self._fault(pair, found[pair], usual[pair])
             if fault is not None:
                 self.faults[pair] = fault
-            elif self.rates[pair] < usual * _SLOW:  # slow, but its ends had no core to run on
-                self.unsure[pair] = {"rate": self.rates[pair], "usual": usual}
+            elif self.rates[pair] < self._usual() * _SLOW:
+                # Slow, but its ends had no core to run on, or others were slow at that time.
+                self.unsure[pair] = {"rate": self.rates[pair], "usual": self._usual()}
             outcomes[pair] = fault is None
         collective = [group for group in turn if outcomes.get(group, True)]
         outcomes |= self._collectives(collective)
         return [outcomes[group] for group in turn]
 
-    def _fault(self, pair: Group, seen: _Seen) -> Message | None:
+    def _usual(self) -> float:
+        return median_high(self.rates.values())
+
+    def _beside(self, pair: Group, suspicious: Sequence[Group]) -> float:
+        """What the quickest other link has now; infinity where there is none that is well."""
+        bad = {pair, *suspicious, *self.faults}
+        others = [other for other in self.rates if other not in bad]
+        if not others:
+            return inf
+        other = max(others, key=lambda p: (not set(p) & set(pair), self.rates[p]))
+        seen = self._measure([other])[other]
+        return inf if seen.error else seen.rate
+
+    def _fault(self, pair: Group, seen: _Seen, usual: float) -> Message | None:
         if seen.error:
             return Message(key="stage.link_broken", values={"error": seen.error})
         if seen.lost > _LOST:
             return Message(key="stage.link_lossy", values={"percent": round(100 * seen.lost, 1)})
-        usual = median_high(self.rates.values())
         # On hosts without a free core the link is not what is slow.
         if self.rates[pair] < usual * _SLOW * max(_LEAST_RUN, 1 - seen.starved):
             values = {"rate": self.rates[pair], "usual": usual}

@@ -11,6 +11,7 @@ import pytest
 from unhang.checking.agreement import differences, offsets
 from unhang.checking.cluster import ClusterRequest, Ramp
 from unhang.checking.collectives import OPERATIONS, bandwidths, weight
+from unhang.checking.hardware import furthest_below, promised_rates
 from unhang.checking.hub import Hub, Line, call
 from unhang.checking.isolation import Group
 from unhang.checking.launched import find_seat
@@ -19,7 +20,8 @@ from unhang.checking.pair_tests import PairTests, why_failed
 from unhang.checking.stuck import judge_stuck
 from unhang.checking.worker_process import WorkerProcess
 from unhang.errors import UsageError
-from unhang.model.preflight import Status
+from unhang.model.preflight import Stage, Status
+from unhang.model.provenance import Message
 
 TORCHRUN = {"RANK": "3", "WORLD_SIZE": "8", "LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "2",
             "MASTER_ADDR": "gpu0", "MASTER_PORT": "29500"}  # fmt: skip
@@ -203,6 +205,32 @@ def test_a_link_that_is_closed() -> None:
     assert "cannot connect" in connect("127.0.0.1", port, "127.0.0.1", 1.0).error
 
 
+@pytest.mark.parametrize(
+    ("mbit", "rate", "starved", "below"),
+    [
+        ((10_000, 10_000), 1.1e9, 0.0, False),
+        ((10_000, 10_000), 4e8, 0.0, True),
+        ((10_000, 10_000), 4e8, 0.5, False),  # its ends had no core
+        ((10_000, 1_000), 1.1e8, 0.0, False),  # the slower end counts
+        ((10_000, None), 1e8, 0.0, False),  # a virtual one promises nothing
+        ((400_000, 400_000), 3e9, 0.0, False),  # one stream cannot fill it
+    ],
+)
+def test_a_link_is_held_against_its_hardware(
+    mbit: tuple[int | None, int | None], rate: float, starved: float, *, below: bool
+) -> None:
+    stages = [
+        Stage(name="nics", status=Status.PASS, message=Message(key="ok.nics"), host=host,
+              measured={"interface_mbit": value})
+        for host, value in zip("ab", mbit, strict=True)
+    ]  # fmt: skip
+    pair = ("a", "b")
+    promised = promised_rates(stages, [pair])
+    assert promised.get(pair, 0) <= min(value or 0 for value in mbit) * 1e6 / 8
+    found = furthest_below({pair: rate}, promised, {pair: starved})
+    assert found == (pair if below else None)
+
+
 class Wires:
     """Answers orders as hosts would, whose links have such rates and losses."""
 
@@ -239,6 +267,7 @@ class Wires:
         ({("c", "d"): [1e8]}, {}, [True, False]),
         ({("c", "d"): [1e8, 1e8, 9e8]}, {}, [True, True]),
         ({("c", "d"): [6e8]}, {}, [True, True]),
+        ({("c", "d"): [1e8], ("a", "b"): [1e9, 1e9, 2e8]}, {}, [True, True]),  # all, by then
         ({("c", "d"): [1e8], ("starved", ""): [0.9]}, {}, [True, True]),
         ({("c", "d"): [1e6], ("starved", ""): [0.9]}, {}, [True, False]),
         ({}, {("a", "b"): 300}, [False, True]),

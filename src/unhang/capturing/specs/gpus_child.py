@@ -24,6 +24,7 @@ class _Process(Protocol):
 
 _FACTS: tuple[tuple[str, Callable[[_Gpu], object]], ...] = (
     ("Product Name", nvml.nvmlDeviceGetName),
+    ("VBIOS", nvml.nvmlDeviceGetVbiosVersion),
     ("GPU UUID", nvml.nvmlDeviceGetUUID),
     ("Persistence Mode", nvml.nvmlDeviceGetPersistenceMode),
     ("Performance State", nvml.nvmlDeviceGetPerformanceState),

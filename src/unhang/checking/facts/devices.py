@@ -34,7 +34,7 @@ def gpus(host: Host) -> Iterator[Stage]:
         yield failed("gpu_count", count=count, ranks=host.request.ranks)
     with ThreadPoolExecutor(count) as pool:
         answers = list(pool.map(_ask, range(count)))
-    names = []
+    names, firmware = [], set()
     for index, answer in enumerate(answers):
         text = answer.out.decode(errors="replace")
         asked = re.findall(r"^# asking (.+)$", text, re.MULTILINE)
@@ -47,7 +47,9 @@ def gpus(host: Host) -> Iterator[Stage]:
         else:
             yield from judge_gpu(index, text)
         names += re.findall(r"Product Name : (.+)", text)
-    yield passed("gpus", {"names": names}, count=count, name=", ".join(sorted({*names})))
+        firmware |= {*re.findall(r"VBIOS : (.+)", text)}
+    measured = {"names": names, "gpu_firmware": sorted(firmware)}
+    yield passed("gpus", measured, count=count, name=", ".join(sorted({*names})))
 
 
 def _ask(index: int) -> Ran:

@@ -56,8 +56,11 @@ def nics(host: Host) -> Iterator[Stage]:
         grown = count - before.get(name, count)
         if grown > 0:
             yield warned("nic_errors", name=name, grown=grown, seconds=_BETWEEN_S)
+    used = taken["nccl" if host.request.backend == "nccl" else "gloo"]
     measured = {
         **{who: None if one is None else one.name for who, one in taken.items()},
+        # For the comparison of hosts: what carries the job.
+        **({} if used is None else {"interface_mbit": used.mbit, "interface_mtu": used.mtu}),
         "interfaces": [
             {"name": i.name, "address": i.address, "up": i.up, "mbit": i.mbit, "mtu": i.mtu}
             for i in found
@@ -115,7 +118,16 @@ def rdma(host: Host) -> Iterator[Stage]:
     for name, count in _counts(host, ports).items():
         if count > before.get(name, count):
             yield warned("rdma_counter", name=name, grown=count - before[name])
-    yield passed("rdma", {"rates": rates}, ports=", ".join(ports))
+    devices = sorted({port.partition(":")[0] for port in ports})
+    measured = {
+        "rates": rates,
+        "rdma_rates": sorted(rates.values()),
+        "rdma_firmware": sorted(
+            f"{host.find(f'{_RDMA}/{name}/hca_type')} {host.find(f'{_RDMA}/{name}/fw_ver')}"
+            for name in devices
+        ),
+    }
+    yield passed("rdma", measured, ports=", ".join(ports))
 
 
 def _ports(host: Host) -> list[str]:
