@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from unhang.model.events import Frame, StackKind, ThreadStack
+from unhang.model.forms import patterns_of
 from unhang.model.phases import Phase
 from unhang.model.stack_states import Doing, StackStep
 from unhang.settings.frames import (
@@ -45,42 +46,8 @@ _WITHIN = re.compile(r"<(?:listcomp|setcomp|dictcomp|genexpr|lambda)>")
 _ENTRY = re.compile(
     r"_run_module_as_main|_run_code|spawn_main|_main|_bootstrap\w*|_launch|<module>"
 )
-_NATIVE: tuple[tuple[Doing, re.Pattern[str]], ...] = tuple(
-    (doing, re.compile(words))
-    for doing, words in (
-        (
-            Doing.WAITS,
-            r"^p?nccl(Group|Comm|AllReduce|AllGather|Broadcast|Bcast|Reduce|Send|Recv|AllToAll)\w*"
-            r"|^gloo::|^c10d::Reducer::|^c10d::(\w+::)*\w*(wait|barrier|[Ss]tore|getKey)|bootstrap(AllGather|Send|Recv)"
-            r"|^(P?MPI_(Barrier|Allreduce|Allgather|Bcast|Recv|Wait\w*))$|doWait",
-        ),
-        (
-            Doing.DEVICE,
-            r"^(cuda|cu)(Stream|Device|Ctx|Event)(Synchronize|Query|WaitEvent)|^cudaFree|^cuMemFree"
-            r"|^hip(Stream|Device|Event)Synchronize",
-        ),
-        (Doing.STEPS, r"^torch::autograd::|^at::(native|_ops)::"),
-        (Doing.CODE, r"^(__GI_)?_*(clock_)?nanosleep$"),
-        (Doing.COLLECTS, r"^gc_collect\w*|^_PyGC_Collect\w*|^subtract_refs$"),
-        (Doing.LOCKED, r"^take_gil$|^PyThread_acquire_lock\w*|^PyGILState_Ensure"),
-        (
-            Doing.STORAGE,
-            r"^(__GI_)?_*(libc_)?(pwrite64|pread64|fsync|fdatasync|ftruncate64|openat64|fstatat64"
-            r"|posix_fallocate\w*|msync)$",
-        ),
-    )
-)
-_KERNEL: tuple[tuple[Doing, re.Pattern[str]], ...] = tuple(
-    (doing, re.compile(words))
-    for doing, words in (
-        (
-            Doing.STORAGE,
-            r"^(nfs|rpc_wait|rpc_execute|__rpc|xprt|ll_|lustre|cl_|osc_|ptlrpc|ldlm|ceph|fuse|gpfs"
-            r"|mmfs|cxi|beegfs|io_schedule|folio_wait|wait_on_page|filemap|ext4|xfs|jbd2|btrfs|blk_)",
-        ),
-        (Doing.DEVICE, r"^(nvidia|uvm_|nv_|rm_|os_acquire|nvkms|amdgpu|kfd_)"),
-    )
-)
+_NATIVE = patterns_of(Doing, "unhang.assemble", "data/native_frames.toml")
+_KERNEL = patterns_of(Doing, "unhang.assemble", "data/kernel_frames.toml")
 _RUN_THE_MODEL = frozenset({Phase.EVAL, Phase.GENERATE, Phase.COMPILE})
 MOVE_BYTES = frozenset({Phase.SAVE, Phase.LOAD, Phase.DATA, Phase.LOGGING})
 """Phases whose work is to read or write."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import ClassVar, Protocol, TypedDict
 
 from unhang.model.events import Event
 from unhang.model.provenance import Origin, Provenance
 from unhang.model.time import Instant
+from unhang.model.toml import load
 from unhang.sources.line import Line
 
 
@@ -45,6 +47,16 @@ class LineParser:
     def finish(self) -> Iterator[Event]:
         """Nothing is open."""
         return iter(())
+
+
+@cache
+def _needles() -> dict[str, list[str]]:
+    return load("unhang.parsers", "data/needles.toml")
+
+
+def needles(name: str) -> tuple[str, ...]:
+    """The needles of a parser that has many of them, from `data/needles.toml`."""
+    return tuple(_needles()[name])
 
 
 class EventFields(TypedDict):

@@ -26,7 +26,7 @@ from typing import ClassVar
 
 from unhang.model.events import DeviceFault, DeviceProblem, Event
 from unhang.model.provenance import Origin
-from unhang.parsers.base import LineParser, place
+from unhang.parsers.base import LineParser, needles, place
 from unhang.parsers.vocabulary import cuda_errors
 from unhang.sources.line import Line
 
@@ -90,44 +90,7 @@ class CudaParser(LineParser):
     """Parser of CUDA errors."""
 
     NAME: ClassVar[str] = "cuda"
-    NEEDLES: ClassVar[tuple[str, ...]] = (
-        "out of memory",
-        "OutOfMemory",
-        "RESOURCE_EXHAUSTED",
-        "CUDA error",
-        "CUDA Error",
-        "CUDA driver error",
-        "CUDA runtime error",
-        "CUDA failure",
-        "Cuda error",
-        "Memory access fault by GPU",
-        "HW Exception by GPU",
-        "determine the device handle",
-        "CUDA_ERROR_",
-        "cuda error",
-        "cuda runtime error",
-        "cudaError",
-        "HIP error",
-        "hipError",
-        "Triton Error",
-        "CUBLAS_STATUS",
-        "CUDNN_STATUS",
-        "CUSOLVER_STATUS",
-        "Assertion ",
-        "illegal memory access",
-        "device-side assert",
-        "launch failure",
-        "ECC error",
-        "driver on your system is too old",
-        "driver version is insufficient",
-        "no kernel image",
-        "invalid device ordinal",
-        "with the current PyTorch",
-        "Driver/library version mismatch",
-        "fallen off the bus",
-        "GPU is lost",
-        "cudaGetDeviceCount",
-    )
+    NEEDLES: ClassVar[tuple[str, ...]] = needles("cuda")
 
     def __init__(self) -> None:
         self._said: dict[tuple[Origin, DeviceProblem, bool], int] = {}

@@ -29,7 +29,7 @@ from typing import ClassVar
 from unhang.model.events import DesyncReported, Event
 from unhang.model.ids import NO_RANKS, Rank, Ranks, SeqId
 from unhang.model.provenance import Origin
-from unhang.parsers.base import LineParser, place
+from unhang.parsers.base import LineParser, needles, place
 from unhang.sources.line import Line
 
 _RANKS = r"\[(?P<ranks>[\d,\s]{1,20000})\]\s*"
@@ -58,22 +58,7 @@ class DesyncReportParser(LineParser):
     """Parser of desync reports."""
 
     NAME: ClassVar[str] = "desync_report"
-    NEEDLES: ClassVar[tuple[str, ...]] = (
-        "didn't join",
-        "didn't finish",
-        "lagging ranks",
-        "started ranks:",
-        "finished ranks:",
-        "latest states",
-        "] started _",
-        "] started ALL",
-        "] started RED",
-        "] started BRO",
-        "] finished _",
-        "] finished ALL",
-        "] finished RED",
-        "] finished BRO",
-    )
+    NEEDLES: ClassVar[tuple[str, ...]] = needles("desync_report")
     AFTER: ClassVar[int] = 8
 
     def __init__(self) -> None:

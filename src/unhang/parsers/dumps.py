@@ -23,7 +23,7 @@ from typing import ClassVar
 
 from unhang.model.events import DumpReason, DumpSignal, Event, WatchdogStuck
 from unhang.model.ids import Rank
-from unhang.parsers.base import LineParser, place
+from unhang.parsers.base import LineParser, needles, place
 from unhang.parsers.vocabulary.groups import find_speaker
 from unhang.sources.line import Line
 
@@ -54,18 +54,7 @@ class DumpsParser(LineParser):
     """Parser of dump signals and heartbeat reports."""
 
     NAME: ClassVar[str] = "dumps"
-    NEEDLES: ClassVar[tuple[str, ...]] = (
-        "dump signal",
-        "signal dumping",
-        "the dump signal",
-        "collective timeout from",
-        "global timeout from",
-        "watchdog got stuck",
-        "Heartbeat monitor",
-        "no heartbeat",
-        "watchdog hang",
-        "acquire GIL",
-    )
+    NEEDLES: ClassVar[tuple[str, ...]] = needles("dumps")
 
     def feed(self, line: Line) -> Iterator[Event]:
         """Say who dumps on whose signal, and whose watchdog stands still."""

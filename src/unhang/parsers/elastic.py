@@ -38,7 +38,7 @@ from unhang.model.events import (
 from unhang.model.ids import LocalRank, Rank
 from unhang.model.provenance import Origin
 from unhang.model.time import Clock, Instant
-from unhang.parsers.base import LineParser, place
+from unhang.parsers.base import LineParser, needles, place
 from unhang.parsers.vocabulary.signals import signal_number, split_exit
 from unhang.sources.line import Line
 
@@ -92,18 +92,7 @@ class ElasticParser(LineParser):
     """Parser of torchrun's agent lines and of its failure table."""
 
     NAME: ClassVar[str] = "elastic"
-    NEEDLES: ClassVar[tuple[str, ...]] = (
-        "(exitcode",
-        "exitcode",
-        "closing signal",
-        "via signal SIG",
-        "death signal",
-        "got signal:",
-        "forcefully exiting",
-        "restart worker group",
-        "Root Cause",
-        "Failures:",
-    )
+    NEEDLES: ClassVar[tuple[str, ...]] = needles("elastic")
     AFTER: ClassVar[int] = 8
 
     def __init__(self) -> None:

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from unhang.model.events import Event, Finished, Restarted
-from unhang.parsers.base import LineParser, place
+from unhang.parsers.base import LineParser, needles, place
 from unhang.sources.line import Line
 
 _WHOLE_JOB = re.compile(
@@ -84,63 +84,8 @@ class EndingsParser(LineParser):
 
     NAME: ClassVar[str] = "endings"
     NEEDLES: ClassVar[tuple[str, ...]] = (
-        '"run_stop"',
-        "raining complete",
-        "raining is complete",
-        "raining finished",
-        "raining is finished",
-        "raining done",
-        "ob completed",
-        "ob finished",
-        "un completed",
-        "un finished",
-        "has completed",
-        "has finished",
-        "completed successfully",
-        "finished successfully",
-        "succeeded",
-        "successfully finished",
-        "exit code 0",
-        "exited with code 0",
-        "exits successfully",
-        "Out of bounds values",
-        "Trainer.fit",
-        "'train_runtime'",
-        "Training took",
-        "Finished training",
-        "Finished Training",
-        "done training in",
-        "* train metrics *",
-        "after training is done",
-        "COMPLETED (exit",
-        "State.SUCCEEDED",
-        "RESULT,",
-        "[exiting program",
-        "Overall training speed",
-        "otal training time",
-        "Training time",
-        "nohup: ignoring",
-        "Setting OMP_NUM_THREADS",
-        "WORLD INFO DICT",
-        "dist_world_size=",
-        "deepspeed.launcher",
-        "TIMING RUN",
-        "called-params",
-        "srun: job ",
-        "`accelerate launch`",
-        "VISIBLE_DEVICES=",
+        *needles("endings"),
         *(f"{sign} {command}" for sign in "#$+" for command in _COMMANDS),
-        "Traceback (most",
-        "*** JOB ",
-        "*** STEP ",
-        "exits with return code",
-        "ChildFailedError",
-        "(exitcode: ",
-        "KeyboardInterrupt",
-        "Killed",
-        "Terminated",
-        "Hangup",
-        "Fatal Python error",
         *(f"{who[1:]} {did}" for who in _WHO for did in _DID),
     )
 

@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from unhang.model.events import Event, ProcessEnded, Reporter
-from unhang.parsers.base import LineParser, place
+from unhang.parsers.base import LineParser, needles, place
 from unhang.parsers.vocabulary.numbers import whole
 from unhang.parsers.vocabulary.signals import SIGNAL_WORDS, signal_number
 from unhang.sources.line import Line
@@ -67,27 +67,7 @@ class FatalSignalsParser(LineParser):
     """Parser of last words."""
 
     NAME: ClassVar[str] = "fatal-signals"
-    NEEDLES: ClassVar[tuple[str, ...]] = (
-        "Fatal Python error",
-        "terminate called",
-        "Caught signal",
-        "*** SIG",
-        "interrupted by signal",
-        "] Signal:",
-        "double free or corruption",
-        "corrupted ",
-        "alloc(): ",
-        "free(): ",
-        "munmap_chunk(): ",
-        "malloc_consolidate(): ",
-        "stack smashing",
-        "Killed",
-        "Segmentation fault",
-        "Bus error",
-        "(core dumped)",
-        "sigquit from a child",
-        "SIGQUIT received",
-    )
+    NEEDLES: ClassVar[tuple[str, ...]] = needles("fatal-signals")
 
     def __init__(self) -> None:
         self._tree_killed = False

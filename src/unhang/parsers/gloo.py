@@ -20,53 +20,12 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from unhang.model.events import Event, GlooFault, GlooProblem
+from unhang.model.forms import patterns_of
 from unhang.model.ids import Rank
-from unhang.parsers.base import LineParser, place
+from unhang.parsers.base import LineParser, needles, place
 from unhang.sources.line import Line
 
-_ADDRESS = r"\[?(?P<remote>[0-9A-Fa-f.:%\w-]{2,80}?)\]?:\d{1,5}\b"
-_PATTERNS: tuple[tuple[GlooProblem, re.Pattern[str]], ...] = (
-    (
-        GlooProblem.SIZE_MISMATCH,
-        re.compile(
-            r"op\.preamble\.length\s*<=\s*op\.nbytes\.?\s*"
-            r"(?P<detail>\d{1,18}\s*vs\.?\s*\d{1,18})?"
-        ),
-    ),
-    (
-        GlooProblem.CONNECT_FAILED,
-        re.compile(
-            r"connectFullMesh\s*failed(?:\s*with)?|timed\s*out\s*connecting:\s*SO_ERROR"
-            r"|\[[^\]]{0,200}gloo/[^\]]{1,200}\]\s*(?:connect\s*\[|Connect\s*timeout)"
-            r"|\[[^\]]{0,200}gloo/[^\]]{1,200}\].{0,60}?\bconnect:\s*(?:Network\s*is\s*unreachable"
-            r"|No\s*route\s*to\s*host|Connection\s*(?:timed\s*out|refused))"
-        ),
-    ),
-    (
-        GlooProblem.RECV_TIMED_OUT,
-        re.compile(r"Timed\s*out\s*waiting\s*(?P<limit>\d{1,15})\s*ms\s*for\s*recv\s*operation"),
-    ),
-    (
-        GlooProblem.SEND_TIMED_OUT,
-        re.compile(r"Timed\s*out\s*waiting\s*(?P<limit>\d{1,15})\s*ms\s*for\s*send\s*operation"),
-    ),
-    (
-        GlooProblem.RESOLVE_FAILED,
-        re.compile(
-            r"(?:\w+\s*!=\s*nullptr\.\s*)?(?:Unable\s*to\s*resolve\s*hostname\s*to\s*a\s*\(local\)\s*address"
-            r"|Unable\s*to\s*find\s*(?:address|interface)\s*for:\s*(?P<detail>\S{1,80}))"
-        ),
-    ),
-    (
-        GlooProblem.PEER_CLOSED,
-        re.compile(
-            r"Connection\s*closed\s*by\s*peer\s*"
-            + _ADDRESS
-            + r"|(?:Read|Write)\s*error\s*(?:\[[^\]]{1,80}\]:\d{1,5})"
-            r"|Application\s*timeout\s*caused\s*pair\s*closure"
-        ),
-    ),
-)
+_PATTERNS = patterns_of(GlooProblem, "unhang.parsers", "data/gloo.toml")
 _REMOTE = re.compile(r"remote=\[?([0-9A-Fa-f.:]{2,80}?)\]?:\d{1,5}|connect\s*\[([^\]]{2,80})\]")
 _LOCAL = re.compile(r"local=\[?([0-9A-Fa-f.:]{2,80}?)[\]),\s]")
 _WHO = re.compile(r"rank=(?P<rank>\d{1,9}),\s*size=(?P<size>\d{1,9})")
@@ -76,18 +35,7 @@ class GlooParser(LineParser):
     """Parser of Gloo's errors."""
 
     NAME: ClassVar[str] = "gloo"
-    NEEDLES: ClassVar[tuple[str, ...]] = (
-        "op.preamble",
-        "connectFullMesh",
-        "gloo/",
-        "out connecting",
-        "operation to complete",
-        "hostname to a (local)",
-        "closed by peer",
-        "caused pair closure",
-        "Unable to find address",
-        "Unable to find interface",
-    )
+    NEEDLES: ClassVar[tuple[str, ...]] = needles("gloo")
 
     def feed(self, line: Line) -> Iterator[Event]:
         """Say the first trouble of each kind, except echoes inside a connect failure."""

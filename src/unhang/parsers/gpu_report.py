@@ -27,7 +27,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from unhang.model.events import Event, HostProblem, HostReport
-from unhang.parsers.base import LineParser, place
+from unhang.parsers.base import LineParser, needles, place
 from unhang.sources.line import Line
 
 _P = HostProblem
@@ -60,19 +60,7 @@ class GpuReportParser(LineParser):
     """Parser of nvidia-smi's long report."""
 
     NAME: ClassVar[str] = "gpu-report"
-    NEEDLES: ClassVar[tuple[str, ...]] = (
-        "GPU 0000",
-        "Volatile",
-        "Aggregate",
-        "Uncorrectable",
-        "Double Bit ECC",
-        "Remapping Failure",
-        "GPU Recovery Action",
-        "Page Blacklist",
-        " Slowdown",
-        "GPU is lost",
-        "determine the device handle",
-    )
+    NEEDLES: ClassVar[tuple[str, ...]] = needles("gpu-report")
 
     def __init__(self) -> None:
         self._device: str | None = None

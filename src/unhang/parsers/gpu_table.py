@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from unhang.model.events import Event, GpuProcess, GpuState, HostProblem, HostReport
-from unhang.parsers.base import LineParser, place
+from unhang.parsers.base import LineParser, needles, place
 from unhang.sources.line import Line
 
 _BUS = r"(?P<bus>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.\d)"
@@ -42,12 +42,7 @@ class GpuTableParser(LineParser):
     """Parser of nvidia-smi's table."""
 
     NAME: ClassVar[str] = "gpu-table"
-    NEEDLES: ClassVar[tuple[str, ...]] = (
-        "| NVIDIA-SMI ",
-        "Volatile Uncorr",
-        "| Processes:",
-        "GPU Memory |",
-    )
+    NEEDLES: ClassVar[tuple[str, ...]] = needles("gpu-table")
     AFTER: ClassVar[int] = 80
 
     def __init__(self) -> None:

@@ -22,7 +22,7 @@ from typing import ClassVar
 
 from unhang.model.events import DesyncReported, Event
 from unhang.model.ids import Rank, Ranks
-from unhang.parsers.base import LineParser, place
+from unhang.parsers.base import LineParser, needles, place
 from unhang.sources.line import Line
 
 _HEAD = re.compile(r"(?:WARNING: )?One or more tensors were submitted to be\s*reduced")
@@ -38,13 +38,7 @@ class HorovodParser(LineParser):
     """Parser of Horovod's stall reports."""
 
     NAME: ClassVar[str] = "horovod"
-    NEEDLES: ClassVar[tuple[str, ...]] = (
-        "tensors were submitted to be",
-        "Missing ranks:",
-        "Stalled ranks:",
-        "[missing ranks:",
-        "[ready ranks:",
-    )
+    NEEDLES: ClassVar[tuple[str, ...]] = needles("horovod")
     AFTER: ClassVar[int] = 64
 
     def __init__(self) -> None:

@@ -19,7 +19,7 @@ from typing import ClassVar
 
 from unhang.model.events import Event, Frame, StackKind, ThreadStack
 from unhang.model.provenance import TEXT_LIMIT, Origin, Provenance
-from unhang.parsers.base import LineParser
+from unhang.parsers.base import LineParser, needles
 from unhang.parsers.vocabulary import stack_owners
 from unhang.settings.frames import packaged
 from unhang.sources.line import Line
@@ -36,13 +36,7 @@ class JsonStacksParser(LineParser):
     """Parser of py-spy's JSON."""
 
     NAME: ClassVar[str] = "json-stacks"
-    NEEDLES: ClassVar[tuple[str, ...]] = (
-        '"os_thread_id"',
-        '"owns_gil"',
-        '"short_filename"',
-        '"pid": ',
-        *stack_owners.NEEDLES[1:],
-    )
+    NEEDLES: ClassVar[tuple[str, ...]] = (*needles("json-stacks"), *stack_owners.NEEDLES[1:])
     AFTER: ClassVar[int] = 40
 
     def __init__(self) -> None:

@@ -29,7 +29,8 @@ from dataclasses import replace
 from typing import ClassVar
 
 from unhang.model.events import Event, KernelEvent, KernelProblem, MemoryKillsCounted
-from unhang.parsers.base import LineParser, place
+from unhang.model.forms import patterns_of
+from unhang.parsers.base import LineParser, needles, place
 from unhang.parsers.vocabulary.numbers import whole
 from unhang.sources.line import Line
 
@@ -38,111 +39,12 @@ COUNTED = "unhang: processes of this host that the kernel killed for memory whil
 _KILLS_COUNTED = re.compile(rf"{re.escape(COUNTED)} (?P<count>\d{{1,9}})$")
 _P = KernelProblem
 _HOST = re.compile(r"(?:^|\s)(?P<host>[A-Za-z][\w.\-]{0,63})\s+kernel:")
-_PCI = r"(?P<device>[0-9a-fA-F:.]{4,16})"
 _PREVIOUS = re.compile(r"previous\s*Xid\s*(?P<xid>\d{1,3})")
 _XID_PROCESS = re.compile(r"pid='?<?(?P<pid>\d{1,10})(?:.{0,24}?name=(?P<name>[\w.\-]{1,40}))?")
 _RSS = re.compile(r"anon-rss:\s*(?P<kb>\d{1,15})\s*kB")
 _CGROUP = re.compile(r"cgroup|CONSTRAINT_MEMCG", re.IGNORECASE)
 
-_PATTERNS: tuple[tuple[KernelProblem, re.Pattern[str]], ...] = (
-    (
-        _P.NVSWITCH,
-        re.compile(
-            rf"SXid\s*\(?(?:PCI:)?{_PCI}?\)?\s*:\s*(?P<xid>\d{{4,6}})(?:,\s*(?P<what>.{{0,200}}))?"
-        ),
-    ),
-    (
-        _P.XID,
-        re.compile(
-            rf"(?:NVRM:\s*)?\bXid\s*\(?(?:PCI:)?{_PCI}?\)?\s*:\s*(?P<xid>\d{{1,3}})\b(?:,\s*(?P<what>.{{0,300}}))?"
-        ),
-    ),
-    (
-        _P.XID,
-        re.compile(
-            rf"NVRM.{{0,40}}?(?P<what>GPU\s*(?:at\s*)?(?:PCI:)?{_PCI}?\s*has\s*fallen\s*off\s*the\s*bus)"
-        ),
-    ),
-    (
-        _P.OOM_KILL,
-        re.compile(
-            r"oom-kill:constraint=(?P<what>\w{1,40}).{0,400}?"
-            r"task=(?P<name>[^,]{1,32}),pid=(?P<pid>\d{1,10})"
-        ),
-    ),
-    (
-        _P.OOM_KILL,
-        re.compile(
-            r"(?:(?:Memory\s*cgroup\s*o|O)ut\s*of\s*memory:?\s*)?"
-            r"(?P<what>Kill(?:ed)?\s*process\s*(?P<pid>\d{1,10})\s*\((?P<name>[^)]{1,32})\).{0,240})"
-        ),
-    ),
-    (
-        _P.SEGFAULT,
-        re.compile(
-            r"(?P<name>[\w.\-:/]{1,40})\[(?P<pid>\d{1,10})\]:?\s*"
-            r"(?P<what>(?:segfault\s*at|trap\s|general\s*protection).{0,160})"
-        ),
-    ),
-    (
-        _P.LINK_DOWN,
-        re.compile(
-            r"\b(?:mlx[45]_(?:core|ib)|bnxt_(?:en|re)|ice|i40e|ib_core|irdma)\b.{0,60}?"
-            r"(?P<device>[\w:.]{2,20})?\s*:?\s*(?:NIC\s*)?[Ll]ink\s*(?:is\s*)?(?P<what>down|up)\b",
-            re.IGNORECASE,
-        ),
-    ),
-    (
-        _P.LINK_DOWN,
-        re.compile(
-            rf"mlx[45]_core\s*{_PCI}?.{{0,60}}?(?P<what>(?:health\s*compromised|device's\s*health|"
-            r"firmware.{0,20}(?:fatal|internal\s*error)|fatal\s*error\s*detected|"
-            r"Port\s*module\s*event.{0,40}(?:unplugged|error|High\s*Temperature)).{0,120})",
-            re.IGNORECASE,
-        ),
-    ),
-    (
-        _P.PCIE_ERROR,
-        re.compile(
-            r"AER:\s*(?P<what>(?!Correct)(?:Multiple\s*)?(?:Uncorrect|Non-?Fatal|Fatal).{0,120})",
-            re.IGNORECASE,
-        ),
-    ),
-    (
-        _P.PCIE_ERROR,
-        re.compile(r"PCIe\s*Bus\s*Error:\s*severity=(?P<what>Uncorrect.{0,120})", re.IGNORECASE),
-    ),
-    (
-        _P.BLOCKED_TASK,
-        re.compile(
-            r"task\s*(?P<name>[^:\s]{1,32}):(?P<pid>\d{1,10})\s*"
-            r"(?P<what>blocked\s*for\s*more\s*than\s*\d{1,7}\s*seconds)"
-        ),
-    ),
-    (
-        _P.STORAGE_STALL,
-        re.compile(
-            r"(?P<what>\b(?:nfs|nfs4|ceph|libceph|lustre|LustreError|beegfs|mmfs)\b.{0,120}?"
-            r"(?:not\s*responding|timed\s*out|was\s*lost|hung|evicted))",
-            re.IGNORECASE,
-        ),
-    ),
-    (
-        _P.IOMMU_FAULT,
-        re.compile(
-            r"(?P<what>DMAR:.{0,40}(?:fault|DMA\s*(?:Read|Write)).{0,160}|"
-            r"AMD-Vi:.{0,60}IO_PAGE_FAULT.{0,160}|arm-smmu.{0,60}fault.{0,120})"
-        ),
-    ),
-    (
-        _P.THERMAL,
-        re.compile(
-            r"(?:(?:Package|Core)\s*)?(?P<what>(?:temperature\s*above\s*threshold|thermal\s*(?:shutdown|violation)|overtemp|"
-            r"GPU.{0,40}(?:over-?temperature|thermal)|critical\s*temperature\s*reached).{0,120})",
-            re.IGNORECASE,
-        ),
-    ),
-)
+_PATTERNS = patterns_of(KernelProblem, "unhang.parsers", "data/kernel_log.toml")
 """By problem; the first pattern that matches a line reads it."""
 
 _FELL_OFF_BUS = 79
@@ -154,35 +56,7 @@ class KernelLogParser(LineParser):
     """Parser of the kernel log."""
 
     NAME: ClassVar[str] = "kernel-log"
-    NEEDLES: ClassVar[tuple[str, ...]] = (
-        "Xid",
-        "fallen off the bus",
-        "oom-kill:",
-        "Killed process",
-        "Kill process",
-        "segfault at",
-        "traps:",
-        "mlx5_core",
-        "mlx4_core",
-        "ink down",
-        "Link is Down",
-        "Link is Up",
-        "ink up",
-        "AER:",
-        "PCIe Bus Error",
-        "blocked for more than",
-        "not responding",
-        "LustreError",
-        "DMAR:",
-        "IO_PAGE_FAULT",
-        "arm-smmu",
-        "emperature above",
-        "hermal shutdown",
-        "hermal violation",
-        "overtemp",
-        "temperature reached",
-        COUNTED,
-    )
+    NEEDLES: ClassVar[tuple[str, ...]] = (*needles("kernel-log"), COUNTED)
 
     def __init__(self) -> None:
         self._said: dict[tuple[object, ...], int] = {}

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from unhang.model.events import ClosingSignal, Event, ProcessEnded, Reporter, StopKind, StopSeen
-from unhang.parsers.base import LineParser, place
+from unhang.parsers.base import LineParser, needles, place
 from unhang.parsers.vocabulary.signals import split_exit
 from unhang.sources.line import Line
 
@@ -83,30 +83,7 @@ class KubernetesParser(LineParser):
     """Parser of pod states and events."""
 
     NAME: ClassVar[str] = "kubernetes"
-    NEEDLES: ClassVar[tuple[str, ...]] = (
-        "OOMKilled",
-        "Evicted",
-        "Preempt",
-        "DeadlineExceeded",
-        "NodeLost",
-        "NodeNotReady",
-        "NodeShutdown",
-        "TerminationByKubelet",
-        "DeletionBy",
-        "EvictionBy",
-        "Exit Code:",
-        "exitCode",
-        "command terminated with exit code",
-        "completed with exit code",
-        "exited with status",
-        "exited with code",
-        "exited with exit code",
-        "Stopping container",
-        "preStop",
-        '"Name": "/',
-        "Status:  ",
-        "job/",
-    )
+    NEEDLES: ClassVar[tuple[str, ...]] = needles("kubernetes")
     AFTER: ClassVar[int] = 3
 
     def __init__(self) -> None:

@@ -22,7 +22,7 @@ from typing import ClassVar
 
 from unhang.model.events import ClosingSignal, Event, ProcessEnded, Reporter, StopKind, StopSeen
 from unhang.model.ids import LocalRank, Rank
-from unhang.parsers.base import LineParser, place
+from unhang.parsers.base import LineParser, needles, place
 from unhang.parsers.vocabulary.signals import signal_number, split_exit
 from unhang.sources.line import Line
 
@@ -85,23 +85,7 @@ class LaunchersParser(LineParser):
     """Parser of launchers that are neither torchrun nor a scheduler."""
 
     NAME: ClassVar[str] = "launchers"
-    NEEDLES: ClassVar[tuple[str, ...]] = (
-        "Killing subprocess",
-        "exits with return code",
-        "crashed with exit code",
-        ") exited with code",
-        "ssh exited with exit code",
-        "ain process received SIG",
-        "CalledProcessError",
-        "noticed that process rank",
-        "MPI_ABORT was invoked",
-        "Process name: [[",
-        "RUNNING AT",
-        "lost communication with a remote daemon",
-        *("exit code", "return code", "exit status", "returncode", "by SIG", "signal "),
-        *("with status", "with code", "exitcode"),
-        "daemon has unexpectedly failed",
-    )
+    NEEDLES: ClassVar[tuple[str, ...]] = needles("launchers")
     AFTER: ClassVar[int] = 4
 
     def __init__(self) -> None:

@@ -20,78 +20,24 @@ only n modules", is routine while ZeRO-3 learns the order of modules.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import ClassVar
 
 from unhang.model.events import Event, ModelDifference, ModelMismatch
+from unhang.model.forms import patterns_of
 from unhang.model.ids import Rank
-from unhang.parsers.base import LineParser, place
+from unhang.parsers.base import LineParser, needles, place
 from unhang.parsers.vocabulary.numbers import whole
 from unhang.sources.line import Line
 
-_PATTERNS: tuple[tuple[ModelDifference, re.Pattern[str]], ...] = (
-    (
-        ModelDifference.UNFINISHED_REDUCTION,
-        re.compile(r"Expected\s*to\s*have\s*finished\s*reduction\s*in\s*the\s*prior\s*iteration"),
-    ),
-    (
-        ModelDifference.UNFINISHED_REDUCTION,
-        re.compile(r"did\s*not\s*receive\s*grad\s*for\s*rank\s*(?P<rank>\d{1,9})"),
-    ),
-    (
-        ModelDifference.MARKED_TWICE,
-        re.compile(r"Expected\s*to\s*mark\s*a\s*variable\s*ready\s*only\s*once"),
-    ),
-    (
-        ModelDifference.PARAMETER_COUNT,
-        re.compile(
-            r"expects\s*same\s*model\s*across\s*all\s*ranks,\s*but\s*Rank\s*(?P<rank>\d{1,9})\s*has"
-            r"(?:\s*(?P<count>\d{1,12})\s*params,\s*while\s*rank\s*(?P<other>\d{1,9})"
-            r"(?:\s*has\s*inconsistent\s*(?P<other_count>\d{1,12}))?)?"
-        ),
-    ),
-    (
-        ModelDifference.PARAMETER_SHAPE,
-        re.compile(
-            r"(?:\[(?P<rank>\d{1,9})\]:?\s*)?params\[\d{1,9}\]\s*in\s*this\s*process[^.]{0,200}?"
-            r"not\s*to\s*match\s*(?:sizes|strides|dtype)[^.]{0,60}?process\s*(?P<other>\d{1,9})"
-        ),
-    ),
-    (
-        ModelDifference.MODULE_ORDER,
-        re.compile(
-            r"Invalidate\s*trace\s*cache\s*@\s*step\s*(?P<step>\d{1,12})"
-            r":\s*expected\s*module\s*-?\d{1,12},\s*but\s*got\s*module"
-        ),
-    ),
-    (
-        ModelDifference.MODULE_ORDER,
-        re.compile(r"tracing\s*error\s*at\s*step\s*(?P<step>\d{1,12})"),
-    ),
-    (
-        ModelDifference.MODULE_ORDER,
-        re.compile(
-            r"disagreement\s*between\s*rank\s*(?P<other>\d{1,9})\s*and\s*rank\s*(?P<rank>\d{1,9})"
-        ),
-    ),
-)
+_PATTERNS = patterns_of(ModelDifference, "unhang.parsers", "data/model_mismatch.toml")
 
 
 class ModelMismatchParser(LineParser):
     """Parser of messages about models that differ between ranks."""
 
     NAME: ClassVar[str] = "model_mismatch"
-    NEEDLES: ClassVar[tuple[str, ...]] = (
-        "finished reduction in the prior",
-        "not receive grad for rank",
-        "a variable ready only once",
-        "expects same model across",
-        "appears not to match",
-        "Invalidate trace cache",
-        "tracing error at step",
-        "disagreement between rank",
-    )
+    NEEDLES: ClassVar[tuple[str, ...]] = needles("model_mismatch")
 
     def feed(self, line: Line) -> Iterator[Event]:
         """Say the first difference of each kind that this line tells."""

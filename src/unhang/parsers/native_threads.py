@@ -24,7 +24,7 @@ from typing import ClassVar
 
 from unhang.model.events import Event, Frame, StackKind, ThreadStack
 from unhang.model.provenance import Origin, Provenance
-from unhang.parsers.base import LineParser
+from unhang.parsers.base import LineParser, needles
 from unhang.parsers.vocabulary import stack_owners
 from unhang.sources.line import Line
 
@@ -62,14 +62,7 @@ class NativeThreadsParser(LineParser):
     """Parser of native stacks of all threads."""
 
     NAME: ClassVar[str] = "native-threads"
-    NEEDLES: ClassVar[tuple[str, ...]] = (
-        "Attaching to ",
-        "(LWP ",
-        ") detached]",
-        "TID ",
-        "- process",
-        *stack_owners.NEEDLES[1:],
-    )
+    NEEDLES: ClassVar[tuple[str, ...]] = (*needles("native-threads"), *stack_owners.NEEDLES[1:])
     AFTER: ClassVar[int] = 200
 
     def __init__(self) -> None:

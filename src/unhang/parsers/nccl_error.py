@@ -26,7 +26,7 @@ from typing import ClassVar
 
 from unhang.model.events import Event, NcclClass, NcclFailure, NcclReason
 from unhang.model.provenance import Origin
-from unhang.parsers.base import LineParser, place
+from unhang.parsers.base import LineParser, needles, place
 from unhang.parsers.vocabulary import nccl_reasons
 from unhang.sources.line import Line
 
@@ -77,23 +77,7 @@ class NcclErrorParser(LineParser):
     """Parser of NCCL errors raised through a framework."""
 
     NAME: ClassVar[str] = "nccl-error"
-    NEEDLES: ClassVar[tuple[str, ...]] = (
-        "NCCL error",
-        "NCCL timeout in",
-        "NCCL_ERROR_",
-        "NCCL operation",
-        "NCCL failure",
-        "NCCL returned error",
-        "NcclError",
-        "ncclUnhandledCudaError",
-        "ncclSystemError",
-        "ncclInternalError",
-        "ncclInvalidUsage",
-        "ncclInvalidArgument",
-        "ncclRemoteError",
-        "Last error:",
-        "Last NCCL warning",
-    )
+    NEEDLES: ClassVar[tuple[str, ...]] = needles("nccl-error")
     AFTER: ClassVar[int] = 8
 
     def __init__(self) -> None:

@@ -34,7 +34,7 @@ from unhang.model.events import (
     VersionSeen,
 )
 from unhang.model.provenance import Origin
-from unhang.parsers.base import EventFields, LineParser
+from unhang.parsers.base import EventFields, LineParser, needles
 from unhang.parsers.vocabulary import nccl_header
 from unhang.parsers.vocabulary.nccl_header import NcclText
 from unhang.sources.line import Line
@@ -84,27 +84,7 @@ class NcclInfoParser(LineParser):
     """Parser of NCCL's INFO lines."""
 
     NAME: ClassVar[str] = "nccl-info"
-    NEEDLES: ClassVar[tuple[str, ...]] = (
-        "NCCL version",
-        "cudaDriverVersion",
-        "INFO Bootstrap",
-        "Using interface",
-        "Using internal Network",
-        "NET/Socket : Using",
-        "NET/IB : Using",
-        ": No device found",
-        "Using network",
-        " via ",
-        "coll channels",
-        "maxBw",
-        "Init START",
-        "localRanks",
-        " COMPLETE",
-        "set by environment to",
-        "_IFNAME set to",
-        "_HCA set to",
-        "closed by localRank",
-    )
+    NEEDLES: ClassVar[tuple[str, ...]] = needles("nccl-info")
 
     def __init__(self) -> None:
         self._said: set[tuple[object, ...]] = set()

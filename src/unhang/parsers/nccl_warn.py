@@ -24,7 +24,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 from unhang.model.events import Event, NcclClass, NcclFailure, NcclReason
-from unhang.parsers.base import EventFields, LineParser
+from unhang.parsers.base import EventFields, LineParser, needles
 from unhang.parsers.vocabulary import nccl_header, nccl_reasons
 from unhang.parsers.vocabulary.nccl_header import NcclText
 from unhang.sources.context import breaks_off
@@ -77,25 +77,7 @@ class NcclWarnParser(LineParser):
     """Parser of NCCL's warnings."""
 
     NAME: ClassVar[str] = "nccl-warn"
-    NEEDLES: ClassVar[tuple[str, ...]] = (
-        "NCCL WARN",
-        "NCCL ERROR",
-        " WARN Cuda failure",
-        " WARN Call to",
-        " WARN Socket",
-        " WARN Connect",
-        " WARN Bootstrap",
-        " WARN NET/",
-        " WARN Net :",
-        "NCCL INFO misc/socket.cc:",
-        "NCCL INFO bootstrap.cc:",
-        "Transport retry count exceeded",
-        "PollConnect",
-        "shared memory segment",
-        "failed to extend /dev/shm",
-        "libfabric:",
-        "ERROR Not enough memory to write",
-    )
+    NEEDLES: ClassVar[tuple[str, ...]] = needles("nccl-warn")
 
     def __init__(self) -> None:
         self._warned: set[tuple[object, ...]] = set()

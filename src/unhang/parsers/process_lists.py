@@ -28,7 +28,7 @@ from typing import ClassVar
 
 from unhang.model.events import Event, WorldSeen
 from unhang.model.ids import LocalRank, Rank
-from unhang.parsers.base import LineParser, place
+from unhang.parsers.base import LineParser, needles, place
 from unhang.sources.line import Line
 
 _SIGN = r"['\"]?\s?[=: ]\s?['\"]?"
@@ -79,21 +79,7 @@ class ProcessListsParser(LineParser):
     """Parser of lines that tell which process has which rank."""
 
     NAME: ClassVar[str] = "process-lists"
-    NEEDLES: ClassVar[tuple[str, ...]] = (
-        *(
-            " local ",
-            "rank=",
-            "RANK=",
-            "rank ",
-            "Rank ",
-            "RANK ",
-            "rank:",
-            "RANK:",
-            'rank": ',
-            "rank': ",
-        ),
-        *("ROCID", "rocid", "anks ", "anks=", "anks:"),
-    )
+    NEEDLES: ClassVar[tuple[str, ...]] = needles("process-lists")
     SAMPLED: ClassVar[bool] = True
 
     def feed(self, line: Line) -> Iterator[Event]:

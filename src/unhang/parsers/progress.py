@@ -27,7 +27,7 @@ from unhang.model.events import Event, PhaseMark, Progress
 from unhang.model.ids import Rank
 from unhang.model.phases import Phase, PhaseEdge
 from unhang.model.time import Clock
-from unhang.parsers.base import LineParser, place
+from unhang.parsers.base import LineParser, needles, place
 from unhang.parsers.vocabulary import bars
 from unhang.parsers.vocabulary.phases import phase_of_label
 from unhang.sources.line import Line
@@ -50,47 +50,7 @@ class ProgressParser(LineParser):
     """Parser of progress bars and step lines."""
 
     NAME: ClassVar[str] = "progress"
-    NEEDLES: ClassVar[tuple[str, ...]] = (
-        "%|",
-        "% |",
-        "it/s",
-        "s/it",
-        "examples/s",
-        "ex/s",
-        " [00:",
-        "━━",
-        "% of ",
-        "% done",
-        "% complete",
-        "% finished",
-        "% processed",
-        " task/s",
-        "░░",
-        "██",
-        " - index",
-        "iteration ",
-        "iter ",
-        "global_step=",
-        "skipped=",
-        "loss:",
-        "step:",
-        "Epoch",
-        "EPOCH",
-        "Epoch(",
-        "epoch ",
-        "Iter(",
-        "atch ",
-        "BATCH ",
-        "tep ",
-        "STEP ",
-        "Test:",
-        "Inference done",
-        "loss=",
-        "loss ",
-        "loss'",
-        'loss"',
-        "Loss",
-    )
+    NEEDLES: ClassVar[tuple[str, ...]] = needles("progress")
     SAMPLED: ClassVar[bool] = True
 
     def feed(self, line: Line) -> Iterator[Event]:

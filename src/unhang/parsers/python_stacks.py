@@ -33,7 +33,7 @@ from typing import ClassVar
 from unhang.model.events import Event, Frame, StackKind, ThreadStack
 from unhang.model.provenance import Origin
 from unhang.model.time import Instant
-from unhang.parsers.base import LineParser
+from unhang.parsers.base import LineParser, needles
 from unhang.parsers.vocabulary import stack_owners
 from unhang.sources.line import Line
 
@@ -93,13 +93,9 @@ class PythonStacksParser(LineParser):
 
     NAME: ClassVar[str] = "python-stacks"
     NEEDLES: ClassVar[tuple[str, ...]] = (
+        *needles("python-stacks"),
         *stack_owners.NEEDLES,
-        " (active",
-        " (idle",
-        "hread 0x",
         _ONE_STACK,
-        "Traceback for thread",
-        "Fatal Python error",
     )
     AFTER: ClassVar[int] = 150
 

@@ -30,7 +30,7 @@ from typing import ClassVar
 
 from unhang.model.events import Event, RasGroup, RasProblem, RasReport
 from unhang.model.ids import Rank
-from unhang.parsers.base import EventFields, LineParser, place
+from unhang.parsers.base import EventFields, LineParser, needles, place
 from unhang.sources.line import Line
 
 _ROW = re.compile(
@@ -91,17 +91,7 @@ class RasParser(LineParser):
     """Parser of RAS answers in text."""
 
     NAME: ClassVar[str] = "ras"
-    NEEDLES: ClassVar[tuple[str, ...]] = (
-        "in group  per comm",
-        ") MISMATCH",
-        ") INCOMPLETE",
-        ") ERROR",
-        "operation counts",
-        "launched up to operation",
-        "not launched any operations",
-        "Missing communicator data",
-        "the RAS network",
-    )
+    NEEDLES: ClassVar[tuple[str, ...]] = needles("ras")
     AFTER: ClassVar[int] = 16
 
     def __init__(self) -> None:

@@ -33,7 +33,7 @@ from typing import ClassVar
 
 from unhang.model.events import Event, RasGroup, RasProblem, RasReport, VersionSeen
 from unhang.model.ids import Rank
-from unhang.parsers.base import EventFields, LineParser, place
+from unhang.parsers.base import EventFields, LineParser, needles, place
 from unhang.parsers.vocabulary.loose_json import (
     Closed,
     LooseJson,
@@ -64,15 +64,7 @@ class RasJsonParser(LineParser):
     """Parser of RAS answers in JSON, and of what RAS tells while it watches."""
 
     NAME: ClassVar[str] = "ras-json"
-    NEEDLES: ClassVar[tuple[str, ...]] = (
-        '"nccl_version"',
-        '"communicators_count"',
-        '"missing_ranks',
-        '"collective_counts"',
-        '"nvml_dev"',
-        '"considered_dead"',
-        "PEER_DEAD",
-    )
+    NEEDLES: ClassVar[tuple[str, ...]] = needles("ras-json")
     AFTER: ClassVar[int] = 40
 
     def __init__(self) -> None:

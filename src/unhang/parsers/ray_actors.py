@@ -23,7 +23,7 @@ from typing import ClassVar
 
 from unhang.model.events import Event, ProcessEnded, Reporter, StopKind, StopSeen
 from unhang.model.ids import LocalRank, Rank
-from unhang.parsers.base import LineParser, place
+from unhang.parsers.base import LineParser, needles, place
 from unhang.sources.line import Line
 
 _EXIT_TYPE = re.compile(r"Worker exit type:\s*(?P<type>[A-Z_]+)")
@@ -48,15 +48,7 @@ class RayActorsParser(LineParser):
     """Parser of Ray's death reports."""
 
     NAME: ClassVar[str] = "ray-actors"
-    NEEDLES: ClassVar[tuple[str, ...]] = (
-        "Worker exit type",
-        "The actor died",
-        "The actor is dead",
-        "running low on memory",
-        "due to memory pressure",
-        "exceeds the memory usage threshold",
-        "has been marked dead",
-    )
+    NEEDLES: ClassVar[tuple[str, ...]] = needles("ray-actors")
     AFTER: ClassVar[int] = 8
 
     def __init__(self) -> None:

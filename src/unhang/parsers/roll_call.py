@@ -21,7 +21,7 @@ from typing import ClassVar
 
 from unhang.model.events import BarrierMissing, Event, ProcessEnded, Reporter, Waiter
 from unhang.model.ids import LocalRank, Rank, Ranks
-from unhang.parsers.base import LineParser, place
+from unhang.parsers.base import LineParser, needles, place
 from unhang.parsers.vocabulary.signals import signal_number, split_exit
 from unhang.sources.line import Line
 
@@ -78,16 +78,7 @@ class RollCallParser(LineParser):
     """Parser of tables and lists of ranks."""
 
     NAME: ClassVar[str] = "roll-call"
-    NEEDLES: ClassVar[tuple[str, ...]] = (
-        *("xit code", "xitcode", "xit_code", "xit status", "eturn code", "eturncode", "eturn_code"),
-        *("ank | ", "ANK | ", "ank \u2502 ", "ANK \u2502 ", "ank  ", "ANK  "),
-        *("ank,h", "ank,l", "ank,s", "ANK,h", "ANK,l", "ANK,s"),
-        *("ank\t", "ANK\t", "issing rank", "bsent rank", "nresponsive rank", "silent rank"),
-        *("responding rank", "heartbeat from", "response from", "received from", "answer from"),
-        *("reply from", "lost rank", "check in", "checked in", "not respond", "not join"),
-        *("not arrive", "never arrived", "never joined", "not report", "not reach"),
-        *("never reached", "failed to join", "not enter"),
-    )
+    NEEDLES: ClassVar[tuple[str, ...]] = needles("roll-call")
     AFTER: ClassVar[int] = 24
     SAMPLED: ClassVar[bool] = True
 

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from unhang.model.events import Event, SettingSeen
-from unhang.parsers.base import LineParser, place
+from unhang.parsers.base import LineParser, needles, place
 from unhang.sources.line import Line
 
 _VALUE = r"(?P<value>\"[^\"]{0,200}\"|'[^']{0,200}'|[^\s,;)}\"']{1,200})"
@@ -54,40 +54,7 @@ class SettingParser(LineParser):
     """Parser of settings in force or asked for."""
 
     NAME: ClassVar[str] = "settings_seen"
-    NEEDLES: ClassVar[tuple[str, ...]] = (
-        "NCCL_",
-        "RCCL_",
-        "TORCH_",
-        "GLOO_",
-        "UCX_",
-        "FI_",
-        "DEEPSPEED_",
-        "CUDA_VISIBLE",
-        "CUDA_DEVICE_MAX",
-        "CUDA_LAUNCH",
-        "HIP_VISIBLE",
-        "MASTER_ADDR",
-        "MASTER_PORT",
-        "OMP_NUM_THREADS",
-        "TOKENIZERS_PAR",
-        "HF_HUB_OFF",
-        "ddp_timeout",
-        "nccl_timeout",
-        "dist_timeout",
-        "timeout_minutes",
-        "timeout-minutes",
-        "timeout_seconds",
-        "timeout-seconds",
-        "timedelta(",
-        "zero3_save_16bit",
-        "gather_16bit_weights",
-        "fsdp_state_dict_type",
-        "save_only_model",
-        "num_workers",
-        "async_mode",
-        "ckpt_async_save",
-        "find_unused_param",
-    )
+    NEEDLES: ClassVar[tuple[str, ...]] = needles("settings_seen")
     SAMPLED: ClassVar[bool] = True
 
     def feed(self, line: Line) -> Iterator[Event]:

@@ -25,7 +25,7 @@ from typing import ClassVar
 from unhang.model.events import ClosingSignal, Event, ProcessEnded, Reporter, StopKind, StopSeen
 from unhang.model.provenance import NOBODY
 from unhang.model.time import Clock, Instant
-from unhang.parsers.base import EventFields, LineParser, place
+from unhang.parsers.base import EventFields, LineParser, needles, place
 from unhang.parsers.vocabulary.signals import signal_number, split_exit
 from unhang.sources.line import Line
 
@@ -58,22 +58,7 @@ class SlurmParser(LineParser):
     """Parser of batch systems."""
 
     NAME: ClassVar[str] = "slurm"
-    NEEDLES: ClassVar[tuple[str, ...]] = (
-        "srun: error:",
-        "oom-kill event",
-        "oom_kill event",
-        "*** JOB ",
-        "*** STEP ",
-        "srun: sending Ctrl-C",
-        "srun: interrupt",
-        "has been revoked",
-        "=>> PBS",
-        "TERM_RUNLIMIT",
-        "TERM_MEMLIMIT",
-        "TERM_OWNER",
-        "TERM_ADMIN",
-        "TERM_PREEMPT",
-    )
+    NEEDLES: ClassVar[tuple[str, ...]] = needles("slurm")
 
     def feed(self, line: Line) -> Iterator[Event]:
         """Say which tasks ended and who stopped the job."""

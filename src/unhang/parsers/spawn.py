@@ -20,7 +20,7 @@ from typing import ClassVar
 
 from unhang.model.events import ClosingSignal, Event, ProcessEnded, Reporter, StopKind, StopSeen
 from unhang.model.ids import LocalRank, Rank
-from unhang.parsers.base import LineParser, place
+from unhang.parsers.base import LineParser, needles, place
 from unhang.parsers.vocabulary.signals import signal_number, split_exit
 from unhang.sources.line import Line
 
@@ -51,15 +51,7 @@ class SpawnParser(LineParser):
     """Parser of what parent processes say of their children."""
 
     NAME: ClassVar[str] = "spawn"
-    NEEDLES: ClassVar[tuple[str, ...]] = (
-        "terminated with signal",
-        "terminated with exit code",
-        "terminated with the following",
-        "terminated with code",
-        "Received SIGTERM: 15",
-        "DataLoader worker (pid",
-        "encountered in worker",
-    )
+    NEEDLES: ClassVar[tuple[str, ...]] = needles("spawn")
 
     def feed(self, line: Line) -> Iterator[Event]:
         """Say which process ended how."""

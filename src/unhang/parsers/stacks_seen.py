@@ -26,7 +26,7 @@ from typing import ClassVar
 from unhang.model.events import Event, StackSeen
 from unhang.model.ids import LocalRank, Rank
 from unhang.model.provenance import Origin
-from unhang.parsers.base import LineParser, place
+from unhang.parsers.base import LineParser, needles, place
 from unhang.parsers.vocabulary.phases import is_wait, phase_of_frame
 from unhang.sources.line import Line
 
@@ -64,26 +64,7 @@ class StackParser(LineParser):
     """Parser of live stacks."""
 
     NAME: ClassVar[str] = "stacks_seen"
-    NEEDLES: ClassVar[tuple[str, ...]] = (
-        "Process ",
-        "(active)",
-        "(idle)",
-        "(active+gil)",
-        "hread 0x",
-        _NO_BLOCK,
-        _FATAL,
-        "triton/",
-        "_inductor/",
-        "_dynamo/",
-        "flashinfer",
-        "cpp_extension",
-        "file_baton",
-        "shm_broadcast.py",
-        "distributed_c10d.py",
-        "torch/serialization.py",
-        "distributed/checkpoint/",
-        "arrow_dataset.py",
-    )
+    NEEDLES: ClassVar[tuple[str, ...]] = (*needles("stacks_seen"), _NO_BLOCK, _FATAL)
     AFTER: ClassVar[int] = 40
 
     def __init__(self) -> None:

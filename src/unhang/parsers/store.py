@@ -24,7 +24,7 @@ from typing import ClassVar
 
 from unhang.model.events import Event, StoreFault, StoreProblem
 from unhang.model.ids import Rank
-from unhang.parsers.base import LineParser, place
+from unhang.parsers.base import LineParser, needles, place
 from unhang.parsers.vocabulary.numbers import whole
 from unhang.parsers.vocabulary.store_messages import FORMS
 from unhang.sources.line import Line
@@ -40,40 +40,7 @@ class StoreParser(LineParser):
     """Parser of messages about the store and the rendezvous."""
 
     NAME: ClassVar[str] = "store"
-    NEEDLES: ClassVar[tuple[str, ...]] = (
-        "ncclUniqueId",
-        "store based barrier",
-        "waiting for clients",
-        "client socket has",
-        "server socket has",
-        "connect() timed out",
-        "connect/validate",
-        "network addresses of",
-        "host not found",
-        "any network address",
-        "communication on port",
-        "Address already in use",
-        "recvValue",
-        "recvVector",
-        "recvBytes",
-        "sendBytes",
-        "sendValue",
-        "should dump",
-        "Connection reset by peer",
-        "Broken pipe",
-        "got 0 bytes",
-        "wait timeout after",
-        "Socket Timeout",
-        "keep-alive heartbeat",
-        "C10d store has failed",
-        "RendezvousTimeoutError",
-        "RendezvousClosedError",
-        "expected, but not set",
-        "// rendezvous",
-        "process group has not been",
-        "process group twice",
-        "must have value from 0",
-    )
+    NEEDLES: ClassVar[tuple[str, ...]] = needles("store")
 
     def feed(self, line: Line) -> Iterator[Event]:
         """Say each trouble that this line tells, once."""

@@ -29,7 +29,7 @@ from unhang.model.events import Event, ExceptionKind, Frame, PythonException
 from unhang.model.ids import LocalRank, Rank
 from unhang.model.provenance import TEXT_LIMIT, Origin
 from unhang.model.time import Instant
-from unhang.parsers.base import LineParser, place
+from unhang.parsers.base import LineParser, needles, place
 from unhang.parsers.vocabulary import python_text as text_of
 from unhang.parsers.vocabulary.exceptions import classify_exception
 from unhang.sources.context import OTHERS, begins_message
@@ -100,25 +100,7 @@ class TracebackParser(LineParser):
     """Parser of Python tracebacks."""
 
     NAME: ClassVar[str] = "traceback"
-    NEEDLES: ClassVar[tuple[str, ...]] = (
-        "Traceback (most",
-        'File "',
-        "Error: ",
-        "Exception",
-        "KeyboardInterrupt",
-        "above exception",
-        "--- Logging error",
-        "Error in sys.excepthook",
-        "Error in atexit.",
-        "exception was never retrieved",
-        "Stack (most recent",
-        "Call stack:",
-        "Process SpawnProcess-",
-        "Process ForkProcess-",
-        "Process Process-",
-        "terminated with the following",
-        "(local_rank:",
-    )
+    NEEDLES: ClassVar[tuple[str, ...]] = needles("traceback")
     AFTER: ClassVar[int] = 24
 
     def __init__(self) -> None:

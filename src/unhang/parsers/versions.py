@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from unhang.model.events import Event, VersionSeen
-from unhang.parsers.base import LineParser, place
+from unhang.parsers.base import LineParser, needles, place
 from unhang.sources.line import Line
 
 _V = r"v?(?P<version>\d{1,4}(?:\.\d{1,5}){1,3}(?:[-+.]?[a-z][\w.+-]{0,30}|\+[\w.]{1,30})?)"
@@ -89,34 +89,7 @@ class VersionParser(LineParser):
 
     NAME: ClassVar[str] = "versions"
     NEEDLES: ClassVar[tuple[str, ...]] = (
-        "orch version",
-        "orch Version",
-        "ORCH VERSION",
-        "torch cuda version",
-        "torch nccl version",
-        "CUDA used to build",
-        "ROCM used to build",
-        "CUDA runtime version",
-        "CUDA Version:",
-        "river version",
-        "river Version",
-        "NVRM version",
-        "NCCL version",
-        "RCCL version",
-        "nvidia-nccl-cu",
-        "Python version",
-        "python version",
-        "/site-packages/",
-        "/dist-packages/",
-        "DeepSpeed info: version",
-        "deepspeed info",
-        "transformers_version",
-        "transformers` version",
-        "ccelerate version",
-        "ccelerate` version",
-        "LLM engine (",
-        "vLLM version",
-        "vLLM API server version",
+        *needles("versions"),
         *(f"{package}==" for package in _PACKAGES),
         *(f"{package}  " for package in _PACKAGES),
     )

@@ -31,7 +31,7 @@ from unhang.model.events import (
     WatchdogAborted,
 )
 from unhang.model.ids import SeqId
-from unhang.parsers.base import LineParser, place
+from unhang.parsers.base import LineParser, needles, place
 from unhang.parsers.vocabulary.groups import find_speaker
 from unhang.sources.line import Line
 
@@ -71,15 +71,7 @@ class WatchdogParser(LineParser):
     """Parser of watchdog lines."""
 
     NAME: ClassVar[str] = "watchdog"
-    NEEDLES: ClassVar[tuple[str, ...]] = (
-        "NCCL(",
-        "Watchdog caught",
-        "Timeout at NCCL work",
-        "by watchdog at work",
-        "last enqueued",
-        "terminated with exception",
-        "entire process down",
-    )
+    NEEDLES: ClassVar[tuple[str, ...]] = needles("watchdog")
 
     def feed(self, line: Line) -> Iterator[Event]:
         """Say the time-outs, counters and aborts that this line tells."""

@@ -25,7 +25,7 @@ from typing import ClassVar
 
 from unhang.model.events import BarrierMissing, Event, Fingerprint, FingerprintMismatch
 from unhang.model.ids import Rank, Ranks, SeqId
-from unhang.parsers.base import LineParser, place
+from unhang.parsers.base import LineParser, needles, place
 from unhang.sources.line import Line
 
 _RUNS = re.compile(
@@ -54,12 +54,7 @@ class WrapperParser(LineParser):
     """Parser of ProcessGroupWrapper's mismatches and of monitored barriers."""
 
     NAME: ClassVar[str] = "wrapper"
-    NEEDLES: ClassVar[tuple[str, ...]] = (
-        "CollectiveFingerPrint",
-        "monitoredBarrier",
-        "mismatch between collectives",
-        "barrier failed --",
-    )
+    NEEDLES: ClassVar[tuple[str, ...]] = needles("wrapper")
 
     def feed(self, line: Line) -> Iterator[Event]:
         """Say which ranks run different collectives, and who did not reach a barrier."""

@@ -1,0 +1,39 @@
+"""Patterns that stand as data: rows of a TOML file, each with what a line that matches it says.
+
+A file may say how its texts are written: `blank` is what a blank in them stands for (texts arrive
+wrapped by terminals), `parts` are what `{name}` in them stands for, `ignore_case` holds for all.
+A row has `says`, `text` (a list: one text in pieces) and perhaps `ignore_case`, or is a text alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from enum import Enum
+from typing import Any, TypeVar
+
+from unhang.model.toml import load
+
+E = TypeVar("E", bound=Enum)
+
+
+def patterns(package: str, name: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """What each row of `name` says, and its pattern, in the order of the file."""
+    data = load(package, name)
+    rows = (row if isinstance(row, dict) else {"text": row} for row in data["rows"])
+    return tuple((row.get("says", ""), _compiled(row, data)) for row in rows)
+
+
+def patterns_of(kind: type[E], package: str, name: str) -> tuple[tuple[E, re.Pattern[str]], ...]:
+    """The same with members of an enumeration, which the rows name by their values."""
+    return tuple((kind(says), pattern) for says, pattern in patterns(package, name))
+
+
+def _compiled(row: Mapping[str, Any], data: Mapping[str, Any]) -> re.Pattern[str]:
+    pieces = row["text"]
+    text = pieces if isinstance(pieces, str) else "".join(pieces)
+    text = text.replace(" ", data.get("blank", " "))
+    for part, stands_for in data.get("parts", {}).items():
+        text = text.replace(f"{{{part}}}", stands_for)
+    ignore_case = row.get("ignore_case", data.get("ignore_case", False))
+    return re.compile(text, re.IGNORECASE if ignore_case else 0)
