@@ -8,7 +8,7 @@ A row has `says`, `text` (a list: one text in pieces) and perhaps `ignore_case`,
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from enum import Enum
 from typing import Any, TypeVar
 
@@ -17,16 +17,22 @@ from unhang.model.toml import load
 E = TypeVar("E", bound=Enum)
 
 
-def patterns(package: str, name: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """What each row of `name` says, and its pattern, in the order of the file."""
+def rows(package: str, name: str) -> Iterator[tuple[Mapping[str, Any], re.Pattern[str]]]:
+    """Each row of `name` as it stands, and its pattern, in the order of the file."""
     data = load(package, name)
-    rows = (row if isinstance(row, dict) else {"text": row} for row in data["rows"])
-    return tuple((row.get("says", ""), _compiled(row, data)) for row in rows)
+    for row in data["rows"]:
+        fields = row if isinstance(row, dict) else {"text": row}
+        yield fields, _compiled(fields, data)
+
+
+def patterns(package: str, name: str) -> tuple[re.Pattern[str], ...]:
+    """The pattern of each row."""
+    return tuple(pattern for _, pattern in rows(package, name))
 
 
 def patterns_of(kind: type[E], package: str, name: str) -> tuple[tuple[E, re.Pattern[str]], ...]:
-    """The same with members of an enumeration, which the rows name by their values."""
-    return tuple((kind(says), pattern) for says, pattern in patterns(package, name))
+    """What each row says, a member of an enumeration by its value, and its pattern."""
+    return tuple((kind(row["says"]), pattern) for row, pattern in rows(package, name))
 
 
 def _compiled(row: Mapping[str, Any], data: Mapping[str, Any]) -> re.Pattern[str]:

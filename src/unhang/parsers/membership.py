@@ -31,7 +31,7 @@ from unhang.parsers.vocabulary.launch_command import read_launch
 from unhang.parsers.vocabulary.store_messages import LATER_GROUP
 from unhang.sources.line import Line
 
-_PATTERNS = tuple(pattern for _, pattern in patterns("unhang.parsers", "data/membership.toml"))
+_PATTERNS = patterns("unhang.parsers", "data/membership.toml")
 
 
 class MembershipParser(LineParser):

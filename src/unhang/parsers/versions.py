@@ -22,61 +22,16 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from unhang.model.events import Event, VersionSeen
+from unhang.model.forms import rows
+from unhang.model.toml import load
 from unhang.parsers.base import LineParser, needles, place
 from unhang.sources.line import Line
 
 _V = r"v?(?P<version>\d{1,4}(?:\.\d{1,5}){1,3}(?:[-+.]?[a-z][\w.+-]{0,30}|\+[\w.]{1,30})?)"
-_PACKAGES = (
-    "torch",
-    "transformers",
-    "accelerate",
-    "deepspeed",
-    "trl",
-    "peft",
-    "datasets",
-    "lightning",
-    "pytorch-lightning",
-    "vllm",
-    "sglang",
-    "triton",
-    "flash-attn",
-    "megatron-core",
-    "nemo-toolkit",
-    "torchtune",
-    "verl",
-    "ray",
-    "axolotl",
-    "ms-swift",
-    "llamafactory",
-    "unsloth",
-    "webdataset",
-)
+_DATA = "unhang.parsers", "data/versions.toml"
+_PACKAGES: list[str] = load(*_DATA)["packages"]
 _NAMED: tuple[tuple[str, str, re.Pattern[str]], ...] = tuple(
-    (component, basis, re.compile(pattern, re.IGNORECASE))
-    for component, basis, pattern in (
-        ("torch", "environment report", rf"\bpytorch\s+version(?: \(GPU\?\))?\s*:\s*{_V}"),
-        ("torch", "environment report", rf"\btorch\s+version\s*[:.=]*\s+{_V}"),
-        ("torch", "container banner", rf"\bPyTorch\s+Version\s+{_V}"),
-        ("cuda", "environment report", rf"CUDA used to build PyTorch\s*:\s*{_V}"),
-        ("cuda", "environment report", rf"torch\s+cuda\s+version\s*[.:]*\s*{_V}"),
-        ("cuda-runtime", "environment report", rf"CUDA runtime version\s*:\s*{_V}"),
-        ("cuda-driver", "nvidia-smi", rf"\bCUDA Version\s*:\s*{_V}"),
-        ("driver", "nvidia-smi", rf"(?:nvidia driver|\bdriver) version\s*:\s*{_V}"),
-        ("driver", "kernel module", rf"NVRM version:[^\d]{{1,80}}{_V}"),
-        ("nccl", "NCCL exception", rf"NCCL error.{{0,300}}?NCCL version\s+{_V}"),
-        ("nccl", "environment report", rf"torch\s+nccl\s+version\s*[.:]*\s*\(?{_V}"),
-        ("nccl", "RCCL banner", rf"\bRCCL version\s*:?\s*{_V}"),
-        ("nccl", "pip", rf"nvidia-nccl-cu\d{{2}}\s*(?:==|\s|@)\s*{_V}"),
-        ("python", "environment report", rf"\bpython version\s*:\s*{_V}"),
-        ("python", "package path", r"/python(?P<version>3\.\d{1,2})/(?:site|dist)-packages/"),
-        ("deepspeed", "start-up line", rf"DeepSpeed info: version={_V}"),
-        ("deepspeed", "environment report", rf"deepspeed info\s*\.{{3,}}\s*{_V}"),
-        ("transformers", "model configuration", rf'"transformers_version"\s*:\s*"{_V}"'),
-        ("transformers", "environment report", rf"`transformers` version\s*:\s*{_V}"),
-        ("accelerate", "environment report", rf"`?\baccelerate`? version\s*:\s*{_V}"),
-        ("vllm", "start-up line", rf"(?:LLM engine \(|vLLM (?:API server )?version )\s*{_V}"),
-        ("rocm", "environment report", rf"ROCM used to build PyTorch\s*:\s*{_V}"),
-    )
+    (row["component"], row["basis"], pattern) for row, pattern in rows(*_DATA)
 )
 _PINNED = re.compile(
     rf"(?:^|[\s\"',])(?P<package>{'|'.join(_PACKAGES)})(?:==|\s+=\s+|\s{{2,40}}|@){_V}",

@@ -7,6 +7,8 @@ import json
 import re
 from functools import lru_cache
 
+from unhang.model.toml import load
+
 
 class Grade(enum.IntEnum):
     """How much a name says of its value.
@@ -22,85 +24,23 @@ class Grade(enum.IntEnum):
     PASSWORD = 4
 
 
-NEEDLES = (
-    *("pass", "pwd", "pw", "secret", "token", "credential", "creds", "key", "auth", "cookie"),
-    *("session", "sid", "salt", "jwt", "dsn", "webhook", "connectionstring", "connection_string"),
-    *("bearer", "csrf", "kennwort", "mot de passe", "_pat", "otp", "signature", "assertion"),
-    *("samlresponse", "samlrequest", "verifier"),
-)
+_DATA = load("unhang.redaction", "words.toml")
+NEEDLES = tuple(_DATA["needles"])
 """Lower case; one of them is in every name of a secret that is ASCII."""
 
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
-_SHUT = frozenset(
-    {
-        *("password", "passwd", "passphrase", "passcode", "passwort", "kennwort", "pwd"),
-        *("sshpass", "pgpassword", "userpass", "userpassword", "dbpassword", "contraseña"),
-    }
-)
-_SECRET = frozenset(
-    {
-        *("secret", "secrets", "credential", "credentials", "creds", "apikey", "secretkey"),
-        *("accesskey", "authtoken", "accesstoken", "privatekey", "connectionstring"),
-    }
-)
-_LOOSE = frozenset(
-    {
-        *("pass", "pw", "auth", "cookie", "session", "sessionid", "sid", "salt", "jwt", "dsn"),
-        *("bearer", "csrf", "csrftoken", "xsrf", "sas", "pat", "webhook", "notify", "otp"),
-        *("sig", "signature", "samlresponse", "assertion"),
-    }
-)
-_FOREIGN = (
-    *("密码", "口令", "密钥", "秘钥", "令牌", "密碼", "金鑰", "パスワード", "비밀번호", "пароль"),
-    *("contraseña", "mot de passe"),
-)
+_SHUT = frozenset(_DATA["passwords"])
+_SECRET = frozenset(_DATA["secrets"])
+_LOOSE = frozenset(_DATA["loose"])
+_FOREIGN: list[str] = _DATA["foreign"]
 FOREIGN = re.compile(
     "|".join(re.escape(form) for word in _FOREIGN for form in (word, json.dumps(word)[1:-1])),
     re.IGNORECASE,
 )
 """Names of secrets that are not English, as they are and as JSON escapes them."""
-_OF_KEYS = frozenset(
-    {
-        *("api", "access", "private", "secret", "account", "signing", "encryption", "client"),
-        *("master", "storage", "shared", "subscription", "service", "deploy", "encrypt", "auth"),
-        *("app", "consumer", "license", "ssl", "tls", "hmac", "jwt", "session", "webhook", "ssh"),
-        *(
-            "wandb",
-            "comet",
-            "kaggle",
-            "openai",
-            "hf",
-            "my",
-            "sas",
-            "admin",
-            "write",
-            "read",
-            "user",
-        ),
-    }
-)
-_TOKENIZER = frozenset(
-    {
-        *("eos", "bos", "pad", "unk", "sep", "cls", "mask", "image", "video", "audio", "next"),
-        *("new", "last", "stop", "special", "per", "first", "max", "min", "num", "total", "n"),
-        *("prompt", "completion", "input", "output", "expert", "avg", "mean", "draft", "think"),
-        *("begin", "end", "start", "current", "each", "every", "any", "top", "vocab", "word"),
-        *("sub", "added", "additional", "response", "context", "visual", "loss", "of", "s"),
-        *("the", "a", "this", "padding", "unknown", "separator", "tool", "text", "speech"),
-    }
-)
-_ABOUT = frozenset(
-    {
-        *("file", "path", "dir", "name", "names", "type", "len", "length", "count", "limit", "url"),
-        *("uri", "endpoint", "policy", "prompt", "hint", "field", "index", "idx", "ids", "size"),
-        *("rate", "budget", "acc", "accuracy", "throughput", "level", "mask", "position", "usage"),
-        *("embedding", "embeddings", "dropping", "dispatcher", "logprob", "expires", "expiry"),
-        *("ttl", "issuer", "sock", "socket", "method", "mode", "provider", "required", "enabled"),
-        *("reward", "loss", "freq", "ratio", "num", "version", "dropout", "layers", "heads", "dim"),
-        *("padding", "event", "state", "status", "time", "duration", "timeout", "host", "port"),
-        *("ref", "arn", "manager", "store", "helper", "parallelism", "per", "drop", "type"),
-    }
-)
+_OF_KEYS = frozenset(_DATA["of_keys"])
+_TOKENIZER = frozenset(_DATA["tokenizer"])
+_ABOUT = frozenset(_DATA["about"])
 """Behind the name of a secret: it is told of, not given."""
 
 

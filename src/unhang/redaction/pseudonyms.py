@@ -16,6 +16,7 @@ import secrets
 from collections.abc import Callable, Iterable
 
 from unhang.model.host_lists import expand_hosts
+from unhang.model.toml import load
 from unhang.redaction.contexts import (
     BRACKETS,
     find_accounts,
@@ -86,62 +87,7 @@ _PUBLIC = re.compile(
     r"|meta\.com|ai\.meta\.com|slack\.com|unhang\.dev|json-schema\.org|w3\.org|gnu\.org)$",
     re.IGNORECASE,
 )
-_COMMON = frozenset(
-    {
-        *(
-            "localhost",
-            "root",
-            "python",
-            "python3",
-            "torch",
-            "rank",
-            "node",
-            "host",
-            "data",
-            "train",
-        ),
-        *(
-            "user",
-            "users",
-            "default",
-            "none",
-            "null",
-            "error",
-            "warning",
-            "info",
-            "debug",
-            "kernel",
-        ),
-        *(
-            "true",
-            "false",
-            "all",
-            "local",
-            "master",
-            "worker",
-            "head",
-            "main",
-            "test",
-            "the",
-            "and",
-        ),
-        *(
-            "unknown",
-            "nccl",
-            "cuda",
-            "gpu",
-            "cpu",
-            "ssh",
-            "srun",
-            "slurm",
-            "admin",
-            "ubuntu",
-            "home",
-        ),
-        *("project", "account", "name", "for", "with", "is", "was", "to", "in", "on", "of", "not"),
-        *("docker", "runner", "nobody", "git", "www", "com", "org", "exited", "failed", "failure"),
-    }
-)
+_COMMON = frozenset(load("unhang.redaction", "words.toml")["common"])
 _OPEN_ADDRESS = ("127.", "0.0.0.0", "255.255.255")  # noqa: S104 (no socket is bound)
 _OURS = re.compile(r"(?:node|user|account|bucket|path)-\d{4,12}\b")
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from unhang.model.toml import load
 from unhang.sources.peel import continuation
 
 MOST_LINES = 10
@@ -22,73 +23,18 @@ _TAIL = 2_000
 _SHORT = 200
 """Characters of lines that are worth remembering."""
 
+_DATA = load("unhang.sources", "data/wrapped.toml")
 _SHAPES = tuple(
-    (word, re.compile(begin), re.compile(end))
-    for words, begin, end in (
-        (
-            "timeout Work",
-            r"collective\s*operation\s*timeout|\bWork(?:NCCL|HCCL|XCCL|MCCL|Gloo|UCC)\(",
-            r"milliseconds|timed\s*out\s*in|raised\s*the\s*following",
-        ),
-        (
-            "watchdog work: status: enqueued",
-            r"detected\s*by\s*watchdog\s*at\s*work|at\s*NCCL\s*work:|PG\s*status:"
-            r"|Last\s*enqueued\s*NCCL\s*work",
-            r"last\s*completed\s*(?:NCCL\s*)?work:\s*-?\d+",
-        ),
-        (
-            "mismatch",
-            r"Detected\s*mismatch\s*between\s*collectives",
-            r"aspects:\s*\S|(?:inconsistent\s*coll|but\s*Rank).*\)\)\.?\s*$",
-        ),
-        ("setting", r"is\s*setting\s*up\s*NCCL\s*communicator", r"got\s*error:?\s*\S{3}"),
-        ("completion", r"Got\s*completion\s*from\s*peer", r"vendor\s*err\s*\d+"),
-        ("didn't joined", r"but\s*didn't\b|joined\s*but\b", r"collective\s*#\d+"),
-        ("(exitcode:", r"failed\s*\(exitcode:", r"of\s*binary:|\(pid:\s*\d+\)\s*$"),
-        ("closing", r"Sending\s*process\s*\d+\s*closing", r"signal\s*SIG[A-Z]{3,4}"),
-        ("FAILED", r"Worker\s*group\s*FAILED", r"restart\s*worker\s*group"),
-        (":::MLL", r":::MLL", r"\}\s*$"),
-        ("waiting", r"Timed\s*out\s*waiting\s*\d+ms", r"operation\s*to\s*complete"),
-        ("waiting", r"Timed\s*out\s*after\s*\d+\s*seconds\s*waiting", r"clients\s*joined"),
-        ("barrier", r"in\s*store\s*based\s*barrier\s*on\s*rank", r"timeout=[\d:.]+"),
-        ("preamble", r"op\.preamble\.length\s*<=\s*op\.nbytes", r"\d+\s*vs\s*\d+"),
-        (
-            "nranks",
-            r"\bcomm\s0x[0-9a-f]+\srank\s\d+\snranks",
-            r"-\s*(?:Init|Abort|Destroy)\s*[A-Z]{5}",
-        ),
-    )
-    for word in words.split()
+    (word, *(re.compile(row[edge].replace(" ", r"\s*")) for edge in ("begin", "end")))
+    for row in _DATA["shapes"]
+    for word in row["words"].split()
 )
 """How a message begins, and what must have come before it is whole.
 
 First a word that a beginning holds, so that most lines are seen to hold none at once.
 """
 
-_SENTENCES = tuple(
-    "".join(sentence.split())
-    for sentence in (
-        "Watchdog caught collective operation timeout: WorkNCCL(",
-        "Some NCCL operations have failed or timed out. Due to the asynchronous nature of CUDA "
-        "kernels, subsequent GPU operations might run on corrupted/incomplete data.",
-        "To avoid data inconsistency, we are taking the entire process down.",
-        "failure detected by watchdog at work sequence id: ",
-        "Exception (either an error or timeout) detected by watchdog at work: ",
-        "Timeout at NCCL work: ",
-        "Process group watchdog thread terminated with exception: ",
-        "NCCL watchdog thread terminated with exception: ",
-        "Observed flight recorder dump signal from another rank via TCPStore.",
-        "First PG on this rank to signal dumping.",
-        "Received a dump signal due to a collective timeout from ",
-        "ProcessGroupNCCL's watchdog got stuck for ",
-        "Detected mismatch between collectives on ranks. Rank ",
-        "Stack trace of the failed collective",
-        'Failed to check the "should dump" flag on TCPStore',
-        "Worker group FAILED. ",
-        "worker group successfully finished. Waiting ",
-        "Heartbeat monitor timed out! Process will be terminated after dumping debug info.",
-    )
-)
+_SENTENCES = tuple("".join(sentence.split()) for sentence in _DATA["sentences"])
 """Beginnings that may themselves be cut, without blanks: those at a cut are lost."""
 _CUT_SENTENCES = frozenset(s[:end] for s in _SENTENCES for end in range(1, len(s)))
 _SHORTEST_CUT = 4
