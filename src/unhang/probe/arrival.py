@@ -25,7 +25,8 @@ _LAUNCHER_MODULES = (
     "accelerate.commands",
     "deepspeed.launcher",
 )
-_OWNER = "UNHANG_OWNER"
+_OWNER, _RESTARTS = "UNHANG_OWNER", "UNHANG_RESTARTS"
+_AGENT = "torch.distributed.elastic.rendezvous.dynamic_rendezvous"
 _IDENTITY = ("RANK", "LOCAL_RANK", "TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT")
 
 
@@ -33,6 +34,8 @@ def arrive() -> None:
     """Begin in a training process; elsewhere leave a word for the import system."""
     imports.after("torch.distributed.distributed_c10d", _on_process_groups)
     imports.after("torch.optim.optimizer", _on_optimizers)
+    if _RESTARTS in os.environ:
+        imports.after(_AGENT, _on_agent)
     if "RANK" in os.environ and is_rank(os.environ, os.getpid(), _command()):
         os.environ[_OWNER] = f"{os.getpid()} {_identity(os.environ)}"
         from .life import begin
@@ -72,6 +75,12 @@ def _on_process_groups() -> None:
     from .life import watch_process_groups
 
     watch_process_groups(sys.modules["torch.distributed.distributed_c10d"])
+
+
+def _on_agent() -> None:
+    from .restarts import watch_agent
+
+    watch_agent(sys.modules[_AGENT])
 
 
 def _on_optimizers() -> None:

@@ -21,9 +21,8 @@ OWNER = "UNHANG_OWNER"
 SITE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "site")
 """The folder that goes first in PYTHONPATH."""
 
-OWN_STORE = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE"
-"""From torch 2.5 on all starts under one torchrun share a store, in which a new start finds the
-addresses of the last: about every second one then fails or hangs (pytorch issue 135712)."""
+RESTARTS = "UNHANG_RESTARTS"
+"""Set where the launcher is meant to start the job again: see `restarts`."""
 
 LONG_LIMIT_MS = 24 * 3600 * 1000
 """Limit of a group whose hangs the judge ends, unless an order says otherwise."""
@@ -52,7 +51,7 @@ def additions(
         RUN: run_folder,
         HOST: host or socket.gethostname(),
         TIMEOUTS: timeouts,
-        **({OWN_STORE: "1"} if restarts and OWN_STORE not in base else {}),
+        **({RESTARTS: "1"} if restarts else {}),
     }
 
 

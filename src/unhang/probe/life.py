@@ -13,7 +13,7 @@ import threading
 import time
 from typing import Any
 
-from . import board, dump, environment, fitting, variables
+from . import board, dump, environment, fitting, restarts, variables
 from .beats import C10D, Beats
 from .freeze import Freeze
 from .guard import TimeoutGuard
@@ -199,6 +199,8 @@ def begin() -> None:
 
 def watch_process_groups(c10d: Any) -> None:
     """Govern the groups of this process, and come to life when it makes one."""
+    if environment.RESTARTS in os.environ:
+        restarts.watch_rank(c10d)
     _limits().wrap(c10d, on_birth=begin)
     variables.set_for(sys.modules["torch"].__version__, os.environ)
 

@@ -21,7 +21,6 @@ _BEGINNINGS = (
     *("MLX5_", "CUDA_", "HIP_", "ROCR_", "HSA_", "OMP_", "MKL_", "ACCELERATE_", "DEEPSPEED_"),
     "FSDP_",
 )
-_OWN = frozenset({"TORCH_DISABLE_SHARE_RDZV_TCP_STORE"})
 _NO_SETTINGS = ("_TEMP_FILE", "_ID", "_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_PORT", "_ADDR")
 """Ends of names whose values differ in every run, or are nobody's business."""
 
@@ -53,7 +52,7 @@ def _variables() -> dict[str, str]:
     names = sorted(
         name
         for name in list(os.environ)
-        if name.startswith(_BEGINNINGS) and not name.endswith(_NO_SETTINGS) and name not in _OWN
+        if name.startswith(_BEGINNINGS) and not name.endswith(_NO_SETTINGS)
     )
     return {name: os.environ.get(name, "")[:_LONGEST] for name in names[:_MOST]}
 

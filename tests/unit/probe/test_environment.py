@@ -21,13 +21,6 @@ def test_an_empty_path_adds_no_current_folder() -> None:
     assert additions({}, run_folder="/run")["PYTHONPATH"] == SITE
 
 
-def test_a_job_that_is_to_start_again_gets_a_store_for_each_start() -> None:
-    name = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE"
-    assert additions({}, run_folder="/run", restarts=True)[name] == "1"
-    assert name not in additions({}, run_folder="/run")
-    assert name not in additions({name: "0"}, run_folder="/run", restarts=True)
-
-
 @pytest.mark.parametrize(
     ("timeouts", "mode", "limit_ms"),
     [

@@ -18,8 +18,8 @@ Start the same command with `TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1` and end a ran
 connects.
 
 ## What to do
-Set `TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1` for torchrun on all nodes. `unhang run --on-hang abort`
-does so by itself.
+Set `TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1` for torchrun on all nodes. Under `unhang run
+--on-hang abort` it is not needed: each restart has keys of its own.
 
 ## References
 pytorch issue 135712; `torch/distributed/elastic/rendezvous/dynamic_rendezvous.py` of 2.13.
