@@ -4,6 +4,8 @@ Each framework's data file names its packages with the releases to read (`packag
 declare settings (`read`). Of every row in `knobs` the tool fills `type`, `choices` and `releases`:
 default, file and line in each release, or null where the release lacks the key. What people wrote
 into a row (`about`, `smaller`, `needs`, `why`, …) stays. Rows that no release has keep their `why`.
+Each entry of `accepts` gets the names of all settings below its key, by the releases that have
+them.
 """
 
 from __future__ import annotations
@@ -36,6 +38,7 @@ def main() -> int:
         if not row.get("read") or (given.names and row["name"] not in given.names):
             continue
         unread = _fill(row, given.cache)
+        _accept(row, given.cache)
         new = write(row)
         print(f"{row['name']}: {len(row['knobs'])} rows, {len(unread)} by hand")
         for key in unread:
@@ -69,6 +72,21 @@ def _fill(row: dict[str, Any], cache: Path) -> list[str]:
             release: None if r is None else [r.default, r.place] for release, r in found.items()
         }
     return unread
+
+
+def _accept(row: dict[str, Any], cache: Path) -> None:
+    """Fill the names that each part of a framework's own file takes."""
+    for part in row.get("accepts", ()):
+        having: dict[str, list[str]] = {}
+        for package, numbers in row["packages"].items():
+            for release in numbers:
+                for key in _settings(unpacked(cache, package, release), part["read"]):
+                    having.setdefault(key, []).append(release)
+        names: dict[str, list[str]] = {}
+        for key in sorted({*having, *part.get("also", ())}):
+            told = having.get(key) or [r for numbers in row["packages"].values() for r in numbers]
+            names.setdefault(" ".join(told), []).append(key)
+        part["keys"] = {releases: " ".join(found) for releases, found in sorted(names.items())}
 
 
 def _settings(root: Path, sources: list[Mapping[str, Any]]) -> dict[str, Read]:

@@ -38,6 +38,9 @@ SAME_ON_ALL = frozenset(
         "TORCH_DISTRIBUTED_DEBUG",
     }
 )
+_OF_NAMES = frozenset({"CFG101", "CFG102", "CFG103", "CFG104", "CFG106", "CFG120"})
+"""Findings on a name: a row that knows it says more than a list that lacks it."""
+
 _FAMILIES = ("NCCL_", "TORCH_NCCL_", "GLOO_")
 
 
@@ -60,15 +63,17 @@ def check(documents: Iterable[SettingsDocument], releases: Releases) -> tuple[Li
     """Find what is wrong, in the order of the documents and their lines."""
     documents = list(documents)
     reads = frozenset(name for document in documents for name in document.reads)
-    findings = [
-        finding
-        for document in documents
-        for finding in (
-            *_each(document, releases, reads),
-            *_together(document, releases),
-            *conditions(document, _context(document, releases, reads).framework),
-        )
-    ]
+    findings: list[LintFinding] = []
+    for document in documents:
+        each = list(_each(document, releases, reads))
+        told = {(f.setting.lstrip("-"), f.where.line) for f in each if f.code in _OF_NAMES}
+        beside = conditions(document, *_framework(document, releases))
+        findings += [*each, *_together(document, releases)]
+        findings += [
+            f
+            for f in beside
+            if f.code not in _OF_NAMES or (f.setting.lstrip("-"), f.where.line) not in told
+        ]
     findings.extend(between_files(documents))
     findings.extend(_between_ranks(documents))
     unique = {(f.code, f.setting, f.value, f.where, f.reason.key): f for f in findings}
@@ -103,12 +108,18 @@ def _name(written: Written) -> str:
     return last if written.kind is SettingKind.OPTION and last in _LAST_SEGMENT else written.name
 
 
-def _context(
-    document: SettingsDocument, releases: Releases, reads: frozenset[str]
-) -> SettingContext:
+def _framework(document: SettingsDocument, releases: Releases) -> tuple[str | None, str | None]:
+    """Whose settings a document holds, and of which release."""
     framework, version = releases.framework
     if framework is None:
         framework = next((name for name in frameworks() if name in document.programs), None)
+    return framework, version
+
+
+def _context(
+    document: SettingsDocument, releases: Releases, reads: frozenset[str]
+) -> SettingContext:
+    framework, version = _framework(document, releases)
     return SettingContext(
         nccl=releases.nccl,
         torch=releases.torch,

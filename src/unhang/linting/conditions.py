@@ -5,24 +5,33 @@ from __future__ import annotations
 import difflib
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from unhang.linting.document import SettingKind, SettingsDocument, Written
 from unhang.model.lint import LintFinding, SettingPlace, Severity
 from unhang.model.provenance import Message
 from unhang.settings import frameworks
-from unhang.settings.frameworks import find_knob
+from unhang.settings.accepted import AcceptedKeys
+from unhang.settings.frameworks import Framework, family_of, find_knob
 from unhang.settings.knobs import Knob, KnobCondition
 
 _BATCH = ("train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps")
 _CLOSE = 0.8
+_NEAR = 0.9
+"""Where a file may hold keys of people's own."""
+
+_OWN = 3
+"""Keys of a framework that show that a file is the framework's."""
 
 
-def conditions(document: SettingsDocument, framework: str | None) -> Iterator[LintFinding]:
+def conditions(
+    document: SettingsDocument, framework: str | None, version: str | None
+) -> Iterator[LintFinding]:
     """Find what is refused or read by nobody beside other settings of the same file."""
+    yield from _unaccepted(document, framework, version)
     if document.dotted:
-        yield from _closed(document)
         yield from _product(document)
-    elif framework is not None:
+    if framework is not None:
         yield from _beside(document, framework)
 
 
@@ -31,6 +40,9 @@ def _beside(document: SettingsDocument, framework: str) -> Iterator[LintFinding]
     options = [w for w in document.settings if w.kind is SettingKind.OPTION]
     names = Counter(_plain(w) for w in options)
     held = {_plain(w): w.value for w in options if names[_plain(w)] == 1 and w.value is not None}
+    if document.dotted:
+        held = document.dotted
+        options = [replace(_written(document, key), name=key, value=held[key]) for key in held]
     told: set[frozenset[str]] = set()
     for written in options:
         name = _plain(written)
@@ -56,6 +68,10 @@ def _broken(
             and condition.met(held.get(condition.key))
         ):
             yield "key_refused", Severity.ERROR, condition
+        if condition.multiple_of and condition.met(held.get(condition.key)):
+            step = held.get(condition.multiple_of, "")
+            if value.isdigit() and step.isdigit() and int(step) and int(value) % int(step):
+                yield "key_multiple", Severity.ERROR, replace(condition, key=condition.multiple_of)
     for condition in knob.ignored_under:
         if condition.values and condition.met(held.get(condition.key)):
             yield "key_ignored", Severity.WARNING, condition
@@ -64,25 +80,76 @@ def _broken(
         yield "key_needs", Severity.WARNING, needs[0]
 
 
-def _closed(document: SettingsDocument) -> Iterator[LintFinding]:
-    """Keys of a section whose framework refuses those that it does not know."""
-    for framework in frameworks().values():
-        if f"{framework.name}-json" not in document.programs:
+def _unaccepted(
+    document: SettingsDocument, framework: str | None, version: str | None
+) -> Iterator[LintFinding]:
+    """Keys that a framework's file does not take, of which a part is clearly its own."""
+    options = [w for w in document.settings if w.kind is SettingKind.OPTION]
+    if not document.dotted and any(w.name.startswith("-") for w in options):
+        return  # A script's flags are those of several programs.
+    names = dict.fromkeys(document.dotted or [_plain(w) for w in options])
+    family = [part for f in family_of(framework) for part in f.accepts]
+    for owner in frameworks().values():
+        own = any(tag.startswith(f"{owner.name}-") for tag in document.programs)
+        if not own and owner not in family_of(framework):
             continue
-        for section, known in framework.closed.items():
-            keys = [k.split(".")[1] for k in document.dotted if k.startswith(f"{section}.")]
-            for key in dict.fromkeys(keys):
-                if key not in known:
-                    near = difflib.get_close_matches(key, known, n=1, cutoff=_CLOSE)
-                    yield _finding(
-                        _written(document, key),
-                        "key_unknown",
-                        Severity.ERROR,
-                        code="CFG102",
-                        replacement=near[0] if near else None,
-                        section=section,
-                        framework=framework.name,
-                    )
+        release = version if owner.name == framework else None
+        found = [
+            (part, key)
+            for part in owner.accepts
+            for key in dict.fromkeys(filter(None, (_below(n, part.under) for n in names)))
+            if part.unless.isdisjoint(names)
+        ]
+        if own or sum(any(_below(n, p.under) in p.releases for p in family) for n in names) >= _OWN:
+            for part, key in found:
+                yield from _unaccepted_key(document, owner, part, key, (framework, release))
+
+
+def _unaccepted_key(
+    document: SettingsDocument,
+    owner: Framework,
+    part: AcceptedKeys,
+    key: str,
+    releases: tuple[str | None, str | None],
+) -> Iterator[LintFinding]:
+    """Judge one key: refused, of another release, or close to one that is taken."""
+    framework, version = releases
+    others = [p for f in family_of(framework) for p in f.accepts if f is not owner]
+    knob = find_knob(owner.name, f"{part.under}.{key}" if part.under else key)
+    if part.takes(key, version) is not False or any(key in p.releases for p in others):
+        return
+    if knob is not None and (knob.last is not None or knob.since is not None):
+        return  # The row of the knob itself knows more.
+    taken = [k for k in part.releases if part.takes(k, version)]
+    near = difflib.get_close_matches(key, taken, n=1, cutoff=_CLOSE if part.strict else _NEAR)
+    had = part.releases.get(key, ())
+    if not (part.strict or near or had):
+        return
+    topic, severity = "key_unknown", Severity.ERROR
+    if version is None and had:
+        topic, severity = "key_guessed", Severity.INFO
+    elif had:
+        topic, severity = "key_lacking", Severity.ERROR if part.strict else Severity.WARNING
+    elif not part.strict:
+        topic, severity = "key_near", Severity.WARNING
+    yield _finding(
+        _written(document, key),
+        topic,
+        severity,
+        code="CFG103" if had else "CFG102",
+        replacement=near[0] if near else None,
+        section=part.under or "its file",
+        framework=owner.name,
+        release=version or part.read[-1],
+        had=", ".join(had),
+        use=near[0] if near else None,
+    )
+
+
+def _below(name: str, under: str) -> str:
+    """The key right below another one; empty where a name is not below it."""
+    rest = name.removeprefix(f"{under}.") if under else name
+    return "" if under and rest == name else rest.partition(".")[0].replace("-", "_")
 
 
 def _product(document: SettingsDocument) -> Iterator[LintFinding]:

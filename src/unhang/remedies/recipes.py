@@ -8,7 +8,16 @@ from typing import Any
 from unhang.remedies.cures import PatchLanguage
 from unhang.settings import Framework, family_of, frameworks
 from unhang.settings.frameworks import RecipeRow
-from unhang.settings.knobs import Knob, KnobChange, NoChange, conflicts, lacks, same, work_out
+from unhang.settings.knobs import (
+    Knob,
+    KnobChange,
+    NoChange,
+    as_text,
+    conflicts,
+    lacks,
+    same,
+    work_out,
+)
 from unhang.settings.versions import covers
 
 Versions = Mapping[str, str]
@@ -69,6 +78,12 @@ def settings_of(
             continue
         if knob is None:
             raise NoChange(f"{owner.name} has no `{change.key}` in this release")
+        beside = {c.key: as_text(c.to) for c in recipe.changes if c.constant and c is not change}
+        why = conflicts(knob, lambda k, to=beside: to.get(k, held(k)), change.to)  # type: ignore[misc]
+        if why is not None:
+            if change.optional:
+                continue
+            raise NoChange(why)
         try:
             values.update(_changed(change, knob, versions, held, advised))
         except _AsItIs as reason:
@@ -88,10 +103,6 @@ def _changed(
     change: KnobChange, knob: Knob, versions: Versions, held: Held, advised: bool
 ) -> dict[str, Any]:
     """The new values of one change, under the names of the release."""
-    if (why := conflicts(knob, held, change.to)) is not None:
-        if change.optional:
-            return {}
-        raise NoChange(why)
     if change.shown and not advised:
         raise NoChange(f"the value of `{change.key}` is yours to choose")
     if change.present and not advised:

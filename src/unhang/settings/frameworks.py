@@ -15,6 +15,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from unhang.settings.accepted import AcceptedKeys
 from unhang.settings.knobs import Knob, KnobChange, KnobCondition, KnobRelease
 from unhang.settings.tables import (
     CodeEdit,
@@ -87,7 +88,7 @@ class Framework:
         programs: words of a command line that name it; `program_pattern` does, too.
         config_keys: outermost keys of its YAML; `own_keys` are nobody else's.
         file_keys: by suffix, keys that only a file for this framework itself has.
-        closed: sections of its own file, each with the only keys that it takes there.
+        accepts: parts of its own files, each with the keys that its releases take there.
         command_line: how it takes a key of its YAML there: `flag`, `override`, or not at all.
         mirrors: keys of its own file that the Trainer compares with its arguments.
         mirrored_by: an argument that shows that settings are the Trainer's; loops of people's own
@@ -119,7 +120,7 @@ class Framework:
     config_keys: frozenset[str] = frozenset()
     own_keys: frozenset[str] = frozenset()
     file_keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    closed: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    accepts: tuple[AcceptedKeys, ...] = ()
     command_line: str | None = None
     mirrors: Mapping[str, str] = field(default_factory=dict)
     mirrored_by: str = ""
@@ -218,7 +219,7 @@ def _framework(row: Mapping[str, Any]) -> Framework:
         config_keys=frozenset(row.get("config_keys", ())),
         own_keys=frozenset(row.get("own_keys", ())),
         file_keys={suffix: tuple(keys) for suffix, keys in row.get("file_keys", {}).items()},
-        closed={part: frozenset(keys) for part, keys in row.get("closed", {}).items()},
+        accepts=tuple(AcceptedKeys.from_row(part) for part in row.get("accepts", ())),
         command_line=row.get("command_line"),
         mirrors=row.get("mirrors", {}),
         mirrored_by=row.get("mirrored_by", ""),
@@ -244,6 +245,7 @@ def _knob(framework: str, row: Mapping[str, Any]) -> Knob:
                 key=c["key"],
                 values=frozenset(c.get("values", ())),
                 at=frozenset(c.get("at", ())),
+                multiple_of=c.get("multiple_of", ""),
                 refused=c.get("refused", False),
                 why=c.get("why", ""),
             )

@@ -8,6 +8,7 @@ would go nowhere there is no such cure.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ from unhang.settings.versions import at_least, covers, parse_version
 OFF = frozenset({"-1", "0", "none", "null", "", "never"})
 """Values of a number that mean "never" or "all": no factor makes more or less of them."""
 
+_RANGE = re.compile(r"\{(\d{1,9})\.\.(\d{1,9})\}")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnobCondition:
@@ -26,6 +29,7 @@ class KnobCondition:
     Attributes:
         values: the values meant, in lower case; none = whatever it is set to.
         at: values of the knob itself at which the other one matters; none = any.
+        multiple_of: beside it, the knob must be a multiple of this one.
         refused: the release stops at the start of the job.
         why: what happens, in a sentence's end.
     """
@@ -33,6 +37,7 @@ class KnobCondition:
     key: str
     values: frozenset[str] = frozenset()
     at: frozenset[str] = frozenset()
+    multiple_of: str = ""
     refused: bool = False
     why: str = ""
 
@@ -141,6 +146,8 @@ class KnobChange:
         constant: it is set to `to`; else the value in force is multiplied by `times`.
         least, most: bounds of the new value.
         above: knobs whose sum is a lower bound, too.
+        shares: a setting that lists files, of which every process of every rank needs one, unless
+            `shares_unless` is set.
         per: a setting that lists GPUs: the new value is a multiple of their number.
         divides: the new value divides the one in force: what that divided, this does.
         digits: of a share; None = a whole number.
@@ -163,6 +170,8 @@ class KnobChange:
     least: float | None = None
     most: float | None = None
     above: tuple[str, ...] = ()
+    shares: str | None = None
+    shares_unless: str = ""
     per: str | None = None
     divides: bool = False
     digits: int | None = None
@@ -222,10 +231,26 @@ def work_out(
         raise NoChange(f"`{change.key}` is {text}: change it where it is decided")
     if change.digits is None and _is_share(text, number):
         return {change.key: _share(change, text, number)}
-    new = _whole(change, _bounded(change, number), text, held)
+    new = _whole(change, min(_bounded(change, number), _most_shared(change, held)), text, held)
     if new == number or (new > number) != (change.times > 1):
         raise NoChange(f"`{change.key}` is {_shown(text)} already")
     return {change.key: new, **_partner(change, number, new, held)}
+
+
+def _most_shared(change: KnobChange, held: Callable[[str], str | None]) -> float:
+    """How many processes each rank can have so that each finds a file of its own."""
+    listed = None if change.shares is None else held(change.shares)
+    if listed is None or held(change.shares_unless) is not None:
+        return math.inf
+    files = 1
+    for first, last in _RANGE.findall(listed):
+        files *= int(last) - int(first) + 1
+    if files == 1:
+        return math.inf
+    ranks = [held("nproc_per_node"), held("nnodes") or "1"]
+    if not all(number and number.isdigit() for number in ranks):
+        raise NoChange(f"{files} files are shared by an unknown number of ranks: choose it by hand")
+    return files // math.prod(int(number or 1) for number in ranks)
 
 
 def _whole(change: KnobChange, new: float, text: str, held: Callable[[str], str | None]) -> float:

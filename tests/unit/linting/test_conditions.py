@@ -101,3 +101,98 @@ def test_a_guessed_release_is_said(tmp_path: Path) -> None:
     assert finding.reason.key == "advice.key_gone_guessed"
     assert finding.severity.value == "info"
     assert finding.reason.values["newest"] == "5.23.0"
+
+
+TRAINING = "output_dir: o\nper_device_train_batch_size: 4\ngradient_accumulation_steps: 8\n"
+FSDP = "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nnum_processes: 8\n"
+
+
+@pytest.mark.parametrize(
+    ("framework", "name", "text", "expected"),
+    [
+        # A file that its framework reads whole: it stops at any other key.
+        (
+            "accelerate==1.10.1",
+            "a__yaml",
+            f"{FSDP}use_flash: true\n",
+            {("key_unknown", "use_flash")},
+        ),
+        ("accelerate==1.10.1", "a__yaml", f"{FSDP}same_network: true\n", set()),
+        (
+            "lightning==2.5.6",
+            "a__yaml",
+            "trainer:\n  devices: 8\n  strategy: ddp\n  max_epochs: 5\n  tpu_cores: 8\n",
+            {("key_unknown", "trainer.tpu_cores")},
+        ),
+        (
+            "torchtitan==0.2.2",
+            "a__toml",
+            '[training]\nsteps = 9\nseq_len = 8\ncompile = true\n[job]\ndescription = "d"\n',
+            {("key_lacking", "training.compile")},
+        ),
+        # The user's own module may declare more.
+        (
+            "torchtitan==0.2.2",
+            "a__toml",
+            '[training]\nsteps = 9\nseq_len = 8\nmine = 1\n[job]\ncustom_config_module = "m"\n',
+            set(),
+        ),
+        # A file that may hold keys of the user's own script: only what the framework once took.
+        ("trl==0.24.0", "a__yaml", f"{TRAINING}my_own: 1\n", set()),
+        (
+            "trl==0.24.0",
+            "a__yaml",
+            f"{TRAINING}max_seq_length: 9\n",
+            {("key_lacking", "max_seq_length")},
+        ),
+        ("trl==0.15.2", "a__yaml", f"{TRAINING}max_seq_length: 9\n", set()),
+        # Between two releases of which one has it, nobody knows.
+        ("trl==0.19.0", "a__yaml", f"{TRAINING}max_seq_length: 9\n", set()),
+        # Flags of a launcher are none of the file's keys.
+        ("accelerate==1.10.1", "a__sh", "accelerate launch --config_file a.yaml t.py\n", set()),
+        (
+            "transformers==4.57.6",
+            "a__json",
+            '{"output_dir": "o", "eval_steps": 200, "save_steps": 500, "eval_strategy": "steps",'
+            ' "load_best_model_at_end": true}',
+            {("key_multiple", "save_steps")},
+        ),
+        (
+            "transformers==4.57.6",
+            "a__json",
+            '{"output_dir": "o", "eval_steps": 200, "save_steps": 400, "eval_strategy": "steps",'
+            ' "load_best_model_at_end": true}',
+            set(),
+        ),
+        (
+            None,
+            "a__json",
+            '{"fp16": {"enabled": true}, "bf16": {"enabled": true},'
+            ' "zero_optimization": {"stage": 1}}',
+            {("key_refused", "fp16.enabled")},
+        ),
+        (
+            None,
+            "a__json",
+            '{"fp16": {"enabled": false}, "bf16": {"enabled": true},'
+            ' "zero_optimization": {"stage": 1}}',
+            set(),
+        ),
+    ],
+)
+def test_keys_that_a_release_does_not_take(
+    tmp_path: Path,
+    framework: str | None,
+    name: str,
+    text: str,
+    expected: set[tuple[str, str]],
+) -> None:
+    assert found(tmp_path, framework, **{name: text}) == expected
+
+
+def test_a_release_that_nobody_names_is_guessed_and_said(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(f"{TRAINING}max_seq_length: 9\n")
+    report = unhang.lint(str(tmp_path), framework="trl")
+    assert [(f.reason.key, f.severity.value) for f in report.findings] == [
+        ("advice.key_guessed", "info")
+    ]
