@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, cast
 
+from unhang.model.forms import named
 from unhang.model.time import Clock, Instant
 from unhang.sources.artifact import Artifact
 from unhang.sources.context import ContextReader, LineContext
@@ -39,48 +40,16 @@ _ALL_QUOTED = 0.9
 _MOST_QUOTED = 0.22
 """Share of them that programs wrote, and that it quotes."""
 
-_OUTPUT = re.compile(
-    r"\s*(?:"
-    r"[\[(]?(?:\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d)"
-    r"|[EWIF]\d{4} \d\d:\d\d:\d\d|\[ *\d{1,9}\.\d{3,9}\]"
-    r"|\[(?:default\d|rank ?\d|Rank \d|\d{1,5}\]|[A-Z]{4,8}[\]|:])"
-    r"|[\w.-]{1,64}:\d{1,8}:\d{1,8} \["
-    r"|(?:\d{1,5}: |rank ?\d{1,5}[:\]] )?"
-    r"(?:Traceback \(|  File \"|[\w.]{1,80}(?:Error|Exception|Interrupt)\b)"
-    r"|\[?[EWIFV](?:\d{4} \S+ +\d+)? [\w./-]{1,80}\.(?:cpp|cc|cu|py|h|hpp):\d+\]"
-    r"|(?:srun|slurmstepd|kernel|NVRM|nvidia-[\w-]+|wandb|mpirun|prterun|torchrun)[:\[ ]"
-    r"|(?:INFO|WARNING|ERROR)[:\[ ]"
-    r"|[^|]{0,60}\d{1,3}%\|"
-    r"|(?:Thread|Current thread|Process) (?:0x)?\d|#\d{1,3}\s+0x"
-    r"|\{?'?(?:loss|step|epoch|iter(?:ation)?)\b.{0,6}\d"
-    r")"
-)
-_WRITTEN = re.compile(
-    r"(?:#{1,6} \S|```|~~~|>+ \S|[-*+•] \S|\d{1,3}[.)] \S|TODO\b|\[[ xX]\] "
-    r"|diff --git |@@ |\+\+\+ |--- [ab]/|[+-](?=\S)(?!\d|-|=)"
-    r"|\s{0,12}(?:import|from|def|class|return|elif|except|raise|with) [\w(\"'*{]"
-    r"|\s{0,12}(?:if|for|while) .{1,200}:$|#!/|\"\"\"|@\w"
-    r"|(?:From|To|Cc|Subject|Date|Sent|Reply-To|Message-ID): \S"
-    r"|[\[(<]?\d{1,2}:\d\d(?::\d\d)?(?: ?[AP]M)?[\])>]? +[<@]?[A-Za-z][\w .-]{0,30}>?: "
-    r"|\s{0,12}[{\[]?\s?\"[A-Za-z_][\w -]{0,40}\" ?: ?[\"{\[])"
-)
+_PATTERNS = named("unhang.engine", "data/nature.toml")
+_OUTPUT = _PATTERNS["output"]
+_WRITTEN = _PATTERNS["written"]
 """Marks of chats, mails, Markdown, code and JSON."""
-_MAYBE_WRITTEN = re.compile(
-    r"(?:\s{0,6}\d{1,6}  ?[a-z./~][\w./-]* ?"
-    r"|\s{0,8}[A-Za-z_][\w.-]{0,60}: (?!\d+%)[^\s].{0,200}$|\s{0,8}[A-Za-z_][\w.-]{0,60}:$"
-    r"|(?:export )?[A-Za-z_][A-Za-z0-9_]{1,60}=\S*$"
-    r"|(?:[A-Z\"'(]?[\w'’-]+[,;]? ){3,40}[\w'’-]+[.!?:,]?$)"
-)
+_MAYBE_WRITTEN = _PATTERNS["maybe_written"]
 """Settings, prose and lists of commands, which programs print as well."""
-_HEADED = re.compile(
-    r"(?:[\w./-]+ )?[\w.]{0,60}(?:Error|Exception|error|warning|srun|slurmstepd|wandb)\b"
-)
+_HEADED = _PATTERNS["headed"]
 
 
-_TESTS = re.compile(
-    r"={3,} (?:test session starts|short test summary info|FAILURES|ERRORS) ={3,}"
-    r"|Ran \d{1,6} tests? in \d|\[ +(?:RUN|FAILED|PASSED) +\] "
-)
+_TESTS = _PATTERNS["tests"]
 _DATE = re.compile(r"(?<!\d)(20\d\d)-(\d\d)-(\d\d)[T_ ](\d\d):(\d\d)")
 
 

@@ -35,6 +35,11 @@ def patterns_of(kind: type[E], package: str, name: str) -> tuple[tuple[E, re.Pat
     return tuple((kind(row["says"]), pattern) for row, pattern in rows(package, name))
 
 
+def named(package: str, name: str) -> dict[str, re.Pattern[str]]:
+    """The patterns of a file that gives each a name: `name = text`, or a list of its pieces."""
+    return {key: re.compile("".join(pieces)) for key, pieces in load(package, name).items()}
+
+
 def _compiled(row: Mapping[str, Any], data: Mapping[str, Any]) -> re.Pattern[str]:
     pieces = row["text"]
     text = pieces if isinstance(pieces, str) else "".join(pieces)

@@ -25,63 +25,29 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from unhang.model.events import DeviceFault, DeviceProblem, Event
+from unhang.model.forms import named
 from unhang.model.provenance import Origin
 from unhang.parsers.base import LineParser, needles, place
 from unhang.parsers.vocabulary import cuda_errors
 from unhang.sources.line import Line
 
-_OOM = re.compile(
-    r"(?:CUDA|HIP|XPU|NPU)\s*(?:error\s*:\s*)?out\s*of\s*memory(?P<whole>\.?\s*Tried)?",
-    re.IGNORECASE,
-)
-_ALLOCATION = re.compile(
-    r"Tried\s*to\s*allocate\s*(?:more\s*than\s*)?(?P<size>\d{1,12}(?:\.\d{1,9})?)\s*(?P<unit>[KMGTPE]i?B|bytes)",
-    re.IGNORECASE,
-)
-_JAX_OOM = re.compile(
-    r"RESOURCE_EXHAUSTED:?\s*(?:Out of memory|Failed to allocate).{0,80}?"
-    r"(?:allocat\w*|request\w*)\s*(?:for\s*)?(?P<size>\d{1,20})?",
-    re.IGNORECASE,
-)
+_PATTERNS = named("unhang.parsers", "data/cuda.toml")
+_OOM = _PATTERNS["oom"]
+_ALLOCATION = _PATTERNS["allocation"]
+_JAX_OOM = _PATTERNS["jax_oom"]
 _GPU = re.compile(r"GPU\s*(?P<device>\d{1,3})\b|device\s*:\s*(?P<other>\d{1,3})\b")
-_PROCESS = re.compile(
-    r"(?P<who>[Tt]his\s*process|Process\s*\d+)\s*has\s*(?P<size>\d{1,12}(?:\.\d{1,9})?)\s*"
-    r"(?P<unit>[KMGT]iB|bytes)\s*memory\s*in\s*use"
-)
+_PROCESS = _PATTERNS["process"]
 _UNITS = {"b": 0, "k": 10, "m": 20, "g": 30, "t": 40, "p": 50, "e": 60}
 
 _ASSERTED = re.compile(r"Assertion\s{0,4}[`']?(?P<what>.{0,200}?)[`']?\s{0,4}failed")
 _KERNEL_FILE = re.compile(r"\.(?:cu|cuh|h|hip|py):\d+|block\s*:\s*\[|thread\s*:\s*\[")
-_ERROR = re.compile(
-    r"(?:CUDA|HIP|cuda|Cuda|hip)\s*(?:driver\s*|runtime\s*)?(?:[Ee]rror|failure)"
-    r"(?!\s*handling)(?:\s*\([^)]{0,160}\))?\s*:?\s*(?P<text>[^\n]{0,300})|"
-    r"Triton\s*Error\s*\[(?:CUDA|HIP)\]\s*:\s*(?P<triton>[^\n]{0,200})|"
-    r"\b(?P<symbol>(?:cudaError|CUDA_ERROR_|hipError)[A-Z]\w{3,48})|"
-    r"(?P<library>\bCU(?:BLAS|DNN|SPARSE|SOLVER)_STATUS_(?!SUCCESS)\w{3,40})"
-)
-_PLAIN = re.compile(
-    r"device-side\s*assert\s*triggered|an\s*illegal\s*memory\s*access\s*was\s*encountered|"
-    r"unspecified\s*launch\s*failure|uncorrectable\s*ECC\s*error|"
-    r"driver\s*on\s*your\s*system\s*is\s*too\s*old|driver\s*version\s*is\s*insufficient|"
-    r"no\s*kernel\s*image\s*is\s*available|invalid\s*device\s*ordinal|"
-    r"is\s*not\s*compatible\s*with\s*the\s*current\s*PyTorch|"
-    r"Memory\s*access\s*fault\s*by\s*GPU|HW\s*Exception\s*by\s*GPU|"
-    r"Unable\s*to\s*determine\s*the\s*device\s*handle|"
-    r"Driver/library\s*version\s*mismatch|fallen\s*off\s*the\s*bus|GPU\s*is\s*lost|"
-    r"(?:CUDA\s*initialization:\s*)?(?:Unexpected\s*)?error\s*from\s*cudaGetDeviceCount"
-)
-_BOILERPLATE = re.compile(
-    r"CUDA\s*kernel\s*errors\s*might|CUDA_LAUNCH_BLOCKING|TORCH_USE_CUDA_DSA|"
-    r"Search\s*for\s*`?cudaError|cudaErrorCudartUnloading|peer\s*access\s*is\s*already\s*enabled|"
-    r"Unable\s*to\s*enable\s*peer\s*access|driver\s*shutting\s*down"
-)
+_ERROR = _PATTERNS["error"]
+_PLAIN = _PATTERNS["plain"]
+_BOILERPLATE = _PATTERNS["boilerplate"]
 _PROSE = re.compile(r"\b(?:may|might|could|can|avoid|prevent|if|when)\b", re.IGNORECASE)
 _OURS = re.compile(r"NCCL\s*(?:WARN|INFO|error)|NVRM|Last\s*error")
 _WATCHDOG = re.compile(r"watchdog\s*thread|ncclCommWatchdog", re.IGNORECASE)
-_WARNED = re.compile(
-    r"\bWARN|[Ww]arning\b|\b[Ss]kipping\b|\b[Rr]educing\b|\b[Rr]ecover|\b[Rr]etry|"
-    r"with\s*the\s*current\s*PyTorch|^(?!.*Error).*driver\s*on\s*your\s*system\s*is\s*too\s*old"
-)
+_WARNED = _PATTERNS["warned"]
 _KEPT_PER_PROBLEM = 4
 _MESSAGE_LIMIT = 300
 

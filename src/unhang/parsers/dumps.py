@@ -22,31 +22,16 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from unhang.model.events import DumpReason, DumpSignal, Event, WatchdogStuck
+from unhang.model.forms import named
 from unhang.model.ids import Rank
 from unhang.parsers.base import LineParser, needles, place
 from unhang.parsers.vocabulary.groups import find_speaker
 from unhang.sources.line import Line
 
-_SIGNAL = re.compile(
-    r"(?P<own>First\s*PG\s*on\s*this\s*rank\s*to\s*signal\s*dumping"
-    r"|First\s*watchdog\s*to\s*set\s*the\s*dump\s*signal"
-    r"|(?:due\s*to|detected)\s*a\s*collective\s*timeout\s*from\s*(?:this|the)\s*local\s*rank)"
-    r"|(?P<observed>Observed\s*flight\s*recorder\s*dump\s*signal\s*from\s*another\s*rank"
-    r"|First\s*PG\s*on\s*this\s*rank\s*detecting\s*the\s*dump\s*signal"
-    r"|Received\s*a\s*global\s*timeout\s*from\s*another\s*rank)"
-    r"|(?:dump\s*signal|collective\s*timeout)\s*from\s*rank\s*(?P<teller>\d{1,9})"
-)
-_COUNTERS = re.compile(
-    r"[Ll]ast\s*enqueued\s*NCCL\s*work:\s*(?P<enqueued>-?\d{1,18}),\s*"
-    r"last\s*completed\s*NCCL\s*work:\s*(?P<completed>-?\d{1,18})"
-)
-_STUCK = re.compile(
-    r"watchdog\s*got\s*stuck\s*for\s*(?P<seconds>\d{1,9})\s*seconds"
-    r"|Heartbeat\s*monitor\s*timed\s*out"
-    r"|detect(?:s|ed)\s*no\s*heartbeat"
-    r"|due\s*to\s*ProcessGroupNCCL\s*watchdog\s*hang"
-    r"|(?P<gil>Could\s*not\s*acquire\s*GIL\s*within)"
-)
+_PATTERNS = named("unhang.parsers", "data/dumps.toml")
+_SIGNAL = _PATTERNS["signal"]
+_COUNTERS = _PATTERNS["counters"]
+_STUCK = _PATTERNS["stuck"]
 _PENDING = re.compile(r"workMetaList_\.size\(\)\s*=\s*(?P<pending>\d{1,12})")
 
 

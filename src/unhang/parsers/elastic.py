@@ -35,6 +35,7 @@ from unhang.model.events import (
     StopKind,
     StopSeen,
 )
+from unhang.model.forms import named
 from unhang.model.ids import LocalRank, Rank
 from unhang.model.provenance import Origin
 from unhang.model.time import Clock, Instant
@@ -42,27 +43,14 @@ from unhang.parsers.base import LineParser, needles, place
 from unhang.parsers.vocabulary.signals import signal_number, split_exit
 from unhang.sources.line import Line
 
-_FAILED = re.compile(
-    r"failed\s*\(exitcode:\s*(?P<code>-?\d{1,9})\)\s*local_rank:\s*(?P<local>\d{1,6})"
-    r"(?:\s*\(pid:\s*(?P<pid>\d{1,10})\))?"
-)
-_CHILD = re.compile(
-    r"Child process (?P<pid>\d{1,10}) \(local_rank (?P<local>\d{1,6})\) FAILED "
-    r"\(exitcode (?P<code>-?\d{1,9})\)"
-)
-_CLOSING = re.compile(
-    r"(?:Sending|Closing|Terminating)\s*process\s*(?P<pid>\d{1,10})\s*"
-    r"(?:closing\s*signal|via\s*signal)\s*(?P<signal>[\w.]+)"
-)
-_FORCED = re.compile(
-    r"Unable to shutdown process (?P<pid>\d{1,10}) via \S+ "
-    r"forcefully exiting via (?P<signal>[\w.]+)"
-)
+_PATTERNS = named("unhang.parsers", "data/elastic.toml")
+_FAILED = _PATTERNS["failed"]
+_CHILD = _PATTERNS["child"]
+_CLOSING = _PATTERNS["closing"]
+_FORCED = _PATTERNS["forced"]
 _DEATH = re.compile(r"Received\s*(?P<signal>[\w.]+)\s*death\s*signal")
 _GOT_SIGNAL = re.compile(r"Process \d{1,10} got signal:\s*(?P<signal>[\w.]+)")
-_ATTEMPTS = re.compile(
-    r"Worker group \w+\.\s*(?P<left>\d{1,6})/\d{1,6} attempts left;?\s*will restart worker group"
-)
+_ATTEMPTS = _PATTERNS["attempts"]
 _REGROUP = re.compile(r"Detected \d+ new nodes? .{0,60}will restart worker group")
 _ROOT = re.compile(r"Root Cause(?:\s*\(first observed failure\)\s*)?\s*:")
 _OTHERS = re.compile(r"(?:^|\s)(?:Other )?Failures:")

@@ -22,19 +22,12 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from unhang.model.events import Event, Finished, Restarted
+from unhang.model.forms import named
 from unhang.parsers.base import LineParser, needles, place
 from unhang.sources.line import Line
 
-_WHOLE_JOB = re.compile(
-    r'"key": "run_stop".{0,400}"status": "success"|'
-    r"\b(?:[Jj]ob|[Rr]un)\b(?: '?[\w./-]{1,80}'?)? (?:has )?(?:completed|finished|succeeded)"
-    r"(?: successfully|\s*(?:\((?P<of>\d{1,6})/(?P=of)\))?[.!]?\s*$)|"
-    r"\bState: COMPLETED \(exit code 0\)|\(WorkerState\.SUCCEEDED\)|"
-    r"[Pp]rocess finished with exit code 0\b|[Jj]ob exited with (?:exit )?code 0\b|"
-    r"[Tt]raining (?:completed|finished) successfully|"
-    r"\] worker group successfully finished|\bAll workers successfully finished\b|"
-    r"# Out of bounds values : 0 OK"
-)
+_PATTERNS = named("unhang.parsers", "data/endings.toml")
+_WHOLE_JOB = _PATTERNS["whole_job"]
 _WHO = ("workers", "processes", "ranks", "tasks", "replicas", "pods")
 _DID = ("returned", "exited", "ended", "finished", "completed", "succeeded")
 _ALL_WELL = re.compile(
@@ -45,38 +38,12 @@ _ALL_WELL = re.compile(
     re.IGNORECASE,
 )
 """Whatever the launcher: all of them, and well."""
-_STEP = re.compile(
-    r"`?Trainer\.fit`? stopped: `?max_(?:epochs|steps|time)|'train_runtime':|"
-    r"\b[Tt]raining (?:is )?(?:complete[d]?|finished|done)\b|\bTraining took \d|"
-    r"Process \d{1,10} exits successfully|all_reduce_perf: Success|"
-    r"\bFinished [Tt]raining\b|\bdone training in \d|\*{3,5} train metrics \*{3,5}|"
-    r"^(?:\d{1,6}: ?)?RESULT,[A-Za-z_]{3,40},\d{0,9},\d+,|\[after training is done\]|"
-    r"\[exiting program (?:after|at) (?:iteration )?\d|"
-    r"\bOverall training speed:|"
-    r"\b(?:Total training time:|Training time) *(?:\d+ days?, *)?\d+:\d\d:\d\d"
-)
-_BANNER = re.compile(
-    r"nohup: ignoring input|"
-    r"Setting OMP_NUM_THREADS environment variable for each process|"
-    r"WORLD INFO DICT: \{|\bdist_world_size=\d|\bcmd = \S{1,200} -u -m deepspeed\.launcher|"
-    r"STARTING TIMING RUN AT|"
-    r"\bcalled-params \S|"
-    r"srun: job \d+ (?:queued and waiting|has been allocated)|"
-    r"The following values were not passed to `accelerate launch`"
-)
+_STEP = _PATTERNS["step"]
+_BANNER = _PATTERNS["banner"]
 _COMMANDS = ("bash", "sh", "python", "torchrun", "accelerate", "deepspeed", "mpirun", "srun", "./")
-_PROMPT = re.compile(
-    r"(?:[\w.-]{1,40}@[\w.-]{1,80}(?::\S{0,200}|\s\S{1,80}\])[#$%]|"
-    r"^\s*(?:\([\w.-]{1,40}\)\s?)?\$|^\++)\s"
-    r"(?:\s|[A-Z]\w{0,60}=\S{0,200}\s|sudo\s|nohup\s|time\s){0,8}"
-    r"(?:(?:bash|sh|python[\d.]{0,5}|torchrun|accelerate|deepspeed|mpirun|srun)\s|\./\S)"
-)
+_PROMPT = _PATTERNS["prompt"]
 """A command that somebody gave in a terminal whose screen was kept, or that `set -x` repeats."""
-_ENDED = re.compile(
-    r"^\s*Traceback \(most recent call last\)|\*\*\* (?:JOB|STEP) |"
-    r"ENDING TIMING RUN|exits with return code|ChildFailedError|\(exitcode: |KeyboardInterrupt|"
-    r"^\s*(?:Killed|Terminated|Hangup)\s*$|Fatal Python error"
-)
+_ENDED = _PATTERNS["ended"]
 
 
 class EndingsParser(LineParser):

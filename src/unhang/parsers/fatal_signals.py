@@ -25,6 +25,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from unhang.model.events import Event, ProcessEnded, Reporter
+from unhang.model.forms import named
 from unhang.parsers.base import LineParser, needles, place
 from unhang.parsers.vocabulary.numbers import whole
 from unhang.parsers.vocabulary.signals import SIGNAL_WORDS, signal_number
@@ -32,22 +33,13 @@ from unhang.sources.line import Line
 
 _FATAL = re.compile(r"Fatal Python error: (?P<what>[\w -]{1,60})")
 _TERMINATE = re.compile(r"terminate called after throwing an instance of '(?P<what>[\w:]{1,120})")
-_CAUGHT = re.compile(
-    r"\[(?P<host>[\w.-]{1,200}):\s*(?P<pid>\d{1,10})\s*:\s*\d+\s*:\s*\d+\s*\]\s*"
-    r"Caught signal (?P<signal>\d{1,3})"
-)
+_PATTERNS = named("unhang.parsers", "data/fatal_signals.toml")
+_CAUGHT = _PATTERNS["caught"]
 _GLOG = re.compile(r"\*\*\* (?P<signal>SIG[A-Z]+) \(@\S+\) received by PID (?P<pid>\d{1,10})")
 _ABSEIL = re.compile(r"\*\*\* (?P<signal>SIG[A-Z]+) received at time=")
-_OPEN_MPI = re.compile(
-    r"\[(?P<host>[\w.-]{1,200}):(?P<pid>\d{1,10})\]\s*Signal: [\w /]{1,60}\((?P<signal>\d{1,3})\)"
-)
+_OPEN_MPI = _PATTERNS["open_mpi"]
 _DEBUGGER = re.compile(r"interrupted by signal (?P<signal>\d{1,3}): SIG")
-_HEAP = re.compile(
-    r"(?:^|[\]:]\s*)(?:double free or corruption|corrupted (?:size vs\. prev_size|double-linked)|"
-    r"(?:free|malloc|realloc|munmap_chunk|malloc_consolidate)\(\): (?:[\w>.-]+ ){0,3}"
-    r"(?:invalid|corrupt\w*|unaligned|mismatching|double free|too many chunks|linked list)|"
-    r"\*\*\* stack smashing detected)"
-)
+_HEAP = _PATTERNS["heap"]
 _SHELL = re.compile(
     rf"(?:line \d+:|\[\d+\][+-]?)\s+(?P<pid>\d{{1,10}})?\s*(?P<word>{SIGNAL_WORDS})"
     r"(?:\s{2,}|\s*\(core dumped\)|\s*$)"

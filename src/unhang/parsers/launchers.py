@@ -21,31 +21,17 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from unhang.model.events import ClosingSignal, Event, ProcessEnded, Reporter, StopKind, StopSeen
+from unhang.model.forms import named
 from unhang.model.ids import LocalRank, Rank
 from unhang.parsers.base import LineParser, needles, place
 from unhang.parsers.vocabulary.signals import signal_number, split_exit
 from unhang.sources.line import Line
 
 _KILLING = re.compile(r"Killing subprocess (?P<pid>\d{1,10})")
-_RETURN_CODE = re.compile(
-    r"(?:\[[^\n]{0,4000}\]\s*)?exits with return code\s*=\s*(?P<code>-?\d{1,9})"
-)
-_COMPOSER = re.compile(
-    r"\b(?:Rank|Global rank) (?P<rank>\d{1,7})(?: \(PID (?P<pid>\d{1,10})\))? "
-    r"(?:crashed with exit|exited with) code (?P<code>-?\d{1,9})"
-)
-_ENDED = re.compile(
-    r"(?P<who>(?:[Gg]lobal |[Pp]rocess )?[Rr]ank|[Pp]rocess|[Ww]orker|[Tt]ask"
-    r"|[Cc]hild(?: process)?|[Ss]ubprocess)"
-    r"(?:[ _-]?(?:id|index|no\.?|rank))?[ :=#\[(-]{0,2}(?P<number>\d{1,10})[\])]?"
-    r"(?:,?\s\(?(?:pid|PID)[ :=]{0,2}(?P<pid>\d{1,10})\)?|\s\((?P<also>[^()]{0,80})\))?,?\s?"
-    r"(?:(?:\s?(?:[a-z]{2,12}\s){0,3}?"
-    r"(?:exit(?:s|ed)?|died|ended|ends|finished|terminated|returned|crashed|failed|stopped|aborted"
-    r"|was killed|killed)\b[^\d\n-]{0,40}?"
-    r"(?:\b(?:code|status|signal|returncode|exitcode|rc)\b|\bby\b)"
-    r"|\s?(?:[:>-]{1,3}\s?)?(?:exit(?:ed)?|exit[ _]?code|exit status|return[ _]?code|rc)\b)"
-    r"[ :=#(]{0,3}(?P<code>-?\d{1,9}\b|(?:Signals\.)?SIG[A-Z0-9]{2,6}))"
-)
+_PATTERNS = named("unhang.parsers", "data/launchers.toml")
+_RETURN_CODE = _PATTERNS["return_code"]
+_COMPOSER = _PATTERNS["composer"]
+_ENDED = _PATTERNS["ended"]
 _ALSO_RANK = re.compile(r"\b[Rr]ank\W{0,2}(\d{1,7})\b")
 _MOST_WORDS = 4
 """Words in front of who ended: a parent says what it did; more of them is somebody's prose."""
@@ -53,31 +39,17 @@ _BY_SIGNAL = re.compile(r"(?:signal|by)[ :=#(]{0,3}$")
 _MOST_RANKS = 1 << 20
 _PID_FROM = 512
 """A number from here on is a process id, where a text says "process N"."""
-_SSH = re.compile(
-    r"pdsh@[\w.-]+:\s*(?P<host>[\w.-]{1,200}): ssh exited with exit code (?P<code>\d{1,9})"
-)
+_SSH = _PATTERNS["ssh"]
 _MAIN_SIGNAL = re.compile(r"[Mm]ain process received (?P<signal>SIG\w+), exiting")
-_COMMAND = re.compile(
-    r"Command .{1,4000}?(?:returned non-zero exit status (?P<code>-?\d{1,9})|"
-    r"died with <Signals\.(?P<signal>SIG\w+))"
-)
-_MPI_SIGNAL = re.compile(
-    r"(?:\w+ )?noticed that process rank (?P<task>\d{1,7}) with PID (?P<pid>\d{1,10}) on node "
-    r"(?P<host>[\w.-]{1,200}) exited on signal (?P<signal>\d{1,3})"
-)
+_COMMAND = _PATTERNS["command"]
+_MPI_SIGNAL = _PATTERNS["mpi_signal"]
 _MPI_ABORT = re.compile(r"MPI_ABORT was invoked on rank (?P<task>\d{1,7})\b")
 _MPI_ERRORCODE = re.compile(r"with errorcode (?P<code>-?\d{1,9})")
 _MPI_NAME = re.compile(r"Process name:\s*\[\[[\d,]+\],\s*(?P<task>\d{1,7})\]")
 _MPI_CODE = re.compile(r"Exit code:\s*(?P<code>-?\d{1,9})")
-_HYDRA = re.compile(
-    r"=\s+(?:RANK (?P<task>\d{1,7}) )?PID (?P<pid>\d{1,10}) RUNNING AT (?P<host>[\w.-]{1,200})"
-)
+_HYDRA = _PATTERNS["hydra"]
 _HYDRA_CODE = re.compile(r"=\s+(?:EXIT CODE|KILLED BY SIGNAL|EXIT STATUS):\s*(?P<code>-?\d{1,9})")
-_ORTE_LOST = re.compile(
-    r"ORTE has lost communication with a remote daemon|"
-    r"PRTE has lost communication with a remote daemon|"
-    r"ORTE daemon has unexpectedly failed after launch"
-)
+_ORTE_LOST = _PATTERNS["orte_lost"]
 _STOPS = {"SIGINT": StopKind.INTERRUPT, "SIGTERM": StopKind.TERMINATED, "SIGHUP": StopKind.HANGUP}
 
 

@@ -33,6 +33,7 @@ from unhang.model.events import (
     TransportUsed,
     VersionSeen,
 )
+from unhang.model.forms import named
 from unhang.model.provenance import Origin
 from unhang.parsers.base import EventFields, LineParser, needles
 from unhang.parsers.vocabulary import nccl_header
@@ -41,29 +42,16 @@ from unhang.sources.line import Line
 
 _VERSION = re.compile(r"NCCL\s*version\s*:?\s*(?P<version>\d+\.\d+(?:\.\d{1,9})*)")
 _DRIVER = re.compile(r"cudaDriverVersion\s*(?P<major>\d{1,3})0(?P<minor>\d)0\b")
-_BOOTSTRAP = re.compile(
-    r"(?:Bootstrap|NET/Socket|NET)\s*:\s*Using\s*(?:interface\s*)?(?:\[\d{1,3}\])?"
-    r"(?P<name>[^\s:<]{1,64}):(?P<address>[^\s<]{1,128})"
-)
+_PATTERNS = named("unhang.parsers", "data/nccl_info.toml")
+_BOOTSTRAP = _PATTERNS["bootstrap"]
 _NETWORK = re.compile(r"Using\s*(?:internal\s*)?[nN]etwork\s*(?P<name>[A-Za-z][\w /.\-]{0,60})")
 _HCAS = re.compile(r"NET/IB\s*:\s*Using\s*(?P<list>\[\d+\].{0,300}?)(?:;|$)")
 _NO_DEVICE = re.compile(r"NET/(?:IB|OFI)\s*:?\s*No\s*(?:device|eligible)")
-_CHANNEL = re.compile(
-    r"(?:Channel|CollNet)\s*\d+(?:/\d{1,9})?\s*:\s*(?P<sender>\d{1,9})(?:\[\w+\])?\s*(?:->\s*"
-    r"(?P<receiver>\d{1,9})(?:\[\w+\])?)?\s*(?:\[(?:send|receive)\])?\s*via\s*(?P<via>\S[^\n]{0,60})"
-)
+_CHANNEL = _PATTERNS["channel"]
 _COUNT = re.compile(r"(?P<count>\d{1,9})\s*coll\s*channels")
 _BEST = re.compile(r"System\s*:\s*maxBw\s*(?P<gbps>\d+(?:\.\d{1,9})?)")
-_STAGE = re.compile(
-    r"comm\s*0x(?P<comm>[0-9a-f]+)\s*rank\s*(?P<rank>\d{1,9})\s*nranks\s*(?P<size>\d{1,9})"
-    r"(?P<rest>[^\n]{0,200}?)-\s*(?P<stage>Init\s*START|Init\s*COMPLETE|Abort\s*COMPLETE|"
-    r"Destroy\s*COMPLETE)",
-    re.IGNORECASE,
-)
-_LAYOUT = re.compile(
-    r"comm\s*0x[0-9a-f]+\s*rank\s*(?P<rank>\d{1,9})\s*nRanks\s*(?P<size>\d{1,9})\s*"
-    r"nNodes\s*\d{1,9}\s*localRanks\s*\d{1,9}\s*localRank\s*(?P<local>\d{1,9})"
-)
+_STAGE = _PATTERNS["stage"]
+_LAYOUT = _PATTERNS["layout"]
 _STAGES = {
     "initstart": InitStage.START,
     "initcomplete": InitStage.COMPLETE,
@@ -73,9 +61,7 @@ _STAGES = {
 _DEVICE = re.compile(r"cudaDev\s*(?P<device>\d{1,9})")
 _BUS = re.compile(r"busId\s*(?P<bus>[0-9a-f]+)")
 _COMM_ID = re.compile(r"commId\s*(?P<id>0x[0-9a-f]+)")
-_SETTING = re.compile(
-    r"\b(?P<name>(?:NCCL|RCCL)_[A-Z0-9_]+)\s*set\s*(?:by\s*\w+\s*)?to\s*(?P<value>\S+)"
-)
+_SETTING = _PATTERNS["setting"]
 _CLOSED = re.compile(r"Connection\s*closed\s*by\s*localRank\s*(?P<local>\d{1,9})")
 _VIA_KINDS = (("P2P", "P2P"), ("SHM", "SHM"), ("direct shared memory", "SHM"))
 

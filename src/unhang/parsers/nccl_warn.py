@@ -24,6 +24,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 from unhang.model.events import Event, NcclClass, NcclFailure, NcclReason
+from unhang.model.forms import named
 from unhang.parsers.base import EventFields, LineParser, needles
 from unhang.parsers.vocabulary import nccl_header, nccl_reasons
 from unhang.parsers.vocabulary.nccl_header import NcclText
@@ -34,10 +35,8 @@ _DETAIL_LIMIT = 300
 _KEPT_PER_TEXT = 4
 _DIGITS = re.compile(r"[0-9a-fx]*\d[0-9a-fx]*")
 
-_UNWOUND = re.compile(
-    r"(?P<file>[\w./+\-]{1,80}\.(?:cc|h|cu|c)):(?P<line>\d+)\s*->\s*(?P<code>\d)"
-    r"(?:\s*\((?P<why>[^)]{1,80})\))?"
-)
+_PATTERNS = named("unhang.parsers", "data/nccl_warn.toml")
+_UNWOUND = _PATTERNS["unwound"]
 _CODES = {
     1: NcclClass.CUDA,
     2: NcclClass.SYSTEM,
@@ -46,24 +45,11 @@ _CODES = {
     5: NcclClass.USAGE,
     6: NcclClass.REMOTE,
 }
-_UCX = re.compile(
-    r"(?:UCX\s+ERROR\s+|ib_mlx5_log\.c:\d+\s+)(?P<text>\S.{0,300})|"
-    r"(?P<plain>Transport retry count exceeded on .{1,200})"
-)
-_UNMARKED = re.compile(
-    r"(?:[\w./]{1,40}\.(?:cc|h):\d{1,5} )?(?:\(\w{1,40}\) )?(?P<text>"
-    r"socket(?:Poll|Start)Connect:? .{0,160}?"
-    r"(?:retrying \((?P<try>\d{1,4})/(?P=try)\)|exceeded|failed).{0,80}"
-    r"|Error while creating shared memory segment.{0,160}"
-    r"|Error: failed to extend /dev/shm.{0,160})"
-)
+_UCX = _PATTERNS["ucx"]
+_UNMARKED = _PATTERNS["unmarked"]
 """What NCCL prints at level INFO, or what is left of a warning whose header was cut: the last of
 its attempts to connect (`src/misc/socket.cc` of 2.24 to 2.30), a segment that could not be made."""
-_LIBFABRIC = re.compile(
-    r"libfabric:\d{1,10}:\d{0,12}:[^<]{0,200}<(?:warn|critical)> ?(?P<text>.{0,80}?"
-    r"(?:[Uu]nresponsive|[Uu]nreachable|CQ error|completion .{0,20}error|timed out|"
-    r"[Cc]onnection .{0,20}(?:lost|closed|never established)).{0,200})"
-)
+_LIBFABRIC = _PATTERNS["libfabric"]
 """libfabric's own log (`prov/efa`, `fi_log`); most of its warnings tell of features it lacks."""
 _BY_FILE: tuple[tuple[str, NcclReason], ...] = (
     ("nvls", NcclReason.NVLS),

@@ -27,6 +27,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from unhang.model.events import Event, WorldSeen
+from unhang.model.forms import named
 from unhang.model.ids import LocalRank, Rank
 from unhang.parsers.base import LineParser, needles, place
 from unhang.sources.line import Line
@@ -61,15 +62,9 @@ _TABLE = re.compile(
     rf"(?P<rows>{_SPAN}(?:[,;]\s?{_SPAN}){{0,4095}})\s*$"
 )
 _ROW = re.compile(rf"(\d{{1,6}})-(\d{{1,6}})\s?(?:->|=>|:|on|=)\s?({_NAME})")
-_OTHER_AXIS = re.compile(
-    r"(?i:\b(?:lora|low|matrix|adapter|[tpdecs]p|node|group|machine|host|local|tensor|pipeline|data"
-    r"|expert|context|sequence|replica))[ _-]$"
-)
-_FAILING = re.compile(
-    r"(?i:\b(?:error|fail\w*|exit\w*|kill\w*|died|dead|crash\w*|abort\w*|terminat\w*|timed?|timeout"
-    r"|signal\w*|status|code|lost|clos\w*|refus\w*|exception|peer|expected|but|waiting|mismatch\w*"
-    r"|stuck|missing|oom|barrier|step|iter\w*|epoch|loss|from)\b)"
-)
+_PATTERNS = named("unhang.parsers", "data/process_lists.toml")
+_OTHER_AXIS = _PATTERNS["other_axis"]
+_FAILING = _PATTERNS["failing"]
 _PAIRS = re.compile(r"(?:[A-Za-z_]\w{0,40}\s?[=:]\s?[^\s,;=]{1,80}(?:[,;]?\s|$)){1,12}")
 _LONGEST = 400
 _MOST = 4096

@@ -20,6 +20,7 @@ from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 from unhang.model.events import BarrierMissing, Event, ProcessEnded, Reporter, Waiter
+from unhang.model.forms import named
 from unhang.model.ids import LocalRank, Rank, Ranks
 from unhang.parsers.base import LineParser, needles, place
 from unhang.parsers.vocabulary.signals import signal_number, split_exit
@@ -39,19 +40,9 @@ _EXITS = frozenset(
     }
 )
 _HOSTS = frozenset({"host", "hostname", "node", "node name"})
-_CODE = re.compile(
-    r"(?:exit(?:ed|s)?(?: with)?(?: code| status)?|code|rc|returned|signal|killed(?: by)?|died)?"
-    r"[ :=(]{0,2}(?P<code>-?\d{1,3}|(?:Signals\.)?SIG[A-Z0-9]{2,6})\)?"
-    r"(?: ?\((?:SIG[A-Z0-9]{2,6}|[\w ]{2,30})\))?",
-    re.IGNORECASE,
-)
-_LIST = re.compile(
-    r"\b(?:exit|return)[ _-]?(?:codes?|status(?:es)?)(?:[ _](?:by|per|of|for)(?: (?:all|each))?"
-    r"[ _](?P<axis>(?:local[ _])?rank|task|worker|process)s?)?\s?[:=]\s?"
-    r"(?:\[(?P<row>-?\d{1,3}(?:[, ]{1,2}-?\d{1,3}){1,4095})\]"
-    r"|\{(?P<map>'?\d{1,6}'?: ?-?\d{1,3}(?:, ?'?\d{1,6}'?: ?-?\d{1,3}){1,4095})\})",
-    re.IGNORECASE,
-)
+_PATTERNS = named("unhang.parsers", "data/roll_call.toml")
+_CODE = _PATTERNS["code"]
+_LIST = _PATTERNS["list"]
 _ENTRY = re.compile(r"'?(\d{1,6})'?: ?(-?\d{1,3})")
 _RANKS = r"[\[({]?(?P<%s>\d{1,6}(?:(?:\s?[,-]\s?|\s?,?\s?and\s)\d{1,6}){0,4095})[\])}]?"
 _MISSING = re.compile(

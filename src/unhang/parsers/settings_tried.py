@@ -22,35 +22,18 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from unhang.model.events import Event, SettingTried
+from unhang.model.forms import named
 from unhang.parsers.base import LineParser, place
 from unhang.settings.trials import trials
 from unhang.sources.line import Line
 
 _NAMES = "|".join(sorted(map(re.escape, trials()), key=len, reverse=True))
 _SETTING = re.compile(rf"(?<![\w-])(?P<name>{_NAMES})\s?=\s?(?P<value>[^\s,;:)'\"`]{{1,60}})")
-_PROMPT = re.compile(
-    r"^\s*(?:(?:[\w.@:~/()+-]{1,80} ?)?[$❯]|[\w.@:~/()+-]{1,80} ?#)\s+"
-    r"(?P<env>(?:[A-Za-z_]\w*=\S*\s+)*)"
-    r"(?P<command>[\w./-]{2,}\s.*\S)\s*$"
-)
-_CURED = re.compile(
-    r"\b(?:works?(?! around)|worked(?! around)|no (?:more )?hangs?|does(?:n't| not) hang"
-    r"|never hangs?|hangs? (?:is )?gone"
-    r"|without (?:a |any )?hang(?:s|ing)?|runs? (?:fine|ok|through|to the end|normally)|fine(?!-)"
-    r"|trains? (?:fine|normally)|succeeds|completes|all OK)\b",
-    re.IGNORECASE,
-)
-_NOT_SAID = re.compile(
-    r"\b(?:if|try|tries|maybe|may|might|could|can|should|would|recommend\w*|consider|suggest\w*|please"
-    r"|still|not (?:work|help)|n[o']t work|no effect|did(?:n't| not)|nothing|same|also hangs|unless"
-    r"|whether|or set|set\b|instead)\b|\?",
-    re.IGNORECASE,
-)
-_STUCK = re.compile(
-    r"^\s*(?:\^C|Terminated\b)|\bhang(?:s|ing)?\b|\bhung\b|\bstuck\b|\bTimeout\b"
-    r"|\bnothing\b.{0,40}\b(?:min|hour|sec)|timed? out",
-    re.IGNORECASE,
-)
+_PATTERNS = named("unhang.parsers", "data/settings_tried.toml")
+_PROMPT = _PATTERNS["prompt"]
+_CURED = _PATTERNS["cured"]
+_NOT_SAID = _PATTERNS["not_said"]
+_STUCK = _PATTERNS["stuck"]
 _DONE = re.compile(r"\b(?:done|ok|success\w*|finished|completed?|passed)\b", re.IGNORECASE)
 _BROKEN = re.compile(r"^\s*\^C|Traceback \(most|\bError\b|\bfailed\b|timed? out", re.IGNORECASE)
 _LIMIT = re.compile(r"^timeout (?:-\S+ )*\d+[smhd]? ")

@@ -19,31 +19,19 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from unhang.model.events import ClosingSignal, Event, ProcessEnded, Reporter, StopKind, StopSeen
+from unhang.model.forms import named
 from unhang.model.ids import LocalRank, Rank
 from unhang.parsers.base import LineParser, needles, place
 from unhang.parsers.vocabulary.signals import signal_number, split_exit
 from unhang.sources.line import Line
 
-_SPAWNED = re.compile(
-    r"[Pp]rocess (?P<index>\d{1,6}) terminated with (?:signal (?P<signal>[\w.]+)|"
-    r"exit code (?P<code>-?\d{1,9})|the following error)"
-)
-_LIGHTNING = re.compile(
-    r"(?:\[rank:?\s*(?P<rank>\d{1,7})\]\s*)?Child process with PID (?P<pid>\d{1,10}) "
-    r"terminated with code (?P<code>-?\d{1,9})"
-)
+_PATTERNS = named("unhang.parsers", "data/spawn.toml")
+_SPAWNED = _PATTERNS["spawned"]
+_LIGHTNING = _PATTERNS["lightning"]
 _CLOSED = re.compile(r"\[rank:?\s*(?P<rank>\d{1,7})\]\s*Received SIGTERM: 15")
-_WORKER_KILLED = re.compile(
-    r"DataLoader worker \(pid\s*(?P<pid>\d{1,10})\) is killed by signal:\s*(?P<signal>[A-Z][\w ]*)"
-)
-_WORKER_EXITED = re.compile(
-    r"DataLoader worker \(pid(?:\(s\))?\s*(?P<pid>\d{1,10})[\d, ]{0,400}\)\s*"
-    r"exited unexpectedly(?: with exit code (?P<code>-?\d{1,9}))?"
-)
-_WORKER_ERROR = re.compile(
-    r"Unexpected (?P<signal>bus error|segmentation fault|floating-point exception)"
-    r" encountered in worker"
-)
+_WORKER_KILLED = _PATTERNS["worker_killed"]
+_WORKER_EXITED = _PATTERNS["worker_exited"]
+_WORKER_ERROR = _PATTERNS["worker_error"]
 _HANGUP = 1
 
 

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from unhang.model.events import UnreadLine
+from unhang.model.forms import named
 from unhang.parsers.base import place
 from unhang.parsers.vocabulary.nccl_texts import NOISE
 from unhang.sources.context import LineContext
@@ -25,34 +26,10 @@ _LEAST = 2
 _MOST_SHAPES = 512
 _LONGEST = 600
 
-_GIVEN_UP = re.compile(
-    r"\bseg(?:mentation )?fault|core dumped|traceback|unhandled|uncaught|\bfatal\b|\bpanic"
-    r"|\babort"
-    r"|\bkilled\b|\bexit(?:ed|s|ing)?\b.{0,40}?\b(?:code|status)\W{0,3}-?[1-9]"
-    r"|\bterminat(?:ed|ing)\b"
-    r"|\bmismatch|\bincomplete\b|\bstalled?\b|\bmissing ranks?|\bunreachable|\bno route\b"
-    r"|\brefused\b"
-    r"|\btimed? ?-?out\b|\bdied\b|\bcrash|\bdeadlock|\bhung\b|\bcorrupt|\bgiving up\b|out of memory"
-    r"|\bretr\w+ (?:exhausted|exceeded)|ChildFailed|\breceived sig[a-z]{3,4}\b"
-    r"|out of bounds values : [1-9]",
-    re.IGNORECASE,
-)
-_WENT_WRONG = re.compile(
-    r"error\b|errors?\W|\bfail(?:ed|s|ure)?\b|exception\b|\bcannot\b|\bcould not\b|\bunable\b"
-    r"|\bdenied\b|\bnot permitted\b|\binvalid\b|\blost\b|\billegal\b|\bno such\b|\bbroken\b",
-    re.IGNORECASE,
-)
-_DENIED = re.compile(
-    r"\b(?:no|0(?=\s)|zero|without|ignor\w+|handle[sd]?|recover\w*|skip\w*|suppress\w*|if|avoid|prevent"
-    r"|may|might|deprecat\w*)\b.{0,30}(?:error|fail|exception|time-?out|abort|crash)"
-    r"|(?:error|fail\w*|exception|timeout|time-out)s?[\w.]*\W{0,3}[=:]"
-    r"\W{0,3}(?:0\b|none|null|false|\d|<N/A>)"
-    r"|\b\d+ errors? \(ignored\)|deprecat|future ?warning|max_retries"
-    r"|error[_-]?(?:rate|file|handl|bar)"
-    r"|mean_\w*error|\b(?:mse|mae|word|top-?\d) ?error|time_?out(?:_\w+)?\W{1,3}\d"
-    r"|\bwith timeout\b",
-    re.IGNORECASE,
-)
+_PATTERNS = named("unhang.parsers", "data/unread_lines.toml")
+_GIVEN_UP = _PATTERNS["given_up"]
+_WENT_WRONG = _PATTERNS["went_wrong"]
+_DENIED = _PATTERNS["denied"]
 _SEVERE = frozenset({"E", "F"})
 _LEVEL = re.compile(r"\W{0,3}(?:ERROR|FATAL|CRITICAL|SEVERE|PANIC|\*\*\* )")
 _FRAME = re.compile(r"\s*#\d{1,4}\s")

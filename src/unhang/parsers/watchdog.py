@@ -30,33 +30,16 @@ from unhang.model.events import (
     Teardown,
     WatchdogAborted,
 )
+from unhang.model.forms import named
 from unhang.model.ids import SeqId
 from unhang.parsers.base import LineParser, needles, place
 from unhang.parsers.vocabulary.groups import find_speaker
 from unhang.sources.line import Line
 
-_TIMEOUT = re.compile(
-    r"(?:(?P<alarm>(?:Watchdog\s*)?[Cc]aught\s*collective\s*operation\s*timeout:)\s*)?"
-    r"Work[A-Z]?CCL\(\s*"
-    r"(?:SeqNum=(?P<seq>\d{1,20}),\s*)?OpType=(?P<op>\w{1,40}(?=\s*[,)]))?(?(op)|\w{0,40})"
-    r"(?:,\s*TensorShape=\[(?P<shape>[^\]]{0,200})\])?"
-    r"(?:,\s*NumelIn=(?P<numel_in>\d{1,20}),\s*NumelOut=(?P<numel_out>\d{1,20})(?=\s*[,)]))?"
-    r"(?:,\s*Timeout\(ms\)=(?P<timeout>\d{1,15})\s*\))?"
-    r"(?:\s*ran\s*for\s*(?P<elapsed>\d{1,15})\s*millisec)?"
-    r"(?P<blocking>\s*timed\s*out\s*in\s*(?:blocking\s*wait|call\s*to\s*wait))?"
-    r"(?P<other>\s*raised\s*the\s*following)?"
-)
-_STATUS = re.compile(
-    r"(?:Exception\s*\([^()]{0,60}\)\s*)?(?:Timeout\s*at\s*NCCL\s*work:|detected\s*by\s*watchdog\s*at\s*work(?:\s*sequence\s*id)?:)"
-    r"\s*(?P<failed>-?\d{1,20})(?:\.|,|\s*PG\s*status:)?\s*"
-    r"last\s*enqueued\s*(?:NCCL\s*)?work:\s*(?P<enqueued>-?\d{1,20})"
-    r"(?:,\s*last\s*started\s*(?:NCCL\s*)?work:\s*-?\d{1,20})?"
-    r"(?:,\s*last\s*completed\s*(?:NCCL\s*)?work:\s*(?P<completed>-?\d{1,20}))?"
-)
-_ABORTED = re.compile(
-    r"watchdog\s*thread\s*terminated\s*with\s*exception:(?P<why>.{0,2000})"
-    r"|taking\s*the\s*entire\s*process\s*down"
-)
+_PATTERNS = named("unhang.parsers", "data/watchdog.toml")
+_TIMEOUT = _PATTERNS["timeout"]
+_STATUS = _PATTERNS["status"]
+_ABORTED = _PATTERNS["aborted"]
 _WHY = (
     (Teardown.TIMEOUT, re.compile(r"operation\s*timeout|timed\s*out")),
     (Teardown.CUDA, re.compile(r"CUDA\s*(?:driver\s*)?error|device-side\s*assert")),

@@ -24,29 +24,16 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from unhang.model.events import BarrierMissing, Event, Fingerprint, FingerprintMismatch
+from unhang.model.forms import named
 from unhang.model.ids import Rank, Ranks, SeqId
 from unhang.parsers.base import LineParser, needles, place
 from unhang.sources.line import Line
 
-_RUNS = re.compile(
-    r"Rank\s*(?P<rank>\d{1,9})\s*is\s*running\s*(?:inconsistent\s*)?collective:\s*"
-    r"CollectiveFingerPrint\s*\(\s*"
-    r"(?:SequenceNumber\s*=\s*(?P<seq>\d{1,18})(?P<comma>,)?\s*)?"
-    r"(?:OpType\s*=\s*(?P<op>\w{1,40}))?"
-    r"(?:,\s*TensorShape\s*=\s*\[(?P<shape>[\d,\s]{0,200})\])?"
-    r"(?P<rest>[^()]{0,400})"
-)
+_PATTERNS = named("unhang.parsers", "data/wrapper.toml")
+_RUNS = _PATTERNS["runs"]
 _DTYPE = re.compile(r"TensorDtypes\s*=\s*(\w{1,40})")
 _DEVICE = re.compile(r"device\s*=\s*(\w{1,20})")
-_BARRIER = re.compile(
-    r"Ranks?\s*(?P<missing>\d[\d,\s]{0,20000})failed\s*to\s*pass\s*monitoredBarrier"
-    r"(?:\s*in\s*(?P<limit>\d{1,15})\s*ms)?"
-    r"|Rank\s*(?P<late>\d{1,9})\s*timed\s*out\s*in\s*monitoredBarrier"
-    r"(?:\s*after\s*(?P<late_limit>\d{1,15})\s*ms)?"
-    r"|barrier\s*failed\s*--\s*missing\s*ranks:\s*(?P<store_missing>\d[\d,\s]{0,20000})"
-    r"|Rank\s*(?P<waiter>\d{1,9})\s*successfully\s*reached\s*monitoredBarrier,\s*but\s*received\s*"
-    r"errors\s*while\s*waiting\s*for\s*send/recv\s*from\s*rank\s*(?P<owner>\d{1,9})"
-)
+_BARRIER = _PATTERNS["barrier"]
 _REPORTER = re.compile(r"\[Rank\s*(\d{1,9})\s*\]:?\s*$")
 
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from unhang.model.forms import named
 from unhang.redaction import values
 from unhang.redaction.names import FOREIGN, NEEDLES, Grade, grade
 from unhang.redaction.spans import Span
@@ -21,10 +22,8 @@ _BLANK = r"[^\S\n]"
 
 _NAME_BEFORE = re.compile(r"[\w.-]{1,60}\Z")
 _NAME_AFTER = re.compile(r"(?:[\w-]|\.(?=\w)){0,40}", re.ASCII)
-_TWO_WORDS = re.compile(
-    r"(?i)\b(?:api|access|private|secret|signing|encryption|account|auth|refresh|session)"
-    r"(?: access)? \Z"
-)
+_PATTERNS = named("unhang.redaction", "named_patterns.toml")
+_TWO_WORDS = _PATTERNS["two_words"]
 _SIGN = re.compile(
     rf"{_COLOUR}(?:{_QUOTE}\]?)?(?:\[\d\])?{_COLOUR}"
     rf"(?:{_BLANK}{{0,60}}{_COLOUR}"
@@ -48,10 +47,7 @@ _LISTED = re.compile(
 _TUPLE = re.compile(rf"{_QUOTE}\s{{0,3}},(?=\s{{0,3}}b?{_QUOTE})")
 _SPACED = re.compile(rf"{_BLANK}{{1,60}}")
 _OPTION = re.compile(r"(?:^|[\s\"'`,\[(=])-{1,2}(?:[\w.-]{1,80}\.)?\Z")
-_SETTER = re.compile(
-    r"(?i)(?:^|[\s;&])(?:env|arg|setenv|set|export|declare -x|(?:configure|config) set|config)"
-    r"[^\S\n]+\Z"
-)
+_SETTER = _PATTERNS["setter"]
 _LOGIN_BEFORE = re.compile(r"(?i)\b(?:login|machine)\s+\S+\s*\Z")
 
 _NEXT_LINE = re.compile(
@@ -62,10 +58,7 @@ _QUOTED = re.compile(
     rf"{_BLANK}{{0,80}}{_COLOUR}(?:[bBrRfFuU]{{1,2}}(?=\\{{0,7}}[\"']))?(?P<quote>{_QUOTE})"
 )
 _BARE_BEGIN = re.compile(rf"{_BLANK}{{0,300}}{_COLOUR}{_BLANK}{{0,3}}")
-_BARE = re.compile(
-    r"(?:(?!\[redacted |[&;,]\s{0,2}[\w.-]{1,40}=|&amp;|%26|</|\x1b|[,;]\s|[,;)\]}>]+(?:\s|$)"
-    r"|\\{1,8}[\"'n]|[\"'`]+(?:[\s,;:)\]}>]|$))\S){1,4000}"
-)
+_BARE = _PATTERNS["bare"]
 _MORE_WORDS = re.compile(
     rf"(?:{_BLANK}{{1,2}}[^\s=:\[\](){{}}|,-][^\s=:\[\](){{}}|,]{{0,40}}){{1,5}}{_BLANK}*$",
     re.MULTILINE,

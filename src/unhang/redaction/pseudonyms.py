@@ -15,6 +15,7 @@ import re
 import secrets
 from collections.abc import Callable, Iterable
 
+from unhang.model.forms import named
 from unhang.model.host_lists import expand_hosts
 from unhang.model.toml import load
 from unhang.redaction.contexts import (
@@ -39,54 +40,21 @@ _PATH = re.compile(r"(?<![\w.~/:-])(?:/[\w.@+=~%-]{1,200}){2,40}/?")
 _INNER = re.compile(r"/(?:lib/python3|lib64/python3|site-packages/|dist-packages/)")
 _IPV4 = re.compile(r"(?<![\d.])(?<!==)(?:\d{1,3}\.){3}\d{1,3}(?![\d.]*\d)")
 _IPV6 = re.compile(r"(?<![\w:.])(?=[\w:]*\d)[0-9a-fA-F]{0,4}(?::[0-9a-fA-F]{0,4}){2,7}(?![\w:])")
-_IPV4_DASHED = re.compile(
-    r"\bip-(\d{1,3})-(\d{1,3})-(\d{1,3})-(\d{1,3})\b(?:\.[\w-]{1,40}\.internal)?"
-)
-_MAC = re.compile(
-    r"(?<![\w:.-])[0-9a-fA-F]{2}(?P<joint>[:-])(?:[0-9a-fA-F]{2}(?P=joint)){4,18}[0-9a-fA-F]{2}(?![\w:-])"
-)
-_UUID = re.compile(
-    r"(?<![0-9a-fA-F])(?<![0-9a-fA-F]-)[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(?![0-9a-fA-F-])"
-)
+_PATTERNS = named("unhang.redaction", "pseudonyms_patterns.toml")
+_IPV4_DASHED = _PATTERNS["ipv4_dashed"]
+_MAC = _PATTERNS["mac"]
+_UUID = _PATTERNS["uuid"]
 _GUID = re.compile(r"(?<![\w:.])[0-9a-f]{4}(?::[0-9a-f]{4}){3}(?![\w:])")
-_GUID_NAMED = re.compile(
-    r"(?i)guid[^\n]{0,40}?(?:0x)?(?P<guid>(?<![0-9a-f])[0-9a-f]{16})(?![0-9a-f])"
-)
+_GUID_NAMED = _PATTERNS["guid_named"]
 _MAIL = re.compile(r"(?<![/\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}\b")
 _HOME = re.compile(r"/(?:home|Users|users)/(?P<user>[\w.-]{2,64})")
-_STORE = re.compile(
-    r"\b(?P<scheme>s3[an]?|gs|gcs|oss|cosn?|obs|tos|bos|abfss?|wasbs?|adl|az|azure|hdfs|swift|r2|b2"
-    r"|minio|ceph|juicefs|jfs|dbfs|viewfs)://(?P<bucket>[^\s/\"'<>\]\[{}]{1,200})"
-    r"(?P<path>(?:/[^\s\"'<>|,;]{0,400})?)"
-)
-_STORE_HOST = re.compile(
-    r"(?<![\w.-])(?P<bucket>[\w-]{1,63}(?:\.[\w-]{1,63}){0,2}?)\.(?P<service>s3[\w.-]{0,60}\.amazonaws\.com(?:\.cn)?"
-    r"|(?:blob|dfs|file|queue|table)\.core\.windows\.net|storage\.googleapis\.com"
-    r"|(?:oss|cos|obs|tos|s3)[\w.-]{0,40}\.(?:aliyuncs|myqcloud|myhuaweicloud|volces)\.com"
-    r"|[\w-]{1,40}\.digitaloceanspaces\.com|r2\.cloudflarestorage\.com)"
-)
-_STORE_PATH = re.compile(
-    r"(?P<service>\b(?:storage\.googleapis\.com|s3[\w.-]{0,40}\.amazonaws\.com))/(?P<bucket>[\w.-]{3,63})"
-)
+_STORE = _PATTERNS["store"]
+_STORE_HOST = _PATTERNS["store_host"]
+_STORE_PATH = _PATTERNS["store_path"]
 _ACCOUNT_NUMBER = re.compile(r"(?:(?<=:)|\b)(?!0000)\d{12}(?=:|\.dkr\.ecr)")
-_DOMAIN = re.compile(
-    r"(?<![\w.@/-])(?:[A-Za-z0-9](?:[\w-]{0,62})\.){1,6}"
-    r"(?:com|org|net|edu|gov|mil|int|info|io|ai|dev|cloud|app|co|tech|internal|local|lan|corp|home"
-    r"|intranet|localdomain|svc|example|invalid|arpa|cn|de|uk|fr|jp|kr|eu|us|ca|ch|nl|se|no|fi|au"
-    r"|sg|tw|hk|ru|it|es|be|at|dk|pl|br|il|private|cluster|priv)(?![\w-]|\.\w)"
-)
+_DOMAIN = _PATTERNS["domain"]
 _DOMAIN_AFTER_SLASHES = re.compile(_DOMAIN.pattern.replace(r"(?<![\w.@/-])", r"(?<=//)"))
-_PUBLIC = re.compile(
-    r"(?:^|\.)(?:huggingface\.co|hf\.co|github\.com|githubusercontent\.com|gitlab\.com|pytorch\.org"
-    r"|nvidia\.com|nvcr\.io|pypi\.org|pythonhosted\.org|python\.org|wandb\.ai|readthedocs\.io|arxiv\.org"
-    r"|docker\.io|docker\.com|gcr\.io|ghcr\.io|quay\.io|kubernetes\.io|k8s\.io|kubeflow\.org|ray\.io"
-    r"|openai\.com|anthropic\.com|schedmd\.com|lightning\.ai|deepspeed\.ai|modelscope\.cn|modelscope\.com"
-    r"|google\.com|googleapis\.com|microsoft\.com|amazon\.com|aws\.com|amazonaws\.com|windows\.net"
-    r"|aliyuncs\.com|apache\.org|linuxfoundation\.org|kernel\.org|stackoverflow\.com|mypy\.io"
-    r"|anaconda\.com|anaconda\.org|conda\.io|tensorflow\.org|torch\.org|numpy\.org|amd\.com|intel\.com"
-    r"|meta\.com|ai\.meta\.com|slack\.com|unhang\.dev|json-schema\.org|w3\.org|gnu\.org)$",
-    re.IGNORECASE,
-)
+_PUBLIC = _PATTERNS["public"]
 _COMMON = frozenset(load("unhang.redaction", "words.toml")["common"])
 _OPEN_ADDRESS = ("127.", "0.0.0.0", "255.255.255")  # noqa: S104 (no socket is bound)
 _OURS = re.compile(r"(?:node|user|account|bucket|path)-\d{4,12}\b")

@@ -19,6 +19,7 @@ import enum
 import re
 from functools import lru_cache
 
+from unhang.model.forms import named
 from unhang.sources.plan import Wanted
 from unhang.sources.showing import SAMPLE, Showing, begins
 
@@ -91,17 +92,11 @@ _HEAD = re.compile(
 )
 """What may stand in front of a message: what loggers, launchers, programs and exceptions put there,
 and a progress bar that was not ended."""
-_WORDS = re.compile(
-    r"(?!\d{1,9}[.,;)])"
-    r"(?:[A-Z]{4,8} {1,12}|(?:(?!')[\w.'/-]*[\w'/]|'[\w.-]+')[.;,]?[ ]{1,2}"
-    r"|\([^()]{0,80}\)[.;,]?[ ]{0,2}){1,60}"
-)
+_PATTERNS = named("unhang.sources", "data/context.toml")
+_WORDS = _PATTERNS["words"]
 _CELLS = re.compile(r"\s*[|│┃][^|│┃]*[|│┃]")
 """The beginning of a row: one bar alone is the frame of a box."""
-_INDENTED = re.compile(
-    r" {4,}(?!what\(\):|[\"']?[A-Za-z][\w ]{0,20}\w(?: {2,}: |: {2,}|[\"']:)|- |\d{1,3}%"
-    r"|\[[\d, ]+\] (?:finished|started|joined)|#\d|\d{1,9} {2,}\d)(?=\S)"
-)
+_INDENTED = _PATTERNS["indented"]
 """Programs indent the cells of a table and the points of a list, not the beginning of a message."""
 _BAR = re.compile(r"\d{1,3}%[|┃ ].{0,200}[\]/s]")
 """Bars that stand below the columns of a table are indented as these are."""
@@ -144,23 +139,13 @@ def _only_heads(text: str, within: bool) -> bool:
 
 
 _COMMENT = re.compile(r"\s*(?:#(?![\d#!]|\s*Out of bounds)|//|<!--|%%? |;; |#{2,6} [A-Za-z\[])")
-_ECHO = re.compile(
-    r"\s*(?:\++ (?!Exception Group)(?=[\w./'\"$(])"
-    r"|(?:echo|printf|cat|grep|egrep|print|raise|assert) ?[(\"'-]"
-    r"|(?:[\w.-]{1,40}@[\w.-]{1,80}\S{0,100})?[$%#] (?:echo|printf|grep|cat)\b)"
-)
+_ECHO = _PATTERNS["echo"]
 _CHANGE = re.compile(r"[+-](?![-+=\d\s>])\S|[+-] {4,}\S")
-_FOUND = re.compile(
-    r"(?:[\w.@+-]+/)*[\w@+-][\w.@+-]*"
-    r"\.(?:log|txt|out|err|md|jsonl?|ya?ml|csv|rst|html?|ipynb|py|sh|cpp|cc|cu|h)"
-    r"(?:[:-]\d{1,7}[:-](?! )|:(?![\s\d]))(?=\S)"
-)
+_FOUND = _PATTERNS["found"]
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 _DOCSTRING = re.compile(r"(?:\s*|[\w.-]{1,60} ?= ?)[rbfuRBFU]{0,2}(\"\"\"|''')")
 _HERE = re.compile(r"<<-?\s*['\"]?([A-Z_]{2,20})['\"]?\s*$")
-_WORKING = re.compile(
-    r"(?<!\*\*\* )\b(?:step|steps|epoch|iter|iteration|loss|lr)\b.{0,12}\d|it/s|s/it", re.IGNORECASE
-)
+_WORKING = _PATTERNS["working"]
 _WORK_WORDS = ("step", "epoch", "iter", "loss", "lr", "it/s", "s/it")
 """Of these it has one: most lines are seen to hold none at once."""
 
@@ -281,10 +266,7 @@ class ContextReader:
         return shown.union(self._marked if self._bare > len(self._marked) else ())
 
 
-_ATTEMPT = re.compile(
-    r"(?<![\w-])(?i:attempt|try|trial) ?#?(?P<number>\d{1,4})\b"
-    r"(?: ?(?:of|/|out of) ?(?P<all>\d{1,4}))?[^:]{0,40}:\s"
-)
+_ATTEMPT = _PATTERNS["attempt"]
 _AGAIN = re.compile(r"\b(?:re-?try(?:ing)?|re-?tried|try(?:ing)? again)\b", re.IGNORECASE)
 _ATTEMPT_WITHIN = 120
 
@@ -312,9 +294,7 @@ def _is_work(text: str) -> bool:
 
 
 _IN_STRING = re.compile(r"""(?:^|[\s=:,(\[{])(?:[rbfu]{0,2}["']|`)[^"'`]{0,60}$""")
-_KEY = re.compile(
-    r"""(?:^|[\s{,])["'<]?[A-Za-z_][\w .#>-]{0,40}(?:\([^()]{0,40}\))?["']?\s*[:=]\s*$"""
-)
+_KEY = _PATTERNS["key"]
 _SENTENCE = re.compile(r"[a-z]{2,} $")
 _ENDED = re.compile(r"(?:[\])%!…}\w]|(?<!\.)\.)[ ]?$|\d\d:\d\d:\d\d|\bit/s|s/it|\s-$")
 """How a message ends, or a collector's prefix with its time."""

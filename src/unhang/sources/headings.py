@@ -20,6 +20,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from unhang.model.forms import named
 from unhang.model.ids import LocalRank, Rank
 from unhang.model.provenance import Origin
 from unhang.sources.hints import origin_of
@@ -40,22 +41,11 @@ _NAMED = re.compile(
     re.IGNORECASE,
 )
 _ENDS = re.compile(rf"\s*{_RULE}\s*end\b", re.IGNORECASE)
-_TRACEBACK = re.compile(
-    r"\s{0,4}(?:[+|╭│] ?)?Traceback \(most recent call last\)|Fatal Python error: "
-    r"|\s{2,8}(?:File|文件) \""
-)
-_STILL = re.compile(
-    r"\s|$|> File |File \"|Traceback \(|The above exception|During handling|[│└╭╰|]|\.\.\. ?\d"
-)
-_SAYS_ERROR = re.compile(
-    r"\b(?:error|exception|fail|fatal|crash|raised|traceback)|错误|异常|失败|回溯",
-    re.IGNORECASE,
-)
-_OTHERS = re.compile(
-    r"\b(?:rank|worker|process|proc|replica|child|subprocess|task|node|pod|job)s?[ _:=#-]{0,2}\d"
-    r"|\b(?:worker|child|subprocess|remote|peer|actor|replica)s?\b",
-    re.IGNORECASE,
-)
+_PATTERNS = named("unhang.sources", "data/headings.toml")
+_TRACEBACK = _PATTERNS["traceback"]
+_STILL = _PATTERNS["still"]
+_SAYS_ERROR = _PATTERNS["says_error"]
+_OTHERS = _PATTERNS["others"]
 _MOST_LINES = 400
 _LONGEST = 400
 _SIGNS = ("--", "==", "##", "**", "~~", "__")

@@ -20,6 +20,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from unhang.model.forms import named
 from unhang.model.ids import LocalRank, Rank
 from unhang.model.provenance import Origin
 
@@ -44,10 +45,8 @@ _PAIRS = {
     **{"[": "]", "(": ")", "{": "}", "<": ">", "«": "»"},
     **{sign: sign for sign in ("|", "~", "*", "==", "===", "--", "---")},
 }
-_BRACKETED = re.compile(
-    r"(?P<open>={2,3}|-{2,3}|[\[({<«|~*])[ ]?(?P<fields>[^\[\](){}<>«»|~*\n]{2,80}?)[ ]?"
-    r"(?P<close>={2,3}|-{2,3}|[\])}>»|~*]):?[ ]?"
-)
+_PATTERNS = named("unhang.sources", "data/voices.toml")
+_BRACKETED = _PATTERNS["bracketed"]
 _NESTED = re.compile(r"\[(?P<fields>[^\[\]()\n]{2,60}\|[^\[\]()\n]{2,60})\]:?[ ]?")
 _OF_TORCH = re.compile(r"PG\b|Rank \d{1,6}$")
 _PLAIN = re.compile(
@@ -69,9 +68,7 @@ _AFTER = re.compile(
 )
 _REACH = 96
 _HOSTS = frozenset({"host", "hostname", "node", "nodename", "ip", "pod"})
-_SIGN = re.compile(
-    r"[rR]\d|(?i:rank|gpu|cuda|device|task|proc(?:ess)?)[ \t]?[:=#_./-]?[ \t]?\d|[进程]序? ?\d"
-)
+_SIGN = _PATTERNS["sign"]
 """What every such prefix has: most lines are seen to have none at once."""
 
 
@@ -173,9 +170,7 @@ def _plain(text: str, position: int, known: Origin) -> tuple[Origin, int] | None
     return (told if match["host"] is None else replace(told, host=match["host"])), match.end()
 
 
-_SAYS = re.compile(
-    r"\s*(?:node|host|world|local|global|size|pid|std(?:out|err)|out|err)\b", re.IGNORECASE
-)
+_SAYS = _PATTERNS["says"]
 
 
 def _is_prose(match: re.Match[str]) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from unhang.model.events import ExceptionKind, Frame
+from unhang.model.forms import named
 from unhang.model.toml import load
 
 _FLAGS = re.IGNORECASE
@@ -30,41 +31,25 @@ _BY_TEXT: tuple[tuple[ExceptionKind, re.Pattern[str]], ...] = tuple(
 )
 """Texts that decide whatever class carries them, in this order."""
 
-_SAID_BY_TORCH = re.compile(
-    r"waiting for clients|store[- ]based barrier|ncclUniqueId|server socket has failed to|"
-    r"client socket has|(?:default )?process group|torch\.distributed|C10d store|"
-    r"environment variable [A-Z_]+ expected",
-    _FLAGS,
-)
+_PATTERNS = named("unhang.parsers.vocabulary", "data/exceptions_patterns.toml")
+_SAID_BY_TORCH = _PATTERNS["said_by_torch"]
 """Wordings of a rendezvous that no other program uses."""
 
-_PLUMBING = re.compile(
-    r"multiprocessing/(?:connection|resource_sharer|managers|spawn|reduction|queues)\.py"
-    r"|torch/multiprocessing/(?:reductions|queue)\.py"
-    r"|utils/data/_utils/pin_memory\.py"
-)
+_PLUMBING = _PATTERNS["plumbing"]
 """Channels between a process and its helpers: they break when the other side is gone."""
 
-_SHARED = re.compile(
-    r"multiprocessing/(?:synchronize|heap|shared_memory|reductions)\.py|torch/storage\.py"
-)
+_SHARED = _PATTERNS["shared"]
 _BROKEN_CHANNEL = frozenset(
     {"EOFError", "ConnectionRefusedError", "FileNotFoundError", "OSError", "UnpicklingError"}
 )
 
 _WAITS = re.compile(r"torch/distributed/|torch/nn/parallel/distributed\.py|deepspeed/comm/\w+\.py")
-_COLLECTIVES = re.compile(
-    r"^_?(?:all_?reduce|all_?gather|all_?to_?all|broadcast|reduce_?scatter|barrier|gather|scatter|"
-    r"wait_for_everyone|synchronize|isend|irecv|batch_isend_irecv|new_group|init_process_group)"
-    r"(?:_\w+)?$"
-)
+_COLLECTIVES = _PATTERNS["collectives"]
 _INNERMOST = 3
 _MAY_WAIT = re.compile(r"site-packages/(?:torch|deepspeed|accelerate|megatron|lightning\w*)/")
 """Libraries that communicate: a traceback that is cut inside them may end in a wait."""
 
-_MEETING = re.compile(
-    r"torch/distributed/(?:rendezvous|elastic/rendezvous/\w+)\.py|:_?init_process_group$"
-)
+_MEETING = _PATTERNS["meeting"]
 _ELASTIC = re.compile(r"torch/distributed/elastic/rendezvous/")
 """No code of the program runs below it, whatever class its store raises."""
 _RESOLVER = re.compile(r"(?:^|/)socket\.py$")
@@ -81,10 +66,7 @@ _REFUSALS = frozenset(
 )
 """Classes of what sockets and stores refuse; what they say there is about meeting the others."""
 
-_LAUNCHER = re.compile(
-    r"torch/distributed/(?:run|launch|launcher/\w+)\.py|accelerate/commands/|"
-    r"deepspeed/launcher/|torch/multiprocessing/spawn\.py"
-)
+_LAUNCHER = _PATTERNS["launcher"]
 
 
 def classify_exception(exception: str, message: str, frames: Sequence[Frame]) -> ExceptionKind:

@@ -8,32 +8,25 @@ from __future__ import annotations
 import re
 
 from unhang.model.events import Frame
+from unhang.model.forms import named
 
 HEADER = re.compile(r"(?P<before>.*?)(?P<original>Original )?Traceback\s*\(most recent call last\)")
-FRAME = re.compile(
-    r'(?P<before>.*?)\bFile "(?P<file>[^"]{1,400})", line (?P<line>\d+)(?:, in (?P<function>\S+))?'
-)
+_PATTERNS = named("unhang.parsers.vocabulary", "data/python_text.toml")
+FRAME = _PATTERNS["frame"]
 RICH_FRAME = re.compile(r"[│|]\s+(?P<file>\S+\.py):(?P<line>\d+)\s+in\s+(?P<function>[\w.<>]+)")
 DUMP_FRAME = re.compile(r'File "[^"]*", line \d+ in ')
 """faulthandler: no comma before `in`; a dump of threads, no exception."""
 
-CHAINED = re.compile(
-    r"During handling of the above exception|The above exception was the direct cause"
-)
+CHAINED = _PATTERNS["chained"]
 THREAD = re.compile(r"Exception in thread (?P<name>[^:]{1,80}):?")
 PROCESS = re.compile(r"Process (?P<name>[\w.-]{1,60}-\d+(?::\d+)*):\s*$")
-IGNORED = re.compile(
-    r"Exception ignored (?:in|on)\b|--- Logging error ---|Error in sys\.excepthook|"
-    r"Error in atexit\._run_exitfuncs"
-)
+IGNORED = _PATTERNS["ignored"]
 NEVER_RETRIEVED = re.compile(r"Task exception was never retrieved|Exception in callback ")
 SPAWNED = re.compile(r"-- Process (?P<index>\d+) terminated with the following error")
 WRAPPED = re.compile(r"Caught \w+ in (?P<where>[^\n.]{1,80}?)\.?\s*$")
 """`Caught KeyError in DataLoader worker process 7.`: the original traceback follows."""
 
-RAY_TASK = re.compile(
-    r"ray::(?P<actor>\w+)[\w.()]*\s*\(pid=(?P<pid>\d+)(?:,\s*ip=(?P<ip>[\w.:-]+))?"
-)
+RAY_TASK = _PATTERNS["ray_task"]
 TABLE_RANK = re.compile(r"\brank\s*:\s*(?P<rank>\d+)\s*\(local_rank:\s*(?P<local>\d+)\)")
 TABLE_CELL = re.compile(r"traceback\s*:\s*$")
 STACK_ONLY = re.compile(r"\bStack \(most recent call last\)|^Call stack:|most recent call first")
@@ -54,16 +47,9 @@ _LAST = re.compile(
     rf"^(?:[A-Za-z_]\w*\.)*(?P<name>_?[A-Z]\w*{_SUFFIX}|(?:Base)?Exception)(?P<inner>\(\w+\))?"
     r"\s*(?::\s*(?P<text>.*))?$"
 )
-_LAST_DOTTED = re.compile(
-    r"^(?:[a-z_]\w*\.)+(?:(?P<name>_?[A-Z]\w*|error|timeout|gaierror|herror)\s*:\s(?P<text>.*)"
-    r"|(?P<bare>Empty|Full|Cancelled|error|timeout)\s*)$"
-)
+_LAST_DOTTED = _PATTERNS["last_dotted"]
 _LAST_GLUED = re.compile(r"^(?P<name>[A-Z]\w{2,60}?(?:Error|Exception|Interrupt))(?P<text>\S.*)$")
-_LAST_ALONE = re.compile(
-    r"(?:^|[\])|}]\s*)(?:[A-Za-z_]\w*\.)*"
-    r"(?P<name>_?[A-Z]\w*(?:Error|Exception)):\s+(?P<text>\S.*)$"
-    r"|^\s*(?P<bare>KeyboardInterrupt)\s*$"
-)
+_LAST_ALONE = _PATTERNS["last_alone"]
 _SHAPE = re.compile(r"\d")
 _DOUBLED = re.compile(r"(\w{4,60}?)\1+")
 _LONGEST = 4000
