@@ -1,7 +1,8 @@
 """Trains a small decoder on a few CPU processes and prints what each rank really holds.
 
-Started by torchrun. Arguments: strategy (ddp, zero1, fsdp; of DeepSpeed: ds-zero1, ds-zero2,
-ds-zero3), method (full, lora), precision (fp32, bf16-mixed).
+Started by torchrun. Each argument is a training, `strategy/method/precision`: strategy (ddp, zero1,
+fsdp; of DeepSpeed, in a job of its own: ds-zero1, ds-zero2, ds-zero3), method (full, lora),
+precision (fp32, bf16-mixed). A line of JSON tells what one held.
 """
 
 from __future__ import annotations
@@ -215,8 +216,8 @@ def loss_of(logits: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
 
 def main() -> None:
     """Take a step and two micro-batches more, twice, and print what the fullest rank holds."""
-    strategy, method, precision = sys.argv[1:4]
-    if strategy.startswith("ds-"):
+    trainings = [argument.split("/") for argument in sys.argv[1:]]
+    if any(strategy.startswith("ds-") for strategy, _, _ in trainings):
         import deepspeed
 
         # its transport through shared memory would be compiled first, and holds no state
@@ -224,14 +225,16 @@ def main() -> None:
         deepspeed.init_distributed("gloo")
     else:
         dist.init_process_group("gloo")
-    torch.manual_seed(0)
-    train(strategy, method, precision)  # imports, thread pools and the first communication
-    gc.collect()
-    mine = torch.tensor(list(train(strategy, method, precision).values()))
-    dist.all_reduce(mine, dist.ReduceOp.MAX)
-    if dist.get_rank() == 0:
-        names = ("weights", "gradients", "optimizer", "peak")
-        print(json.dumps(dict(zip(names, map(int, mine), strict=True))))
+    for training in trainings:
+        torch.manual_seed(0)
+        train(*training)  # imports, thread pools and the first communication
+        gc.collect()
+        mine = torch.tensor(list(train(*training).values()))
+        gc.collect()
+        dist.all_reduce(mine, dist.ReduceOp.MAX)
+        if dist.get_rank() == 0:
+            names = ("weights", "gradients", "optimizer", "peak")
+            print(json.dumps(dict(zip(names, map(int, mine), strict=True))))
     dist.destroy_process_group()
 
 
