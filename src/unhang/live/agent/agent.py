@@ -53,6 +53,9 @@ _SHORT_S = 0.1
 
 _READ_BYTES = 1 << 16
 
+_LEAVING_S = 600.0
+"""What ranks do for so long after their job was asked to end is their way out, and no hang."""
+
 _LAST_S = 12.0
 """For ending a job that the relay has left behind."""
 
@@ -109,6 +112,7 @@ class Agent:
         self._bell, self._bell_end = os.pipe()
         self._relay_lives = True
         self._launcher_alive = True
+        self._leaving_until_s = 0.0
         self._next_s = 0.0
         self._until_s = float("inf")
         self._journal = RunJournal(folder, start.clock, self._tell_loss, start.lost)
@@ -193,6 +197,8 @@ class Agent:
             self._board_reader.learn_exit(*message["exit"])
         if "ending" in message:
             self._resume_end(frozenset(message["ending"]), time.monotonic())
+        if "signal" in message:
+            self._leaving_until_s = time.monotonic() + _LEAVING_S
         if "ended" in message:
             now = time.monotonic()
             self._launcher_alive = False
@@ -235,7 +241,8 @@ class Agent:
             self._journal.lose(jump)
         self._actor.clock_back_s = self._jumps.back_s
         lost = self._journal.own_losses
-        report = self._board_reader.read(launcher_alive=self._launcher_alive, lost=lost)
+        alive = self._launcher_alive and now >= self._leaving_until_s
+        report = self._board_reader.read(launcher_alive=alive, lost=lost)
         for loss in (*report.lost, *losses_of_ranks(report)):
             self._journal.lose(loss)
         self._actor.handle(report, now)

@@ -7,8 +7,11 @@ groups), or all wait in one call (it differs between them, or the network does n
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import and_
 
 from unhang.live.judge.conditions import judge, stage_at, where_of
 from unhang.live.judge.echoes import raised_second_hand
@@ -259,11 +262,15 @@ def _quiet_s(track: Track) -> float:
 
 def _among(found: Analysis, tracks: Mapping[Rank, Track], patience: Patience) -> list[Claim]:
     """Claims where nobody outside of the waits can be to blame."""
-    if found.together:
-        return [_together(wait, tracks, patience) for wait in found.together]
     cycle = {id(w) for c in found.cycles if not c.leads_out for w in c.waits}
     waits = [wait for wait in found.waits if id(wait) in cycle]
-    return [_circle(waits, tracks, patience)] if waits else []
+    stuck = NO_RANKS.union(*(wait.held_up for wait in waits))
+    # Whose other members wait for each other elsewhere is a victim of these.
+    apart = [w for w in found.together if not (w.call.members - w.held_up) & stuck]
+    if apart or not waits:
+        return [_together(wait, tracks, patience) for wait in apart]
+    behind = NO_RANKS.union(*(wait.held_up for wait in found.together))
+    return [_circle(waits, behind, tracks, patience)]
 
 
 def _together(wait: Wait, tracks: Mapping[Rank, Track], patience: Patience) -> Claim:
@@ -322,18 +329,17 @@ def _is_last_call(wait: Wait, tracks: Mapping[Rank, Track]) -> bool:
     )
 
 
-def _circle(waits: Sequence[Wait], tracks: Mapping[Rank, Track], patience: Patience) -> Claim:
-    """Ranks wait for each other: the few for whom the many wait are the odd ones."""
+def _circle(
+    waits: Sequence[Wait], behind: Ranks, tracks: Mapping[Rank, Track], patience: Patience
+) -> Claim:
+    """Ranks wait for each other, and those behind for them."""
     largest = waits[0]
     everybody = NO_RANKS.union(*(wait.held_up for wait in waits))
     pairs = [wait for wait in waits if names_a_rank(wait)]
-    # Which of the two is wrong nobody can tell, and the others only wait for them.
-    few = NO_RANKS.union(*(wait.waiters | wait.awaited for wait in pairs))
-    few = few or largest.awaited & everybody
+    odd = _crossed(pairs, tracks) if pairs else _fewest(waits)
     # Whom a rank waits for by a handle is not seen; that the others wait for it is.
     by_handle = (r for r in everybody if tracks[r].place.handle and not open_calls(tracks[r]))
     dim = frozenset(by_handle)
-    odd = few if pairs or len(few) < len(largest.waiters) else NO_RANKS
     if dim:
         odd = dim if 2 * len(dim) < len(everybody) else NO_RANKS
     elif any(_differs(wait, tracks) for wait in waits):
@@ -352,7 +358,7 @@ def _circle(waits: Sequence[Wait], tracks: Mapping[Rank, Track], patience: Patie
     return Claim(
         charge=SuspicionReason.CIRCLE,
         culprits=odd,
-        victims=everybody - odd,
+        victims=everybody - odd | behind,
         call=largest.call,
         phase=phase_of(odd or everybody, tracks),
         still_s=settled_s,
@@ -363,6 +369,41 @@ def _circle(waits: Sequence[Wait], tracks: Mapping[Rank, Track], patience: Patie
         between=tuple((min(w.waiters), min(w.awaited), w.call.op or "") for w in pairs),
         ask=True,
     )
+
+
+def _crossed(pairs: Sequence[Wait], tracks: Mapping[Rank, Track]) -> Ranks:
+    """Who is in most of the messages that miss each other; all of them where none stands out.
+
+    One sends while the other receives, and either means another rank or gives another tag. Which of
+    two is wrong nobody can tell; but who waits in vain for one rank, and lets another one wait in
+    vain, explains both. That a rank sends first and receives then contradicts nothing.
+    """
+    calls = {rank: call for rank, t in tracks.items() if (call := t.beat.call) is not None}
+    missed: Counter[Rank] = Counter()
+    for wait in pairs:
+        (rank, *_), (other, *_) = sorted(wait.waiters), sorted(wait.awaited or wait.waiters)
+        both = {calls[rank].op, calls[other].op} if {rank, other} <= calls.keys() else set()
+        if both == {"send", "recv"}:
+            missed.update((rank, other))
+    most = max(missed.values(), default=0)
+    odd = frozenset(rank for rank, times in missed.items() if times == most)
+    return odd or NO_RANKS.union(*(wait.waiters | wait.awaited for wait in pairs))
+
+
+def _fewest(waits: Sequence[Wait]) -> Ranks:
+    """Who chose another call than most of those that are members of all of them; both of two.
+
+    Members of one call alone had no choice: that they wait in it speaks for nobody.
+    """
+    members: Ranks = reduce(and_, (frozenset(wait.call.members) for wait in waits))
+    sides = sorted((side for wait in waits if (side := wait.held_up & members)), key=len)
+    if len(sides) != _TWO:
+        largest = waits[0]
+        few = largest.awaited & NO_RANKS.union(*(wait.held_up for wait in waits))
+        return few if len(few) < len(largest.waiters) else NO_RANKS
+    if len(sides[0]) < len(sides[1]):
+        return sides[0]
+    return sides[0] | sides[1] if len(sides[0] | sides[1]) == _TWO else NO_RANKS
 
 
 def _differs(wait: Wait, tracks: Mapping[Rank, Track]) -> bool:

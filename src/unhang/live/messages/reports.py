@@ -211,7 +211,8 @@ class NodeReport:
     Attributes:
         wall_s: epoch of that host.
         mono_s: monotonic clock of that host.
-        launcher_alive: the command that `unhang run` started still runs there.
+        launcher_alive: the command that `unhang run` started still runs there, and nobody has
+            lately asked it to end.
         lost: what the agent could not see or do.
     """
 

@@ -1,7 +1,8 @@
 """The agent as the relay sees it: a process of its own, started again when it dies.
 
 Both talk in lines of JSON, over pipes. To the agent: `{"request": …, "job": pid, "again": bool,
-"boot_s": …, "lost": […]}`, `{"exit": [pid, wait status]}`, `{"ended": exit code}`. From it:
+"boot_s": …, "lost": […]}`, `{"exit": [pid, wait status]}`, `{"signal": n}` by which it is asked to
+end, `{"ended": exit code}`. From it:
 `{"say": text}`, `{"done": {"exit_code": 86 | null, "outcome": …}}`, and, since each word may be its
 last, at once: `{"lost": […]}`, and `{"ending": [pids]}` before it ends a hang, which a later agent
 is told again. The relay never waits for the agent while the job runs, and the job knows nothing of

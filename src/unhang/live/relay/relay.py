@@ -32,6 +32,9 @@ _QUIET_S = 0.3
 _BYSTANDER_S = 0.1
 """A signal that was sent to all reaches the group_probe within this time, too."""
 
+_ENDING = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT})
+"""By these the job is asked to end."""
+
 _VERDICT_WAIT_S = 120.0
 """For the agent's last word."""
 
@@ -223,6 +226,8 @@ class Relay:
         elif not has_it:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self._pid, received.number)
+        if received.number in _ENDING:
+            self._agent.tell({"signal": received.number})
         if received.number == signal.SIGTSTP:
             os.kill(os.getpid(), signal.SIGSTOP)
 
