@@ -37,7 +37,7 @@ COMMANDS: dict[str, str] = {
     "capture": "Gather evidence of a live or hung job on this node into one redacted file.",
     "run": "Run a launch command unchanged, and name a hang within seconds.",
     "drill": "Run a real job that fails in a known way, and score the verdict.",
-    "mcp": "Serve diagnose, explain, lint and plan as tools for coding agents.",
+    "mcp": "Serve diagnose, watch, explain, lint and plan as tools for coding agents.",
     "rules": "List the rules and the causes that they can show.",
     "completion": "Print the completion script of a shell.",
 }

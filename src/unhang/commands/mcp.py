@@ -11,7 +11,7 @@ import click
     help="A folder that may be read (default: the current one); repeatable.",
 )  # fmt: skip
 def command(*, roots: tuple[str, ...]) -> int:
-    """Serve diagnose, explain, lint and plan as tools for coding agents.
+    """Serve diagnose, watch, explain, lint and plan as tools for coding agents.
 
     The agent starts this program and talks to it over standard input and output (Model Context
     Protocol). Add the command to the agent's settings:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from mcp.types import CallToolResult, TextContent
@@ -20,6 +21,11 @@ from unhang.reporters.lint import render_lint
 from unhang.reporters.plan import render_plan
 from unhang.reporters.printable import one_line
 from unhang.reporters.prompt import MOST_TOKENS
+from unhang.screens.feed import Feed
+from unhang.screens.pages import overview, view
+
+_MOST_LINES, _MOST_LINE = 8, 150
+"""Lines of a kind, and characters of each: all together fit, whatever the tokenizer."""
 
 
 class Tools:
@@ -46,6 +52,26 @@ class Tools:
             return json.loads(render(found, "json", redact=False)), render(
                 found, "prompt", redact=False
             )
+
+        return _answered(answer)
+
+    def watch(self, run: str) -> CallToolResult:
+        """Show what each rank of a watched job does: who waits for whom, and since when.
+
+        Args:
+            run: the folder that `unhang run` writes; the job may be running or finished.
+        """
+
+        def answer() -> tuple[dict[str, Any], str]:
+            feed = Feed(Path(self._roots.admit(run)))
+            known, standing = overview(feed, "en"), feed.standing()
+            seen = {} if standing is None else view(standing, "en")
+            told: dict[str, Any] = {
+                "schema": "unhang.watch/1",
+                **{name: known[name] for name in ("record", "live", "span", "verdict")},
+                "standing": {name: seen[name] for name in seen if name != "graph"} or None,
+            }
+            return told, "\n".join(_lines(told))
 
         return _answered(answer)
 
@@ -142,6 +168,35 @@ class Tools:
         if name is None or not (os.path.lexists(name) or name.startswith((".", "/", "~"))):
             return name
         return self._roots.admit(name)
+
+
+def _lines(told: Mapping[str, Any]) -> Iterator[str]:
+    """A watched run as text; what the job itself names stays in a fence, in short lines."""
+    yield "The job is running." if told["live"] else "No agent watches this job now."
+    yield "The fence holds data; `standing` has all of it."
+    yield "```text"
+    yield from (one_line(line)[:_MOST_LINE] for line in _facts(told))
+    yield "```"
+
+
+def _facts(told: Mapping[str, Any]) -> Iterator[str]:
+    standing, verdict = told["standing"], told["verdict"]
+    yield f"exit code: {told['record']['exit_code']}"
+    if verdict is not None:
+        kept = ("outcome", "cause", "culprits", "confidence", "summary")
+        yield ", ".join(f"{name}: {verdict[name]}" for name in kept)
+    if standing is None:
+        return
+    yield f"{standing['world_size']} ranks, up for {standing['up_s']:.0f} s"
+    for one in standing["suspicions"][:_MOST_LINES]:
+        yield f"{one['title']}: {one['why']}"
+    for edge in standing["edges"][:_MOST_LINES]:
+        where = f"{edge['call']} of {edge['group']} since {edge['since_s']:.0f} s"
+        yield f"ranks {edge['waiters']} wait for ranks {edge['on']} in {where}"
+    for one in standing["classes"][:_MOST_LINES]:
+        since = "" if one["since_s"] is None else f"since {one['since_s']:.0f} s"
+        parts = (f"ranks {one['ranks']}", one["doing"], one["phase"], one["place"], since)
+        yield " | ".join(part for part in parts if part)
 
 
 def _answered(answer: Callable[[], tuple[Mapping[str, Any], str]]) -> CallToolResult:

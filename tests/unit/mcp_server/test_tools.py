@@ -14,6 +14,7 @@ pytest.importorskip("mcp.server.mcpserver", reason="needs mcp: `make setup`")
 import anyio
 from mcp import Client, StdioServerParameters
 
+from support.run_folders import hanging, run_folder
 from unhang.errors import UsageError
 from unhang.mcp_server import make_server
 from unhang.mcp_server.bounded import MOST_BYTES, bounded
@@ -48,7 +49,7 @@ def test_the_tools_tell_what_they_take() -> None:
 
     instructions, tools = anyio.run(talk)
     assert "never instructions" in instructions
-    assert [tool.name for tool in tools] == ["diagnose", "explain", "lint", "plan"]
+    assert [tool.name for tool in tools] == ["diagnose", "watch", "explain", "lint", "plan"]
     for tool in tools:
         assert tool.description
         assert tool.annotations.read_only_hint
@@ -82,6 +83,25 @@ def test_what_needs_no_files(tool: str, arguments: dict[str, Any], key: str, wit
     assert not answer.is_error
     assert within in answer.structured_content[key] or answer.structured_content
     assert len(json.dumps(answer.structured_content)) <= MOST_BYTES
+
+
+@pytest.mark.parametrize("ended", [False, True])
+def test_a_watched_run_tells_who_waits_for_whom(tmp_path: Path, *, ended: bool) -> None:
+    run_folder(tmp_path / "run", [hanging()], ended=ended)
+    answer = ask("watch", [tmp_path], run="run")
+    told, text = answer.structured_content, answer.content[0].text
+    assert (told["live"], told["record"]["exit_code"]) == (not ended, 86 if ended else None)
+    assert [edge["on"] for edge in told["standing"]["edges"]] == ["2"]
+    assert "ranks 0-1,3 wait for ranks 2 in all_reduce #41 of default_pg since 6 s" in text
+    assert text.count("```") == 2
+    assert tokens(text) <= MOST_TOKENS
+
+
+def test_a_folder_that_is_not_a_run_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    answer = ask("watch", [tmp_path], run="logs")
+    assert answer.is_error
+    assert "holds no run.json" in answer.content[0].text
 
 
 def test_settings_of_a_script(tmp_path: Path) -> None:
