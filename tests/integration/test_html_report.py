@@ -16,8 +16,11 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 from support.browser import axe, chrome, complaints, needs_browser, overflow, show, violations
 from support.diagnoses import hostile, large
+from support.pages import check_report, fleet
 from unhang.model.diagnosis import Diagnosis, Excerpt
 from unhang.model.provenance import Provenance
+from unhang.reporters.check import render_check
+from unhang.reporters.fleet import render_fleet
 from unhang.reporters.html import render
 from unhang.reporters.style import Style
 
@@ -47,21 +50,21 @@ def evil() -> Diagnosis:
     )
 
 
-PAGES: dict[str, Callable[[], Diagnosis]] = {
-    "hostile": evil,
-    "large": lambda: large(1_024),
-    "huge": lambda: large(16_384),
+PAGES: dict[str, Callable[[], str]] = {
+    "hostile": lambda: render(evil()),
+    "large": lambda: render(large(1_024)),
+    "huge": lambda: render(large(16_384)),
+    "fleet": lambda: render_fleet(fleet(600), "html"),
+    "check": lambda: render_check(check_report(), "html"),
 }
 
 
-@pytest.fixture(
-    scope="module", params=["hostile", "large", "huge", "demo", "stacks-save-on-rank-0"]
-)
+@pytest.fixture(scope="module", params=[*PAGES, "demo", "stacks-save-on-rank-0"])
 def page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
     """The address of a report."""
     path = tmp_path_factory.mktemp("pages") / "report.html"
     if request.param in PAGES:
-        path.write_text(render(PAGES[request.param]()), encoding="utf-8")
+        path.write_text(PAGES[request.param](), encoding="utf-8")
     else:
         case = str(CASES / request.param / "input")
         command = [
@@ -86,7 +89,7 @@ def test_it_fits_says_nothing_to_the_console_and_can_be_read_by_all(
     page: str, browser: webdriver.Chrome, width: int, theme: str, pytestconfig: pytest.Config
 ) -> None:
     show(browser, page, width=width, theme=theme)
-    assert browser.title.endswith("unhang")
+    assert "unhang" in browser.title
     assert overflow(browser) <= 0
     for closed in browser.find_elements(By.CSS_SELECTOR, "details:not([open]) > summary"):
         browser.execute_script("arguments[0].parentElement.open = true", closed)

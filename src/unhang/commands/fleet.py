@@ -35,7 +35,7 @@ from unhang.errors import UsageError
 @click.option("--processes", type=click.IntRange(1), help="Jobs judged at once (default: cores).")
 @click.option("--exclude-file", metavar="FILE", help="Write the hosts where failures recur.")
 @click.option("--parquet", metavar="FILE", help="Write a row for each job (extra `fleet`).")
-@with_form("terminal", "json", "markdown", prints="the summary")
+@with_form("terminal", "json", "markdown", "html", prints="the summary")
 @with_target
 def command(
     *,

@@ -184,16 +184,17 @@ class Diagnosis:
         assert isinstance(data, dict)
         return data
 
-    def to_line(self) -> str:
+    def to_line(self, language: str = "en") -> str:
         """The verdict in at most 200 characters, for a ticket or a table."""
-        return _rendered("oneline", self)
+        return _rendered("oneline", self, language)
 
     def _repr_html_(self) -> str:
         """For a cell of a notebook."""
         return _rendered("notebook", self)
 
 
-def _rendered(form: str, diagnosis: Diagnosis) -> str:
-    """Reports stand above the model, and are found by their name."""
-    text: str = importlib.import_module("unhang.reporters").render(diagnosis, form)
+def _rendered(form: str, diagnosis: Diagnosis, language: str = "en") -> str:
+    """Reports are above the model in the order of imports, and are found by their name."""
+    style = importlib.import_module("unhang.reporters.style").Style(language=language)
+    text: str = importlib.import_module("unhang.reporters").render(diagnosis, form, style)
     return text

@@ -17,6 +17,7 @@ class JobRecord:
         name: what its files have in common, below the folder that was given.
         fingerprint: of its files' names, sizes and times, and of the release that judged them.
         outcome, cause, confidence, summary: as in the verdict.
+        summaries: the summary in other languages, by language.
         error: why there is no verdict, or None.
         culprit_hosts: hosts of the guilty ranks.
         hosts: all hosts of the job that are known.
@@ -34,6 +35,7 @@ class JobRecord:
     cause: str | None = None
     confidence: float = 0.0
     summary: str = ""
+    summaries: Mapping[str, str] = field(default_factory=dict)
     error: str | None = None
     culprit_hosts: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import html
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from unhang.model.ids import format_ranks
 from unhang.model.preflight import CheckReport, Stage, Status, Suspect
 from unhang.model.provenance import Message
 from unhang.reporters import public
 from unhang.reporters.catalogue import sentence, sentences, write
+from unhang.reporters.html.frame import Section, page, words
+from unhang.reporters.html.markup import Html, join, prose, table, tag
 from unhang.reporters.json import dumps
 from unhang.reporters.printable import headed, one_line
 from unhang.reporters.style import BOLD, DIM, GREEN, PLAIN, RED, YELLOW, Style
@@ -181,25 +182,37 @@ def _footer(report: CheckReport, language: str) -> Iterator[str]:
 
 
 def _html(report: CheckReport, language: str) -> str:
-    rows = [
+    verdict = one_line(sentence(report.verdict, language))
+    tone = {Status.FAIL: "cause", Status.WARN: "located"}.get(report.status, "healthy")
+    footer = [tag("p", prose(line)) for line in _footer(report, language)]
+    suspects = [
         _row(s.status, _who(s), write(s.why, language), None, language) for s in report.suspects
     ]
-    for stage in report.stages:
-        do = None if stage.do is None else write(stage.do, language)
-        title = " ".join(part for part in (_name(stage, language), stage.host) if part)
-        rows.append(_row(stage.status, title, write(stage.message, language), do, language))
-    return _PAGE.format(
-        language=language,
-        title=html.escape(sentence(report.verdict, language)),
-        rows="\n".join(rows),
-        footer="<br>".join(html.escape(line) for line in _footer(report, language)),
+    stages = [
+        _row(
+            stage.status,
+            " ".join(part for part in (_name(stage, language), stage.host) if part),
+            write(stage.message, language),
+            None if stage.do is None else write(stage.do, language),
+            language,
+        )
+        for stage in report.stages
+    ]
+    finding = words("check.finding", language)
+    head = (words("check.result", language), words("check.place", language), finding)
+    bad = Section(
+        name="suspects",
+        title=words("check.suspects", language),
+        body=table(head, suspects) if suspects else None,
     )
+    head = (words("check.result", language), words("check.check", language), finding)
+    checks = Section(name="checks", title=words("check.checks", language), body=table(head, stages))
+    top = tag("section", tag("h1", verdict), footer, class_=f"verdict {tone}")
+    return page(f"{verdict} · unhang", top, [bad, checks], language)
 
 
-def _row(status: Status, title: str, text: str, do: str | None, language: str) -> str:
+def _row(status: Status, title: str, text: str, do: str | None, language: str) -> Sequence[Html]:
     word = write(Message(key=f"check_status.{status.value}"), language)
-    more = "" if do is None else f"<br><small>→ {html.escape(one_line(do))}</small>"
-    return (
-        f'<tr><td class="{status.value}">{html.escape(word)}</td>'
-        f"<td>{html.escape(one_line(title))}</td><td>{html.escape(one_line(text))}{more}</td></tr>"
-    )
+    more = None if do is None else tag("p", "→ ", prose(one_line(do)))
+    said = join(prose(one_line(text)), more)
+    return tag("strong", word, class_=f"at-{status.value}"), join(one_line(title)), said

@@ -1,69 +1,121 @@
-"""From what is known of many jobs to text: for a terminal, Markdown and JSON."""
+"""From what is known of many jobs to text: for a terminal, Markdown, JSON and HTML."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from typing import TypeAlias
 
 from unhang.model.fleet import Fleet, JobRecord, Recurrence
 from unhang.model.provenance import Message
 from unhang.reporters import public
 from unhang.reporters.catalogue import write
-from unhang.reporters.catalogue.by_text import told
+from unhang.reporters.catalogue.by_text import told, translated
 from unhang.reporters.json import dumps
 from unhang.reporters.printable import one_line
 from unhang.reporters.style import BOLD, PLAIN, Style
 from unhang.reporters.tables import table
 
 SCHEMA = "unhang.fleet/1"
-_MOST_JOBS = 10
+_MOST_JOBS, _MOST_JOBS_OF_A_PAGE = 10, 500
 _MOST_WEEKS = 12
+
+_Part: TypeAlias = "str | list[tuple[str, ...]]"
+"""A line, or a table whose first row is its head."""
 
 
 def render_fleet(fleet: Fleet, form: str, style: Style = PLAIN) -> str:
-    """Return the summary in one of the forms, without a line end; Markdown hides secrets."""
+    """Return the summary in one of the forms, without a line end; pages for others hide secrets."""
     fleet = public(fleet, form)
     if form == "json":
         return dumps({"schema": SCHEMA, **_as_dict(fleet)})
-    return "\n".join(_Page(fleet, style, markdown=form == "markdown").lines())
+    summary = _Summary(fleet, style.language)
+    if form == "html":
+        return summary.page()
+    return "\n".join(summary.lines(style, markdown=form == "markdown"))
 
 
-class _Page:
-    def __init__(self, fleet: Fleet, style: Style, *, markdown: bool) -> None:
+class _Summary:
+    """The parts of a summary, each a key and what stands below its title: lines and tables."""
+
+    def __init__(self, fleet: Fleet, language: str) -> None:
         self._fleet = fleet
-        self._style = style
-        self._markdown = markdown
+        self._language = language
 
     def _words(self, key: str, **values: object) -> str:
-        return write(Message(key=f"fleet.{key}", values=values), self._style.language)
+        return write(Message(key=f"fleet.{key}", values=values), self._language)
 
-    def lines(self) -> Iterator[str]:
+    def _head(self) -> str:
         fleet = self._fleet
         failed = sum(job.failed for job in fleet.jobs)
-        yield self._words("jobs", jobs=len(fleet.jobs), failed=failed, judged=fleet.judged)
-        yield from self._causes()
-        yield from self._weeks()
-        yield from self._recurring("hosts", fleet.hosts, fleet.hosts_tested)
+        return self._words("jobs", jobs=len(fleet.jobs), failed=failed, judged=fleet.judged)
+
+    def lines(self, style: Style, *, markdown: bool) -> Iterator[str]:
+        """For a terminal, or as Markdown."""
+        yield self._head()
+        for key, parts in self._parts(_MOST_JOBS):
+            title = self._words(key)
+            yield from ("", f"## {title}", "") if markdown else ("", style.paint(title, BOLD))
+            for part in parts:
+                yield from [part] if isinstance(part, str) else table(part, markdown=markdown)
+        for problem in self._fleet.problems:
+            yield told(problem, self._language)
+
+    def page(self) -> str:
+        """One self-contained document."""
+        from unhang.reporters.html import markup
+        from unhang.reporters.html.frame import Section, page
+
+        def shown(part: _Part) -> markup.Html:
+            if isinstance(part, str):
+                return markup.tag("p", markup.prose(part))
+            head, *rows = part
+            return markup.table(head, rows)
+
+        failed = any(job.failed for job in self._fleet.jobs)
+        top = markup.tag(
+            "section",
+            markup.tag("h1", self._head()),
+            [markup.tag("p", told(problem, self._language)) for problem in self._fleet.problems],
+            class_=f"verdict {'cause' if failed else 'healthy'}",
+        )
+        sections = [
+            Section(name=key, title=self._words(key), body=[shown(part) for part in parts])
+            for key, parts in self._parts(_MOST_JOBS_OF_A_PAGE)
+        ]
+        return page(f"{self._head()} · unhang fleet", top, sections, self._language)
+
+    def _parts(self, most: int) -> Iterator[tuple[str, list[_Part]]]:
+        fleet = self._fleet
+        if fleet.causes:
+            yield "causes", [self._causes()]
+        if len(fleet.weeks) > 1:
+            weeks = [(w.week, str(w.jobs), str(w.failed)) for w in fleet.weeks[-_MOST_WEEKS:]]
+            yield (
+                "weeks",
+                [[("", self._words("column_jobs"), self._words("column_failed")), *weeks]],
+            )
+        yield "hosts", list(self._recurring("hosts", fleet.hosts, fleet.hosts_tested))
         if fleet.settings_tested:
-            yield from self._recurring("settings", fleet.settings, fleet.settings_tested)
-        yield from self._latest()
-        for problem in fleet.problems:
-            yield told(problem, self._style.language)
+            found = self._recurring("settings", fleet.settings, fleet.settings_tested)
+            yield "settings", list(found)
+        failed = [job for job in fleet.jobs if job.failed or job.error]
+        failed.sort(key=lambda job: -(job.started or 0.0))
+        if failed:
+            titles = (self._words("column_job"), self._words("column_verdict"))
+            more = [self._words("more", count=len(failed) - most)] if len(failed) > most else []
+            yield (
+                "latest",
+                [[titles, *((_short(j.name), self._said(j)) for j in failed[:most])], *more],
+            )
 
-    def _title(self, key: str) -> Iterator[str]:
-        title = self._words(key)
-        yield ""
-        if self._markdown:
-            yield f"## {title}"
-            yield ""
-        else:
-            yield self._style.paint(title, BOLD)
+    def _said(self, job: JobRecord) -> str:
+        if job.error:
+            return one_line(translated(job.error, self._language))
+        return one_line(job.summaries.get(self._language, job.summary))
 
-    def _causes(self) -> Iterator[str]:
-        if not self._fleet.causes:
-            return
-        yield from self._title("causes")
+    def _causes(self) -> list[tuple[str, ...]]:
         rows = [
             (
                 count.cause or self._words("no_cause"),
@@ -74,17 +126,9 @@ class _Page:
             for count in self._fleet.causes
         ]
         head = ("", *(self._words(f"column_{name}") for name in ("jobs", "gpu_hours", "waited")))
-        yield from table([head, *rows], markdown=self._markdown)
+        return [head, *rows]
 
-    def _weeks(self) -> Iterator[str]:
-        if len(self._fleet.weeks) > 1:
-            yield from self._title("weeks")
-            rows = [(w.week, str(w.jobs), str(w.failed)) for w in self._fleet.weeks[-_MOST_WEEKS:]]
-            head = ("", self._words("column_jobs"), self._words("column_failed"))
-            yield from table([head, *rows], markdown=self._markdown)
-
-    def _recurring(self, kind: str, found: Sequence[Recurrence], tested: int) -> Iterator[str]:
-        yield from self._title(kind)
+    def _recurring(self, kind: str, found: Sequence[Recurrence], tested: int) -> Iterator[_Part]:
         if not found:
             yield self._words(f"none_{kind}", tested=tested)
             return
@@ -104,22 +148,6 @@ class _Page:
         if kind == "hosts":
             names = ",".join(one_line(one.name) for one in found)
             yield self._words("exclude", names=names)
-
-    def _latest(self) -> Iterator[str]:
-        failed = [job for job in self._fleet.jobs if job.failed or job.error]
-        if not failed:
-            return
-        failed.sort(key=lambda job: -(job.started or 0.0))
-        yield from self._title("latest")
-        yield from table(
-            [(_short(job.name), _told(job)) for job in failed[:_MOST_JOBS]], markdown=self._markdown
-        )
-        if len(failed) > _MOST_JOBS:
-            yield self._words("more", count=len(failed) - _MOST_JOBS)
-
-
-def _told(job: JobRecord) -> str:
-    return one_line(job.error or job.summary)
 
 
 def _short(name: str) -> str:

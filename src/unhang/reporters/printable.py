@@ -53,7 +53,7 @@ def fill(text: str, width: int) -> list[str]:
     """
     lines, line = [], ""
     for piece in _PIECES.findall(text):
-        if line and _columns(line + piece.rstrip()) > width:
+        if line and columns(line + piece.rstrip()) > width:
             lines.append(line.rstrip())
             line = ""
         line += piece if line else piece.lstrip()
@@ -69,7 +69,8 @@ def headed(label: str) -> str:
     return label + ("：" if unicodedata.east_asian_width(label[-1:] or " ") in "WF" else ": ")
 
 
-def _columns(text: str) -> int:
+def columns(text: str) -> int:
+    """Return how many columns of a terminal a text takes; wide characters take two."""
     return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
 
 

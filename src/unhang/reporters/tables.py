@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from unhang.reporters.printable import columns
+
 
 def table(rows: Sequence[tuple[str, ...]], *, markdown: bool = False) -> Iterator[str]:
     """Yield the lines of a table; the first row is its head.
@@ -17,7 +19,7 @@ def table(rows: Sequence[tuple[str, ...]], *, markdown: bool = False) -> Iterato
             if not number:
                 yield "|" + "---|" * len(row)
         return
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    widths = [max(columns(row[i]) for row in rows) for i in range(len(rows[0]))]
     for row in rows:
-        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        cells = [cell + " " * (w - columns(cell)) for cell, w in zip(row, widths, strict=True)]
         yield "  ".join(["", *cells]).rstrip()

@@ -93,6 +93,7 @@ def judge_job(job: JobFiles, judge: Judge) -> JobRecord:
         cause=None if verdict.cause is None else verdict.cause.value,
         confidence=verdict.confidence,
         summary=verdict.to_line(),
+        summaries={"zh": verdict.to_line("zh")},
         culprit_hosts=tuple(sorted(verdict.culprit_hosts)),
         hosts=tuple(sorted({*map(str, seen), *verdict.culprit_hosts})),
         world_size=verdict.coverage.world_size,

@@ -198,7 +198,7 @@ def test_hostile_text_does_nothing() -> None:
     for form in FORMS:
         text = render_check(found, form)
         assert "\x1b" not in text
-        assert "<script>" not in text or form != "html"
+        assert form != "html" or text.count("<script>") == 1, "only the page's own"
 
 
 @pytest.mark.process

@@ -1,4 +1,4 @@
-"""Plans and comparisons as pages: well formed, complete, and hostile names are text."""
+"""Plans, comparisons, checks and fleets as pages: well formed, complete, hostile names are text."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 
 import pytest
 
+from support.pages import HOSTILE, check_report, fleet
 from unhang import plan
 from unhang.comparing import compare_runs
 from unhang.model.comparison import RunFacts
@@ -14,11 +15,12 @@ from unhang.model.ids import Rank
 from unhang.model.measurements import RankSetting
 from unhang.model.plan import Plan
 from unhang.model.provenance import Problem
+from unhang.reporters.check import render_check
 from unhang.reporters.compare import render_comparison
+from unhang.reporters.fleet import render_fleet
 from unhang.reporters.plan import render_plan
 from unhang.reporters.style import Style
 
-HOSTILE = "</title><script>alert(1)</script>\"'\x1b[31m\u202e"
 VOID = {"meta", "link", "br", "input", "img"}
 
 
@@ -102,3 +104,21 @@ def test_hostile_names_are_text_in_a_comparison() -> None:
     assert page.scripts == 1
     assert "\x1b" not in page.said
     assert "\u202e" not in page.said
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_fleet_is_one_page_with_every_failure(language: str) -> None:
+    page = Elements(render_fleet(fleet(40), "html", Style(language=language)))
+    assert page.scripts == 1
+    assert all(f"job-{number}" in page.said for number in range(40))
+    assert "srun --exclude=gpu-07" in page.said
+    assert "\x1b" not in page.said
+    assert HOSTILE[:8] in page.said
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_check_is_one_page_with_what_to_do(language: str) -> None:
+    page = Elements(render_check(check_report(), "html", Style(language=language)))
+    assert page.scripts == 1
+    assert "\x1b" not in page.said
+    assert "gpu-07" in page.said

@@ -195,3 +195,13 @@ def test_what_a_run_recorded_is_exact(tmp_path: Path) -> None:
     (run / "run.json").write_text("{")
     (job,) = look(tmp_path / "runs").jobs
     assert (job.hours, job.settings) == (2.0, {})
+
+
+def test_the_latest_failures_are_told_in_chinese(
+    logs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["fleet", str(logs), "--store", str(logs.parent / "s"), "--lang", "zh"]
+    assert invoke(asked) == 0
+    said = capsys.readouterr().out
+    assert "显存" in said
+    assert "ran out of" not in said
