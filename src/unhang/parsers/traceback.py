@@ -23,12 +23,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from unhang.model.events import Event, ExceptionKind, Frame, PythonException
 from unhang.model.ids import LocalRank, Rank
 from unhang.model.provenance import TEXT_LIMIT, Origin
-from unhang.model.time import Instant
 from unhang.parsers.base import LineParser, needles, place
 from unhang.parsers.vocabulary import python_text as text_of
 from unhang.parsers.vocabulary.exceptions import classify_exception
@@ -338,23 +337,21 @@ def _exception(
     opened: _OpenTraceback, line: Line, name: str, message: str, frames: tuple[Frame, ...]
 ) -> PythonException:
     fields = place(line)
-    fields["at"] = _earliest(opened.first.at, line.at)
+    fields["at"] = line.at if opened.first.at is None else opened.first.at
     fields["origin"] = _merge(line.origin, opened.origin or opened.first.origin)
+    kind = classify_exception(name, message, frames)
+    if opened.worker is not None:  # its number is the same on all ranks, so it names no process
+        message = f"{message} (in {opened.worker})".strip()
     return PythonException(
         **fields,
-        kind=classify_exception(name, message, frames),
+        kind=kind,
         exception=name,
-        message=_with_worker(message, opened.worker)[:TEXT_LIMIT],
+        message=message[:TEXT_LIMIT],
         frames=frames,
         thread=opened.thread or _feeder_thread(frames),
         process=opened.process,
         handled=opened.handled,
     )
-
-
-def _with_worker(message: str, worker: str | None) -> str:
-    """A worker's number is the same on all ranks, so it names no process: it is only told."""
-    return message if worker is None else f"{message} (in {worker})".strip()
 
 
 def _cut(stream: _Stream) -> Iterator[Event]:
@@ -381,19 +378,8 @@ def _feeder_thread(frames: tuple[Frame, ...]) -> str | None:
     return None
 
 
-def _earliest(first: Instant | None, last: Instant | None) -> Instant | None:
-    return last if first is None else first
-
-
 def _merge(printed: Origin, told: Origin | None) -> Origin:
     """What the line's prefixes say, completed by what the text says."""
-    if told is None:
-        return printed
-    return replace(
-        printed,
-        rank=printed.rank if told.rank is None else told.rank,
-        local_rank=printed.local_rank if told.local_rank is None else told.local_rank,
-        host=printed.host if told.host is None else told.host,
-        pid=printed.pid if told.pid is None else told.pid,
-        actor=printed.actor if told.actor is None else told.actor,
-    )
+    names = ("rank", "local_rank", "host", "pid", "actor")
+    says: dict[str, Any] = {name: getattr(told, name) for name in names}
+    return replace(printed, **{name: value for name, value in says.items() if value is not None})
