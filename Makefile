@@ -84,6 +84,7 @@ bench: $(DEV) ## measure against ripgrep (apt-get install ripgrep) and write doc
 	$(BIN)/python -m benchmarks.stacks
 	$(BIN)/python -m benchmarks.collector
 	$(BIN)/python -m benchmarks.probe
+	$(BIN)/python -m benchmarks.save_time
 
 drills: $(DEV) ## fail real jobs on purpose, judge them, and write docs/drills.md (as root: all of them)
 	rm -rf $(VENV)/rehearsals

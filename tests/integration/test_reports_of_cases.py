@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import jsonschema
 import pytest
 
 import unhang
+from unhang.model.diagnosis import Diagnosis
 from unhang.model.provenance import Message
 from unhang.reporters import render
 from unhang.reporters.catalogue import sentences
@@ -18,6 +20,12 @@ from unhang.reporters.catalogue.wording import Wording
 from unhang.reporters.style import Style
 
 CASES = sorted(path for path in (Path(__file__).parents[1] / "cases").glob("*/input"))
+
+
+@cache
+def diagnosed(case: Path) -> Diagnosis:
+    """Judged once by each process that tests its reports."""
+    return unhang.diagnose(str(case))
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +48,7 @@ def messages(value: object) -> Iterator[Message]:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda path: path.parent.name)
 def test_reports(case: Path, contract: jsonschema.Draft202012Validator) -> None:
-    diagnosis = unhang.diagnose(str(case))
+    diagnosis = diagnosed(case)
     contract.validate(json.loads(render(diagnosis, "json")))
     texts = sentences("en")
     for message in messages(diagnosis):
@@ -76,7 +84,7 @@ def test_a_chinese_report_holds_no_english_sentence(case: Path) -> None:
     """But what the job itself printed."""
     files_of = [path for path in case.rglob("*") if path.is_file()] if case.is_dir() else [case]
     printed = " ".join(" ".join(p.read_text(errors="replace").split()) for p in files_of)
-    diagnosis = unhang.diagnose(str(case))
+    diagnosis = diagnosed(case)
     for form in ("terminal", "markdown"):
         text = render(diagnosis, form, Style(language="zh", width=400))
         for line in text.split("\n"):
