@@ -41,10 +41,8 @@ def named(package: str, name: str) -> dict[str, re.Pattern[str]]:
 
 
 def _compiled(row: Mapping[str, Any], data: Mapping[str, Any]) -> re.Pattern[str]:
-    pieces = row["text"]
-    text = pieces if isinstance(pieces, str) else "".join(pieces)
-    text = text.replace(" ", data.get("blank", " "))
+    text = "".join(row["text"]).replace(" ", data.get("blank", " "))
     for part, stands_for in data.get("parts", {}).items():
-        text = text.replace(f"{{{part}}}", stands_for)
+        text = text.replace(f"{{{part}}}", "".join(stands_for))
     ignore_case = row.get("ignore_case", data.get("ignore_case", False))
     return re.compile(text, re.IGNORECASE if ignore_case else 0)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from unhang.model.forms import rows
 from unhang.model.ids import LocalRank, Rank
 from unhang.model.provenance import Origin
 
@@ -35,26 +36,7 @@ class Wrapper:
     quotes: bool = False
 
 
-_STRONG = (
-    r"(?=\s{0,8}(?:"
-    r"\[?[Rr]?(?:ank|ANK)[ :=_]?\d+\]|\[[A-Za-z_]\w*\d+\]:|\[[\w.-]+:\d+\]:"
-    r"|\[?[EWIF](?:\d{3,4} \d\d:\d\d:\d\d| [\w./-]+:\d+\])|[\w./-]+\.(?:cpp|cc|py|h):\d+\] "
-    r"|\([\w.:]* ?pid=\d+"
-    r"|\[?\d{4}[-/]\d\d[-/]\d\d[T _]\d\d:|\d\d:\d\d:\d\d|\d\d/\d\d/\d{2,4} \d\d:"
-    r"|[\w.-]+:\d+:\d+ \[\d+\]|Traceback \(most|  File \"|\[[A-Za-z ]+\] \d{4}-"
-    r"|(?:TRACE|DEBUG|INFO|WARNING|ERROR|CRITICAL)[ :|]))"
-)
-"""Something unmistakable follows."""
-
-_NAME = r"[A-Za-z][\w.-]{0,120}"
-_IP = r"\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}"
-_NODE = (
-    r"(?:node|host|worker|compute|server|trainer|master|launcher|dgx|hgx|gpu|nid|ip-|gn|cn|pod)"
-    r"[\w.-]{0,100}\d[\w.-]{0,20}"
-)
-_SPEAKER = r"(?:global_?rank|rank|local_?rank|lrank|pid|host(?:name)?|node(?:name)?)"
 _FIELD = re.compile(r"(?P<key>[A-Za-z_]\w*)\s*[=:]\s*(?P<value>[\w.-]+)")
-_NO_ROLE = r"(?!(?i:node|host|step|epoch|iter|pid|line|rank|gpu|cuda|tag|id|stage)[-_.]?\d)"
 
 
 def _rank(match: re.Match[str], origin: Origin) -> Origin:
@@ -144,83 +126,11 @@ def _nothing(match: re.Match[str], origin: Origin) -> Origin:  # noqa: ARG001 (a
     return origin
 
 
-def _wrapper(pattern: str, take: Take, *, whole_line: bool = True) -> Wrapper:
-    return Wrapper(re.compile(pattern), take, whole_line)
-
-
-WRAPPERS: tuple[Wrapper, ...] = (
-    # Ray: `(WorkerDict pid=4711, ip=10.0.0.2) `, `(pid=4711) `, `(raylet, ip=10.0.0.2) `.
-    _wrapper(
-        r"\((?P<actor>[^\n=]{0,100}?) ?\bpid=(?P<pid>\d{1,9})(?:, ip=(?P<ip>[^\s)]{1,60}))?\) ?",
-        _ray,
-    ),
-    _wrapper(
-        r"\((?P<actor>raylet|autoscaler|gcs_server|log_monitor)(?: \+\w+)?"
-        r"(?:, ip=(?P<ip>[^\s)]{1,60}))?\) ?",
-        _ray,
-    ),
-    # SkyPilot counts nodes: `(head, rank=0, pid=4711)`, `(worker1, rank=1, pid=4711, ip=10.0.0.2)`.
-    _wrapper(
-        r"\((?P<name>head|worker\d{1,5}), rank=\d{1,5}, pid=\d{1,9}"
-        r"(?:, ip=(?P<ip>[^\s)]{1,60}))?\) ?",
-        _node,
-    ),
-    # The process's own: `[rank3]:`; its first characters may be lost.
-    _wrapper(r"\[?rank[ :=_]?(?P<rank>\d{1,6})\]: ?", _rank, whole_line=False),
-    _wrapper(
-        r"(?:\[?r)?a?n?k?(?P<rank>\d{1,6})\]:(?=\[[EWIF](?:\d{3,4} | ))", _rank, whole_line=False
-    ),
-    _wrapper(r"\[(?:RANK|rank)[ :=_]{0,2}(?P<rank>\d{1,6})\]:? ", _rank, whole_line=False),
-    _wrapper(r"(?:RANK|[Rr]ank)[ _]?(?P<rank>\d{1,6}) ?: ", _rank, whole_line=False),
-    # torchrun: `[default3]:` and templates such as `[gpu07:3]:`.
-    _wrapper(
-        rf"\[{_NO_ROLE}[A-Za-z_][\w.-]{{0,60}}?(?P<local>\d{{1,4}})\]:",
-        _local_rank,
-        whole_line=False,
-    ),
-    _wrapper(rf"\[(?P<host>{_NAME}|{_IP}):(?P<local>\d{{1,4}})\]:", _local_rank, whole_line=False),
-    _wrapper(r"\[(?P<task>\d{1,6})\]: ?(?=\S)", _task, whole_line=False),
-    # Horovod: the rank and the stream, `[3]<stderr>:` (horovod/runner/gloo_run.py, 0.28).
-    _wrapper(r"\[(?P<rank>\d{1,6})\]<std(?:out|err|diag)>: ?", _rank_on),
-    # mpirun --tag-output, also as SageMaker prints it; Slurm's srun --label.
-    _wrapper(
-        r"\[(?:[\w.@-]{1,100}@)?\d+,(?P<task>\d{1,6})(?:,[\w.-]+)?\]<std(?:out|err|diag)>:",
-        _task,
-    ),
-    _wrapper(
-        r"\[\d+,mpirank:(?P<rank>\d{1,6})(?:,(?P<host>[\w.-]{1,120}))?\]<std(?:out|err|diag)>: ?",
-        _rank_on,
-    ),
-    _wrapper(r" {0,6}(?P<task>\d{1,6}): (?! *\d+: )", _task),
-    _wrapper(r"(?P<task>\d{1,6}):(?=\[(?:rank|[EWIF]))", _task),
-    # kubectl, milabench, pdsh, Open MPI's own messages, compose.
-    _wrapper(r"\[?pod/(?P<host>[\w.-]{1,120})(?:/[\w.-]{1,120})?\]? ", _host),
-    _wrapper(rf"(?P<host>{_NAME}) \[(?:stderr|stdout)\] ?", _host),
-    _wrapper(rf"(?P<host>{_IP}|{_NODE}): ?(?!\d)", _host),
-    _wrapper(rf"(?P<host>(?!Exception|Error){_NAME}\d[\w.-]{{0,40}}): {_STRONG}", _host),
-    _wrapper(rf"\[(?P<host>{_NAME}):(?P<pid>\d{{2,9}})\] (?=\*\*\*|\[ ?\d+\] |mca|PMIX)", _host),
-    _wrapper(r"(?P<host>[a-z][\w.-]{0,80}-\d{1,4}) +\| (?=\S)", _host),
-    _wrapper(rf"(?P<host>[\w.-]{{1,120}}) +\| {_STRONG}", _host),
-    _wrapper(r"(?:stdout|stderr) [FP] ", _nothing),
-    _wrapper(rf"\[\d{{1,9}}\] {_STRONG}", _nothing),
-    _wrapper(r"\[[A-Za-z][\w .-]{0,40}\] (?=\d{4}-\d\d-\d\d )", _nothing),
-    # Anybody's: fields in brackets, of which one names the rank, the process or the host.
-    _wrapper(
-        rf"(?P<open>[\[({{<])(?P<fields>"
-        rf"(?=[^\[\](){{}}<>]{{0,120}}?\b(?i:{_SPEAKER})\s*[=:]\s*[\w.-])"
-        r"[^\[\](){}<>\n]{3,160})[\])}>]:?[ \t]{0,4}",
-        _fields,
-        whole_line=False,
-    ),
-    _wrapper(
-        r"(?P<fields>(?i:(?:global_?|local_?)?rank)\s*=\s*\d{1,6})(?!\s?(?:/|of)\s?\d)(?=[\s|:,;>-])"
-        r"\s*[|:,;>-]?[ \t]{0,4}",
-        _fields,
-        whole_line=False,
-    ),
-    # A quotation: every line of a mail has it, indented ones too.
-    Wrapper(re.compile(r"(?:> ?){1,3}(?!=)"), _nothing, whole_line=True, quotes=True),
-    _wrapper(rf" {{0,8}}\| {_STRONG}", _nothing),
-    _wrapper(r"(?:TRACE|DEBUG|INFO|WARNING|ERROR|CRITICAL) +(?=\[?\d{4}-\d\d-\d\d )", _nothing),
-    _wrapper(rf"[ \t]{{1,16}}(?!\d\d:|  File|Traceback){_STRONG}", _nothing),
+_TAKES: dict[str, Take] = {
+    take.__name__.strip("_"): take
+    for take in (_rank, _local_rank, _ray, _rank_on, _node, _task, _host, _fields, _nothing)
+}
+WRAPPERS = tuple(
+    Wrapper(pattern, _TAKES[row["says"]], "own" not in row, "quotes" in row)
+    for row, pattern in rows("unhang.sources", "data/wrappers.toml")
 )
