@@ -378,7 +378,7 @@ def _feeder_thread(frames: tuple[Frame, ...]) -> str | None:
     return None
 
 
-def _merge(printed: Origin, told: Origin | None) -> Origin:
+def _merge(printed: Origin, told: Origin) -> Origin:
     """What the line's prefixes say, completed by what the text says."""
     names = ("rank", "local_rank", "host", "pid", "actor")
     says: dict[str, Any] = {name: getattr(told, name) for name in names}
