@@ -12,9 +12,8 @@ from unhang.engine.gather import Gathered
 from unhang.engine.reading import SPENT
 from unhang.model.causes import Cause
 from unhang.model.diagnosis import Diagnosis, Outcome
-from unhang.model.events import Event, KernelEvent, SettingTried
-from unhang.model.events import Progress as Step
-from unhang.model.events.lifecycle import LONG_AT_WORK, state_of_work
+from unhang.model.events import Event, Finished, KernelEvent, SettingTried, UnreadLine
+from unhang.model.events.lifecycle import LONG_AT_WORK, STATES_OF_WORK, state_of_work
 from unhang.model.guard import Guard
 from unhang.model.incident import Incident
 from unhang.model.provenance import Message, Problem
@@ -24,7 +23,7 @@ from unhang.verdict.corroboration import hear
 from unhang.verdict.course_of_events import tell
 from unhang.verdict.likely import weigh
 from unhang.verdict.next_evidence import advise
-from unhang.verdict.ranking import rank
+from unhang.verdict.ranking import TROUBLE, rank
 from unhang.verdict.rule_results import judge
 from unhang.verdict.signs import read_signs
 
@@ -45,7 +44,50 @@ def judge_gathered(
 def judged(
     gathered: Gathered, framework: str | None, models: Sequence[Architecture]
 ) -> tuple[Diagnosis, Incident]:
-    """The verdict, and the facts of the incarnation that it is about."""
+    """The verdict, and the facts of the incarnation that it is about.
+
+    Where it holds something against the job, the lines are asked once more whether work went on
+    after that in words that no parser knows.
+    """
+    found, incident = _judged(gathered, framework, models)
+    if _accuses(found):
+        counted = _worked_on(gathered, incident)
+        if counted:
+            events = sorted([*gathered.events, *counted], key=_place)
+            again = _judged(replace(gathered, events=events), framework, models)
+            if not _accuses(again[0]):
+                return again
+    return found, incident
+
+
+def _accuses(found: Diagnosis) -> bool:
+    return found.outcome in (Outcome.CAUSE, Outcome.LOCATED) or found.likely is not None
+
+
+def _worked_on(gathered: Gathered, incident: Incident) -> list[Event]:
+    """What lines after the trouble of each artifact count, where that is long work."""
+    last: dict[str, int] = {}
+    words = not any(event.role in TROUBLE for event in incident.events)
+    for event in incident.events:
+        if event.role in TROUBLE or (words and isinstance(event, UnreadLine)):
+            name, line = event.source.artifact, event.source.line or 0
+            if not isinstance(event, Finished):
+                last[name] = max(line, last.get(name, 0))
+    counted: list[Event] = []
+    for artifact, line in last.items():
+        states = gathered.work_in(artifact, line)
+        counted += states if len({state_of_work(s) for s in states}) >= STATES_OF_WORK else ()
+    return counted
+
+
+def _place(event: Event) -> tuple[str, int]:
+    return event.source.artifact, event.source.line or 0
+
+
+def _judged(
+    gathered: Gathered, framework: str | None, models: Sequence[Architecture]
+) -> tuple[Diagnosis, Incident]:
+    """The same by what the parsers told."""
     parted = set_aside(gathered.events, gathered.artifacts, gathered.look)
     besides = parted.besides
     artifacts = len(gathered.artifacts) - len(besides)
@@ -112,8 +154,8 @@ def _judge(
         incidents = tuple(replace(incident, framework=told) for incident in incidents)
     verdicts = [_verdict(incident, models) for incident in incidents]
     last = incidents[-1]
-    works = last.restarted and len({p.done for p in last.all(Step)}) >= LONG_AT_WORK
     at_work = {state_of_work(event) for event in last.events} - {None}
+    works = last.restarted and len(at_work) >= LONG_AT_WORK
     false_starts = len(at_work) >= LONG_AT_WORK and not any(
         _has_begun(incident) or verdict.cause not in (None, Cause.RENDEZVOUS)
         for incident, verdict in zip(incidents[:-1], verdicts[:-1], strict=True)

@@ -13,6 +13,7 @@ from unhang.model.events import (
     DeviceFault,
     DumpRead,
     Event,
+    ExceptionKind,
     FingerprintMismatch,
     Finished,
     FrameworkSeen,
@@ -163,8 +164,12 @@ def _outlives_its_trouble(log: Sequence[Event]) -> bool:
 
 
 def _is_of_the_end(event: Event) -> bool:
-    """Whether it only says that another process is gone: so it is when all are leaving."""
-    return isinstance(event, StoreFault) and event.problem is StoreProblem.PEER_CLOSED
+    """Whether it only says that others are gone, or that one does not leave: all are leaving."""
+    if isinstance(event, StoreFault):
+        return event.problem is StoreProblem.PEER_CLOSED
+    if isinstance(event, PythonException):  # of a helper, or of whoever ended what was left
+        return event.thread is not None or event.kind is ExceptionKind.INTERRUPTED
+    return isinstance(event, (GlooFault, NcclFailure, WatchdogStuck))
 
 
 def _long_at_work_since(events: Sequence[Event], last: int) -> int:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from unhang.engine.budget import Budget, BudgetSpent
+from unhang.engine.going_on import work_in
 from unhang.engine.nature import Beginning, Nature, nature_of
 from unhang.engine.reading import SPENT, WANTED, Read, read_artifact
 from unhang.model.events import Event
@@ -46,6 +47,12 @@ class Gathered:
             found = next((a for a in self.artifacts if a.name == name), None)
             self.natures[name] = None if found is None else nature_of(found)
         return self.natures[name]
+
+    def work_in(self, name: str, after: int) -> Sequence[Event]:
+        """The work that lines of an artifact after one count in any words, if it can be read."""
+        found = next((a for a in self.artifacts if a.name == name and a.path is not None), None)
+        readable = found is not None and found.dump is None
+        return tuple(work_in(found, after)) if found is not None and readable else ()
 
 
 class _Meter:

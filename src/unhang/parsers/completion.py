@@ -37,11 +37,22 @@ _BARE = re.compile(
     rf"\W*(?:{_DONE}\b(?:\W+\w+){{0,8}}|(?:\w+\W+){{1,3}}{_DONE})\W*$", re.IGNORECASE
 )
 _ZERO = re.compile(
-    r"\b(?:exit(?:ed)?(?:[ _](?:code|status))?|rc|return(?:ed|code| code)?|state|status)"
+    r"\b(?:exit(?:ed)?(?:[ _]?(?:code|status))?|rc|return(?:ed|code| code)?|(?:job)?state|status"
+    r"|result)"
     r"\W{1,3}(?:with |code |status )?(?:0|ok|success|succeeded|completed|finished)\b(?![.\d])"
     r"|[(\[]success[)\]]|(?:退出码|返回值|返回码)\s?[:=]?\s?0\b",
     re.IGNORECASE,
 )
+_NEVERTHELESS = re.compile(
+    r"\b(?:no|0|zero|without(?: any| an?)?|not an?(?: single)?|free of) "
+    r"(?:\w{1,20} )?(?:errors?|failures?|failed|exceptions?|issues?|problems?|warnings?|skipped)\b"
+    r"|\b(?:err(?:or)?s?|failures?|failed|skipped|aborted|killed|lost)\W{1,3}0\b(?!\.\d*[1-9])"
+    r"|\b(?:after|when|once) (?:reaching |having \w{1,12} )?(?=[a-z_ ]{0,20}=?\s?\d)"
+    r"|\bearly[- _]?stop\w*|\bstopped(?= early| at\b| after\b|:)|\bterminated (?=normally|success)"
+    r"|未(?:出现|发生|发现|见)?(?:任何)?(?:错误|异常|失败)|(?:没有|无)(?:任何)?(?:错误|异常|失败)",
+    re.IGNORECASE,
+)
+"""Words of trouble that are denied, and words of time that tell how long it took."""
 _AGAINST = re.compile(
     r"\b(?:not|no|never|un\w{3,}|fail\w*|err\w*|abort\w*|kill\w*|crash\w*|incomplete|early|before|until"
     r"|when|if|once|after|wait\w*|will|would|should|timed?|partial\w*|almost|nearly|skip\w*|lost"
@@ -82,7 +93,11 @@ class CompletionParser(LineParser):
         """Keep what may be the last word."""
         text = _CLAUSE.split(_PLACE.sub("", line.text.strip(), count=1), maxsplit=1)[0]
         severe = line.header is not None and line.header.severity in ("E", "F")
-        if len(text) <= _LONGEST and not severe and _AGAINST.search(text) is None:
+        if (
+            len(text) <= _LONGEST
+            and not severe
+            and _AGAINST.search(_NEVERTHELESS.sub(" ", text)) is None
+        ):
             all_work = _ALL.search(text) is not None
             bare = _BARE.match(text) is not None or _ZERO.search(text) is not None
             if all_work or (bare and _PART.search(text) is None):

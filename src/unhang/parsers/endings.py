@@ -4,6 +4,7 @@ Reads::
 
     :::MLLOG {… "key": "run_stop", … "metadata": {… "status": "success"}}
     `Trainer.fit` stopped: `max_epochs=10` reached.
+    Trial TorchTrainer_77f1a: attempt 1 of 3, restoring from checkpoint_000005
     {'train_runtime': 812.4, 'train_samples_per_second': …}
     Job 'raysubmit_x' succeeded
     [default] worker group successfully finished. Waiting 300 seconds for other agents to finish.
@@ -40,6 +41,22 @@ _ALL_WELL = re.compile(
 """Whatever the launcher: all of them, and well."""
 _STEP = _PATTERNS["step"]
 _BANNER = _PATTERNS["banner"]
+_AGAIN = re.compile(
+    r"\b(?:re-?start|re-?launch|re-?spawn|re-?stor|resum|re-?queu|re-?schedul|re-?try|start)"
+    r"(?:s|e|es|ed|ing|ying|ied)?\b",
+    re.IGNORECASE,
+)
+_WHOLE = re.compile(
+    r"\b(?:job|run|trial|training|trainer|all (?:the )?(?:\d{1,6} )?(?:workers|ranks|processes)"
+    r"|worker group|gang)\b",
+    re.IGNORECASE,
+)
+_COUNTED = re.compile(
+    r"\b(?:attempt|retry|restart|try|iteration) ?#?\d{1,4} ?(?:of|/) ?\d|\(\d{1,4}/\d{1,4}\)"
+    r"|\b(?:from|at) (?:the )?(?:last |latest |newest )?(?:checkpoint|snapshot|step|epoch|iter)",
+    re.IGNORECASE,
+)
+"""A line with all three says that the whole job begins again."""
 _COMMANDS = ("bash", "sh", "python", "torchrun", "accelerate", "deepspeed", "mpirun", "srun", "./")
 _PROMPT = _PATTERNS["prompt"]
 """A command that somebody gave in a terminal whose screen was kept, or that `set -x` repeats."""
@@ -67,6 +84,8 @@ class EndingsParser(LineParser):
                 yield Restarted(**place(line), launch=True)
             self._ended = False
             return
+        if _COUNTED.search(text) and _AGAIN.search(text) and _WHOLE.search(text):
+            yield Restarted(**place(line))
         whole_job = (_WHOLE_JOB.search(text) or _ALL_WELL.search(text)) is not None
         if whole_job or _STEP.search(text):
             yield Finished(**place(line), whole_job=whole_job)

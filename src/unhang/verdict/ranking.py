@@ -28,7 +28,7 @@ from unhang.model.events import (
 )
 from unhang.model.events.lifecycle import LONG_AT_WORK, state_of_work
 from unhang.model.finding import Finding, Strength
-from unhang.model.ids import NO_RANKS, Ranks
+from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.incident import Call, Incident, Manner, ranks_of
 from unhang.model.provenance import Message, Provenance
 from unhang.model.stack_states import Doing
@@ -91,8 +91,10 @@ def _ranked(incident: Incident, findings: Sequence[Finding]) -> Diagnosis:
     if finished:
         findings = [f for f in findings if f.cause in _PERFORMANCE]
     if outlived(incident, LONG_AT_WORK):
+        watched = any(incident.all(HoldUp))
         findings = [
-            replace(f, strength=Strength.HINTS) if f.cause is not None else f for f in findings
+            f if f.cause is None and watched else replace(f, strength=Strength.HINTS)
+            for f in findings
         ]
     findings = _as_watched(incident, findings)
     cases = _order(_without_echoes(_cases(findings)))
@@ -116,28 +118,32 @@ def _ranked(incident: Incident, findings: Sequence[Finding]) -> Diagnosis:
     return _without_cause(incident, Outcome.UNDETERMINED, summary, candidates)
 
 
-_TROUBLE = frozenset({Role.ALARM, Role.FAULT, Role.END})
+TROUBLE = frozenset({Role.ALARM, Role.FAULT, Role.END})
 _TAKEN = StoreProblem.PORT_IN_USE
 
 
 def outlived(incident: Incident, states: int) -> bool:
-    """Whether so many states of work follow the last trouble, and no other log tells of any.
+    """Whether so many states of work follow the last trouble, in each log that tells of any.
 
     An error that came before, and that the job then worked on after, ends it no more this time.
     """
-    trouble = [
-        event
-        for event in incident.events
-        if event.role in _TROUBLE and not isinstance(event, Finished)
-    ]
-    if not trouble or len({event.source.artifact for event in trouble}) > 1:
-        return False
+    by_artifact: dict[str, list[Event]] = {}
+    for event in incident.events:
+        if event.role in TROUBLE and not isinstance(event, Finished):
+            by_artifact.setdefault(event.source.artifact, []).append(event)
+    return len(by_artifact) > 0 and all(
+        _outlived_in(incident, artifact, trouble, states)
+        for artifact, trouble in by_artifact.items()
+    )
+
+
+def _outlived_in(incident: Incident, artifact: str, trouble: Sequence[Event], states: int) -> bool:
+    """Whether the same artifact shows so much work after its last trouble."""
     lived_with = _lived_with(incident, states)
-    last = next((e for e in reversed(trouble) if _error(e) not in lived_with), None)
-    if last is None:
+    left = [e for e in trouble if _error(e) not in lived_with]
+    if not left:
         return True
-    artifact = last.source.artifact
-    line = max(e.source.line or 0 for e in trouble if _error(e) not in lived_with)
+    line = max(e.source.line or 0 for e in left)
     later = [
         event
         for event in incident.events
@@ -148,8 +154,12 @@ def outlived(incident: Incident, states: int) -> bool:
     other = any(isinstance(e, StoreFault) and e.problem is _TAKEN for e in trouble)
     if not other and any(isinstance(event, Finished) for event in later):
         ranks = set()
-    after = {state_of_work(event) for event in later if ranks <= {event.origin.rank}} - {None}
-    return len(after) >= states
+    worked: dict[Rank | None, set[object]] = {}
+    for event in later:
+        state = state_of_work(event)
+        if state is not None:
+            worked.setdefault(event.origin.rank if ranks else None, set()).add(state)
+    return all(len(worked.get(rank, ())) >= states for rank in ranks or {None})
 
 
 _DIGITS = re.compile(r"\d+")

@@ -1,0 +1,118 @@
+"""What a job lived through is held against nobody, whatever its own lines look like."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import unhang
+from unhang.model.diagnosis import Diagnosis, Outcome
+from unhang.parsers.completion import CompletionParser
+from unhang.sources.line import Line
+
+from .lived_through import ENDS, LEAVING, RESTARTS, STEPS, TROUBLE, WORKS, steps
+
+
+def judged(folder: Path, *lines: str) -> Diagnosis:
+    (folder / "job.log").write_text("\n".join(lines) + "\n")
+    return unhang.diagnose(str(folder / "job.log"))
+
+
+def accused(found: Diagnosis) -> bool:
+    return found.outcome in (Outcome.CAUSE, Outcome.LOCATED) or found.likely is not None
+
+
+@pytest.mark.parametrize("trouble", TROUBLE)
+@pytest.mark.parametrize("work", ["own", "chinese", "table", "keras", "dict"])
+def test_trouble_that_the_work_outlived(work: str, trouble: str, tmp_path: Path) -> None:
+    before, after = steps(work, 1, 40), steps(work, 41, 80)
+    assert not accused(judged(tmp_path, *before, *TROUBLE[trouble], *after))
+    assert accused(judged(tmp_path, *before, *TROUBLE[trouble])), "the same at the end"
+
+
+@pytest.mark.parametrize("trouble", ["register", "memory", "stall"])
+@pytest.mark.parametrize("work", WORKS)
+def test_work_in_any_words(work: str, trouble: str, tmp_path: Path) -> None:
+    assert not accused(judged(tmp_path, *TROUBLE[trouble], *steps(work, 1, 40)))
+
+
+@pytest.mark.parametrize("restart", RESTARTS)
+@pytest.mark.parametrize("work", ["epochs", "dict", "own"])
+def test_a_job_that_began_again(work: str, restart: str, tmp_path: Path) -> None:
+    before, after = steps(work, 1, 50), steps(work, 41, STEPS)
+    assert not accused(judged(tmp_path, *before, *RESTARTS[restart], *after))
+    ended = judged(tmp_path, *before, *RESTARTS[restart], *after, ENDS[0])
+    assert not accused(ended)
+    assert accused(judged(tmp_path, *before, *RESTARTS[restart][:-1]))
+
+
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("work", ["plain", "dict"])
+def test_good_ends(work: str, end: str, tmp_path: Path) -> None:
+    assert judged(tmp_path, *steps(work, 1, STEPS), end).outcome is Outcome.HEALTHY
+
+
+@pytest.mark.parametrize("noise", LEAVING)
+@pytest.mark.parametrize("end", ENDS[:4])
+def test_who_leaves_after_a_good_end(end: str, noise: str, tmp_path: Path) -> None:
+    whole = steps("plain", 1, STEPS)
+    assert judged(tmp_path, *whole, end, *LEAVING[noise]).outcome is Outcome.HEALTHY
+    failed = "torchrun: process 3 (rank 3) exited with exit code 1"
+    assert judged(tmp_path, *whole, end, *LEAVING[noise], failed).outcome is not Outcome.HEALTHY
+
+
+@pytest.mark.parametrize(
+    "beat",
+    [
+        "heartbeat {n} gpu 3",
+        "no progress for {n} s (limit 600)",
+        "[monitor] t={n} gpu util 99 %",
+        "still waiting for rank 3 after {n} s, 7 of 8 there",
+        "retry {n} of 90 to reach 10.0.0.2",
+    ],
+)
+def test_what_a_clock_prints_is_no_work(beat: str, tmp_path: Path) -> None:
+    beats = [beat.format(n=n) for n in range(1, 60)]
+    assert accused(judged(tmp_path, *steps("plain", 1, 40), *TROUBLE["memory"], *beats))
+
+
+_DENIALS = ("no", "0", "zero", "without any")
+_TROUBLES = ("errors", "failures", "exceptions", "failed workers")
+
+
+def told(text: str) -> bool:
+    parser = CompletionParser()
+    list(parser.feed(Line(artifact="a", number=1, text=text, raw=text)))
+    return any(True for _ in parser.finish())
+
+
+@given(
+    st.sampled_from(["training", "the job", "run 17", "all ranks"]),
+    st.sampled_from(["finished", "completed", "done", "ended"]),
+    st.one_of(
+        st.builds(
+            lambda n, u: f"after {n} {u}", st.integers(1, 10**6), st.sampled_from(["h", "steps"])
+        ),
+        st.builds(
+            lambda d, t: f"with {d} {t}", st.sampled_from(_DENIALS), st.sampled_from(_TROUBLES)
+        ),
+    ),
+)
+def test_words_of_trouble_that_are_denied(what: str, done: str, how: str) -> None:
+    assert told(f"{what} {done} {how}")
+
+
+@given(
+    st.sampled_from(["training", "the job", "run 17", "all ranks"]),
+    st.sampled_from(["finished", "completed", "done", "ended"]),
+    st.one_of(
+        st.builds(lambda n, t: f"with {n} {t}", st.integers(1, 99), st.sampled_from(_TROUBLES[:2])),
+        st.sampled_from(["after a failure", "when rank 3 failed", "early", "by signal 9"]),
+    ),
+)
+def test_words_of_trouble_that_stand(what: str, done: str, how: str) -> None:
+    assert not told(f"{what} {done} {how}")
+    assert not told(f"{what} will be {done} after all ranks left")
