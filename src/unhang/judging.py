@@ -53,8 +53,7 @@ def judged(
     if _accuses(found):
         counted = _worked_on(gathered, incident)
         if counted:
-            events = sorted([*gathered.events, *counted], key=_place)
-            again = _judged(replace(gathered, events=events), framework, models)
+            again = _judged(replace(gathered, counted=counted), framework, models)
             if not _accuses(again[0]):
                 return again
     return found, incident
@@ -78,10 +77,6 @@ def _worked_on(gathered: Gathered, incident: Incident) -> list[Event]:
         states = gathered.work_in(artifact, line)
         counted += states if len({state_of_work(s) for s in states}) >= STATES_OF_WORK else ()
     return counted
-
-
-def _place(event: Event) -> tuple[str, int]:
-    return event.source.artifact, event.source.line or 0
 
 
 def _judged(
@@ -149,6 +144,8 @@ def _judge(
 ) -> tuple[Diagnosis, Incident]:
     """The verdict on what is of the job, and the facts of the incarnation that it is about."""
     incidents = assemble(events, artifacts)
+    counted = tuple(gathered.counted)
+    incidents = (*incidents[:-1], replace(incidents[-1], counted=counted))
     if framework is not None:
         told = (framework.lower(), "named by the caller")
         incidents = tuple(replace(incident, framework=told) for incident in incidents)

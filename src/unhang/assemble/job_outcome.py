@@ -37,7 +37,12 @@ from unhang.model.events import (
     WatchdogAborted,
     WatchdogStuck,
 )
-from unhang.model.events.lifecycle import LONG_AT_WORK, training_state
+from unhang.model.events.lifecycle import (
+    LONG_AT_WORK,
+    STATES_OF_WORK,
+    state_of_work,
+    training_state,
+)
 from unhang.settings import frameworks
 
 
@@ -91,10 +96,21 @@ def has_finished(events: Sequence[Event]) -> bool:
     artifact = events[last].source.artifact
     if any(isinstance(e, SettingTried) and e.measured for e in events):
         return False  # what came to its end is the trial, and not the run that needs one
+    if _stopped_before(events, last):
+        return False
     later = (e for e in events[last + 1 :] if e.source.artifact == artifact)
     return not any(
         (isinstance(e, Progress) and _under_way(e)) or (isinstance(e, ProcessEnded) and _failed(e))
         for e in later
+    )
+
+
+def _stopped_before(events: Sequence[Event], end: int) -> bool:
+    """Whether a run was stopped in the same log, and what ended well shows no work since."""
+    own = [e for e in events[:end] if e.source.artifact == events[end].source.artifact]
+    stop = max((i for i, e in enumerate(own) if isinstance(e, StopSeen)), default=None)
+    return (
+        stop is not None and len({state_of_work(e) for e in own[stop:]} - {None}) < STATES_OF_WORK
     )
 
 

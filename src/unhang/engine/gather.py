@@ -40,6 +40,8 @@ class Gathered:
     size_bytes: int = 0
     natures: dict[str, Nature | None] = field(default_factory=dict)
     """How artifacts look, by name, as far as somebody looked."""
+    counted: Sequence[Event] = ()
+    """Work after the trouble that lines count in any words, where somebody looked for it."""
 
     def look(self, name: str) -> Nature | None:
         """How an artifact looks; None where it cannot be read again."""

@@ -18,7 +18,6 @@ from io import BytesIO
 
 from unhang.model.events import Progress
 from unhang.model.events.lifecycle import LONG_AT_WORK
-from unhang.model.phases import Phase
 from unhang.parsers.base import place
 from unhang.sources.artifact import Artifact
 from unhang.sources.context import ContextReader, LineContext
@@ -40,10 +39,6 @@ _OF_WORK = re.compile(
     r"|sample|throughput|step|iter|epoch|batch|updat|(?<![a-z])upd|episode|round"
     r"|损失|步|轮|迭代|批",
     re.IGNORECASE,
-)
-_TRAINS = re.compile(r"loss|nll|reward|grad|(?<![a-z])lr(?![a-z])|损失", re.IGNORECASE)
-_MEASURES = re.compile(
-    r"(?<![A-Za-z])(?:val|valid|validation|eval|test|dev)(?![A-Za-z])", re.IGNORECASE
 )
 _NO_WORK = re.compile(
     r"time[ds]?[ -]?out|watchdog|abort|error|exception|terminat|kill|exit|fail|fatal|refused"
@@ -99,9 +94,13 @@ def work_in(artifact: Artifact, after: int) -> Iterator[Progress]:
     told = 0
     try:
         with artifact.open() as stream:
-            for _ in range(after):
-                stream.readline()
             data = stream.read(LARGEST)
+        begin = 0
+        for _ in range(after):
+            begin = data.find(b"\n", begin) + 1
+            if not begin:
+                return
+        data = data[begin:]
         if data.count(b"\n") < LONG_AT_WORK:
             return
         rest = replace(artifact, open=lambda: BytesIO(data))
@@ -134,5 +133,4 @@ def _state(line: Line, shapes: dict[tuple[object, str], _Shape]) -> Progress | N
     counted = shape.count(numbers)
     if counted is None or (counted[1] is None and _OF_WORK.search(text) is None):
         return None
-    phase = Phase.TRAIN if _TRAINS.search(text) and not _MEASURES.search(text) else None
-    return Progress(**place(line), label="", done=counted[0], total=counted[1], phase=phase)
+    return Progress(**place(line), label="", done=counted[0], total=counted[1])

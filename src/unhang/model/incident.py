@@ -258,6 +258,8 @@ class Incident:
         open_phases: what was under way at the failure, best proof first.
         stances: where each process stood when its stacks were taken, by rank.
         standings: the same by class: processes that stand at the same place, most first.
+        counted: work after the trouble that lines count in words that no parser knows, where it
+            was looked for.
         finished: a line says that the whole job ended well, and nothing after it is more than
             the noise of tearing down.
         framework: name and what showed it.
@@ -281,6 +283,7 @@ class Incident:
     stances: tuple[StackState, ...] = ()
     standings: tuple[StackClass, ...] = ()
     finished: bool = False
+    counted: tuple[Event, ...] = ()
     framework: tuple[str, str] | None = None
     versions: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """Version and its basis by component."""

@@ -36,7 +36,11 @@ _NOT_SAID = _PATTERNS["not_said"]
 _STUCK = _PATTERNS["stuck"]
 _DONE = re.compile(r"\b(?:done|ok|success\w*|finished|completed?|passed)\b", re.IGNORECASE)
 _BROKEN = re.compile(r"^\s*\^C|Traceback \(most|\bError\b|\bfailed\b|timed? out", re.IGNORECASE)
-_LIMIT = re.compile(r"^timeout (?:-\S+ )*\d+[smhd]? ")
+_ASIDE = re.compile(
+    r"^timeout (?:-\S+ )*\d+[smhd]? |\s?(?:[|]|\d?>|#\s).*| --?tag-output\b"
+    r"|\s(?:-x|-e|-env|--env|--export)[ =](?:[A-Za-z_]\w*=\S*|[A-Z_]\w*\b)"
+)
+"""What tells no command from another: its limit, who reads its output, what it hands on."""
 _LONGEST = 240
 
 
@@ -56,7 +60,7 @@ class SettingsTriedParser(LineParser):
     """Parser of runs with and without a setting."""
 
     NAME: ClassVar[str] = "settings-tried"
-    NEEDLES: ClassVar[tuple[str, ...]] = (*(f"{name}=" for name in trials()), "^C", "$ ")
+    NEEDLES: ClassVar[tuple[str, ...]] = (*(f"{name}=" for name in trials()), "^C", "$ ", "]# ")
     AFTER: ClassVar[int] = 40
 
     def __init__(self) -> None:
@@ -74,8 +78,9 @@ class SettingsTriedParser(LineParser):
                 yield from _tried(line, match["name"], match["value"], measured=False)
         elif prompt is not None:
             yield from self._close()
-            told = frozenset((m["name"], m["value"]) for m in _SETTING.finditer(prompt["env"]))
-            command = _LIMIT.sub("", " ".join(prompt["command"].split()))
+            given = f"{prompt['env']} {prompt['command']}"
+            told = frozenset((m["name"], m["value"]) for m in _SETTING.finditer(given))
+            command = _ASIDE.sub("", " ".join(prompt["command"].split()))
             self._runs.append(_Run(line=line, command=command, settings=told))
         elif self._runs:
             run = self._runs[-1]

@@ -12,7 +12,9 @@ and ZeRO-1/2 reduce buckets of different sizes, and ZeRO-3 and FSDP gather diffe
 ## When it stays quiet
 Where sizes may differ (all-to-all, the parts of an all-gather, point-to-point), where they are
 data of the program (few elements on a side, lengths that differ by little, groups of tensor or
-sequence parallelism), and where the lines may speak of different groups.
+sequence parallelism), and where the lines may speak of different groups. Sizes alone prove that the
+ranks are out of step; where their own last words put the odd ones elsewhere in the program, it is
+the program that parted.
 
 ## How to confirm
 Look the sizes up: a size that is a product of model dimensions names the parameter. Run the same
@@ -31,8 +33,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from unhang.model.events import ExceptionKind, Frame, PythonException
-from unhang.model.rule import Cause, Fact, Finding, Incident, rule, say
+from unhang.model.events import ExceptionKind, Frame, LastLine, PythonException
+from unhang.model.ids import Ranks
+from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules.desync.sizes import find_differences
 from unhang.rules.shared import consequences
 
@@ -47,9 +50,12 @@ from unhang.rules.shared import consequences
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding per call of gradients or parameters with different sizes."""
     for found in find_differences(incident, graph=True):
+        apart = _code_differs(incident) or _words_differ(incident, found.odd)
+        # That they are out of step is proved; that they run different parts of a model is likely.
+        sure = apart or found.weight.strength is not Strength.PROVES
         yield check.finding(
-            found.weight.strength,
-            cause=Cause.DESYNC if _code_differs(incident) else Cause.MODEL_DIVERGENCE,
+            found.weight.strength if sure else Strength.SUPPORTS,
+            cause=Cause.DESYNC if apart else Cause.MODEL_DIVERGENCE,
             claim=say(
                 "DSY002.claim",
                 "{ranks:ranks} brought different numbers of elements to one {op:ops} of"
@@ -69,6 +75,8 @@ def check(incident: Incident) -> Iterator[Finding]:
         )
 
 
+_VOICES = 2
+_NAMES = re.compile(r"[-+]?\d[\d.,:e+-]*")
 _INSTALLED = re.compile(r"(?:site|dist)-packages|[/\\\\]lib[/\\\\]python\d|^<")
 
 
@@ -81,6 +89,15 @@ def _code_differs(incident: Incident) -> bool:
         if (frame := _own_frame(error)) is not None
     }
     return len(own) > 1
+
+
+def _words_differ(incident: Incident, odd: Ranks) -> bool:
+    """Whether the last words of the odd ranks differ from those that all the others share."""
+    last = {line.origin.rank: _NAMES.sub("#", line.source.text) for line in incident.all(LastLine)}
+    others = [words for rank, words in last.items() if rank is not None and rank not in odd]
+    mine = {words for rank, words in last.items() if rank in odd}
+    shared = len(others) >= _VOICES and len(set(others)) == 1
+    return shared and len(mine) > 0 and mine.isdisjoint(others)
 
 
 def _own_frame(error: PythonException) -> Frame | None:

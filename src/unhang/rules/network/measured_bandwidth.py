@@ -13,7 +13,8 @@ reach the timeout.
 
 ## When it stays quiet
 Small messages are bound by latency. Above a quarter of the link the figure may be right for the
-algorithm. One rank alone measures nothing.
+algorithm. One rank alone measures nothing. Beside a run that hung, failed or was stopped it is a
+hint: the test may be the trial that turned the faster way off.
 
 ## How to confirm
 Run the same test without `NCCL_TOPO_FILE`, `NCCL_P2P_*`, `NCCL_ALGO`, `NCCL_MAX_NCHANNELS` and the
@@ -35,7 +36,10 @@ from typing import NamedTuple
 
 from unhang.model.events import (
     BandwidthMeasured,
+    KernelEvent,
     SettingSeen,
+    SettingTried,
+    StopSeen,
     TransportUsed,
     VersionSeen,
     WorldSeen,
@@ -78,8 +82,9 @@ def check(incident: Incident) -> Iterator[Finding]:
     steering = [s for s in incident.all(SettingSeen) if _STEERS.match(s.name)]
     named = ", ".join(sorted({f"{s.name}={s.value}" for s in steering}))
     channels = [t.channels for t in incident.all(TransportUsed) if t.channels is not None]
+    alone = Strength.PROVES if len(_hosts(incident)) <= 1 else Strength.SUPPORTS
     yield check.finding(
-        Strength.PROVES if len(_hosts(incident)) <= 1 else Strength.SUPPORTS,
+        Strength.HINTS if _troubled(incident) else alone,
         claim=say(
             "NET009.claim_setting",
             "large messages reach {measured:.1f} GB/s where the link gives {link:.0f}"
@@ -105,6 +110,12 @@ def check(incident: Incident) -> Iterator[Finding]:
         at=best.at,
         evidence=[best, link.source, *steering],
     )
+
+
+def _troubled(incident: Incident) -> bool:
+    """Whether the job failed, was stopped or shows a fault: then the test is one of its trials."""
+    faults = any(incident.all(kind) for kind in (StopSeen, KernelEvent, SettingTried))
+    return faults or len(incident.calls) > 0 or any(f.own for f in incident.failures)
 
 
 def _link(incident: Incident) -> _Link | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import (
     Iterable,
     Iterator,
@@ -69,6 +70,10 @@ class OthersWait:
     call: Call | None
 
 
+_GIVES = re.compile(r"torch/distributed/\w+\.py:(?!\w*(?:barrier|init|rendezvous|connect))")
+"""Collectives that hand something over: any of them may be one of the model's."""
+
+
 def find_wait(incident: Incident) -> OthersWait | None:
     """Return who waits in what, or None where nobody says so."""
     told = (event for event in incident.events if event.waits)
@@ -104,8 +109,9 @@ def is_cut(event: object) -> bool:
 
 def _kind(incident: Incident, alarm: Event) -> WaitKind:
     if not incident.calls:
-        setup = BarrierMissing | StoreFault | StackSeen
-        return WaitKind.SETUP if isinstance(alarm, setup) else WaitKind.UNKNOWN
+        meets = isinstance(alarm, StackSeen) and _GIVES.search(alarm.frame) is None
+        setup = isinstance(alarm, BarrierMissing | StoreFault) or meets
+        return WaitKind.SETUP if setup else WaitKind.UNKNOWN
     kinds = {_kind_of_call(call) for call in incident.calls}
     return kinds.pop() if len(kinds) == 1 else WaitKind.UNKNOWN
 

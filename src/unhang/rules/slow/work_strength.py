@@ -223,10 +223,10 @@ def _against(incident: Incident, work: Work, wait: OthersWait) -> Message | None
             "{ranks:ranks} waits in the collective too, so it was not at work.",
             ranks=frozenset({speaker}),
         )
-    if _all_wait(incident):
+    if _nobody_is_at(incident, work):
         return say(
             "SLO.against_stacks",
-            "By the stacks every process waits for others: none of them is at work.",
+            "By the stacks nobody is at this work: who stands in it waits for others.",
         )
     if rank is not None and wait.awaited and rank not in wait.awaited:
         return say(
@@ -253,11 +253,12 @@ def _against(incident: Incident, work: Work, wait: OthersWait) -> Message | None
     return None
 
 
-def _all_wait(incident: Incident) -> bool:
-    """Whether stacks of the whole job, as far as its size is told, show nobody at work."""
-    stood = len(incident.stances)
-    whole = stood >= (incident.world.size or _SOME)
-    return whole and all(s.doing is Doing.WAITS for s in incident.stances)
+def _nobody_is_at(incident: Incident, work: Work) -> bool:
+    """Whether stacks of the whole job, as far as its size is told, show nobody at this work."""
+    stood = incident.stances
+    whole = len(stood) >= (incident.world.size or _SOME)
+    there = [s for s in stood if s.phase in (work.phase.phase, None)] or stood
+    return whole and all(s.doing is Doing.WAITS for s in there)
 
 
 def is_elsewhere(incident: Incident, work: Work, wait: OthersWait) -> bool:

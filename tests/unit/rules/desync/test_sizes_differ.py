@@ -38,7 +38,7 @@ def sized(rank: int, op: str, numel_in: int, numel_out: int) -> CollectiveTimeou
 def test_buckets_and_parameters_show_the_graph(op: str, one: int, other: int) -> None:
     found = incident(sized(0, op, one, one), sized(1, op, other, other), sized(2, op, one, one))
     (finding,) = parameter_sizes_differ.check(found)
-    assert (finding.cause, finding.strength) == (Cause.MODEL_DIVERGENCE, Strength.PROVES)
+    assert (finding.cause, finding.strength) == (Cause.MODEL_DIVERGENCE, Strength.SUPPORTS)
     assert finding.culprits == {1}
     assert list(data_sizes_differ.check(found)) == []
 
