@@ -151,7 +151,7 @@ def _judge(
         incidents = tuple(replace(incident, framework=told) for incident in incidents)
     verdicts = [_verdict(incident, models) for incident in incidents]
     last = incidents[-1]
-    at_work = {state_of_work(event) for event in last.events} - {None}
+    at_work = {state_of_work(event) for event in (*last.events, *last.counted)} - {None}
     works = last.restarted and len(at_work) >= LONG_AT_WORK
     false_starts = len(at_work) >= LONG_AT_WORK and not any(
         _has_begun(incident) or verdict.cause not in (None, Cause.RENDEZVOUS)
