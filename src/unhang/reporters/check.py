@@ -13,7 +13,7 @@ from unhang.reporters.catalogue import sentence, sentences, write
 from unhang.reporters.html.frame import Section, page, words
 from unhang.reporters.html.markup import Html, join, prose, table, tag
 from unhang.reporters.json import dumps
-from unhang.reporters.printable import headed, one_line
+from unhang.reporters.printable import headed, one_line, padded
 from unhang.reporters.style import BOLD, DIM, GREEN, PLAIN, RED, YELLOW, Style
 
 SCHEMA = "unhang.check/1"
@@ -161,7 +161,7 @@ def _classes(report: CheckReport) -> Iterator[Stage]:
 def _entry(status: Status, title: str, text: str, style: Style) -> Iterator[str]:
     word = write(Message(key=f"check_status.{status.value}"), style.language)
     lines = textwrap.wrap(one_line(headed(title) + text), max(40, style.width - 6)) or [title]
-    yield f"{style.paint(word.ljust(5), _COLORS[status])} {lines[0]}"
+    yield f"{style.paint(padded(word, 5), _COLORS[status])} {lines[0]}"
     yield from (f"      {line}" for line in lines[1:])
 
 

@@ -9,8 +9,9 @@ from unhang.model.plan import Amount, Change, Memory, Plan, Save
 from unhang.model.provenance import Message
 from unhang.reporters import public
 from unhang.reporters.catalogue import sentence, write
+from unhang.reporters.catalogue.by_text import translated_patch
 from unhang.reporters.json import dumps
-from unhang.reporters.printable import one_line
+from unhang.reporters.printable import columns, one_line, padded
 from unhang.reporters.style import BOLD, BRIGHT_GREEN, DIM, PLAIN, RED, Style
 
 SCHEMA = "unhang.plan/1"
@@ -88,12 +89,12 @@ class _Page:
         if self.markdown:
             yield f"- {label}: **{size}** ({how})"
             return
-        first = f"  {label:<{_LABEL}}{size:>10}  "
+        first = f"  {padded(label, _LABEL)}{size:>10}  "
         yield from textwrap.wrap(
             how,
             max(60, self.style.width),
             initial_indent=first,
-            subsequent_indent=" " * len(first),
+            subsequent_indent=" " * columns(first),
         )
 
     def _changes(self) -> Iterator[str]:
@@ -111,7 +112,7 @@ class _Page:
             else:
                 wait = self._words("plan_head.wait", wait_s=save.wait_s)
             size = self._words("plan_size.bytes", size=save.size_bytes)
-            yield self._item(f"{mark} {label:<24}{size:>10}  {wait}")
+            yield self._item(f"{mark} {padded(label, 24)}{size:>10}  {wait}")
             yield f"      {self._dim(sentence(save.how, self.style.language))}"
 
     def _limits(self) -> Iterator[str]:
@@ -140,7 +141,8 @@ class _Page:
     def _patches(self) -> Iterator[str]:
         for fix in self.plan.patches:
             yield self._item(f"{fix.setting} ({fix.framework}, {fix.where})")
-            yield from (f"      {line}" for line in fix.text.strip().splitlines())
+            text = translated_patch(fix.text, self.style.language)
+            yield from (f"      {line}" for line in text.strip().splitlines())
 
     def _item(self, text: str) -> str:
         return f"- {text}" if self.markdown else f"  {text}"

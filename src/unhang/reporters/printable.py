@@ -69,6 +69,15 @@ def headed(label: str) -> str:
     return label + ("：" if unicodedata.east_asian_width(label[-1:] or " ") in "WF" else ": ")
 
 
+def padded(text: str, width: int) -> str:
+    """Return a text with spaces up to `width` columns.
+
+    >>> padded("权重", 6), padded("ranks", 6)
+    ('权重  ', 'ranks ')
+    """
+    return text + " " * (width - columns(text))
+
+
 def columns(text: str) -> int:
     """Return how many columns of a terminal a text takes; wide characters take two."""
     return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)

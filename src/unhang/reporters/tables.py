@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from unhang.reporters.printable import columns
+from unhang.reporters.printable import columns, padded
 
 
 def table(rows: Sequence[tuple[str, ...]], *, markdown: bool = False) -> Iterator[str]:
@@ -21,5 +21,5 @@ def table(rows: Sequence[tuple[str, ...]], *, markdown: bool = False) -> Iterato
         return
     widths = [max(columns(row[i]) for row in rows) for i in range(len(rows[0]))]
     for row in rows:
-        cells = [cell + " " * (w - columns(cell)) for cell, w in zip(row, widths, strict=True)]
+        cells = [padded(cell, width) for cell, width in zip(row, widths, strict=True)]
         yield "  ".join(["", *cells]).rstrip()

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from unhang.model.plan import Memory, Plan
 from unhang.model.provenance import Message
 from unhang.reporters.catalogue import sentence, write
+from unhang.reporters.catalogue.by_text import translated_patch
 from unhang.reporters.html.frame import Section, page, words
 from unhang.reporters.html.markup import Html, join, prose, table, tag
 from unhang.reporters.printable import block, one_line
@@ -160,7 +161,11 @@ class _PlanPage:
         found = [
             join(
                 tag("h3", one_line(f"{patch.setting} ({patch.framework}, {patch.where})")),
-                tag("pre", "\n".join(block(patch.text)), tabindex="0"),
+                tag(
+                    "pre",
+                    "\n".join(block(translated_patch(patch.text, self._language))),
+                    tabindex="0",
+                ),
             )
             for patch in self._plan.patches
         ]
