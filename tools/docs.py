@@ -127,7 +127,7 @@ def _cause_rows() -> Iterator[str]:
     yield ""
     yield "A verdict names one of these causes, or says that the evidence does not decide. The ids"
     yield "are the same in the terminal, in JSON and in the library."
-    yield from ("", "| Cause | Meaning | Rules that claim it |", "|---|---|---|")
+    yield from ("", "| Cause | Meaning | Rules that can show it |", "|---|---|---|")
     for cause in Cause:
         codes = [card.code for card in api.rules() if card.cause is cause]
         links = ", ".join(f"[{code}](rules/{code}.md)" for code in codes)

@@ -139,7 +139,7 @@ def test_the_exception_of_the_culprit_is_named() -> None:
     job = incident(exception(Frame(file="train.py", line=42, function="main"), rank=3))
     judged = replace(verdict(Cause.RANK_EXCEPTION), culprits=frozenset({Rank(3)}))
     title = write(suggest(job, judged)[0][0].title)
-    assert title == "Fix the ValueError of rank 3 (train.py:42), and let it exit at once"
+    assert title == "Fix the ValueError of rank 3 (train.py:42), and make it exit immediately"
     assert "train.py" not in write(suggest(job, verdict(Cause.RANK_EXCEPTION))[0][0].title)
 
 

@@ -17,11 +17,11 @@ def test_sections_of_a_full_verdict() -> None:
         "Evidence",
         "What happened",
         "What to do",
-        "Settings found that do not help",
+        "Settings in use that have no effect",
         "Also possible",
         "What would decide",
-        "Not seen",
-        "Not read",
+        "Missing evidence",
+        "Could not be read",
         "Other starts of this job",
     ]
     assert "`rank0.log:412`" in text

@@ -1,4 +1,4 @@
-"""Where the ranks stand, on a page and in JSON."""
+"""Where the ranks were, on a page and in JSON."""
 
 from dataclasses import replace
 
@@ -43,8 +43,8 @@ def test_more_places_than_fit_are_counted() -> None:
 def test_the_section_is_on_both_pages() -> None:
     told = diagnosis(SAVE, BARRIER)
     for page in (terminal.render(told), markdown.render(told)):
-        assert "Where the ranks stand" in page
-    assert "Where the ranks stand" not in terminal.render(slow_save())
+        assert "Where the ranks were" in page
+    assert "Where the ranks were" not in terminal.render(slow_save())
 
 
 def test_json_has_the_path() -> None:

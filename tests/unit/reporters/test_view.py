@@ -97,7 +97,7 @@ def test_a_screen_writes_out_the_first_fix_and_a_page_writes_all() -> None:
     three = replace(slow_save(), fixes=(fix, fix, fix))
     screen = english(three)
     assert [len(remedy.patch) for remedy in screen.fixes] == [3, 0, 0]
-    assert screen.more_fixes == "--format markdown writes out all of them"
+    assert screen.more_fixes == "Use --format markdown to see all of them in full"
     page = view(three, "en", PAGE)
     assert [len(remedy.patch) for remedy in page.fixes] == [3, 3, 3]
     assert page.more_fixes == ""
@@ -111,12 +111,10 @@ def test_a_long_patch_is_cut_on_a_screen() -> None:
 
 def test_what_was_not_seen() -> None:
     assert english(slow_save()).unseen == (
-        "rank 4 left no line: nothing is known of what happened there",
-        "7 lines that the launcher dropped: a missing message proves nothing",
+        "no output from rank 4: what happened there is unknown",
+        "the launcher dropped 7 lines, so a missing message proves nothing",
     )
-    assert english(located()).unseen == (
-        "nothing that was given holds live stacks, the kernel log",
-    )
+    assert english(located()).unseen == ("the input contains none of: live stacks, the kernel log",)
 
 
 def test_earlier_starts_take_a_line_each() -> None:
