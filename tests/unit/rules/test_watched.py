@@ -200,6 +200,16 @@ def test_of_two_that_wait_to_receive_one_is_wrong_and_of_a_ring_all(
     assert (finding.cause, finding.culprits) == (cause, frozenset(named))
 
 
+def test_who_is_in_most_of_the_messages_that_miss_each_other_is_named() -> None:
+    crossed = replace(
+        suspicion(SuspicionReason.CIRCLE, culprits=(2,)),
+        call=CallRef(group=None, seq=None, op="recv"),
+    )
+    (finding,) = judge(DSY301, crossed)
+    assert (finding.cause, finding.culprits) == (Cause.DESYNC, frozenset({2}))
+    assert finding.claim.key == "live.circle_crossed"
+
+
 def test_where_nobody_is_odd_nobody_is_named() -> None:
     (finding,) = judge(DSY301, suspicion(SuspicionReason.MISMATCH, culprits=()))
     assert (finding.culprits, finding.claim.key) == (frozenset(), "DSY301.mismatch")

@@ -9,7 +9,7 @@ from unhang.live.judge.claims import Claim
 from unhang.live.judge.named_waits import LOCK
 from unhang.live.judge.track import Track
 from unhang.live.messages.job_snapshot import SuspicionReason
-from unhang.model.ids import NO_RANKS, Rank, Ranks
+from unhang.model.ids import Rank, Ranks
 from unhang.model.phases import Phase
 from unhang.model.provenance import Message
 from unhang.model.waits import Analysis, CallRef
@@ -22,6 +22,8 @@ def reason(claim: Claim, tracks: Mapping[Rank, Track]) -> Message:
         return _between(claim, tracks)
     if claim.charge is SuspicionReason.LEFT and claim.call == CallRef():
         key = "overdue"
+    elif claim.charge is SuspicionReason.CIRCLE and len(claim.culprits) > 1 and claim.victims:
+        key += "_behind"
     elif claim.charge in _AMONG:
         key += "_odd" if claim.culprits and claim.victims else ""
     elif claim.charge is SuspicionReason.AT_WORK and claim.phase is None:
@@ -47,19 +49,23 @@ def reason(claim: Claim, tracks: Mapping[Rank, Track]) -> Message:
 
 def _between(claim: Claim, tracks: Mapping[Rank, Track]) -> Message:
     """Ranks that wait for each other, each with the one it waits for where that is told."""
+    waiting = frozenset(rank for *pair, _ in claim.between for rank in pair)
     locks = [pair for pair in claim.between if pair[2] == LOCK]
     waiter, holder, _ = (locks or claim.between)[0]
     values = {
-        "all": claim.culprits or claim.victims,
+        "all": waiting,
+        "ranks": claim.culprits,
         "waiter": frozenset({waiter}),
         "holder": frozenset({holder}),
-        "others": claim.victims if claim.culprits else NO_RANKS,
+        "others": claim.victims - waiting,
         "op": (tracks[holder].place.op if holder in tracks else None) or "?",
         "ops": frozenset(op for _, _, op in claim.between),
         "waited": round(claim.waited_s, 1),
     }
     if locks:
         return Message(key="live.circle_lock", values=values)
+    if len(claim.culprits) == 1:
+        return Message(key="live.circle_crossed", values=values)
     key = "live.circle_pairs_odd" if values["others"] else "live.circle_pairs"
     return Message(key=key, values={**values, "pairs": _arrows(claim)})
 

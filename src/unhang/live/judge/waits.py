@@ -41,6 +41,12 @@ _SETTLED_S = 1.4
 _AWAITED = "wait()"
 """What is waited in where only a handle is seen."""
 
+_COLLECTIVES = ("all_", "barrier", "broadcast", "gather", "reduce", "scatter")
+"""Beginnings of the functions of torch that wait, in the end, in the call they issued last."""
+
+_DEFAULT = "default_pg"
+"""Description of the group that a call without one means."""
+
 _COUNTED = (WaitWitness(kind=WitnessKind.REPORT, weight=Strength.PROVES),)
 """Counters tell of a wait."""
 _BY_STACK = (WaitWitness(kind=WitnessKind.STACK, weight=Strength.SUPPORTS),)
@@ -124,7 +130,8 @@ def find_waits(tracks: Mapping[Rank, Track], world_size: int | None) -> tuple[Wa
         opened = open_calls(track)
         if not opened:
             by_stack.add(rank)
-        for group in opened:
+        within = _stood_in(track)
+        for group in opened if within is None else [within]:
             groups.setdefault((group.name, group.ranks), {})[rank] = group
         waiting.add(rank)
     counted = (_wait(key, held, tracks, waiting) for key, held in groups.items())
@@ -163,6 +170,27 @@ def open_calls(track: Track) -> list[GroupBeat]:
     ]
 
 
+def _stood_in(track: Track) -> GroupBeat | None:
+    """The group whose collective the main thread itself stands in: it waits in no other.
+
+    Gloo notes what ended last and not the highest number, so that a call may seem open that is not;
+    on a GPU the main thread only issues.
+    """
+    call = track.beat.call
+    if call is None or track.beat.device == "cuda" or not call.op.startswith(_COLLECTIVES):
+        return None
+    opened = open_calls(track)
+    told = (g for g in opened if g.name == call.group or (not call.group and g.desc == _DEFAULT))
+    return next(told, None)
+
+
+def _first_open(group: GroupBeat, track: Track) -> int:
+    """The call of a group that a rank waits in: the last one, if its main thread stands in it."""
+    if _stood_in(track) is group:
+        return _number(group.enqueued)
+    return _number(group.completed) + 1
+
+
 def _wait(
     key: GroupKey,
     held: Mapping[Rank, GroupBeat],
@@ -170,8 +198,9 @@ def _wait(
     waiting: set[Rank],
 ) -> Wait | None:
     name, ranks = key
-    front = min(_number(group.completed) + 1 for group in held.values())
-    waiters = frozenset(r for r, g in held.items() if _number(g.completed) + 1 == front)
+    at = {r: _first_open(g, tracks[r]) for r, g in held.items()}
+    front = min(at.values())
+    waiters = frozenset(r for r, number in at.items() if number == front)
     if all(_computes(held[r], front) for r in waiters):
         return None
     computing = {r for r in waiters if _computes(held[r], front)}

@@ -4,7 +4,7 @@
 In the record of a watched run: ranks that wait in different calls under one number of a group, or
 in calls of several groups, so that each waits for another one, and no rank outside of these waits.
 Where two ranks are in sends and receives, it is not told which of them is wrong: one has left out
-what the other one waits for.
+what the other one waits for. Of more, the one in most of the messages that miss each other is told.
 
 ## Why it hangs
 Each call lacks ranks that wait in another one. Nothing will ever end that by itself.
@@ -52,12 +52,13 @@ def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for each standstill among the ranks themselves."""
     for event in hold_ups(incident, SuspicionReason.MISMATCH, SuspicionReason.CIRCLE):
         circle = event.charge is SuspicionReason.CIRCLE
-        between_two = circle and event.op is not None and len(event.culprits) == _TWO
-        pairwise = between_two and _PAIRWISE.fullmatch(event.op or "") is not None
+        told = _PAIRWISE.fullmatch(event.op or "") is not None
+        pairwise = circle and told and 0 < len(event.culprits) <= _TWO
+        between_two = pairwise and len(event.culprits) == _TWO
         yield check.finding(
             Strength.SUPPORTS,
             cause=Cause.PG_DEADLOCK if circle and not pairwise else Cause.DESYNC,
-            claim=message(_PAIR, event) if pairwise else _claim(event),
+            claim=message(_PAIR, event) if between_two else _claim(event, pairwise=pairwise),
             why=message(
                 say(
                     "DSY301.why_circle",
@@ -72,16 +73,19 @@ def check(incident: Incident) -> Iterator[Finding]:
                 ),
                 event,
             ),
-            culprits=NO_RANKS if pairwise else event.culprits,
+            culprits=NO_RANKS if between_two else event.culprits,
             phase=event.phase,
             at=event.at,
             evidence=[event],
         )
 
 
-def _claim(event: HoldUp) -> Message:
+def _claim(event: HoldUp, *, pairwise: bool) -> Message:
     if event.culprits and event.victims:
-        return message(Message(key=f"live.{event.charge.value}_odd"), event)
+        kind = f"{event.charge.value}_odd"
+        if event.charge is SuspicionReason.CIRCLE and len(event.culprits) > 1:
+            kind = "circle_behind"
+        return message(Message(key=f"live.{'circle_crossed' if pairwise else kind}"), event)
     if event.charge is SuspicionReason.CIRCLE:
         return message(
             say(

@@ -1,6 +1,8 @@
-"""What is held against whom where a link broke a call."""
+"""What is held against whom where nobody outside of the waits is to blame."""
 
 from __future__ import annotations
+
+import pytest
 
 from support.live_jobs import waiting_in
 from unhang.live.judge.checkpoints import Checkpoints
@@ -10,7 +12,14 @@ from unhang.live.judge.track import Track, begin
 from unhang.live.judge.usual_durations import UsualDurations
 from unhang.live.judge.waits import take_snapshot
 from unhang.live.messages.job_snapshot import Stage, SuspicionReason
-from unhang.live.messages.reports import Beat, GroupBeat, ProcessFacts, ProcessReport, Raised
+from unhang.live.messages.reports import (
+    Beat,
+    GroupBeat,
+    Issued,
+    ProcessFacts,
+    ProcessReport,
+    Raised,
+)
 from unhang.model.ids import NO_RANKS, Rank
 from unhang.waitgraph import analyse
 
@@ -41,6 +50,91 @@ def track(rank: int, raised: Raised | None, lasted_s: float) -> Track:
     still = found.still
     still.whole_s = still.place_s = still.calls_s = still.ended_s = still.leaving_s = lasted_s
     return found
+
+
+def standing(rank: int, call: Issued, groups: tuple[GroupBeat, ...] = ()) -> Track:
+    """A rank that has stood in a call for nine seconds."""
+    beat = Beat(
+        host="gn1",
+        pid=40 + rank,
+        rank=Rank(rank),
+        stack=waiting_in(call.op),
+        groups={group.name: group for group in groups},
+        call=call,
+    )
+    facts = ProcessFacts(alive=True, state="S")
+    found = begin(ProcessReport(beat=beat, facts=facts, beats=9, beat_age_s=0.0), 0.0)
+    found.looks = 9
+    found.still.whole_s = found.still.place_s = found.still.calls_s = 9.0
+    return found
+
+
+def sends(rank: int, to: int, tag: int = 0) -> Track:
+    return standing(rank, Issued(op="send", dst=Rank(to), tag=tag))
+
+
+def receives(rank: int, source: int, tag: int = 0) -> Track:
+    return standing(rank, Issued(op="recv", src=Rank(source), tag=tag))
+
+
+def circle(*tracks: Track) -> Claim:
+    by_rank = {t.rank: t for t in tracks if t.rank is not None}
+    patience = Patience(UsualDurations(), Checkpoints())
+    (claim,) = find_claims(by_rank, analyse(take_snapshot(by_rank, len(tracks))), patience)
+    assert claim.charge is SuspicionReason.CIRCLE
+    return claim
+
+
+@pytest.mark.parametrize(
+    ("tracks", "culprits", "victims"),
+    [
+        ((sends(0, 1), sends(1, 2), sends(2, 3), receives(3, 1)), {3}, {1, 2}),
+        ((receives(0, 2), sends(1, 0), receives(2, 1)), {1}, {0, 2}),
+        ((receives(0, 3), receives(1, 0), sends(2, 0), receives(3, 2)), {2}, {0, 3}),
+        ((sends(0, 1, tag=4), receives(1, 0, tag=5)), {0, 1}, set()),
+        ((receives(0, 2), receives(1, 0), receives(2, 1)), {0, 1, 2}, set()),
+    ],
+    ids=["wrong-source", "wrong-turn", "wrong-destination", "tags", "all-receive"],
+)
+def test_of_messages_that_miss_each_other_who_stands_out_is_named(
+    tracks: tuple[Track, ...], culprits: set[int], victims: set[int]
+) -> None:
+    claim = circle(*tracks)
+    assert (set(claim.culprits), set(claim.victims)) == (culprits, victims)
+
+
+def test_who_waits_in_a_collective_for_two_that_miss_each_other_is_a_victim() -> None:
+    world = counters("0", (0, 1, 2), 8, 7)
+    waits = standing(0, Issued(op="all_reduce"), (world,))
+    # Their own numbers are higher for ever: they have exchanged messages.
+    ahead = counters("0", (0, 1, 2), 12, 12)
+    crossing = (
+        standing(1, Issued(op="send", dst=Rank(2), tag=1), (ahead,)),
+        standing(2, Issued(op="recv", src=Rank(1), tag=2), (ahead,)),
+    )
+    claim = circle(waits, *crossing)
+    assert (set(claim.culprits), set(claim.victims)) == ({1, 2}, {0})
+
+
+def counters(name: str, ranks: tuple[int, ...], enqueued: int, completed: int) -> GroupBeat:
+    members = tuple(Rank(r) for r in ranks)
+    desc = "default_pg" if name == "0" else ""
+    return GroupBeat(name=name, desc=desc, ranks=members, enqueued=enqueued, completed=completed)
+
+
+def test_groups_in_another_order_are_between_those_that_had_the_choice() -> None:
+    """The pair's members differ; who belongs to the world alone had nothing to choose.
+
+    All tell a call of the world as open that has long ended, as gloo's numbers may.
+    """
+    late = counters("0", (0, 1, 2), 186, 185), counters("1", (0, 1), 61, 60)
+    early = counters("0", (0, 1, 2), 187, 185), counters("1", (0, 1), 60, 60)
+    claim = circle(
+        standing(0, Issued(op="all_reduce", group="1"), late),
+        standing(1, Issued(op="all_reduce"), early),
+        standing(2, Issued(op="all_reduce"), early[:1]),
+    )
+    assert (set(claim.culprits), set(claim.victims)) == ({0, 1}, {2})
 
 
 def claims(raised: Raised, lasted_s: float) -> dict[SuspicionReason, Claim]:
