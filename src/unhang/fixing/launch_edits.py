@@ -16,6 +16,7 @@ from unhang.fixing.editors import yaml as yaml_editor
 from unhang.fixing.job import Job
 from unhang.fixing.refusal import Refusal
 from unhang.fixing.shell_words import Command, read_commands
+from unhang.linting.slurm import early_expansions
 from unhang.model.diagnosis import Fix
 
 Edit = Callable[[str, Fix], "str | None"]
@@ -228,6 +229,20 @@ def _exclude(text: str, fix: Fix) -> str | None:
     return _put(text, match, ",".join([*present, *new]))
 
 
+def _each_task(text: str, _: Fix) -> str | None:
+    """Leave the variables of a task to the shell that the task runs."""
+    early = list(early_expansions(text)) if "#SBATCH" in text else []
+    bare = [e.name for e in early if not e.quoted]
+    if bare:
+        raise Refusal(
+            f"the batch script expands ${bare[0]} for all nodes: start the command by"
+            f" srun bash -c '… ${bare[0]} …', so that each node takes its own"
+        )
+    for found in reversed(early):
+        text = f"{text[: found.start]}\\{text[found.start :]}"
+    return text if early else None
+
+
 def _free_port(text: str, _: Fix) -> str | None:
     """One of the job's own; only where Slurm gives every node the same number."""
     match = _PORT.search(text)
@@ -278,6 +293,7 @@ _EDITS: Mapping[str, Mapping[Language, Edit]] = {
         Language.YAML: lambda text, _: pod_editor.more_memory(text, size_of),
     },
     "exclude_node": {Language.SHELL: _exclude},
+    "one_endpoint": {Language.SHELL: _each_task},
     "free_port": {Language.SHELL: _free_port},
     "longer_rendezvous": {Language.SHELL: _rendezvous},
     "stop_together": {Language.SHELL: _together},

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from unhang.linting.between_files import between_files
 from unhang.linting.conditions import conditions
 from unhang.linting.document import SettingKind, SettingsDocument, Written
+from unhang.linting.slurm import slurm
 from unhang.model.lint import LintFinding, SettingPlace, Severity
 from unhang.model.provenance import Message
 from unhang.settings import SettingContext, find_other, find_setting, frameworks, judge, suggest
@@ -69,6 +70,7 @@ def check(documents: Iterable[SettingsDocument], releases: Releases) -> tuple[Li
         told = {(f.setting.lstrip("-"), f.where.line) for f in each if f.code in _OF_NAMES}
         beside = conditions(document, *_framework(document, releases))
         findings += [*each, *_together(document, releases)]
+        findings += slurm(document.name, document.script)
         findings += [
             f
             for f in beside

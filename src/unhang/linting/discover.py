@@ -131,6 +131,7 @@ def read_text(path: Path, text: str) -> list[SettingsDocument]:
     if reader is read_shell:
         within = [_heredoc(str(path), text, found) for found in find_heredocs(text)]
         text = without_heredocs(text)
+        document.script = text
     reader(document, text)
     error = find_error(path.suffix.lower(), text)
     if error is not None:

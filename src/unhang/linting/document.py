@@ -47,6 +47,7 @@ class SettingsDocument:
         becomes: the file that a here-document is written to.
         dotted: of a JSON, the plain values by their dotted keys.
         error: why it does not parse, where it does not.
+        script: the text of a batch script.
     """
 
     name: str
@@ -61,6 +62,7 @@ class SettingsDocument:
     becomes: str | None = None
     dotted: dict[str, str] = field(default_factory=dict)
     error: str | None = None
+    script: str = ""
 
     def add(
         self,

@@ -100,6 +100,12 @@ def test_every_pod_of_the_job_gets_more_memory(tmp_path: Path) -> None:
             "torchrun --rdzv-id 7 t.py --a 1",
             "torchrun --rdzv-conf join_timeout=1800,read_timeout=300 --rdzv-id 7 t.py --a 1",
         ),
+        # A variable of each task is left to the shell that the task runs.
+        (
+            "one_endpoint",
+            '#SBATCH -N 2\nsrun bash -c "run --machine_rank $SLURM_PROCID --host $head"',
+            '#SBATCH -N 2\nsrun bash -c "run --machine_rank \\$SLURM_PROCID --host $head"',
+        ),
         ("stop_together", "srun python t.py", "srun --kill-on-bad-exit=1 python t.py"),
     ],
 )
@@ -125,6 +131,7 @@ def test_hosts_are_added_to_those_that_are_excluded(tmp_path: Path) -> None:
         ("more_shm", "docker run a\ndocker run b", "2 commands"),
         ("interface", "export NCCL_SOCKET_IFNAME=eth0", "by hand"),
         ("more_host_memory", "#SBATCH --mem=0", "already"),
+        ("one_endpoint", "#SBATCH -N 2\nsrun run --node_rank $SLURM_NODEID", "srun bash -c '"),
         ("longer_rendezvous", "torchrun --rdzv-conf a=1 --rdzv-id 1 t.py", "put join_timeout"),
     ],
 )

@@ -15,7 +15,7 @@ from unhang.model.diagnosis import Diagnosis, Fix, FixKind, Outcome
 from unhang.model.provenance import Message
 from unhang.reporters import render
 from unhang.reporters.fix import render_fix, render_notes
-from unhang.settings import frameworks
+from unhang.settings import frameworks, timeout_knobs
 
 SCRIPTS = Path(__file__).parents[1] / "linting" / "scripts"
 NOTHING = Message(key="fix.verbatim", values={"text": ""})
@@ -480,3 +480,70 @@ def test_python_of_every_framework_parses_or_is_left_to_people(framework: str) -
                 except Refusal:
                     continue
                 assert all(w.path[0] == "trainer" or len(w.path) == 1 for w in requests)
+
+
+CLIP = "torchrun --nnodes 2 --nproc_per_node 8 -m open_clip_train.main \\\n  --workers 1"
+SHARDS = "--train-data '/data/{00000..00047}.tar' --dataset-type webdataset"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "workers"),
+    [
+        (SHARDS, "3"),  # 48 shards, 16 ranks
+        (f"{SHARDS} --dataset-resampled", "4"),
+        ("--train-data a.csv --dataset-type csv", "4"),
+    ],
+)
+def test_every_loader_process_finds_a_shard(tmp_path: Path, arguments: str, workers: str) -> None:
+    script = tmp_path / "train.sh"
+    script.write_text(f"{CLIP} {arguments}\n")
+    change = fix("open_clip", "cli", "--workers 4", "faster_data")
+    assert unhang.fix([str(script)], verdict(change)).after == (
+        f"{CLIP[:-1]}{workers} {arguments}\n"
+    )
+
+
+def test_shards_for_nobody_knows_how_many_ranks_are_left_alone(tmp_path: Path) -> None:
+    script = tmp_path / "train.sh"
+    script.write_text(f"srun python -m open_clip_train.main --workers 1 {SHARDS}\n")
+    with pytest.raises(UsageError, match="unknown number of ranks"):
+        unhang.fix([str(script)], verdict(fix("open_clip", "cli", "--workers 4", "faster_data")))
+
+
+def test_the_last_epoch_is_evaluated_however_rarely_so_evaluation_leaves(tmp_path: Path) -> None:
+    script = tmp_path / "train.sh"
+    text = "torchrun -m open_clip_train.main --epochs 2 --val-frequency 1 --zeroshot-frequency 0\n"
+    script.write_text(text)
+    patch = "--val-frequency 0 --zeroshot-frequency 0"
+    change = fix("open_clip", "cli", patch, "eval_rarely")
+    assert unhang.fix([str(script)], verdict(change)).after == text.replace("1 --z", "0 --z")
+
+
+def test_settings_that_need_each_other_change_together(tmp_path: Path) -> None:
+    config = tmp_path / "fsdp.yaml"
+    head = "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nfsdp_config:\n"
+    keys = "  fsdp_cpu_ram_efficient_loading: {0}\n  fsdp_sync_module_states: {0}\n"
+    config.write_text(head + keys.format("false"))
+    patch = "fsdp_config:\n" + keys.format("true").rstrip()
+    change = fix("accelerate", "yaml", patch, "lean_load")
+    assert unhang.fix([str(config)], verdict(change)).after == head + keys.format("true")
+
+
+def test_the_group_of_ray_waits_longer(tmp_path: Path) -> None:
+    program = tmp_path / "train.py"
+    text = "t = TorchTrainer(f, torch_config=TorchConfig(backend='nccl', timeout_s=900))\n"
+    program.write_text(text)
+    patch = next(knob.write(3600) for knob in timeout_knobs("ray-train", None) if knob.code)
+    change = fix("ray-train", "python", patch)
+    assert unhang.fix([str(program)], verdict(change)).after == text.replace("900", "3600")
+
+
+def test_a_model_that_loads_its_data_elsewhere_is_changed_there(tmp_path: Path) -> None:
+    config = tmp_path / "asr.yaml"
+    config.write_text("model:\n  train_ds:\n    num_workers: 0\ntrainer:\n  devices: 8\n")
+    fixes = [
+        fix("nemo", "hydra", f"{key}.num_workers=4", "faster_data")
+        for key in ("data", "model.train_ds")
+    ]
+    after = unhang.fix([str(config)], verdict(*fixes)).after
+    assert "num_workers: 4\n" in after

@@ -1,0 +1,120 @@
+"""Slurm batch scripts in which each task gets what belongs to another, or too many are started.
+
+`srun` starts one command on every node. What the batch script expands before that is the same on
+all of them; and a launcher that starts a process for each GPU is started once a node, not once a
+GPU.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from unhang.model.lint import LintFinding, SettingPlace, Severity
+from unhang.model.provenance import Message
+
+_SRUN = re.compile(r"^[ \t]*(?:exec[ \t]+|time[ \t]+)?srun\b", re.MULTILINE)
+_OF_TASK = re.compile(r"\$\{?(SLURM_(?:PROCID|NODEID|LOCALID))\b\}?")
+_NODES = re.compile(r"^#SBATCH\s+(?:.*\s)?(?:--nodes[= ]|-N\s*)(\d+)", re.MULTILINE)
+_TASKS = re.compile(r"^#SBATCH\s+(?:.*\s)?--n?tasks-per-node[= ](\d+)", re.MULTILINE)
+_OWN_TASKS = re.compile(r"\s(?:--n?tasks(?:-per-node)?\b|-n\s*[\d$])")
+_DYNAMIC = re.compile(r"--rdzv[-_]backend[= ]c10d")
+"""The rendezvous numbers the nodes itself: nobody reads what they are told."""
+
+_LAUNCHER = re.compile(
+    r"\b(?:torchrun|torch\.distributed\.(?:run|launch))\b.*?"
+    r"--nproc[-_]per[-_]node[= ][\"']?(\d+|gpu|auto|\$\{?\w+)",
+    re.DOTALL,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class EarlyExpansion:
+    """A variable of a task that the batch script expands.
+
+    Attributes:
+        start: where its `$` stands in the text.
+        quoted: within double quotes, so that a backslash leaves it to the task's own shell.
+    """
+
+    name: str
+    start: int
+    quoted: bool
+
+
+def early_expansions(text: str) -> Iterator[EarlyExpansion]:
+    r"""Find variables of a task that are expanded before `srun` starts it.
+
+    >>> [e.name for e in early_expansions('srun bash -c "run --node_rank $SLURM_NODEID"')]
+    ['SLURM_NODEID']
+    >>> [e.name for e in early_expansions("srun bash -c 'run --node_rank $SLURM_NODEID'")]
+    []
+    """
+    for start, command in _commands(text):
+        if _DYNAMIC.search(command):
+            continue
+        quote = ""
+        skip = False
+        for at, sign in enumerate(command):
+            if skip:
+                skip = False
+            elif sign == "\\" and quote != "'":
+                skip = True
+            elif quote == "" and sign in "\"'":
+                quote = sign
+            elif sign == quote:
+                quote = ""
+            elif sign == "$" and quote != "'" and (found := _OF_TASK.match(command, at)):
+                yield EarlyExpansion(found[1], start + at, quoted=quote == '"')
+
+
+def slurm(name: str, text: str) -> Iterator[LintFinding]:
+    """Judge a batch script; nothing for any other text."""
+    if "#SBATCH" not in text:
+        return
+    nodes, tasks = _NODES.search(text), _TASKS.search(text)
+    several = nodes is not None and int(nodes[1]) > 1
+    each = 1 if tasks is None else int(tasks[1])
+    for found in early_expansions(text):
+        if several or (each > 1 and found.name != "SLURM_NODEID"):
+            yield _finding(name, text, found.start, found.name, "expanded_early")
+    for start, command in _commands(text):
+        launcher = _LAUNCHER.search(command)
+        if each < 2 or launcher is None or _OWN_TASKS.search(command[: launcher.start()]):
+            continue
+        if launcher[1] != "1":
+            yield _finding(name, text, start, "--ntasks-per-node", "launchers_multiply", tasks=each)
+
+
+def _commands(text: str) -> Iterator[tuple[int, str]]:
+    """Each command that begins with `srun`, with the place where it begins."""
+    for match in _SRUN.finditer(text):
+        quote = ""
+        end = match.end()
+        while end < len(text):
+            sign = text[end]
+            if sign == "\\" and quote != "'":
+                end += 1
+            elif quote == "" and sign in "\"'":
+                quote = sign
+            elif sign == quote:
+                quote = ""
+            elif quote == "" and sign in "\n;|&":
+                break
+            end += 1
+        yield match.start(), text[match.start() : end]
+
+
+def _finding(  # shown at the line of the place
+    name: str, text: str, at: int, setting: str, topic: str, **values: object
+) -> LintFinding:
+    line = text.count("\n", 0, at) + 1 + text[at : at + 1].count("\n")
+    return LintFinding(
+        code="CFG119",
+        severity=Severity.ERROR,
+        setting=setting,
+        value=None,
+        where=SettingPlace(artifact=name, line=line),
+        reason=Message(key=f"advice.{topic}", values={"name": setting, **values}),
+    )
