@@ -102,6 +102,7 @@ class PythonStacksParser(LineParser):
     def __init__(self) -> None:
         self._owners: dict[Origin, Origin] = {}
         self._heads: dict[Origin, Origin] = {}
+        self._just_headed: set[Origin] = set()
         self._open: dict[Origin, _OpenStack] = {}
         self._fatal: dict[Origin, bool] = {}
 
@@ -126,8 +127,11 @@ class PythonStacksParser(LineParser):
             yield from self._close(line.origin)
             self._owners[line.origin] = stack_owners.under(self._heads.get(line.origin), owner)
             self._heads[line.origin] = owner
+            self._just_headed.add(line.origin)
             return
         opened = self._open.get(line.origin)
+        if opened is None:
+            opened = self._headless(line)
         if opened is None:
             return
         if line.gap or not line.text.strip():
@@ -143,6 +147,21 @@ class PythonStacksParser(LineParser):
         if begun is not None:
             begun.aborted = self._fatal.get(line.origin) is True
         return begun
+
+    def _headless(self, line: Line) -> _OpenStack | None:
+        """A stack whose thread nobody names: frames right below the head of a process.
+
+        People cut the thread's line away, or keep only the outermost frames (`| tail -2`).
+        """
+        if line.origin not in self._just_headed:
+            return None
+        self._just_headed.remove(line.origin)
+        frame = _frame(line.text) if line.text[:1].isspace() and not line.gap else None
+        if frame is None or frame.line is None:
+            return None
+        owner = self._owners[line.origin]
+        opened = self._open[line.origin] = _OpenStack(owner, line.at, line, main=True)
+        return opened
 
     def finish(self) -> Iterator[Event]:
         """Say the last stack of each process."""

@@ -165,3 +165,22 @@ def test_the_command_that_asked_says_of_which_rank() -> None:
         "",
     )
     assert (event.origin.rank, event.origin.pid) == (3, 71204)
+
+
+def test_a_stack_whose_thread_was_cut_away_is_of_the_head_right_above_it() -> None:
+    first, second = stacks(
+        "##### rank 5 (pid 881)",
+        "    all_reduce (torch/distributed/distributed_c10d.py:2806)",
+        "    fit (sweep.py:61)",
+        "##### rank 6 (pid 882)",
+        "    backward (torch/_tensor.py:525)",
+        "    fit (sweep.py:58)",
+    )
+    assert (first.origin.rank, second.origin.rank, second.origin.pid) == (5, 6, 882)
+    assert [f.function for f in second.frames] == ["fit", "backward"]
+
+
+def test_frames_that_stand_apart_from_a_head_are_nobodys_stack() -> None:
+    assert not stacks("### rank 5", "it looked so:", "    fit (sweep.py:61)")
+    assert not stacks("### rank 5", "fit (sweep.py:61)")
+    assert not stacks("### rank 5", "    took long (see below)")
