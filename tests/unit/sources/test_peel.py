@@ -77,6 +77,9 @@ def who(
         ("192.0.2.10: x", "x", who(host="192.0.2.10")),
         ("worker-1:   File", "  File", who(host="worker-1")),
         ("tpu9: [rank3]: x", "x", who(host="tpu9", rank=3)),
+        ("zeus4: NVRM: Xid x", "NVRM: Xid x", who(host="zeus4")),
+        ("zeus4: mlx5_core 0000:5e:00.0 ib3: x", None, who(host="zeus4")),
+        ("zeus4: [Sat Aug 19 04:12:07 2023] NVRM: x", None, who(host="zeus4")),
         ("[node1:12345] *** Process received signal ***", None, who(host="node1", pid=12345)),
         ("[1803] [rank3]: x", "x", who(rank=3)),
         ("> > [rank3]: x", "x", who(rank=3)),
@@ -113,6 +116,7 @@ def test_speaker(line: str, text: str | None, origin: Origin) -> None:
         "[c10d] The client socket has failed",
         "Epoch 3:  12%|#   | 5/20 [11:17:52<00:01,  3it/s]",
         "[step100]: loss 3",
+        "answer2: the kernel prints NVRM: Xid",
         "\t - [7] Timeout at collective: ALLREDUCE, #1182",
     ],
 )
