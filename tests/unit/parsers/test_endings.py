@@ -122,3 +122,12 @@ def test_a_command_in_a_kept_terminal_begins_a_further_run(command: str) -> None
 )
 def test_other_commands_begin_no_run(text: str) -> None:
     assert feed(EndingsParser, "KeyboardInterrupt", text) == []
+
+
+def test_a_requeued_job_begins_a_further_run() -> None:
+    start = "submitit INFO (2024-02-01 08:00:00,1) - Starting with JobEnvironment(job_id=7_0, x=1)"
+    stop = (
+        "slurmstepd: error: *** JOB 7 ON c3 CANCELLED AT 2024-02-01T09:00:00 DUE TO PREEMPTION ***"
+    )
+    assert only(Restarted, feed(EndingsParser, start, stop, start)).launch
+    assert feed(EndingsParser, start, start) == []
