@@ -47,9 +47,8 @@ def check(incident: Incident) -> Iterator[Finding]:
     if not incident.calls or not sockets or not _crosses_hosts(sockets):
         return
     call = incident.calls[0]
-    heavy = _outlasts(call)
     against = rivals.of_errors(incident, sockets, after_timeout=False)
-    if against is None and not heavy:
+    if against is None and not _outlasts(call):
         against = say(
             "NET008.against_small",
             "The collective is small enough for TCP: sockets alone do not explain the timeout.",

@@ -138,6 +138,8 @@ def _weigh_unmeasured(work: Work, wait: OthersWait) -> tuple[Strength, Message |
     """No clock tells: the last thing printed decides, if the others wait where nobody works."""
     if work.phase.rank is not None and wait.awaited == {work.phase.rank}:
         return Strength.PROVES, None
+    if work.went_on and work.phase.phase not in _AT_START:
+        return Strength.SUPPORTS, None  # it was alive at this when the others had given up
     if is_cut(wait.alarm) and work.phase.phase in _AT_START and work.phase.rank is not None:
         # only this rank does the work, so the traceback is most likely of one that waited
         return Strength.SUPPORTS, say("SLO.against_cut", "The last line of the traceback is lost.")

@@ -88,6 +88,14 @@ def test_an_evaluation_that_goes_on_after_the_time_out_works() -> None:
     assert strength(check, *events) is Strength.SUPPORTS
 
 
+def test_an_evaluation_that_goes_on_explains_a_wait_for_gradients_too() -> None:
+    after = begun(Phase.EVAL, edge=PhaseEdge.DURING, line=3)
+    waits = timeout(1, numel=65_536, line=2)
+    assert strength(check, begun(Phase.EVAL), waits, after) is Strength.SUPPORTS
+    assert strength(check, begun(Phase.EVAL), waits) is Strength.HINTS
+    assert strength(check, begun(Phase.EVAL, rank=1), waits, after) is Strength.HINTS
+
+
 def test_an_evaluation_that_began_after_the_time_out_is_no_reason() -> None:
     events = (timeout(4, numel=1), begun(Phase.EVAL, line=2))
     assert strength(check, *events) is None
