@@ -29,6 +29,7 @@ from unhang.model.events import (
     RasReport,
     Restarted,
     SettingTried,
+    StopKind,
     StopSeen,
     StoreFault,
     StoreProblem,
@@ -106,9 +107,12 @@ def has_finished(events: Sequence[Event]) -> bool:
 
 
 def _stopped_before(events: Sequence[Event], end: int) -> bool:
-    """Whether a run was stopped in the same log, and what ended well shows no work since."""
+    """Whether somebody broke a run off in the same log, and what ended well shows no work since."""
     own = [e for e in events[:end] if e.source.artifact == events[end].source.artifact]
-    stop = max((i for i, e in enumerate(own) if isinstance(e, StopSeen)), default=None)
+    broken_off = (
+        i for i, e in enumerate(own) if isinstance(e, StopSeen) and e.kind is StopKind.INTERRUPT
+    )
+    stop = max(broken_off, default=None)
     return (
         stop is not None and len({state_of_work(e) for e in own[stop:]} - {None}) < STATES_OF_WORK
     )
