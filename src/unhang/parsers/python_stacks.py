@@ -116,6 +116,7 @@ class PythonStacksParser(LineParser):
         may_begin = "hread " in line.text or _ONE_STACK in line.text
         if may_begin and (begun := self._begin(line)) is not None:
             yield from self._close(line.origin)
+            self._just_headed.discard(line.origin)
             if self._fatal.get(line.origin) is not False:
                 self._open[line.origin] = begun
             return

@@ -48,7 +48,12 @@ def check(incident: Incident) -> Iterator[Finding]:
         return
     call = incident.calls[0]
     against = rivals.of_errors(incident, sockets, after_timeout=False)
-    if against is None and not _outlasts(call):
+    if against is None and not _size(call):
+        against = say(
+            "NET008.against_unknown",
+            "The size of the collective is not known: sockets alone may not explain the timeout.",
+        )
+    elif against is None and not _outlasts(call):
         against = say(
             "NET008.against_small",
             "The collective is small enough for TCP: sockets alone do not explain the timeout.",
@@ -84,11 +89,14 @@ def _crosses_hosts(sockets: list[TransportUsed]) -> bool:
 
 def _outlasts(call: Call) -> bool:
     """Whether the slowest usual link would need longer for the call than it was given."""
-    sizes = [
-        max(side.numel_in or 0, side.numel_out or 0) * _BYTES_PER_ELEMENT for side in call.sides
-    ]
     limit = call.timeout_ms
-    return limit is not None and max(sizes, default=0) / _TCP_BYTES_PER_S > limit / 1_000
+    return limit is not None and _size(call) / _TCP_BYTES_PER_S > limit / 1_000
+
+
+def _size(call: Call) -> int:
+    """Bytes of the call at two for each element; 0 where no rank told."""
+    elements = (max(side.numel_in or 0, side.numel_out or 0) for side in call.sides)
+    return max(elements, default=0) * _BYTES_PER_ELEMENT
 
 
 def _operation(call: Call) -> str:

@@ -286,6 +286,14 @@ class TestSocketFallback:
     def test_a_small_collective_is_not_explained(self) -> None:
         (finding,) = judge_text(SOCKET_FALLBACK, self.CHANNEL, timed_out(0))
         assert finding.strength is Strength.HINTS
+        assert finding.against is not None
+        assert finding.against.key == "NET008.against_small"
+
+    def test_a_collective_of_unknown_size_is_not_called_small(self) -> None:
+        line = timed_out(0).replace("NumelIn=1024, NumelOut=1024, ", "")
+        (finding,) = judge_text(SOCKET_FALLBACK, self.CHANNEL, line)
+        assert finding.against is not None
+        assert finding.against.key == "NET008.against_unknown"
 
     def test_the_choice_of_sockets_on_one_host_is_nothing(self) -> None:
         lines = [info("NET/IB : No device found."), info("Using network Socket"), timed_out(0)]
