@@ -68,6 +68,9 @@ def drop_idle_words(events: Sequence[Event]) -> list[Event]:
 def _ends(words: Finished, own: Sequence[Event]) -> bool:
     """Whether the events of their log bear them out."""
     line = words.source.line or 0
+    known = (e for e in own if isinstance(e, Finished) and not e.last_words)
+    if any(e.source.line == words.source.line for e in known):
+        return False  # the same words, which are known, and tell more
     against = (e for e in own if isinstance(e, (Progress, *_TROUBLE)) and not _is_of_the_end(e))
     if any((e.source.line or 0) > line for e in against):
         return False

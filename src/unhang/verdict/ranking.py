@@ -150,11 +150,10 @@ def _outlived_in(incident: Incident, artifact: str, trouble: Sequence[Event], st
         if event.source.artifact == artifact and (event.source.line or 0) > line
     ]
     ranks = {event.origin.rank for event in trouble} - {None}
-    if any(isinstance(e, StoreFault) and e.problem is _TAKEN for e in trouble):
-        if any(isinstance(e, (PythonException, ProcessEnded)) for e in trouble):
-            return False  # that launch is over; who works after it is another one
-    elif any(isinstance(event, Finished) for event in later):
-        ranks = set()  # who trains to the end takes all along
+    # Who trains to the end takes all along; but where a port was taken, that was another launch.
+    other = any(isinstance(e, StoreFault) and e.problem is _TAKEN for e in trouble)
+    if not other and any(isinstance(event, Finished) for event in later):
+        ranks = set()
     worked: dict[Rank | None, set[object]] = {}
     for event in later:
         state = state_of_work(event)

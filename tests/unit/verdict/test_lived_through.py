@@ -116,3 +116,16 @@ def test_words_of_trouble_that_are_denied(what: str, done: str, how: str) -> Non
 def test_words_of_trouble_that_stand(what: str, done: str, how: str) -> None:
     assert not told(f"{what} {done} {how}")
     assert not told(f"{what} will be {done} after all ranks left")
+
+
+def test_known_words_of_an_end_are_not_told_twice(tmp_path: Path) -> None:
+    """A limit that was looked for, and then the work to its end, whose bars all end alike."""
+    bars = [f"Epoch {n}: 100%|██████████| 118/118 [02:00<00:00, 0.97it/s]" for n in range(6)]
+    end = "`Trainer.fit` stopped: `max_epochs=6` reached."
+    assert not accused(judged(tmp_path, *TROUBLE["memory"], *bars, end))
+
+
+def test_a_launcher_that_takes_another_port(tmp_path: Path) -> None:
+    raised = "torch.distributed.DistNetworkError: port: 29500, code: -98, name: EADDRINUSE"
+    lines = (*TROUBLE["port"][:1], raised, "launch.sh: trying MASTER_PORT=29511")
+    assert not accused(judged(tmp_path, *lines, *steps("plain", 1, 40)))
