@@ -37,6 +37,11 @@ _SOURCE = re.compile(
     r"|\bprint\w*\("
 )
 _BAR = re.compile(r".{0,120}?\d{1,3}%\s?\|")
+_LASTED = re.compile(
+    r"\b(?:takes|took|(?:done|finished|completed|built|loaded|saved) in) \d{1,6}(?:\.\d{1,9})? ?"
+    r"(?:ms|s|secs?|seconds)\b"
+)
+"""How long it was is said when it is over, whatever the words before it announce."""
 _LINE_LIMIT = 4000
 
 
@@ -71,15 +76,18 @@ class PhaseMarkParser(LineParser):
             mark, start = hit.mark, hit.start
             if mark.phase is None or mark.edge is None or _BAR.match(text, start) is not None:
                 continue
-            if (mark.phase, mark.edge) in said:
+            edge = mark.edge
+            if edge is PhaseEdge.BEGIN and _LASTED.search(text, hit.end, hit.end + _DETAIL_LIMIT):
+                edge = PhaseEdge.END
+            if (mark.phase, edge) in said:
                 continue
-            said.add((mark.phase, mark.edge))
+            said.add((mark.phase, edge))
             ranked = _RANK.search(text[max(0, start - 40) : start + _DETAIL_LIMIT])
             rank = mark.rank if ranked is None else int(ranked[1])
             yield PhaseMark(
                 **place(line),
                 phase=mark.phase,
-                edge=mark.edge,
+                edge=edge,
                 detail=" ".join(text[start:].split())[:_DETAIL_LIMIT],
                 framework=mark.framework,
                 rank=None if rank is None else Rank(rank),

@@ -26,7 +26,7 @@ from unhang.model.events import (
     SuspicionReason,
     UnreadLine,
 )
-from unhang.model.events.lifecycle import LONG_AT_WORK, state_of_work
+from unhang.model.events.lifecycle import LONG_AT_WORK, STATES_OF_WORK, state_of_work
 from unhang.model.finding import Finding, Strength
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.incident import Call, Incident, Manner, ranks_of
@@ -153,7 +153,7 @@ def _outlived_in(incident: Incident, artifact: str, trouble: Sequence[Event], st
     # Who trains to the end takes all along; but where a port was taken, that was another launch.
     other = any(isinstance(e, StoreFault) and e.problem is _TAKEN for e in trouble)
     if not other and any(isinstance(event, Finished) for event in later):
-        ranks = set()
+        ranks, states = set(), min(states, STATES_OF_WORK)
     worked: dict[Rank | None, set[object]] = {}
     for event in later:
         state = state_of_work(event)

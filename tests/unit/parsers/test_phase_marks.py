@@ -69,6 +69,9 @@ def marks(text: str) -> list[tuple[Phase, PhaseEdge]]:
         ("Tokenizing the training corpus", Phase.DATA, PhaseEdge.BEGIN),
         ("Copying the dataset to local disk", Phase.DATA, PhaseEdge.BEGIN),
         ("Downloading and extracting data", Phase.DATA, PhaseEdge.BEGIN),
+        ("Compiling a graph for dynamic shape takes 88.41 s", Phase.COMPILE, PhaseEdge.END),
+        ("Compiling a graph for dynamic shape, this takes long", Phase.COMPILE, PhaseEdge.BEGIN),
+        ("Tokenizing the corpus took 12 seconds", Phase.DATA, PhaseEdge.END),
         ("Generating samples for the report", Phase.GENERATE, PhaseEdge.BEGIN),
     ],
 )

@@ -129,3 +129,15 @@ def test_a_launcher_that_takes_another_port(tmp_path: Path) -> None:
     raised = "torch.distributed.DistNetworkError: port: 29500, code: -98, name: EADDRINUSE"
     lines = (*TROUBLE["port"][:1], raised, "launch.sh: trying MASTER_PORT=29511")
     assert not accused(judged(tmp_path, *lines, *steps("plain", 1, 40)))
+
+
+def test_a_preempted_job_that_then_trained_to_its_end(tmp_path: Path) -> None:
+    """Few epochs, a bar for each, and a banner of the site's own between the two starts."""
+    bars = [f"Epoch {e}: 100%|██████████| 800/800 [09:0{e}<00:00,  1.4it/s]" for e in range(8)]
+    stop = (
+        "slurmstepd: error: *** JOB 4711 ON gx12 CANCELLED AT 2026-03-02T02:00:14 "
+        "DUE TO PREEMPTION ***"
+    )
+    first, then = [*bars[:4], stop], ["#### next try on gx31", *bars[4:]]
+    assert accused(judged(tmp_path, *first, *then[:2]))
+    assert not accused(judged(tmp_path, *first, *then, "`Trainer.fit` stopped: `max_epochs=8`"))

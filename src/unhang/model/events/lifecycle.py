@@ -72,7 +72,8 @@ def training_state(event: object) -> object:
 
 def state_of_work(event: object) -> object:
     """What tells one state of any work from another; None where an event is none."""
-    return event.done if isinstance(event, Progress) else training_state(event)
+    # A bar that begins anew in each epoch differs by its label alone.
+    return (event.label, event.done) if isinstance(event, Progress) else training_state(event)
 
 
 STATES_OF_WORK = 3
