@@ -11,11 +11,13 @@ from unhang.model.causes import Cause
 from unhang.model.events import (
     Event,
     GpuProcess,
+    HoldUp,
     LastLine,
     OneDiffers,
     ProcessEnded,
     PythonException,
     Role,
+    Stage,
 )
 from unhang.model.finding import Finding
 from unhang.model.ids import NO_RANKS, Rank, Ranks
@@ -58,6 +60,22 @@ def deduce(incident: Incident, cause: Cause, best: Finding) -> Ranks:
     if incident.world.size == 1:
         return _ONLY_RANK
     return _ended_alone(incident) or _left_over(incident)
+
+
+def as_held(incident: Incident, best: Finding) -> Ranks:
+    """Both of two that the live judge saw holding others up, if the cause is its own word.
+
+    One of them is wrong, and nothing that is left afterwards tells which one.
+    """
+    held = (
+        event.culprits
+        for event in incident.all(HoldUp)
+        if event.stage is Stage.CONFIRMED
+        and event.victims
+        and len(event.culprits) > 1
+        and event.source in best.evidence
+    )
+    return next(held, NO_RANKS)
 
 
 def undo_tie(incident: Incident, cause: Cause, named: Ranks) -> Ranks:

@@ -33,7 +33,7 @@ from unhang.model.incident import Call, Incident, Manner, ranks_of
 from unhang.model.provenance import Message, Provenance
 from unhang.model.stack_states import Doing
 from unhang.rules.shared import order
-from unhang.verdict.culprits import deduce, undo_tie
+from unhang.verdict.culprits import as_held, deduce, undo_tie
 
 _ORDER = {Strength.PROVES: 3, Strength.SUPPORTS: 2, Strength.HINTS: 1}
 
@@ -307,7 +307,9 @@ def _candidate(
     incident: Incident, case: _Case, confidence: float, located: Finding | None
 ) -> Candidate:
     best = case.best
-    culprits = undo_tie(incident, case.cause, _named(case)) or _as_confirmed(incident, case)
+    culprits = as_held(incident, best)
+    culprits = culprits or undo_tie(incident, case.cause, _named(case))
+    culprits = culprits or _as_confirmed(incident, case)
     if not culprits and located is not None:
         culprits = located.culprits
     if not culprits and best.strength is not Strength.HINTS:
