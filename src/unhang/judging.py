@@ -23,7 +23,8 @@ from unhang.verdict.corroboration import hear
 from unhang.verdict.course_of_events import tell
 from unhang.verdict.likely import weigh
 from unhang.verdict.next_evidence import advise
-from unhang.verdict.ranking import TROUBLE, rank
+from unhang.verdict.outlived import TROUBLE
+from unhang.verdict.ranking import rank
 from unhang.verdict.rule_results import judge
 from unhang.verdict.signs import read_signs
 

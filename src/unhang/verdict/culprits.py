@@ -63,9 +63,9 @@ def deduce(incident: Incident, cause: Cause, best: Finding) -> Ranks:
 
 
 def as_held(incident: Incident, best: Finding) -> Ranks:
-    """Both of two that the live judge saw holding others up, if the cause is its own word.
+    """All whom the live judge saw holding others up, if the cause is its own word.
 
-    One of them is wrong, and nothing that is left afterwards tells which one.
+    Of two that miss each other one is wrong; nothing that is left afterwards tells which one.
     """
     held = (
         event.culprits

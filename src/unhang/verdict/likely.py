@@ -24,7 +24,7 @@ from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.incident import VICTIM_MANNERS, Incident, Manner
 from unhang.model.likely import CountedSign, Likely, Rival, Sign
 from unhang.verdict.culprits import OF_ONE_RANK
-from unhang.verdict.ranking import outlived
+from unhang.verdict.outlived import outlived
 from unhang.verdict.signs import shows_failure
 
 _DAMPING = 0.6

@@ -6,34 +6,28 @@ of the verdicts given at 0.9 nine in ten are right.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from unhang.model.causes import Cause
 from unhang.model.diagnosis import Candidate, Diagnosis, Outcome
 from unhang.model.events import (
-    DeviceFault,
-    Event,
     Finished,
     HoldUp,
     ProcessEnded,
-    PythonException,
-    Role,
     Stage,
-    StoreFault,
-    StoreProblem,
     SuspicionReason,
     UnreadLine,
 )
-from unhang.model.events.lifecycle import LONG_AT_WORK, STATES_OF_WORK, state_of_work
+from unhang.model.events.lifecycle import LONG_AT_WORK
 from unhang.model.finding import Finding, Strength
-from unhang.model.ids import NO_RANKS, Rank, Ranks
+from unhang.model.ids import NO_RANKS, Ranks
 from unhang.model.incident import Call, Incident, Manner, ranks_of
 from unhang.model.provenance import Message, Provenance
 from unhang.model.stack_states import Doing
 from unhang.rules.shared import order
 from unhang.verdict.culprits import as_held, deduce, undo_tie
+from unhang.verdict.outlived import outlived
 
 _ORDER = {Strength.PROVES: 3, Strength.SUPPORTS: 2, Strength.HINTS: 1}
 
@@ -116,73 +110,6 @@ def _ranked(incident: Incident, findings: Sequence[Finding]) -> Diagnosis:
         return _without_cause(incident, Outcome.LOCATED, located.claim, candidates, located)
     summary = _remark(findings) or _undetermined(incident)
     return _without_cause(incident, Outcome.UNDETERMINED, summary, candidates)
-
-
-TROUBLE = frozenset({Role.ALARM, Role.FAULT, Role.END})
-_TAKEN = StoreProblem.PORT_IN_USE
-
-
-def outlived(incident: Incident, states: int) -> bool:
-    """Whether so many states of work follow the last trouble, in each log that tells of any.
-
-    An error that came before, and that the job then worked on after, ends it no more this time.
-    """
-    by_artifact: dict[str, list[Event]] = {}
-    for event in incident.events:
-        if event.role in TROUBLE and not isinstance(event, Finished):
-            by_artifact.setdefault(event.source.artifact, []).append(event)
-    return len(by_artifact) > 0 and all(
-        _outlived_in(incident, artifact, trouble, states)
-        for artifact, trouble in by_artifact.items()
-    )
-
-
-def _outlived_in(incident: Incident, artifact: str, trouble: Sequence[Event], states: int) -> bool:
-    """Whether the same artifact shows so much work after its last trouble."""
-    lived_with = _lived_with(incident, states)
-    left = [e for e in trouble if _error(e) not in lived_with]
-    if not left:
-        return True
-    line = max(e.source.line or 0 for e in left)
-    later = [
-        event
-        for event in (*incident.events, *incident.counted)
-        if event.source.artifact == artifact and (event.source.line or 0) > line
-    ]
-    ranks = {event.origin.rank for event in trouble} - {None}
-    # Who trains to the end takes all along; but where a port was taken, that was another launch.
-    other = any(isinstance(e, StoreFault) and e.problem is _TAKEN for e in trouble)
-    if not other and any(isinstance(event, Finished) for event in later):
-        ranks, states = set(), min(states, STATES_OF_WORK)
-    worked: dict[Rank | None, set[object]] = {}
-    for event in later:
-        state = state_of_work(event)
-        if state is not None:
-            worked.setdefault(event.origin.rank if ranks else None, set()).add(state)
-    return all(len(worked.get(rank, ())) >= states for rank in ranks or {None})
-
-
-_DIGITS = re.compile(r"\d+")
-
-
-def _error(event: Event) -> tuple[type, str]:
-    """The same for one error that comes again; numbers in it differ."""
-    return type(event), _DIGITS.sub("#", event.source.text)
-
-
-def _lived_with(incident: Incident, states: int) -> frozenset[tuple[type, str]]:
-    """Errors of code that came again after so many states of work: somebody catches them."""
-    worked: dict[tuple[type, str], set[object]] = {}
-    found: set[tuple[type, str]] = set()
-    for event in incident.events:
-        if isinstance(event, (PythonException, DeviceFault)):
-            if len(worked.setdefault(_error(event), set())) >= states:
-                found.add(_error(event))
-        elif (state := state_of_work(event)) is not None:
-            for seen in worked.values():
-                if len(seen) < states:
-                    seen.add(state)
-    return frozenset(found)
 
 
 def _as_watched(incident: Incident, findings: Sequence[Finding]) -> list[Finding]:

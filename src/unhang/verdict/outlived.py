@@ -1,0 +1,86 @@
+"""Whether a job worked on after its last trouble: then that trouble did not end it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from unhang.model.events import (
+    DeviceFault,
+    Event,
+    Finished,
+    PythonException,
+    Role,
+    StoreFault,
+    StoreProblem,
+)
+from unhang.model.events.lifecycle import STATES_OF_WORK, state_of_work
+from unhang.model.ids import Rank
+from unhang.model.incident import Incident
+
+TROUBLE = frozenset({Role.ALARM, Role.FAULT, Role.END})
+"""Roles of events that speak against a job."""
+_TAKEN = StoreProblem.PORT_IN_USE
+
+
+def outlived(incident: Incident, states: int) -> bool:
+    """Whether so many states of work follow the last trouble, in each log that tells of any.
+
+    An error that came before, and that the job then worked on after, ends it no more this time.
+    """
+    by_artifact: dict[str, list[Event]] = {}
+    for event in incident.events:
+        if event.role in TROUBLE and not isinstance(event, Finished):
+            by_artifact.setdefault(event.source.artifact, []).append(event)
+    return len(by_artifact) > 0 and all(
+        _outlived_in(incident, artifact, trouble, states)
+        for artifact, trouble in by_artifact.items()
+    )
+
+
+def _outlived_in(incident: Incident, artifact: str, trouble: Sequence[Event], states: int) -> bool:
+    """Whether the same artifact shows so much work after its last trouble."""
+    lived_with = _lived_with(incident, states)
+    left = [e for e in trouble if _error(e) not in lived_with]
+    if not left:
+        return True
+    line = max(e.source.line or 0 for e in left)
+    later = [
+        event
+        for event in (*incident.events, *incident.counted)
+        if event.source.artifact == artifact and (event.source.line or 0) > line
+    ]
+    ranks = {event.origin.rank for event in trouble} - {None}
+    # Who trains to the end takes all along; but where a port was taken, that was another launch.
+    other = any(isinstance(e, StoreFault) and e.problem is _TAKEN for e in trouble)
+    if not other and any(isinstance(event, Finished) for event in later):
+        ranks, states = set(), min(states, STATES_OF_WORK)
+    worked: dict[Rank | None, set[object]] = {}
+    for event in later:
+        state = state_of_work(event)
+        if state is not None:
+            worked.setdefault(event.origin.rank if ranks else None, set()).add(state)
+    return all(len(worked.get(rank, ())) >= states for rank in ranks or {None})
+
+
+_DIGITS = re.compile(r"\d+")
+
+
+def _error(event: Event) -> tuple[type, str]:
+    """The same for one error that comes again; numbers in it differ."""
+    return type(event), _DIGITS.sub("#", event.source.text)
+
+
+def _lived_with(incident: Incident, states: int) -> frozenset[tuple[type, str]]:
+    """Errors of code that came again after so many states of work: somebody catches them."""
+    worked: dict[tuple[type, str], set[object]] = {}
+    found: set[tuple[type, str]] = set()
+    for event in incident.events:
+        if isinstance(event, (PythonException, DeviceFault)):
+            if len(worked.setdefault(_error(event), set())) >= states:
+                found.add(_error(event))
+        elif (state := state_of_work(event)) is not None:
+            for seen in worked.values():
+                if len(seen) < states:
+                    seen.add(state)
+    return frozenset(found)
