@@ -39,8 +39,20 @@ class Form:
     secrets: tuple[str, ...]
 
     def left_in(self, text: str) -> list[str]:
-        """Secrets of which more than a stump is in `text`."""
-        return [part for part in self.secrets if _stays(part, text)]
+        """Secrets of which more than a stump is in `text`.
+
+        A bundle has times and sizes of its own, and one of them may happen to hold a short number.
+        So a short number counts only behind the sign that stands before it in the form.
+        """
+        return [part for part in self.secrets if self._stays(part, text)]
+
+    def _stays(self, part: str, text: str) -> bool:
+        if part.isdigit() and len(part) < 8:
+            before = self.text[self.text.index(part) - 1]
+            return re.search(rf"{re.escape(before + part)}(?!\d)", text) is not None
+        half = len(part) // 2
+        pieces = (part,) if len(part) < 12 else (part[:half], part[half:])
+        return any(piece in text for piece in pieces)
 
 
 def forms() -> Iterator[Form]:
@@ -85,13 +97,6 @@ def _made(kind: str, count: int, source: random.Random) -> str:
     if kind in "DX" or count < 4:
         return made
     return "3" + made[1:-1] + ("d" if kind in "HL" else "D")  # a digit and a letter, as in life
-
-
-def _stays(part: str, text: str) -> bool:
-    """The whole part, or either half of a long one."""
-    half = len(part) // 2
-    pieces = (part,) if len(part) < 12 else (part[:half], part[half:])
-    return any(piece in text for piece in pieces)
 
 
 def _lines(name: str) -> list[str]:
