@@ -126,7 +126,9 @@ def _of_cause(cause: Cause) -> Explanation:
 
 def _of_setting(page: settings.Page) -> Explanation:
     """The verdict on the advice to set it leads; then what is known, how frameworks write it."""
-    about = Message(key="manual.about_setting") if page.about is None else _text(page.about)
+    about = Message(key="manual.about_setting")
+    if page.about is not None:
+        about = _page_text(page.name, "about", page.about)
     leads = page.verdict is None or page.about is None
     facts = tuple(_facts(page)) if leads else (about, *_facts(page))
     sections = [Section(title=Message(key="manual.known"), body=facts)]
@@ -149,10 +151,14 @@ def _facts(page: settings.Page) -> Iterator[Message]:
         yield Message(key="manual.read_by_nobody")
     else:
         yield Message(key="manual.read_by", values={"reader": page.reader})
-    for name in ("since", "last", "ignored_since", "default", "values", "use", "risk", "note"):
+    for name in ("since", "last", "ignored_since", "default", "values", "use"):
         value = getattr(page, name)
         if value is not None:
             yield Message(key=f"manual.setting_{name}", values={"value": value})
+    if page.risk is not None:
+        yield _page_text(page.name, "risk", page.risk, "Risk: {text}.")
+    if page.note is not None:
+        yield _page_text(page.name, "note", page.note, "Note: {text}.")
     if page.similar:
         yield Message(key="manual.setting_similar", values={"value": ", ".join(page.similar)})
 
@@ -280,9 +286,9 @@ def _split(docstring: str) -> tuple[str, list[tuple[str, str]]]:
     return " ".join(first.split()), [(title.strip(), body.strip()) for title, _, body in parts]
 
 
-def _page_text(code: str, name: str, english: str) -> Message:
-    """A part of a manual page; a translation has it under the same key."""
-    return Message(key=f"manuals.{code}.{name}", values={"text": english}, english="{text}")
+def _page_text(code: str, name: str, text: str, english: str = "{text}") -> Message:
+    """A part of a manual page; a translation has the whole sentence under the same key."""
+    return Message(key=f"manuals.{code}.{name}", values={"text": text}, english=english)
 
 
 def _row(card: RuleCard) -> Message:

@@ -14,6 +14,7 @@ from unhang.reporters.catalogue import LANGUAGES, manuals, own_sentences, senten
 from unhang.reporters.catalogue.wording import Wording
 from unhang.rules import RULES
 from unhang.rules.slow import rank_at_work, watched_phase
+from unhang.settings.tables import Library, variables
 
 TRANSLATIONS = [language for language in LANGUAGES if language != "en"]
 KEY = re.compile(r"(?:[A-Z]{3}\d{3}|collect|event|fix|remedy|story|summary)(?:\.[\w-]+)+")
@@ -69,7 +70,11 @@ UNTRANSLATED: frozenset[str] = frozenset()
 
 def manual_parts() -> set[str]:
     """The keys of what a translation of the manual pages has; references are not translated."""
-    pages = [explain(rule.code) for rule in RULES if rule.code not in UNTRANSLATED]
+    rules = (rule.code for rule in RULES if rule.code not in UNTRANSLATED)
+    pages = [
+        explain(word)
+        for word in (*rules, *(name for library in Library for name in variables(library)))
+    ]
     bodies = [m for page in pages for section in page.sections for m in section.body]
     keys = {m.key for m in (*bodies, *(page.summary for page in pages))}
     return {k for k in keys if k.startswith("manuals.") and not k.endswith(".references")}
