@@ -127,7 +127,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import ClassVar
 
 from unhang.model.events import {imports}
 from unhang.parsers.base import LineParser, place
@@ -136,11 +135,8 @@ from unhang.sources.line import Line
 _LINE = re.compile(r"{needle} (?P<detail>.*)")
 
 
-class {kind}(LineParser):
+class {kind}(LineParser, name="{name}", needles=("{needle} ",)):
     """Parser of {words} (to fill)."""
-
-    NAME: ClassVar[str] = "{name}"
-    NEEDLES: ClassVar[tuple[str, ...]] = ("{needle} ",)
 
     def feed(self, line: Line) -> Iterator[Event]:
         """Say what a line tells."""

@@ -134,7 +134,7 @@ def test_every_parser_is_found() -> None:
     written = [
         name
         for path in folder.rglob("*.py")
-        for name in re.findall(r'\n    NAME: .* = "([^"]+)"', path.read_text("utf-8"))
+        for name in re.findall(r'\(\s*LineParser,\s*name="([^"]+)"', path.read_text("utf-8"))
     ]
     assert sorted(written) == sorted(parser.NAME for parser in PARSERS)
 

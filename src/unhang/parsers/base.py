@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import ClassVar, Protocol, TypedDict
 
@@ -39,10 +39,22 @@ class Parser(Protocol):
 
 
 class LineParser:
-    """Base of parsers: one that says nothing else has rare needles and keeps nothing in mind."""
+    """Base of parsers: `class Gloo(LineParser, name="gloo")`; see `Parser` for the arguments.
 
-    AFTER: ClassVar[int] = 0
-    SAMPLED: ClassVar[bool] = False
+    The needles are those of that name in `data/needles.toml` where none are given.
+    """
+
+    NAME: ClassVar[str]
+    NEEDLES: ClassVar[tuple[str, ...]]
+    AFTER: ClassVar[int]
+    SAMPLED: ClassVar[bool]
+
+    def __init_subclass__(
+        cls, *, name: str, needles: Sequence[str] = (), after: int = 0, sampled: bool = False
+    ) -> None:
+        """Keep what the class says of itself."""
+        cls.NAME, cls.AFTER, cls.SAMPLED = name, after, sampled
+        cls.NEEDLES = tuple(needles or _needles()[name])
 
     def finish(self) -> Iterator[Event]:
         """Nothing is open."""
@@ -55,7 +67,7 @@ def _needles() -> dict[str, list[str]]:
 
 
 def needles(name: str) -> tuple[str, ...]:
-    """The needles of a parser that has many of them, from `data/needles.toml`."""
+    """The needles of that name in `data/needles.toml`."""
     return tuple(_needles()[name])
 
 

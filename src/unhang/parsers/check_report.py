@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from unhang.model.events import CheckFault, Event
 from unhang.model.provenance import TEXT_LIMIT
@@ -46,12 +46,10 @@ def read_check(path: Path) -> list[CheckFault]:
     return list(parser.finish())
 
 
-class CheckReportParser(LineParser):
+class CheckReportParser(
+    LineParser, name="check-report", needles=('"unhang.check/',), after=1_000_000
+):
     """Parser of reports of `unhang check`."""
-
-    NAME: ClassVar[str] = "check-report"
-    NEEDLES: ClassVar[tuple[str, ...]] = ('"unhang.check/',)
-    AFTER: ClassVar[int] = 1_000_000
 
     def __init__(self) -> None:
         self._first: Line | None = None

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import ClassVar
 
 from unhang.model.events import Event, Finished
 from unhang.parsers.base import LineParser, place
@@ -74,17 +73,18 @@ _CLAUSE = re.compile(r"[.!;] ")
 _LONGEST = 160
 
 
-class CompletionParser(LineParser):
-    """Parser of words that may end a job well."""
-
-    NAME: ClassVar[str] = "completion"
-    NEEDLES: ClassVar[tuple[str, ...]] = (
+class CompletionParser(
+    LineParser,
+    name="completion",
+    needles=(
         *("done", "Done", "DONE", "inished", "omplete", "COMPLETE", " over", "assed", "PASS"),
         *("ucceed", "uccess", "UCCESS", "bye", "xiting", "reached", " ok", " OK", '"ok"'),
         *("rc=0", "exit 0", "code 0", "code=0", "status 0", "完成", "结束", "成功"),
         *("\u9000\u51fa\u7801", "\u8fd4\u56de\u503c"),
-    )
-    SAMPLED: ClassVar[bool] = True
+    ),
+    sampled=True,
+):
+    """Parser of words that may end a job well."""
 
     def __init__(self) -> None:
         self._last: Finished | None = None

@@ -22,12 +22,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import ClassVar
 
 from unhang.model.events import DeviceFault, DeviceProblem, Event
 from unhang.model.forms import named
 from unhang.model.provenance import Origin
-from unhang.parsers.base import LineParser, needles, place
+from unhang.parsers.base import LineParser, place
 from unhang.parsers.vocabulary import cuda_errors
 from unhang.sources.line import Line
 
@@ -52,11 +51,8 @@ _KEPT_PER_PROBLEM = 4
 _MESSAGE_LIMIT = 300
 
 
-class CudaParser(LineParser):
+class CudaParser(LineParser, name="cuda"):
     """Parser of CUDA errors."""
-
-    NAME: ClassVar[str] = "cuda"
-    NEEDLES: ClassVar[tuple[str, ...]] = needles("cuda")
 
     def __init__(self) -> None:
         self._said: dict[tuple[Origin, DeviceProblem, bool], int] = {}

@@ -15,7 +15,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import ClassVar
 
 from unhang.model.events import Event, StackRefused
 from unhang.model.ids import Rank
@@ -26,12 +25,8 @@ _HEAD = re.compile(r"^=== Rank (?P<rank>\d{1,6}): (?P<address>\S{0,400}) ===\s*$
 _FAILED = re.compile(r"^Error: (?P<status>\d{3})\s*$")
 
 
-class DebugServerParser(LineParser):
+class DebugServerParser(LineParser, name="debug-server", needles=("=== Rank ",), after=1):
     """Parser of what the debug server says of ranks without an answer."""
-
-    NAME: ClassVar[str] = "debug-server"
-    NEEDLES: ClassVar[tuple[str, ...]] = ("=== Rank ",)
-    AFTER: ClassVar[int] = 1
 
     def __init__(self) -> None:
         self._head: tuple[Line, Rank] | None = None

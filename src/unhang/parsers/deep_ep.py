@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import ClassVar
 
 from unhang.model.events import BarrierMissing, Event, Waiter
 from unhang.model.ids import Rank
@@ -33,11 +32,10 @@ _BETWEEN_HOSTS = re.compile(
 )
 
 
-class DeepEpParser(LineParser):
+class DeepEpParser(
+    LineParser, name="deep_ep", needles=("timeout check failed: rank", "DeepEP timeout for")
+):
     """Parser of DeepEP's time-outs."""
-
-    NAME: ClassVar[str] = "deep_ep"
-    NEEDLES: ClassVar[tuple[str, ...]] = ("timeout check failed: rank", "DeepEP timeout for")
 
     def feed(self, line: Line) -> Iterator[Event]:
         """Say which peer did not come."""

@@ -24,12 +24,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from unhang.model.events import DesyncReported, Event
 from unhang.model.ids import NO_RANKS, Rank, Ranks, SeqId
 from unhang.model.provenance import Origin
-from unhang.parsers.base import LineParser, needles, place
+from unhang.parsers.base import LineParser, place
 from unhang.sources.line import Line
 
 _RANKS = r"\[(?P<ranks>[\d,\s]{1,20000})\]\s*"
@@ -54,12 +53,8 @@ class _Snapshot:
     started: list[tuple[SeqId, str, Ranks, Line]] = field(default_factory=list)
 
 
-class DesyncReportParser(LineParser):
+class DesyncReportParser(LineParser, name="desync_report", after=8):
     """Parser of desync reports."""
-
-    NAME: ClassVar[str] = "desync_report"
-    NEEDLES: ClassVar[tuple[str, ...]] = needles("desync_report")
-    AFTER: ClassVar[int] = 8
 
     def __init__(self) -> None:
         self._snapshots: dict[Origin, _Snapshot] = {}

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import ClassVar
 
 from unhang.model.events import DeviceGuessed, Event
 from unhang.model.ids import Rank
@@ -26,11 +25,8 @@ _GUESS = re.compile(
 )
 
 
-class DeviceGuessParser(LineParser):
+class DeviceGuessParser(LineParser, name="device_guess", needles=("using GPU", "best-guess GPU")):
     """Parser of the barrier's device guess."""
-
-    NAME: ClassVar[str] = "device_guess"
-    NEEDLES: ClassVar[tuple[str, ...]] = ("using GPU", "best-guess GPU")
 
     def feed(self, line: Line) -> Iterator[Event]:
         """Say which GPU is guessed for which rank."""

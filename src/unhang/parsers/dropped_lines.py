@@ -8,19 +8,16 @@ one, so its absence proves nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
 from unhang.model.events import Event, LinesDropped
 from unhang.parsers.base import LineParser, place
 from unhang.sources.line import Line
 
 
-class DroppedLinesParser(LineParser):
+class DroppedLinesParser(
+    LineParser, name="dropped-lines", needles=("x across cluster]",), sampled=True
+):
     """Parser of marks of lines that were left out."""
-
-    NAME: ClassVar[str] = "dropped-lines"
-    NEEDLES: ClassVar[tuple[str, ...]] = ("x across cluster]",)
-    SAMPLED: ClassVar[bool] = True
 
     def feed(self, line: Line) -> Iterator[Event]:
         """Say how many lines this one stands for."""

@@ -19,12 +19,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import ClassVar
 
 from unhang.model.events import DumpReason, DumpSignal, Event, WatchdogStuck
 from unhang.model.forms import named
 from unhang.model.ids import Rank
-from unhang.parsers.base import LineParser, needles, place
+from unhang.parsers.base import LineParser, place
 from unhang.parsers.vocabulary.groups import find_speaker
 from unhang.sources.line import Line
 
@@ -35,11 +34,8 @@ _STUCK = _PATTERNS["stuck"]
 _PENDING = re.compile(r"workMetaList_\.size\(\)\s*=\s*(?P<pending>\d{1,12})")
 
 
-class DumpsParser(LineParser):
+class DumpsParser(LineParser, name="dumps"):
     """Parser of dump signals and heartbeat reports."""
-
-    NAME: ClassVar[str] = "dumps"
-    NEEDLES: ClassVar[tuple[str, ...]] = needles("dumps")
 
     def feed(self, line: Line) -> Iterator[Event]:
         """Say who dumps on whose signal, and whose watchdog stands still."""

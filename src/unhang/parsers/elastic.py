@@ -24,7 +24,6 @@ import datetime
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
 
 from unhang.model.events import (
     ClosingSignal,
@@ -39,7 +38,7 @@ from unhang.model.forms import named
 from unhang.model.ids import LocalRank, Rank
 from unhang.model.provenance import Origin
 from unhang.model.time import Clock, Instant
-from unhang.parsers.base import LineParser, needles, place
+from unhang.parsers.base import LineParser, place
 from unhang.parsers.vocabulary.signals import signal_number, split_exit
 from unhang.sources.line import Line
 
@@ -76,12 +75,8 @@ class _Row:
     local_rank: LocalRank | None = None
 
 
-class ElasticParser(LineParser):
+class ElasticParser(LineParser, name="elastic", after=8):
     """Parser of torchrun's agent lines and of its failure table."""
-
-    NAME: ClassVar[str] = "elastic"
-    NEEDLES: ClassVar[tuple[str, ...]] = needles("elastic")
-    AFTER: ClassVar[int] = 8
 
     def __init__(self) -> None:
         self._rows: dict[Origin, _Row] = {}

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import ClassVar
 
 from unhang.model.events import Event, Finished, Restarted
 from unhang.model.forms import named
@@ -63,15 +62,16 @@ _PROMPT = _PATTERNS["prompt"]
 _ENDED = _PATTERNS["ended"]
 
 
-class EndingsParser(LineParser):
-    """Parser of good ends and of fresh starts."""
-
-    NAME: ClassVar[str] = "endings"
-    NEEDLES: ClassVar[tuple[str, ...]] = (
+class EndingsParser(
+    LineParser,
+    name="endings",
+    needles=(
         *needles("endings"),
         *(f"{sign} {command}" for sign in "#$+" for command in _COMMANDS),
         *(f"{who[1:]} {did}" for who in _WHO for did in _DID),
-    )
+    ),
+):
+    """Parser of good ends and of fresh starts."""
 
     def __init__(self) -> None:
         self._ended = False

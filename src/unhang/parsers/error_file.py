@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import ClassVar
 
 from unhang.model.events import Event, Frame, PythonException
 from unhang.model.provenance import TEXT_LIMIT, Origin
@@ -41,12 +40,10 @@ _TIMESTAMP = re.compile(r'"timestamp":\s*"?(?P<seconds>\d{9,11})\b')
 _KEPT_FRAMES = 60
 
 
-class ErrorFileParser(LineParser):
+class ErrorFileParser(
+    LineParser, name="error-file", needles=('"message":', '"extraInfo"', '"py_callstack"'), after=3
+):
     """Parser of error files."""
-
-    NAME: ClassVar[str] = "error-file"
-    NEEDLES: ClassVar[tuple[str, ...]] = ('"message":', '"extraInfo"', '"py_callstack"')
-    AFTER: ClassVar[int] = 3
 
     def __init__(self) -> None:
         self._named: dict[Origin, tuple[str, str]] = {}

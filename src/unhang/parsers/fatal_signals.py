@@ -22,11 +22,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import ClassVar
 
 from unhang.model.events import Event, ProcessEnded, Reporter
 from unhang.model.forms import named
-from unhang.parsers.base import LineParser, needles, place
+from unhang.parsers.base import LineParser, place
 from unhang.parsers.vocabulary.numbers import whole
 from unhang.parsers.vocabulary.signals import SIGNAL_WORDS, signal_number
 from unhang.sources.line import Line
@@ -55,11 +54,8 @@ _ABORT = 6
 _KILL = 9
 
 
-class FatalSignalsParser(LineParser):
+class FatalSignalsParser(LineParser, name="fatal-signals"):
     """Parser of last words."""
-
-    NAME: ClassVar[str] = "fatal-signals"
-    NEEDLES: ClassVar[tuple[str, ...]] = needles("fatal-signals")
 
     def __init__(self) -> None:
         self._tree_killed = False

@@ -14,7 +14,6 @@ thousands of lines and is said now and then only (a log may hold several runs).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
 from unhang.model.events import Event, FrameworkSeen
 from unhang.parsers.base import LineParser, place
@@ -25,12 +24,13 @@ _REPEAT_AFTER_LINES = 500
 _LINE_LIMIT = 4000
 
 
-class FrameworkParser(LineParser):
+class FrameworkParser(
+    LineParser,
+    name="frameworks",
+    needles=tuple(dict.fromkeys(f.needle for f in fingerprints())),
+    sampled=True,
+):
     """Parser of framework fingerprints."""
-
-    NAME: ClassVar[str] = "frameworks"
-    NEEDLES: ClassVar[tuple[str, ...]] = tuple(dict.fromkeys(f.needle for f in fingerprints()))
-    SAMPLED: ClassVar[bool] = True
 
     def __init__(self) -> None:
         self._said: dict[tuple[str, str], int] = {}

@@ -17,12 +17,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import ClassVar
 
 from unhang.model.events import Event, GlooFault, GlooProblem
 from unhang.model.forms import patterns_of
 from unhang.model.ids import Rank
-from unhang.parsers.base import LineParser, needles, place
+from unhang.parsers.base import LineParser, place
 from unhang.sources.line import Line
 
 _PATTERNS = patterns_of(GlooProblem, "unhang.parsers", "data/gloo.toml")
@@ -31,11 +30,8 @@ _LOCAL = re.compile(r"local=\[?([0-9A-Fa-f.:]{2,80}?)[\]),\s]")
 _WHO = re.compile(r"rank=(?P<rank>\d{1,9}),\s*size=(?P<size>\d{1,9})")
 
 
-class GlooParser(LineParser):
+class GlooParser(LineParser, name="gloo"):
     """Parser of Gloo's errors."""
-
-    NAME: ClassVar[str] = "gloo"
-    NEEDLES: ClassVar[tuple[str, ...]] = needles("gloo")
 
     def feed(self, line: Line) -> Iterator[Event]:
         """Say the first trouble of each kind, except echoes inside a connect failure."""

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import ClassVar
 
 from unhang.model.events import Event, VersionSeen
 from unhang.model.provenance import Origin
@@ -28,12 +27,8 @@ _MODEL = re.compile(
 )
 
 
-class GpuNamesParser(LineParser):
+class GpuNamesParser(LineParser, name="gpu-names", needles=("NVIDIA ",), sampled=True):
     """Parser of GPU models."""
-
-    NAME: ClassVar[str] = "gpu-names"
-    NEEDLES: ClassVar[tuple[str, ...]] = ("NVIDIA ",)
-    SAMPLED: ClassVar[bool] = True
 
     def __init__(self) -> None:
         self._said: set[tuple[Origin, str]] = set()

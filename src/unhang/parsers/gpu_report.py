@@ -24,10 +24,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import ClassVar
 
 from unhang.model.events import Event, HostProblem, HostReport
-from unhang.parsers.base import LineParser, needles, place
+from unhang.parsers.base import LineParser, place
 from unhang.sources.line import Line
 
 _P = HostProblem
@@ -56,11 +55,8 @@ _VALUES: tuple[tuple[HostProblem, re.Pattern[str]], ...] = tuple(
 )
 
 
-class GpuReportParser(LineParser):
+class GpuReportParser(LineParser, name="gpu-report"):
     """Parser of nvidia-smi's long report."""
-
-    NAME: ClassVar[str] = "gpu-report"
-    NEEDLES: ClassVar[tuple[str, ...]] = needles("gpu-report")
 
     def __init__(self) -> None:
         self._device: str | None = None

@@ -18,10 +18,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import ClassVar
 
 from unhang.model.events import Event, GpuProcess, GpuState, HostProblem, HostReport
-from unhang.parsers.base import LineParser, needles, place
+from unhang.parsers.base import LineParser, place
 from unhang.sources.line import Line
 
 _BUS = r"(?P<bus>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.\d)"
@@ -38,12 +37,8 @@ _BROKEN = 3
 """So many fields that cannot be read are the GPU's fault, not a sensor's."""
 
 
-class GpuTableParser(LineParser):
+class GpuTableParser(LineParser, name="gpu-table", after=80):
     """Parser of nvidia-smi's table."""
-
-    NAME: ClassVar[str] = "gpu-table"
-    NEEDLES: ClassVar[tuple[str, ...]] = needles("gpu-table")
-    AFTER: ClassVar[int] = 80
 
     def __init__(self) -> None:
         self._head: tuple[Line, re.Match[str]] | None = None

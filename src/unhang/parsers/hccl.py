@@ -18,7 +18,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import ClassVar
 
 from unhang.model.events import CollectiveTimeout, Event
 from unhang.model.provenance import Origin
@@ -36,12 +35,8 @@ _LIMIT = re.compile(r"\bdefault (?P<limit>\d{1,6})\s?s\b")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
-class HcclParser(LineParser):
+class HcclParser(LineParser, name="hccl", needles=("Notify register times",), after=6):
     """Parser of HCCL's time-outs; their limit stands in a line of possible causes below."""
-
-    NAME: ClassVar[str] = "hccl"
-    NEEDLES: ClassVar[tuple[str, ...]] = ("Notify register times",)
-    AFTER: ClassVar[int] = 6
 
     def __init__(self) -> None:
         self._open: dict[Origin, CollectiveTimeout] = {}

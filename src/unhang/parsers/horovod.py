@@ -18,11 +18,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import ClassVar
 
 from unhang.model.events import DesyncReported, Event
 from unhang.model.ids import Rank, Ranks
-from unhang.parsers.base import LineParser, needles, place
+from unhang.parsers.base import LineParser, place
 from unhang.sources.line import Line
 
 _HEAD = re.compile(r"(?:WARNING: )?One or more tensors were submitted to be\s*reduced")
@@ -34,12 +33,8 @@ _INLINE = re.compile(
 _MOST_ROWS = 4096
 
 
-class HorovodParser(LineParser):
+class HorovodParser(LineParser, name="horovod", after=64):
     """Parser of Horovod's stall reports."""
-
-    NAME: ClassVar[str] = "horovod"
-    NEEDLES: ClassVar[tuple[str, ...]] = needles("horovod")
-    AFTER: ClassVar[int] = 64
 
     def __init__(self) -> None:
         self._head: Line | None = None

@@ -21,7 +21,6 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from statistics import median
-from typing import ClassVar
 
 from unhang.model.events import CollectivesMeasured, Event, Pace
 from unhang.model.time import Clock, Instant
@@ -59,12 +58,8 @@ class _Communicator:
     paces: dict[tuple[str, int], _Pace] = field(default_factory=dict)
 
 
-class InspectorParser(LineParser):
+class InspectorParser(LineParser, name="inspector", needles=('"coll_perf"',), sampled=True):
     """Parser of NCCL Inspector's logs."""
-
-    NAME: ClassVar[str] = "inspector"
-    NEEDLES: ClassVar[tuple[str, ...]] = ('"coll_perf"',)
-    SAMPLED: ClassVar[bool] = True
 
     def __init__(self) -> None:
         self._communicators: dict[tuple[str, int | None], _Communicator] = {}

@@ -15,7 +15,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import ClassVar
 
 from unhang.model.events import Event, Frame, StackKind, ThreadStack
 from unhang.model.provenance import TEXT_LIMIT, Origin, Provenance
@@ -32,12 +31,13 @@ _MOST_FRAMES = 400
 _Value = str | int | bool | None
 
 
-class JsonStacksParser(LineParser):
+class JsonStacksParser(
+    LineParser,
+    name="json-stacks",
+    needles=(*needles("json-stacks"), *stack_owners.NEEDLES[1:]),
+    after=40,
+):
     """Parser of py-spy's JSON."""
-
-    NAME: ClassVar[str] = "json-stacks"
-    NEEDLES: ClassVar[tuple[str, ...]] = (*needles("json-stacks"), *stack_owners.NEEDLES[1:])
-    AFTER: ClassVar[int] = 40
 
     def __init__(self) -> None:
         self._owner: Origin | None = None

@@ -26,7 +26,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import ClassVar
 
 from unhang.model.events import Event, KernelEvent, KernelProblem, MemoryKillsCounted
 from unhang.model.forms import patterns_of
@@ -52,11 +51,8 @@ _KEPT_PER_FACT = 3
 _DETAIL_LIMIT = 240
 
 
-class KernelLogParser(LineParser):
+class KernelLogParser(LineParser, name="kernel-log", needles=(*needles("kernel-log"), COUNTED)):
     """Parser of the kernel log."""
-
-    NAME: ClassVar[str] = "kernel-log"
-    NEEDLES: ClassVar[tuple[str, ...]] = (*needles("kernel-log"), COUNTED)
 
     def __init__(self) -> None:
         self._said: dict[tuple[object, ...], int] = {}

@@ -18,7 +18,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import ClassVar
 
 from unhang.model.events import Event, Frame, StackKind, ThreadStack
 from unhang.model.provenance import Origin, Provenance
@@ -37,12 +36,13 @@ _TASK = re.compile(
 _MOST_FRAMES = 60
 
 
-class KernelStacksParser(LineParser):
+class KernelStacksParser(
+    LineParser,
+    name="kernel-stacks",
+    needles=("[<0>]", "[<ffff", "/proc/", "state:D", *("==> ", "== r")),
+    after=40,
+):
     """Parser of kernel stacks of processes."""
-
-    NAME: ClassVar[str] = "kernel-stacks"
-    NEEDLES: ClassVar[tuple[str, ...]] = ("[<0>]", "[<ffff", "/proc/", "state:D", *("==> ", "== r"))
-    AFTER: ClassVar[int] = 40
 
     def __init__(self) -> None:
         self._owner: Origin | None = None

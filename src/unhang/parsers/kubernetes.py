@@ -18,10 +18,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import ClassVar
 
 from unhang.model.events import ClosingSignal, Event, ProcessEnded, Reporter, StopKind, StopSeen
-from unhang.parsers.base import LineParser, needles, place
+from unhang.parsers.base import LineParser, place
 from unhang.parsers.vocabulary.signals import split_exit
 from unhang.sources.line import Line
 
@@ -79,12 +78,8 @@ _NEAR = 4
 """Lines between the reason of an end and its code."""
 
 
-class KubernetesParser(LineParser):
+class KubernetesParser(LineParser, name="kubernetes", after=3):
     """Parser of pod states and events."""
-
-    NAME: ClassVar[str] = "kubernetes"
-    NEEDLES: ClassVar[tuple[str, ...]] = needles("kubernetes")
-    AFTER: ClassVar[int] = 3
 
     def __init__(self) -> None:
         self._oom_at: int | None = None

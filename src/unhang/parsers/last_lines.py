@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import ClassVar
 
 from unhang.model.events import Event, LastLine
 from unhang.model.ids import LocalRank, Rank
@@ -39,12 +38,8 @@ _MOST = 4_096
 _LONGEST = 400
 
 
-class LastLinesParser(LineParser):
+class LastLinesParser(LineParser, name="last-lines", needles=rank_needles.NEEDLES, sampled=True):
     """Parser of the last line of each process."""
-
-    NAME: ClassVar[str] = "last-lines"
-    NEEDLES: ClassVar[tuple[str, ...]] = rank_needles.NEEDLES
-    SAMPLED: ClassVar[bool] = True
 
     def __init__(self) -> None:
         self._last: dict[tuple[Rank | None, LocalRank | None], LastLine] = {}

@@ -18,12 +18,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import ClassVar
 
 from unhang.model.events import ClosingSignal, Event, ProcessEnded, Reporter, StopKind, StopSeen
 from unhang.model.forms import named
 from unhang.model.ids import LocalRank, Rank
-from unhang.parsers.base import LineParser, needles, place
+from unhang.parsers.base import LineParser, place
 from unhang.parsers.vocabulary.signals import signal_number, split_exit
 from unhang.sources.line import Line
 
@@ -53,12 +52,8 @@ _ORTE_LOST = _PATTERNS["orte_lost"]
 _STOPS = {"SIGINT": StopKind.INTERRUPT, "SIGTERM": StopKind.TERMINATED, "SIGHUP": StopKind.HANGUP}
 
 
-class LaunchersParser(LineParser):
+class LaunchersParser(LineParser, name="launchers", after=4):
     """Parser of launchers that are neither torchrun nor a scheduler."""
-
-    NAME: ClassVar[str] = "launchers"
-    NEEDLES: ClassVar[tuple[str, ...]] = needles("launchers")
-    AFTER: ClassVar[int] = 4
 
     def __init__(self) -> None:
         self._open: ProcessEnded | None = None

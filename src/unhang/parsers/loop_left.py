@@ -18,13 +18,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import ClassVar
 
 from unhang.model.events import Event, LoopEnd, LoopLeft
 from unhang.model.forms import patterns_of
 from unhang.model.ids import Rank
 from unhang.model.provenance import Origin
-from unhang.parsers.base import LineParser, needles, place
+from unhang.parsers.base import LineParser, place
 from unhang.sources.line import Line
 
 _RANK = re.compile(
@@ -44,12 +43,8 @@ _LONGEST = 240
 _DETAIL_LIMIT = 100
 
 
-class LoopLeftParser(LineParser):
+class LoopLeftParser(LineParser, name="loop-left", sampled=True):
     """Parser of a rank's words that its loop has ended."""
-
-    NAME: ClassVar[str] = "loop-left"
-    NEEDLES: ClassVar[tuple[str, ...]] = needles("loop-left")
-    SAMPLED: ClassVar[bool] = True
 
     def feed(self, line: Line) -> Iterator[Event]:
         """Say what a rank has left."""

@@ -21,12 +21,11 @@ number is the world's); `Process rank: 3` of the transformers examples is the lo
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
 from unhang.model.events import Event, WorldSeen
 from unhang.model.forms import patterns
 from unhang.model.ids import LocalRank, Rank
-from unhang.parsers.base import LineParser, needles, place
+from unhang.parsers.base import LineParser, place
 from unhang.parsers.vocabulary.launch_command import read_launch
 from unhang.parsers.vocabulary.store_messages import LATER_GROUP
 from unhang.sources.line import Line
@@ -34,11 +33,8 @@ from unhang.sources.line import Line
 _PATTERNS = patterns("unhang.parsers", "data/membership.toml")
 
 
-class MembershipParser(LineParser):
+class MembershipParser(LineParser, name="membership"):
     """Parser of announcements."""
-
-    NAME: ClassVar[str] = "membership"
-    NEEDLES: ClassVar[tuple[str, ...]] = needles("membership")
 
     def feed(self, line: Line) -> Iterator[Event]:
         """Say the first thing that this line announces."""

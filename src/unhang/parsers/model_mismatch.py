@@ -21,23 +21,19 @@ only n modules", is routine while ZeRO-3 learns the order of modules.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
 from unhang.model.events import Event, ModelDifference, ModelMismatch
 from unhang.model.forms import patterns_of
 from unhang.model.ids import Rank
-from unhang.parsers.base import LineParser, needles, place
+from unhang.parsers.base import LineParser, place
 from unhang.parsers.vocabulary.numbers import whole
 from unhang.sources.line import Line
 
 _PATTERNS = patterns_of(ModelDifference, "unhang.parsers", "data/model_mismatch.toml")
 
 
-class ModelMismatchParser(LineParser):
+class ModelMismatchParser(LineParser, name="model_mismatch"):
     """Parser of messages about models that differ between ranks."""
-
-    NAME: ClassVar[str] = "model_mismatch"
-    NEEDLES: ClassVar[tuple[str, ...]] = needles("model_mismatch")
 
     def feed(self, line: Line) -> Iterator[Event]:
         """Say the first difference of each kind that this line tells."""

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import ClassVar
 
 from unhang.model.events import Event, StackSeen
 from unhang.parsers.base import LineParser, place
@@ -25,11 +24,8 @@ _FRAME = re.compile(
 _TELLING = re.compile(r"(?P<name>cublasLt)", re.IGNORECASE)
 
 
-class NativeStacksParser(LineParser):
+class NativeStacksParser(LineParser, name="native-stacks", needles=("cublasLt",)):
     """Parser of native crash stacks."""
-
-    NAME: ClassVar[str] = "native-stacks"
-    NEEDLES: ClassVar[tuple[str, ...]] = ("cublasLt",)
 
     def __init__(self) -> None:
         self._said: set[object] = set()

@@ -20,7 +20,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
 
 from unhang.model.events import Event, Frame, StackKind, ThreadStack
 from unhang.model.provenance import Origin, Provenance
@@ -58,12 +57,13 @@ class _Thread:
     source: Provenance | None = None
 
 
-class NativeThreadsParser(LineParser):
+class NativeThreadsParser(
+    LineParser,
+    name="native-threads",
+    needles=(*needles("native-threads"), *stack_owners.NEEDLES[1:]),
+    after=200,
+):
     """Parser of native stacks of all threads."""
-
-    NAME: ClassVar[str] = "native-threads"
-    NEEDLES: ClassVar[tuple[str, ...]] = (*needles("native-threads"), *stack_owners.NEEDLES[1:])
-    AFTER: ClassVar[int] = 200
 
     def __init__(self) -> None:
         self._owner: Origin | None = None

@@ -22,11 +22,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
 
 from unhang.model.events import Event, NcclClass, NcclFailure, NcclReason
 from unhang.model.provenance import Origin
-from unhang.parsers.base import LineParser, needles, place
+from unhang.parsers.base import LineParser, place
 from unhang.parsers.vocabulary import nccl_reasons
 from unhang.sources.line import Line
 
@@ -73,12 +72,8 @@ class _OpenError:
     age: int = 0
 
 
-class NcclErrorParser(LineParser):
+class NcclErrorParser(LineParser, name="nccl-error", after=8):
     """Parser of NCCL errors raised through a framework."""
-
-    NAME: ClassVar[str] = "nccl-error"
-    NEEDLES: ClassVar[tuple[str, ...]] = needles("nccl-error")
-    AFTER: ClassVar[int] = 8
 
     def __init__(self) -> None:
         self._open: dict[Origin, _OpenError] = {}

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import ClassVar
 
 from unhang.model.events import (
     CommunicatorStage,
@@ -35,7 +34,7 @@ from unhang.model.events import (
 )
 from unhang.model.forms import named
 from unhang.model.provenance import Origin
-from unhang.parsers.base import EventFields, LineParser, needles
+from unhang.parsers.base import EventFields, LineParser
 from unhang.parsers.vocabulary import nccl_header
 from unhang.parsers.vocabulary.nccl_header import NcclText
 from unhang.sources.line import Line
@@ -66,11 +65,8 @@ _CLOSED = re.compile(r"Connection\s*closed\s*by\s*localRank\s*(?P<local>\d{1,9})
 _VIA_KINDS = (("P2P", "P2P"), ("SHM", "SHM"), ("direct shared memory", "SHM"))
 
 
-class NcclInfoParser(LineParser):
+class NcclInfoParser(LineParser, name="nccl-info"):
     """Parser of NCCL's INFO lines."""
-
-    NAME: ClassVar[str] = "nccl-info"
-    NEEDLES: ClassVar[tuple[str, ...]] = needles("nccl-info")
 
     def __init__(self) -> None:
         self._said: set[tuple[object, ...]] = set()

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import ClassVar
 
 from unhang.model.events import BandwidthMeasured, Event, VersionSeen, WorldSeen
 from unhang.model.ids import Rank
@@ -35,12 +34,13 @@ _DIGITS = re.compile(r"[0-9]+(?=[A-Za-z])")
 _NUMBER = re.compile(r"[0-9]{1,12}(?:\.[0-9]{0,9})?(?:e[+-]?[0-9]{1,2})?|N/A", re.IGNORECASE)
 
 
-class NcclTestsParser(LineParser):
+class NcclTestsParser(
+    LineParser,
+    name="nccl-tests",
+    needles=("algbw   busbw", "# Using devices", "nThread 1 nGpus"),
+    after=20_000,
+):
     """Parser of nccl-tests."""
-
-    NAME: ClassVar[str] = "nccl-tests"
-    NEEDLES: ClassVar[tuple[str, ...]] = ("algbw   busbw", "# Using devices", "nThread 1 nGpus")
-    AFTER: ClassVar[int] = 20_000
 
     def __init__(self) -> None:
         self._size: tuple[int, Line] | None = None

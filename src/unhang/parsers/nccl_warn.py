@@ -21,11 +21,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import ClassVar
 
 from unhang.model.events import Event, NcclClass, NcclFailure, NcclReason
 from unhang.model.forms import named
-from unhang.parsers.base import EventFields, LineParser, needles
+from unhang.parsers.base import EventFields, LineParser
 from unhang.parsers.vocabulary import nccl_header, nccl_reasons
 from unhang.parsers.vocabulary.nccl_header import NcclText
 from unhang.sources.context import breaks_off
@@ -59,11 +58,8 @@ _BY_FILE: tuple[tuple[str, NcclReason], ...] = (
 """What an unspecific CUDA failure means by the transport that it struck."""
 
 
-class NcclWarnParser(LineParser):
+class NcclWarnParser(LineParser, name="nccl-warn"):
     """Parser of NCCL's warnings."""
-
-    NAME: ClassVar[str] = "nccl-warn"
-    NEEDLES: ClassVar[tuple[str, ...]] = needles("nccl-warn")
 
     def __init__(self) -> None:
         self._warned: set[tuple[object, ...]] = set()

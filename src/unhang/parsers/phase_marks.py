@@ -20,7 +20,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from unhang.model.events import Event, PhaseMark
 from unhang.model.ids import Rank
@@ -57,11 +57,8 @@ class _Found(NamedTuple):
     mark: LogMark
 
 
-class PhaseMarkParser(LineParser):
+class PhaseMarkParser(LineParser, name="phase_marks", needles=(*scan_needles(), *_ANNOUNCED)):
     """Parser of phase marks."""
-
-    NAME: ClassVar[str] = "phase_marks"
-    NEEDLES: ClassVar[tuple[str, ...]] = (*scan_needles(), *_ANNOUNCED)
 
     def feed(self, line: Line) -> Iterator[Event]:
         """Say the marks of this line, in order of their place."""

@@ -21,7 +21,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
 
 from unhang.model.events import Event, HostProblem, HostReport
 from unhang.parsers.base import EventFields, LineParser, place
@@ -46,12 +45,8 @@ class _Port:
     layer: str | None = None
 
 
-class PortReportParser(LineParser):
+class PortReportParser(LineParser, name="port-report", needles=("CA '", "hca_id:"), after=40):
     """Parser of reports on InfiniBand and RoCE ports."""
-
-    NAME: ClassVar[str] = "port-report"
-    NEEDLES: ClassVar[tuple[str, ...]] = ("CA '", "hca_id:")
-    AFTER: ClassVar[int] = 40
 
     def __init__(self) -> None:
         self._device: str | None = None

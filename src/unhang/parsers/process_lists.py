@@ -24,12 +24,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import ClassVar
 
 from unhang.model.events import Event, WorldSeen
 from unhang.model.forms import named
 from unhang.model.ids import LocalRank, Rank
-from unhang.parsers.base import LineParser, needles, place
+from unhang.parsers.base import LineParser, place
 from unhang.sources.line import Line
 
 _SIGN = r"['\"]?\s?[=: ]\s?['\"]?"
@@ -70,12 +69,8 @@ _LONGEST = 400
 _MOST = 4096
 
 
-class ProcessListsParser(LineParser):
+class ProcessListsParser(LineParser, name="process-lists", sampled=True):
     """Parser of lines that tell which process has which rank."""
-
-    NAME: ClassVar[str] = "process-lists"
-    NEEDLES: ClassVar[tuple[str, ...]] = needles("process-lists")
-    SAMPLED: ClassVar[bool] = True
 
     def feed(self, line: Line) -> Iterator[Event]:
         """Say which process has which rank."""

@@ -21,13 +21,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import ClassVar
 
 from unhang.model.events import Event, PhaseMark, Progress
 from unhang.model.ids import Rank
 from unhang.model.phases import Phase, PhaseEdge
 from unhang.model.time import Clock
-from unhang.parsers.base import LineParser, needles, place
+from unhang.parsers.base import LineParser, place
 from unhang.parsers.vocabulary import bars
 from unhang.parsers.vocabulary.phases import phase_of_label
 from unhang.sources.line import Line
@@ -46,12 +45,8 @@ _SCALE = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
 _DATA_UNIT = re.compile(r"\b(?:examples|ex|ba)/s|s/(?:examples|ex|ba)\b")
 
 
-class ProgressParser(LineParser):
+class ProgressParser(LineParser, name="progress", sampled=True):
     """Parser of progress bars and step lines."""
-
-    NAME: ClassVar[str] = "progress"
-    NEEDLES: ClassVar[tuple[str, ...]] = needles("progress")
-    SAMPLED: ClassVar[bool] = True
 
     def feed(self, line: Line) -> Iterator[Event]:
         """Say the states of all bars on this line, or its step."""

@@ -28,7 +28,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import ClassVar
 
 from unhang.model.events import Event, Frame, StackKind, ThreadStack
 from unhang.model.provenance import Origin
@@ -88,16 +87,17 @@ class _OpenStack:
     aborted: bool = False
 
 
-class PythonStacksParser(LineParser):
-    """Parser of the stacks of Python's threads."""
-
-    NAME: ClassVar[str] = "python-stacks"
-    NEEDLES: ClassVar[tuple[str, ...]] = (
+class PythonStacksParser(
+    LineParser,
+    name="python-stacks",
+    needles=(
         *needles("python-stacks"),
         *stack_owners.NEEDLES,
         _ONE_STACK,
-    )
-    AFTER: ClassVar[int] = 150
+    ),
+    after=150,
+):
+    """Parser of the stacks of Python's threads."""
 
     def __init__(self) -> None:
         self._owners: dict[Origin, Origin] = {}

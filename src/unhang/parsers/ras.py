@@ -26,11 +26,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from unhang.model.events import Event, RasGroup, RasProblem, RasReport
 from unhang.model.ids import Rank
-from unhang.parsers.base import EventFields, LineParser, needles, place
+from unhang.parsers.base import EventFields, LineParser, place
 from unhang.sources.line import Line
 
 _ROW = re.compile(
@@ -87,12 +86,8 @@ class _OpenReport:
     groups: list[_Group] = field(default_factory=list)
 
 
-class RasParser(LineParser):
+class RasParser(LineParser, name="ras", after=16):
     """Parser of RAS answers in text."""
-
-    NAME: ClassVar[str] = "ras"
-    NEEDLES: ClassVar[tuple[str, ...]] = needles("ras")
-    AFTER: ClassVar[int] = 16
 
     def __init__(self) -> None:
         self._sizes: dict[str, int] = {}

@@ -29,11 +29,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import ClassVar
 
 from unhang.model.events import Event, RasGroup, RasProblem, RasReport, VersionSeen
 from unhang.model.ids import Rank
-from unhang.parsers.base import EventFields, LineParser, needles, place
+from unhang.parsers.base import EventFields, LineParser, place
 from unhang.parsers.vocabulary.loose_json import (
     Closed,
     LooseJson,
@@ -60,12 +59,8 @@ _RANK = (*_COMMUNICATOR, "ranks")
 _MISSING = (*_COMMUNICATOR, "missing_ranks")
 
 
-class RasJsonParser(LineParser):
+class RasJsonParser(LineParser, name="ras-json", after=40):
     """Parser of RAS answers in JSON, and of what RAS tells while it watches."""
-
-    NAME: ClassVar[str] = "ras-json"
-    NEEDLES: ClassVar[tuple[str, ...]] = needles("ras-json")
-    AFTER: ClassVar[int] = 40
 
     def __init__(self) -> None:
         self._reader = LooseJson()

@@ -19,11 +19,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import ClassVar
 
 from unhang.model.events import Event, ProcessEnded, Reporter, StopKind, StopSeen
 from unhang.model.ids import LocalRank, Rank
-from unhang.parsers.base import LineParser, needles, place
+from unhang.parsers.base import LineParser, place
 from unhang.sources.line import Line
 
 _EXIT_TYPE = re.compile(r"Worker exit type:\s*(?P<type>[A-Z_]+)")
@@ -44,12 +43,8 @@ _NODE = re.compile(
 _OWN_EXITS = frozenset({"SYSTEM_ERROR", "USER_ERROR", "NODE_OUT_OF_MEMORY"})
 
 
-class RayActorsParser(LineParser):
+class RayActorsParser(LineParser, name="ray-actors", after=8):
     """Parser of Ray's death reports."""
-
-    NAME: ClassVar[str] = "ray-actors"
-    NEEDLES: ClassVar[tuple[str, ...]] = needles("ray-actors")
-    AFTER: ClassVar[int] = 8
 
     def __init__(self) -> None:
         self._died: Line | None = None

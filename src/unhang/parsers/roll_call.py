@@ -17,12 +17,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import ClassVar
 
 from unhang.model.events import BarrierMissing, Event, ProcessEnded, Reporter, Waiter
 from unhang.model.forms import named
 from unhang.model.ids import LocalRank, Rank, Ranks
-from unhang.parsers.base import LineParser, needles, place
+from unhang.parsers.base import LineParser, place
 from unhang.parsers.vocabulary.signals import signal_number, split_exit
 from unhang.sources.line import Line
 
@@ -65,13 +64,8 @@ _MOST_ROWS = 4096
 _SIGNALS = 65
 
 
-class RollCallParser(LineParser):
+class RollCallParser(LineParser, name="roll-call", after=24, sampled=True):
     """Parser of tables and lists of ranks."""
-
-    NAME: ClassVar[str] = "roll-call"
-    NEEDLES: ClassVar[tuple[str, ...]] = needles("roll-call")
-    AFTER: ClassVar[int] = 24
-    SAMPLED: ClassVar[bool] = True
 
     def __init__(self) -> None:
         self._columns: list[str] | None = None

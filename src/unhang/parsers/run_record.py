@@ -22,7 +22,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 from unhang.model.codec import decode
 from unhang.model.events import Event, HoldUp, Stage, SuspicionReason, WaitsSeen, WorldSeen
@@ -41,11 +41,8 @@ _SNAPSHOT = '"snapshot":{'
 _E = TypeVar("_E", bound=enum.Enum)
 
 
-class RunRecordParser(LineParser):
+class RunRecordParser(LineParser, name="run-record", needles=(_SCHEMA, '"charge":"', _SNAPSHOT)):
     """Parser of the live judge's last view."""
-
-    NAME: ClassVar[str] = "run-record"
-    NEEDLES: ClassVar[tuple[str, ...]] = (_SCHEMA, '"charge":"', _SNAPSHOT)
 
     def __init__(self) -> None:
         self._at: Instant | None = None

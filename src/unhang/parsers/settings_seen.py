@@ -17,10 +17,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import ClassVar
 
 from unhang.model.events import Event, SettingSeen
-from unhang.parsers.base import LineParser, needles, place
+from unhang.parsers.base import LineParser, place
 from unhang.sources.line import Line
 
 _VALUE = r"(?P<value>\"[^\"]{0,200}\"|'[^']{0,200}'|[^\s,;)}\"']{1,200})"
@@ -50,12 +49,8 @@ _IN_FORCE = re.compile(r"\b(?:export|env|os\.environ|set -x)\b|^\+ ")
 _LINE_LIMIT = 8000
 
 
-class SettingParser(LineParser):
+class SettingParser(LineParser, name="settings_seen", sampled=True):
     """Parser of settings in force or asked for."""
-
-    NAME: ClassVar[str] = "settings_seen"
-    NEEDLES: ClassVar[tuple[str, ...]] = needles("settings_seen")
-    SAMPLED: ClassVar[bool] = True
 
     def feed(self, line: Line) -> Iterator[Event]:
         """Say the settings of this line."""

@@ -19,7 +19,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
 
 from unhang.model.events import Event, SettingTried
 from unhang.model.forms import named
@@ -56,12 +55,13 @@ class _Run:
     broken: bool = False
 
 
-class SettingsTriedParser(LineParser):
+class SettingsTriedParser(
+    LineParser,
+    name="settings-tried",
+    needles=(*(f"{name}=" for name in trials()), "^C", "$ ", "]# "),
+    after=40,
+):
     """Parser of runs with and without a setting."""
-
-    NAME: ClassVar[str] = "settings-tried"
-    NEEDLES: ClassVar[tuple[str, ...]] = (*(f"{name}=" for name in trials()), "^C", "$ ", "]# ")
-    AFTER: ClassVar[int] = 40
 
     def __init__(self) -> None:
         self._runs: list[_Run] = []

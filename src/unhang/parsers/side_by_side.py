@@ -17,7 +17,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from unhang.model.events import Event, OneDiffers
 from unhang.model.ids import Rank, Ranks
@@ -59,12 +58,8 @@ class _Subject:
         self.said = {}
 
 
-class SideBySideParser(LineParser):
+class SideBySideParser(LineParser, name="side-by-side", needles=rank_needles.NEEDLES, sampled=True):
     """Parser of what ranks say of the same thing."""
-
-    NAME: ClassVar[str] = "side-by-side"
-    NEEDLES: ClassVar[tuple[str, ...]] = rank_needles.NEEDLES
-    SAMPLED: ClassVar[bool] = True
 
     def __init__(self) -> None:
         self._subjects: dict[str, _Subject] = {}

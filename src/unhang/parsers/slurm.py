@@ -20,12 +20,11 @@ import datetime
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import ClassVar
 
 from unhang.model.events import ClosingSignal, Event, ProcessEnded, Reporter, StopKind, StopSeen
 from unhang.model.provenance import NOBODY
 from unhang.model.time import Clock, Instant
-from unhang.parsers.base import EventFields, LineParser, needles, place
+from unhang.parsers.base import EventFields, LineParser, place
 from unhang.parsers.vocabulary.signals import signal_number, split_exit
 from unhang.sources.line import Line
 
@@ -54,11 +53,8 @@ _MOST_TASKS = 4096
 _OUT_OF_MEMORY = frozenset({"out of memory", "oom killed"})
 
 
-class SlurmParser(LineParser):
+class SlurmParser(LineParser, name="slurm"):
     """Parser of batch systems."""
-
-    NAME: ClassVar[str] = "slurm"
-    NEEDLES: ClassVar[tuple[str, ...]] = needles("slurm")
 
     def feed(self, line: Line) -> Iterator[Event]:
         """Say which tasks ended and who stopped the job."""

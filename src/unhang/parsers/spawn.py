@@ -16,12 +16,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import ClassVar
 
 from unhang.model.events import ClosingSignal, Event, ProcessEnded, Reporter, StopKind, StopSeen
 from unhang.model.forms import named
 from unhang.model.ids import LocalRank, Rank
-from unhang.parsers.base import LineParser, needles, place
+from unhang.parsers.base import LineParser, place
 from unhang.parsers.vocabulary.signals import signal_number, split_exit
 from unhang.sources.line import Line
 
@@ -35,11 +34,8 @@ _WORKER_ERROR = _PATTERNS["worker_error"]
 _HANGUP = 1
 
 
-class SpawnParser(LineParser):
+class SpawnParser(LineParser, name="spawn"):
     """Parser of what parent processes say of their children."""
-
-    NAME: ClassVar[str] = "spawn"
-    NEEDLES: ClassVar[tuple[str, ...]] = needles("spawn")
 
     def feed(self, line: Line) -> Iterator[Event]:
         """Say which process ended how."""

@@ -21,7 +21,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 from unhang.model.events import Event, StackSeen
 from unhang.model.ids import LocalRank, Rank
@@ -60,12 +59,10 @@ class _Stack:
     said: bool = False
 
 
-class StackParser(LineParser):
+class StackParser(
+    LineParser, name="stacks_seen", needles=(*needles("stacks_seen"), _NO_BLOCK, _FATAL), after=40
+):
     """Parser of live stacks."""
-
-    NAME: ClassVar[str] = "stacks_seen"
-    NEEDLES: ClassVar[tuple[str, ...]] = (*needles("stacks_seen"), _NO_BLOCK, _FATAL)
-    AFTER: ClassVar[int] = 40
 
     def __init__(self) -> None:
         self._stacks: dict[Origin, _Stack] = {}

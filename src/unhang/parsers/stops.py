@@ -18,21 +18,17 @@ worker's log may be an echo: rules compare it with what came before; `Terminatin
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
 from unhang.model.events import Event, StopKind, StopSeen
 from unhang.model.forms import patterns_of
-from unhang.parsers.base import LineParser, needles, place
+from unhang.parsers.base import LineParser, place
 from unhang.sources.line import Line
 
 _KINDS = patterns_of(StopKind, "unhang.parsers", "data/stops.toml")
 
 
-class StopsParser(LineParser):
+class StopsParser(LineParser, name="stops"):
     """Parser of stops that no launcher's or scheduler's own format tells."""
-
-    NAME: ClassVar[str] = "stops"
-    NEEDLES: ClassVar[tuple[str, ...]] = needles("stops")
 
     def feed(self, line: Line) -> Iterator[Event]:
         """Say the stop that this line tells; one line tells one."""

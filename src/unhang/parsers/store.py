@@ -20,11 +20,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import ClassVar
 
 from unhang.model.events import Event, StoreFault, StoreProblem
 from unhang.model.ids import Rank
-from unhang.parsers.base import LineParser, needles, place
+from unhang.parsers.base import LineParser, place
 from unhang.parsers.vocabulary.numbers import whole
 from unhang.parsers.vocabulary.store_messages import FORMS
 from unhang.sources.line import Line
@@ -36,11 +35,8 @@ _CLOCK = re.compile(r"(?:(\d{1,6}):)?(\d{1,2}):(\d{1,2})(?:\.\d*)?$")
 _AMOUNT = re.compile(r"(\d{1,12})\s*(m?s)$")
 
 
-class StoreParser(LineParser):
+class StoreParser(LineParser, name="store"):
     """Parser of messages about the store and the rendezvous."""
-
-    NAME: ClassVar[str] = "store"
-    NEEDLES: ClassVar[tuple[str, ...]] = needles("store")
 
     def feed(self, line: Line) -> Iterator[Event]:
         """Say each trouble that this line tells, once."""

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import ClassVar
 
 from unhang.model.events import DeviceLink, Event, TopologySeen
 from unhang.parsers.base import EventFields, LineParser, place
@@ -30,12 +29,8 @@ _ALIAS = re.compile(r"^\s*(?P<short>NIC\d{1,3}):\s*(?P<name>[\w.-]{1,40})\s*$")
 _MOST_DEVICES = 64
 
 
-class TopologyParser(LineParser):
+class TopologyParser(LineParser, name="topology", needles=("CPU Affinity",), after=100):
     """Parser of the matrix of connections."""
-
-    NAME: ClassVar[str] = "topology"
-    NEEDLES: ClassVar[tuple[str, ...]] = ("CPU Affinity",)
-    AFTER: ClassVar[int] = 100
 
     def __init__(self) -> None:
         self._place: EventFields | None = None

@@ -15,7 +15,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from unhang.model.events import Event, VersionSeen
 from unhang.model.provenance import Origin
@@ -39,11 +38,8 @@ class _Heard:
     numbers: dict[TorchMessage, set[int]] = field(default_factory=dict)
 
 
-class TorchVersionParser(LineParser):
+class TorchVersionParser(LineParser, name="torch_version", needles=(_FILE,)):
     """Parser of line numbers in c10 headers."""
-
-    NAME: ClassVar[str] = "torch_version"
-    NEEDLES: ClassVar[tuple[str, ...]] = (_FILE,)
 
     def __init__(self) -> None:
         self._heard: dict[Origin, _Heard] = {}

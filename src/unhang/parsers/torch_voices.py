@@ -14,7 +14,6 @@ Trap: the agent of torchrun logs in the same form, without a rank.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
 from unhang.model.events import Event, WorldSeen
 from unhang.model.ids import Rank
@@ -22,15 +21,16 @@ from unhang.parsers.base import LineParser, place
 from unhang.sources.line import Line
 
 
-class TorchVoicesParser(LineParser):
-    """Parser of the first line of each rank."""
-
-    NAME: ClassVar[str] = "torch-voices"
-    NEEDLES: ClassVar[tuple[str, ...]] = (
+class TorchVoicesParser(
+    LineParser,
+    name="torch-voices",
+    needles=(
         *("]:V0", "]:V1", "]:I0", "]:I1"),
         *("]:W0", "]:W1", "]:E0", "]:E1"),
-    )
-    SAMPLED: ClassVar[bool] = True
+    ),
+    sampled=True,
+):
+    """Parser of the first line of each rank."""
 
     def __init__(self) -> None:
         self._heard: set[tuple[Rank, int]] = set()

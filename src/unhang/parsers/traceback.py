@@ -23,12 +23,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any
 
 from unhang.model.events import Event, ExceptionKind, Frame, PythonException
 from unhang.model.ids import LocalRank, Rank
 from unhang.model.provenance import TEXT_LIMIT, Origin
-from unhang.parsers.base import LineParser, needles, place
+from unhang.parsers.base import LineParser, place
 from unhang.parsers.vocabulary import python_text as text_of
 from unhang.parsers.vocabulary.exceptions import classify_exception
 from unhang.sources.context import OTHERS, begins_message
@@ -95,12 +95,8 @@ class _Stream:
         return self.pending is not None and text_of.CHAINED.search(text) is not None
 
 
-class TracebackParser(LineParser):
+class TracebackParser(LineParser, name="traceback", after=24):
     """Parser of Python tracebacks."""
-
-    NAME: ClassVar[str] = "traceback"
-    NEEDLES: ClassVar[tuple[str, ...]] = needles("traceback")
-    AFTER: ClassVar[int] = 24
 
     def __init__(self) -> None:
         self._streams: dict[Origin, _Stream] = {}

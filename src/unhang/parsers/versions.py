@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import ClassVar
 
 from unhang.model.events import Event, VersionSeen
 from unhang.model.forms import rows
@@ -39,15 +38,16 @@ _PINNED = re.compile(
 )
 
 
-class VersionParser(LineParser):
-    """Parser of stated versions; each is said once for an artifact."""
-
-    NAME: ClassVar[str] = "versions"
-    NEEDLES: ClassVar[tuple[str, ...]] = (
+class VersionParser(
+    LineParser,
+    name="versions",
+    needles=(
         *needles("versions"),
         *(f"{package}==" for package in _PACKAGES),
         *(f"{package}  " for package in _PACKAGES),
-    )
+    ),
+):
+    """Parser of stated versions; each is said once for an artifact."""
 
     def __init__(self) -> None:
         self._said: set[tuple[str, str]] = set()

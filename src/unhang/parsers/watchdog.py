@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import ClassVar
 
 from unhang.model.events import (
     CollectiveTimeout,
@@ -32,7 +31,7 @@ from unhang.model.events import (
 )
 from unhang.model.forms import named
 from unhang.model.ids import SeqId
-from unhang.parsers.base import LineParser, needles, place
+from unhang.parsers.base import LineParser, place
 from unhang.parsers.vocabulary.groups import find_speaker
 from unhang.sources.line import Line
 
@@ -50,11 +49,8 @@ _NONE_YET = 1 << 64
 _FAR = 1_000_000
 
 
-class WatchdogParser(LineParser):
+class WatchdogParser(LineParser, name="watchdog"):
     """Parser of watchdog lines."""
-
-    NAME: ClassVar[str] = "watchdog"
-    NEEDLES: ClassVar[tuple[str, ...]] = needles("watchdog")
 
     def feed(self, line: Line) -> Iterator[Event]:
         """Say the time-outs, counters and aborts that this line tells."""

@@ -21,12 +21,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import ClassVar
 
 from unhang.model.events import BarrierMissing, Event, Fingerprint, FingerprintMismatch
 from unhang.model.forms import named
 from unhang.model.ids import Rank, Ranks, SeqId
-from unhang.parsers.base import LineParser, needles, place
+from unhang.parsers.base import LineParser, place
 from unhang.sources.line import Line
 
 _PATTERNS = named("unhang.parsers", "data/wrapper.toml")
@@ -37,11 +36,8 @@ _BARRIER = _PATTERNS["barrier"]
 _REPORTER = re.compile(r"\[Rank\s*(\d{1,9})\s*\]:?\s*$")
 
 
-class WrapperParser(LineParser):
+class WrapperParser(LineParser, name="wrapper"):
     """Parser of ProcessGroupWrapper's mismatches and of monitored barriers."""
-
-    NAME: ClassVar[str] = "wrapper"
-    NEEDLES: ClassVar[tuple[str, ...]] = needles("wrapper")
 
     def feed(self, line: Line) -> Iterator[Event]:
         """Say which ranks run different collectives, and who did not reach a barrier."""
