@@ -165,16 +165,12 @@ def test_what_looks_alike_is_left_aside() -> None:
 EVENT = '''
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class {kind}(Seen):
+class {kind}(Seen, fact=Fact.{fact}, witness=Witness.PROCESS, role=Role.{role}):
     """To fill: what is seen, as one noun.
 
     Attributes:
         detail: to fill.
     """
-
-    fact = Fact.{fact}
-    witness = Witness.PROCESS
-    role = Role.{role}
 
     detail: str
 '''

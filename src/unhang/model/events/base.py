@@ -12,7 +12,7 @@ from unhang.model.time import Instant
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """Base of all events.
+    """Base of all events: `class RankLost(Seen, fact=…, witness=…, role=…)` says what one means.
 
     Attributes:
         fact: what it shows that a rule may need; None where no rule asks for it.
@@ -32,6 +32,18 @@ class Seen:
     source: Provenance
     origin: Origin
     at: Instant | None = None
+
+    def __init_subclass__(
+        cls,
+        *,
+        fact: Fact | None = None,
+        witness: Witness | None = None,
+        role: Role | None = None,
+        of_any_text: bool = False,
+    ) -> None:
+        """Keep what the class says of itself; a class remade for its slots has it already."""
+        if witness is not None and role is not None:
+            cls.fact, cls.witness, cls.role, cls.of_any_text = fact, witness, role, of_any_text
 
     @property
     def gave_up(self) -> bool:

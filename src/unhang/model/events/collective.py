@@ -11,7 +11,7 @@ from unhang.model.ids import NO_RANKS, GroupRank, Rank, Ranks, SeqId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CollectiveTimeout(Seen):
+class CollectiveTimeout(Seen, fact=Fact.TIMEOUTS, witness=Witness.PROCESS, role=Role.ALARM):
     """A rank's watchdog (or its blocking wait) gave up on one collective.
 
     Attributes:
@@ -23,10 +23,6 @@ class CollectiveTimeout(Seen):
         blocking: the main thread raised (NCCL_BLOCKING_WAIT), not the watchdog.
         cpp_line: line of ProcessGroupNCCL.cpp, a fingerprint of the torch version.
     """
-
-    fact = Fact.TIMEOUTS
-    witness = Witness.PROCESS
-    role = Role.ALARM
 
     group_rank: GroupRank | None
     group: GroupRef | None = None
@@ -42,7 +38,7 @@ class CollectiveTimeout(Seen):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GroupStatus(Seen):
+class GroupStatus(Seen, fact=Fact.STATUS, witness=Witness.PROCESS, role=Role.ALARM):
     """A rank's counters of one group at the time of a failure.
 
     Attributes:
@@ -50,10 +46,6 @@ class GroupStatus(Seen):
         enqueued, completed: last enqueued and last completed; -1 = none yet; None = not told
             or garbage.
     """
-
-    fact = Fact.STATUS
-    witness = Witness.PROCESS
-    role = Role.ALARM
 
     group_rank: GroupRank | None
     group: GroupRef | None
@@ -75,12 +67,8 @@ class DumpReason(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DumpSignal(Seen):
+class DumpSignal(Seen, fact=Fact.STATUS, witness=Witness.PROCESS, role=Role.ALARM):
     """A rank dumps debug information. `teller` raised the alarm: a victim, not a culprit."""
-
-    fact = Fact.STATUS
-    witness = Witness.PROCESS
-    role = Role.ALARM
 
     reason: DumpReason
     group_rank: GroupRank | None = None
@@ -91,7 +79,7 @@ class DumpSignal(Seen):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WatchdogStuck(Seen):
+class WatchdogStuck(Seen, fact=Fact.STATUS, witness=Witness.PROCESS, role=Role.ALARM):
     """The heartbeat monitor ended a process whose watchdog made no progress.
 
     Attributes:
@@ -99,10 +87,6 @@ class WatchdogStuck(Seen):
         pending: `workMetaList_.size()`: collectives in flight; the small one is behind.
         gil: the line says that the GIL could not be acquired.
     """
-
-    fact = Fact.STATUS
-    witness = Witness.PROCESS
-    role = Role.ALARM
 
     group_rank: GroupRank | None = None
     group: GroupRef | None = None
@@ -121,12 +105,8 @@ class Teardown(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WatchdogAborted(Seen):
+class WatchdogAborted(Seen, witness=Witness.PROCESS, role=Role.ALARM):
     """A watchdog took its process down: a consequence of `reason`, never a cause."""
-
-    fact = None
-    witness = Witness.PROCESS
-    role = Role.ALARM
 
     reason: Teardown
     group_rank: GroupRank | None = None
@@ -135,7 +115,7 @@ class WatchdogAborted(Seen):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DesyncReported(Seen):
+class DesyncReported(Seen, fact=Fact.DESYNC_REPORT, witness=Witness.PROCESS, role=Role.ALARM):
     """One line of the desync report (TORCH_NCCL_DESYNC_DEBUG).
 
     Attributes:
@@ -143,10 +123,6 @@ class DesyncReported(Seen):
         joined: ranks that joined and did not finish.
         never_joined: `absent` never joined any collective.
     """
-
-    fact = Fact.DESYNC_REPORT
-    witness = Witness.PROCESS
-    role = Role.ALARM
 
     absent: Ranks = NO_RANKS
     joined: Ranks = NO_RANKS
@@ -166,7 +142,7 @@ class Waiter(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BarrierMissing(Seen):
+class BarrierMissing(Seen, fact=Fact.BARRIERS, witness=Witness.PROCESS, role=Role.ALARM):
     """A barrier names the ranks that did not reach it.
 
     Attributes:
@@ -176,10 +152,6 @@ class BarrierMissing(Seen):
         waiter: what waits.
         on_host: the ranks count within one host, and nothing tells their numbers in the job.
     """
-
-    fact = Fact.BARRIERS
-    witness = Witness.PROCESS
-    role = Role.ALARM
 
     reporter: Rank | None
     missing: Ranks
@@ -201,12 +173,8 @@ class Fingerprint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FingerprintMismatch(Seen):
+class FingerprintMismatch(Seen, fact=Fact.FINGERPRINTS, witness=Witness.PROCESS, role=Role.FAULT):
     """DETAIL mode: two ranks run different collectives. It compares against ONE other rank."""
-
-    fact = Fact.FINGERPRINTS
-    witness = Witness.PROCESS
-    role = Role.FAULT
 
     rank: Rank
     runs: Fingerprint
@@ -225,7 +193,7 @@ class ModelDifference(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModelMismatch(Seen):
+class ModelMismatch(Seen, fact=Fact.FINGERPRINTS, witness=Witness.PROCESS, role=Role.FAULT):
     """A framework noticed that ranks run different models.
 
     Attributes:
@@ -233,10 +201,6 @@ class ModelMismatch(Seen):
         count, other_count: their numbers of parameters, where named.
         step: training step, where named (ZeRO's `Invalidate trace cache @ step N`).
     """
-
-    fact = Fact.FINGERPRINTS
-    witness = Witness.PROCESS
-    role = Role.FAULT
 
     difference: ModelDifference
     rank: Rank | None = None

@@ -72,7 +72,7 @@ class NcclReason(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NcclFailure(Seen):
+class NcclFailure(Seen, fact=Fact.NCCL_WARNINGS, witness=Witness.PROCESS, role=Role.FAULT):
     """NCCL reports trouble: a WARN line, an exception text with its `Last error:`, or both.
 
     Attributes:
@@ -89,10 +89,6 @@ class NcclFailure(Seen):
         ranks: ranks that the text names (duplicate GPU, version mismatch).
         operation: what was being done, such as `Connect`.
     """
-
-    fact = Fact.NCCL_WARNINGS
-    witness = Witness.PROCESS
-    role = Role.FAULT
 
     error_class: NcclClass | None = None
     reason: NcclReason
@@ -121,7 +117,7 @@ class InitStage(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CommunicatorStage(Seen):
+class CommunicatorStage(Seen, fact=Fact.NCCL_INFO, witness=Witness.PROCESS, role=Role.CONNECTION):
     """`comm 0x… rank 3 nranks 8 … - Init START` and its relatives.
 
     Attributes:
@@ -129,10 +125,6 @@ class CommunicatorStage(Seen):
         comm_rank: rank in the communicator, `size` its number of ranks.
         bus_id: PCI bus id; the same (host, bus id) under two ranks = one GPU for two.
     """
-
-    fact = Fact.NCCL_INFO
-    witness = Witness.PROCESS
-    role = Role.CONNECTION
 
     stage: InitStage
     comm_id: str | None = None
@@ -143,12 +135,8 @@ class CommunicatorStage(Seen):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InterfaceUsed(Seen):
+class InterfaceUsed(Seen, fact=Fact.NCCL_INFO, witness=Witness.PROCESS, role=Role.CONNECTION):
     """The network interface that NCCL or Gloo bootstraps over."""
-
-    fact = Fact.NCCL_INFO
-    witness = Witness.PROCESS
-    role = Role.CONNECTION
 
     interface: str
     address: str | None = None
@@ -156,7 +144,7 @@ class InterfaceUsed(Seen):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TransportUsed(Seen):
+class TransportUsed(Seen, fact=Fact.NCCL_INFO, witness=Witness.PROCESS, role=Role.CONNECTION):
     """What NCCL moves data with.
 
     Attributes:
@@ -168,10 +156,6 @@ class TransportUsed(Seen):
         link_gbps: bandwidth in GB/s of the best link that NCCL's topology search knows.
     """
 
-    fact = Fact.NCCL_INFO
-    witness = Witness.PROCESS
-    role = Role.CONNECTION
-
     transport: str
     via: str = ""
     fallback: bool = False
@@ -182,12 +166,8 @@ class TransportUsed(Seen):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BandwidthMeasured(Seen):
+class BandwidthMeasured(Seen, fact=Fact.BANDWIDTH, witness=Witness.TOOL, role=Role.REPORT):
     """One row of nccl-tests: bus bandwidth in GB/s at a message size in bytes."""
-
-    fact = Fact.BANDWIDTH
-    witness = Witness.TOOL
-    role = Role.REPORT
 
     size_bytes: int
     busbw_gbps: float
@@ -195,12 +175,8 @@ class BandwidthMeasured(Seen):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeviceGuessed(Seen):
+class DeviceGuessed(Seen, fact=Fact.GUESSES, witness=Witness.PROCESS, role=Role.CONNECTION):
     """A barrier before `set_device`: torch guesses the GPU of a rank."""
-
-    fact = Fact.GUESSES
-    witness = Witness.PROCESS
-    role = Role.CONNECTION
 
     device: int
     group_rank: Rank | None = None
@@ -242,7 +218,7 @@ _STORE_GAVE_UP = frozenset(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StoreFault(Seen):
+class StoreFault(Seen, fact=Fact.STORE, witness=Witness.PROCESS, role=Role.FAULT):
     """Trouble at the TCPStore, in the store-based barrier or in the elastic rendezvous.
 
     Attributes:
@@ -252,10 +228,6 @@ class StoreFault(Seen):
         joined, expected: how many ranks arrived, of how many.
         timeout_ms: the configured limit.
     """
-
-    fact = Fact.STORE
-    witness = Witness.PROCESS
-    role = Role.FAULT
 
     problem: StoreProblem
     waiter: Rank | None = None
@@ -294,12 +266,8 @@ class GlooProblem(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GlooFault(Seen):
+class GlooFault(Seen, fact=Fact.GLOO, witness=Witness.PROCESS, role=Role.FAULT):
     """A Gloo error. Sizes in bytes, addresses as printed."""
-
-    fact = Fact.GLOO
-    witness = Witness.PROCESS
-    role = Role.FAULT
 
     problem: GlooProblem
     local: str | None = None

@@ -23,17 +23,13 @@ class DeviceLink(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TopologySeen(Seen):
+class TopologySeen(Seen, fact=Fact.GPU_TABLE, witness=Witness.TOOL, role=Role.REPORT):
     """The matrix of `nvidia-smi topo -m` of one host.
 
     Attributes:
         gpus: their indices.
         links: each pair once, GPUs (`GPU0`) and network adapters (`mlx5_0`).
     """
-
-    fact = Fact.GPU_TABLE
-    witness = Witness.TOOL
-    role = Role.REPORT
 
     gpus: tuple[int, ...]
     links: tuple[DeviceLink, ...]
@@ -45,7 +41,7 @@ class TopologySeen(Seen):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GpuState(Seen):
+class GpuState(Seen, fact=Fact.GPU_TABLE, witness=Witness.TOOL, role=Role.REPORT):
     """A GPU in the table of plain `nvidia-smi`.
 
     Attributes:
@@ -54,10 +50,6 @@ class GpuState(Seen):
         used_mib, total_mib: memory in MiB; None where it cannot be read.
     """
 
-    fact = Fact.GPU_TABLE
-    witness = Witness.TOOL
-    role = Role.REPORT
-
     index: int
     bus_id: str
     used_mib: int | None = None
@@ -65,7 +57,7 @@ class GpuState(Seen):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GpuProcess(Seen):
+class GpuProcess(Seen, fact=Fact.GPU_TABLE, witness=Witness.TOOL, role=Role.REPORT):
     """A process that computes on a GPU, by the table of plain `nvidia-smi`.
 
     Attributes:
@@ -73,10 +65,6 @@ class GpuProcess(Seen):
         pid: on the host; in a container the process has another one.
         used_mib: memory in MiB, None where it is not told.
     """
-
-    fact = Fact.GPU_TABLE
-    witness = Witness.TOOL
-    role = Role.REPORT
 
     gpu: int
     pid: int

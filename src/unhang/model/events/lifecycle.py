@@ -12,7 +12,7 @@ from unhang.model.phases import Phase, PhaseEdge
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PhaseMark(Seen):
+class PhaseMark(Seen, fact=Fact.PHASES, witness=Witness.PROCESS, role=Role.PHASE):
     """A line that shows a phase. "Begin without end" is the phase proof.
 
     Attributes:
@@ -20,10 +20,6 @@ class PhaseMark(Seen):
         framework: whose mark it is, or None.
         rank: the rank that the text itself names.
     """
-
-    fact = Fact.PHASES
-    witness = Witness.PROCESS
-    role = Role.PHASE
 
     phase: Phase
     edge: PhaseEdge
@@ -33,7 +29,7 @@ class PhaseMark(Seen):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Progress(Seen):
+class Progress(Seen, fact=Fact.PHASES, witness=Witness.PROCESS, role=Role.WORK):
     """One state of a progress bar or step counter.
 
     Attributes:
@@ -43,10 +39,6 @@ class Progress(Seen):
         phase: what the label tells, or None.
         rank: the rank that the text itself names.
     """
-
-    fact = Fact.PHASES
-    witness = Witness.PROCESS
-    role = Role.WORK
 
     label: str
     done: int
@@ -86,12 +78,8 @@ LONG_AT_WORK = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VersionSeen(Seen):
+class VersionSeen(Seen, fact=Fact.VERSIONS, witness=Witness.PROCESS, role=Role.SETUP):
     """A version of `torch`, `nccl`, `cuda`, `driver`, `python` or a framework."""
-
-    fact = Fact.VERSIONS
-    witness = Witness.PROCESS
-    role = Role.SETUP
 
     component: str
     version: str
@@ -99,24 +87,16 @@ class VersionSeen(Seen):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FrameworkSeen(Seen):
+class FrameworkSeen(Seen, witness=Witness.PROCESS, role=Role.SETUP):
     """A mark of a framework. `basis` says which: a log mark, a package path, a command."""
-
-    fact = None
-    witness = Witness.PROCESS
-    role = Role.SETUP
 
     name: str
     basis: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SettingSeen(Seen):
+class SettingSeen(Seen, witness=Witness.PROCESS, role=Role.SETUP):
     """A setting in force or asked for: an environment variable, a flag, a config key."""
-
-    fact = None
-    witness = Witness.PROCESS
-    role = Role.SETUP
 
     name: str
     value: str
@@ -124,7 +104,7 @@ class SettingSeen(Seen):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WorldSeen(Seen):
+class WorldSeen(Seen, fact=Fact.ANNOUNCEMENTS, witness=Witness.PROCESS, role=Role.SETUP):
     """A line that tells who is who: world size, rank, local rank, host, pid, device.
 
     Attributes:
@@ -132,10 +112,6 @@ class WorldSeen(Seen):
         node_rank: place of the host that prints it among the hosts.
         listed: the line lists processes, and need not be printed by the one that it tells of.
     """
-
-    fact = Fact.ANNOUNCEMENTS
-    witness = Witness.PROCESS
-    role = Role.SETUP
 
     world_size: int | None = None
     local_world_size: int | None = None
@@ -150,7 +126,7 @@ class WorldSeen(Seen):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UnreadLine(Seen):
+class UnreadLine(Seen, witness=Witness.PROCESS, role=Role.REPORT, of_any_text=True):
     """A line that looks like a failure.
 
     Attributes:
@@ -159,27 +135,17 @@ class UnreadLine(Seen):
             all the same.
     """
 
-    fact = None
-    witness = Witness.PROCESS
-    role = Role.REPORT
-    of_any_text = True
-
     weight: int
     read: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LastLine(Seen):
+class LastLine(Seen, witness=Witness.PROCESS, role=Role.REPORT, of_any_text=True):
     """The last line in which a process speaks of its own work, not of trouble.
 
     Attributes:
         waits_by_its_words: it says that it waits.
     """
-
-    fact = None
-    witness = Witness.PROCESS
-    role = Role.REPORT
-    of_any_text = True
 
     waits_by_its_words: bool = False
 
@@ -196,7 +162,7 @@ class LoopEnd(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LoopLeft(Seen):
+class LoopLeft(Seen, fact=Fact.PHASES, witness=Witness.PROCESS, role=Role.REPORT):
     """A rank says that its own loop of steps has ended; the origin names the rank.
 
     Attributes:
@@ -204,42 +170,30 @@ class LoopLeft(Seen):
         detail: its words, shortened.
     """
 
-    fact = Fact.PHASES
-    witness = Witness.PROCESS
-    role = Role.REPORT
-
     end: LoopEnd
     detail: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OneDiffers(Seen):
+class OneDiffers(Seen, witness=Witness.PROCESS, role=Role.REPORT):
     """All ranks printed a line of the same thing; most the same one, a few another one.
 
     Attributes:
         ranks: the few.
     """
 
-    fact = None
-    witness = Witness.PROCESS
-    role = Role.REPORT
-
     ranks: Ranks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LinesDropped(Seen):
+class LinesDropped(Seen, witness=Witness.LAUNCHER, role=Role.REPORT):
     """A launcher dropped lines of other ranks: absence proves nothing."""
-
-    fact = None
-    witness = Witness.LAUNCHER
-    role = Role.REPORT
 
     count: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StackSeen(Seen):
+class StackSeen(Seen, fact=Fact.STACKS, witness=Witness.STACK, role=Role.REPORT):
     """A line of a live stack: where the Python code of a rank stands.
 
     Attributes:
@@ -247,10 +201,6 @@ class StackSeen(Seen):
         phase: what it means, or None.
         waiting: the frame is a collective's wait.
     """
-
-    fact = Fact.STACKS
-    witness = Witness.STACK
-    role = Role.REPORT
 
     frame: str
     phase: Phase | None = None
@@ -263,17 +213,13 @@ class StackSeen(Seen):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SettingTried(Seen):
+class SettingTried(Seen, fact=Fact.TRIALS, witness=Witness.PROCESS, role=Role.REPORT):
     """Somebody ran the job with a setting, and it did not hang.
 
     Attributes:
         name, value: the setting that makes the difference.
         measured: the log shows both runs of one command; otherwise words say so.
     """
-
-    fact = Fact.TRIALS
-    witness = Witness.PROCESS
-    role = Role.REPORT
 
     name: str
     value: str

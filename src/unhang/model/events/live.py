@@ -51,7 +51,7 @@ class Stage(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HoldUp(Seen):
+class HoldUp(Seen, fact=Fact.LIVE, witness=Witness.JUDGE, role=Role.REPORT):
     """Ranks held others up, as the live judge saw it last.
 
     Attributes:
@@ -64,10 +64,6 @@ class HoldUp(Seen):
         place: `function (file:line)` of the program's code where the first culprit stood, or "".
         told: how the first culprit ended (an exception, a signal), or "".
     """
-
-    fact = Fact.LIVE
-    witness = Witness.JUDGE
-    role = Role.REPORT
 
     charge: SuspicionReason
     stage: Stage
@@ -91,11 +87,7 @@ class HoldUp(Seen):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WaitsSeen(Seen):
+class WaitsSeen(Seen, fact=Fact.LIVE, witness=Witness.JUDGE, role=Role.REPORT):
     """Who waited in which call for whom, when the live judge last saw somebody held up."""
-
-    fact = Fact.LIVE
-    witness = Witness.JUDGE
-    role = Role.REPORT
 
     snapshot: Snapshot

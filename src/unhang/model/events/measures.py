@@ -28,7 +28,7 @@ class Pace:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CollectivesMeasured(Seen):
+class CollectivesMeasured(Seen, fact=Fact.INSPECTOR, witness=Witness.TOOL, role=Role.REPORT):
     """What NCCL Inspector tells of one rank of one communicator; `at` is when the last one ended.
 
     Attributes:
@@ -38,10 +38,6 @@ class CollectivesMeasured(Seen):
         exact: no line was skipped after it, so that it is the last one in the log.
         paces: by operation and size.
     """
-
-    fact = Fact.INSPECTOR
-    witness = Witness.TOOL
-    role = Role.REPORT
 
     comm: str
     comm_rank: int

@@ -42,7 +42,7 @@ class ExceptionKind(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PythonException(Seen):
+class PythonException(Seen, fact=Fact.EXCEPTIONS, witness=Witness.PROCESS, role=Role.FAULT):
     """A Python traceback, or its last line where the rest is lost.
 
     Attributes:
@@ -54,10 +54,6 @@ class PythonException(Seen):
         handled: printed, but the program went on (logged, "Exception ignored in").
         chained: a later traceback says that it came from this one.
     """
-
-    fact = Fact.EXCEPTIONS
-    witness = Witness.PROCESS
-    role = Role.FAULT
 
     kind: ExceptionKind
     exception: str
@@ -90,7 +86,7 @@ class DeviceProblem(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeviceFault(Seen):
+class DeviceFault(Seen, fact=Fact.DEVICE_ERRORS, witness=Witness.PROCESS, role=Role.FAULT):
     """A CUDA error, from an exception, an assert line or a library's message.
 
     Attributes:
@@ -103,10 +99,6 @@ class DeviceFault(Seen):
         warning: the program only warned of it, or caught it, and went on.
         message: the deciding text, shortened.
     """
-
-    fact = Fact.DEVICE_ERRORS
-    witness = Witness.PROCESS
-    role = Role.FAULT
 
     problem: DeviceProblem
     device: int | None = None
@@ -137,7 +129,7 @@ class KernelProblem(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KernelEvent(Seen):
+class KernelEvent(Seen, fact=Fact.KERNEL_LOG, witness=Witness.KERNEL, role=Role.FAULT):
     """A line of the kernel log.
 
     Attributes:
@@ -146,10 +138,6 @@ class KernelEvent(Seen):
         device: PCI address, interface or HCA.
         rss_bytes: resident memory of a killed process.
     """
-
-    fact = Fact.KERNEL_LOG
-    witness = Witness.KERNEL
-    role = Role.FAULT
 
     problem: KernelProblem
     xid: int | None = None
@@ -162,16 +150,12 @@ class KernelEvent(Seen):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryKillsCounted(Seen):
+class MemoryKillsCounted(Seen, fact=Fact.KERNEL_LOG, witness=Witness.KERNEL, role=Role.REPORT):
     """How many processes the kernel of a host killed for memory while the job ran.
 
     Attributes:
         count: of all processes of the host, whoever they belong to (`oom_kill` of /proc/vmstat).
     """
-
-    fact = Fact.KERNEL_LOG
-    witness = Witness.KERNEL
-    role = Role.REPORT
 
     count: int
 
@@ -198,7 +182,7 @@ class Reporter(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProcessEnded(Seen):
+class ProcessEnded(Seen, fact=Fact.EXITS, witness=Witness.LAUNCHER, role=Role.END):
     """A process ended, as somebody reports it.
 
     Attributes:
@@ -210,10 +194,6 @@ class ProcessEnded(Seen):
         worker: a helper process of a rank (data loader), not the rank itself.
         oom: the reporter says that memory was the reason (`OOMKilled`, `oom-kill event`).
     """
-
-    fact = Fact.EXITS
-    witness = Witness.LAUNCHER
-    role = Role.END
 
     reporter: Reporter
     rank: Rank | None = None
@@ -229,16 +209,12 @@ class ProcessEnded(Seen):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClosingSignal(Seen):
+class ClosingSignal(Seen, fact=Fact.EXITS, witness=Witness.LAUNCHER, role=Role.END):
     """A launcher ends a process (`Sending process 42 closing signal SIGTERM`): a victim.
 
     Attributes:
         pid, task, host: which one, as far as the line says; `task` of Slurm.
     """
-
-    fact = Fact.EXITS
-    witness = Witness.LAUNCHER
-    role = Role.END
 
     pid: int | None
     signal: int
@@ -264,18 +240,14 @@ class StopKind(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StopSeen(Seen):
+class StopSeen(Seen, fact=Fact.STOPS, witness=Witness.LAUNCHER, role=Role.END):
     """A sign that the job was stopped from outside."""
-
-    fact = Fact.STOPS
-    witness = Witness.LAUNCHER
-    role = Role.END
 
     kind: StopKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Restarted(Seen):
+class Restarted(Seen, witness=Witness.LAUNCHER, role=Role.BOUNDARY):
     """A boundary between two incarnations of the job.
 
     Attributes:
@@ -283,16 +255,12 @@ class Restarted(Seen):
         launch: a fresh launch (banner, a second run appended to the file), not a restart.
     """
 
-    fact = None
-    witness = Witness.LAUNCHER
-    role = Role.BOUNDARY
-
     attempts_left: int | None = None
     launch: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finished(Seen):
+class Finished(Seen, witness=Witness.PROCESS, role=Role.END):
     """The job says that it ended well.
 
     Attributes:
@@ -301,10 +269,6 @@ class Finished(Seen):
         last_words: a wording that no list has, which stood last in its log.
         of_all_work: such words speak of all the work, not of a part.
     """
-
-    fact = None
-    witness = Witness.PROCESS
-    role = Role.END
 
     whole_job: bool
     last_words: bool = False

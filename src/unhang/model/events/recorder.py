@@ -11,17 +11,13 @@ from unhang.model.recording import Recording
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DumpRead(Seen):
+class DumpRead(Seen, fact=Fact.DUMPS, witness=Witness.RECORDER, role=Role.REPORT):
     """One rank's Flight Recorder dump was read.
 
     Attributes:
         recording: what it tells.
         entries, version, back_end: of the dump, for those who only want to show it.
     """
-
-    fact = Fact.DUMPS
-    witness = Witness.RECORDER
-    role = Role.REPORT
 
     recording: Recording
     entries: int
@@ -41,16 +37,12 @@ class DumpFlaw(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DumpUnusable(Seen):
+class DumpUnusable(Seen, fact=Fact.UNUSABLE_DUMPS, witness=Witness.RECORDER, role=Role.REPORT):
     """A file that is, or poses as, a Flight Recorder dump and tells nothing.
 
     Attributes:
         detail: the code that it would have run, or why it was refused.
     """
-
-    fact = Fact.UNUSABLE_DUMPS
-    witness = Witness.RECORDER
-    role = Role.REPORT
 
     flaw: DumpFlaw
     detail: str = ""

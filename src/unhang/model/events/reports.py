@@ -43,7 +43,7 @@ class RasGroup:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RasReport(Seen):
+class RasReport(Seen, fact=Fact.RAS, witness=Witness.TOOL, role=Role.REPORT):
     """One answer of NCCL's RAS.
 
     Attributes:
@@ -54,10 +54,6 @@ class RasReport(Seen):
         of_all: the ranks in `groups` are those of the one communicator that every process of the
             answer belongs to, whatever communicator the report is about.
     """
-
-    fact = Fact.RAS
-    witness = Witness.TOOL
-    role = Role.REPORT
 
     problem: RasProblem
     comm: str = ""
@@ -84,7 +80,7 @@ class HostProblem(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HostReport(Seen):
+class HostReport(Seen, fact=Fact.HOST_REPORTS, witness=Witness.TOOL, role=Role.REPORT):
     """A line of nvidia-smi, ibstat or ibv_devinfo that is not as it should be.
 
     Attributes:
@@ -92,17 +88,13 @@ class HostReport(Seen):
         detail: what is printed, shortened.
     """
 
-    fact = Fact.HOST_REPORTS
-    witness = Witness.TOOL
-    role = Role.REPORT
-
     problem: HostProblem
     device: str | None = None
     detail: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CheckFault(Seen):
+class CheckFault(Seen, fact=Fact.CHECKS, witness=Witness.TOOL, role=Role.REPORT):
     """What `unhang check` found wrong with a host or a link, before the job or after it.
 
     Attributes:
@@ -113,10 +105,6 @@ class CheckFault(Seen):
         grave: it breaks a job, or very likely will.
         text: what it said, in its language.
     """
-
-    fact = Fact.CHECKS
-    witness = Witness.TOOL
-    role = Role.REPORT
 
     fault: str
     hosts: tuple[str, ...]

@@ -22,7 +22,7 @@ class StackKind(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ThreadStack(Seen):
+class ThreadStack(Seen, fact=Fact.STACKS, witness=Witness.STACK, role=Role.REPORT):
     """The stack of one thread of a living process; its `origin` names the process.
 
     Attributes:
@@ -38,10 +38,6 @@ class ThreadStack(Seen):
         uninterruptible: the kernel says that it cannot even be killed (state D).
     """
 
-    fact = Fact.STACKS
-    witness = Witness.STACK
-    role = Role.REPORT
-
     kind: StackKind
     frames: tuple[Frame, ...]
     thread: str | None = None
@@ -55,15 +51,11 @@ class ThreadStack(Seen):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StackRefused(Seen):
+class StackRefused(Seen, fact=Fact.STACKS, witness=Witness.STACK, role=Role.REPORT):
     """A process was asked for its stacks and gave none; its `origin` names the rank.
 
     Attributes:
         status: of HTTP; 408 where it did not answer in time.
     """
-
-    fact = Fact.STACKS
-    witness = Witness.STACK
-    role = Role.REPORT
 
     status: int
