@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import click
 
@@ -26,17 +27,9 @@ from unhang.commands.output import Target, with_form, with_target
 @with_target
 def command(
     *,
-    operations: tuple[str, ...],
-    sizes: str,
-    repeats: int,
-    runs: int,
-    sweep: tuple[str, ...],
-    backend: str | None,
-    ranks: int | None,
-    port: int | None,
-    groups: tuple[str, ...],
     form: str,
     to: Target,
+    **options: Any,  # noqa: ANN401 - passed on to `unhang.benching`, which knows their types
 ) -> int:
     """Measure collectives, and compare settings in alternating runs.
 
@@ -54,17 +47,9 @@ def command(
     from unhang.benching import bench
     from unhang.reporters.bench import render_bench
 
-    report = bench(
-        operations=operations or ("all_reduce",),
-        sizes=sizes,
-        repeats=repeats,
-        runs=runs,
-        sweep=sweep,
-        backend=backend,
-        ranks=ranks,
-        port=port,
-        groups=groups or ("all",),
-    )
+    options["operations"] = options["operations"] or ("all_reduce",)
+    options["groups"] = options["groups"] or ("all",)
+    report = bench(**options)
     if report is not None:
         to.write(partial(render_bench, report, form))
     return 0

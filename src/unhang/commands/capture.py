@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import click
 
@@ -21,6 +22,7 @@ _LIMIT_S = 20.0
 @click.option("--out", metavar="FILE", help="Bundle to write (default: unhang-TIME-HOST here).")
 @click.option(
     "--limit",
+    "limit_s",
     type=click.FloatRange(min=1, max=600),
     default=_LIMIT_S,
     show_default=True,
@@ -39,15 +41,9 @@ def command(
     *,
     pids: tuple[int, ...],
     job: str | None,
-    run_folder: str | None,
-    out: str | None,
-    limit: float,
-    redact_hosts: bool,
-    redact_patterns: tuple[str, ...],
-    redact_rules: str | None,
-    signal: str | None,
     form: str,
     to: Target,
+    **options: Any,  # noqa: ANN401 - passed on to `unhang.capturing`, which knows their types
 ) -> int:
     """Gather evidence of a live or hung job on this node into one redacted file.
 
@@ -59,15 +55,7 @@ def command(
     from unhang.capturing.jobs import job_of_scheduler
     from unhang.reporters.capture import render_capture
 
-    result = capture(
-        pids=pids if job is None else (*pids, *job_of_scheduler(job).pids),
-        run_folder=run_folder,
-        out=out,
-        limit_s=limit,
-        redact_hosts=redact_hosts,
-        redact_patterns=redact_patterns,
-        redact_rules=redact_rules,
-        signal=signal,
-    )
+    known = () if job is None else job_of_scheduler(job).pids
+    result = capture(pids=(*pids, *known), **options)
     to.write(partial(render_capture, result, form))
     return 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from unhang.commands.output import language_option, locale_language
@@ -52,17 +54,9 @@ from unhang.commands.output import language_option, locale_language
 def command(
     *,
     words: tuple[str, ...],
-    out: str | None,
-    timeouts: str,
-    on_hang: str,
-    patience: str,
-    notify: tuple[str, ...],
-    nodes: int | None,
-    node_rank: int | None,
-    collector: str | None,
-    shared: str | None,
     no_color: bool,
     lang: str | None,
+    **options: Any,  # noqa: ANN401 - passed on to `unhang.live.session`, which knows their types
 ) -> int:
     """Run a launch command unchanged, and name a hang within seconds.
 
@@ -82,15 +76,7 @@ def command(
 
     return run(
         words,
-        out=out,
-        timeouts=timeouts,
-        on_hang=on_hang,
-        patience=patience,
-        notify=notify,
-        nodes=nodes,
-        node_rank=node_rank,
-        collector=collector,
-        shared=shared,
+        **options,
         style=Style(
             language=lang or locale_language(),
             width=shutil.get_terminal_size((100, 24)).columns,
