@@ -39,7 +39,7 @@ class Parser(Protocol):
 
 
 class LineParser:
-    """Base of parsers: `class Gloo(LineParser, name="gloo")`; see `Parser` for the arguments.
+    """Base of parsers, which say in their head what `Parser` names: `(LineParser, name="gloo")`.
 
     The needles are those of that name in `data/needles.toml` where none are given.
     """
