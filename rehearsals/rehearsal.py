@@ -112,7 +112,7 @@ def _rehearsed(situation: Situation, out: Path, *, live: bool, tell: Tell) -> Re
     judged = _judged(place.folder.root, tell)
     shown = _show(place)
     after = _mend(situation, place, shown)
-    tell(f"  {_word(after)} with its remedy, after {after.seconds} s")
+    tell(f"  {_word(after)} with its remedy (by {situation.remedy.by}), after {after.seconds} s")
     watched = patient = None
     if live:
         watched = _watch(situation, out / _LIVE, "--on-hang", "abort")
@@ -171,8 +171,8 @@ def _show(place: Workplace) -> dict[str, str]:
 
 def _written(place: Workplace) -> tuple[str, ...]:
     """What a user would add: the launch script, and the configuration that it names."""
-    names = (place.situation.command[-1], place.situation.remedy.fix)
-    return tuple(dict.fromkeys(f"job/{name}" for name in names if name is not None))
+    names = (place.situation.command[-1], *place.situation.remedy.files)
+    return tuple(dict.fromkeys(f"job/{name}" for name in names))
 
 
 def _release(situation: Situation) -> tuple[str, ...]:
@@ -183,19 +183,34 @@ def _release(situation: Situation) -> tuple[str, ...]:
 
 
 def _mend(situation: Situation, place: Workplace, shown: dict[str, str]) -> AttemptEnd:
-    """Apply the remedy to a fresh copy of the job and run it, with the same fault unless healed."""
+    """Apply the remedy to a fresh copy of the job and run it, with the same fault unless healed.
+
+    Raises:
+        UsageError: `unhang fix` left to a person what it was to write, or the other way round; or
+            the job finished with a fault that no setting heals.
+    """
     remedy = situation.remedy
     mended = Workplace(situation, place.folder.root / _MENDED)
     mended.prepare()
-    if remedy.fix is not None:
-        path = f"{_MENDED}/job/{remedy.fix}"
-        words = ("fix", "--no-color", path, "--from", "verdict.json", "--apply")
-        shown["fix"] = _unhang(place, *words)
+    files = [mended.job / name for name in remedy.files]
+    before = [file.read_bytes() for file in files]
+    paths = [f"{_MENDED}/job/{name}" for name in remedy.files]
+    words = ("--no-color", *paths, "--from", "verdict.json", "--apply")
+    shown["fix"] = _unhang(place, "fix", *words)
+    written = [file.read_bytes() for file in files] != before
+    if written is not remedy.written:
+        did = "wrote into" if written else "left alone"
+        raise UsageError(f"`unhang fix` {did} the files of {situation.name}:\n{shown['fix']}")
     for name, old, new in remedy.edits:
         _edit(mended.job / name, old, new)
     if remedy.first:
         mended.call(*remedy.first, patched=True)
-    attempt = mended.run(faults=not remedy.healed)
+    attempt = mended.run()
+    if remedy.healed:
+        if attempt.exit_code == 0:
+            raise UsageError(f"{situation.name} finished without the repair that it needs")
+        shown["probe"] = f"after {attempt.seconds:.0f} s"
+        attempt = mended.run(faults=False)
     mended.tidy()
     return _ending(situation, attempt)
 

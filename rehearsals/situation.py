@@ -17,19 +17,32 @@ Patches = Mapping[str, Mapping[str, object]]
 class SituationRemedy:
     """How the job is made to finish.
 
+    `unhang fix` is always asked first, with the files of the job.
+
     Attributes:
         says: one sentence for people.
-        fix: the file of the job into which `unhang fix` writes, or None where a person edits.
-        edits: what a person changes: file, old text, new text.
+        files: of the job, as `unhang fix` gets them.
+        written: one of them can carry the remedy, and `unhang fix` writes it; else it must leave
+            all of them as they are and say why.
+        edits: what a person then changes: file, old text, new text.
         first: a command that runs once before the job, without the fault's slowness in its way.
-        healed: the fault is gone: what was broken lay outside of the job, and has been repaired.
+        healed: what was broken lay outside of the job. With the fault, the job fails again under
+            what `unhang fix` wrote; it is run once more after the repair.
     """
 
     says: str
-    fix: str | None = None
+    files: tuple[str, ...]
+    written: bool = True
     edits: tuple[tuple[str, str, str], ...] = ()
     first: tuple[str, ...] = ()
     healed: bool = False
+
+    @property
+    def by(self) -> str:
+        """Who puts the remedy in place."""
+        if self.healed:
+            return "a repair outside of the job"
+        return "`unhang fix`" if self.written else "hand"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

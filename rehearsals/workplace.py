@@ -23,6 +23,8 @@ from unhang.errors import UsageError
 from unhang.lab.faults.declared import FOLDER_VARIABLE
 from unhang.lab.folder import DrillFolder
 from unhang.lab.job import Console, Launcher, end_processes, is_alive, send
+from unhang.lab.leftovers import control_groups
+from unhang.lab.surroundings import KernelLog, remove_control_groups
 
 SCRIPTS = Path(__file__).parent / "scripts"
 _KIT_SITE = Path(unhang.lab.__file__).parent / "site"
@@ -144,6 +146,7 @@ class Workplace:
     ) -> int | None:
         console = Console(self.folder.logs, nodes=1, per_node=self.situation.world)
         launcher = code = None
+        kernel = KernelLog()
         try:
             launcher = Launcher(command, environment=variables, folder=self.job, logs=console)
             ended = self._wait(launcher, evidence=evidence)
@@ -151,6 +154,7 @@ class Workplace:
             end_processes(FOLDER_VARIABLE, str(self.folder.root))
             if launcher is not None:
                 code = launcher.close()
+            kernel.save(self.folder.logs / "kernel.log", self.folder.ranks().values())
             _remove_orphans()
             console.close()
         return code if ended else None
@@ -212,12 +216,14 @@ class Workplace:
 
 
 def _remove_orphans() -> None:
-    """Remove shared memory that killed processes could not remove themselves."""
+    """Remove shared memory and control groups that killed processes could not remove."""
     for path in _SHARED_MEMORY.glob("*"):
         owner = _OWNED.match(path.name)
         if owner is not None and not is_alive(int(owner["pid"])):
             with contextlib.suppress(OSError):
                 path.unlink()
+    makers = (path.rpartition("-")[2] for path in control_groups())
+    remove_control_groups(pid for pid in map(int, makers) if not is_alive(pid))
 
 
 def _end_of(process: subprocess.Popen[bytes], limit_s: float) -> int | None:

@@ -23,7 +23,7 @@ SITUATIONS = (
         finishes_with="training finished",
         remedy=SituationRemedy(
             says="`unhang fix` raises the timeout that the script gives to `init_distributed`.",
-            fix="train.sh",
+            files=("train.sh",),
         ),
         settle_s=4.0,
         real="DeepSpeed's engine, ZeRO-3's partitioning, its gather of the weights and its save, "

@@ -15,7 +15,7 @@ _REAL = (
 _PLAYED = "The storage of the data: {}. The timeout is 12 s."
 _RAISED = SituationRemedy(
     says="`unhang fix` raises the timeout that the script gives to `init_process_group`.",
-    fix="train.sh",
+    files=("train.sh",),
 )
 
 SITUATIONS = (
@@ -52,7 +52,7 @@ SITUATIONS = (
         accept=("timeout_short",),
         fails_with="Timed out waiting 12000ms",
         finishes_with="training finished",
-        remedy=SituationRemedy(says=_RAISED.says, fix="train-fsdp2.sh"),
+        remedy=SituationRemedy(says=_RAISED.says, files=("train-fsdp2.sh",)),
         real=_REAL,
         played=_PLAYED.format("rank 2 gets the bytes of one file in small portions for 25 s"),
     ),
@@ -71,7 +71,10 @@ SITUATIONS = (
         fails_with="Timed out waiting 12000ms",
         finishes_with="training finished",
         remedy=SituationRemedy(
-            says="No setting helps: the storage has been repaired, and the job is run again.",
+            says="`unhang fix` writes a longer timeout as a probe: the job stops at the same call "
+            "again, so rank 1 hangs. No setting helps: the storage has been repaired, and the job "
+            "is run again.",
+            files=("train.sh",),
             healed=True,
         ),
         real=_REAL,

@@ -33,7 +33,7 @@ SITUATIONS = (
         fails_with="Timed out waiting 10000ms",
         finishes_with="training finished",
         remedy=SituationRemedy(
-            says="`unhang fix` takes the evaluation out of the launch script.", fix="train.sh"
+            says="`unhang fix` takes the evaluation out of the launch script.", files=("train.sh",)
         ),
         settle_s=3.0,
         within_s=900.0,
@@ -56,7 +56,7 @@ SITUATIONS = (
         fails_with="Timed out waiting 10000ms",
         finishes_with="training finished",
         remedy=SituationRemedy(
-            says="`unhang fix` takes the evaluation out of the launch script.", fix="train.sh"
+            says="`unhang fix` takes the evaluation out of the launch script.", files=("train.sh",)
         ),
         settle_s=3.0,
         within_s=900.0,
@@ -80,7 +80,7 @@ SITUATIONS = (
         finishes_with="training finished",
         remedy=SituationRemedy(
             says="`unhang fix` takes the evaluation out of the launch script.",
-            fix="train-webdataset.sh",
+            files=("train-webdataset.sh",),
         ),
         settle_s=3.0,
         within_s=900.0,
@@ -105,8 +105,9 @@ SITUATIONS = (
         fails_with="broadcast",
         finishes_with="training finished",
         remedy=SituationRemedy(
-            says="Evaluation leaves the training: `--val-frequency 0`; 3.3.0 unwraps the model.",
-            edits=(("train-small-eval.sh", "--val-frequency 1", "--val-frequency 0"),),
+            says="`unhang fix` takes the evaluation out of the launch script; 3.3.0 unwraps the "
+            "model.",
+            files=("train-small-eval.sh",),
         ),
         settle_s=3.0,
         within_s=900.0,

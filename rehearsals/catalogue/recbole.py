@@ -57,13 +57,41 @@ SITUATIONS = (
         finishes_with="training finished",
         remedy=SituationRemedy(
             says="The data are prepared once, by one process; `unhang fix` lets RecBole keep them.",
-            fix="bpr.yaml",
+            files=("bpr.yaml",),
             first=("python", "run_recbole.py", "--nproc", "1"),
         ),
         real=_REAL,
         played="The storage: rank 0 gets the table in small portions for 25 s. The timeout is "
         "12 s: RecBole has no setting. Gloo connects when the group is made, so the words of NCCL "
         "(`store->get('0')`) do not occur.",
+    ),
+    Situation(
+        name="recbole-host-memory",
+        summary="RecBole: four processes hold all data each, and the host has memory for three",
+        environment=RECBOLE,
+        packages=("recbole",),
+        job="recbole",
+        command=("sh", "train-clicks.sh"),
+        world=4,
+        patches={**_PATCHES, "awaited_checkpoint": {}},
+        fault={"host_memory": {"rank": 3, "copies": 3, "data_mib": 500}},
+        cause=Cause.HOST_OOM,
+        culprits=frozenset({3}),
+        phase=None,
+        accept=("rank_crash",),
+        legitimate=False,
+        fails_with="terminated with signal SIGKILL",
+        finishes_with="training finished",
+        remedy=SituationRemedy(
+            says="`unhang fix` halves the processes of the launch script: each holds all data.",
+            files=("train-clicks.sh", "bpr.yaml", "clicks.yaml"),
+        ),
+        real="RecBole's quick start, data set, trainer and BPR on 1.5 million made clicks, with "
+        "`mp.spawn` and DDP over gloo. Every process reads the whole table and keeps it, as "
+        "RecBole does, and the kernel's own out-of-memory killer ends one (as root).",
+        played="The host: a control group of the memory of three processes with their data. The "
+        "kernel is told to prefer rank 3, so that the drill knows whom it ends. There is no swap; "
+        "with swap on network storage the ranks would come late in place of dying.",
     ),
     Situation(
         name="recbole-save-load-race",
@@ -84,6 +112,8 @@ SITUATIONS = (
             says="All ranks wait for the file, and agree on its name, which holds the second at "
             "which each of them began. RecBole has no setting for it, and `run` does not pass "
             "`saved=False` on to the processes that it spawns: the script adds a broadcast.",
+            files=("train-and-save.sh", "bpr.yaml", "one-epoch.yaml", "run_recbole.py"),
+            written=False,
             edits=(("run_recbole.py", _IMPORT, _WAIT),),
         ),
         settle_s=4.0,

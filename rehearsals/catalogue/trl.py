@@ -23,7 +23,7 @@ SITUATIONS = (
         fails_with="Timed out waiting 10000ms",
         finishes_with="Model saved to out",
         remedy=SituationRemedy(
-            says="`unhang fix` raises `ddp_timeout` in the configuration.", fix="sft.yaml"
+            says="`unhang fix` raises `ddp_timeout` in the configuration.", files=("sft.yaml",)
         ),
         real="TRL's own program (`python -m trl.scripts.sft`), its trainer, DDP over gloo, the "
         "checkpoint of transformers.",

@@ -25,6 +25,8 @@ SITUATIONS = (
         finishes_with="Final validation metrics",
         remedy=SituationRemedy(
             says="No key of verl 0.9.1 reaches the group; the plug-in passes a timeout on.",
+            files=("train.sh", "verl_cpu.py"),
+            written=False,
             edits=(("verl_cpu.py", "real(timeout_second, ", "real(timeout_second or 600, "),),
         ),
         within_s=900.0,

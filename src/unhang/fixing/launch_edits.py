@@ -7,13 +7,15 @@ row can know (the name of an interface, the size of a host), is left to the user
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable, Iterator, Mapping
 
 from unhang.fixing.config_file import Language
 from unhang.fixing.editors import pods as pod_editor
+from unhang.fixing.editors import python as python_editor
 from unhang.fixing.editors import yaml as yaml_editor
-from unhang.fixing.job import Job
+from unhang.fixing.job import Job, plain
 from unhang.fixing.refusal import Refusal
 from unhang.fixing.shell_words import Command, read_commands
 from unhang.linting.slurm import early_expansions
@@ -41,6 +43,29 @@ _EXCLUDE = re.compile(
     r"^(?P<head>#SBATCH\s+(?:.*\s)?(?:--exclude[= ]|-x\s*))(?P<value>\S+)", re.MULTILINE
 )
 _PORT = re.compile(r"^(?P<head>\s*export\s+MASTER_PORT=)(?P<value>[\"']?\d+[\"']?)", re.MULTILINE)
+_MACHINE = "machine_rank"
+_SAME_ON_MACHINES = ("main_process_ip", "main_process_port", "num_machines", "num_processes")
+"""What `accelerate launch` reads from the file of each machine, and must be one for all."""
+_SERVICES = re.compile(r"^services:", re.MULTILINE)
+_COMPOSE_MEMORY = (
+    ("mem_limit",),
+    ("memswap_limit",),
+    ("deploy", "resources", "limits", "memory"),
+)
+_DOCKER_MEMORY = frozenset({"-m", "--memory", "--memory-swap"})
+_DOCKER_SWITCHES = frozenset(
+    {"-d", "-i", "-t", "-it", "-ti", "-dit", "-itd", "-P"}
+    | {f"--{name}" for name in ("detach", "init", "interactive", "privileged", "rm", "tty")}
+)
+"""Options of `docker run` without a value."""
+_DEVICE_MAP = "device_map"
+_SPREAD = frozenset({"auto", "balanced", "balanced_low_0", "sequential"})
+"""Values that spread one copy of the model over all GPUs, in every process."""
+_DEVICE_KEY = re.compile(
+    rf"^{_DEVICE_MAP}:[ \t]*[\"']?(?:{'|'.join(sorted(_SPREAD))})[\"']?[ \t]*(?:#.*)?(?:\r?\n|\Z)",
+    re.MULTILINE,
+)
+_OWN_GPU = '{"": int(os.environ.get("LOCAL_RANK", "0"))}'
 _HOSTS = re.compile(r"--exclude=(\S+)")
 
 
@@ -50,6 +75,8 @@ def edit_launch(job: Job, fix: Fix) -> Job | None:
     Raises:
         Refusal: it says so already, or it is unknown which part is meant.
     """
+    if fix.remedy == "one_endpoint" and (agreed := _one_address(job)) is not None:
+        return agreed
     edits = _EDITS.get(fix.remedy, {})
     reasons: list[str] = []
     for held in job.documents:
@@ -78,25 +105,158 @@ def size_of(text: str) -> int | None:
     return None if match is None else int(float(match[1]) * _UNITS[match[2].lower()])
 
 
-def _compose_shm(text: str, _: Fix) -> str | None:
-    """The service with the GPUs, or the only one."""
-    root = yaml_editor.parse(text)
-    tree = yaml_editor.plain(root)
+def _one_address(job: Job) -> Job | None:
+    """Give the files of all machines of one launch what the file of machine 0 says.
+
+    Raises:
+        Refusal: several say that they are machine 0.
+    """
+    nodes = [
+        held
+        for held in job.documents
+        if held.owner is not None
+        and held.file.language is Language.YAML
+        and _MACHINE in held.settings
+    ]
+    first = [held for held in nodes if held.settings[_MACHINE] == "0"]
+    if len(nodes) < 2 or not first:
+        return None
+    if len(first) > 1:
+        names = ", ".join(held.file.path for held in first)
+        raise Refusal(f"{names} all say `{_MACHINE}: 0`: number the machines first")
+    changed = job
+    for held in nodes:
+        text = held.file.text
+        for key in _SAME_ON_MACHINES:
+            value, present = first[0].settings.get(key), held.settings.get(key)
+            if value is not None and present is not None and present != value:
+                text = yaml_editor.set_key(text, [key], int(value) if value.isdigit() else value)
+        if text != held.file.text:
+            changed = changed.with_text(held, text)
+    return None if changed is job else changed
+
+
+def _service(text: str, wanted: str) -> tuple[str, dict[str, yaml_editor.Plain]] | None:
+    """The service of a compose file with the GPUs, or the only one; None without services."""
+    tree = yaml_editor.plain(yaml_editor.parse(text))
     services = tree.get("services") if isinstance(tree, dict) else None
     if not isinstance(services, dict):
-        return pod_editor.share_memory(text, "16Gi", _SHM_BYTES, size_of)
+        return None
     with_gpus = [name for name, body in services.items() if _has_gpus(body)]
     names = with_gpus or list(services)
     if len(names) != 1:
-        raise Refusal(f"which of {', '.join(names)} trains is unknown: set shm_size there")
+        raise Refusal(f"which of {', '.join(names)} trains is unknown: set {wanted} there")
     body = services[names[0]]
-    if not isinstance(body, dict):
+    return names[0], body if isinstance(body, dict) else {}
+
+
+def _yaml_shm(text: str, _: Fix) -> str | None:
+    """More shared memory for a compose service, or for the pods of a manifest."""
+    if not _is_compose(text):
+        return pod_editor.share_memory(text, "16Gi", _SHM_BYTES, size_of)
+    service = _service(text, "shm_size")
+    if service is None:
         return None
-    ipc, size = _text(body.get("ipc")), _text(body.get("shm_size"))
-    if ipc == "host":
+    name, body = service
+    if _text(body.get("ipc")) == "host":
         raise Refusal("`ipc: host` shares the memory of the host already: enlarge that")
-    _refuse_large(size)
-    return yaml_editor.set_key(text, ["services", names[0], "shm_size"], "16gb")
+    _refuse_large(_text(body.get("shm_size")))
+    return yaml_editor.set_key(text, ["services", name, "shm_size"], "16gb")
+
+
+def _is_compose(text: str) -> bool:
+    return _SERVICES.search(text) is not None
+
+
+def _yaml_memory(text: str, _: Fix) -> str | None:
+    """Twice the limit of a compose service, or of the training containers of a manifest."""
+    if not _is_compose(text):
+        return pod_editor.more_memory(text, size_of)
+    service = _service(text, "mem_limit")
+    if service is None:
+        return None
+    name, body = service
+    after = text
+    for path in _COMPOSE_MEMORY:
+        node: yaml_editor.Plain | None = body
+        for key in path:
+            node = node.get(key) if isinstance(node, dict) else None
+        if (size := _text(node)) is not None and size != "-1":
+            after = yaml_editor.set_key(after, ["services", name, *path], _twice(size))
+    return None if after == text else after
+
+
+def _twice(size: str) -> str:
+    """Twice a size, in its own unit."""
+    if size_of(size) is None:
+        raise Refusal(f"{size} is no plain size")
+    number = size.rstrip("kmgtKMGTPibB")
+    return f"{float(number) * 2:g}{size[len(number) :]}" if size != number else str(2 * int(size))
+
+
+def _docker_memory(text: str, _: Fix) -> str | None:
+    """Twice the limit of the one command that runs a container."""
+    runs = list(_docker_runs(text))
+    if len(runs) > 1:
+        raise Refusal(f"{len(runs)} commands run containers: which trains is unknown")
+    found = [
+        (start, end, _twice(value))
+        for command, at in runs
+        for name, value, start, end in _docker_options(command, at)
+        if name in _DOCKER_MEMORY and value != "-1"
+    ]
+    for start, end, new in reversed(found):
+        text = text[:start] + new + text[end:]
+    return text if found else None
+
+
+def _docker_options(command: Command, at: int) -> Iterator[tuple[str, str, int, int]]:
+    """Options of `docker run` with their values and the places of these, up to the image."""
+    words = iter([word for word in command.words if word.start >= at])
+    for word in words:
+        if not word.text.startswith("-"):
+            return
+        name, sign, value = word.text.partition("=")
+        if sign:
+            yield name, value, word.start + len(name) + 1, word.end
+        elif name not in _DOCKER_SWITCHES:
+            after = next(words, None)
+            if after is not None:
+                yield name, after.text, after.start, after.end
+
+
+def _own_device(text: str, _: Fix) -> str | None:
+    """Leave the place of each rank's model to the rank."""
+    for command in reversed(read_commands(text)):
+        words = command.words
+        for index in reversed(range(len(words))):
+            name, sign, value = words[index].text.partition("=")
+            last = words[index] if sign or index + 1 == len(words) else words[index + 1]
+            if plain(name) != _DEVICE_MAP or (value or last.bare) not in _SPREAD:
+                continue
+            start, end = words[index].start, last.end
+            return text[: len(text[:start].rstrip(" \t\\\r\n"))] + text[end:]
+    return None
+
+
+def _own_device_key(text: str, _: Fix) -> str | None:
+    return _DEVICE_KEY.sub("", text)
+
+
+def _own_device_code(text: str, _: Fix) -> str | None:
+    """`device_map` of the calls that load a model: the GPU of the rank."""
+    calls = [
+        call
+        for call in ast.walk(python_editor.parse(text))
+        if isinstance(call, ast.Call)
+        and isinstance(value := python_editor.argument(call, _DEVICE_MAP), ast.Constant)
+        and value.value in _SPREAD
+    ]
+    if not calls:
+        return None
+    for call in sorted(calls, key=lambda c: -c.lineno):
+        text = python_editor.set_argument(text, call, [_DEVICE_MAP], _OWN_GPU)
+    return python_editor.with_imports(text, ["import os"])
 
 
 def _has_gpus(service: yaml_editor.Plain) -> bool:
@@ -280,7 +440,7 @@ def _put(text: str, match: re.Match[str], new: str) -> str:
 
 
 _EDITS: Mapping[str, Mapping[Language, Edit]] = {
-    "more_shm": {Language.YAML: _compose_shm, Language.SHELL: _docker_shm},
+    "more_shm": {Language.YAML: _yaml_shm, Language.SHELL: _docker_shm},
     "interface": {
         Language.SHELL: _interface,
         Language.VARIABLES: _interface,
@@ -289,8 +449,13 @@ _EDITS: Mapping[str, Mapping[Language, Edit]] = {
     },
     "longer_limit": {Language.SHELL: _time},
     "more_host_memory": {
-        Language.SHELL: _host_memory,
-        Language.YAML: lambda text, _: pod_editor.more_memory(text, size_of),
+        Language.SHELL: lambda text, fix: _host_memory(text, fix) or _docker_memory(text, fix),
+        Language.YAML: _yaml_memory,
+    },
+    "set_device": {
+        Language.SHELL: _own_device,
+        Language.YAML: _own_device_key,
+        Language.CODE: _own_device_code,
     },
     "exclude_node": {Language.SHELL: _exclude},
     "one_endpoint": {Language.SHELL: _each_task},

@@ -38,7 +38,7 @@ def look_around() -> Surroundings:
             for kind, names in (
                 ("namespace", _namespaces()),
                 ("mount", _mounts()),
-                ("control group", _control_groups()),
+                ("control group", control_groups()),
                 ("shared memory", _shared_memory()),
                 ("port", _ports()),
             )
@@ -91,7 +91,8 @@ def _mounts() -> Iterable[str]:
     return []
 
 
-def _control_groups() -> Iterable[str]:
+def control_groups() -> Iterable[str]:
+    """The folders of the control groups that faults made: `…/unhang-drill-<pid>`."""
     return [str(path) for root in _CONTROL_GROUPS for path in root.glob("unhang-drill-*")]
 
 

@@ -57,12 +57,15 @@ class KernelLog:
     """What the kernel says from now on, where it may be read."""
 
     def __init__(self) -> None:
-        self._before = len(_kernel_lines())
+        # The ring of the kernel is of one size: once it is full, its number of lines stays.
+        self._last = next(reversed(_kernel_lines()), None)
 
     def save(self, path: Path, pids: Iterable[int]) -> None:
         """Write the new lines if they tell of one of these processes; others run here too."""
         ours = {str(pid) for pid in pids}
-        lines = [line for line in _kernel_lines()[self._before :] if _may_be_of(line, ours)]
+        told = _kernel_lines()
+        new = told[told.index(self._last) + 1 :] if self._last in told else told
+        lines = [line for line in new if _may_be_of(line, ours)]
         text = "\n".join(lines)
         if any(re.search(rf"\b{pid}\b", text) for pid in ours):
             path.write_text(text + "\n", encoding="utf-8")

@@ -8,7 +8,7 @@ from unhang.model.causes import Cause
 from unhang.model.events import DeviceFault, StopKind, StopSeen
 from unhang.model.phases import Phase
 from unhang.remedies.context import RemedyContext
-from unhang.remedies.cures import Cure
+from unhang.remedies.cures import PROBES, Cure
 from unhang.remedies.mechanisms import apply, killed_silently
 from unhang.settings import find_framework
 
@@ -90,7 +90,11 @@ def plan(case: RemedyContext) -> tuple[Cure, ...]:
     cures = apply(case, _PLANS[case.cause])
     if case.cause is Cause.CHECKPOINT_SLOW and case.phase is Phase.LOAD:
         cures = (Cure.LEAN_LOAD, *(c for c in cures if c not in _SAVES))
-    if case.cause is Cause.DATA_SLOW and _copies_data(case):
+    framework = find_framework(case.framework)
+    if case.cause is Cause.DATA_SLOW and framework is not None and framework.data_apart:
+        # What a rank waits for is its share of a batch: no setting of the data set reaches it.
+        cures = (Cure.LOOK_AT_RANK, Cure.LONGER_TIMEOUT)
+    elif case.cause is Cause.DATA_SLOW and framework is not None and framework.copies_data:
         # More loaders would hold more copies, and none of them reads the data set.
         cures = (
             Cure.PREPARE_DATA,
@@ -108,16 +112,12 @@ def plan(case: RemedyContext) -> tuple[Cure, ...]:
     if own is not None and case.cause in _PHASE_FIRST:
         cures = (own, *cures)
     if own is not None and case.cause in _PHASE_LAST:
-        cures = (*cures, own)
+        rarely = (Cure.EVAL_RARELY,) if own is Cure.EVAL_SMALLER else ()
+        probes = tuple(cure for cure in cures if cure in PROBES)
+        cures = (*(cure for cure in cures if cure not in PROBES), own, *rarely, *probes)
     if case.cause is Cause.GPU_OOM and _shared_gpu(case):
         cures = (Cure.SHARED_GPU, *cures)
     return tuple(dict.fromkeys(cures))
-
-
-def _copies_data(case: RemedyContext) -> bool:
-    """Whether every process reads the whole data set before the first step, and keeps it."""
-    framework = find_framework(case.framework)
-    return framework is not None and framework.copies_data
 
 
 def _of_rank(case: RemedyContext) -> tuple[Cure, ...]:

@@ -82,6 +82,7 @@ class Framework:
         shards: the way in which it spreads a model.
         refuses: settings of others with which it does not work.
         own_loop: the training loop is the user's script: what the framework lacks is written there.
+        data_apart: a driver that no rank waits for in a collective reads the data set.
         copies_data: every process reads the whole data set before the first step, and keeps it.
         environment: how variables reach its ranks: `shell`, `env-file`, `ray-job`, `ray-init`.
         command: what `environment` starts.
@@ -107,6 +108,7 @@ class Framework:
     packages: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     own_loop: bool = False
     copies_data: bool = False
+    data_apart: bool = False
     makes_group: bool = False
     overtakes: frozenset[str] = frozenset()
     launches: bool = False
@@ -206,6 +208,7 @@ def _framework(row: Mapping[str, Any]) -> Framework:
         packages={name: tuple(found) for name, found in row.get("packages", {}).items()},
         own_loop=row.get("own_loop", False),
         copies_data=row.get("copies_data", False),
+        data_apart=row.get("data_apart", False),
         makes_group=row.get("makes_group", False),
         overtakes=frozenset(row.get("overtakes", ())),
         launches=row.get("launches", False),

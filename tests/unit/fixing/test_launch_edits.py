@@ -35,12 +35,15 @@ POD = pytorch_job(
 def fixed(folder: Path, name: str, text: str, remedy: str, patch: str = "# by hand") -> str:
     path = folder / name
     path.write_text(text)
+    return unhang.fix([str(path)], verdict(remedy, patch)).after
+
+
+def verdict(remedy: str, patch: str = "# by hand") -> Diagnosis:
     fix = Fix(
         title=NOTHING, kind=FixKind.CURE, framework="torch", where="shell", patch=patch,
         reaches="all ranks", risk=NOTHING, verify=NOTHING, remedy=remedy,
     )  # fmt: skip
-    verdict = Diagnosis(outcome=Outcome.CAUSE, summary=NOTHING, fixes=(fix,))
-    return unhang.fix([str(path)], verdict).after
+    return Diagnosis(outcome=Outcome.CAUSE, summary=NOTHING, fixes=(fix,))
 
 
 def test_the_service_with_the_gpus_gets_shared_memory(tmp_path: Path) -> None:
@@ -106,12 +109,74 @@ def test_every_pod_of_the_job_gets_more_memory(tmp_path: Path) -> None:
             '#SBATCH -N 2\nsrun bash -c "run --machine_rank $SLURM_PROCID --host $head"',
             '#SBATCH -N 2\nsrun bash -c "run --machine_rank \\$SLURM_PROCID --host $head"',
         ),
+        ("more_host_memory", "docker run --rm -m 64g i t -m x", "docker run --rm -m 128g i t -m x"),
+        ("more_host_memory", "docker run --memory=1.5g i", "docker run --memory=3g i"),
+        ("set_device", "swift sft --device_map auto --a 1", "swift sft --a 1"),
+        ("set_device", "train --a 1 \\\n  --device-map=balanced", "train --a 1"),
+        ("set_device", "A=(\n  --device_map auto\n  --a 1\n)", "A=(\n  --a 1\n)"),
         ("stop_together", "srun python t.py", "srun --kill-on-bad-exit=1 python t.py"),
     ],
 )
 def test_the_launch_script_is_changed(tmp_path: Path, remedy: str, before: str, after: str) -> None:
     head = "#!/bin/bash\n"
     assert fixed(tmp_path, "run.sh", f"{head}{before}\n", remedy) == f"{head}{after}\n"
+
+
+def test_the_limit_of_the_service_that_trains_is_doubled(tmp_path: Path) -> None:
+    limits = "          limits: {memory: 48G}\n"
+    text = COMPOSE.replace("        reservations", f"{limits}        reservations").replace(
+        "    image: job", "    mem_limit: 48g\n    image: job"
+    )
+    text = text.replace(
+        "          limits: {memory: 48G}\n", "        limits:\n          memory: 48G\n"
+    )
+    after = fixed(tmp_path, "compose.yaml", text, "more_host_memory")
+    assert after == text.replace("48", "96")
+    with pytest.raises(UsageError, match="by hand"):
+        fixed(tmp_path, "none.yaml", COMPOSE, "more_host_memory")
+
+
+def test_pods_that_share_a_template_by_an_alias_are_changed_once(tmp_path: Path) -> None:
+    text = POD.partition("    Worker:")[0].replace("template:", "template: &pod")
+    text += "    Worker:\n      template: *pod\n"
+    after = fixed(tmp_path, "job.yaml", text, "more_host_memory")
+    assert after == text.replace("64Gi", "128Gi")
+    after = fixed(tmp_path, "job.yaml", text, "more_shm")
+    assert after.count("sizeLimit: 16Gi") == 1
+    assert fixed(tmp_path, "again.yaml", after.replace("16Gi", "64Mi"), "more_shm") == after
+
+
+NODE = """\
+machine_rank: {rank}  # of two
+main_process_ip: 10.0.0.1
+main_process_port: {port}
+num_machines: 2
+"""
+
+
+def test_all_machines_get_the_port_of_machine_zero(tmp_path: Path) -> None:
+    files = []
+    for rank, port in ((1, 29540), (0, 29450)):
+        files.append(tmp_path / f"node{rank}.yaml")
+        files[-1].write_text(NODE.format(rank=rank, port=port))
+    done = unhang.fix([str(file) for file in files], verdict("one_endpoint"))
+    after = {Path(file.path).name: file.after for file in done.files}
+    assert after["node1.yaml"] == NODE.format(rank=1, port=29450)
+    assert after["node0.yaml"] == NODE.format(rank=0, port=29450)
+    files[0].write_text(NODE.format(rank=0, port=29540))
+    with pytest.raises(UsageError, match="machine_rank: 0"):
+        unhang.fix([str(file) for file in files], verdict("one_endpoint"))
+
+
+def test_a_map_over_all_gpus_leaves_yaml_and_code(tmp_path: Path) -> None:
+    text = "model: m\ndevice_map: auto  # why\nbatch: 1\n"
+    assert fixed(tmp_path, "a.yaml", text, "set_device") == "model: m\nbatch: 1\n"
+    code = "import torch\n\nmodel = load.from_pretrained(name, device_map='auto', dtype=kind)\n"
+    after = fixed(tmp_path, "t.py", code, "set_device")
+    assert "import os\n" in after
+    assert 'device_map={"": int(os.environ.get("LOCAL_RANK", "0"))}, dtype=kind' in after
+    with pytest.raises(UsageError, match="by hand"):
+        fixed(tmp_path, "u.py", after, "set_device")
 
 
 def test_hosts_are_added_to_those_that_are_excluded(tmp_path: Path) -> None:

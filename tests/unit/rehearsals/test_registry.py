@@ -55,11 +55,12 @@ def test_the_truth_is_one(situation: Situation) -> None:
 @EVERY
 def test_the_remedy_fits_the_files_of_the_job(situation: Situation) -> None:
     remedy, job = situation.remedy, SCRIPTS / situation.job
-    assert remedy.fix is None or (job / remedy.fix).is_file()
+    assert remedy.files
+    assert all((job / name).is_file() for name in remedy.files)
     for name, old, new in remedy.edits:
         assert old in (job / name).read_text(encoding="utf-8")
         assert old != new
-    assert remedy.fix or remedy.edits or remedy.healed
+    assert remedy.written is not bool(remedy.edits)
 
 
 @EVERY

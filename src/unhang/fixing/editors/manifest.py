@@ -221,12 +221,16 @@ def _prove(before: str, after: str, name: str, raw: str) -> None:
 
 
 def leaves(nodes: Sequence[yaml.Node | None]) -> Iterator[str]:
-    """Every key and value of nodes, as text."""
-    for node in nodes:
+    """Every key and value of nodes, as text; what aliases repeat, once."""
+    open_, seen = list(nodes), set[int]()
+    while open_:
+        node = open_.pop()
+        if node is None or id(node) in seen:
+            continue
+        seen.add(id(node))
         if isinstance(node, yaml.ScalarNode):
             yield str(node.value)
         elif isinstance(node, yaml.MappingNode):
-            for key, value in node.value:
-                yield from leaves((key, value))
-        elif node is not None:
-            yield from leaves(node.value)
+            open_.extend(part for pair in node.value for part in pair)
+        else:
+            open_.extend(node.value)

@@ -70,10 +70,13 @@ def more_memory(text: str, size_of: Size) -> str | None:
 
 
 def _pods(text: str) -> Iterator[yaml.MappingNode]:
-    """Every mapping with `containers`, in all documents."""
-    open_ = list(parse_all(text))
+    """Every mapping with `containers`, in all documents; what aliases repeat, once."""
+    open_, seen = list(parse_all(text)), set[int]()
     while open_:
         node = open_.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
         if isinstance(node, yaml.MappingNode):
             if isinstance(_get(node, "containers"), yaml.SequenceNode):
                 yield node
