@@ -55,6 +55,7 @@ class Identity:
         self._by_pid: dict[tuple[str | None, int], Rank] = {}
         self._by_local: dict[tuple[str | None, LocalRank], Rank] = {}
         self._by_host: dict[str | None, Rank] = {}
+        self._started: dict[int, set[LocalRank]] = defaultdict(set)
         self._hosts: set[str] = set()
         self._names = host_names(events)
         self._first_on_host: dict[str | None, Rank] = {}
@@ -112,6 +113,8 @@ class Identity:
             foreign = isinstance(event, KernelEvent)
             if (found := self._rank_from_pid(host, pid, foreign)) is not None:
                 return found
+            if local is None and len(started := self._started.get(pid, ())) == 1:
+                local = next(iter(started))
         if local is not None:
             if (host, local) in self._by_local:
                 return self._by_local[host, local]
@@ -177,6 +180,8 @@ class Identity:
             if rank is None:
                 rank = event.origin.rank
             if rank is None:
+                if isinstance(event, WorldSeen) and pid is not None and local is not None:
+                    self._started[pid].add(local)  # by the launcher that counts them
                 continue
             if host is not None:
                 hosts[host].add(rank)

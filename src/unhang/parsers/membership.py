@@ -13,6 +13,7 @@ Reads::
     using world size: 16, data-parallel size: 16, …                    (Megatron)
     Rank of current process: 0. World size: 8                          (detectron2)
     mpirun -np 16 -H ada:8,bob:8 ./all_reduce_perf                     (a launch command)
+    Initializing an LLM engine (v0.5.0) with config: … tensor_parallel_size=2, …      (vLLM)
 
 Traps: a store-based barrier of a later group counts its members, not the job's (only the largest
 number is the world's); `Process rank: 3` of the transformers examples is the local rank.
@@ -20,6 +21,7 @@ number is the world's); `Process rank: 3` of the transformers examples is the lo
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from unhang.model.events import Event, WorldSeen
@@ -30,6 +32,8 @@ from unhang.parsers.vocabulary.launch_command import read_launch
 from unhang.parsers.vocabulary.store_messages import LATER_GROUP
 from unhang.sources.line import Line
 
+_ENGINE = re.compile(r"\bInitializing an? (?:V\d )?LLM engine\b")
+_AXES = re.compile(r"\b(tensor|pipeline)_parallel_size=(\d{1,4})\b")
 _PATTERNS = patterns("unhang.parsers", "data/membership.toml")
 
 
@@ -49,6 +53,10 @@ class MembershipParser(LineParser, name="membership"):
             for rank, host in enumerate(launch.hosts):
                 yield WorldSeen(**place(line), listed=True, rank=Rank(rank), host=host)
             return
+        size = _size_of_engine(line)
+        if size is not None:
+            yield WorldSeen(**place(line), world_size=size)
+            return
         for pattern in _PATTERNS:
             match = pattern.search(line.text)
             if match is None or LATER_GROUP.search(line.text):
@@ -61,3 +69,13 @@ class MembershipParser(LineParser, name="membership"):
                 local_rank=None if told.get("local") is None else LocalRank(int(match["local"])),
             )
             return
+
+
+def _size_of_engine(line: Line) -> int | None:
+    """The processes of a serving engine, by its axes; a worker of a larger job may run one."""
+    if line.origin.actor is not None and not line.origin.actor.startswith("EngineCore"):
+        return None
+    if _ENGINE.search(line.text) is None:
+        return None
+    axes = {axis: int(size) for axis, size in _AXES.findall(line.text)}
+    return axes["tensor"] * axes.get("pipeline", 1) if "tensor" in axes else None

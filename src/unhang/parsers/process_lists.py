@@ -8,6 +8,7 @@ share is a key of ranks beside keys of other names of the same process::
     mpi rank 4 local 0 on gpu-1 pid 210
     python pid 4711 rank 0; pid 4712 rank 1
     launching c-07 on host hd125 for task worker:5 (RANK=5)
+    process 4711 spawned with command: ['python', 'train.py', '--local_rank=2', …]  (DeepSpeed)
 
 and the same for the ranks of one host::
 
@@ -65,6 +66,10 @@ _PATTERNS = named("unhang.parsers", "data/process_lists.toml")
 _OTHER_AXIS = _PATTERNS["other_axis"]
 _FAILING = _PATTERNS["failing"]
 _PAIRS = re.compile(r"(?:[A-Za-z_]\w{0,40}\s?[=:]\s?[^\s,;=]{1,80}(?:[,;]?\s|$)){1,12}")
+_STARTED = re.compile(
+    r"\bprocess (?P<pid>\d{2,9}) spawned with command: .{1,400}?--local[_-]rank[=', ]{1,4}"
+    r"(?P<local>\d{1,3})\b"
+)
 _LONGEST = 400
 _MOST = 4096
 
@@ -75,6 +80,15 @@ class ProcessListsParser(LineParser, name="process-lists", sampled=True):
     def feed(self, line: Line) -> Iterator[Event]:
         """Say which process has which rank."""
         text = line.text
+        started = line.says(_STARTED, within=True)
+        if started is not None:
+            yield WorldSeen(
+                **place(line),
+                listed=True,
+                local_rank=LocalRank(int(started["local"])),
+                pid=int(started["pid"]),
+            )
+            return
         if len(text) > _LONGEST or _FAILING.search(text) is not None:
             return
         for part in text.split(";"):

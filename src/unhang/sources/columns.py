@@ -34,7 +34,8 @@ _SHAPES = tuple(
 )
 """A bar, a colon, and two names or one before a blank, as long as they look like those of pods."""
 _HEADED = re.compile(
-    r"\[?[EWIF]\d{3,4} \d\d:\d\d:\d\d|\[rank\d{1,6}\]|[\w.-]+:\d{1,9}:\d{1,9} \[\d{1,3}\] "
+    r"\[?[EWIF]\d{3,4} \d\d:\d\d:\d\d|\[[EWIF] [\w./-]{1,120}:\d{1,6}\] |\[rank\d{1,6}\]"
+    r"|[\w.-]+:\d{1,9}:\d{1,9} \[\d{1,3}\] |\[\d\d:\d\d:\d\d[.\d]{0,10}\] "
     r"|\[?\d{4}[-/]\d\d[-/]\d\d[T _,]\d\d:\d\d|\(\w[\w ]{0,60} pid=\d|Traceback \(most recent"
     r"|  File \"[^\"]+\", line \d|\[?(?:INFO|WARNING|ERROR)\]?[ :|]"
 )

@@ -21,7 +21,7 @@ from unhang.model.events import (
 )
 from unhang.model.finding import Finding
 from unhang.model.ids import NO_RANKS, Rank, Ranks
-from unhang.model.incident import VICTIM_MANNERS, Failure, Incident, Manner
+from unhang.model.incident import VICTIM_MANNERS, Failure, Incident, Manner, ranks_of
 from unhang.model.phases import Phase
 from unhang.rules.shared import order, speakers
 
@@ -59,7 +59,7 @@ def deduce(incident: Incident, cause: Cause, best: Finding) -> Ranks:
         return NO_RANKS
     if incident.world.size == 1:
         return _ONLY_RANK
-    return _ended_alone(incident) or _left_over(incident)
+    return _ended_alone(incident) or _failed_alone(incident) or _left_over(incident)
 
 
 def as_held(incident: Incident, best: Finding) -> Ranks:
@@ -118,6 +118,13 @@ def _ended_alone(incident: Incident) -> Ranks:
 
 def _is_bare(failure: Failure) -> bool:
     return all(isinstance(event, ProcessEnded) for event in failure.events)
+
+
+def _failed_alone(incident: Incident) -> Ranks:
+    """The only rank that failed by itself, where every other one waited or was ended."""
+    named, world = ranks_of(incident.own_failures), incident.world.ranks
+    others = incident.gave_up | _victims(incident)
+    return named if len(named) == 1 and world is not None and world - named <= others else NO_RANKS
 
 
 def _left_over(incident: Incident) -> Ranks:

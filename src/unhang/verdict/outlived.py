@@ -9,6 +9,7 @@ from unhang.model.events import (
     DeviceFault,
     Event,
     Finished,
+    KernelEvent,
     PythonException,
     Role,
     StoreFault,
@@ -35,6 +36,19 @@ def outlived(incident: Incident, states: int) -> bool:
     return len(by_artifact) > 0 and all(
         _outlived_in(incident, artifact, trouble, states)
         for artifact, trouble in by_artifact.items()
+    )
+
+
+def is_untouched(incident: Incident) -> bool:
+    """Whether the job is at work, and nothing but the kernel's log tells of an end or a fault.
+
+    A host runs other programs too, and what ends or faults leaves its mark in its own job.
+    """
+    worked = {state_of_work(event) for event in (*incident.events, *incident.counted)} - {None}
+    told = (e for e in incident.events if e.role in TROUBLE and not isinstance(e, Finished))
+    known = {event.origin.pid for event in incident.events if not isinstance(event, KernelEvent)}
+    return len(worked) >= STATES_OF_WORK and all(
+        isinstance(event, KernelEvent) and event.pid not in known for event in told
     )
 
 

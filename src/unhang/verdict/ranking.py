@@ -27,7 +27,7 @@ from unhang.model.provenance import Message, Provenance
 from unhang.model.stack_states import Doing
 from unhang.rules.shared import order
 from unhang.verdict.culprits import as_held, deduce, undo_tie
-from unhang.verdict.outlived import outlived
+from unhang.verdict.outlived import is_untouched, outlived
 
 _ORDER = {Strength.PROVES: 3, Strength.SUPPORTS: 2, Strength.HINTS: 1}
 
@@ -41,6 +41,10 @@ THRESHOLD = 0.5
 
 _PERFORMANCE = frozenset({Cause.BANDWIDTH_LOW})
 """Causes that a job may have although it ended well."""
+
+
+_ENDS_A_PROCESS = frozenset({Cause.GPU_KERNEL_FAULT, Cause.RANK_CRASH, Cause.HOST_OOM})
+"""Causes that a job shows by an end or an error of its own; ill hardware may just stop it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +92,11 @@ def _ranked(incident: Incident, findings: Sequence[Finding]) -> Diagnosis:
         watched = any(incident.all(HoldUp))
         findings = [
             f if f.cause is None and watched else replace(f, strength=Strength.HINTS)
+            for f in findings
+        ]
+    if is_untouched(incident):
+        findings = [
+            replace(f, strength=Strength.HINTS) if f.cause in _ENDS_A_PROCESS else f
             for f in findings
         ]
     findings = _as_watched(incident, findings)

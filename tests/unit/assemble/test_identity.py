@@ -192,3 +192,18 @@ def test_devices_that_tell_no_rank() -> None:
     assert ranks_of_devices(nccl(0, 10), nccl(3, 13), world(16)) == [None, None]
     elsewhere = replace(nccl(1, 20), origin=by(host="n2", pid=20))
     assert ranks_of_devices(nccl(0, 10), nccl(3, 13), elsewhere) == [None, None, None]
+
+
+def test_a_process_that_the_launcher_started_has_the_rank_of_its_place() -> None:
+    started = [
+        WorldSeen(
+            source=source(n + 1),
+            origin=by(),
+            listed=True,
+            local_rank=LocalRank(n),
+            pid=5210 + n,
+        )
+        for n in range(4)
+    ]
+    assert failed(*started, killed_by_kernel(pid=5212, line=9)) == {2}
+    assert failed(*started, killed_by_kernel(pid=5299, line=9)) == frozenset()

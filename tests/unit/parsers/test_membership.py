@@ -1,9 +1,12 @@
 """Announcements at start-up."""
 
+from dataclasses import replace
+
 import pytest
 
-from support.feeding import feed, only
+from support.feeding import feed, line, only
 from unhang.model.events import WorldSeen
+from unhang.model.provenance import Origin
 from unhang.parsers.membership import MembershipParser
 
 
@@ -28,6 +31,13 @@ from unhang.parsers.membership import MembershipParser
         ("  global_world_sizes=[16, 16, 16, 16]", 16, None, None),
         ("| distributed init (rank 3): env://", None, 3, None),
         ("Num processes: 8", 8, None, None),
+        (
+            "INFO 07-12 05:58:01 llm_engine.py:161] Initializing an LLM engine with config:"
+            " model='m', tensor_parallel_size=4, pipeline_parallel_size=2, seed=0",
+            8,
+            None,
+            None,
+        ),
         ("Process index: 5", None, 5, None),
         ("Local process index: 5", None, None, 5),
         (
@@ -109,3 +119,10 @@ def test_hosts_with_their_slots() -> None:
 )
 def test_a_command_that_tells_nothing(text: str) -> None:
     assert feed(MembershipParser, text) == []
+
+
+def test_an_engine_inside_a_worker_is_not_the_job() -> None:
+    text = line("Initializing a V1 LLM engine with config: tensor_parallel_size=2, seed=0")
+    inside = replace(text, origin=Origin(actor="LLMRayActor", pid=71))
+    assert only(WorldSeen, feed(MembershipParser, text)).world_size == 2
+    assert not feed(MembershipParser, inside)

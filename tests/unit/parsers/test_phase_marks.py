@@ -124,6 +124,13 @@ def test_two_marks_on_one_line_come_in_order() -> None:
     assert marks(text) == [(Phase.SAVE, PhaseEdge.END), (Phase.TRAIN, PhaseEdge.BEGIN)]
 
 
+@pytest.mark.parametrize(
+    "text", ["Starting training step on epoch 4", "start training loop", "Started training epoch 2"]
+)
+def test_training_that_starts_ends_what_was_before(text: str) -> None:
+    assert marks(text) == [(Phase.TRAIN, PhaseEdge.BEGIN)]
+
+
 def test_the_detail_begins_with_the_whole_word() -> None:
     mark = only(PhaseMark, feed(PhaseMarkParser, "INFO Running validation on 50 batches"))
     assert mark.detail == "Running validation on 50 batches"

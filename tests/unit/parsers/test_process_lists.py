@@ -95,3 +95,11 @@ def test_a_table_of_hosts() -> None:
 )
 def test_failures_and_other_axes_say_nothing_of_who_is_who(line: str) -> None:
     assert told(line) == []
+
+
+def test_the_launcher_s_list_of_what_it_started() -> None:
+    text = (
+        "[INFO] [launch.py:256:main] process 5210 spawned with command: ['/opt/bin/python', '-u',"
+        " 'tune.py', '--local_rank=2', '--config', 'tune.yaml']"
+    )
+    assert told(text) == [(None, 2, 5210, None)]

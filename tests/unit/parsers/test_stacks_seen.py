@@ -108,3 +108,15 @@ def test_the_next_process_is_another_one() -> None:
         "    barrier (torch/distributed/distributed_c10d.py:4000)",
     )
     assert (first.origin.rank, second.origin.rank) == (0, 1)
+
+
+def test_who_waits_for_the_lock_of_a_build_is_not_at_work() -> None:
+    (event,) = feed(
+        StackParser,
+        'Thread 71 (idle): "MainThread"',
+        "    acquire (filelock/_api.py:332)",
+        "    build_and_load (flashinfer/jit/core.py:316)",
+    )
+    assert isinstance(event, StackSeen)
+    assert event.waiting
+    assert event.phase is None

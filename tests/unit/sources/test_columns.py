@@ -76,3 +76,12 @@ def test_the_host_at_work_is_not_the_one_that_waits(tmp_path: Path) -> None:
     here = [line.replace("ash-1: I0417", "elm-1: I0417") for line in lines]
     (tmp_path / "job.log").write_text("\n".join(here) + "\n")
     assert unhang.diagnose(str(tmp_path)).cause is None
+
+
+def test_headers_without_a_date_are_heads_too() -> None:
+    old = "[E ProcessGroupNCCL.cpp:475] [Rank 3] Watchdog caught collective operation timeout"
+    clock = "[21:12:04.118203] Epoch: [0]  [2960/6104]  lr: 0.000004"
+    lines = [f"ash: {old}", f"ash: {clock}", f"elm: {old}", f"elm: {clock}"] * 3
+    column = find_column(lines)
+    assert column is not None
+    assert column.names == {"ash", "elm"}

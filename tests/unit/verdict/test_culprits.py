@@ -294,3 +294,23 @@ def test_a_host_on_which_all_ranks_are_is_no_culprit(tmp_path: Path) -> None:
     diagnosis = judged(tmp_path, *(no_interface("gpu7", rank) for rank in range(4)))
     assert diagnosis.cause is Cause.NET_INTERFACE
     assert not diagnosis.culprits
+
+
+@pytest.mark.parametrize(("size", "named"), [(2, {1}), (3, set())], ids=["all told", "one silent"])
+def test_who_failed_while_every_other_one_waited(
+    tmp_path: Path, size: int, named: set[int]
+) -> None:
+    lines = (
+        f"world_size: {size}",
+        "/aten/src/ATen/native/cuda/Indexing.cu:1289: indexSelectLargeIndex: block: [2,0,0],"
+        " thread: [6,0,0] Assertion `srcIndex < srcSelectDimSize` failed.",
+        "[rank1]: Traceback (most recent call last):",
+        '[rank1]:   File "/home/me/pipe.py", line 88, in main',
+        "[rank1]: ValueError: the stage failed",
+        "[rank0]:[E1122 10:30:00.000000 10 ProcessGroupNCCL.cpp:629] [Rank 0] Watchdog caught"
+        " collective operation timeout: WorkNCCL(SeqNum=1, OpType=RECV, NumelIn=8, NumelOut=8,"
+        " Timeout(ms)=600000) ran for 600034 milliseconds before timing out.",
+    )
+    found = judged(tmp_path, *lines)
+    assert found.cause is Cause.GPU_KERNEL_FAULT
+    assert found.culprits == named

@@ -116,3 +116,18 @@ def test_a_log_that_was_turned_over(tmp_path: Path) -> None:
     old = steps(0, 60) + raised(RAISED)
     assert not convicts(tmp_path, train_log_1=old, train_log=[*steps(0, 90), DONE])
     assert convicts(tmp_path, train_log_1=old, train_log=["rotated by logrotate"])
+
+
+def test_what_only_the_kernel_tells_is_another_program_s_while_the_job_works(
+    tmp_path: Path,
+) -> None:
+    told = [
+        "[Tue Jul 15 22:10:11 2025] NVRM: Xid (PCI:0000:c1:00): 31, pid=7712, name=python3,"
+        " Ch 00000009, intr 00000000. MMU Fault: ENGINE GRAPHICS",
+        "[Tue Jul 15 22:41:00 2025] python3[7719]: segfault at 8 ip 00007f1b2c11a0aa sp"
+        " 00007ffd8e0b1110 error 4 in libpython3.10.so.1.0[7f1b2c000000+2a0000]",
+    ]
+    assert not convicts(tmp_path, job_txt=[*steps(0, 9), "$ dmesg -T | tail -2", *told])
+    ended = "*** Process received signal 11 ***"
+    trace = ["Fatal Python error: Segmentation fault", ended]
+    assert convicts(tmp_path, job_txt=[*steps(0, 9), *trace, "$ dmesg -T | tail -2", *told])

@@ -23,7 +23,7 @@ _FRAMES = tuple(
 _WAIT = re.compile(
     r"torch/distributed/(?:distributed_c10d|c10d_logger|_functional_collectives)\.py"
     r"|:(?:barrier|all_reduce|all_gather|broadcast|reduce_scatter|monitored_barrier)\w*$"
-    r"|shm_broadcast\.py:(?:acquire_(?:read|write)|dequeue|recv)|ncclx?_?(?:allreduce|allgather)"
+    r"|filelock/\w+\.py:(?:acquire|__enter__)$|file_baton\.py:wait$|shm_broadcast\.py:(?:acquire_(?:read|write)|dequeue|recv)|ncclx?_?(?:allreduce|allgather)"
 )
 
 

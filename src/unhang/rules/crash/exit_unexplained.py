@@ -47,7 +47,6 @@ def check(incident: Incident) -> Iterator[Finding]:
     if order.stops(incident):
         return
     ranks = ranks_of(left)
-    others = frozenset(incident.roster) - ranks
     claim = (
         say(
             "CRA008.claim",
@@ -60,7 +59,8 @@ def check(incident: Incident) -> Iterator[Finding]:
         )
     )
     evidence = tuple(f.source for f in left)[:4]
-    if ranks and others and not _others_gave_up(incident, left[0]):
+    alike = len(ranks) > 1 and ranks == frozenset(incident.roster)
+    if ranks and not alike and incident.world.size != 1 and not _others_gave_up(incident, left[0]):
         yield check.finding(
             Strength.SUPPORTS,
             cause=None,

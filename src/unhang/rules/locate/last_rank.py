@@ -1,20 +1,21 @@
 """All ranks but one gave up in one call: the last one is where the call was not issued.
 
 ## What it finds
-A call in which every rank of a job of known size gave up, except one that shows in its own words
-that it lives and does not wait: it was told of the time-out by others, its launcher ended it as a
-process in good order, or it went on printing.
+A call in which every rank gave up, except one. Where the size of the job is unknown, the ranks that
+gave up count it: they leave one number out. What the last rank printed may show that it lives and
+does not wait: it was told of the time-out by others, its launcher ended it as a process in good
+order, or it went on printing.
 
 ## Why it hangs
 A collective completes only when all have issued it. Whoever is alive and is the only one that does
 not wait has not issued it.
 
 ## When it stays quiet
-When the size of the job is unknown or below three, when the ranks that gave up differ in operation
-or size (then the calls differ, and nobody is late), when a launcher dropped lines, when the job was
-stopped from outside, when the last rank gave up in another call, or waits by its stack. A rank that
-left no line is silent, not absent, and one whose last line is older than the time-out may have lost
-its own: then it is only a hint.
+When the size of the job is below three, or unknown and fewer than three gave up, when the ranks
+that gave up differ in operation or size (then the calls differ, and nobody is late), when a
+launcher dropped lines, when the job was stopped from outside before, when the last rank gave up in
+another call, or waits by its stack. Two that gave up make a third that is silent no more than a
+hint: its own words may be lost.
 
 ## How to confirm
 Look at the last lines and at the stack of the rank that is named.
@@ -30,8 +31,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.events import DumpReason, DumpSignal, Event, LinesDropped
-from unhang.model.ids import Rank
+from unhang.model.events import CollectiveTimeout, DumpReason, DumpSignal, Event, LinesDropped
+from unhang.model.ids import NO_RANKS, Rank
 from unhang.model.incident import Call, Manner
 from unhang.model.rule import Fact, Finding, Incident, Strength, rule, say
 from unhang.model.stack_states import Doing
@@ -39,28 +40,38 @@ from unhang.rules.shared import order
 from unhang.waitgraph import matching
 
 _LEAST_WORLD = 3
+_MANY = 3
+"""So many that gave up make the one that did not conspicuous, though nothing else tells of it."""
 
 
 @rule("LOC008", "only-rank-that-does-not-wait", needs={Fact.TIMEOUTS}, since="0.2.0")
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the only rank of the job that did not give up."""
-    world = incident.world.ranks
     call = next(iter(incident.calls), None)
-    if call is None or call.first is None or world is None or len(world) < _LEAST_WORLD:
+    if call is None or call.first is None:
         return
+    many = len(call.joined) >= _MANY
+    counted = frozenset(map(Rank, range(max(call.joined) + 1))) if many else NO_RANKS
+    world = incident.world.ranks or counted
     left = world - call.joined
-    if len(left) != 1 or call.unnamed or not _is_one_call(incident, call):
+    if (
+        len(world) < _LEAST_WORLD
+        or len(left) != 1
+        or call.unnamed
+        or not _is_one_call(incident, call)
+    ):
         return
     (last,) = left
     waits = {s.rank for s in incident.stances if s.doing is Doing.WAITS}
     if last in incident.gave_up | waits or incident.all(LinesDropped):
         return
-    if order.stops(incident):
+    alarm = next(event for event in incident.timeouts if event.source == call.first.source)
+    if order.stop_before(incident, alarm) is not None:
         return
-    life = _sign_of_life(incident, call, Rank(last))
+    life = _sign_of_life(incident, alarm, Rank(last))
     ranks = frozenset({Rank(last)})
     yield check.finding(
-        Strength.HINTS if life is None else Strength.SUPPORTS,
+        Strength.HINTS if life is None and not many else Strength.SUPPORTS,
         claim=say(
             "LOC008.claim",
             "{ranks:ranks} is the only one of {size} ranks that did not wait in {op:ops}.",
@@ -92,7 +103,7 @@ def _is_one_call(incident: Incident, call: Call) -> bool:
     return alone and not call.ops & matching.POINT_TO_POINT and not call.ops & matching.ROOTED
 
 
-def _sign_of_life(incident: Incident, call: Call, rank: Rank) -> Event | None:
+def _sign_of_life(incident: Incident, alarm: CollectiveTimeout, rank: Rank) -> Event | None:
     """What the rank printed, or its launcher of it, after the others had begun to give up."""
     for signal in incident.all(DumpSignal):
         if signal.reason is not DumpReason.OWN and _speaker(signal) == rank:
@@ -100,9 +111,6 @@ def _sign_of_life(incident: Incident, call: Call, rank: Rank) -> Event | None:
     closed = (f for f in incident.failures if f.rank == rank and f.manner is Manner.CLOSED)
     for failure in closed:
         return failure.events[0]
-    first = call.first
-    assert first is not None
-    alarm = next(event for event in incident.timeouts if event.source == first.source)
     later = (e for e in incident.events if e.origin.rank == rank and order.is_before(alarm, e))
     return next(later, None)
 

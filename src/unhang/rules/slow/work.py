@@ -6,6 +6,7 @@ is the last thing printed before the first time-out: a bar below 100 %, a begin 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -38,6 +39,12 @@ class Work:
     def bar(self) -> Progress | None:
         """The bar that shows it."""
         return self.mark if isinstance(self.mark, Progress) else None
+
+    @property
+    def is_done(self) -> bool:
+        """Whether its bar is full, and no bar of one item among several."""
+        bar = self.bar
+        return bar is not None and bar.done == bar.total and not _is_of_series(bar)
 
 
 def find_work(incident: Incident, wait: OthersWait, phases: frozenset[Phase]) -> Work | None:
@@ -113,6 +120,15 @@ def _work(signs: _Signs, wait: OthersWait, phase: OpenPhase) -> Work | None:
     )
 
 
+_ITEM = re.compile(r"(?<![\d./])(?P<item>\d{1,7})\s?(?:/|of)\s?(?P<items>\d{1,7})(?![\d./])")
+
+
+def _is_of_series(bar: Progress) -> bool:
+    """Whether its label counts items, and this is not the last: `image 41/64: 100%`."""
+    item = _ITEM.search(bar.label)
+    return item is not None and int(item["item"]) < int(item["items"])
+
+
 def _lasted_s(
     signs: _Signs, phase: OpenPhase, mark: PhaseMark | Progress, wait: OthersWait
 ) -> float | None:
@@ -120,7 +136,7 @@ def _lasted_s(
 
     A bar that was last drawn long before the alarm stood still, whatever the clock says.
     """
-    if isinstance(mark, Progress) and mark.elapsed_s is not None:
+    if isinstance(mark, Progress) and mark.elapsed_s is not None and not _is_of_series(mark):
         return mark.elapsed_s + _before_s(signs, mark)
     if phase.since is None or wait.alarm.at is None:
         return None

@@ -238,7 +238,7 @@ def _against(incident: Incident, work: Work, wait: OthersWait) -> Message | None
         )
     if not work.phase.unfinished:
         return say("SLO.against_unseen", "No begin of this work was seen: it may have been over.")
-    if work.bar is not None and work.bar.done == work.bar.total:
+    if work.is_done:
         return say("SLO.against_done", "Its bar stands at 100 %: the work itself was done.")
     if work.bar is None and _lines_between(work, wait) > _MANY_LINES:
         return say(

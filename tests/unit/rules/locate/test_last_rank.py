@@ -37,17 +37,28 @@ def test_a_rank_that_prints_on_is_the_one() -> None:
 
 
 @pytest.mark.parametrize("line", [None, 2])
-def test_silence_is_not_absence(line: int | None) -> None:
+def test_of_three_silence_is_not_absence(line: int | None) -> None:
     before = [] if line is None else [line_of(2, line)]
-    (finding,) = check(incident(WORLD, *before, *waiting(0, 1, 3)))
+    three = replace(WORLD, world_size=3)
+    (finding,) = check(incident(three, *before, *waiting(0, 1)))
     assert finding.culprits == {2}
     assert finding.strength is Strength.HINTS
+
+
+def test_three_that_gave_up_make_the_fourth_conspicuous() -> None:
+    for known in ((WORLD,), ()):
+        (finding,) = check(incident(*known, *waiting(0, 1, 3)))
+        assert finding.culprits == {2}
+        assert finding.strength is Strength.SUPPORTS
+        assert finding.against is not None
 
 
 @pytest.mark.parametrize(
     "events",
     [
-        (*waiting(0, 1, 3),),
+        (*waiting(0, 1, 2),),
+        (*waiting(0, 1, 4),),
+        (*waiting(0, 2),),
         (WORLD, *waiting(0, 1)),
         (WORLD, *waiting(0, 1, 2, 3)),
         (WORLD, *waiting(0, 1), timeout(3, global_rank=3, numel=65, line=13)),
@@ -59,7 +70,17 @@ def test_silence_is_not_absence(line: int | None) -> None:
             LinesDropped(source=source(15), origin=Origin(), count=7),
         ),
     ],
-    ids=["size unknown", "two left", "nobody left", "sizes", "rooted", "elsewhere", "dropped"],
+    ids=[
+        "all counted",
+        "two numbers out",
+        "two of three",
+        "two left",
+        "nobody left",
+        "sizes",
+        "rooted",
+        "elsewhere",
+        "dropped",
+    ],
 )
 def test_it_stays_quiet(events: tuple[Event, ...]) -> None:
     assert list(check(incident(*events))) == []

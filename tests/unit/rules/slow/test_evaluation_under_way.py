@@ -1,8 +1,10 @@
 """An evaluation still running at the time-out."""
 
+from dataclasses import replace
+
 from support.builders import by, source, timeout
 from support.phase_builders import bar, begun, findings, strength
-from unhang.model.events import Event, HoldUp, Stage, SuspicionReason
+from unhang.model.events import Event, HoldUp, Progress, Stage, SuspicionReason
 from unhang.model.finding import Strength
 from unhang.model.ids import Rank
 from unhang.model.phases import Phase, PhaseEdge
@@ -127,3 +129,14 @@ def test_a_rank_that_was_seen_stopped_did_not_evaluate_for_long() -> None:
             victims=frozenset({Rank(4)}),
         )
         assert (strength(check, *events, seen) is None) is quiet
+
+
+def test_a_full_bar_of_one_item_among_many_is_not_the_end() -> None:
+    def item(number: int, done: int, line: int) -> Progress:
+        label = f"sample {number}/40"
+        return replace(bar(Phase.EVAL, done=done, total=30, elapsed_s=14, line=line), label=label)
+
+    waiting = [timeout(rank, numel=4_096, line=3, when=640) for rank in (1, 2, 3)]
+    events = (begun(Phase.EVAL, when=0), item(12, 30, 2), *waiting)
+    assert strength(check, *events) is not Strength.HINTS
+    assert strength(check, begun(Phase.EVAL, when=0), item(40, 30, 2), *waiting) is Strength.HINTS
