@@ -136,7 +136,7 @@ def test_a_full_bar_of_one_item_among_many_is_not_the_end() -> None:
         label = f"sample {number}/40"
         return replace(bar(Phase.EVAL, done=done, total=30, elapsed_s=14, line=line), label=label)
 
-    waiting = [timeout(rank, numel=4_096, line=3, when=640) for rank in (1, 2, 3)]
-    events = (begun(Phase.EVAL, when=0), item(12, 30, 2), *waiting)
+    waiting: list[Event] = [timeout(rank, numel=4_096, line=3, when=640) for rank in (1, 2, 3)]
+    events: tuple[Event, ...] = (begun(Phase.EVAL, when=0), item(12, 30, 2), *waiting)
     assert strength(check, *events) is not Strength.HINTS
     assert strength(check, begun(Phase.EVAL, when=0), item(40, 30, 2), *waiting) is Strength.HINTS
