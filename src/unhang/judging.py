@@ -116,10 +116,10 @@ def _explaining(parted: Parted, found: Diagnosis) -> Sequence[Event]:
     """The events with those of loose files that may decide.
 
     What a kernel tells of its host may explain a failure of the job, but makes none, and blames no
-    rank that something else has found. That of a host that no file of the job names may be the host
-    of a rank that nobody heard of, and of no other.
+    rank that spoke and that something else has found. That of a host that no file of the job names
+    may be the host of a rank that nobody heard of, and of no other.
     """
-    explained = _failed(found) and found.outcome is not Outcome.LOCATED
+    explained = _failed(found) and found.culprits.isdisjoint(found.coverage.ranks_seen)
     if explained and _misses_ranks(found):
         return parted.events
     foreign = parted.strangers if explained else parted.loose

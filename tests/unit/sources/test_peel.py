@@ -70,6 +70,8 @@ def who(
         ("1: [rank1]:" + C10 + "x", "x", who(task=1, rank=1)),
         ("[1,5]<stderr>:  File", "  File", who(task=5)),
         ("[1,mpirank:5,algo-1]<stdout>:x", "x", who(rank=5, host="algo-1")),
+        ("2023-04-16 20:41:37,520 INFO [train.py:90] (5/8) Batch", "Batch", who(rank=5)),
+        ("2023-04-16 20:41:37,520 INFO (5/8) Batch", "(5/8) Batch", who()),
         ("[3]: x", "x", who(task=3)),
         ("[pod/trainer-0/pytorch] x", "x", who(host="trainer-0")),
         ("pod/trainer-0 x", "x", who(host="trainer-0")),

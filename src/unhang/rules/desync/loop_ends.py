@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from unhang.model.events import CollectiveTimeout, LastLine, LoopEnd, LoopLeft, Progress
+from unhang.model.events import Event, GlooFault, LastLine, LoopEnd, LoopLeft, Progress
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.incident import Incident
 from unhang.model.phases import Phase
@@ -17,9 +17,7 @@ _A_FEW = 2
 """States of another pass that the others may reach without the rank that has left."""
 
 
-def ends_by_rank(
-    incident: Incident, alarm: CollectiveTimeout | None
-) -> Mapping[Rank, Sequence[LoopLeft]]:
+def ends_by_rank(incident: Incident, alarm: Event | None) -> Mapping[Rank, Sequence[LoopLeft]]:
     """What each rank said before anybody gave up."""
     said: dict[Rank, list[LoopLeft]] = {}
     for event in incident.all(LoopLeft):
@@ -33,32 +31,44 @@ def before_a_wait(
     incident: Incident, said: Mapping[Rank, Sequence[LoopLeft]]
 ) -> tuple[Ranks, Ranks, Strength]:
     """Who has left, who waits, and how surely; nobody where the lines do not tell them apart."""
-    call = incident.calls[0]
-    parted = matching.variants(
-        joins := matching.collective_joins(call), {j.rank: j.op for j in joins}
-    )
-    if len(parted) > 1:
+    call = next(iter(incident.calls), None)
+    joins = () if call is None else matching.collective_joins(call)
+    parted = matching.variants(joins, {j.rank: j.op for j in joins})
+    if call is not None and len(parted) > 1:
         for side in parted.values():
             others = call.joined - side
             passed = frozenset(rank for rank in side if rank in said)
             if passed == side and not others & said.keys() and side != {_USUAL_VOICE}:
                 return side, others, Strength.PROVES
         return NO_RANKS, NO_RANKS, Strength.HINTS
-    waiters = incident.gave_up
-    most = max((_passes(said.get(rank, ())) for rank in waiters), default=0)
+    waiters = incident.gave_up | frozenset(
+        e.origin.rank for e in incident.all(GlooFault) if e.gave_up and e.origin.rank is not None
+    )
+    passes = {rank: _passes(said.get(rank, ())) for rank in waiters | said.keys()}
+    most = max((passes[rank] for rank in waiters), default=0)
     left = frozenset(
         rank
         for rank, lines in said.items()
-        if rank not in waiters
+        if (rank not in waiters or _is_odd(incident, rank))
         and lines[-1].end is not LoopEnd.VALIDATION
-        and _passes(lines) > most
-        and not _at_work(incident, rank, lines[-1])
+        and passes[rank] > max((passes[other] for other in waiters - {rank}), default=0)
+        and (rank in waiters or not _at_work(incident, rank, lines[-1]))
     )
+    waiters -= left
     if not waiters or _others_are_past(incident, waiters):
         return NO_RANKS, NO_RANKS, Strength.HINTS
     if left == {_USUAL_VOICE} and not _is_of_training(said, left) and most == 0:
         return NO_RANKS, NO_RANKS, Strength.HINTS
     return left, waiters, Strength.SUPPORTS
+
+
+def _is_odd(incident: Incident, rank: Rank) -> bool:
+    """Whether a rank that waits too may be in another call than the rest: no size tells them apart.
+
+    What rank 0 alone says is said for all.
+    """
+    sides = [side for call in incident.calls for side in call.sides]
+    return rank != _USUAL_VOICE and not any(side.numel_in for side in sides)
 
 
 def _others_are_past(incident: Incident, waiters: Ranks) -> bool:

@@ -52,7 +52,7 @@ _ECHOES = frozenset({Cause.TIMEOUT_SHORT, Cause.DESYNC, Cause.MODEL_DIVERGENCE})
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield at most one finding for the ranks that have left."""
-    alarm = order.first_timeout(incident)
+    alarm = order.earliest(event for event in incident.events if event.gave_up)
     said = ends_by_rank(incident, alarm)
     if not said:
         return

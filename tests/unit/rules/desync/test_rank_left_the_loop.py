@@ -109,3 +109,22 @@ def test_those_that_wait_are_past_the_loop_too() -> None:
     )
     assert judge_text(check, *STEPS, left, timed_out(0))
     assert judge_text(check, *STEPS, left, saves, timed_out(0)) == []
+
+
+@pytest.mark.parametrize(("odd", "sized", "named"), [(3, False, 1), (3, True, 0), (0, False, 0)])
+def test_a_call_without_sizes_may_be_two(odd: int, sized: bool, named: int) -> None:
+    """All report one call; where no size is printed, the rank that left may be in another."""
+    waits = [timed_out(rank) for rank in range(4)]
+    if not sized:
+        waits = [w.replace(w[w.index("NumelIn") : w.index("Timeout(ms)")], "") for w in waits]
+    lines = [*STEPS, f"[rank {odd}] reaches end of dataloader", *waits]
+    assert [set(f.culprits) for f in judge_text(check, *lines)] == [{odd}] * named
+
+
+def test_a_wait_that_gloo_gave_up_is_one_too() -> None:
+    gave_up = (
+        "[rank1]: RuntimeError: [../third_party/gloo/gloo/transport/tcp/unbound_buffer.cc:81] Timed"
+        " out waiting 30000ms for recv operation to complete"
+    )
+    (finding,) = judge_text(check, *STEPS, "[rank 2] iterator ended after batch 31", gave_up)
+    assert finding.culprits == {2}
