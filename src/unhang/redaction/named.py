@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from unhang.model.forms import named
 from unhang.redaction import values
-from unhang.redaction.names import FOREIGN, NEEDLES, Grade, grade
+from unhang.redaction.names import FOREIGN, NEEDLES, PASSES, Grade, grade
 from unhang.redaction.spans import Span
 
 _KIND = "named secret"
@@ -45,6 +45,9 @@ _LISTED = re.compile(
     rf"{_QUOTE}\s{{0,3}},(?=\s{{0,3}}b?{_QUOTE})|,(?=[^\s,-])|{_BLANK}{{1,8}}(?=[^\s-])"
 )
 _TUPLE = re.compile(rf"{_QUOTE}\s{{0,3}},(?=\s{{0,3}}b?{_QUOTE})")
+_CALL = re.compile(rf"\(\s{{0,3}}(?={_QUOTE})")
+_GIVES = re.compile(r"[.\w]*\bset_?[pP]\w*|[.\w]*?\b[pP]ass[a-z]*")
+"""What is called with a password, not with the name of one: `setPassword`, `.password`."""
 _SPACED = re.compile(rf"{_BLANK}{{1,60}}")
 _OPTION = re.compile(r"(?:^|[\s\"'`,\[(=])-{1,2}(?:[\w.-]{1,80}\.)?\Z")
 _SETTER = _PATTERNS["setter"]
@@ -130,10 +133,18 @@ def _secret(text: str, begin: int, end: int) -> Span | None:
             found = Grade.SURE
         elif text[begin - 1 : begin] == "/":
             return None  # loss/token
+    if found is Grade.LIKELY and _before(text, begin) in PASSES:
+        return None
     if found is Grade.NONE or _is_mark(text, begin):
         return None
     joint = _joint(text, begin, end, found)
     return None if joint is None else _value(text, begin, joint)
+
+
+def _before(text: str, begin: int) -> str:
+    """The word before, on the same line."""
+    words = text[max(0, begin - 40) : begin].rpartition("\n")[2].split()
+    return words[-1].lower() if words else ""
 
 
 def _is_mark(text: str, begin: int) -> bool:
@@ -154,9 +165,14 @@ def _joint(text: str, begin: int, end: int, found: Grade) -> _Joint | None:
     whom = _FOR_WHOM.match(text, end) if found is Grade.PASSWORD else None
     if whom is not None:
         return _Joint(whom.end(), found, assigned=True)
-    told = _IS.match(text, end) if found is Grade.PASSWORD else None
+    told = _IS.match(text, end) if found > Grade.HASHED else None
     if told is not None:
-        return _Joint(told.end(), found, assigned=False)
+        weak = found if found is Grade.PASSWORD else min(found, Grade.LIKELY)
+        return _Joint(told.end(), weak, assigned=False)
+    called = _CALL.match(text, end)
+    if called is not None:
+        given = _GIVES.fullmatch(text, begin, end) is not None
+        return _Joint(called.end(), found if given else min(found, Grade.RANDOM), assigned=False)
     if option:
         listed = _LISTED.match(text, end)
         return (
@@ -268,6 +284,8 @@ def _may_be_secret(value: str, found: Grade, quoted: bool) -> bool:
         return not (
             values.is_number(value) or values.is_place(value) or plain or values.is_prose(value)
         )
+    if found is Grade.LIKELY:
+        return values.looks_random(value) or values.is_mixed(value)
     if found is Grade.RANDOM:
         return values.looks_random(value)
     return len(value) >= 16 and values.looks_random(value) and not values.is_hex(value)

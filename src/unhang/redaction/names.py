@@ -14,14 +14,16 @@ class Grade(enum.IntEnum):
     """How much a name says of its value.
 
     `HASHED`: a value that looks random is secret, unless it may be a hash; `RANDOM`: one that looks
-    random; `SURE`: any but a switch, a small number, a place-holder; `PASSWORD`: a number, too.
+    random; `LIKELY`: one of letters with digits or signs, too; `SURE`: any but a switch, a small
+    number, a place-holder; `PASSWORD`: a number, too.
     """
 
     NONE = 0
     HASHED = 1
     RANDOM = 2
-    SURE = 3
-    PASSWORD = 4
+    LIKELY = 3
+    SURE = 4
+    PASSWORD = 5
 
 
 _DATA = load("unhang.redaction", "words.toml")
@@ -32,6 +34,10 @@ _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
 _SHUT = frozenset(_DATA["passwords"])
 _SECRET = frozenset(_DATA["secrets"])
 _LOOSE = frozenset(_DATA["loose"])
+_OWNERS = frozenset(_DATA["owners"])
+PASSES = frozenset(_DATA["passes"])
+"""Before "pass": one over data."""
+_PASS = re.compile(r"(\w*?)(?:pass|pw)")
 _FOREIGN: list[str] = _DATA["foreign"]
 FOREIGN = re.compile(
     "|".join(re.escape(form) for word in _FOREIGN for form in (word, json.dumps(word)[1:-1])),
@@ -97,6 +103,11 @@ def _of_word(words: list[str], place: int) -> Grade:
         return Grade.PASSWORD
     if word in _SECRET:
         return Grade.SURE
+    if last and (told := _PASS.fullmatch(word)) is not None:
+        owner = told[1] or (before[-1] if before else "")
+        if owner in _OWNERS:
+            return Grade.PASSWORD
+        return Grade.NONE if told[1] or owner in PASSES else Grade.LIKELY
     if word == "token" or (word.endswith("token") and last):
         return _of_token(word, before, last=last)
     if word == "key" and last:

@@ -35,6 +35,11 @@ _CODE = re.compile(
 )
 _PATH = re.compile(r"(?:~|\.{1,2})?/[\w.@+=~%/-]*|[A-Za-z]:\\.*|file://.*")
 _HEX = re.compile(r"(?:0x)?[0-9a-fA-F]+")
+_MIXED = re.compile(r"(?=\S*[A-Za-z])(?=\S{0,80}?(?:[A-Za-z]{3}\d|\d[A-Za-z]{3}|\w[@#$&!]))\S{6,}")
+_OF_A_JOB = re.compile(
+    r"(?:(?:rank|step|stage|layer|node|shard|train|val|test|expert|gpu|epoch|(?:micro)?batch|part"
+    r"|chunk|iter|phase|fold)s?[-_/]?\d{0,6}[-_/]?)+(?:of|/)?\d{0,6}"
+)
 _JOINTS = re.compile(r"[-_./:+ ]+")
 
 _RANDOM_BITS = 3.0
@@ -73,6 +78,16 @@ def is_prose(value: str) -> bool:
 def is_hex(value: str) -> bool:
     """Whether it may be a hash."""
     return _HEX.fullmatch(value) is not None
+
+
+def is_mixed(value: str) -> bool:
+    """Whether letters stand among digits or signs, as where a person thinks of a password.
+
+    >>> is_mixed("hunter2"), is_mixed("fwd_bwd"), is_mixed("bf16"), is_mixed("step-12")
+    (True, False, False, False)
+    """
+    told = _MIXED.fullmatch(value) is not None and _OF_A_JOB.fullmatch(value) is None
+    return told and not (is_number(value) or is_place(value))
 
 
 def looks_random(value: str) -> bool:
