@@ -7,6 +7,7 @@ unhang itself; 130 interrupted. Errors are one sentence on standard error, never
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import sys
@@ -19,7 +20,7 @@ import click
 from unhang import __version__
 from unhang.commands.output import locale_language
 from unhang.commands.translation import asked_language, in_language
-from unhang.errors import UnhangError
+from unhang.errors import UnhangError, UsageError
 
 COMMANDS: dict[str, str] = {
     "diagnose": "Name the guilty ranks and the root cause of a failed job.",
@@ -103,6 +104,10 @@ def summaries(language: str) -> dict[str, str]:
     return {**COMMANDS, **help_texts(language)["short"]}
 
 
+_OF_THE_PATH = {errno.ENAMETOOLONG, errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENOTDIR}
+"""What the system says of a path that was asked for, wherever it is first looked at."""
+
+
 def main() -> NoReturn:
     """Run with the arguments of the process, and exit."""
     raise SystemExit(invoke(sys.argv[1:]))
@@ -120,6 +125,9 @@ def invoke(arguments: Sequence[str]) -> int:
         _say(_translated("interrupted", language))
         return _INTERRUPTED
     except Exception as error:
+        if isinstance(error, OSError) and error.errno in _OF_THE_PATH and error.filename:
+            told = UsageError(f"cannot read {str(error.filename)[:200]}: {error.strerror}")
+            return _refuse(told, language)
         return _apologise(error)
     return code if isinstance(code, int) else 0
 

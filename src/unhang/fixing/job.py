@@ -8,6 +8,7 @@ together; what only stands beside them is read.
 from __future__ import annotations
 
 import ast
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -35,7 +36,7 @@ _READERS: Mapping[Language, Callable[[SettingsDocument, str], None]] = {
     Language.VARIABLES: read_shell,
     Language.DOCKERFILE: read_shell,
 }
-_MENTION = re.compile(r"[\w./-]*\w\.(?:json|ya?ml|toml|py)\b")
+_MENTION = re.compile(r"(?<![\w./-])[\w./-]{0,255}\w\.(?:json|ya?ml|toml|py)\b")
 _MOST_BESIDE = 8
 _SHELL = frozenset({Language.SHELL, Language.DOCKERFILE})
 
@@ -121,7 +122,8 @@ def _beside(targets: Sequence[ConfigFile]) -> Iterator[ConfigFile]:
     for target in targets:
         folders = (target.real.parent, Path.cwd())
         for name in list(dict.fromkeys(_MENTION.findall(target.text)))[:_MOST_BESIDE]:
-            path = next((f / name for f in folders if (f / name).is_file()), None)
+            beside = (folder / name for folder in folders)
+            path = next((p for p in beside if os.path.isfile(p)), None)  # noqa: PTH113 (any name)
             if path is None or path.resolve() in seen:
                 continue
             seen.add(path.resolve())

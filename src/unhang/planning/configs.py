@@ -7,6 +7,7 @@ looked for at the end of a dotted path, whatever framework's file it is.
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -50,12 +51,12 @@ def read_config(path: Path, data: Mapping[str, Any]) -> dict[str, Any]:
     flat = dict(_flat(data))
     for name in _values(flat, "elsewhere"):
         beside = path.parent / str(name)
-        if isinstance(name, str) and beside.suffix == ".json" and beside.is_file():
+        if isinstance(name, str) and beside.suffix == ".json" and _is_there(beside):
             flat = dict(_flat(parse_file(beside))) | flat
             break
     found = _read(flat)
     model = found.get("model")
-    if isinstance(model, str) and (path.parent / model).exists():
+    if isinstance(model, str) and _is_there(path.parent / model):
         found["model"] = str(path.parent / model)
     if not found:
         raise UsageError(
@@ -119,6 +120,11 @@ def _told(key: str, value: str) -> Iterator[tuple[str, Any]]:
         yield key, value.lower() == "true"
     else:
         yield key, int(value) if re.fullmatch(r"[0-9]{1,12}", value) else value
+
+
+def _is_there(path: Path) -> bool:
+    """Whether a file has that name; what a configuration says may be none at all."""
+    return os.path.exists(path)  # noqa: PTH110
 
 
 def _flat(data: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -124,6 +124,10 @@ def test_the_hint_of_a_framework_reaches_the_judge(tmp_path: Path, call: Call) -
         (("explain", "gpu-omm"), "gpu_oom"),
         (("completion", "tcsh"), "tcsh"),
         (("/",), "did you mean `unhang diagnose /`?"),
+        *(
+            ((command, "A" * 5_000), "File name too long")
+            for command in ("diagnose", "lint", "plan", "timeline", "fleet", "serve")
+        ),
     ],
 )
 def test_unusable_requests_are_refused_in_one_sentence(
