@@ -11,8 +11,8 @@ Reads, one element of a list on each line::
 
     "snapshot":{"waits":[…],"states":[…]}
 
-(one suspicion is one line, and so is the snapshot; they are broken here for the page). The
-sentences in the file are for people; only its numbers and words of fixed meaning are read.
+(one suspicion is one line, and so are a group and the snapshot; they are broken here for the page).
+The sentences in the file are for people; only its numbers and words of fixed meaning are read.
 """
 
 from __future__ import annotations
@@ -25,7 +25,15 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from unhang.model.codec import decode
-from unhang.model.events import Event, HoldUp, Stage, SuspicionReason, WaitsSeen, WorldSeen
+from unhang.model.events import (
+    Event,
+    HoldUp,
+    SettingSeen,
+    Stage,
+    SuspicionReason,
+    WaitsSeen,
+    WorldSeen,
+)
 from unhang.model.ids import NO_RANKS, Ranks, parse_ranks
 from unhang.model.phases import Phase
 from unhang.model.provenance import TEXT_LIMIT, Provenance
@@ -41,7 +49,9 @@ _SNAPSHOT = '"snapshot":{'
 _E = TypeVar("_E", bound=enum.Enum)
 
 
-class RunRecordParser(LineParser, name="run-record", needles=(_SCHEMA, '"charge":"', _SNAPSHOT)):
+class RunRecordParser(
+    LineParser, name="run-record", needles=(_SCHEMA, '"charge":"', '"backend":"', _SNAPSHOT)
+):
     """Parser of the live judge's last view."""
 
     def __init__(self) -> None:
@@ -56,6 +66,9 @@ class RunRecordParser(LineParser, name="run-record", needles=(_SCHEMA, '"charge"
         elif line.text.startswith(_SNAPSHOT):
             yield from _waits(line)
         elif (data := _object(line.text)) is not None:
+            if (backend := _text(data.get("backend"))) is not None:
+                basis = "record of the live judge"
+                yield SettingSeen(**place(line), name="backend", value=backend, basis=basis)
             yield from self._suspicion(line, data)
 
     def _head(self, line: Line) -> Iterator[Event]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from unhang.model.causes import Cause
 from unhang.model.diagnosis import Diagnosis, Outcome
 from unhang.model.events import (
+    DumpRead,
     FrameworkSeen,
     GlooFault,
     GroupRef,
@@ -71,6 +72,16 @@ class RemedyContext:
     culprits: Ranks = frozenset()
     hosts: frozenset[str] = frozenset()
     incident: Incident
+
+    @property
+    def by_gloo(self) -> bool:
+        """Whether all that tells of a back end names Gloo: no setting of NCCL, or of a GPU, helps.
+
+        A build of torch for the CPU has no other.
+        """
+        told = {e.back_end for e in self.incident.all(DumpRead)} - {""}
+        told |= {e.value for e in self.incident.all(SettingSeen) if e.name == "backend"}
+        return told == {"gloo"} if told else (self.torch or "").endswith("+cpu")
 
 
 def build_case(incident: Incident, diagnosis: Diagnosis) -> RemedyContext | None:

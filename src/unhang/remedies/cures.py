@@ -50,6 +50,7 @@ class Cure(enum.Enum):
     DETAIL = "detail"
     OUT_OF_BRANCH = "out_of_branch"
     LAUNCH_ORDER = "launch_order"
+    SAME_ORDER = "same_order"
     ONE_QUEUE = "one_queue"
     FAST_PATH = "fast_path"
     TRANSPORT_CHECK = "transport_check"
@@ -183,6 +184,7 @@ class Recipe:
         told: what the evidence names, for the title `fix.<cure>.title.named`.
         risk: the sentence `fix.<cure>.risk.<risk>`, where the general one does not fit.
         kind: where it is not what the cure mostly is.
+        device_only: it changes nothing where ranks talk by Gloo.
     """
 
     form: PatchLanguage
@@ -192,6 +194,7 @@ class Recipe:
     told: Mapping[str, object] = field(default_factory=dict)
     risk: str | None = None
     kind: FixKind | None = None
+    device_only: bool = False
 
 
 GeneralCure: TypeAlias = Callable[[RemedyContext], "Recipe | None"]

@@ -81,7 +81,7 @@ class _FixWriter:
             yield from lengthen(self._case)
         elif (general := GENERAL.get(cure)) is not None:
             recipe = general(self._case)
-            if recipe is not None:
+            if recipe is not None and not (recipe.device_only and self._case.by_gloo):
                 yield self._general(cure, recipe)
         else:
             written = list(self._own(self._framework, cure))

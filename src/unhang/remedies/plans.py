@@ -33,7 +33,12 @@ _PLANS: Mapping[Cause, tuple[Cure, ...]] = {
     Cause.UNEVEN_WORK: (Cure.EVEN_STEPS,),
     Cause.DESYNC: (Cure.OUT_OF_BRANCH, Cure.DETAIL),
     Cause.MODEL_DIVERGENCE: (Cure.UNUSED_PARAMETERS, Cure.DETAIL),
-    Cause.PG_DEADLOCK: (Cure.LAUNCH_ORDER, Cure.ONE_QUEUE, Cure.CHANGE_VERSION),
+    Cause.PG_DEADLOCK: (
+        Cure.LAUNCH_ORDER,
+        Cure.ONE_QUEUE,
+        Cure.SAME_ORDER,
+        Cure.CHANGE_VERSION,
+    ),
     Cause.COMPILE_SLOW: (Cure.WARM_CACHE, Cure.NO_COMPILE, Cure.LONGER_TIMEOUT),
     Cause.BANDWIDTH_LOW: (Cure.FAST_PATH, Cure.TRANSPORT_CHECK),
     Cause.NET_INTERFACE: (Cure.INTERFACE, Cure.TRANSPORT_CHECK),

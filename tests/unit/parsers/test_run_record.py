@@ -5,9 +5,16 @@ from __future__ import annotations
 import pytest
 
 from support.feeding import feed, only
-from unhang.live.messages.job_snapshot import SCHEMA, JobSnapshot, Stage, Suspicion, SuspicionReason
+from unhang.live.messages.job_snapshot import (
+    SCHEMA,
+    GroupView,
+    JobSnapshot,
+    Stage,
+    Suspicion,
+    SuspicionReason,
+)
 from unhang.model.codec import document
-from unhang.model.events import HoldUp, WaitsSeen, WorldSeen
+from unhang.model.events import HoldUp, SettingSeen, WaitsSeen, WorldSeen
 from unhang.model.ids import Rank
 from unhang.model.phases import Phase
 from unhang.model.provenance import Message
@@ -46,6 +53,15 @@ def test_what_the_judge_writes_is_read() -> None:
     assert (event.waited_s, event.still_s, event.place) == (8.5, 9.0, "save (train.py:40)")
     assert event.at is not None
     assert (event.at.seconds, event.at.clock) == (1_763_711_992.0, Clock.UTC)
+
+
+def test_the_back_end_of_each_group_is_read() -> None:
+    group = GroupView(
+        name="0", description="default_pg", backend="gloo", members=frozenset({Rank(0), Rank(1)})
+    )
+    view = JobSnapshot(at_s=1.5, up_s=1.0, world_size=2, groups=(group,))
+    event = only(SettingSeen, feed(RunRecordParser, *document(SCHEMA, view).splitlines()))
+    assert (event.name, event.value) == ("backend", "gloo")
 
 
 def test_who_waited_for_whom_is_read() -> None:

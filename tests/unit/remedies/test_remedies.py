@@ -4,18 +4,22 @@ import ast
 import json
 import shlex
 import subprocess
+from dataclasses import replace
 from functools import cache
 
 import pytest
 import yaml
 
+from support.builders import by, source
 from unhang.model.causes import Cause
 from unhang.model.diagnosis import Fix, FixKind
+from unhang.model.events import SettingSeen
 from unhang.model.incident import Incident
 from unhang.remedies.context import GroupKind, RemedyContext, Sharding
 from unhang.remedies.cures import BY_FRAMEWORK, OF_SERVERS, Cure
 from unhang.remedies.fixes import write_fixes
 from unhang.remedies.general import GENERAL
+from unhang.remedies.plans import plan
 from unhang.reporters.catalogue import sentences, write
 from unhang.settings import find_framework, find_knob, frameworks
 from unhang.settings.frameworks import PLAIN
@@ -176,6 +180,21 @@ def test_launch_order_needs_nccl_2_26() -> None:
     old = write_fixes(case(Cause.PG_DEADLOCK, "torch", nccl="2.21.5"))
     assert not any("LAUNCH_ORDER" in fix.patch for fix in old)
     assert "LAUNCH_ORDER" in write_fixes(case(Cause.PG_DEADLOCK, "torch", nccl="2.27.5"))[0].patch
+
+
+@pytest.mark.parametrize(("back_ends", "by_gloo"), [(("gloo",), True), (("gloo", "nccl"), False)])
+def test_a_job_that_talks_by_gloo_gets_no_setting_of_nccl(
+    back_ends: tuple[str, ...], by_gloo: bool
+) -> None:
+    seen = tuple(
+        SettingSeen(source=source(), origin=by(), name="backend", value=name, basis="record")
+        for name in back_ends
+    )
+    told = replace(case(Cause.PG_DEADLOCK, "torch"), incident=Incident(events=seen))
+    remedies = [fix.remedy for fix in write_fixes(told)]
+    assert remedies == (["same_order"] if by_gloo else [cure.value for cure in plan(told)])
+    of_cpu = case(Cause.PG_DEADLOCK, "torch", torch="2.13.0+cpu")
+    assert [fix.remedy for fix in write_fixes(of_cpu)] == ["same_order"]
 
 
 def test_probes_are_called_probes() -> None:

@@ -266,6 +266,7 @@ def _with_helpers(facts: ProcessFacts, helped: Helped | None) -> ProcessFacts:
     return replace(
         facts,
         threads_cpu_s=helped.threads_s,
+        helpers_delayed_s=helped.delayed_s,
         family_cpu_s=helped.used_s,
         family_bytes=helped.moved_bytes,
         helpers=helped.processes,

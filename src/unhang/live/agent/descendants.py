@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 from unhang.live.agent import kernel
 
@@ -29,6 +28,7 @@ class Helped:
         moved_bytes: that these have read and written; None = not readable.
         stored_bytes: that these have stored, likewise.
         threads_s: CPU seconds of its threads without the main one and the probe's; None = unknown.
+        delayed_s: for which these and its helper processes had to wait for a core; likewise.
         under: the nearest rank's process above it; None = it descends from no rank.
         young: when its youngest helpers of both kinds began, by the monotonic clock, and how often
             each was given a core.
@@ -39,6 +39,7 @@ class Helped:
     moved_bytes: int | None = 0
     stored_bytes: int | None = 0
     threads_s: float | None = None
+    delayed_s: float | None = None
     under: int | None = None
     young: tuple[tuple[float, int], ...] = ()
 
@@ -66,24 +67,31 @@ class Descendants:
         for rank in ranks:
             self.owners[rank] = rank
         stats = self._meet(frozenset(kernel.all_pids()))
-        young: dict[int, list[tuple[float, int]]] = {rank: [] for rank in ranks}
+        helpers: dict[int, list[tuple[float, kernel.Runs]]] = {rank: [] for rank in ranks}
         for pid, owner in self.owners.items():
             if owner is None or owner == pid or owner not in found:
                 continue
             stat = stats.get(pid) or kernel.read_stat(pid)
             if stat is not None:
                 found[owner] = _with_child(found[owner], pid, stat)
-                young[owner].append((kernel.started_s(stat), kernel.runs_of(pid)[1] or 0))
+                runs = kernel.runs_of(pid)
+                helpers[owner] += [] if runs is None else [(kernel.started_s(stat), runs)]
         for rank, probe in ranks.items():
             threads = self._rest(rank, probe)
             if threads is not None:
-                found[rank] = replace(found[rank], threads_s=sum(used for used, _, _ in threads))
-                young[rank] += [(began, runs) for _, began, runs in threads]
+                helpers[rank] += threads
+                found[rank] = replace(
+                    found[rank],
+                    threads_s=sum(runs.used_s for _, runs in threads),
+                    delayed_s=sum(runs.delayed_s for _, runs in helpers[rank]),
+                )
         return {
             rank: replace(
                 helped,
                 under=self._rank_above(rank),
-                young=tuple(sorted(young[rank], reverse=True)[:_YOUNGEST]),
+                young=tuple(
+                    sorted(((b, r.turns) for b, r in helpers[rank]), reverse=True)[:_YOUNGEST]
+                ),
             )
             for rank, helped in found.items()
         }
@@ -103,24 +111,20 @@ class Descendants:
     def _owner(self, stat: kernel.Stat) -> int | None:
         return stat.parent if self.owners.get(stat.parent) == stat.parent else None
 
-    def _rest(self, pid: int, probe: int | None) -> list[tuple[float, float, int]] | None:
-        """CPU seconds, begin and runs of each helper thread; None while the main thread runs."""
-        main_s = kernel.runs_of(pid)[0]
+    def _rest(self, pid: int, probe: int | None) -> list[tuple[float, kernel.Runs]] | None:
+        """Begin and runs of each helper thread; None while the main thread runs."""
+        main = kernel.runs_of(pid)
         before_s = self._main_s.get(pid)
-        if main_s is None:
+        if main is None:
             return None
-        self._main_s[pid] = main_s
-        if probe is None or before_s is None or main_s - before_s > _RESTS_S:
+        self._main_s[pid] = main.used_s
+        if probe is None or before_s is None or main.used_s - before_s > _RESTS_S:
             return None
         known = self._threads.get(pid, {})
         began = {n: known.get(n) or _began(pid, n) for n in kernel.threads_of(pid) if n != probe}
         self._threads[pid] = began
-        told = map(partial(kernel.runs_of, pid), began)
-        return [
-            (used, at, runs)
-            for at, (used, runs) in zip(began.values(), told, strict=True)
-            if used is not None and runs is not None
-        ]
+        told = ((at, kernel.runs_of(pid, number)) for number, at in began.items())
+        return [(at, runs) for at, runs in told if runs is not None]
 
     def _meet(self, pids: frozenset[int]) -> dict[int, kernel.Stat]:
         """Forget processes that are gone, and find the owners of new ones."""

@@ -12,6 +12,7 @@ import time
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from unhang.live.messages.reports import ProcessFacts
 
@@ -86,14 +87,15 @@ def facts_of(pid: int, stat: Stat) -> ProcessFacts:
         return ProcessFacts(
             alive=False, state=stat.state, cpu_s=stat.cpu_s, exit_code=code, signal=number
         )
-    main_cpu_s, main_runs = runs_of(pid)
+    main = runs_of(pid)
     wchan = _wchan(pid)
     return ProcessFacts(
         alive=True,
         state=stat.state,
         cpu_s=stat.cpu_s,
-        main_cpu_s=main_cpu_s,
-        main_runs=main_runs,
+        main_cpu_s=None if main is None else main.used_s,
+        main_delayed_s=None if main is None else main.delayed_s,
+        main_runs=None if main is None else main.turns,
         rss_bytes=stat.rss_bytes,
         faults=stat.faults,
         read_bytes=None if moved is None else moved.read,
@@ -152,8 +154,22 @@ def bytes_of(pid: int) -> Moved | None:
     return Moved(values["rchar"], values["wchar"], values["write_bytes"])
 
 
-def runs_of(pid: int, thread: int | None = None) -> tuple[float | None, int | None]:
-    """CPU seconds of a thread, finer than those of `stat`, and how often it was given a core.
+class Runs(NamedTuple):
+    """What the scheduler has counted of one thread.
+
+    Attributes:
+        used_s: CPU seconds, finer than those of `stat`.
+        delayed_s: for which it was ready to run and had to wait for a core.
+        turns: how often it was given one.
+    """
+
+    used_s: float
+    delayed_s: float
+    turns: int
+
+
+def runs_of(pid: int, thread: int | None = None) -> Runs | None:
+    """Read what the scheduler counts of a thread; None when there is none.
 
     Args:
         pid: of the process.
@@ -161,10 +177,10 @@ def runs_of(pid: int, thread: int | None = None) -> tuple[float | None, int | No
     """
     path = f"/proc/{pid}/schedstat" if thread is None else f"/proc/{pid}/task/{thread}/schedstat"
     try:
-        used, _, runs = map(int, _read(path).split())
+        used, delayed, turns = map(int, _read(path).split())
     except (OSError, ValueError):  # gone, or a kernel without these counters
-        return None, None
-    return used / 1e9, runs
+        return None
+    return Runs(used / 1e9, delayed / 1e9, turns)
 
 
 def lock_holder(pid: int) -> int | None:

@@ -35,7 +35,8 @@ _FRESH = 3
 """Reports in a row, before anything is held against anybody."""
 _WAITED_S = 1.0
 """Nobody is held up by a rank that others have waited for less long."""
-_UNSEEN_S = 8.0
+_UNSEEN_S, _LATEST_S = 8.0, 60.0
+"""Least and most that ranks are waited for which have not been seen yet."""
 _CIRCLE_S = 3.0
 _BETWEEN_S = 6.0
 """The same where two ranks wait for each other alone: what one of them sent before may be on its
@@ -107,7 +108,7 @@ def find_claims(
     late = frozenset(ends)
     claims.extend(_broken(wait, tracks) for wait in found.waits if _is_broken(wait, late, tracks))
     claims.extend(_among(found, tracks, patience))
-    claims.extend(_against_unknown(w) for w in found.waits if w.unknown and not w.awaited)
+    claims.extend(_unseen(w, tracks) for w in found.waits if w.unknown and not w.awaited)
     claims.extend(_overdue(tracks))
     return tuple(sorted(claims, key=lambda c: -GRAVITY[c.stage]))
 
@@ -210,15 +211,21 @@ def _fresh(ranks: Iterable[Rank], tracks: Mapping[Rank, Track]) -> bool:
     return all(tracks[rank].looks >= _FRESH for rank in ranks if rank in tracks)
 
 
-def _against_unknown(wait: Wait) -> Claim:
-    """Ranks that nobody has seen, or whose host is silent: never more than a suspicion."""
+def _unseen(wait: Wait, tracks: Mapping[Rank, Track]) -> Claim:
+    """Ranks that nobody has seen, or whose host is silent: never more than a suspicion.
+
+    Those that are about to start may take twice as long as the others did: a busy host.
+    """
+    came = (tracks[rank].came_s for rank in wait.waiters if rank in tracks)
+    slowest_s = max((seconds for seconds in came if seconds is not None), default=0.0)
+    usual_s = min(max(_UNSEEN_S, 2 * slowest_s), _LATEST_S)
     return Claim(
         charge=SuspicionReason.NEVER_CAME,
         culprits=frozenset(wait.unknown),
         victims=wait.waiters,
         call=wait.call,
         waited_s=_waited_s(wait),
-        stage=Stage.SUSPECTED if _waited_s(wait) >= _UNSEEN_S else Stage.WATCHED,
+        stage=Stage.SUSPECTED if _waited_s(wait) >= usual_s else Stage.WATCHED,
     )
 
 

@@ -2,6 +2,7 @@
 
 Durations are sums of *observed* time: a gap in the reports (a suspended agent, a laptop that
 slept, a network that was cut) adds little, so that what nobody saw never counts against anybody.
+Time in which a process was ready to run and had no core is no time in which it stood still.
 """
 
 from __future__ import annotations
@@ -154,6 +155,14 @@ class Track:
         return self.facts.exit_code is None and self.beat.state != "exiting"
 
     @property
+    def came_s(self) -> float | None:
+        """How long it took from its begin to its first wait for others; None = it got further."""
+        began_s = self.beat.process_started_s
+        if began_s is None or any(group.completed for group in self.beat.groups.values()):
+            return None
+        return self.beat.wall_s - began_s - self.still.place_s
+
+    @property
     def departs(self) -> bool:
         """It has ended, or is on its way out."""
         return self.ended or self.beat.state != "running" or self.beat.exception is not None
@@ -194,6 +203,7 @@ class Track:
         """
         step_s = min(passed_s, STEP_S)
         before, facts_before = self.beat, self.facts
+        free_s = step_s * (1 - _delayed(facts_before, report.facts, passed_s))
         beaten = report.beats != self.beats or report.beat.mono_s != before.mono_s
         stood, stand = (
             self.place,
@@ -203,10 +213,10 @@ class Track:
         self.under = self.under if report.facts.under is None else report.facts.under
         self.beat_age_s, self.seen_s, self.place = report.beat_age_s, now_s, stand
         self._measure(facts_before, passed_s)
-        self._look_for_life(facts_before, passed_s, step_s)
+        self._look_for_life(facts_before, passed_s, free_s)
         if not beaten:
-            self._stand(step_s, moved=self._busy())
-            self.still.beat_s += step_s
+            self._stand(step_s, free_s, moved=self._busy())
+            self.still.beat_s += free_s
             return
         self.longest_beat_s = max(self.longest_beat_s, self.still.beat_s)
         self.still.beat_s = max(0.0, report.beat_age_s)
@@ -214,7 +224,7 @@ class Track:
         calls = _calls(before) != _calls(report.beat)
         place = stood is not stand and stood != stand
         stepped = before.steps != self.beat.steps
-        self._stand(step_s, moved=self._busy() or calls or place or stepped)
+        self._stand(step_s, free_s, moved=self._busy() or calls or place or stepped)
         if place or calls or stepped:
             self._show_life()
         if place:
@@ -238,9 +248,9 @@ class Track:
         self.still = Still(beat_s=beat_s)
         self.looks = 0
 
-    def _stand(self, step_s: float, *, moved: bool) -> None:
+    def _stand(self, step_s: float, free_s: float, *, moved: bool) -> None:
         still = self.still
-        still.whole_s = 0.0 if moved else still.whole_s + step_s
+        still.whole_s = 0.0 if moved else still.whole_s + free_s
         still.place_s += step_s
         still.function_s = 0.0 if self._moves_bytes() else still.function_s + step_s
         still.calls_s += step_s
@@ -260,11 +270,11 @@ class Track:
         kept = math.exp(-passed_s / _SMOOTHED_S)
         self.trickle = kept * self.trickle + (1 - kept) * burst
 
-    def _look_for_life(self, before: ProcessFacts, passed_s: float, step_s: float) -> None:
+    def _look_for_life(self, before: ProcessFacts, passed_s: float, free_s: float) -> None:
         """Whatever moves by more than it does in a hang; twice in a row it is life."""
-        self.still.lifeless_s += step_s
+        self.still.lifeless_s += free_s
         for sign in self.signs:
-            self.signs[sign] += step_s
+            self.signs[sign] += free_s
         if _cpu_s(self.facts, self.beat) is None:
             self._show_life()  # nobody has seen that it does nothing
             return
@@ -353,6 +363,13 @@ def _rates(before: ProcessFacts, after: ProcessFacts, passed_s: float) -> dict[s
     if before.rss_bytes is not None and after.rss_bytes is not None and passed_s > 0:
         grown = abs(after.rss_bytes - before.rss_bytes) / passed_s
     return {**rates, "memory": grown}
+
+
+def _delayed(before: ProcessFacts, after: ProcessFacts, passed_s: float) -> float:
+    """Of the time that passed, the part for which it was ready to run and no core was free."""
+    main = _rate(before.main_delayed_s, after.main_delayed_s, passed_s) or 0.0
+    helpers = _rate(before.helpers_delayed_s, after.helpers_delayed_s, passed_s) or 0.0
+    return min(1.0, max(main, helpers))
 
 
 def _sum(first: int | None, second: int | None) -> int | None:

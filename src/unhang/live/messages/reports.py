@@ -150,8 +150,10 @@ class ProcessFacts:
         state: of its main thread: R, S, D, T (stopped), t (traced), Z; None = not readable.
         cpu_s: used by all its threads.
         main_cpu_s: used by its main thread alone, finely counted.
+        main_delayed_s: for which its main thread was ready to run and had to wait for a core.
         main_runs: how often its main thread was given a core: a sleeping one was not.
         threads_cpu_s: used by its threads but the main one, which must rest, and the probe's.
+        helpers_delayed_s: for which these and its helper processes had to wait for a core.
         family_cpu_s: used by its living helper processes; falls when one of them ends.
         family_bytes: that these have read and written; likewise.
         helpers: its living helper processes.
@@ -171,8 +173,10 @@ class ProcessFacts:
     state: str | None = None
     cpu_s: float | None = None
     main_cpu_s: float | None = None
+    main_delayed_s: float | None = None
     main_runs: int | None = None
     threads_cpu_s: float | None = None
+    helpers_delayed_s: float | None = None
     family_cpu_s: float | None = None
     family_bytes: int | None = None
     helpers: int | None = None

@@ -19,6 +19,14 @@ if should_stop.item():
     break_training = True
 """
 
+_ORDER = """
+# Not: rank 0 enters `pair` first and rank 1 the world group, and each waits in its own.
+# But: one list of calls in one order on all ranks; each leaves out the groups it is no member of.
+for tensor, group in ((partial, pair), (total, dist.group.WORLD)):
+    if dist.get_rank(group) >= 0:
+        dist.all_reduce(tensor, group=group)
+"""
+
 _WARM = """
 # Caches on a local disk, filled by one process before the others start:
 export TORCHINDUCTOR_CACHE_DIR=/local/inductor TRITON_CACHE_DIR=/local/triton
@@ -58,7 +66,8 @@ def _launch_order(case: RemedyContext) -> Recipe | None:
     """NCCL 2.26 brought the setting."""
     if at_least(case.nccl, "2.26") is False:
         return None
-    return Recipe(form=PatchLanguage.ENV, settings={"NCCL_LAUNCH_ORDER_IMPLICIT": "1"})
+    settings = {"NCCL_LAUNCH_ORDER_IMPLICIT": "1"}
+    return Recipe(form=PatchLanguage.ENV, settings=settings, device_only=True)
 
 
 CURES: Mapping[Cure, GeneralCure] = {
@@ -69,11 +78,14 @@ CURES: Mapping[Cure, GeneralCure] = {
     Cure.OUT_OF_BRANCH: lambda _: Recipe(form=PatchLanguage.PYTHON, text=_BRANCH.strip()),
     Cure.LAUNCH_ORDER: _launch_order,
     Cure.ONE_QUEUE: lambda _: Recipe(
-        form=PatchLanguage.ENV, settings={"CUDA_DEVICE_MAX_CONNECTIONS": "1"}
+        form=PatchLanguage.ENV, settings={"CUDA_DEVICE_MAX_CONNECTIONS": "1"}, device_only=True
     ),
+    Cure.SAME_ORDER: lambda _: Recipe(form=PatchLanguage.PYTHON, text=_ORDER.strip()),
     Cure.WARM_CACHE: lambda _: Recipe(form=PatchLanguage.SHELL, text=_WARM.strip()),
     Cure.SET_DEVICE: lambda _: Recipe(form=PatchLanguage.PYTHON, text=_DEVICE.strip()),
     Cure.SAME_VERSIONS: lambda _: Recipe(form=PatchLanguage.SHELL, text=_VERSIONS.strip()),
-    Cure.CHANGE_VERSION: lambda _: Recipe(form=PatchLanguage.SHELL, text=_CHANGE.strip()),
+    Cure.CHANGE_VERSION: lambda _: Recipe(
+        form=PatchLanguage.SHELL, text=_CHANGE.strip(), device_only=True
+    ),
 }
 """By cure; None where the case does not call for it."""

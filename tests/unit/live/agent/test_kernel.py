@@ -45,10 +45,10 @@ def test_threads_and_what_they_use_are_told() -> None:
     thread = threading.Thread(target=over.wait)
     thread.start()
     assert thread.native_id in kernel.threads_of(os.getpid())
-    used_s, runs = kernel.runs_of(os.getpid(), thread.native_id)
+    runs = kernel.runs_of(os.getpid(), thread.native_id)
     over.set()
     thread.join()
-    assert used_s is None or (used_s >= 0 and runs is not None)
+    assert runs is None or (runs.used_s >= 0 and runs.delayed_s >= 0)
 
 
 @pytest.mark.process

@@ -161,3 +161,35 @@ def test_a_failure_of_its_own_is_told_as_one() -> None:
     found = claims(OWN, 40.0)
     assert found[SuspicionReason.RAISED].stage is Stage.CONFIRMED
     assert SuspicionReason.TOGETHER not in found
+
+
+@pytest.mark.parametrize(
+    ("came_s", "waited_s", "stage"),
+    [
+        (2.0, 9.0, Stage.SUSPECTED),
+        (30.0, 9.0, Stage.WATCHED),
+        (30.0, 61.0, Stage.SUSPECTED),
+        (900.0, 61.0, Stage.SUSPECTED),
+    ],
+)
+def test_a_rank_that_is_not_there_yet_gets_the_time_that_the_others_took(
+    came_s: float, waited_s: float, stage: Stage
+) -> None:
+    beat = Beat(
+        host="gn1",
+        pid=40,
+        rank=Rank(0),
+        process_started_s=1_000.0,
+        wall_s=1_000.0 + came_s + waited_s,
+        stack=waiting_in("init_process_group"),
+    )
+    facts = ProcessFacts(alive=True, state="S")
+    first = begin(ProcessReport(beat=beat, facts=facts, beats=9, beat_age_s=0.0), 0.0)
+    first.looks = 9
+    first.still.whole_s = first.still.place_s = waited_s
+    tracks = {Rank(0): first}
+    (claim,) = find_claims(
+        tracks, analyse(take_snapshot(tracks, 2)), Patience(UsualDurations(), Checkpoints())
+    )
+    assert (claim.charge, claim.stage) == (SuspicionReason.NEVER_CAME, stage)
+    assert claim.culprits == {1}

@@ -100,6 +100,29 @@ def test_a_main_thread_that_wakes_again_and_again_stirs_and_one_that_fell_asleep
     assert not looking_around(*(None,) * 6).stirs
 
 
+@pytest.mark.parametrize("counter", ["main_delayed_s", "helpers_delayed_s"])
+@pytest.mark.parametrize(("share", "stood_s"), [(0.0, 5.0), (0.04, 4.8), (1.0, 0.0)])
+def test_who_waits_for_a_core_does_not_stand_still_meanwhile(
+    counter: str, share: float, stood_s: float
+) -> None:
+    still = standing(*({counter: share * second} for second in range(6))).still
+    assert (still.whole_s, still.lifeless_s) == pytest.approx((stood_s, stood_s))
+
+
+def test_a_probe_whose_process_gets_no_core_is_not_kept_from_beating() -> None:
+    def late(second: int, delayed_s: float | None) -> ProcessReport:
+        facts = ProcessFacts(alive=True, state="R", cpu_s=9.0, main_delayed_s=delayed_s)
+        beat = Beat(host="gn1", pid=7, rank=Rank(0), stack=PAUSES)
+        return ProcessReport(beat=beat, facts=facts, beats=1, beat_age_s=float(second))
+
+    for share, late_s in ((0.0, 6.0), (None, 6.0), (0.9, 0.6)):
+        track = begin(late(0, None if share is None else 0.0), 0.0)
+        for second in range(1, 7):
+            delayed_s = None if share is None else share * second
+            track.hear(late(second, delayed_s), 1.0, float(second))
+        assert track.still.beat_s == pytest.approx(late_s)
+
+
 @pytest.mark.parametrize(
     ("name", "least"),
     [
