@@ -442,8 +442,11 @@ def _surely_waits(track: Track) -> bool:
 
 
 def _moves(track: Track) -> bool:
-    """Whether something of a waiting rank moves; on a GPU the transport spins while it waits."""
-    return track.beat.device != "cuda" and track.still.whole_s < 1.0
+    """Whether something of a waiting rank moves, or would if it had a core.
+
+    On a GPU the transport spins while it waits.
+    """
+    return track.beat.device != "cuda" and (track.still.whole_s < 1.0 or track.starves)
 
 
 def placed(claim: Claim, tracks: Mapping[Rank, Track]) -> Claim:

@@ -2,7 +2,7 @@
 
 Durations are sums of *observed* time: a gap in the reports (a suspended agent, a laptop that
 slept, a network that was cut) adds little, so that what nobody saw never counts against anybody.
-Time in which a process was ready to run and had no core is no time in which it stood still.
+Time in which a process was ready to run and had no core counts for little.
 """
 
 from __future__ import annotations
@@ -48,6 +48,11 @@ _SIGNS: Mapping[str, float] = {
 }
 """Signs of life, and how much of each a second shows in a rank that does nothing: shares of a core,
 bytes, pages. Measured on idle ranks of gloo with a probe: 0.01, 0.002, 0, 210, 0, 0, 0."""
+_NO_CORE = 0.5
+"""Of the time: who was ready to run for so long, and did not, stood still for want of a core."""
+_WAITED_COUNTS = 0.25
+"""What such time counts: the third of a second that native code keeps the interpreter lock lasts
+four where twelve others want the core; a native loop without an end looks the same."""
 _OFTEN = 2
 """Wakes of the main thread, or of a helper that was begun since the last progress, which a loop
 that looks around for ever shows as well."""
@@ -174,6 +179,11 @@ class Track:
         return self.place.doing is Doing.LOCKED and self.place.phase is None and idle
 
     @property
+    def starves(self) -> bool:
+        """It was ready to run a moment ago, and had no core."""
+        return self.signs.get("no_core", math.inf) <= STEP_S
+
+    @property
     def stirs(self) -> bool:
         """It shows no work, but something of it wakes up now and then."""
         return self.still.stirs >= _OFTEN
@@ -203,7 +213,8 @@ class Track:
         """
         step_s = min(passed_s, STEP_S)
         before, facts_before = self.beat, self.facts
-        free_s = step_s * (1 - _delayed(facts_before, report.facts, passed_s))
+        ready = _ready(facts_before, report.facts, passed_s)
+        free_s = step_s * (1 - ready * (1 - _WAITED_COUNTS))
         beaten = report.beats != self.beats or report.beat.mono_s != before.mono_s
         stood, stand = (
             self.place,
@@ -213,7 +224,7 @@ class Track:
         self.under = self.under if report.facts.under is None else report.facts.under
         self.beat_age_s, self.seen_s, self.place = report.beat_age_s, now_s, stand
         self._measure(facts_before, passed_s)
-        self._look_for_life(facts_before, passed_s, free_s)
+        self._look_for_life(facts_before, passed_s, free_s, ready)
         if not beaten:
             self._stand(step_s, free_s, moved=self._busy())
             self.still.beat_s += free_s
@@ -270,7 +281,9 @@ class Track:
         kept = math.exp(-passed_s / _SMOOTHED_S)
         self.trickle = kept * self.trickle + (1 - kept) * burst
 
-    def _look_for_life(self, before: ProcessFacts, passed_s: float, free_s: float) -> None:
+    def _look_for_life(
+        self, before: ProcessFacts, passed_s: float, free_s: float, ready: float
+    ) -> None:
         """Whatever moves by more than it does in a hang; twice in a row it is life."""
         self.still.lifeless_s += free_s
         for sign in self.signs:
@@ -280,6 +293,7 @@ class Track:
             return
         rates = _rates(before, self.facts, passed_s) | {"cpu": self.cpu_share}
         shown = [sign for sign, least in _SIGNS.items() if (rates.get(sign) or 0.0) >= least]
+        shown += ["no_core"] if ready >= _NO_CORE else []
         wakes = []
         ran, runs = before.main_runs, self.facts.main_runs
         if ran is not None and runs is not None and ran != runs:
@@ -365,10 +379,16 @@ def _rates(before: ProcessFacts, after: ProcessFacts, passed_s: float) -> dict[s
     return {**rates, "memory": grown}
 
 
-def _delayed(before: ProcessFacts, after: ProcessFacts, passed_s: float) -> float:
-    """Of the time that passed, the part for which it was ready to run and no core was free."""
+def _ready(before: ProcessFacts, after: ProcessFacts, passed_s: float) -> float:
+    """Of the time that passed, the part for which it was ready to run and no core was free.
+
+    The kernel counts a wait for a core when it is over: until then the state alone tells.
+    """
     main = _rate(before.main_delayed_s, after.main_delayed_s, passed_s) or 0.0
     helpers = _rate(before.helpers_delayed_s, after.helpers_delayed_s, passed_s) or 0.0
+    used = _rate(before.main_cpu_s, after.main_cpu_s, passed_s)
+    if used is not None and before.state == after.state == "R":
+        main = max(main, 1 - used)
     return min(1.0, max(main, helpers))
 
 

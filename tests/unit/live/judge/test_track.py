@@ -101,12 +101,21 @@ def test_a_main_thread_that_wakes_again_and_again_stirs_and_one_that_fell_asleep
 
 
 @pytest.mark.parametrize("counter", ["main_delayed_s", "helpers_delayed_s"])
-@pytest.mark.parametrize(("share", "stood_s"), [(0.0, 5.0), (0.04, 4.8), (1.0, 0.0)])
-def test_who_waits_for_a_core_does_not_stand_still_meanwhile(
-    counter: str, share: float, stood_s: float
+@pytest.mark.parametrize(("share", "stood_s"), [(0.0, 8.0), (0.04, 7.76), (1.0, 2.0)])
+def test_time_without_a_core_counts_for_little(counter: str, share: float, stood_s: float) -> None:
+    track = standing(*({counter: share * second} for second in range(9)))
+    assert track.still.whole_s == pytest.approx(stood_s)
+    assert track.lives(8.0) == (("no_core",) if share == 1.0 else ())
+
+
+@pytest.mark.parametrize(
+    ("state", "used", "stood_s"), [("S", 0.0, 8.0), ("R", 0.0, 2.0), ("R", 0.0004, 2.0024)]
+)
+def test_a_wait_for_a_core_that_is_not_over_yet_is_told_by_the_state(
+    state: str, used: float, stood_s: float
 ) -> None:
-    still = standing(*({counter: share * second} for second in range(6))).still
-    assert (still.whole_s, still.lifeless_s) == pytest.approx((stood_s, stood_s))
+    facts = ({"state": state, "main_cpu_s": used * second} for second in range(9))
+    assert standing(*facts).still.whole_s == pytest.approx(stood_s)
 
 
 def test_a_probe_whose_process_gets_no_core_is_not_kept_from_beating() -> None:
@@ -115,7 +124,7 @@ def test_a_probe_whose_process_gets_no_core_is_not_kept_from_beating() -> None:
         beat = Beat(host="gn1", pid=7, rank=Rank(0), stack=PAUSES)
         return ProcessReport(beat=beat, facts=facts, beats=1, beat_age_s=float(second))
 
-    for share, late_s in ((0.0, 6.0), (None, 6.0), (0.9, 0.6)):
+    for share, late_s in ((0.0, 6.0), (None, 6.0), (0.9, 1.95)):
         track = begin(late(0, None if share is None else 0.0), 0.0)
         for second in range(1, 7):
             delayed_s = None if share is None else share * second
