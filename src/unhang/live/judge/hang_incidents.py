@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from unhang.live.judge.claims import GRAVITY, Claim
+from unhang.live.judge.claim import GRAVITY, Claim
 from unhang.live.judge.track import Track
 from unhang.live.judge.usual_durations import DurationKind, UsualDurations
 from unhang.live.messages.job_snapshot import Stage, SuspicionReason

@@ -10,7 +10,7 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from unhang.live.judge.claims import Claim, phase_of
+from unhang.live.judge.claim import Claim, phase_of
 from unhang.live.judge.conditions import departed
 from unhang.live.judge.echoes import raised_second_hand, second_hand, sent_away
 from unhang.live.judge.hang_incidents import HangIncidents, IncidentKey

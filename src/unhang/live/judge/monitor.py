@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from unhang.live.judge.checkpoints import Checkpoints
-from unhang.live.judge.claims import Claim, find_claims, placed
+from unhang.live.judge.claim import Claim
+from unhang.live.judge.claims import find_claims, placed
 from unhang.live.judge.hang_incidents import HangIncidents, IncidentChange
 from unhang.live.judge.lifecycle import Lifecycle
 from unhang.live.judge.measuring import Measuring

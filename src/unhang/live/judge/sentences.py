@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from unhang.live.judge.checkpoints import Checkpoints
-from unhang.live.judge.claims import Claim
+from unhang.live.judge.claim import Claim
 from unhang.live.judge.named_waits import LOCK
 from unhang.live.judge.track import Track
 from unhang.live.messages.job_snapshot import SuspicionReason

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from unhang.live.judge.claims import GRAVITY, Claim
+from unhang.live.judge.claim import GRAVITY, Claim
 from unhang.live.judge.hang_incidents import HangIncidents
 from unhang.live.judge.roster import Roster
 from unhang.live.judge.sentences import ending, ending_of, reason

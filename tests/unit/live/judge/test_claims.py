@@ -6,7 +6,8 @@ import pytest
 
 from support.live_jobs import waiting_in
 from unhang.live.judge.checkpoints import Checkpoints
-from unhang.live.judge.claims import Claim, find_claims
+from unhang.live.judge.claim import Claim
+from unhang.live.judge.claims import find_claims
 from unhang.live.judge.patience import Patience
 from unhang.live.judge.track import Track, begin
 from unhang.live.judge.usual_durations import UsualDurations
