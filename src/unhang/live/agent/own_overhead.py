@@ -48,7 +48,14 @@ class OwnOverhead:
         if not disturbed:
             return overhead
         return replace(
-            overhead, faults=None, rss_bytes=None, threads_cpu_s=None, main_runs=None, young=()
+            overhead,
+            faults=None,
+            rss_bytes=None,
+            main_delayed_s=None,
+            main_runs=None,
+            threads_cpu_s=None,
+            helpers_delayed_s=None,
+            young=(),
         )
 
 

@@ -52,7 +52,8 @@ def _together(wait: Wait, tracks: Mapping[Rank, Track], patience: Patience) -> C
     sides = sorted((variant.ranks for variant in wait.variants), key=len)
     pairs = is_pairwise(wait, tracks)
     differ = len(sides) == 2 and not pairs and _is_last_call(wait, tracks)
-    moving = any(_moves(tracks[r]) for r in wait.held_up) or not is_fresh(wait.held_up, tracks)
+    held = [tracks[rank] for rank in wait.held_up]
+    moving = any(_moves(t) or t.starves for t in held) or not is_fresh(wait.held_up, tracks)
     suspect_s = max(_TOGETHER_S, 3 * patience.usual.usual_s(DurationKind.TOGETHER, None))
     if (wait.call.seq is not None and wait.call.seq <= 1) or is_by_stack(wait):
         suspect_s *= _FIRST_CALL
@@ -195,8 +196,5 @@ def _surely_waits(track: Track) -> bool:
 
 
 def _moves(track: Track) -> bool:
-    """Whether something of a waiting rank moves, or would if it had a core.
-
-    On a GPU the transport spins while it waits.
-    """
-    return track.beat.device != "cuda" and (track.still.whole_s < 1.0 or track.starves)
+    """Whether something of a waiting rank moves; on a GPU the transport spins while it waits."""
+    return track.beat.device != "cuda" and track.still.whole_s < 1.0

@@ -216,7 +216,14 @@ def test_what_we_cause_ourselves_is_no_life() -> None:
     overhead = OwnOverhead()
 
     def shown(cpu_s: float, written: int, *, disturbed: bool, state: str = "S") -> ProcessFacts:
-        facts = ProcessFacts(alive=True, state=state, cpu_s=cpu_s, write_bytes=written)
+        facts = ProcessFacts(
+            alive=True,
+            state=state,
+            cpu_s=cpu_s,
+            write_bytes=written,
+            main_delayed_s=cpu_s,
+            helpers_delayed_s=cpu_s,
+        )
         return overhead.correct(facts, disturbed=disturbed)
 
     assert shown(1.0, 10, disturbed=False).cpu_s == 1.0

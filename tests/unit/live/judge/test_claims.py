@@ -165,6 +165,19 @@ def test_a_failure_of_its_own_is_told_as_one() -> None:
 
 
 @pytest.mark.parametrize(
+    ("idle_s", "stage"), [(0.5, Stage.WATCHED), (3.0, Stage.SUSPECTED), (None, Stage.SUSPECTED)]
+)
+def test_who_gets_no_core_within_a_call_may_yet_end_it(idle_s: float | None, stage: Stage) -> None:
+    world = counters("0", (0, 1), 8, 7)
+    tracks = {Rank(r): standing(r, Issued(op="all_reduce"), (world,)) for r in range(2)}
+    tracks[Rank(1)].signs = {} if idle_s is None else {"no_core": idle_s}
+    (claim,) = find_claims(
+        tracks, analyse(take_snapshot(tracks, 2)), Patience(UsualDurations(), Checkpoints())
+    )
+    assert (claim.charge, claim.stage) == (SuspicionReason.TOGETHER, stage)
+
+
+@pytest.mark.parametrize(
     ("came_s", "waited_s", "stage"),
     [
         (2.0, 9.0, Stage.SUSPECTED),
