@@ -8,6 +8,7 @@ from statistics import median_high
 from unhang.model.bench import BenchComparison, BenchPair, BenchReport, BenchRow, Speed
 from unhang.model.provenance import Message
 from unhang.reporters.catalogue import sentence, write
+from unhang.reporters.fields import fields, plain
 from unhang.reporters.json import dumps
 from unhang.reporters.printable import one_line
 from unhang.reporters.style import PLAIN, Style
@@ -17,6 +18,7 @@ FORMS = ("terminal", "json", "nccl-tests")
 """The forms of a benchmark."""
 
 _GIGA = 1e9
+_OF_A_ROW = "operation bytes=size_bytes variant runs_s seconds algbw busbw wrong"
 _RATES = "     time   algbw   busbw #wrong"
 """By this title, blanks and all, readers of nccl-tests know the table."""
 _MICRO = 1e6
@@ -45,35 +47,17 @@ def render_bench(report: BenchReport, form: str, style: Style = PLAIN) -> str:
 def _as_dict(report: BenchReport) -> dict[str, object]:
     return {
         "schema": SCHEMA,
-        "hosts": list(report.hosts),
-        "world_size": report.world,
-        "torch": report.torch,
-        "rows": [
-            {
-                "operation": row.operation,
-                "bytes": row.size_bytes,
-                "variant": dict(row.variant),
-                "runs_s": list(row.runs_s),
-                "seconds": row.seconds,
-                "algbw": row.algbw,
-                "busbw": row.busbw,
-                "wrong": row.wrong,
-            }
-            for row in report.rows
-        ],
+        **fields(report, "hosts world_size=world torch"),
+        "rows": [fields(row, _OF_A_ROW) for row in report.rows],
         "comparisons": [
             {
-                "variant": dict(c.variant),
-                "baseline": dict(c.baseline),
-                "verdict": c.answer.value,
-                "ratio": c.ratio.estimate,
-                "interval": [c.ratio.low, None if c.ratio.high == float("inf") else c.ratio.high],
-                "runs": c.runs,
-                "runs_needed": c.runs_needed,
+                **fields(c, "variant baseline verdict=answer ratio=ratio.estimate"),
+                "interval": plain((c.ratio.low, c.ratio.high)),
+                **fields(c, "runs runs_needed"),
             }
             for c in report.comparisons
         ],
-        "pairs": [{"one": p.one, "other": p.other, "rate": p.rate} for p in report.pairs],
+        "pairs": [fields(pair, "one other rate") for pair in report.pairs],
         "problems": list(report.problems),
         "seconds": round(report.seconds, 3),
     }

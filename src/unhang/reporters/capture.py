@@ -8,6 +8,7 @@ from unhang.model.capture import SCHEMA, CaptureResult, Fate, Manifest, Manifest
 from unhang.model.ids import format_ranks
 from unhang.model.provenance import Message
 from unhang.reporters.catalogue import sentence, write
+from unhang.reporters.fields import fields
 from unhang.reporters.json import dumps
 from unhang.reporters.printable import one_line
 from unhang.reporters.style import BOLD, DIM, PLAIN, Style
@@ -31,29 +32,19 @@ def render_capture(result: CaptureResult, form: str, style: Style = PLAIN) -> st
 def _as_dict(manifest: Manifest, language: str) -> dict[str, object]:
     return {
         "schema": SCHEMA,
-        "unhang": manifest.unhang,
-        "host": manifest.host,
-        "at": manifest.at,
-        "limit_s": manifest.limit_s,
-        "seconds": round(manifest.seconds, 3),
-        "names_replaced": manifest.names_replaced,
-        "redacted": dict(manifest.redacted),
-        "processes": [
-            {"pid": p.pid, "role": p.role, "rank": p.rank, "command": p.command}
-            for p in manifest.processes
-        ],
+        **fields(manifest, "unhang host at limit_s"),
+        **fields(manifest, "seconds names_replaced redacted", digits=3),
+        "processes": [fields(p, "pid role rank command") for p in manifest.processes],
         "sources": [_entry(entry, language) for entry in manifest.entries],
     }
 
 
 def _entry(entry: ManifestEntry, language: str) -> dict[str, object]:
     return {
-        "source": entry.source,
-        "subject": entry.subject,
-        "outcome": entry.fate.value,
+        **fields(entry, "source subject outcome=fate"),
         "why": None if entry.why is None else write(entry.why, language),
         "seconds": round(entry.seconds, 3),
-        "files": [{"path": f.path, "bytes": f.size_bytes, "cut": f.cut} for f in entry.files],
+        "files": [fields(f, "path bytes=size_bytes cut") for f in entry.files],
     }
 
 

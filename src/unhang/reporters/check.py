@@ -10,6 +10,7 @@ from unhang.model.preflight import CheckReport, Stage, Status, Suspect
 from unhang.model.provenance import Message
 from unhang.reporters import public
 from unhang.reporters.catalogue import sentence, sentences, write
+from unhang.reporters.fields import fields
 from unhang.reporters.html.frame import Section, page, words
 from unhang.reporters.html.markup import Html, join, prose, table, tag
 from unhang.reporters.json import dumps
@@ -27,17 +28,8 @@ _COLORS = {
     Status.SKIP: DIM,
 }
 _MOST = 200
-_PAGE = """<!doctype html>
-<html lang="{language}"><head><meta charset="utf-8"><title>unhang check</title><style>
-body {{ font: 15px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 70em; padding: 0 1em }}
-td {{ padding: .2em .8em .2em 0; vertical-align: top }} small {{ color: #555 }}
-.fail {{ color: #b00020; font-weight: bold }} .warn {{ color: #8a5a00; font-weight: bold }}
-.skip {{ color: #777 }} .pass {{ color: #1b6e2c }}
-</style></head><body><h1>{title}</h1>
-<table>
-{rows}
-</table>
-<p>{footer}</p></body></html>"""
+_OF_A_STAGE = "name status host ranks measured expected message do id=message.key source seconds"
+_OF_A_SUSPECT = "host ranks link status stage id=why.key why"
 
 
 def render_check(report: CheckReport, form: str, style: Style = PLAIN) -> str:
@@ -59,45 +51,10 @@ def as_dict(report: CheckReport, language: str = "en") -> dict[str, object]:
     return {
         "schema": SCHEMA,
         "ok": report.status is not Status.FAIL,
-        "status": report.status.value,
-        "verdict": sentence(report.verdict, language),
-        "at": report.at,
-        "hosts": list(report.hosts),
-        "world_size": report.world,
-        "stages": [_stage(stage, language) for stage in report.stages],
-        "suspects": [_suspect(suspect, language) for suspect in report.suspects],
-        "exclude": list(report.excluded),
-        "pair_tests": report.pair_tests,
-        "rounds": report.rounds,
-        "seconds": round(report.seconds, 3),
-    }
-
-
-def _stage(stage: Stage, language: str) -> dict[str, object]:
-    return {
-        "name": stage.name,
-        "status": stage.status.value,
-        "host": stage.host,
-        "ranks": format_ranks(stage.ranks),
-        "measured": dict(stage.measured),
-        "expected": dict(stage.expected),
-        "message": sentence(stage.message, language),
-        "do": None if stage.do is None else sentence(stage.do, language),
-        "id": stage.message.key,
-        "source": stage.source,
-        "seconds": round(stage.seconds, 3),
-    }
-
-
-def _suspect(suspect: Suspect, language: str) -> dict[str, object]:
-    return {
-        "host": suspect.host,
-        "ranks": format_ranks(suspect.ranks),
-        "link": list(suspect.link),
-        "status": suspect.status.value,
-        "stage": suspect.stage,
-        "id": suspect.why.key,
-        "why": sentence(suspect.why, language),
+        **fields(report, "status verdict at hosts world_size=world", language),
+        "stages": [fields(stage, _OF_A_STAGE, language, 3) for stage in report.stages],
+        "suspects": [fields(s, _OF_A_SUSPECT, language) for s in report.suspects],
+        **fields(report, "exclude=excluded pair_tests rounds seconds", digits=3),
     }
 
 

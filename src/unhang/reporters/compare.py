@@ -10,15 +10,14 @@ from unhang.model.comparison import (
     Answer,
     Comparison,
     Interval,
-    RanksOfRun,
     SettingChange,
     Side,
 )
-from unhang.model.ids import format_ranks
 from unhang.model.provenance import Message
 from unhang.reporters import public
 from unhang.reporters.catalogue import sentence, write
 from unhang.reporters.catalogue.by_text import told
+from unhang.reporters.fields import fields, plain
 from unhang.reporters.json import dumps
 from unhang.reporters.printable import one_line
 from unhang.reporters.style import BRIGHT_GREEN, PLAIN, RED, YELLOW, Style
@@ -233,10 +232,6 @@ def _number(value: float) -> str:
     return "∞" if math.isinf(value) else f"{value:.3g}"
 
 
-def _place(place: RanksOfRun) -> dict[str, str]:
-    return {"run": place.run, "ranks": format_ranks(place.ranks)}
-
-
 def _as_dict(comparison: Comparison, language: str) -> dict[str, object]:
     return {
         "schema": SCHEMA,
@@ -244,35 +239,27 @@ def _as_dict(comparison: Comparison, language: str) -> dict[str, object]:
         "by": comparison.by,
         "before": _side(comparison.before),
         "after": _side(comparison.after),
-        "ratio": _finite(comparison.ratio.estimate),
-        "interval": [_finite(comparison.ratio.low), _finite(comparison.ratio.high)],
-        "p": comparison.p,
-        "chance": comparison.chance,
+        "ratio": plain(comparison.ratio.estimate),
+        "interval": plain((comparison.ratio.low, comparison.ratio.high)),
+        **fields(comparison, "p chance"),
         "runs_needed": comparison.needed if comparison.by == "starts" else None,
         "hours_needed": comparison.needed if comparison.by == "hours" else None,
         "settings": [
             {
-                "name": c.name,
-                "before": list(c.before),
-                "after": list(c.after),
-                "partly": c.partly,
-                "lacking": [_place(place) for place in c.lacking],
-                "unrecorded": [_place(place) for place in c.unrecorded],
-                "printed": list(c.printed),
-                "remark": None if c.remark is None else sentence(c.remark, language),
+                **fields(c, "name before after partly"),
+                "lacking": [fields(place, "run ranks") for place in c.lacking],
+                "unrecorded": [fields(place, "run ranks") for place in c.unrecorded],
+                **fields(c, "printed remark", language),
             }
             for c in comparison.settings
         ],
-        "problems": [{"artifact": p.artifact, "message": p.message} for p in comparison.problems],
+        "problems": [fields(p, "artifact message") for p in comparison.problems],
     }
 
 
 def _side(side: Side) -> dict[str, object]:
     return {
-        "runs": side.runs,
-        "hours": side.hours,
-        "failures": side.failures,
-        "hangs": side.hangs,
+        **fields(side, "runs hours failures hangs"),
         "failures_per_hour": _interval_dict(side.per_hour),
         "failures_per_start": _interval_dict(side.per_start),
         "hangs_per_start": _interval_dict(side.hangs_per_start),
@@ -288,15 +275,4 @@ def _side(side: Side) -> dict[str, object]:
 
 
 def _interval_dict(interval: Interval | None) -> dict[str, object] | None:
-    if interval is None:
-        return None
-    return {
-        "estimate": _finite(interval.estimate),
-        "low": _finite(interval.low),
-        "high": _finite(interval.high),
-    }
-
-
-def _finite(value: float) -> float | None:
-    """JSON knows no infinity: null."""
-    return None if math.isinf(value) else value
+    return None if interval is None else fields(interval, "estimate low high")

@@ -8,6 +8,7 @@ from unhang.model.explanation import Explanation, RuleCard
 from unhang.model.provenance import Message
 from unhang.reporters import public
 from unhang.reporters.catalogue import sentence, sentences, write
+from unhang.reporters.fields import fields
 from unhang.reporters.json import dumps
 from unhang.reporters.printable import block, fill, one_line
 from unhang.reporters.style import BOLD, CYAN, PLAIN, Style
@@ -38,9 +39,7 @@ def render_rules(cards: Iterable[RuleCard], form: str, style: Style = PLAIN) -> 
 def _as_dict(explanation: Explanation, language: str) -> dict[str, object]:
     return {
         "schema": "unhang.explanation/1",
-        "topic": explanation.topic.value,
-        "name": explanation.name,
-        "summary": sentence(explanation.summary, language),
+        **fields(explanation, "topic name summary", language),
         "sections": [
             {
                 "title": sentence(section.title, language),
@@ -124,15 +123,8 @@ def _markdown(explanation: Explanation, language: str) -> Iterator[str]:
 
 
 def _card(card: RuleCard) -> dict[str, object]:
-    return {
-        "code": card.code,
-        "name": card.name,
-        "cause": None if card.cause is None else card.cause.value,
-        "status": card.status.value,
-        "since": card.since,
-        "summary": card.summary,
-        "needs": sorted(fact.value for fact in card.needs),
-    }
+    told = fields(card, "code name cause status since summary")
+    return {**told, "needs": sorted(fact.value for fact in card.needs)}
 
 
 def _table(cards: list[RuleCard], style: Style) -> Iterator[str]:

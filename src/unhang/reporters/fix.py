@@ -11,6 +11,7 @@ from unhang.model.provenance import Message
 from unhang.model.rewrite import ChangedFile, Rewrite
 from unhang.reporters.catalogue import sentence
 from unhang.reporters.catalogue.by_text import translated
+from unhang.reporters.fields import fields
 from unhang.reporters.json import dumps
 from unhang.reporters.printable import one_line
 from unhang.reporters.shown_reach import shown_reach
@@ -103,15 +104,11 @@ def _notes(rewrite: Rewrite, language: str) -> Iterator[Message]:
 def _as_dict(rewrite: Rewrite, language: str) -> dict[str, object]:
     return {
         "schema": SCHEMA,
-        "path": rewrite.path,
-        "changed": rewrite.changed,
+        **fields(rewrite, "path changed"),
         "applied": rewrite.backup is not None,
         "backup": rewrite.backup,
         "diff": _unified(rewrite.files),
-        "files": [
-            {"path": file.path, "changed": file.changed, "backup": file.backup}
-            for file in rewrite.files
-        ],
+        "files": [fields(file, "path changed backup") for file in rewrite.files],
         "fixes": [_fix(number, fix, language) for number, fix in rewrite.written],
         "passed": [
             {**_fix(passed.number, passed.fix, language), "reason": passed.reason}
@@ -121,17 +118,8 @@ def _as_dict(rewrite: Rewrite, language: str) -> dict[str, object]:
 
 
 def _fix(number: int, fix: Fix, language: str) -> dict[str, object]:
-    return {
-        "number": number,
-        "title": sentence(fix.title, language),
-        "kind": fix.kind.value,
-        "framework": fix.framework,
-        "where": fix.where,
-        "patch": fix.patch,
-        "reaches": fix.reaches,
-        "risk": sentence(fix.risk, language),
-        "verify": sentence(fix.verify, language),
-    }
+    told = fields(fix, "title kind framework where patch reaches risk verify", language)
+    return {"number": number, **told}
 
 
 def _lines(text: str) -> list[str]:

@@ -7,11 +7,9 @@ ranges (`"0-2,4-511"`); culprits are few and are a list of numbers.
 
 from __future__ import annotations
 
-import enum
 import json
 import re
 from collections.abc import Iterable
-from collections.abc import Set as AbstractSet
 
 from unhang.model.contents import Contents
 from unhang.model.diagnosis import Candidate, Diagnosis, Fix, RejectedAdvice, StoryItem
@@ -19,15 +17,16 @@ from unhang.model.finding import Collect, Finding
 from unhang.model.ids import format_ranks
 from unhang.model.incident import Call
 from unhang.model.likely import CountedSign, Likely
-from unhang.model.provenance import Message, Provenance
 from unhang.model.stack_states import StackClass
 from unhang.model.statement import Statement
-from unhang.reporters.catalogue import sentence
+from unhang.reporters.fields import fields, plain
 from unhang.reporters.shown_call import ShownCall
 from unhang.reporters.shown_likely import shown_sign
 from unhang.reporters.style import PLAIN, Style
 
 SCHEMA = "unhang.diagnosis/1"
+_DIGITS = 3
+"""Behind the point of each number."""
 
 _UNSAFE = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 """Characters that act on a terminal, or that cannot be encoded; JSON allows them raw."""
@@ -58,56 +57,30 @@ class _JsonWriter:
     def verdict(self, d: Diagnosis) -> dict[str, object]:
         """Everything but the name of the schema."""
         return {
-            "outcome": d.outcome.value,
-            "cause": None if d.cause is None else d.cause.value,
-            "confidence": round(d.confidence, 3),
-            "strength": None if d.strength is None else d.strength.value,
+            **self._fields(d, "outcome cause confidence strength"),
             "culprits": sorted(d.culprits),
             "culprit_hosts": sorted(d.culprit_hosts),
-            "victims": format_ranks(d.victims),
-            "phase": None if d.phase is None else d.phase.value,
+            **self._fields(d, "victims phase"),
             "call": None if d.call is None else _call(d.call, d.contents),
-            "summary": self._text(d.summary),
+            **self._fields(d, "summary"),
             "story": [self._step(item) for item in d.story],
             "candidates": [self._candidate(c) for c in d.candidates],
             "located_by": None if d.located is None else self._located(d.located),
             "likely": None if d.likely is None else self._likely(d.likely),
             "fixes": [self._fix(fix) for fix in d.fixes],
             "advice_rejected": [self._rejected(advice) for advice in d.advice_rejected],
-            "unread": [_source(p) for p in d.unread],
+            **self._fields(d, "unread"),
             "collect_next": [self._collect(collect) for collect in d.collect_next],
             "warnings": [self._located(warning) for warning in d.warnings],
             "sources": [self._statement(statement) for statement in d.statements],
             "stacks": [_standing(standing) for standing in d.standings],
             **_basis(d),
-            "incarnation": d.incarnation,
-            "incarnations": d.incarnations,
+            **self._fields(d, "incarnation incarnations"),
             "earlier": [self.verdict(earlier) for earlier in d.earlier],
         }
 
-    def _text(self, message: Message) -> str:
-        return sentence(message, self._language)
-
     def _fields(self, noun: object, names: str) -> dict[str, object]:
-        """Some fields of a noun under their own names; what they hold tells how it is written."""
-        return {name: self._plain(getattr(noun, name)) for name in names.split()}
-
-    def _plain(self, value: object) -> object:
-        match value:
-            case Message():
-                return self._text(value)
-            case Provenance():
-                return _source(value)
-            case enum.Enum():
-                return value.value
-            case float():
-                return round(value, 3)
-            case AbstractSet():
-                return format_ranks(value)
-            case tuple():
-                return [self._plain(item) for item in value]
-            case _:
-                return value
+        return fields(noun, names, self._language, _DIGITS)
 
     def _step(self, item: StoryItem) -> dict[str, object]:
         return self._fields(item, "at ranks what evidence")
@@ -136,7 +109,7 @@ class _JsonWriter:
             "text": shown_sign(counted, self._language),
             "jobs": round(counted.jobs, 1),
             "with_cause": round(counted.with_cause, 1),
-            "evidence": self._plain(counted.sign.source),
+            "evidence": plain(counted.sign.source),
         }
 
     def _located(self, finding: Finding) -> dict[str, object]:
@@ -146,11 +119,8 @@ class _JsonWriter:
         return self._fields(statement, "source bearing rule claim ranks against evidence")
 
     def _fix(self, fix: Fix) -> dict[str, object]:
-        return {
-            **self._fields(fix, "title kind framework where patch reaches risk verify"),
-            "remedy": fix.remedy or None,
-            "version": fix.version,
-        }
+        told = self._fields(fix, "title kind framework where patch reaches risk verify")
+        return {**told, "remedy": fix.remedy or None, "version": fix.version}
 
     def _rejected(self, advice: RejectedAdvice) -> dict[str, object]:
         return self._fields(advice, "setting found_in reason")
@@ -162,27 +132,13 @@ class _JsonWriter:
 def _basis(d: Diagnosis) -> dict[str, object]:
     """What the verdict rests on: coverage, problems, versions, cost."""
     return {
-        "coverage": {
-            "world_size": d.coverage.world_size,
-            "ranks_seen": format_ranks(d.coverage.ranks_seen),
-            "ranks_silent": format_ranks(d.coverage.ranks_silent),
-            "lines_dropped": d.coverage.lines_dropped,
-            "sources": dict(d.coverage.sources),
-        },
-        "problems": [
-            {"artifact": p.artifact, "component": p.component, "message": p.message}
-            for p in d.problems
-        ],
+        "coverage": fields(d.coverage, "world_size ranks_seen ranks_silent lines_dropped sources"),
+        "problems": [fields(p, "artifact component message") for p in d.problems],
         "versions": {name: _known(version) for name, version in d.versions.items()},
         "framework": None if d.framework is None else _named(d.framework),
         "missing_facts": {code: list(facts) for code, facts in d.missing_facts.items()},
         "redacted": None if d.redacted is None else dict(d.redacted),
-        "stats": {
-            "files": d.stats.files,
-            "bytes": d.stats.size_bytes,
-            "events": d.stats.events,
-            "seconds": round(d.stats.seconds, 3),
-        },
+        "stats": fields(d.stats, "files bytes=size_bytes events seconds", digits=_DIGITS),
     }
 
 
@@ -194,37 +150,23 @@ def _named(framework: tuple[str, str]) -> dict[str, str]:
     return {"name": framework[0], "basis": framework[1]}
 
 
-def _source(source: Provenance) -> dict[str, object]:
-    return {"artifact": source.artifact, "line": source.line, "text": source.text}
-
-
 def _standing(standing: StackClass) -> dict[str, object]:
     first = standing.first
     return {
-        "ranks": format_ranks(standing.ranks),
-        "unnamed": standing.unnamed,
-        "doing": first.doing.value,
-        "phase": None if first.phase is None else first.phase.value,
-        "op": first.op,
-        "frame": first.frame,
-        "code": first.code,
+        **fields(standing, "ranks unnamed"),
+        **fields(first, "doing phase op frame code"),
         "parts_at": standing.parts_at,
         "path": [step.place for step in first.path],
-        "evidence": _source(first.source),
+        "evidence": plain(first.source),
     }
 
 
 def _call(call: Call, contents: Iterable[Contents]) -> dict[str, object]:
     shown = ShownCall.of(call)
     return {
-        "op": shown.op,
-        "seq": shown.seq,
-        "group": shown.group,
+        **fields(shown, "op seq group"),
         "group_ranks": _ranges(call.members),
-        "numel_in": shown.numel_in,
-        "numel_out": shown.numel_out,
-        "timeout_ms": shown.timeout_ms,
-        "elapsed_ms": shown.elapsed_ms,
+        **fields(shown, "numel_in numel_out timeout_ms elapsed_ms"),
         "joined": format_ranks(shown.joined),
         "absent": format_ranks(call.absent),
         "contents": [_contents(each) for each in contents],
@@ -232,22 +174,8 @@ def _call(call: Call, contents: Iterable[Contents]) -> dict[str, object]:
 
 
 def _contents(contents: Contents) -> dict[str, object]:
-    return {
-        "ranks": format_ranks(contents.ranks),
-        "numel_in": contents.numel_in,
-        "numel_out": contents.numel_out,
-        "group_size": contents.group_size,
-        "fits": [
-            {
-                "models": list(reading.models),
-                "tensors": list(reading.tensors),
-                "layout": reading.layout.value,
-                "numel": reading.numel,
-                "formula": reading.formula,
-            }
-            for reading in contents.readings
-        ],
-    }
+    fits = [fields(r, "models tensors layout numel formula") for r in contents.readings]
+    return {**fields(contents, "ranks numel_in numel_out group_size"), "fits": fits}
 
 
 def _ranges(ranks: Iterable[int] | None) -> str | None:

@@ -13,6 +13,7 @@ from unhang.model.provenance import Message
 from unhang.reporters import public
 from unhang.reporters.catalogue import sentence, write
 from unhang.reporters.catalogue.by_text import told
+from unhang.reporters.fields import fields
 from unhang.reporters.json import dumps
 from unhang.reporters.printable import one_line
 from unhang.reporters.style import BOLD, CYAN, DIM, PLAIN, RED, YELLOW, Style
@@ -54,10 +55,7 @@ def _as_dict(report: LintReport, language: str) -> dict[str, object]:
         "schema": SCHEMA,
         "findings": [
             {
-                "code": finding.code,
-                "severity": finding.severity.value,
-                "setting": finding.setting,
-                "value": finding.value,
+                **fields(finding, "code severity setting value"),
                 "where": str(finding.where),
                 "message": sentence(finding.reason, language),
                 "why": sentence(_why(finding), language),
@@ -65,12 +63,8 @@ def _as_dict(report: LintReport, language: str) -> dict[str, object]:
             }
             for finding in report.findings
         ],
-        "files": report.files,
-        "settings": report.settings,
-        "problems": [
-            {"artifact": problem.artifact, "message": problem.message}
-            for problem in report.problems
-        ],
+        **fields(report, "files settings"),
+        "problems": [fields(problem, "artifact message") for problem in report.problems],
     }
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
-from unhang.model.plan import Amount, Change, Memory, Plan, Save
+from unhang.model.plan import Amount, Memory, Plan
 from unhang.model.provenance import Message
 from unhang.reporters import public
 from unhang.reporters.catalogue import sentence, write
 from unhang.reporters.catalogue.by_text import translated_patch
+from unhang.reporters.fields import fields
 from unhang.reporters.json import dumps
 from unhang.reporters.printable import columns, one_line, padded
 from unhang.reporters.style import BOLD, BRIGHT_GREEN, DIM, PLAIN, RED, Style
@@ -19,6 +20,7 @@ FORMS = ("terminal", "json", "markdown", "html")
 """The forms of a plan."""
 
 _LABEL = 22
+_OF_A_SAVE = "style bytes=size_bytes others_wait_s=wait_s seconds=total_s how"
 
 
 def render_plan(plan: Plan, form: str, style: Style = PLAIN) -> str:
@@ -176,48 +178,30 @@ def _as_dict(plan: Plan, language: str) -> dict[str, object]:
     chosen = next(save for save in plan.saves if save.style is plan.chosen)
     return {
         "schema": SCHEMA,
-        "model": {"name": plan.model, "parameters": plan.parameters, "trained": plan.trained},
-        "job": {
-            "world": plan.world,
-            "strategy": plan.strategy.value,
-            "method": plan.method.value,
-            "precision": plan.precision.value,
-        },
+        "model": fields(plan, "name=model parameters trained"),
+        "job": fields(plan, "world strategy method precision"),
         "memory": {
             "gpu": _memory_dict(plan.gpu, language),
             "host": _memory_dict(plan.host, language),
         },
-        "checkpoint": {"bytes": chosen.size_bytes, "seconds": chosen.total_s}
-        | {"style": chosen.style.value, "styles": [_save_dict(s, language) for s in plan.saves]},
+        "checkpoint": {
+            **fields(chosen, "bytes=size_bytes seconds=total_s style"),
+            "styles": [fields(s, _OF_A_SAVE, language) for s in plan.saves],
+        },
         "timeouts": [
-            {
-                "group": limit.group,
-                "seconds": limit.seconds,
-                "phase": None if limit.phase is None else limit.phase.value,
-                "because": sentence(limit.because, language),
-            }
-            for limit in plan.time_limits
+            fields(limit, "group seconds phase because", language) for limit in plan.time_limits
         ],
         "collectives": [
             {
                 "op": call.op,
                 "what": write(call.what, language),
-                "numel": call.numel,
-                "bytes": call.size_bytes,
-                "ranks": call.ranks,
+                **fields(call, "numel bytes=size_bytes ranks"),
             }
             for call in plan.collectives
         ],
-        "changes": [_change_dict(change, language) for change in plan.changes],
+        "changes": [fields(change, "what gpu_bytes fits", language) for change in plan.changes],
         "patches": [
-            {
-                "setting": fix.setting,
-                "framework": fix.framework,
-                "where": fix.where,
-                "patch": fix.text,
-                "reaches": list(fix.reaches),
-            }
-            for fix in plan.patches
+            fields(fix, "setting framework where patch=text reaches") for fix in plan.patches
         ],
         "notes": list(plan.notes),
     }
@@ -225,29 +209,9 @@ def _as_dict(plan: Plan, language: str) -> dict[str, object]:
 
 def _memory_dict(memory: Memory, language: str) -> dict[str, object]:
     return {
-        "bytes": memory.total_bytes,
-        "available": memory.available_bytes,
-        "fits": memory.fits,
+        **fields(memory, "bytes=total_bytes available=available_bytes fits"),
         "amounts": [
             {"what": a.what, "bytes": a.size_bytes, "how": write(a.how, language)}
             for a in memory.amounts
         ],
-    }
-
-
-def _save_dict(save: Save, language: str) -> dict[str, object]:
-    return {
-        "style": save.style.value,
-        "bytes": save.size_bytes,
-        "others_wait_s": save.wait_s,
-        "seconds": save.total_s,
-        "how": sentence(save.how, language),
-    }
-
-
-def _change_dict(change: Change, language: str) -> dict[str, object]:
-    return {
-        "what": sentence(change.what, language),
-        "gpu_bytes": change.gpu_bytes,
-        "fits": change.fits,
     }

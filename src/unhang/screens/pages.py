@@ -18,7 +18,8 @@ from unhang.model.ids import NO_RANKS, Ranks, format_ranks
 from unhang.model.phases import Phase
 from unhang.model.provenance import Message
 from unhang.model.waits import Analysis, Snapshot, Wait
-from unhang.reporters.catalogue import sentence, sentences, write
+from unhang.reporters.catalogue import sentences, write
+from unhang.reporters.fields import fields
 from unhang.reporters.html.heatmap import by_rank, legend
 from unhang.reporters.html.markup import join
 from unhang.reporters.html.wait_drawing import draw
@@ -28,6 +29,10 @@ from unhang.screens.feed import Feed, RunEvent
 MOST_RANKS = 2_048
 """Rows of the table of ranks; larger jobs are read by their classes."""
 
+_OF_A_RANK = (
+    "rank host condition place since_s steps cpu=cpu_share memory=rss_bytes gpu=gpu_bytes"
+    " read=read_rate written=write_rate beat=beat_age_s"
+)
 LABELS = (
     "screen.title",
     "screen.classes",
@@ -102,10 +107,7 @@ def view(standing: JobSnapshot, language: str) -> dict[str, object]:
     told = (s.culprits for s in standing.suspicions if s.stage is not Stage.WATCHED)
     suspects = NO_RANKS.union(*told)
     return {
-        "at": standing.at_s,
-        "up_s": standing.up_s,
-        "world_size": standing.world_size,
-        "restart": standing.restart,
+        **fields(standing, "at=at_s up_s world_size restart"),
         "classes": [_class(item, suspects, language) for item in standing.classes],
         "groups": [_group(item) for item in standing.groups],
         "graph": _graph(standing, suspects, language),
@@ -120,10 +122,7 @@ def view(standing: JobSnapshot, language: str) -> dict[str, object]:
             for edge in standing.edges
         ],
         "suspicions": [_suspicion(item, language) for item in standing.suspicions],
-        "hosts": [
-            {"host": host.host, "age_s": host.age_s, "ranks": format_ranks(host.ranks)}
-            for host in standing.hosts
-        ],
+        "hosts": [fields(host, "host age_s ranks") for host in standing.hosts],
         "ranks": [_rank(item, suspects, language) for item in standing.ranks[:MOST_RANKS]],
         "lost": [loss.say(language) for loss in standing.lost],
     }
@@ -174,26 +173,20 @@ def _graph(standing: JobSnapshot, suspects: Ranks, language: str) -> str:
 
 def _class(item: RankClass, suspects: Ranks, language: str) -> dict[str, object]:
     return {
-        "ranks": format_ranks(item.ranks),
+        **fields(item, "ranks condition place since_s"),
         "count": len(item.ranks),
-        "condition": item.condition.value,
         "suspected": not item.ranks.isdisjoint(suspects),
         "doing": condition_name(item, language),
         "phase": phase_name(item.phase, language),
-        "place": item.place,
-        "since_s": item.since_s,
     }
 
 
 def _group(item: GroupView) -> dict[str, object]:
     return {
+        **fields(item, "members waiting lacking since_s"),
         "name": item.description or item.name,
-        "members": format_ranks(item.members),
         "issued": _extent(item.issued),
         "completed": _extent(item.completed),
-        "waiting": format_ranks(item.waiting),
-        "lacking": format_ranks(item.lacking),
-        "since_s": item.since_s,
         "limit_s": None if item.timeout_ms is None else item.timeout_ms / 1_000,
         "governed": item.governed_ms is not None,
     }
@@ -201,34 +194,18 @@ def _group(item: GroupView) -> dict[str, object]:
 
 def _rank(item: RankView, suspects: Ranks, language: str) -> dict[str, object]:
     return {
-        "rank": item.rank,
-        "host": item.host,
-        "condition": item.condition.value,
+        **fields(item, _OF_A_RANK),
         "suspected": item.rank in suspects,
         "doing": condition_name(item, language),
         "phase": phase_name(item.phase, language),
-        "place": item.place,
-        "since_s": item.since_s,
-        "steps": item.steps,
-        "cpu": item.cpu_share,
-        "memory": item.rss_bytes,
-        "gpu": item.gpu_bytes,
-        "read": item.read_rate,
-        "written": item.write_rate,
-        "beat": item.beat_age_s,
     }
 
 
 def _suspicion(item: Suspicion, language: str) -> dict[str, object]:
     return {
-        "stage": item.stage.value,
-        "charge": item.charge.value,
-        "culprits": format_ranks(item.culprits),
-        "victims": format_ranks(item.victims),
+        **fields(item, "stage charge culprits victims since_s why", language),
         "phase": phase_name(item.phase, language),
-        "since_s": item.since_s,
         "title": write(Message(key=f"screen.stage.{item.stage.value}", values={}), language),
-        "why": sentence(item.why, language),
     }
 
 
