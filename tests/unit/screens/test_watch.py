@@ -6,11 +6,12 @@ import asyncio
 import os
 import re
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
-from textual.pilot import Pilot
+from textual.pilot import Pilot, WaitForScreenTimeout
 from textual.widgets import DataTable, RichLog, Static, TabbedContent
 
 from support.run_folders import AT_S, hanging, run_folder, training
@@ -33,6 +34,16 @@ def drive(app: Watch, steps: Callable[[Pilot[Any]], Awaitable[None]]) -> None:
             await steps(pilot)
 
     asyncio.run(play())
+
+
+async def press(pilot: Pilot[Any], *keys: str) -> None:
+    """Press keys, and wait until they are worked off.
+
+    A key may make the footer anew, and the pilot then waits in vain for an answer of the old one.
+    """
+    with suppress(WaitForScreenTimeout):
+        await pilot.press(*keys)
+    await pilot.pause()
 
 
 def words(app: Watch, selector: str) -> str:
@@ -74,12 +85,12 @@ def test_two_keys_go_back_and_forth_in_time(tmp_path: Path) -> None:
     async def steps(pilot: Pilot[Any]) -> None:
         assert "replay" in words(app, "#head")
         assert "Nothing is suspected." in words(app, "#news")
-        await pilot.press("n")
+        await press(pilot, "n")
         assert "finished" in words(app, "#head")
         assert "The job hangs" in words(app, "#news")
-        await pilot.press(*["comma"] * 12)
+        await press(pilot, *["comma"] * 12)
         assert "Nothing is suspected." in words(app, "#news")
-        await pilot.press(*["full_stop"] * 12)
+        await press(pilot, *["full_stop"] * 12)
         assert "finished" in words(app, "#head")
 
     drive(app, steps)
@@ -91,7 +102,7 @@ def test_before_anybody_is_seen(tmp_path: Path) -> None:
 
     async def steps(pilot: Pilot[Any]) -> None:
         assert "尚未见到任何训练进程" in words(app, "#news")
-        await pilot.press("comma")
+        await press(pilot, "comma")
         assert "尚未见到任何训练进程" in words(app, "#news")
 
     drive(app, steps)
