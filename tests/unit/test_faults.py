@@ -18,6 +18,26 @@ from unhang.reporters import REPORTERS, render
 LOG = "\n".join([timed_out(0, 7), timed_out(1, 7), "step 3/10 loss 2.5", "all done", ""])
 
 
+NUMBER = "9" * 5_000
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"I1123 08:00:00.000000 {NUMBER} torch/distributed/run.py:792] it starts",
+        f"[2026-11-23 08:00:00,000 I {NUMBER} 7] /srv/train.py:9: it starts",
+        f"torch.distributed.elastic.SignalException: Process 1 got signal: {NUMBER}",
+        f"-- Process {NUMBER} terminated with the following error:",
+        f'Traceback (most recent call last):\n  File "/srv/train.py", line {NUMBER}, in main',
+    ],
+)
+def test_a_number_without_end(line: str, tmp_path: Path) -> None:
+    (tmp_path / "job.log").write_text(f"{line}\n{LOG}")
+    verdict = unhang.diagnose(str(tmp_path))
+    assert verdict.problems == ()
+    assert verdict.call is not None
+
+
 def _fail(*_: object, **__: object) -> None:
     raise OverflowError("too large")
 

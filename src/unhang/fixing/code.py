@@ -22,9 +22,9 @@ from unhang.settings import timeout_knobs
 
 _MAKERS = frozenset({"init_process_group", "init_distributed"})
 _SECONDS = {"seconds": 1, "minutes": 60, "hours": 3_600}
-_IN_PATCH = re.compile(r"timedelta\(seconds=(\d+)\)")
+_IN_PATCH = re.compile(r"timedelta\(seconds=(\d{1,12})\)")
 _NUMBER = re.compile(r"\d{2,9}")
-_EXPORT = re.compile(r"export (\w+)=(\d+)")
+_EXPORT = re.compile(r"export (\w+)=(\d{1,12})")
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from unhang.settings import frameworks
 from unhang.settings.frameworks import Framework, find_knob
 from unhang.settings.knobs import same
 
-_SLOTS = re.compile(r"^[^#\s]\S*\s+slots=(\d+)", re.MULTILINE)
+_SLOTS = re.compile(r"^[^#\s]\S*\s+slots=(\d{1,6})\b", re.MULTILINE)
 _FAMILIES = ("NCCL_", "TORCH_NCCL_", "GLOO_")
 
 

@@ -16,15 +16,15 @@ from unhang.model.provenance import Message
 
 _SRUN = re.compile(r"^[ \t]*(?:exec[ \t]+|time[ \t]+)?srun\b", re.MULTILINE)
 _OF_TASK = re.compile(r"\$\{?(SLURM_(?:PROCID|NODEID|LOCALID))\b\}?")
-_NODES = re.compile(r"^#SBATCH\s+(?:.*\s)?(?:--nodes[= ]|-N\s*)(\d+)", re.MULTILINE)
-_TASKS = re.compile(r"^#SBATCH\s+(?:.*\s)?--n?tasks-per-node[= ](\d+)", re.MULTILINE)
+_NODES = re.compile(r"^#SBATCH\s+(?:.*\s)?(?:--nodes[= ]|-N\s*)(\d{1,6})\b", re.MULTILINE)
+_TASKS = re.compile(r"^#SBATCH\s+(?:.*\s)?--n?tasks-per-node[= ](\d{1,6})\b", re.MULTILINE)
 _OWN_TASKS = re.compile(r"\s(?:--n?tasks(?:-per-node)?\b|-n\s*[\d$])")
 _DYNAMIC = re.compile(r"--rdzv[-_]backend[= ]c10d")
 """The rendezvous numbers the nodes itself: nobody reads what they are told."""
 
 _LAUNCHER = re.compile(
     r"\b(?:torchrun|torch\.distributed\.(?:run|launch))\b.*?"
-    r"--nproc[-_]per[-_]node[= ][\"']?(\d+|gpu|auto|\$\{?\w+)",
+    r"--nproc[-_]per[-_]node[= ][\"']?(\d{1,6}\b|gpu|auto|\$\{?\w+)",
     re.DOTALL,
 )
 

@@ -68,7 +68,7 @@ def _toml(text: str) -> str | None:
     try:
         loads(text)
     except TOMLDecodeError as error:
-        found = re.search(r"\(at line (\d+)", str(error))
+        found = re.search(r"\(at line (\d{1,9})", str(error))
         line = "" if found is None else f"line {found[1]}: "
         return f"{line}{str(error).split(' (at ')[0]}"
     except RecursionError:

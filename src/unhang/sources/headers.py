@@ -39,10 +39,10 @@ HEADERS: tuple[re.Pattern[str], ...] = tuple(
         rf"\[(?P<letter>[EWIFV]){stamps.C10} {_AT}\] ?",
         rf"\[(?P<letter>[EWIFVD]) {_AT}\] ?",
         # The bracket, and the letter before it, may be lost where a line was cut.
-        rf"(?P<letter>[EWIFVD])?{stamps.C10}\s+(?P<pid>\d+) {_AT}\] ?",
+        rf"(?P<letter>[EWIFVD])?{stamps.C10}\s+(?P<pid>\d{{1,20}}) {_AT}\] ?",
         rf"(?P<letter>[EWIFV]){stamps.C10} {_AT}\] ?",
         rf"(?P<letter>[EWIF] )?{_CODE}\] ?",
-        rf"\[{stamps.ISO} (?P<letter>[EWIFD]) (?P<pid>\d+) \d+\] (?:\(\w+\) )?{_AT}: ?",
+        rf"\[{stamps.ISO} (?P<letter>[EWIFD]) (?P<pid>\d{{1,20}}) \d+\] (?:\(\w+\) )?{_AT}: ?",
         rf"(?P<level>{_LEVEL}):(?P<file>[A-Za-z_][\w.]{{0,200}}):",
         r"(?P<file>[A-Za-z_]\w*(?:\.\w+){1,12}): "
         rf"\[(?P<level>{_LEVEL})\] ?",

@@ -15,8 +15,8 @@ from unhang.model.host_lists import expand_hosts
 from unhang.surveying.find import group_of
 
 _NEEDED = ("JobID", "NodeList")
-_ELAPSED = re.compile(r"(?:(\d+)-)?(\d+):(\d\d):(\d\d)")
-_GPUS = re.compile(r"gres/gpu(?::[^=,]*)?=(\d+)")
+_ELAPSED = re.compile(r"(?:(\d{1,6})-)?(\d{1,6}):(\d\d):(\d\d)")
+_GPUS = re.compile(r"gres/gpu(?::[^=,]*)?=(\d{1,9})\b")
 
 
 @dataclass(frozen=True, slots=True)

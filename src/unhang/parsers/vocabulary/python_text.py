@@ -13,7 +13,7 @@ from unhang.model.forms import named
 HEADER = re.compile(r"(?P<before>.*?)(?P<original>Original )?Traceback\s*\(most recent call last\)")
 _PATTERNS = named("unhang.parsers.vocabulary", "data/python_text.toml")
 FRAME = _PATTERNS["frame"]
-RICH_FRAME = re.compile(r"[│|]\s+(?P<file>\S+\.py):(?P<line>\d+)\s+in\s+(?P<function>[\w.<>]+)")
+RICH_FRAME = re.compile(r"[│|]\s+(?P<file>\S+\.py):(?P<line>\d{1,9})\s+in\s+(?P<function>[\w.<>]+)")
 DUMP_FRAME = re.compile(r'File "[^"]*", line \d+ in ')
 """faulthandler: no comma before `in`; a dump of threads, no exception."""
 
@@ -22,19 +22,19 @@ THREAD = re.compile(r"Exception in thread (?P<name>[^:]{1,80}):?")
 PROCESS = re.compile(r"Process (?P<name>[\w.-]{1,60}-\d+(?::\d+)*):\s*$")
 IGNORED = _PATTERNS["ignored"]
 NEVER_RETRIEVED = re.compile(r"Task exception was never retrieved|Exception in callback ")
-SPAWNED = re.compile(r"-- Process (?P<index>\d+) terminated with the following error")
+SPAWNED = re.compile(r"-- Process (?P<index>\d{1,9}) terminated with the following error")
 WRAPPED = re.compile(r"Caught \w+ in (?P<where>[^\n.]{1,80}?)\.?\s*$")
 """`Caught KeyError in DataLoader worker process 7.`: the original traceback follows."""
 
 RAY_TASK = _PATTERNS["ray_task"]
-TABLE_RANK = re.compile(r"\brank\s*:\s*(?P<rank>\d+)\s*\(local_rank:\s*(?P<local>\d+)\)")
+TABLE_RANK = re.compile(r"\brank\s*:\s*(?P<rank>\d{1,9})\s*\(local_rank:\s*(?P<local>\d{1,9})\)")
 TABLE_CELL = re.compile(r"traceback\s*:\s*$")
 STACK_ONLY = re.compile(r"\bStack \(most recent call last\)|^Call stack:|most recent call first")
 
 ANNOUNCING = ("Exception ", "Process ", "Error in ", "Logging error", "never retrieved", "all")
 """One of these is in each line that says whose traceback comes next."""
 
-NAMED_RANK = re.compile(r"\[?\b(?:rank|RANK|Rank)[\s:=]*(?P<rank>\d+)\b|\bTP(?P<tp>\d+)\]")
+NAMED_RANK = re.compile(r"\[?\b(?:rank|RANK|Rank)[\s:=]*(?P<rank>\d{1,9})\b|\bTP(?P<tp>\d{1,9})\]")
 OTHER_AXES = re.compile(r"\b(?:DP|PP|EP)\d+\b")
 
 _LEVEL = re.compile(r"\b(?:WARN(?:ING)?|INFO|DEBUG)\b", re.IGNORECASE)
