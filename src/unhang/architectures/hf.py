@@ -13,6 +13,7 @@ from unhang.architectures.tables import table
 from unhang.architectures.tensors import Architecture, GatheredUnit, Part, Tensor
 from unhang.errors import UsageError
 
+_MOST_LAYERS = 10_000
 _ALIASES = {"gemma3": "gemma3_text"}
 
 
@@ -29,7 +30,6 @@ class _Family:
     gated: bool = True
     qk_norm: Literal["none", "head", "full"] = "none"
     tied: bool = False
-    head_bias: bool = False
     embedding_norm: bool = False
     latent: bool = False
     positions: Mapping[str, Any] | None = None
@@ -78,6 +78,10 @@ class _Builder:
         self.config = config
         self.hidden = self._size("hidden_size")
         self.layers = self._size("num_hidden_layers")
+        if self.layers > _MOST_LAYERS:
+            raise UsageError(
+                f"config.json: num_hidden_layers is {self.layers}; expected at most {_MOST_LAYERS}"
+            )
         self.heads = self._size("num_attention_heads")
         self.kv_heads = self._size("num_key_value_heads", self.heads)
         self.head_dim = self._size("head_dim", self._default_head_dim())
@@ -125,7 +129,7 @@ class _Builder:
         dense = min(self._count("first_k_dense_replace", 0), self.layers)
         step = self._size("decoder_sparse_step", 1)
         listed = self.config.get("mlp_only_layers") or ()
-        alone = set(listed) if isinstance(listed, list) else set()
+        alone = listed if isinstance(listed, list) else ()
         sparse = sum(1 for i in range(dense, self.layers) if (i + 1) % step == 0 and i not in alone)
         return self.layers - sparse, sparse
 

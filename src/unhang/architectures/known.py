@@ -43,7 +43,7 @@ def need_model(name: str) -> Architecture:
     found = find_model(name)
     if found is not None:
         return found
-    close = get_close_matches(_key(name), [*_rows(), *_also()], n=3, cutoff=0.5)
+    close = get_close_matches(_key(name), {**_rows(), **_also()}, n=3, cutoff=0.5)
     near = f" (close: {', '.join(close)})" if close else ""
     raise UsageError(
         f"no model named {name!r} is known without a network{near}; give the path of its "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from enum import Enum
@@ -23,6 +24,7 @@ from unhang.model.plan import Method, Offload, Precision, SaveStyle, Strategy
 from unhang.planning.inputs import read_inputs
 from unhang.planning.request import PlanRequest
 from unhang.planning.storage import measure_write
+from unhang.settings import frameworks
 
 _UNITS: Mapping[str, Callable[[str, str], float]] = {
     "gpu_memory": units.size,
@@ -44,6 +46,7 @@ _CHOICES: Mapping[str, type[Enum]] = {
     "offload": Offload,
 }
 _MASTERED = frozenset({Strategy.ZERO1, Strategy.ZERO2, Strategy.ZERO3})
+_UNSAID = re.compile(r"_(?:s|bytes)$")  # the unit in a field's name, which its option leaves out
 _FIELDS = frozenset(PlanRequest.__dataclass_fields__)
 
 
@@ -59,8 +62,10 @@ def build_request(model: str | None, sources: Iterable[str] = (), **options: obj
         UsageError: nothing names a model, or a field cannot be what it is said to be.
     """
     found: dict[str, Any] = {}
+    usual: dict[str, Any] = {}
     for source in sources:
         found |= read_inputs(Path(source))
+        usual |= found.pop("usual", {})
     storage = options.pop("storage", None)
     for name, value in options.items():
         if name not in _FIELDS:
@@ -75,6 +80,7 @@ def build_request(model: str | None, sources: Iterable[str] = (), **options: obj
         raise UsageError("no model: give its name, its config.json, its weights or a number as 7B")
     if "strategy" in found and found["strategy"] in _MASTERED:
         found.setdefault("precision", Precision.BF16_MASTER)
+    found = usual | found
     made = from_config(named) if isinstance(named, dict) else _model(str(named))
     if made.towers:
         found.setdefault("strategy", Strategy.DDP)  # OpenCLIP knows no other
@@ -83,7 +89,7 @@ def build_request(model: str | None, sources: Iterable[str] = (), **options: obj
 
 def _typed(name: str, value: object) -> object:
     if name in _UNITS and isinstance(value, str):
-        return _UNITS[name](value, f"--{name.removesuffix('_s').replace('_', '-')}")
+        return _UNITS[name](value, f"--{_UNSAID.sub('', name).replace('_', '-')}")
     if name in _CHOICES and isinstance(value, str):
         kind = _CHOICES[name]
         known = [member.value for member in kind]
@@ -93,7 +99,11 @@ def _typed(name: str, value: object) -> object:
     if name == "lora_targets" and isinstance(value, str):
         return frozenset(part.strip() for part in value.split(",") if part.strip())
     if name == "framework" and isinstance(value, str):
-        return value.partition("==")[0].strip().lower()
+        framework = value.partition("==")[0].strip().lower()
+        if framework not in frameworks():
+            every = ", ".join(sorted(frameworks()))
+            raise UsageError(f"framework is {framework[:40]!r}; expected one of {every}")
+        return framework
     return value
 
 

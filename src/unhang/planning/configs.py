@@ -19,6 +19,7 @@ import yaml
 from unhang.errors import UsageError
 from unhang.model import toml
 from unhang.model.plan import Method, Offload, Precision, Strategy
+from unhang.planning import python
 
 _MOST_BYTES = 10 << 20
 _MOST_KEYS = 20_000
@@ -29,6 +30,7 @@ _NUMBERS = (
     "seq", "batch", "lora_rank", "tensor_parallel", "pipeline_parallel", "expert_parallel",
     "workers",
 )  # fmt: skip
+_RECOMPUTED = (True, "full", "true", "unsloth", "gradient_checkpointing_enable")
 _OPTIMIZERS = {"8bit": "adamw-8bit", "lion": "lion", "sgd": "sgd", "adam": "adamw"}
 _ASSIGNED = re.compile(r"\+{0,2}(?P<key>[A-Za-z_][\w.-]*)=(?P<value>.*)")
 _ADAPTER_OF = re.compile(r"^(?P<quantised>q?)lora_")
@@ -67,7 +69,7 @@ def read_config(path: Path, data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def parse_file(path: Path) -> dict[str, Any]:
-    """The keys of a YAML, JSON or TOML file, or the options of a script's commands.
+    """The keys of a YAML, JSON, TOML or Python file, or the options of a script's commands.
 
     Raises:
         UsageError: it cannot be read, or does not parse.
@@ -83,6 +85,8 @@ def parse_file(path: Path) -> dict[str, Any]:
     try:
         if path.suffix in _SCRIPTS:
             data: Any = dict(_options(text))
+        elif path.suffix in (".py", ".ipynb"):
+            data = python.keys_of(python.cells(text) if path.suffix == ".ipynb" else text)
         elif path.suffix == ".toml":
             data = toml.loads(text)
         elif path.suffix == ".json":
@@ -146,8 +150,8 @@ def _read(flat: Flat) -> dict[str, Any]:
     prompt, answer = flat.get("data.max_prompt_length"), flat.get("data.max_response_length")
     if isinstance(prompt, int) and isinstance(answer, int):
         found["seq"] = prompt + answer
-    found |= _world(flat) | _model(flat)
-    if _value(flat, "recompute") in (True, "full", "true"):
+    found |= _world(flat) | _model(flat) | _framework(flat)
+    if _value(flat, "recompute") in _RECOMPUTED:
         found["recompute"] = "full"
     found |= _method(flat) | _strategy(flat) | _precision(flat) | _offload(flat)
     optim = str(_value(flat, "optimizer") or "").lower()
@@ -161,9 +165,21 @@ def _read(flat: Flat) -> dict[str, Any]:
     return found
 
 
+def _framework(flat: Flat) -> dict[str, Any]:
+    """The framework with a mark that is there, and `usual`: what it does where nothing is said."""
+    for name, row in _keys()["frameworks"].items():
+        if next(_matching(flat, row["marks"]), None) is not None:
+            kinds = {"strategy": Strategy, "precision": Precision}
+            usual = {field: kind(row[field]) for field, kind in kinds.items() if field in row}
+            return {"framework": name, "usual": usual}
+    return {}
+
+
 def _world(flat: Flat) -> dict[str, int]:
-    """Ranks of the job: told outright, or by hosts, or by the degrees of parallelism."""
+    """Ranks of the job: told outright, by hosts, by listed GPUs, or by degrees of parallelism."""
     world, each, hosts = (_number(flat, f) for f in ("world", "gpus_per_host", "hosts"))
+    if each is None:
+        each = next((n for v in _values(flat, "gpu_list") if (n := _listed(v))), None)
     found = {} if each is None else {"gpus_per_host": each}
     if world is None and each is not None:
         world = each * (hosts or 1)
@@ -171,6 +187,12 @@ def _world(flat: Flat) -> dict[str, int]:
         tensor, pipeline = (_number(flat, f) for f in ("tensor_parallel", "pipeline_parallel"))
         world = data * (tensor or 1) * (pipeline or 1)
     return found if world is None else found | {"world": world}
+
+
+def _listed(value: object) -> int:
+    """How many GPUs a list such as [0, 1] or "0,1" names; 0 where it is none."""
+    names = value if isinstance(value, list) else str(value).split(",")
+    return len(names) if all(str(name).strip().isdecimal() for name in names) else 0
 
 
 def _model(flat: Flat) -> dict[str, Any]:

@@ -12,6 +12,7 @@ RECOMPUTE = ("none", "full")
 OPTIMIZERS = {"adamw": 2.0, "adamw-8bit": 0.5, "lion": 1.0, "sgd": 0.0, "sgd-momentum": 1.0}
 """States per trained parameter, in elements of the optimizer's type (8-bit: a quarter of fp32,
 and one fp32 scale for each block of 256 elements)."""
+_MOST = 10**9
 _ADAPTED = frozenset({"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"})
 
 
@@ -80,10 +81,10 @@ class PlanRequest:
         """
         for name in ("world", "gpus_per_host", "tensor_parallel", "pipeline_parallel",
                      "expert_parallel", "batch", "lora_rank"):  # fmt: skip
-            if getattr(self, name) < 1:
-                raise UsageError(f"{name} is {getattr(self, name)}; expected at least 1")
-        if self.seq is not None and self.seq < 1:
-            raise UsageError(f"seq is {self.seq}; expected at least 1")
+            if not 1 <= getattr(self, name) <= _MOST:
+                raise UsageError(f"{name} is {getattr(self, name)}; expected 1 to {_MOST:,}")
+        if self.seq is not None and not 1 <= self.seq <= _MOST:
+            raise UsageError(f"seq is {self.seq}; expected 1 to {_MOST:,}")
         if self.workers < 0:
             raise UsageError(f"workers is {self.workers}; expected 0 or more")
         if self.optimizer not in OPTIMIZERS:

@@ -177,6 +177,10 @@ def test_a_run_that_saved_longer_than_planned_is_believed(tmp_path: Path) -> Non
         ({"optimizer": "adam"}, "optimizer is 'adam'"),
         ({"strategy": "zero4"}, "strategy is 'zero4'"),
         ({"wrld": 3}, "perhaps world"),
+        ({"data_bytes": "3GB/s"}, "--data: found '3GB/s'"),
+        ({"framework": "nonsense"}, "framework is 'nonsense'"),
+        ({"world": 10**20}, "world is 100000000000000000000"),
+        ({"seq": 10**20}, "seq is 100000000000000000000"),
     ],
 )
 def test_a_field_that_is_wrong_is_named(options: dict[str, Any], told: str) -> None:
