@@ -12,7 +12,14 @@ from unhang.engine.gather import Gathered
 from unhang.engine.reading import SPENT
 from unhang.model.causes import Cause
 from unhang.model.diagnosis import Diagnosis, Outcome
-from unhang.model.events import Event, Finished, KernelEvent, SettingTried, UnreadLine
+from unhang.model.events import (
+    TROUBLE,
+    Event,
+    Finished,
+    KernelEvent,
+    SettingTried,
+    UnreadLine,
+)
 from unhang.model.events.lifecycle import LONG_AT_WORK, STATES_OF_WORK, state_of_work
 from unhang.model.guard import Guard
 from unhang.model.incident import Incident
@@ -23,7 +30,6 @@ from unhang.verdict.corroboration import hear
 from unhang.verdict.course_of_events import tell
 from unhang.verdict.likely import weigh
 from unhang.verdict.next_evidence import advise
-from unhang.verdict.outlived import TROUBLE
 from unhang.verdict.ranking import rank
 from unhang.verdict.rule_results import judge
 from unhang.verdict.signs import read_signs

@@ -6,22 +6,14 @@ from collections import Counter
 from collections.abc import Sequence
 
 from unhang.model.events import (
-    BarrierMissing,
-    ClosingSignal,
-    CollectiveTimeout,
-    DesyncReported,
-    DeviceFault,
+    TROUBLE,
     DumpRead,
     Event,
     ExceptionKind,
-    FingerprintMismatch,
     Finished,
     FrameworkSeen,
     GlooFault,
-    GroupStatus,
     HostReport,
-    KernelEvent,
-    ModelMismatch,
     NcclFailure,
     ProcessEnded,
     Progress,
@@ -35,7 +27,6 @@ from unhang.model.events import (
     StoreProblem,
     ThreadStack,
     VersionSeen,
-    WatchdogAborted,
     WatchdogStuck,
 )
 from unhang.model.events.lifecycle import (
@@ -71,7 +62,9 @@ def _ends(words: Finished, own: Sequence[Event]) -> bool:
     known = (e for e in own if isinstance(e, Finished) and not e.last_words)
     if any(e.source.line == words.source.line for e in known):
         return False  # the same words, which are known, and tell more
-    against = (e for e in own if isinstance(e, (Progress, *_TROUBLE)) and not _is_of_the_end(e))
+    against = (
+        e for e in own if (isinstance(e, Progress) or _is_trouble(e)) and not _is_of_the_end(e)
+    )
     if any((e.source.line or 0) > line for e in against):
         return False
     counted = [e for e in own if isinstance(e, Progress) and e.total is not None]
@@ -121,30 +114,15 @@ def _stopped_before(events: Sequence[Event], end: int) -> bool:
     )
 
 
-_TROUBLE = (
-    BarrierMissing,
-    ClosingSignal,
-    CollectiveTimeout,
-    DesyncReported,
-    DeviceFault,
-    DumpRead,
-    FingerprintMismatch,
-    GlooFault,
-    GroupStatus,
-    HostReport,
-    KernelEvent,
-    ModelMismatch,
-    NcclFailure,
-    ProcessEnded,
-    PythonException,
-    RasReport,
-    Restarted,
-    StoreFault,
-    ThreadStack,
-    WatchdogAborted,
-    WatchdogStuck,
-)
-"""What a job that came to its end without trouble does not show."""
+_LOOKED_AT = (DumpRead, HostReport, RasReport, Restarted, ThreadStack)
+"""What a job that came to its end without trouble does not show either."""
+
+
+def _is_trouble(event: Event) -> bool:
+    """Whether it speaks against a good end; a stop is judged by itself."""
+    if isinstance(event, (Finished, StopSeen)):
+        return False
+    return event.role in TROUBLE or isinstance(event, _LOOKED_AT)
 
 
 def _came_through(events: Sequence[Event]) -> bool:
@@ -158,7 +136,7 @@ def _came_through(events: Sequence[Event]) -> bool:
     logs: dict[str, list[Event]] = {}
     for event in events:
         logs.setdefault(event.source.artifact, []).append(event)
-    troubled = [log for log in logs.values() if any(isinstance(e, _TROUBLE) for e in log)]
+    troubled = [log for log in logs.values() if any(map(_is_trouble, log))]
     return len(troubled) > 0 and all(_outlives_its_trouble(log) for log in troubled)
 
 
@@ -170,7 +148,7 @@ def _outlives_its_trouble(log: Sequence[Event]) -> bool:
     done = log[last]
     assert isinstance(done, Finished)
     since = _long_at_work_since(log, last)
-    trouble = [(i, e) for i, e in enumerate(log) if isinstance(e, _TROUBLE)]
+    trouble = [(i, e) for i, e in enumerate(log) if _is_trouble(e)]
     first: dict[object, int] = {}
     for i, event in trouble:
         first.setdefault(_error(event), i)

@@ -6,12 +6,12 @@ import re
 from collections.abc import Sequence
 
 from unhang.model.events import (
+    TROUBLE,
     DeviceFault,
     Event,
     Finished,
     KernelEvent,
     PythonException,
-    Role,
     StoreFault,
     StoreProblem,
 )
@@ -19,8 +19,6 @@ from unhang.model.events.lifecycle import STATES_OF_WORK, state_of_work
 from unhang.model.ids import Rank
 from unhang.model.incident import Incident
 
-TROUBLE = frozenset({Role.ALARM, Role.FAULT, Role.END})
-"""Roles of events that speak against a job."""
 _TAKEN = StoreProblem.PORT_IN_USE
 
 

@@ -55,7 +55,7 @@ from unhang.model.events.lifecycle import (
     WorldSeen,
 )
 from unhang.model.events.live import HoldUp, Stage, SuspicionReason, WaitsSeen
-from unhang.model.events.meaning import Fact, Role, Witness
+from unhang.model.events.meaning import TROUBLE, Fact, Role, Witness
 from unhang.model.events.measures import CollectivesMeasured, Pace
 from unhang.model.events.process import (
     ClosingSignal,
@@ -149,6 +149,7 @@ Event: TypeAlias = (
 """Closed union of everything that a parser may say, each in the union of its role."""
 
 __all__ = [
+    "TROUBLE",
     "Alarm",
     "BandwidthMeasured",
     "BarrierMissing",

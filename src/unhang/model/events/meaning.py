@@ -63,3 +63,7 @@ class Role(enum.Enum):
     CONNECTION = "ranks connect to each other"
     SETUP = "what the job is made of"
     REPORT = "what somebody reports who was asked or looks on"
+
+
+TROUBLE = frozenset({Role.ALARM, Role.FAULT, Role.END})
+"""Roles of events that speak against a job."""
