@@ -117,8 +117,3 @@ class Architecture:
         for unit in self.units:
             for tensor in unit.tensors:
                 yield unit.count, tensor
-
-    @property
-    def largest_unit(self) -> GatheredUnit:
-        """The largest piece that one all-gather of a sharded model brings together."""
-        return max(self.units, key=lambda unit: unit.numel)

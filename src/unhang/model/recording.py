@@ -84,7 +84,6 @@ class GroupTrace:
         completed: the last number that is known to be done; None where nothing tells.
         pending_at: place in the dump of the first collective that is surely not done, or None.
         pending_seq: its number, or None.
-        pending_begun: the device has begun with that one; None where nothing tells.
         done_at: place of the last collective that is known to be done, or None.
         last_at: place of the last collective, or None.
         sent, received: point-to-point traffic by the number of the peer.
@@ -105,7 +104,6 @@ class GroupTrace:
     completed: int | None = None
     pending_at: int | None = None
     pending_seq: int | None = None
-    pending_begun: bool | None = None
     done_at: int | None = None
     last_at: int | None = None
     sent: Mapping[int, Traffic] = field(default_factory=dict)

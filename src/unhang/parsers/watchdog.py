@@ -66,7 +66,6 @@ class WatchdogParser(LineParser, name="watchdog"):
                 reason=_reason(match["why"] or ""),
                 group=speaker.group,
                 group_rank=speaker.rank,
-                cpp_line=_cpp_line(line),
             )
 
 
@@ -83,7 +82,6 @@ def _is_timeout(match: re.Match[str]) -> bool:
 def _timeout(line: Line, match: re.Match[str]) -> CollectiveTimeout:
     speaker = find_speaker(line.text, match.start())
     bare = find_speaker(line.text[max(0, match.start() - 24) : match.start()])
-    echo = "terminated with exception" in line.text[: match.start()]
     alarm = match["alarm"] or ""
     return CollectiveTimeout(
         **place(line),
@@ -97,7 +95,6 @@ def _timeout(line: Line, match: re.Match[str]) -> CollectiveTimeout:
         timeout_ms=None if match["timeout"] is None else int(match["timeout"]),
         elapsed_ms=None if match["elapsed"] is None else int(match["elapsed"]),
         blocking=match["blocking"] is not None or alarm.startswith(("Caught", "caught")),
-        cpp_line=None if echo else _cpp_line(line),
     )
 
 
@@ -117,18 +114,12 @@ def _status(line: Line, match: re.Match[str]) -> GroupStatus:
         failed=None if failed is None else SeqId(failed),
         enqueued=enqueued,
         completed=completed,
-        cpp_line=_cpp_line(line),
     )
 
 
 def _reason(text: str) -> Teardown:
     """What took the watchdog down; `OTHER` where the line does not tell."""
     return next((reason for reason, sign in _WHY if sign.search(text)), Teardown.OTHER)
-
-
-def _cpp_line(line: Line) -> int | None:
-    header = line.header
-    return header.line if header is not None and header.file == "ProcessGroupNCCL.cpp" else None
 
 
 def _seq(text: str | None) -> SeqId | None:

@@ -20,9 +20,6 @@ from . import groups
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_WAITS = ("init_process_group", "_store_based_barrier")
-"""Functions that wait for others inside, under the limit they are given."""
-
 
 class MainThreadWait(NamedTuple):
     """The main thread is in one of those."""

@@ -88,13 +88,7 @@ def test_the_teardown_line_names_the_group_of_the_time_out_inside_it() -> None:
     events = feed(WatchdogParser, line(text, cpp=2057))
     found = only(CollectiveTimeout, events)
     assert found.group == GroupRef(guid="5", local_id=2, description="mesh_tp")
-    assert found.cpp_line is None
     assert only(WatchdogAborted, events).reason is Teardown.TIMEOUT
-
-
-def test_the_place_in_the_source_is_kept() -> None:
-    text = f"[Rank 2] {ALARM}WorkNCCL(SeqNum=40, OpType=REDUCE, Timeout(ms)=1) ran for 2 millisec"
-    assert only(CollectiveTimeout, feed(WatchdogParser, line(text, cpp=607))).cpp_line == 607
 
 
 def test_blocking_wait() -> None:

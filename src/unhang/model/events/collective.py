@@ -21,7 +21,6 @@ class CollectiveTimeout(Seen, fact=Fact.TIMEOUTS, witness=Witness.PROCESS, role=
         numel_in, numel_out: elements, None before torch 2.1 or where the value is garbage.
         timeout_ms, elapsed_ms: configured limit and what really passed; None where cut off.
         blocking: the main thread raised (NCCL_BLOCKING_WAIT), not the watchdog.
-        cpp_line: line of ProcessGroupNCCL.cpp, a fingerprint of the torch version.
     """
 
     group_rank: GroupRank | None
@@ -34,7 +33,6 @@ class CollectiveTimeout(Seen, fact=Fact.TIMEOUTS, witness=Witness.PROCESS, role=
     timeout_ms: int | None = None
     elapsed_ms: int | None = None
     blocking: bool = False
-    cpp_line: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +50,6 @@ class GroupStatus(Seen, fact=Fact.STATUS, witness=Witness.PROCESS, role=Role.ALA
     failed: SeqId | None = None
     enqueued: int | None = None
     completed: int | None = None
-    cpp_line: int | None = None
 
 
 class DumpReason(enum.Enum):
@@ -111,7 +108,6 @@ class WatchdogAborted(Seen, witness=Witness.PROCESS, role=Role.ALARM):
     reason: Teardown
     group_rank: GroupRank | None = None
     group: GroupRef | None = None
-    cpp_line: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

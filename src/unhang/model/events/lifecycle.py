@@ -122,7 +122,6 @@ class WorldSeen(Seen, fact=Fact.ANNOUNCEMENTS, witness=Witness.PROCESS, role=Rol
     pid: int | None = None
     task: int | None = None
     listed: bool = False
-    visible_devices: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -207,7 +207,6 @@ def _trace(
         completed=completed,
         pending_at=pending_at,
         pending_seq=pending_seq,
-        pending_begun=_begun(group, entries) if read.has_states else None,
         done_at=group.done_at,
         last_at=group.last_at,
         sent=sent,
@@ -217,11 +216,6 @@ def _trace(
         from_status=from_status,
         tail=_tail(group, entries),
     )
-
-
-def _begun(group: GroupEntries, entries: Sequence[Entry]) -> bool | None:
-    """Whether the device works on the first open call."""
-    return None if group.pending is None else entries[group.pending[1]]["state"] == "started"
 
 
 def _completed(group: GroupEntries, status: _Status | None) -> int | None:
