@@ -29,6 +29,7 @@ def between_files(documents: Sequence[SettingsDocument]) -> Iterator[LintFinding
         yield from _must_agree(other, one)
         yield from _variables(one, other)
         for config, launch in ((one, other), (other, one)):
+            yield from _whole_launch(config, launch)
             if any(tag.endswith("-json") for tag in config.programs) and not launch.dotted:
                 yield from world_product(config, _ranks(launch))
 
@@ -105,6 +106,38 @@ def _file(document: SettingsDocument) -> PurePosixPath:
     """The file that a document is, or becomes."""
     path = PurePosixPath(document.name)
     return path if document.becomes is None else path.parent / PurePosixPath(document.becomes).name
+
+
+def _whole_launch(config: SettingsDocument, launch: SettingsDocument) -> Iterator[LintFinding]:
+    """A flag that counts the processes of one machine, where the file counts those of all."""
+    ours, theirs = _plain_settings(launch), _plain_settings(config)
+    flag, total = ours.get("num_processes"), theirs.get("num_processes")
+    machines = ours.get("num_machines") or theirs.get("num_machines")
+    if flag is None or total is None or machines is None or not flag.name.startswith("--"):
+        return
+    numbers = [each.value or "" for each in (flag, total, machines)]
+    if not all(number.isdigit() and int(number) for number in numbers):
+        return
+    one, all_, count = map(int, numbers)
+    if count > 1 and one * count == all_:
+        yield LintFinding(
+            code="CFG119",
+            severity=Severity.WARNING,
+            setting=flag.name,
+            value=flag.value,
+            where=flag.place,
+            reason=Message(
+                key="advice.machines_divide",
+                values={
+                    "name": flag.name,
+                    "value": one,
+                    "total": all_,
+                    "machines": count,
+                    "each": one // count,
+                    "file": _file(config).name,
+                },
+            ),
+        )
 
 
 def _must_agree(zero: SettingsDocument, trainer: SettingsDocument) -> Iterator[LintFinding]:

@@ -67,7 +67,8 @@ def _broken(
             and condition.concerns(value)
             and condition.met(held.get(condition.key))
         ):
-            yield "key_refused", Severity.ERROR, condition
+            topic = "value_refused" if condition.key == knob.key else "key_refused"
+            yield topic, Severity.ERROR, condition
         if condition.multiple_of and condition.met(held.get(condition.key)):
             step = held.get(condition.multiple_of, "")
             if value.isdigit() and step.isdigit() and int(step) and int(value) % int(step):
@@ -86,7 +87,8 @@ def _unaccepted(
     """Keys that a framework's file does not take, of which a part is clearly its own."""
     options = [w for w in document.settings if w.kind is SettingKind.OPTION]
     if not document.dotted and any(w.name.startswith("-") for w in options):
-        return  # A script's flags are those of several programs.
+        yield from _misspelled(options, framework, version)
+        return
     names = dict.fromkeys(document.dotted or [_plain(w) for w in options])
     family = [part for f in family_of(framework) for part in f.accepts]
     for owner in frameworks().values():
@@ -97,6 +99,7 @@ def _unaccepted(
         found = [
             (part, key)
             for part in owner.accepts
+            if not part.flags
             for key in dict.fromkeys(filter(None, (_below(n, part.under) for n in names)))
             if part.unless.isdisjoint(names)
         ]
@@ -116,7 +119,9 @@ def _unaccepted_key(
     framework, version = releases
     others = [p for f in family_of(framework) for p in f.accepts if f is not owner]
     knob = find_knob(owner.name, f"{part.under}.{key}" if part.under else key)
-    if part.takes(key, version) is not False or any(key in p.releases for p in others):
+    takes = part.takes(key, version)
+    unread = takes is None and part.takes(key, None) is False
+    if (takes is not False and not unread) or any(key in p.releases for p in others):
         return
     if knob is not None and (knob.last is not None or knob.since is not None):
         return  # The row of the knob itself knows more.
@@ -126,7 +131,10 @@ def _unaccepted_key(
     if not (part.strict or near or had):
         return
     topic, severity = "key_unknown", Severity.ERROR
-    if version is None and had:
+    if unread:
+        # It went between two releases that were read, and the one at hand is neither.
+        topic, severity = "key_went", Severity.INFO
+    elif version is None and had:
         topic, severity = "key_guessed", Severity.INFO
     elif had:
         topic, severity = "key_lacking", Severity.ERROR if part.strict else Severity.WARNING
@@ -141,9 +149,36 @@ def _unaccepted_key(
         section=part.under or "its file",
         framework=owner.name,
         release=version or part.read[-1],
+        newest=part.read[-1],
         had=", ".join(had),
         use=near[0] if near else None,
     )
+
+
+def _misspelled(
+    options: list[Written], framework: str | None, version: str | None
+) -> Iterator[LintFinding]:
+    """Flags of a script close to one of the program: the others may be those of a launcher."""
+    for owner in family_of(framework) if framework is not None else ():
+        for part in (part for part in owner.accepts if part.flags):
+            release = version if owner.name == framework else None
+            taken = {key.replace("-", "_"): key for key in part.releases}
+            for written in options:
+                name = _plain(written)
+                # argparse takes an abbreviation for the whole.
+                if not written.name.startswith("--") or any(k.startswith(name) for k in taken):
+                    continue
+                near = difflib.get_close_matches(name, taken, n=1, cutoff=_NEAR)
+                if near and part.takes(taken[near[0]], release) is not False:
+                    yield _finding(
+                        written,
+                        "key_near",
+                        Severity.ERROR,
+                        code="CFG102",
+                        replacement=f"--{taken[near[0]]}",
+                        framework=owner.name,
+                        use=f"--{taken[near[0]]}",
+                    )
 
 
 def _below(name: str, under: str) -> str:

@@ -17,12 +17,14 @@ class AcceptedKeys:
     Attributes:
         under: the key above them; empty = outermost.
         strict: the framework stops at a key that it does not know.
+        flags: they are those of its program, which stops at a flag that it does not know.
         unless: keys with which the user's own code declares more.
         releases: by key, the releases read that take it.
     """
 
     under: str
     strict: bool
+    flags: bool
     unless: frozenset[str]
     releases: Mapping[str, tuple[str, ...]]
 
@@ -32,6 +34,7 @@ class AcceptedKeys:
         return cls(
             under=row["under"],
             strict=row.get("strict", False),
+            flags=row.get("flags", False),
             unless=frozenset(row.get("unless", ())),
             releases={
                 key: tuple(told.split())

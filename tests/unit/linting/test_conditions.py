@@ -58,6 +58,36 @@ def test_keys_of_one_file(
     assert found(tmp_path, framework, train__yaml=text) == expected
 
 
+@pytest.mark.parametrize(("kept", "wrong"), [(1, True), (2, False), (0, False)])
+def test_a_value_that_the_framework_refuses(tmp_path: Path, kept: int, wrong: bool) -> None:
+    text = f'[model]\nname = "m"\n[training]\nsteps = 9\n[checkpoint]\nkeep_latest_k = {kept}\n'
+    told = found(tmp_path, "torchtitan==0.1.0", a__toml=text)
+    assert (("value_refused", "checkpoint.keep_latest_k") in told) is wrong
+
+
+@pytest.mark.parametrize(
+    ("flags", "near"),
+    [
+        ("--save-frequencey 2", {("key_near", "save-frequencey")}),
+        ("--save-freq 2", set()),  # argparse takes the abbreviation
+        ("--rdzv-endpoint a:1", set()),
+        ("--my-own-flag 2", set()),
+    ],
+)
+def test_a_flag_close_to_one_of_the_program(
+    tmp_path: Path, flags: str, near: set[tuple[str, str]]
+) -> None:
+    text = f"torchrun -m open_clip_train.main --model m {flags}\n"
+    assert found(tmp_path, "open_clip==3.3.0", a__sh=text) == near
+
+
+def test_a_key_that_went_between_two_releases_that_were_read(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(f"{TRAINING}num_generations: 8\nvllm_device: auto\n")
+    (finding,) = unhang.lint(str(tmp_path), framework="trl==0.19.1").findings
+    assert (finding.reason.key, finding.severity.value) == ("advice.key_went", "info")
+    assert finding.reason.values["had"] == "0.15.2"
+
+
 def test_what_works_with_one_engine_only(tmp_path: Path) -> None:
     assert found(tmp_path, "verl==0.9.1", a__sh=f"{VERL} {ASYNC}=True\n") == {("key_needs", ASYNC)}
     megatron = f"{VERL} {ASYNC}=True actor_rollout_ref.actor.strategy=megatron\n"

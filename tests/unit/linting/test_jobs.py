@@ -55,6 +55,16 @@ def test_a_script_ties_its_files_together(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(("count", "wrong"), [(8, True), (16, False), (7, False)])
+def test_the_processes_of_one_machine_are_not_those_of_all(
+    tmp_path: Path, count: int, wrong: bool
+) -> None:
+    machines = "compute_environment: LOCAL_MACHINE\nnum_machines: 2\nnum_processes: 16\n"
+    script = f"accelerate launch --config_file acc.yaml --num_processes {count} t.py\n"
+    told = found(tmp_path, acc__yaml=machines, run__sh=script)
+    assert (("--num_processes", "advice.machines_divide") in told) is wrong
+
+
 def test_configurations_of_other_jobs_are_not_compared(tmp_path: Path) -> None:
     zero = json.dumps({**ZERO, "gradient_accumulation_steps": 8})
     assert found(tmp_path, sft__yaml=TRAINING.replace("ds.json", "z3.json"), ds__json=zero) == []
