@@ -37,6 +37,8 @@ _READERS: Mapping[Language, Callable[[SettingsDocument, str], None]] = {
     Language.DOCKERFILE: read_shell,
 }
 _MENTION = re.compile(r"(?<![\w./-])[\w./-]{0,255}\w\.(?:json|ya?ml|toml|py)\b")
+_MORE_WORDS = re.compile(r"\"?\$\{?(?:[@*]|\w*(?:ARG|OPT|FLAG|EXTRA)\w*)", re.IGNORECASE)
+"""A variable that holds further options, not the value of the one before it."""
 _MOST_BESIDE = 8
 _SHELL = frozenset({Language.SHELL, Language.DOCKERFILE})
 
@@ -215,7 +217,7 @@ def _words(text: str) -> dict[str, str]:
             name, sign, value = word.partition("=")
             if sign:
                 found[plain(name)] = value.strip("\"'")
-            elif after.startswith(("--", "$", '"$')):
+            elif after.startswith("--") or _MORE_WORDS.match(after):
                 found[plain(word)] = "true"
             elif word != "--":
                 found[plain(word)] = after.strip("\"'")

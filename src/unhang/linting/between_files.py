@@ -7,7 +7,7 @@ that lie in one folder are two jobs.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from unhang.linting.conditions import world_product
@@ -24,9 +24,11 @@ _FAMILIES = ("NCCL_", "TORCH_NCCL_", "GLOO_")
 
 def between_files(documents: Sequence[SettingsDocument]) -> Iterator[LintFinding]:
     """Find what contradicts, in the order of the documents."""
-    for one, other in _pairs([d for d in documents if not d.running]):
-        yield from _must_agree(one, other)
-        yield from _must_agree(other, one)
+    files = [d for d in documents if not d.running]
+    for one, other in _pairs(files):
+        for zero, trainer in ((one, other), (other, one)):
+            started = {p for d in files if _names(d, trainer) for p in d.programs}
+            yield from _must_agree(zero, trainer, started | trainer.programs)
         yield from _variables(one, other)
         for config, launch in ((one, other), (other, one)):
             yield from _whole_launch(config, launch)
@@ -140,8 +142,17 @@ def _whole_launch(config: SettingsDocument, launch: SettingsDocument) -> Iterato
         )
 
 
-def _must_agree(zero: SettingsDocument, trainer: SettingsDocument) -> Iterator[LintFinding]:
-    """What the Trainer compares with the configuration below it, and refuses where they differ."""
+def _must_agree(
+    zero: SettingsDocument, trainer: SettingsDocument, programs: Collection[str]
+) -> Iterator[LintFinding]:
+    """What the Trainer compares with the configuration below it, and refuses where they differ.
+
+    Args:
+        zero: the configuration below it.
+        trainer: its settings.
+        programs: that read these; without one of the Trainer's family, a loop of the user's own
+            may.
+    """
     ours = _plain_settings(trainer)
     for framework in frameworks().values():
         if not any(tag.startswith(f"{framework.name}-") for tag in zero.programs):
@@ -150,6 +161,7 @@ def _must_agree(zero: SettingsDocument, trainer: SettingsDocument) -> Iterator[L
             continue
         if not _drives_trainer(trainer, ours, framework):
             continue
+        known = any(find_knob(name, framework.mirrored_by) is not None for name in programs)
         theirs = zero.dotted or {n: w.value or "" for n, w in _plain_settings(zero).items()}
         for key, name in framework.mirrors.items():
             told, written = theirs.get(key), ours.get(name)
@@ -159,12 +171,12 @@ def _must_agree(zero: SettingsDocument, trainer: SettingsDocument) -> Iterator[L
                 continue
             yield LintFinding(
                 code="CFG119",
-                severity=Severity.ERROR,
+                severity=Severity.ERROR if known else Severity.WARNING,
                 setting=written.name,
                 value=written.value,
                 where=written.place,
                 reason=Message(
-                    key="advice.must_agree",
+                    key="advice.must_agree" if known else "advice.should_agree",
                     values={
                         "name": name,
                         "value": written.value,

@@ -81,6 +81,14 @@ def test_each_fix_goes_into_the_file_that_is_read_for_it(tmp_path: Path) -> None
     assert training.after == TRAINING + "ddp_timeout: 7200\n"
 
 
+def test_a_value_in_a_variable_is_told_as_it_stands(tmp_path: Path) -> None:
+    flags = '--per_device_train_batch_size ${BATCH} --output_dir o --bf16 "${EXTRA_ARGS[@]}"'
+    paths = write(tmp_path, run__sh=f"torchrun train.py {flags}\n")
+    asked = fix("transformers", "cli", "--per_device_train_batch_size 4", "smaller_batch")
+    with pytest.raises(UsageError, match=r"is \$\{BATCH\}: change it where it is decided"):
+        unhang.fix(paths, verdict(asked))
+
+
 def test_what_must_agree_changes_together(tmp_path: Path) -> None:
     paths = write(tmp_path, sft__yaml=TRAINING, ds__json=json.dumps(ZERO, indent=2))
     training, zero = unhang.fix(paths, verdict(BATCH)).files
