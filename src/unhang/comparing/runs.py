@@ -141,7 +141,7 @@ def _bandwidth(events: Iterable[Event]) -> dict[int, float]:
     """Median bytes per second by size, of the rows of nccl-tests and the like."""
     found: dict[int, list[float]] = {}
     for event in events:
-        if isinstance(event, BandwidthMeasured):
+        if isinstance(event, BandwidthMeasured) and event.size_bytes:
             found.setdefault(event.size_bytes, []).append(event.busbw_gbps * 1e9)
     return {size: median(speeds) for size, speeds in found.items()}
 

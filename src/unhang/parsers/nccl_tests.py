@@ -1,4 +1,4 @@
-"""From the output of nccl-tests to measured bandwidths and to who ran where.
+"""From nccl-tests and what people measure of a link to bandwidths and to who ran where.
 
 Reads::
 
@@ -6,6 +6,8 @@ Reads::
     #       size         count      type   redop    root     time   algbw   busbw #wrong   …
          8388608       2097152     float     sum      -1    310.8   26.99   26.99      0   …
     # Avg bus bandwidth    : 28.2632
+    [  5]   0.00-10.00  sec  1.09 GBytes   939 Mbits/sec    receiver     (iperf; also nload, sar)
+    Speed: 1000Mb/s                                                      (ethtool)
 
 Old versions have no `redop`, no `root` or an `error` column instead of `#wrong`. With
 NCCL_DEBUG=INFO the messages of NCCL split a row: its head stands before them, its numbers on the
@@ -34,12 +36,17 @@ _DIGITS = re.compile(r"[0-9]+(?=[A-Za-z])")
 _NUMBER = re.compile(r"[0-9]{1,12}(?:\.[0-9]{0,9})?(?:e[+-]?[0-9]{1,2})?|N/A", re.IGNORECASE)
 
 
-class NcclTestsParser(
-    LineParser,
-    name="nccl-tests",
-    needles=("algbw   busbw", "# Using devices", "nThread 1 nGpus"),
-    after=20_000,
-):
+_OF_A_LINK = re.compile(
+    r"(?<![\w.-])(?P<rate>\d{1,6}(?:\.\d{1,4})?) ?(?P<unit>[MG])(?:b|bits?)(?:/s|ps)(?:ec)?\b"
+)
+_BITS = {"M": 1e-3 / 8, "G": 1 / 8}
+_NEEDLES = (
+    *("algbw   busbw", "# Using devices", "nThread 1 nGpus"),
+    *("Mbits/s", "Gbits/s", "Mbit/s", "Gbit/s", "Mb/s", "Gb/s"),
+)
+
+
+class NcclTestsParser(LineParser, name="nccl-tests", needles=_NEEDLES, after=20_000):
     """Parser of nccl-tests."""
 
     def __init__(self) -> None:
@@ -48,6 +55,10 @@ class NcclTestsParser(
 
     def feed(self, line: Line) -> Iterator[Event]:
         """Say the rank or the measurement that this line completes."""
+        rates = [float(m["rate"]) * _BITS[m["unit"]] for m in _OF_A_LINK.finditer(line.text)]
+        if rates:
+            yield BandwidthMeasured(**place(line), size_bytes=0, busbw_gbps=max(rates))
+            return
         ran = _RANK.search(line.text)
         if ran is not None:
             yield from _ran(line, ran)

@@ -167,7 +167,10 @@ class TransportUsed(Seen, fact=Fact.NCCL_INFO, witness=Witness.PROCESS, role=Rol
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BandwidthMeasured(Seen, fact=Fact.BANDWIDTH, witness=Witness.TOOL, role=Role.REPORT):
-    """One row of nccl-tests: bus bandwidth in GB/s at a message size in bytes."""
+    """One row of nccl-tests: bus bandwidth in GB/s at a message size in bytes.
+
+    Of a link alone (iperf, ethtool) the size is 0.
+    """
 
     size_bytes: int
     busbw_gbps: float

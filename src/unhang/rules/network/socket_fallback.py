@@ -7,12 +7,13 @@ finish in time.
 ## Why it hangs
 Where NCCL finds no InfiniBand, RoCE or EFA device it says so once, at INFO level, and takes sockets
 over the bootstrap interface: ten to a hundred times slower. Large gathers may outlast the timeout,
-and every step takes far longer than planned.
+and every step takes far longer than planned. Somebody may have measured the link: a gigabit
+Ethernet between hosts is slow enough for every call.
 
 ## When it stays quiet
 On one host the network is not used. Sockets alone explain no time-out of a small collective, and
 nothing where another failure is printed: the finding is a hint unless the collective is larger than
-what TCP moves in the time it had.
+what TCP moves in the time it had, or the link was measured and no rank is missing in the call.
 
 ## How to confirm
 `NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET`: "NET/IB : No device found" against the adapters of
@@ -30,24 +31,34 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.events import TransportUsed
+from unhang.model.events import BandwidthMeasured, TransportUsed
 from unhang.model.incident import Call
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
-from unhang.rules.shared import rivals, speakers
+from unhang.rules.shared import order, rivals, speakers
 
 _TCP_BYTES_PER_S = 100_000_000.0
 """A gigabit Ethernet; what sockets move at worst."""
 _BYTES_PER_ELEMENT = 2
+_LEAST_GBPS, _MOST_GBPS = 0.04, 0.2
+"""Less is an idle link that somebody looked at; more is faster than a gigabit Ethernet."""
 
 
 @rule("NET008", "sockets-between-hosts", cause=Cause.BANDWIDTH_LOW, needs={Fact.NCCL_INFO})
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding when sockets between hosts may be why a call took too long."""
     sockets = [t for t in incident.all(TransportUsed) if _is_socket(t)]
-    if not incident.calls or not sockets or not _crosses_hosts(sockets):
+    if not sockets or not _crosses_hosts(sockets):
+        return
+    measured = _measured(incident)
+    if not incident.calls:
+        if measured is not None and not incident.failures and not order.stops(incident):
+            yield _of_link(sockets, measured)
         return
     call = incident.calls[0]
     against = rivals.of_errors(incident, sockets, after_timeout=False)
+    if against is None and measured is not None and _all_wait(incident, call):
+        yield _of_link(sockets, measured, call)
+        return
     if against is None and not _size(call):
         against = say(
             "NET008.against_unknown",
@@ -74,6 +85,37 @@ def check(incident: Incident) -> Iterator[Finding]:
         call=call,
         evidence=sockets,
     )
+
+
+def _of_link(
+    sockets: list[TransportUsed], measured: BandwidthMeasured, call: Call | None = None
+) -> Finding:
+    return check.finding(
+        Strength.SUPPORTS,
+        claim=say(
+            "NET008.claim_link",
+            "data goes over TCP sockets between hosts, and {gbps:.2f} GB/s is what the link gives",
+            gbps=measured.busbw_gbps,
+        ),
+        why=say(
+            "NET008.why",
+            "NCCL found no RDMA device and took sockets, ten to a hundred times slower.",
+        ),
+        call=call,
+        evidence=[sockets[0], measured],
+    )
+
+
+def _measured(incident: Incident) -> BandwidthMeasured | None:
+    """The best that anybody measured, where it is a full gigabit Ethernet and no more."""
+    best = max(incident.all(BandwidthMeasured), key=lambda row: row.busbw_gbps, default=None)
+    return best if best is not None and _LEAST_GBPS <= best.busbw_gbps <= _MOST_GBPS else None
+
+
+def _all_wait(incident: Incident, call: Call) -> bool:
+    """Whether nobody is known to be missing in the call that all wait in."""
+    world = incident.world.ranks or frozenset(incident.roster)
+    return len(incident.calls) == 1 and not world - call.joined
 
 
 def _is_socket(transport: TransportUsed) -> bool:

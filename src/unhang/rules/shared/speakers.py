@@ -94,12 +94,17 @@ def ranks_on(incident: Incident, names: Iterable[str]) -> Ranks:
         return NO_RANKS
     if named == size or named == len(incident.roster) == _listed(incident):
         return known
+    return whole_nodes(incident, known, len(wanted))
+
+
+def whole_nodes(incident: Incident, known: Ranks, nodes: int) -> Ranks:
+    """All ranks of so many nodes, of which some are `known`; none where it is not sure."""
     each = {w.local_world_size for w in incident.all(WorldSeen) if w.local_world_size}
     if len(each) != 1:
         return NO_RANKS
     (count,) = each
     blocks = {rank // count for rank in known}
-    if len(blocks) != len(wanted) or (size is not None and size % count):
+    if len(blocks) != nodes or (incident.world.size is not None and incident.world.size % count):
         return NO_RANKS
     return frozenset(Rank(block * count + place) for block in blocks for place in range(count))
 

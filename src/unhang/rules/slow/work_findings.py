@@ -9,7 +9,7 @@ from unhang.model.events import StackSeen, Stage, SuspicionReason
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.phases import Phase
 from unhang.model.rule import Cause, Finding, Incident, Message, Rule, Strength, say
-from unhang.rules.shared import consequences, order, watched
+from unhang.rules.shared import consequences, order, speakers, watched
 from unhang.rules.slow.bar_of_wait import owner_of
 from unhang.rules.slow.waiting import OthersWait, find_wait
 from unhang.rules.slow.work import Work, find_work
@@ -22,6 +22,7 @@ from unhang.rules.slow.work_strength import (
     weigh,
 )
 
+_SEVERAL = 2
 _EXPLAINED = consequences.OF_WORK_THAT_LASTS | {Cause.UNEVEN_WORK}
 
 
@@ -145,7 +146,7 @@ def _culprits(incident: Incident, work: Work, wait: OthersWait, strength: Streng
     if strength is Strength.HINTS:
         return NO_RANKS
     if work.phase.rank is not None:
-        return frozenset({work.phase.rank})
+        return _all_at_it(incident, work, wait) or frozenset({work.phase.rank})
     if is_elsewhere(incident, work, wait):
         return _alone_on(incident, work.mark.origin.host) or _alone_in_file(incident, work)
     if not wait.awaited and wait.missing is not None and is_missing(work, wait):
@@ -153,6 +154,19 @@ def _culprits(incident: Incident, work: Work, wait: OthersWait, strength: Streng
     if not wait.awaited and work.bar is not None and fit(work, wait) is Fit.FITS:
         return owner_of(incident, wait, work.bar)
     return wait.awaited
+
+
+def _all_at_it(incident: Incident, work: Work, wait: OthersWait) -> Ranks:
+    """All ranks at this work where it is a node's: they count apart from those that wait."""
+    ranks = frozenset(
+        p.rank
+        for p in incident.open_phases
+        if p.phase is work.phase.phase and p.unfinished and p.exclusive and p.rank is not None
+    )
+    if len(ranks) < _SEVERAL or not wait.ranks or wait.awaited:
+        return NO_RANKS
+    apart = min(ranks) > max(wait.ranks) or max(ranks) < min(wait.ranks)
+    return speakers.whole_nodes(incident, ranks, 1) or ranks if apart else NO_RANKS
 
 
 def _alone_on(incident: Incident, host: str | None) -> Ranks:

@@ -295,6 +295,26 @@ class TestSocketFallback:
         assert finding.against is not None
         assert finding.against.key == "NET008.against_unknown"
 
+    @pytest.mark.parametrize(
+        ("link", "shown"),
+        [
+            ("[  5]   0.00-10.00  sec  1.09 GBytes   938 Mbits/sec    receiver", True),
+            ("Speed: 1000Mb/s", True),
+            ("Speed: 100000Mb/s", False),
+            ("In 2.1 Mbit/s  Out 1.9 Mbit/s", False),
+        ],
+    )
+    def test_a_link_that_was_measured(self, link: str, shown: bool) -> None:
+        for waits in ([], [timed_out(0), timed_out(1)]):
+            found = judge_text(SOCKET_FALLBACK, self.CHANNEL, *waits, link)
+            sure = [f for f in found if f.strength is Strength.SUPPORTS]
+            assert len(sure) == (1 if shown else 0)
+
+    def test_a_slow_link_explains_no_rank_that_is_missing(self) -> None:
+        lines = [self.CHANNEL, "world_size: 3", timed_out(0), timed_out(1), "Speed: 1000Mb/s"]
+        (finding,) = judge_text(SOCKET_FALLBACK, *lines)
+        assert finding.strength is Strength.HINTS
+
     def test_the_choice_of_sockets_on_one_host_is_nothing(self) -> None:
         lines = [info("NET/IB : No device found."), info("Using network Socket"), timed_out(0)]
         assert judge_text(SOCKET_FALLBACK, *lines) == []

@@ -78,3 +78,13 @@ def test_a_live_stack_in_a_save() -> None:
 
 def test_a_live_stack_in_a_save_while_nobody_waits() -> None:
     assert strength(check, stack("torch/serialization.py:save", Phase.SAVE)) is None
+
+
+def test_a_node_that_loads_is_named_as_a_whole() -> None:
+    loading = [begun(Phase.LOAD, rank, line=rank) for rank in (4, 5, 7)]
+    waiting = [timeout(r, numel=1, line=20 + r, global_rank=r) for r in (0, 2)]
+    (finding,) = findings(check, *loading, *waiting)
+    assert finding.culprits == {4, 5, 7}
+    between = [begun(Phase.LOAD, rank, line=rank) for rank in (1, 5)]
+    (finding,) = findings(check, *between, *waiting)
+    assert len(finding.culprits) == 1
