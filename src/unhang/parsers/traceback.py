@@ -56,6 +56,10 @@ class _OpenTraceback:
     origin: Origin | None = None
 
 
+_RUN_BY_PYTHON = ("<stdin>", "<string>", "<frozen ", "<ipython-", "<cell", "<command-")
+"""The program itself may be given so: `python -c`, `python < train.py`, a notebook's cell."""
+
+
 @dataclass(slots=True)
 class _Context:
     """What the lines above say about the next traceback."""
@@ -346,8 +350,13 @@ def _exception(
         frames=frames,
         thread=opened.thread or _feeder_thread(frames),
         process=opened.process,
-        handled=opened.handled,
+        handled=opened.handled or (len(frames) > 0 and all(map(_is_made_up, frames))),
     )
+
+
+def _is_made_up(frame: Frame) -> bool:
+    """Whether its code stood in no file: somebody runs it and looks at what comes of it."""
+    return frame.file.startswith("<") and not frame.file.startswith(_RUN_BY_PYTHON)
 
 
 def _cut(stream: _Stream) -> Iterator[Event]:

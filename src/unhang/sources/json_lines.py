@@ -25,6 +25,7 @@ _SPEAKER = {
 }
 _COUNTS = ("epoch", "global_step", "step", "iteration", "iter", "loss", "exit_code")
 """Fields that a logger keeps beside the text, and that belong to what it says."""
+_COLLECTORS = frozenset({"stream", "kubernetes", "docker", "container_name", "pod_name", *_LEVEL})
 _SAMPLE = frozenset({"text", "content", "prompt", "messages", "completion", "label", "role"})
 _LONGEST = 64 << 10
 _MOST_LINES = 200
@@ -51,7 +52,7 @@ def unwrapped(line: str) -> list[str]:
         return [line]
     flat = dict(_flat(fields))
     text = _first(flat, _TEXT)
-    if text is None or not any(key in fields for key in ("stream", *_LEVEL)):
+    if text is None or _COLLECTORS.isdisjoint(fields):
         return [line]
     head = " ".join([*_head(flat), ""])
     more = next((v for k in _MORE if "\n" in (v := flat.get(k, ""))), "")

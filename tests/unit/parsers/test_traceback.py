@@ -504,3 +504,15 @@ def test_places_on_windows_are_told_as_elsewhere() -> None:
     found = only(PythonException, feed(TracebackParser, *text))
     assert found.kind is ExceptionKind.RENDEZVOUS
     assert found.frames[-1].file.endswith("/elastic/rendezvous/static_tcp_rendezvous.py")
+
+
+@pytest.mark.parametrize(
+    ("file", "handled"), [("<candidate>", True), ("<string>", False), ("<ipython-input-3>", False)]
+)
+def test_code_that_stands_in_no_file_is_somebody_s_sample(file: str, handled: bool) -> None:
+    text = (
+        "Traceback (most recent call last):",
+        f'  File "{file}", line 14, in <module>',
+        "ZeroDivisionError: division by zero",
+    )
+    assert only(PythonException, feed(TracebackParser, *text)).handled is handled

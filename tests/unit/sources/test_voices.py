@@ -194,3 +194,10 @@ def test_a_training_sample_is_no_log_line() -> None:
     assert unwrapped(sample) == [sample]
     assert unwrapped('{"stream": "x"}') == ['{"stream": "x"}']
     assert unwrapped("{" * 5_000 + "}") == ["{" * 5_000 + "}"]
+
+
+def test_what_a_collector_adds_shows_that_it_is_one() -> None:
+    fields = {"ts": "2026-01-08T10:00:01Z", "kubernetes": {"host": "kf-a"}, "log": "step 3\n"}
+    assert unwrapped(json.dumps(fields)) == ["2026-01-08T10:00:01Z [host=kf-a] step 3"]
+    del fields["kubernetes"]
+    assert unwrapped(json.dumps(fields)) == [json.dumps(fields)]
