@@ -122,8 +122,9 @@ def _is_bare(failure: Failure) -> bool:
 
 def _failed_alone(incident: Incident) -> Ranks:
     """The only rank that failed by itself, where every other one waited or was ended."""
-    named, world = ranks_of(incident.own_failures), incident.world.ranks
-    others = incident.gave_up | _victims(incident)
+    named, others = ranks_of(incident.own_failures), incident.gave_up | _victims(incident)
+    told = frozenset(incident.roster) if len(others) >= _ENOUGH else None
+    world = incident.world.ranks or told
     return named if len(named) == 1 and world is not None and world - named <= others else NO_RANKS
 
 

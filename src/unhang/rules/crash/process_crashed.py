@@ -3,7 +3,7 @@
 ## What it finds
 An exit by SIGSEGV, SIGBUS, SIGFPE, SIGILL or SIGABRT, as the launcher, the scheduler, the shell,
 the kernel log or the process's own last words tell it, without a watchdog that ended the process on
-purpose.
+purpose; or that of a data loader's process, after which its rank raises.
 
 ## Why it hangs
 A crashed rank prints no Python traceback and never issues the next collective; the others wait.
@@ -37,13 +37,14 @@ from unhang.model.finding import Collect
 from unhang.model.incident import Failure, Manner
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
 from unhang.rules.crash.sameness import special_ranks
-from unhang.rules.shared import consequences, rivals
+from unhang.rules.shared import consequences, order, rivals, speakers
 
 _STACK = Collect.of("crash_stack")
 _ABORTING = frozenset(
     {Manner.DEVICE, Manner.GPU_OOM, Manner.NCCL, Manner.WATCHDOG, Manner.PEER, Manner.HOST_OOM}
 )
 """What is known to end in an abort: a C++ exception that nobody catches."""
+_CRASHES = frozenset({signal.SIGSEGV, signal.SIGFPE, signal.SIGILL})
 _ONLY_THE_SIGNAL = "Fatal Python error: Abort"
 """Python's fault handler repeats the signal, whoever raised it."""
 
@@ -63,6 +64,7 @@ def check(incident: Incident) -> Iterator[Finding]:
         if f.manner is Manner.CRASHED and f.signal not in (None, signal.SIGBUS)
     ]
     if not crashed:
+        yield from _of_a_worker(incident)
         return
     first = crashed[0]
     same = [f for f in crashed if f.signal == first.signal]
@@ -92,6 +94,34 @@ def check(incident: Incident) -> Iterator[Finding]:
         evidence=same,
         collect=(_STACK,),
     )
+
+
+def _of_a_worker(incident: Incident) -> Iterator[Finding]:
+    """A data loader's process that crashed: its rank raises, and says no more than that."""
+    crashed = [
+        e
+        for e in incident.all(ProcessEnded)
+        if e.worker and e.signal in _CRASHES and not order.survived(incident, e)
+    ]
+    if crashed and crashed[0].signal is not None:
+        yield check.finding(
+            Strength.SUPPORTS,
+            claim=say(
+                "CRA003.claim_worker",
+                "a data loader's process crashed with {signal}, and its rank with it",
+                signal=_name(crashed[0].signal),
+            ),
+            why=say(
+                "CRA003.why",
+                "A crash in native code leaves no Python traceback. The process never issues the"
+                " next collective, and the others wait for it.",
+            ),
+            rival=rivals.of_a_failure(incident, crashed[0]),
+            culprits=speakers.ranks(incident, crashed),
+            at=crashed[0].at,
+            evidence=crashed,
+            collect=(_STACK,),
+        )
 
 
 def _against(incident: Incident, first: Failure) -> Message | None:

@@ -63,3 +63,11 @@ def test_a_bus_error_is_left_to_shared_memory() -> None:
 
 def test_ordinary_exits_are_no_crashes() -> None:
     assert findings(gone(3, exit_code=1), gone(2, signal=15)) == []
+
+
+def test_a_data_loader_s_process_that_crashed() -> None:
+    worker = replace(gone(2, signal=11, reporter=Reporter.DATALOADER), worker=True)
+    finding = only(worker)
+    assert (finding.cause, finding.strength) == (Cause.RANK_CRASH, Strength.SUPPORTS)
+    assert not findings(replace(worker, signal=9))
+    assert only(stopped(line=1), replace(worker, source=source(2))).strength is Strength.HINTS
