@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 import unhang
 from support.builders import by, incident, source
 from unhang.model.causes import Cause
-from unhang.model.events import ExceptionKind, PythonException, StoreFault, StoreProblem
+from unhang.model.events import ExceptionKind, Frame, PythonException, StoreFault, StoreProblem
 from unhang.model.finding import Strength
 from unhang.rules.config.process_group_not_made import check
 
@@ -34,6 +35,12 @@ def test_the_job_could_not_start() -> None:
     (finding,) = check(incident(seen()))
     assert (finding.cause, finding.strength) == (Cause.RENDEZVOUS, Strength.SUPPORTS)
     assert not finding.culprits
+
+
+def test_a_loader_that_waits_for_its_seed_has_met_the_others_before() -> None:
+    file = "/venv/lib/python3.11/site-packages/torch/utils/data/dataloader.py"
+    frames = (Frame(file=file, line=619, function="_get_shared_seed"),)
+    assert list(check(incident(replace(seen(), frames=frames)))) == []
 
 
 def test_what_the_store_says_tells_more() -> None:
