@@ -274,6 +274,24 @@ def _history() -> str:
 """
 
 
+def _fixture() -> str:
+    return f'''\
+KILLED = """{_KILL} have been OOM Killed."""
+TIMED_OUT = """
+[rank5]: {_OOM} capacity of 79.15 GiB
+{_WATCHDOG}
+"""
+
+
+def test_killed():
+    assert parse(KILLED).cause == "oom"
+'''
+
+
+def _page() -> str:
+    return f"<html><body><h1>Errors</h1><pre>{_WATCHDOG}</pre><pre>{_KILL}</pre></body></html>\n"
+
+
 KINDS: Mapping[str, tuple[str, Callable[[], str]]] = {
     "chat transcript": ("chat.txt", _chat),
     "to-do note": ("TODO", _todo),
@@ -293,5 +311,7 @@ KINDS: Mapping[str, tuple[str, Callable[[], str]]] = {
     "configuration of another job": ("big.yaml", _config),
     "NCCL log of another year": ("nccl-old.log", _old_nccl),
     "shell history": ("history.txt", _history),
+    "texts of a test": ("test_parse.py", _fixture),
+    "page": ("errors.html", _page),
 }
 """What it is: its name in the folder, and its content."""

@@ -6,10 +6,12 @@ are of form, not of words: how lines begin. What tests print about code is no ou
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import datetime
 import os
 import re
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -50,6 +52,8 @@ _HEADED = _PATTERNS["headed"]
 
 
 _TESTS = _PATTERNS["tests"]
+_DEFINES = re.compile(r"^(?:async def|def|class|from|import) \w", re.MULTILINE)
+_PAGE = re.compile(r"\s*<(?:!doctype html|html)\b", re.IGNORECASE)
 _DATE = re.compile(r"(?<!\d)(20\d\d)-(\d\d)-(\d\d)[T_ ](\d\d):(\d\d)")
 
 
@@ -63,7 +67,7 @@ class Nature:
         written: as people do.
         perhaps: as people do, and programs as well.
         whole: all of the file was looked at.
-        tests: it holds what a test runner prints.
+        tests: it holds what a test runner prints, or is a program or a page itself.
         shows: it is short, and has a part that shows what others printed.
         hosts: names of those who printed it, as far as wrappers tell.
         days: when, the first and the last, as far as lines tell.
@@ -170,10 +174,25 @@ def nature_of_text(text: str, *, whole: bool = True, saved: Instant | None = Non
     perhaps = sum(
         _MAYBE_WRITTEN.match(line) is not None and _WRITTEN.match(line) is None for line in others
     )
-    tests = sum(_TESTS.match(line) is not None for line in lines) > 1
+    tests = sum(_TESTS.match(line) is not None for line in lines) > 1 or _is_source(text)
     hosts, days = _told(lines)
     shows = whole and _shows(lines)
     return Nature(len(lines), output, written, perhaps, whole, tests, shows, hosts, days, saved)
+
+
+def _is_source(text: str) -> bool:
+    """Whether it is a program in Python, or a page: what stands in it was not printed by it."""
+    if _PAGE.match(text) is not None:
+        return True
+    if _DEFINES.search(text) is None:
+        return False
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
 
 
 def _shows(lines: Sequence[str]) -> bool:
