@@ -189,7 +189,11 @@ def _the_job(files: Sequence[GivenFile]) -> set[str]:
     }
     telling = [file for file in files if file.tells_of_a_job]
     heads = heads & {series_of(file.name) for file in telling} or heads
-    fresh = {series_of(file.name) for file in telling if not _is_past(file)}
+    fresh = {
+        series_of(file.name)
+        for file in telling
+        if not (_is_past(file) or file.looked_up or is_stale(file.days, newest))
+    }
     if (heads & fresh) - whole:
         heads &= fresh
     heaviest = max(sorted(heads or weights), key=lambda series: weights[series])
