@@ -44,6 +44,8 @@ _AWAITED = "wait()"
 _COLLECTIVES = ("all_", "barrier", "broadcast", "gather", "reduce", "scatter")
 """Beginnings of the functions of torch that wait, in the end, in the call they issued last."""
 
+_OF_SEVERAL = "_object"
+"""In the names of functions of torch that issue several calls, one after the other."""
 _DEFAULT = "default_pg"
 """Description of the group that a call without one means."""
 
@@ -360,14 +362,18 @@ def _number(value: int | None) -> int:
 
 
 def _variants(waiters: Ranks, ahead: Ranks, tracks: Mapping[Rank, Track]) -> tuple[Variant, ...]:
-    """What the waiters call; ranks further on that still are in the same call belong to them."""
+    """What the waiters call; ranks further on that still are in the same call belong to them.
+
+    A call of objects is several of tensors. Any other that has the same name under a higher number
+    is the one that the waiters should have come to later.
+    """
     found: dict[str, set[Rank]] = {}
     for rank in sorted(waiters):
         if (op := _op_of(tracks[rank])) is not None:
             found.setdefault(op, set()).add(rank)
     for rank in ahead:
         op = _op_of(tracks[rank])
-        if op in found:
+        if op in found and _OF_SEVERAL in (op or ""):
             found[op].add(rank)
     variants = [Variant(kind=CallKind(op), ranks=frozenset(ranks)) for op, ranks in found.items()]
     return tuple(sorted(variants, key=lambda v: (-len(v.ranks), min(v.ranks))))

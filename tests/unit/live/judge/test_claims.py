@@ -138,6 +138,20 @@ def test_groups_in_another_order_are_between_those_that_had_the_choice() -> None
     assert (set(claim.culprits), set(claim.victims)) == ({0, 1}, {2})
 
 
+def test_who_is_a_call_ahead_does_not_vote_on_the_call_that_the_others_stand_in() -> None:
+    """Rank 2 has given its part of the gather; that rank 1 has left it out is what differs."""
+    behind, ahead = counters("0", (0, 1, 2), 94, 93), counters("0", (0, 1, 2), 95, 94)
+    tracks = {
+        Rank(0): standing(0, Issued(op="gather"), (behind,)),
+        Rank(1): standing(1, Issued(op="barrier"), (behind,)),
+        Rank(2): standing(2, Issued(op="barrier"), (ahead,)),
+    }
+    (claim,) = find_claims(
+        tracks, analyse(take_snapshot(tracks, 3)), Patience(UsualDurations(), Checkpoints())
+    )
+    assert (claim.charge, set(claim.culprits)) == (SuspicionReason.MISMATCH, {0, 1})
+
+
 def claims(raised: Raised, lasted_s: float) -> dict[SuspicionReason, Claim]:
     tracks = {Rank(r): track(r, raised if r == 2 else None, lasted_s) for r in range(3)}
     found = find_claims(
