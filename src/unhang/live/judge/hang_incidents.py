@@ -336,20 +336,17 @@ def _merged(claims: list[Claim]) -> Claim:
         return first
     culprits = NO_RANKS.union(*(c.culprits for c in claims))
     phases = {c.phase for c in claims}
-    return Claim(
-        charge=first.charge,
+    return replace(
+        first,
         culprits=culprits,
         victims=NO_RANKS.union(*(c.victims for c in claims)) - culprits,
-        call=first.call,
         phase=phases.pop() if len(phases) == 1 else None,
         still_s=max((c.still_s for c in claims if c.still_s is not None), default=None),
         waited_s=max(c.waited_s for c in claims),
-        stage=first.stage,
         lifeless_s=min((c.lifeless_s for c in claims if c.lifeless_s is not None), default=None),
         patience_s=max((c.patience_s for c in claims if c.patience_s is not None), default=None),
         lives=tuple(dict.fromkeys(sign for c in claims for sign in c.lives)),
         where=tuple(dict.fromkeys(at for c in claims for at in c.where)),
-        place=first.place,
         borne_out=any(c.borne_out for c in claims),
         ask=any(c.ask for c in claims),
     )

@@ -307,19 +307,16 @@ class Monitor:
             return claim
         # Of two ranks whose calls differ either may be wrong: it is between them.
         culprits = answer.culprits or (everybody if len(everybody) == _TWO else NO_RANKS)
-        return Claim(
-            charge=SuspicionReason.CIRCLE
-            if claim.charge is SuspicionReason.CIRCLE
-            else SuspicionReason.MISMATCH,
+        circle = claim.charge is SuspicionReason.CIRCLE
+        return replace(
+            claim,
+            charge=claim.charge if circle else SuspicionReason.MISMATCH,
             culprits=culprits,
             victims=everybody - culprits,
-            call=claim.call,
-            phase=claim.phase,
-            still_s=claim.still_s,
-            waited_s=claim.waited_s,
             stage=Stage.CONFIRMED,
-            lives=claim.lives,
-            ask=True,
+            lifeless_s=None,
+            patience_s=None,
+            between=(),
         )
 
     def _end(self, event: OutputEnded, now: float) -> list[Action]:
