@@ -24,6 +24,22 @@ SMALL: Mapping[str, Any] = {
 }
 HEADS: Mapping[str, Any] = {**SMALL, "head_dim": 16}
 EXPERTS: Mapping[str, Any] = {"num_experts": 4, "moe_intermediate_size": 40}
+LATENT: Mapping[str, Any] = {
+    **SMALL,
+    "num_key_value_heads": 6,
+    "n_routed_experts": 8,
+    "moe_intermediate_size": 40,
+    "n_shared_experts": 2,
+    "first_k_dense_replace": 1,
+    "q_lora_rank": 24,
+    "kv_lora_rank": 20,
+    "qk_nope_head_dim": 16,
+    "qk_rope_head_dim": 8,
+    "v_head_dim": 16,
+    "n_group": 2,
+    "topk_group": 1,
+    "num_experts_per_tok": 2,
+}
 OWN: Mapping[str, Mapping[str, Any]] = {
     "gpt2": {"n_embd": 96, "n_layer": 3, "n_head": 6, "n_positions": 64, "vocab_size": 517},
     "bloom": {"hidden_size": 96, "n_layer": 3, "n_head": 6, "vocab_size": 517},
@@ -47,22 +63,9 @@ OWN: Mapping[str, Mapping[str, Any]] = {
         "shared_expert_intermediate_size": 80,
         "decoder_sparse_step": 2,
     },
-    "deepseek_v3": {
-        **SMALL,
-        "num_key_value_heads": 6,
-        "n_routed_experts": 8,
-        "moe_intermediate_size": 40,
-        "n_shared_experts": 2,
-        "first_k_dense_replace": 1,
-        "q_lora_rank": 24,
-        "kv_lora_rank": 20,
-        "qk_nope_head_dim": 16,
-        "qk_rope_head_dim": 8,
-        "v_head_dim": 16,
-        "n_group": 2,
-        "topk_group": 1,
-        "num_experts_per_tok": 2,
-    },
+    "deepseek_v2": LATENT,
+    "deepseek_v3": LATENT,
+    "glm4": {**HEADS, "pad_token_id": 0},
 }
 """Small configurations of families whose fields have names or partners of their own."""
 

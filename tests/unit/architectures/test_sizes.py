@@ -90,12 +90,40 @@ def test_every_family_gives_a_model(kind: str) -> None:
         ({"vocab_size": None}, "vocab_size is missing"),
         ({"num_key_value_heads": 4}, "no multiple of num_key_value_heads"),
         ({"model_type": "lama"}, "close: llama"),
+        ({"num_hidden_layers": 10**9}, "num_hidden_layers is 1000000000"),
     ],
 )
 def test_a_field_that_cannot_be_is_named(change: dict[str, Any], told: str) -> None:
     with pytest.raises(UsageError, match=r"config\.json") as error:
         from_config({**SMALL, **change})
     assert told in str(error.value)
+
+
+LATENT = {"model_type": "deepseek_v2", "hidden_size": 2048, "intermediate_size": 10944,
+    "num_hidden_layers": 27, "num_attention_heads": 16, "n_routed_experts": 64,
+    "n_shared_experts": 2, "moe_intermediate_size": 1408, "first_k_dense_replace": 1,
+    "kv_lora_rank": 512, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128,
+    "vocab_size": 102400}  # fmt: skip
+SPARSE = {"model_type": "qwen3_moe", "hidden_size": 2048, "intermediate_size": 6144,
+    "num_hidden_layers": 48, "num_attention_heads": 32, "num_key_value_heads": 4, "head_dim": 128,
+    "num_experts": 128, "moe_intermediate_size": 768, "vocab_size": 151936}  # fmt: skip
+FOUR_NORMS = {"model_type": "glm4", "hidden_size": 4096, "intermediate_size": 13696,
+    "num_hidden_layers": 40, "num_attention_heads": 32, "num_key_value_heads": 2, "head_dim": 128,
+    "vocab_size": 151552}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("config", "parameters"),
+    [(LATENT, 15_706_484_224), (SPARSE, 30_532_122_624), (FOUR_NORMS, 9_400_094_720)],
+    ids=["DeepSeek-V2-Lite", "Qwen3-30B-A3B", "GLM-4-9B"],
+)
+def test_a_public_configuration(config: dict[str, Any], parameters: int) -> None:
+    """As transformers' own classes count them."""
+    assert from_config(config).parameters == parameters
+
+
+def test_layers_that_are_no_numbers_are_no_layers() -> None:
+    assert from_config({**SPARSE, "mlp_only_layers": [[1]]}).parameters == 30_532_122_624
 
 
 def _safetensors(path: Path, tensors: Mapping[str, tuple[int, ...]]) -> None:
