@@ -52,7 +52,7 @@ class Gathered:
 
     def work_in(self, name: str, after: int) -> Sequence[Event]:
         """The work that lines of an artifact after one count in any words, if it can be read."""
-        found = next((a for a in self.artifacts if a.name == name and a.path is not None), None)
+        found = next((a for a in self.artifacts if a.name == name and a.again), None)
         readable = found is not None and found.dump is None
         return tuple(work_in(found, after)) if found is not None and readable else ()
 
@@ -96,7 +96,7 @@ def gather(
             gathered.problems.append(item)
             continue
         gathered.artifacts.append(item)
-        if item.path is not None:
+        if item.again:
             (later if item.dump is None else dumps).append(len(reads))
             reads.append(None)
             meter.total += item.size_bytes or 0

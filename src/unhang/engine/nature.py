@@ -108,10 +108,12 @@ class Nature:
 
 def nature_of(artifact: Artifact) -> Nature | None:
     """Look at the lines of an artifact; None where it cannot be read again."""
-    if artifact.path is None or artifact.dump is not None:
+    if not artifact.again or artifact.dump is not None:
         return None
     try:
-        saved = Instant(seconds=Path(artifact.path).stat().st_mtime, clock=Clock.LOCAL)
+        saved = None
+        if artifact.path is not None:
+            saved = Instant(seconds=Path(artifact.path).stat().st_mtime, clock=Clock.LOCAL)
         with artifact.open() as stream:
             data, whole = _ends(stream)
     except Exception:  # a damaged one is told of where it is read for good

@@ -23,7 +23,8 @@ class Artifact:
         size_bytes: bytes that will be read from disk, where known, else None.
         origin: what the path tells of who wrote it (`rank3.log`, `host-2/`, `attempt_1/`).
         dump: the form of the Flight Recorder dump that it is, or None.
-        path: the local file when it is one; then `open` can be sent to another process.
+        path: the local file when it is one.
+        again: `open` can be called again at little cost, and sent to another process.
     """
 
     name: str
@@ -31,4 +32,5 @@ class Artifact:
     size_bytes: int | None = None
     origin: Origin = NOBODY
     path: str | None = None
+    again: bool = False
     dump: DumpForm | None = None

@@ -191,7 +191,7 @@ def _placed(
     """Say of what is the file itself, not a member of it, where it is."""
     for item in found:
         if isinstance(item, Artifact) and item.name == name:
-            yield replace(item, path=name, size_bytes=size)
+            yield replace(item, path=name, size_bytes=size, again=True)
         else:
             yield item
 

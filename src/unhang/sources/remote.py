@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -17,19 +18,29 @@ from unhang.sources.kinds import is_data, is_source
 def remote(url: str, budget: Budget) -> Iterator[Artifact | Problem]:
     """Yield the artifacts at a URL: a file, a folder or a pattern.
 
+    A file is read where it lies, as often as is needed and by several processes; a member of an
+    archive as it comes by.
+
     Raises:
         UsageError: what is needed to read it is not installed, or nothing is there.
     """
-    for path, open_, size in _files(url):
+    for path, open_, size in files_at(url):
         if is_data(path) or is_source(path):
             budget.data_files += 1
             continue
-        for item in expand(path, open_, budget, origin=origin_of(path), again=False):
-            yield item
-            budget.read(size)
+        for item in expand(path, open_, budget, origin=origin_of(path), again=True):
+            if isinstance(item, Artifact) and item.name == path:
+                yield replace(item, size_bytes=size, again=True)
+            else:
+                yield item
 
 
-def _files(url: str) -> list[tuple[str, partial[Any], int]]:
+def files_at(url: str) -> list[tuple[str, partial[Any], int]]:
+    """The URL of each file at a URL, what opens it, and its bytes.
+
+    Raises:
+        UsageError: as `remote` does.
+    """
     scheme = url.partition("://")[0]
     try:
         import fsspec
@@ -39,25 +50,29 @@ def _files(url: str) -> list[tuple[str, partial[Any], int]]:
         ) from None
     try:
         system, root = fsspec.core.url_to_fs(url)
-        paths = _paths(system, root)
+        entries = _entries(system, root)
     except ImportError as error:
         raise UsageError(f"{url}: {error} (with pip, beside unhang)") from None
     except Exception as error:  # whatever a storage back end raises is the user's to read
         raise UsageError(f"{url}: cannot be listed ({type(error).__name__}: {error})") from error
-    if not paths:
+    if not entries:
         raise UsageError(f"{url}: no such file or folder")
     return [
-        (f"{scheme}://{path.lstrip('/')}", partial(system.open, path, "rb"), int(size))
-        for path, size in paths
+        (
+            path if "://" in path else f"{scheme}://{path.lstrip('/')}",
+            partial(system.open, path, "rb"),
+            int(info["size"] or 0),
+        )
+        for path, info in sorted(entries.items())
     ]
 
 
-def _paths(system: Any, root: str) -> list[tuple[str, int]]:  # noqa: ANN401 (fsspec has no types)
-    """Files below `root` with their sizes, in order."""
+def _entries(system: Any, root: str) -> dict[str, Any]:  # noqa: ANN401 (fsspec has no types)
+    """What the store tells of each file at `root`, by path."""
     if any(mark in root for mark in "*?["):
-        found = [path for path in system.glob(root) if system.isfile(path)]
+        found = system.glob(root, detail=True)
     elif system.isdir(root):
-        found = system.find(root)
+        found = system.find(root, detail=True)
     else:
-        found = [root] if system.exists(root) else []
-    return [(path, system.size(path) or 0) for path in sorted(found)]
+        found = {root: system.info(root)} if system.exists(root) else {}
+    return {path: info for path, info in found.items() if info["type"] == "file"}

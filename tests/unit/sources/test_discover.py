@@ -11,9 +11,11 @@ import random
 import socket
 import sys
 import tarfile
+import threading
 import zipfile
 from collections.abc import Callable
 from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -385,6 +387,28 @@ def test_remote(tmp_path: Path) -> None:
         read("memory://nowhere")
     with pytest.raises(UsageError, match="cannot be listed"):
         read("nosuchscheme://x")
+
+
+@pytest.mark.process
+def test_a_web_server(tmp_path: Path) -> None:
+    pytest.importorskip("aiohttp")
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run/rank1.log").write_bytes(LOG)
+    (tmp_path / "run/b.log.gz").write_bytes(gzip.compress(LOG))
+    handler = partial(SimpleHTTPRequestHandler, directory=str(tmp_path))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        serving = threading.Thread(target=server.serve_forever)
+        serving.start()
+        try:
+            url = f"http://127.0.0.1:{server.server_port}/run/"
+            for name in ("rank1.log", "b.log.gz"):
+                assert read(url + name)[0] == {url + name: ["it exploded"]}
+            assert set(read(url)[0]) == {url + "rank1.log", url + "b.log.gz"}
+            with pytest.raises(UsageError, match="no such file"):
+                read(url + "gone.log")
+        finally:
+            server.shutdown()
+            serving.join()
 
 
 def test_remote_without_fsspec(monkeypatch: pytest.MonkeyPatch) -> None:

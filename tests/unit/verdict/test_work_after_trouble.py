@@ -9,6 +9,8 @@ import pytest
 import unhang
 from unhang.model.diagnosis import Diagnosis, Outcome
 
+from .lived_through import STEPS, WORKS
+
 OUT_OF_MEMORY = tuple(
     f"[rank{rank}]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU"
     f" {rank} has a total capacity of 79.10 GiB of which 1.10 GiB is free."
@@ -91,3 +93,15 @@ def test_who_finds_the_store_gone_after_the_last_word_fails_nobody(tmp_path: Pat
     whole = judged(tmp_path, warned, *counted, "done, 1020 steps, 0:46:12", gone)
     assert whole.outcome is Outcome.HEALTHY
     assert judged(tmp_path, warned, *counted[:9], "done, 400 of 1020", gone).cause is not None
+
+
+def test_work_is_counted_wherever_the_log_lies(tmp_path: Path) -> None:
+    """Lines are read once more to count it: a log in an object store can be opened again, too."""
+    fsspec = pytest.importorskip("fsspec")
+    work = [WORKS["own"](step) for step in range(STEPS)]
+    text = "\n".join((*work[:30], *UPLOAD_FAILED, *work[30:])) + "\n"
+    (tmp_path / "job.log").write_text(text)
+    fsspec.filesystem("memory").pipe("/lived/job.log", text.encode())
+    here, there = unhang.diagnose(str(tmp_path)), unhang.diagnose("memory://lived")
+    assert here.cause is None
+    assert (there.outcome, there.cause) == (here.outcome, here.cause)
