@@ -116,7 +116,7 @@ site: $(DEV) ## build the pages of docs/ as a site: site/index.html
 
 sbom: $(DEV) ## write what a release is made of: dist/unhang.cdx.json (CycloneDX)
 	@mkdir -p dist
-	$(BIN)/python tools/sbom.py fast fleet gpu live mcp remote screens > dist/unhang.cdx.json
+	$(BIN)/python tools/sbom.py fast fleet gpu live mcp ray remote screens > dist/unhang.cdx.json
 
 clean: ## remove the environment and caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

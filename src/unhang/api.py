@@ -10,7 +10,8 @@ from pathlib import Path
 
 from unhang.architectures import model_of
 from unhang.engine.budget import Budget
-from unhang.engine.gather import Gathered, Progress, cores, gather
+from unhang.engine.gather import Gathered, Progress, gather
+from unhang.engine.shards import Engine
 from unhang.judging import judge_gathered, judged
 from unhang.model.comparison import Comparison
 from unhang.model.diagnosis import Diagnosis, Stats
@@ -31,6 +32,7 @@ def diagnose(
     model: str | None = None,
     progress: Progress | None = None,
     processes: int | None = 1,
+    engine: str = "local",
     memory: int | None = None,
     limit_s: float | None = None,
 ) -> Diagnosis:
@@ -44,6 +46,7 @@ def diagnose(
         progress: is told now and then the bytes that have been read, and of how many.
         processes: how many may read at once; 1 = only this one, so that none is started; None = one
             for each core where there is much to read.
+        engine: `ray`, or `ray://HOST:PORT`: the workers of that cluster read instead.
         memory: bytes that reading and judging may use, about; None = 1 GiB.
         limit_s: seconds after which reading ends; None = when all is read. What was read before
             either is spent is judged, and `problems` tells how much that was.
@@ -52,7 +55,8 @@ def diagnose(
         The verdict on the last failed incarnation; earlier ones are in `earlier`.
 
     Raises:
-        UsageError: a path does not exist, there is nothing to read, or the model is unknown.
+        UsageError: a path does not exist, there is nothing to read, the model is unknown, or no Ray
+            cluster is there.
     """
     return examine(
         *paths,
@@ -60,6 +64,7 @@ def diagnose(
         model=model,
         progress=progress,
         processes=processes,
+        engine=engine,
         memory=memory,
         limit_s=limit_s,
     )[0]
@@ -71,13 +76,15 @@ def examine(
     model: str | None = None,
     progress: Progress | None = None,
     processes: int | None = 1,
+    engine: str = "local",
     memory: int | None = None,
     limit_s: float | None = None,
 ) -> tuple[Diagnosis, Incident]:
     """Return what `diagnose` returns, and the facts of the incarnation that it is about."""
     started = time.perf_counter()
     models = () if model is None else (model_of(model),)
-    gathered = gather(discover(paths), progress, processes, Budget.of(memory, limit_s))
+    readers = Engine.named(engine, processes)
+    gathered = gather(discover(paths), progress, readers, Budget.of(memory, limit_s))
     diagnosis, incident = judged(gathered, framework, models)
     return replace(diagnosis, stats=_stats(gathered, started)), incident
 
@@ -214,7 +221,7 @@ def compare(before: Iterable[str], after: Iterable[str]) -> Comparison:
     from unhang.comparing import compare_runs, read_runs
 
     def judged(path: str) -> tuple[Diagnosis, Sequence[Event]]:
-        gathered = gather(discover((path,)), processes=1)
+        gathered = gather(discover((path,)), engine=Engine())
         return judge_gathered(gathered), gathered.events
 
     one, problems = read_runs(before, judged)
@@ -227,6 +234,7 @@ def fleet(
     store: str = "unhang-fleet",
     depth: int = 1,
     processes: int | None = None,
+    engine: str = "local",
     sacct: str | None = None,
     progress: Progress | None = None,
 ) -> Fleet:
@@ -237,6 +245,7 @@ def fleet(
         store: folder that keeps what is known of each job, so that the next time is quick.
         depth: levels from a root to the folders that are a job each.
         processes: how many judge at once; None = one for each core.
+        engine: `ray`, or `ray://HOST:PORT`: the workers of that cluster judge instead.
         sacct: a table that `sacct -P` printed: hosts, hours and GPUs as the scheduler counted them.
         progress: is told the jobs that are done, and how many there are.
 
@@ -251,7 +260,7 @@ def fleet(
         judge_gathered,
         store=Path(store),
         depth=depth,
-        processes=processes or cores(),
+        engine=Engine.named(engine, processes),
         accounting=None if sacct is None else read_accounting(sacct),
         progress=progress or (lambda _done, _of: None),
     )

@@ -50,6 +50,13 @@ if TYPE_CHECKING:
     help="Stop reading after this time, and judge what was read.",
 )  # fmt: skip
 @click.option(
+    "--engine",
+    default="local",
+    show_default=True,
+    metavar="ENGINE",
+    help="Who reads: local, or the workers of a Ray cluster (ray, ray://HOST:PORT).",
+)
+@click.option(
     "--exit-code", is_flag=True, help="Exit with 0 healthy, 1 cause, 3 located, 4 undetermined."
 )
 @with_target
@@ -68,6 +75,7 @@ def command(
     redact_rules: str | None,
     memory: str | None,
     limit_s: float | None,
+    engine: str,
     exit_code: bool,
     to: Target,
 ) -> int:
@@ -117,6 +125,7 @@ def command(
                 "progress": progress,
                 "memory": None if memory is None else size(memory, "--memory"),
                 "limit_s": limit_s,
+                "engine": engine,
             }
             diagnosis = _judge(paths or ("-",), options, with_times=form == "html")
     if redactor is not None:

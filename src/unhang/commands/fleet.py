@@ -33,6 +33,13 @@ from unhang.errors import UsageError
     help="Hosts, hours and GPUs from `sacct -P -X -o JobID,NodeList,Start,Elapsed,AllocTRES`.",
 )
 @click.option("--processes", type=click.IntRange(1), help="Jobs judged at once (default: cores).")
+@click.option(
+    "--engine",
+    default="local",
+    show_default=True,
+    metavar="ENGINE",
+    help="Who reads: local, or the workers of a Ray cluster (ray, ray://HOST:PORT).",
+)
 @click.option("--exclude-file", metavar="FILE", help="Write the hosts where failures recur.")
 @click.option("--parquet", metavar="FILE", help="Write a row for each job (extra `fleet`).")
 @with_form("terminal", "json", "markdown", "html", prints="the summary")
@@ -44,6 +51,7 @@ def command(
     depth: int,
     sacct: str | None,
     processes: int | None,
+    engine: str,
     exclude_file: str | None,
     parquet: str | None,
     form: str,
@@ -67,7 +75,13 @@ def command(
 
     with ReadingProgress(words=lambda done, of: f"judging {done} of {of} jobs") as progress:
         found = fleet(
-            *roots, store=store, depth=depth, processes=processes, sacct=sacct, progress=progress
+            *roots,
+            store=store,
+            depth=depth,
+            processes=processes,
+            engine=engine,
+            sacct=sacct,
+            progress=progress,
         )
     if exclude_file is not None:
         hosts = "".join(f"{host.name}\n" for host in found.hosts)

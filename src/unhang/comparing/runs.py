@@ -12,6 +12,7 @@ from statistics import median
 from typing import Any
 
 from unhang.engine.gather import gather
+from unhang.engine.shards import Engine
 from unhang.errors import UnhangError, UsageError
 from unhang.model.comparison import RunFacts
 from unhang.model.diagnosis import Diagnosis, Outcome
@@ -89,7 +90,7 @@ def _folders_in(path: Path) -> list[Path]:
 def _events_of(output: Path) -> Sequence[Event]:
     """What the job printed, as far as it is understood; nothing where nothing was kept."""
     try:
-        return gather(discover((str(output),)), processes=1).events
+        return gather(discover((str(output),)), engine=Engine()).events
     except UnhangError:
         return ()
 

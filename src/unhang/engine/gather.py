@@ -6,7 +6,6 @@ for each core.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -14,12 +13,13 @@ from unhang.engine.budget import Budget, BudgetSpent
 from unhang.engine.going_on import work_in
 from unhang.engine.nature import Beginning, Nature, nature_of
 from unhang.engine.reading import SPENT, WANTED, Read, read_artifact
+from unhang.engine.shards import Engine, cores
 from unhang.model.events import Event
 from unhang.model.provenance import Problem
 from unhang.parsers.recorder import DumpReader
 from unhang.sources.artifact import Artifact
 
-__all__ = ["WANTED", "Gathered", "Progress", "cores", "gather", "read_artifact"]
+__all__ = ["WANTED", "Gathered", "Progress", "gather", "read_artifact"]
 
 Progress = Callable[[int, int], None]
 """Is told the bytes that have been read and the bytes that there are, as far as is known."""
@@ -74,7 +74,7 @@ class _Meter:
 def gather(
     items: Iterable[Artifact | Problem],
     progress: Progress | None = None,
-    processes: int | None = None,
+    engine: Engine | None = None,
     budget: Budget | None = None,
 ) -> Gathered:
     """Read all artifacts.
@@ -82,9 +82,10 @@ def gather(
     Args:
         items: artifacts, and the problems that were met while they were looked for.
         progress: is told now and then how far the reading is.
-        processes: how many may read at once; None = one for each core, where that pays.
+        engine: who reads; None = one process for each core. On this machine where that pays.
         budget: what may be used; what could not be read for the lack of it becomes one problem.
     """
+    readers = engine or Engine(cores())
     gathered = Gathered()
     meter = _Meter(progress)
     reads: list[Read | None] = []
@@ -108,11 +109,11 @@ def gather(
             reads.append(read_artifact(beginning.artifact, meter.add, budget=budget))
             gathered.natures[item.name] = beginning.nature()
     files = [gathered.artifacts[index] for index in later]
-    for index, read in zip(later, _read_all(files, meter, processes, budget), strict=True):
+    for index, read in zip(later, _read_all(files, meter, readers, budget), strict=True):
         reads[index] = read
     files = [gathered.artifacts[index] for index in dumps]
     for index, read in zip(
-        dumps, _read_dumps(files, dump_reader, meter, processes, budget), strict=True
+        dumps, _read_dumps(files, dump_reader, meter, readers, budget), strict=True
     ):
         reads[index] = read
     for done in reads:
@@ -125,13 +126,13 @@ def gather(
 
 
 def _read_all(
-    artifacts: Sequence[Artifact], meter: _Meter, most: int | None, budget: Budget | None
+    artifacts: Sequence[Artifact], meter: _Meter, engine: Engine, budget: Budget | None
 ) -> Iterable[Read]:
-    processes = _processes(artifacts, most)
-    if processes > 1:
-        from unhang.engine.pool import read_in_processes
+    if _pays(artifacts, engine):
+        from unhang.engine.pool import read_by_workers
 
-        return read_in_processes(artifacts, processes, meter.add, _shared(budget, processes))
+        shared = None if budget is None else replace(budget, readers=engine.processes)
+        return read_by_workers(artifacts, engine, meter.add, shared)
     return [read_artifact(artifact, meter.add, len(artifacts), budget) for artifact in artifacts]
 
 
@@ -139,14 +140,13 @@ def _read_dumps(
     artifacts: Sequence[Artifact],
     reader: DumpReader,
     meter: _Meter,
-    most: int | None,
+    engine: Engine,
     budget: Budget | None,
 ) -> Iterable[Read]:
-    processes = _processes(artifacts, most)
-    if processes > 1:
-        from unhang.engine.dump_pool import read_dumps_in_processes
+    if _pays(artifacts, engine):
+        from unhang.engine.dump_pool import read_dumps_by_workers
 
-        yield from read_dumps_in_processes(artifacts, processes, reader, meter.add)
+        yield from read_dumps_by_workers(artifacts, engine, reader, meter.add)
         return
     for artifact in artifacts:
         yield _dump(artifact, reader, budget)
@@ -160,10 +160,6 @@ def _dump(artifact: Artifact, reader: DumpReader, budget: Budget | None) -> Read
     except BudgetSpent as error:
         return [], [Problem(artifact=artifact.name, component=SPENT, message=str(error))]
     return reader.read(artifact)
-
-
-def _shared(budget: Budget | None, readers: int) -> Budget | None:
-    return None if budget is None else replace(budget, readers=readers)
 
 
 def _told_once(problems: Sequence[Problem], meter: _Meter) -> list[Problem]:
@@ -181,15 +177,10 @@ def _told_once(problems: Sequence[Problem], meter: _Meter) -> list[Problem]:
     return [told, *(problem for problem in problems if problem.component != SPENT)]
 
 
-def _processes(artifacts: Sequence[Artifact], most: int | None) -> int:
-    """How many processes should read; 1 where starting others does not pay."""
+def _pays(artifacts: Sequence[Artifact], engine: Engine) -> bool:
+    """Whether others should read."""
+    if engine.ray is not None:
+        return len(artifacts) > 0
     total = sum(artifact.size_bytes or 0 for artifact in artifacts)
     much = total >= PARALLEL_FROM or len(artifacts) >= PARALLEL_FILES
-    return (cores() if most is None else most) if much and len(artifacts) > 1 else 1
-
-
-def cores() -> int:
-    """Cores that this process may use; a scheduler may have given it fewer than there are."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    return much and len(artifacts) > 1 and engine.processes > 1

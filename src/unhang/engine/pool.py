@@ -1,71 +1,81 @@
-"""Reads artifacts in several processes; the largest first, so that all end together."""
+"""Reads artifacts by several workers; the largest first, so that all end together."""
 
 from __future__ import annotations
 
 import ctypes
-import multiprocessing
-import sys
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from multiprocessing.context import BaseContext
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from multiprocessing.sharedctypes import Synchronized
 
-from unhang.engine.budget import Budget
-from unhang.engine.reading import Read, read_artifact
+from unhang.engine.budget import Budget, BudgetSpent
+from unhang.engine.reading import SPENT, Read, read_artifact
+from unhang.engine.shards import Engine, fastest_context, map_shards
 from unhang.model.provenance import Problem
 from unhang.sources.artifact import Artifact
 
 _BATCH_BYTES = 16 << 20
 _BATCH_FILES = 500
-_TELL_EVERY_S = 0.1
 
 _counter: Synchronized[int] | None = None
+"""Bytes that the processes of this machine have read; None in a worker elsewhere."""
+
+Batch = list[tuple[int, Artifact]]
+"""Artifacts with their places."""
 
 
-def read_in_processes(
+def read_by_workers(
     artifacts: Sequence[Artifact],
-    processes: int,
+    engine: Engine,
     progress: Callable[[int], None],
     budget: Budget | None = None,
 ) -> list[Read]:
-    """Read `artifacts`, each of which must be a local file, and return what they told, in order.
+    """Read `artifacts`, each of which can be opened again, and return what they told, in order.
 
-    When a process is killed, what was not read yet becomes problems.
+    A file that kills every process that it is given to becomes a problem. Workers elsewhere have
+    clocks and memory of their own: what they get, not what they use, is bounded by `budget`.
     """
-    context = fastest_context()
-    counter: Synchronized[int] = context.Value(ctypes.c_longlong, 0)
+    counter: Synchronized[int] = fastest_context().Value(ctypes.c_longlong, 0)
+    near = engine.ray is None
+    read = partial(_read_batch, len(artifacts), budget if near else None)
     reads: dict[int, Read] = {}
-    executor = ProcessPoolExecutor(
-        processes, mp_context=context, initializer=_remember, initargs=(counter,)
-    )
-    with executor:
-        pending = {
-            executor.submit(
-                _read_batch, [artifacts[i] for i in batch], len(artifacts), budget
-            ): batch
-            for batch in batches(artifacts)
-        }
-        told = 0
-        while pending:
-            done, _ = wait(pending, timeout=_TELL_EVERY_S, return_when=FIRST_COMPLETED)
-            for future in done:
-                batch = pending.pop(future)
-                reads.update(zip(batch, _result(future, batch, artifacts), strict=True))
-            if counter.value > told:
-                progress(counter.value - told)
-                told = counter.value
-    return [reads[index] for index in range(len(artifacts))]
+    told = 0
+
+    def tell() -> None:
+        nonlocal told
+        progress(counter.value - told)
+        told = counter.value
+
+    spent: list[str] = []
+    work = batches(artifacts) if near else _affordable(batches(artifacts), budget, spent)
+    start = partial(_remember, counter)
+    for batch, found in map_shards(read, work, engine, files=paths, start=start, tick=tell):
+        lost = found is None
+        done = [unread(artifact) for _, artifact in batch] if found is None else found
+        reads.update(zip((index for index, _ in batch), done, strict=True))
+        if not near and not lost:
+            progress(sum(artifact.size_bytes or 0 for _, artifact in batch))
+    tell()
+    missing = "".join(spent[:1])
+    return [
+        reads.get(index, ([], [Problem(artifact=artifact.name, component=SPENT, message=missing)]))
+        for index, artifact in enumerate(artifacts)
+    ]
 
 
-def _result(
-    future: Future[list[Read]], batch: Sequence[int], artifacts: Sequence[Artifact]
-) -> list[Read]:
-    try:
-        return future.result()
-    except BrokenProcessPool:
-        return [unread(artifacts[index]) for index in batch]
+def _affordable(work: Iterable[Batch], budget: Budget | None, spent: list[str]) -> Iterator[Batch]:
+    for batch in work:
+        try:
+            if budget is not None:
+                budget.check()
+        except BudgetSpent as error:
+            spent.append(str(error))
+            return
+        yield batch
+
+
+def paths(batch: Batch) -> list[str]:
+    """The local files of a batch."""
+    return [artifact.path for _, artifact in batch if artifact.path is not None]
 
 
 def unread(artifact: Artifact) -> Read:
@@ -77,12 +87,12 @@ def unread(artifact: Artifact) -> Read:
     return [], [Problem(artifact=artifact.name, component="reader", message=message)]
 
 
-def batches(artifacts: Sequence[Artifact]) -> Iterator[list[int]]:
-    """Indexes, the largest file first; small files together."""
-    batch: list[int] = []
+def batches(artifacts: Sequence[Artifact]) -> Iterator[Batch]:
+    """The largest file first; small files together."""
+    batch: Batch = []
     size = 0
     for index in sorted(range(len(artifacts)), key=lambda i: -(artifacts[i].size_bytes or 0)):
-        batch.append(index)
+        batch.append((index, artifacts[index]))
         size += artifacts[index].size_bytes or 0
         if size >= _BATCH_BYTES or len(batch) >= _BATCH_FILES:
             yield batch
@@ -91,22 +101,16 @@ def batches(artifacts: Sequence[Artifact]) -> Iterator[list[int]]:
         yield batch
 
 
-def fastest_context() -> BaseContext:
-    """Forking is fastest, and safe as long as there are no threads."""
-    forks = sys.platform == "linux" and threading.active_count() == 1
-    return multiprocessing.get_context("fork" if forks else "spawn")
-
-
 def _remember(counter: Synchronized[int]) -> None:
     global _counter  # noqa: PLW0603 (each process has its own)
     _counter = counter
 
 
-def _read_batch(artifacts: Sequence[Artifact], files: int, budget: Budget | None) -> list[Read]:
-    return [read_artifact(artifact, _count, files, budget) for artifact in artifacts]
+def _read_batch(files: int, budget: Budget | None, batch: Batch) -> list[Read]:
+    return [read_artifact(artifact, _count, files, budget) for _, artifact in batch]
 
 
 def _count(size: int) -> None:
-    assert _counter is not None
-    with _counter.get_lock():
-        _counter.value += size
+    if _counter is not None:
+        with _counter.get_lock():
+            _counter.value += size

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from unhang.engine.shards import Engine
 from unhang.model.fleet import Fleet
 from unhang.surveying.find import find_jobs
 from unhang.surveying.judging import Judge, judge_jobs
@@ -22,7 +23,7 @@ def survey(
     *,
     store: Path,
     depth: int = 1,
-    processes: int = 1,
+    engine: Engine | None = None,
     accounting: Accounting | None = None,
     progress: Callable[[int, int], None] = lambda _done, _of: None,
 ) -> Fleet:
@@ -33,7 +34,7 @@ def survey(
         judge: see `judge_jobs`; it must be importable by its name, for other processes call it.
         store: folder that keeps `jobs.jsonl`; what stands there and has not changed is not read.
         depth: see `find_jobs`.
-        processes: how many judge at once.
+        engine: who judges; None = this process.
         accounting: what the scheduler knows of hosts and hours.
         progress: is told the jobs that are done, and how many there are.
 
@@ -44,7 +45,7 @@ def survey(
     with Store(store) as kept:
         fresh = [job for job in jobs if not kept.holds(job)]
         progress(len(jobs) - len(fresh), len(jobs))
-        for done, record in enumerate(judge_jobs(fresh, judge, processes), start=1):
+        for done, record in enumerate(judge_jobs(fresh, judge, engine), start=1):
             kept.add(record)
             progress(len(jobs) - len(fresh) + done, len(jobs))
         records = tuple(kept.records(jobs))

@@ -1,16 +1,15 @@
-"""Judges jobs in several processes; a process that is killed costs only its job."""
+"""Judges jobs by several workers; one that is killed costs only its job."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from unhang.comparing.runs import hours_between, moment, read_record
 from unhang.engine.gather import Gathered, gather
-from unhang.engine.pool import fastest_context
+from unhang.engine.shards import Engine, map_shards
 from unhang.errors import UnhangError
 from unhang.model.diagnosis import Diagnosis
 from unhang.model.fleet import JobRecord
@@ -22,62 +21,27 @@ from unhang.surveying.find import JobFiles
 Judge = Callable[[Gathered], Diagnosis]
 """The verdict on what was read of a job."""
 
-_AT_ONCE = 4
-"""Jobs that wait for each process: enough that none is idle, few enough to lose."""
 _YEARS = (946_684_800.0, 4_102_444_800.0)
 """2000 to 2100: a clock that was never set tells no time."""
 
 
-def judge_jobs(jobs: Sequence[JobFiles], judge: Judge, processes: int = 1) -> Iterator[JobRecord]:
+def judge_jobs(
+    jobs: Sequence[JobFiles], judge: Judge, engine: Engine | None = None
+) -> Iterator[JobRecord]:
     """Yield the record of each job as it is there."""
-    if processes <= 1 or len(jobs) <= 1:
-        for job in jobs:
-            yield judge_job(job, judge)
-        return
-    left = list(reversed(jobs))
-    while left:
-        left = yield from _in_one_pool(left, judge, processes)
+    one = partial(judge_job, judge=judge)
+    for job, record in map_shards(one, jobs, engine or Engine(), files=_local):
+        yield record or _unjudged(job, "the process that judged it was killed (out of memory?)")
 
 
-def _in_one_pool(
-    left: list[JobFiles], judge: Judge, processes: int
-) -> Generator[JobRecord, None, list[JobFiles]]:
-    """Judge until all is done or a process is killed; returns the jobs that are left."""
-    suspects: list[JobFiles] = []
-    with ProcessPoolExecutor(processes, mp_context=fastest_context()) as pool:
-        running: dict[Future[JobRecord], JobFiles] = {}
-        while running or (left and not suspects):
-            while left and not suspects and len(running) < _AT_ONCE * processes:
-                job = left.pop()
-                try:
-                    running[pool.submit(judge_job, job, judge)] = job
-                except BrokenProcessPool:
-                    suspects.append(job)
-            done, _ = wait(running, return_when=FIRST_COMPLETED)
-            for future in done:
-                job = running.pop(future)
-                try:
-                    yield future.result()
-                except BrokenProcessPool:
-                    suspects.append(job)
-    for job in suspects:  # any of them may have done it: each gets a process of its own
-        yield _alone(job, judge)
-    return left
-
-
-def _alone(job: JobFiles, judge: Judge) -> JobRecord:
-    with ProcessPoolExecutor(1, mp_context=fastest_context()) as pool:
-        try:
-            return pool.submit(judge_job, job, judge).result()
-        except BrokenProcessPool:
-            told = "the process that judged it was killed (out of memory?)"
-            return _unjudged(job, told)
+def _local(job: JobFiles) -> tuple[str, ...]:
+    return tuple(path for path in job.paths if "://" not in path)
 
 
 def judge_job(job: JobFiles, judge: Judge) -> JobRecord:
     """Read and judge one job; whatever goes wrong is in its record."""
     try:
-        gathered = gather(discover(job.paths), processes=1)
+        gathered = gather(discover(job.paths), engine=Engine())
         verdict = judge(gathered)
     except UnhangError as error:
         return _unjudged(job, str(error))

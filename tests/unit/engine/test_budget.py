@@ -13,6 +13,7 @@ from unhang.commands import invoke
 from unhang.engine import budget as budgets
 from unhang.engine.budget import Budget, BudgetSpent
 from unhang.engine.gather import gather
+from unhang.engine.shards import Engine
 from unhang.model.diagnosis import Diagnosis, Outcome
 from unhang.model.events import CollectiveTimeout
 from unhang.sources.discover import discover
@@ -48,7 +49,7 @@ def test_what_was_read_before_is_judged(tmp_path: Path, monkeypatch: pytest.Monk
     clock = SimpleNamespace(monotonic=lambda: float(next(ticks)))
     monkeypatch.setattr("unhang.engine.budget.time", clock)
     gathered = gather(
-        discover([str(tmp_path)]), processes=1, budget=Budget(memory=1 << 40, until=3.5)
+        discover([str(tmp_path)]), engine=Engine(), budget=Budget(memory=1 << 40, until=3.5)
     )
     told = [e for e in gathered.events if isinstance(e, CollectiveTimeout)]
     assert 400 <= len(told) < 4 * 400

@@ -12,9 +12,10 @@ import pytest
 
 import unhang
 from unhang.engine import gather as gathering
-from unhang.engine import pool
+from unhang.engine import pool, shards
 from unhang.engine.gather import Gathered, gather
 from unhang.engine.reading import Read, read_artifact
+from unhang.engine.shards import Engine
 from unhang.model.events import CollectiveTimeout
 from unhang.model.provenance import Problem
 from unhang.sources.artifact import Artifact
@@ -59,14 +60,14 @@ def test_the_library_starts_no_process_unless_it_is_asked(
 ) -> None:
     write(tmp_path, 3)
     monkeypatch.setattr(gathering, "PARALLEL_FROM", 1)
-    monkeypatch.setattr(gathering, "cores", lambda: 2)
+    monkeypatch.setattr(shards, "cores", lambda: 2)
     started: list[int] = []
 
-    def read(_: object, processes: int, __: object, ___: object) -> list[Read]:
-        started.append(processes)
+    def read(_: object, engine: Engine, __: object, ___: object) -> list[Read]:
+        started.append(engine.processes)
         return [([], [])] * 3
 
-    monkeypatch.setattr(pool, "read_in_processes", read)
+    monkeypatch.setattr(pool, "read_by_workers", read)
     unhang.diagnose(str(tmp_path))
     assert not started
     unhang.diagnose(str(tmp_path), processes=3)
@@ -90,10 +91,11 @@ def test_a_killed_process_becomes_a_problem(
 ) -> None:
     write(tmp_path, 4)
     fork = multiprocessing.get_context("fork")  # the readers inherit what is patched below
+    monkeypatch.setattr(shards, "fastest_context", lambda: fork)
     monkeypatch.setattr(pool, "fastest_context", lambda: fork)
     monkeypatch.setattr(pool, "read_artifact", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
     artifacts = [item for item in discover([str(tmp_path)]) if isinstance(item, Artifact)]
-    reads = pool.read_in_processes(artifacts, 2, lambda _: None)
+    reads = pool.read_by_workers(artifacts, Engine(2), lambda _: None)
     assert [problems[0].artifact for _, problems in reads] == [a.name for a in artifacts]
     assert all(events == [] for events, _ in reads)
 

@@ -11,8 +11,9 @@ from benchmarks.recorder_jobs import Job, mesh, ring, train
 import unhang
 from unhang.assemble.recorder import analyse_dumps
 from unhang.engine import pool
-from unhang.engine.dump_pool import read_dumps_in_processes
+from unhang.engine.dump_pool import read_dumps_by_workers
 from unhang.engine.gather import Gathered, gather
+from unhang.engine.shards import Engine
 from unhang.model.events import DumpRead, Event
 from unhang.model.recorder_analysis import RecorderAnalysis
 from unhang.parsers.recorder import DumpReader
@@ -61,7 +62,7 @@ def test_the_same_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind:
     monkeypatch.setattr(pool, "_BATCH_FILES", 3)
     artifacts = dumps_of(tmp_path)
     counted: list[int] = []
-    there = read_dumps_in_processes(artifacts, 2, DumpReader(), counted.append)
+    there = read_dumps_by_workers(artifacts, Engine(2), DumpReader(), counted.append)
     reader = DumpReader()
     here = [reader.read(artifact) for artifact in artifacts]
     assert sum(counted) == sum(artifact.size_bytes or 0 for artifact in artifacts)

@@ -12,6 +12,7 @@ import pytest
 import unhang
 from unhang.commands import invoke
 from unhang.engine.gather import Gathered
+from unhang.engine.shards import Engine
 from unhang.judging import judge_gathered
 from unhang.model.codec import document
 from unhang.model.diagnosis import Diagnosis
@@ -100,7 +101,7 @@ def killed_at_102(gathered: Gathered) -> Diagnosis:
 @pytest.mark.process
 def test_a_killed_process_costs_only_its_job(logs: Path) -> None:
     jobs, _ = find.find_jobs([str(logs)])
-    records = list(judging.judge_jobs(jobs, killed_at_102, 2))
+    records = list(judging.judge_jobs(jobs, killed_at_102, Engine(2)))
     assert sorted(record.name for record in records) == [str(n) for n in range(100, 106)]
     broken = [record for record in records if record.error]
     assert [(record.name, "was killed" in str(record.error)) for record in broken] == [
