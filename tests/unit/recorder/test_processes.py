@@ -52,6 +52,7 @@ def told(found: RecorderAnalysis) -> dict[int, list[object]]:
     }
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("kind", ["mesh", "ring"])
 def test_the_same_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     job = Job(train(mesh(16, 2, 4), 4) if kind == "mesh" else ring(7, 6))
@@ -72,6 +73,7 @@ def test_the_same_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind:
     assert [s.rank for s in one.suspects] == [s.rank for s in other.suspects] == [5]
 
 
+@pytest.mark.process
 def test_much_is_read_by_several_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     job = Job(train(mesh(8, 2, 1), 4))
     stall(job, 5, 11)
