@@ -13,7 +13,9 @@ from unhang.architectures.tables import table
 from unhang.architectures.tensors import Architecture
 from unhang.errors import UsageError
 
-_TAILS = re.compile(r"-(?:hf|base|instruct|chat|it|sft|v\d[\d.]*|\d+k|meta|preview|distill)(?=-|$)")
+_TAILS = re.compile(
+    r"-(?:hf|base|instruct|chat|it|sft|v\d[\d.]*|\d+k|meta|preview|distill|unsloth|bnb|4bit)(?=-|$)"
+)
 """What a maker adds to the name of a model whose sizes stay the same."""
 
 
