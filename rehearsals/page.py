@@ -62,17 +62,13 @@ def patches_of(situation: Situation) -> Mapping[str, str]:
 
 
 def _sections(situation: Situation, found: Rehearsal, printed: str) -> Iterator[str]:
+    """What a reader with that failure wants first: the symptom, the remedy; the report follows."""
     yield f"# {situation.name}\n"
     yield f"{situation.summary}.\n"
     yield f"`unhang drill rehearse {situation.name}` wrote this page.\n"
-    yield "## What is real\n"
-    yield f"{situation.real} Versions: {_versions(found)}.\n"
-    yield f"Played: {situation.played}\n"
-    yield "Put into the processes, outside of the framework's files:\n"
-    for name, says in patches_of(situation).items():
-        yield f"- `{name}`: {says}"
-    yield f"\n## It fails\n\nThe job ends {_ended(found.before)}.\n"
+    yield f"## It fails\n\nThe job ends {_ended(found.before)}.\n"
     yield _block("\n".join(_excerpt(situation, printed)))
+    yield from _remedy(situation, found)
     yield "\n## The verdict from the logs alone\n"
     yield _block(found.shown["logs"])
     if situation.logs_lack is not None:
@@ -81,9 +77,14 @@ def _sections(situation: Situation, found: Rehearsal, printed: str) -> Iterator[
     yield _block(found.shown["everything"])
     yield "\n## What `unhang lint` says of the job\n"
     yield _block(found.shown["lint"])
-    yield from _remedy(situation, found)
     if found.live is not None:
         yield from _live(situation, found.live, found.patient)
+    yield "\n## What is real\n"
+    yield f"{situation.real} Versions: {_versions(found)}.\n"
+    yield f"Played: {situation.played}\n"
+    yield "Put into the processes, outside of the framework's files:\n"
+    for name, says in patches_of(situation).items():
+        yield f"- `{name}`: {says}"
 
 
 def _remedy(situation: Situation, found: Rehearsal) -> Iterator[str]:
@@ -93,6 +94,8 @@ def _remedy(situation: Situation, found: Rehearsal) -> Iterator[str]:
         yield _block(found.shown["fix"])
     for name, old, new in remedy.edits:
         yield _by_hand(name, old.strip(), new.strip())
+    if "probe" in found.shown:
+        yield f"\nWith what it wrote, the job fails again: {found.shown['probe']}."
     if remedy.first:
         yield f"\nFirst, once: `{' '.join(remedy.first)}`."
     again = "The fault is gone" if remedy.healed else "The same fault is there"

@@ -1,16 +1,20 @@
 """Train a RecBole model on data that RecBole ships, with one process for each GPU."""
 
 import argparse
+import contextlib
+import random
 import socket
 
 from recbole.quick_start import run
 
 
 def free_port():
-    """A port that nobody holds at this moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port that nobody holds, and that the kernel gives to no connection until it is used."""
+    for port in random.sample(range(20_000, 30_000), 100):
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise SystemExit("no port is free")
 
 
 if __name__ == "__main__":

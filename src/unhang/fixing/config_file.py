@@ -97,7 +97,10 @@ def _real(path: str) -> Path:
     named = Path(path)
     if not named.is_symlink():
         return named
-    real = named.resolve()
+    try:
+        real = named.resolve()
+    except RuntimeError:  # a link that leads to itself; whoever reads it is told
+        return named
     if not real.is_relative_to(named.parent.resolve()):
         raise UsageError(
             f"{path} is a link to {real}, outside of its folder; name that file itself if you mean"

@@ -222,15 +222,9 @@ def _home(fix: Fix, request: RequestedSetting) -> str:
 
 def _keys(target: ConfigFile) -> Sequence[str]:
     """The outermost keys of all documents of a YAML."""
-    try:
-        roots = list(yaml.compose_all(target.text, Loader=yaml.SafeLoader))
-    except yaml.YAMLError as error:
-        raise Refusal(f"it does not parse: {yaml_editor.reason(error)}") from error
-    except RecursionError as error:
-        raise Refusal("it is nested too deeply") from error
     return [
         str(key.value)
-        for root in roots
+        for root in yaml_editor.compose(target.text)
         if isinstance(root, yaml.MappingNode)
         for key, _ in root.value
     ]

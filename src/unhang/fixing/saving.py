@@ -70,7 +70,8 @@ def _check(target: ConfigFile, status: os.stat_result) -> None:
             f"{target.path} has {status.st_nlink} names (hard links): a new file would leave the"
             " others behind; apply the printed difference with `patch`"
         )
-    if not os.access(target.real, os.W_OK):
+    # A file without any right to write was meant to stay, even where the user is root.
+    if not status.st_mode & 0o222 or not os.access(target.real, os.W_OK):
         raise UsageError(f"{target.path} is write-protected; nothing was written")
 
 

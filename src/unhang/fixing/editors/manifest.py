@@ -15,7 +15,7 @@ from typing import Any
 
 import yaml
 
-from unhang.fixing.editors.yaml import end_of, line_end, reason, scalar
+from unhang.fixing.editors.yaml import compose, end_of, line_end, scalar
 from unhang.fixing.limits import Guard, accept
 from unhang.fixing.refusal import Refusal
 from unhang.linting.readers.heredocs import Heredoc
@@ -41,7 +41,7 @@ def set_variable(
     Raises:
         Refusal: it does not parse, has no list of variables, or has several jobs' lists.
     """
-    roots = parse_all(text)
+    roots = compose(text)
     said = [place for root in roots for place in _said(root, name, None)]
     if said:
         _refuse_differing(said, name, raw)
@@ -66,11 +66,11 @@ def find_scripts(text: str) -> Iterator[Heredoc]:
     escapes. Lists of words are none.
     """
     try:
-        roots = parse_all(text)
+        roots = compose(text)
     except Refusal:
         return
-    found = [node for root in roots for node in _commands(root, within=False)]
-    for node in sorted(found, key=lambda n: n.start_mark.index):
+    found = {id(n): n for root in roots for n in _commands(root, within=False)}
+    for node in sorted(found.values(), key=lambda n: n.start_mark.index):
         start, end = node.start_mark.index, node.end_mark.index
         if node.style in ("|", ">"):
             start = text.find("\n", start) + 1
@@ -93,21 +93,6 @@ def _commands(node: yaml.Node, *, within: bool) -> Iterator[yaml.ScalarNode]:
     else:
         for item in node.value:
             yield from _commands(item, within=within)
-
-
-def parse_all(text: str) -> list[yaml.Node]:
-    """The documents of a manifest, with their places.
-
-    Raises:
-        Refusal: it does not parse.
-    """
-    try:
-        roots: list[yaml.Node] = list(yaml.compose_all(text, Loader=yaml.SafeLoader))
-    except yaml.YAMLError as error:
-        raise Refusal(f"it does not parse: {reason(error)}") from error
-    except RecursionError as error:
-        raise Refusal("it is nested too deeply") from error
-    return roots
 
 
 def _pairs(node: yaml.Node) -> list[tuple[Any, Any]]:
@@ -213,7 +198,7 @@ def _add(text: str, holder: yaml.Node, name: str, raw: str, newline: str) -> str
 
 def _prove(before: str, after: str, name: str, raw: str) -> None:
     """Only the variable's own words may have come or gone."""
-    old, new = (Counter(leaves(parse_all(text))) for text in (before, after))
+    old, new = (Counter(leaves(compose(text))) for text in (before, after))
     came = {leaf for leaf in (new - old) if leaf not in ("name", "value")}
     gone = old - new
     if not came <= {name, raw, f"{name}={raw}"} or len(gone) > 1:

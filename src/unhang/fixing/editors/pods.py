@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 
 import yaml
 
-from unhang.fixing.editors.manifest import leaves, parse_all
-from unhang.fixing.editors.yaml import end_of, line_end
+from unhang.fixing.editors.manifest import leaves
+from unhang.fixing.editors.yaml import compose, end_of, line_end
 from unhang.fixing.refusal import Refusal
 
 _SHM = "/dev/shm"  # noqa: S108  the place itself, nothing is written there
@@ -71,7 +71,7 @@ def more_memory(text: str, size_of: Size) -> str | None:
 
 def _pods(text: str) -> Iterator[yaml.MappingNode]:
     """Every mapping with `containers`, in all documents; what aliases repeat, once."""
-    open_, seen = list(parse_all(text)), set[int]()
+    open_, seen = list(compose(text)), set[int]()
     while open_:
         node = open_.pop()
         if id(node) in seen:
@@ -164,7 +164,7 @@ def _proved(text: str, changes: list[tuple[int, int, str]]) -> str:
     changes = sorted(changes, key=lambda change: change[0])
     for start, end, new in reversed(changes):
         after = after[:start] + new + after[end:]
-    old, new_leaves = (Counter(leaves(parse_all(part))) for part in (text, after))
+    old, new_leaves = (Counter(leaves(compose(part))) for part in (text, after))
     gone = old - new_leaves
     if sum(gone.values()) > len(changes):
         raise Refusal("the manifest is not plain enough to change it safely")

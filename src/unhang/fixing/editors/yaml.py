@@ -21,6 +21,7 @@ Plain: TypeAlias = "dict[str, Plain] | list[Plain] | tuple[str, str]"
 """A node without its place: a mapping, a sequence, or a scalar's tag and text."""
 
 _DEEPEST = 100
+_MOST_NODES = 200_000
 
 
 def set_key(
@@ -66,12 +67,7 @@ def parse(text: str) -> yaml.MappingNode:
     Raises:
         Refusal: it does not parse, or is no single mapping.
     """
-    try:
-        roots = list(yaml.compose_all(text, Loader=yaml.SafeLoader))
-    except yaml.YAMLError as error:
-        raise Refusal(f"it does not parse: {reason(error)}") from error
-    except RecursionError as error:
-        raise Refusal("it is nested too deeply") from error
+    roots = compose(text)
     if len(roots) != 1:
         raise Refusal(f"it holds {len(roots)} documents, so the right one is unknown")
     root = roots[0]
@@ -80,7 +76,39 @@ def parse(text: str) -> yaml.MappingNode:
     return root
 
 
-def reason(error: yaml.YAMLError) -> str:
+def compose(text: str) -> list[yaml.Node]:
+    """All documents, with their places; what aliases repeat stays within bounds.
+
+    Raises:
+        Refusal: it does not parse, is nested too deeply, or is far longer than it looks.
+    """
+    try:
+        roots: list[yaml.Node] = list(yaml.compose_all(text, Loader=yaml.SafeLoader))
+        counts: dict[int, int | None] = {}
+        if sum(_count(root, counts) for root in roots) > _MOST_NODES:
+            raise Refusal("it repeats too much by aliases")
+    except yaml.YAMLError as error:
+        raise Refusal(f"it does not parse: {_reason(error)}") from error
+    except RecursionError as error:
+        raise Refusal("it is nested too deeply") from error
+    return roots
+
+
+def _count(node: yaml.Node, counts: dict[int, int | None]) -> int:
+    """The nodes in a node, those behind an alias counted each time."""
+    if isinstance(node, yaml.ScalarNode):
+        return 1
+    if id(node) in counts:
+        known = counts[id(node)]
+        if known is None:
+            raise RecursionError  # it holds itself
+        return known
+    counts[id(node)] = None
+    counts[id(node)] = total = 1 + sum(_count(inner, counts) for inner in _inner(node))
+    return total
+
+
+def _reason(error: yaml.YAMLError) -> str:
     """One line of what the parser says, with its place."""
     mark = getattr(error, "problem_mark", None)
     problem = getattr(error, "problem", None) or str(error).splitlines()[0]
