@@ -60,7 +60,8 @@ colossalai run --nproc_per_node 8 train.py --plugin gemini --batch_size 2 --max_
 UNSLOTH = """
 max_seq_length = 2048
 model, tokenizer = FastLanguageModel.from_pretrained(
-    model_name="unsloth/Meta-Llama-3.1-8B-bnb-4bit", max_seq_length=max_seq_length, load_in_4bit=True)
+    model_name="unsloth/Meta-Llama-3.1-8B-bnb-4bit", max_seq_length=max_seq_length,
+    load_in_4bit=True)
 model = FastLanguageModel.get_peft_model(
     model, r=32, target_modules=["q_proj", "k_proj"], use_gradient_checkpointing="unsloth")
 trainer = SFTTrainer(model=model, args=SFTConfig(
