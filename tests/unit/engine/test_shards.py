@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -87,3 +88,9 @@ def test_a_worker_elsewhere_says_what_it_does_not_see(tmp_path: Path) -> None:
 def test_a_worker_elsewhere_must_have_the_same_release() -> None:
     with pytest.raises(UsageError, match=r"has unhang .*, this is 9\.9\.9"):
         on_ray._run("/", "9.9.9", fails, 1, [])
+
+
+def test_without_ray_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(UsageError, match="pip install ray"):
+        list(map_shards(fails, [1], Engine(ray="auto")))
