@@ -90,11 +90,27 @@ def kind_of(head: bytes, name: str = "") -> FileKind:
                 kind is FileKind.ZIP and PurePosixPath(name).suffix.lower() in _ZIPPED_DATA
             )
             return FileKind.BINARY if zipped_data else kind
+    if utf16_without_mark(head) is not None:
+        return FileKind.UTF16
     if is_debug_page(head):
         return FileKind.PAGE
     if head[257:262] == b"ustar":
         return FileKind.TAR
     return FileKind.BINARY if _is_binary(head) else FileKind.TEXT
+
+
+def utf16_without_mark(head: bytes) -> str | None:
+    """The codec of UTF-16 whose byte order mark is missing: every other byte of ASCII is NUL.
+
+    >>> utf16_without_mark("step 1 loss 2.5".encode("utf-16-le"))
+    'utf-16-le'
+    """
+    first, second = head[:512:2], head[1:512:2]
+    if len(head) < 16 or not 2 * max(first.count(0), second.count(0)) > len(second):
+        return None
+    if 0 not in first:
+        return "utf-16-le"
+    return None if 0 in second else "utf-16-be"
 
 
 def _is_binary(head: bytes) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import IO, Protocol, cast
 
 from unhang.errors import ArtifactError, UnsafeArtifact
-from unhang.sources.kinds import FileKind
+from unhang.sources.kinds import FileKind, utf16_without_mark
 
 _PIECE = 128 << 10
 _MOST_RATIO = 1_200
@@ -190,14 +190,14 @@ class _Counted:
 
 
 def recoded(stream: IO[bytes]) -> IO[bytes]:
-    """A stream of UTF-8 from one of UTF-16 with a byte order mark."""
+    """A stream of UTF-8 from one of UTF-16."""
     return cast("IO[bytes]", _Recoding(stream))
 
 
 class _Recoding(io.RawIOBase):
     def __init__(self, inner: IO[bytes]) -> None:
         self._inner = inner
-        self._decoder = codecs.getincrementaldecoder("utf-16")(errors="replace")
+        self._decoder: codecs.IncrementalDecoder | None = None
         self._ready = b""
 
     def readable(self) -> bool:
@@ -211,6 +211,9 @@ class _Recoding(io.RawIOBase):
         view = memoryview(cast("bytearray", space))
         while not self._ready:
             data = self._inner.read(_PIECE)
+            if self._decoder is None:
+                codec = utf16_without_mark(data) or "utf-16"
+                self._decoder = codecs.getincrementaldecoder(codec)(errors="replace")
             self._ready = self._decoder.decode(data, final=not data).encode(errors="replace")
             if not data and not self._ready:
                 return 0

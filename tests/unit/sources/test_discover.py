@@ -341,6 +341,8 @@ def test_an_empty_file_is_said(tmp_path: Path) -> None:
     [
         ("\ufeff" + LOG.decode()).encode("utf-16-le"),
         LOG.decode().encode("utf-16"),
+        LOG.decode().encode("utf-16-le"),
+        LOG.decode().encode("utf-16-be"),
         b"\xef\xbb\xbf" + LOG,
         b"\xe9t\xe9 \xff\n" + LOG,
         bytes(100_000) + LOG,
