@@ -41,6 +41,11 @@ for step in range(60):
         order = [1, 0]
     if step == 20 and rank == 0 and sys.argv[1] == "work":
         look_at_metrics(15)
+    if step == 20 and sys.argv[1] == "tags":
+        if rank == 1:
+            dist.send(torch.ones(4), 2, tag=7)
+        if rank == 2:
+            dist.recv(torch.ones(4), 1, tag=8)
     for index in order:
         dist.all_reduce(torch.ones(4 + 4 * index), group=groups[index])
     time.sleep(0.1)
@@ -107,6 +112,12 @@ def circle(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict[st
     """A job that two groups hold in a circle: its folder, events and output."""
     folder = tmp_path_factory.mktemp("circle")
     return folder, *run("circle", folder)
+
+
+def test_two_ranks_whose_messages_miss_each_other_are_named_everywhere(tmp_path: Path) -> None:
+    run("tags", tmp_path)
+    named = told_of(tmp_path / "run")
+    assert named == {place: {1, 2} for place in named}
 
 
 @pytest.mark.parametrize("what", ["circle", "leave"])

@@ -71,8 +71,7 @@ def as_held(incident: Incident, best: Finding) -> Ranks:
         event.culprits
         for event in incident.all(HoldUp)
         if event.stage is Stage.CONFIRMED
-        and event.victims
-        and len(event.culprits) > 1
+        and 1 < len(event.culprits) < (incident.world.size or len(event.culprits | event.victims))
         and event.source in best.evidence
     )
     return next(held, NO_RANKS)
