@@ -59,12 +59,14 @@ def select(
             chooser = _Chooser(wanted, prepared)
             prefix = _Prefix()
             above = SpeakersAbove(artifact.origin)
+            named = artifact
             units = windows(stream, prepared, progress, Extent.of(files), prefix.look)
             for unit in rejoin(_printed(prefix.off(units))):
                 readers = chooser.readers(unit)
                 base = above.base(unit.text, gap=unit.gap)
                 if readers:
-                    named = replace(artifact, origin=base)
+                    if base is not named.origin:
+                        named = replace(artifact, origin=base)
                     yield from _lines(named, unit, readers, chooser, contexts)
                 elif contexts is not None:
                     _pass_by(unit, contexts)
