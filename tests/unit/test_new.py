@@ -45,11 +45,13 @@ def run(tree: Path, *arguments: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.process
 def test_it_is_formatted_and_without_lint(tree: Path) -> None:
     run(tree, "ruff", "format", "--check", "--no-cache", "src", "tests")
     run(tree, "ruff", "check", "--no-cache", "src", "tests")
 
 
+@pytest.mark.process
 def test_its_own_tests_pass(tree: Path) -> None:
     run(tree, "pytest", "-p", "no:cacheprovider", "tests/unit")
 
@@ -63,6 +65,7 @@ def test_its_types_are_right(tree: Path) -> None:
     run(tree, "mypy", *written)
 
 
+@pytest.mark.process
 def test_rules_and_parsers_are_found_and_translated(tree: Path) -> None:
     program = "from unhang.rules import RULES; from unhang.parsers import PARSERS;"
     program += "from unhang.reporters.catalogue import own_sentences;"
