@@ -104,6 +104,7 @@ def test_what_cannot_be_is_refused(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.process
 def test_nothing_is_written_over(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for arguments in (
         ["rule", "DSY998", "a-made-up-name", "--cause", "desync"],
