@@ -20,6 +20,7 @@ from unhang.model.ids import Rank
 from unhang.model.incident import Incident
 
 _TAKEN = StoreProblem.PORT_IN_USE
+_LONG_AFTER_S = 60.0
 
 
 def outlived(incident: Incident, states: int) -> bool:
@@ -67,6 +68,10 @@ def _outlived_in(incident: Incident, artifact: str, trouble: Sequence[Event], st
     other = any(isinstance(e, StoreFault) and e.problem is _TAKEN for e in trouble)
     if not other and any(isinstance(event, Finished) for event in later):
         ranks, states = set(), min(states, STATES_OF_WORK)
+    dated = [event.at for event in later if event.at is not None and state_of_work(event)]
+    stopped = [event.at for event in left if event.at is not None]
+    if dated and stopped and (dated[-1].since(stopped[-1]) or 0) >= _LONG_AFTER_S:
+        ranks = set()  # no buffer keeps lines of a later time: it works without that rank, or again
     worked: dict[Rank | None, set[object]] = {}
     for event in later:
         state = state_of_work(event)

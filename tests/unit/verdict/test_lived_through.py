@@ -49,6 +49,24 @@ def test_a_job_that_began_again(work: str, restart: str, tmp_path: Path) -> None
     assert accused(judged(tmp_path, *before, *RESTARTS[restart][:-1]))
 
 
+@pytest.mark.parametrize(("minutes", "lived"), [(0, False), (40, True)])
+def test_one_voice_works_on_after_all_were_stopped(
+    minutes: int, lived: bool, tmp_path: Path
+) -> None:
+    """Lines of one time may come from buffers; lines of a later time come from processes."""
+
+    def work(steps: range, minute: int) -> list[str]:
+        return [f"0: 2026-03-01 10:{minute:02}:{n % 60:02} INFO step {n} loss 2.{n}" for n in steps]
+
+    stop = [
+        "slurmstepd: error: *** STEP 88.0 ON n1 CANCELLED AT 2026-03-01T10:05:50 DUE TO PREEMPTION"
+        " ***",
+        "srun: error: n1: tasks 0-3: Terminated",
+    ]
+    lines = [*work(range(20, 49), 5), *stop, *work(range(49, 60), 5 + minutes)]
+    assert accused(judged(tmp_path, *lines)) is not lived
+
+
 @pytest.mark.parametrize("end", ENDS)
 @pytest.mark.parametrize("work", ["plain", "dict"])
 def test_good_ends(work: str, end: str, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ process often hangs inside the driver, so its watchdog ends late or not at all.
 ## When it stays quiet
 Xid 45 is the clean-up of something else: the Xid that it names counts. The process named in a line
 is whoever touched the GPU. Errors of a link beside a killed peer are its echo: a hint. An Xid long
-before the failure, where clocks can be compared, is a hint.
+before the failure, or before the job's first work, is a hint, where clocks can be compared.
 
 ## How to confirm
 `nvidia-smi -q -d ECC,ROW_REMAPPER,PAGE_RETIREMENT`, `nvidia-smi nvlink -e`, `dcgmi diag -r 3` on
@@ -112,13 +112,18 @@ def _against(incident: Incident, found: Sequence[KernelEvent]) -> Message | None
     if xids.number(first) in xids.LINKS and rivals.lost_rank(incident, found) is not None:
         return rivals.of_errors(incident, found)
     gap = dating.seconds_before_failure(incident, first)
-    return (
-        None
-        if gap is None
-        else say(
+    if gap is not None:
+        return say(
             "DEV001.against_old", "It lies {before:s} before the failure of the job.", before=gap
         )
-    )
+    gap = dating.seconds_before_work(incident, first)
+    if gap is not None:
+        return say(
+            "DEV001.against_before",
+            "It lies {before:s} before the first work of the job.",
+            before=gap,
+        )
+    return None
 
 
 def _owners(incident: Incident, found: Sequence[KernelEvent]) -> Ranks:

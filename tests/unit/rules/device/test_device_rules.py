@@ -68,6 +68,15 @@ class TestKernelXid:
         (finding,) = judge_text(KERNEL_XID, timed_out(0), **{"dmesg.txt": kernel})
         assert finding.strength is Strength.HINTS
 
+    @pytest.mark.parametrize(
+        ("day", "strength"), [("Nov 19", Strength.HINTS), ("Nov 21", Strength.PROVES)]
+    )
+    def test_an_xid_of_before_the_work(self, day: str, strength: Strength) -> None:
+        kernel = f"{day} 10:05:00 gpu-07 kernel: NVRM: Xid (PCI:0000:9b:00): 79, pid=1"
+        work = [f"2026-11-21 10:0{n}:00 INFO step {n}/90 loss 2.{n}" for n in range(9)]
+        (finding,) = judge_text(KERNEL_XID, *work, **{"dmesg.txt": kernel})
+        assert finding.strength is strength
+
     def test_beside_a_programs_own_failure_an_undated_xid_weighs_less(self) -> None:
         kernel = "[523602.98] NVRM: Xid (PCI:0000:9b:00): 79, GPU has fallen off the bus."
         lines = raised(3, "ValueError: bad batch")
