@@ -9,8 +9,9 @@ Reads, over several lines::
     socketStartConnect: Connect to 10.0.0.7<43211> failed : Connection refused
 
 and, in one line: `RuntimeError: NCCL error: unhandled system error` (pynccl, vLLM, SGLang),
-`NcclError: NCCL_ERROR_SYSTEM_ERROR: …` (CuPy), `NCCL operation … failed: … Last NCCL
-warning(error) log entry … '…'` (JAX), `Test NCCL failure common.cu:1005 '…'` (nccl-tests).
+`ncclAllReduce failed: invalid usage` (Horovod), `NcclError: NCCL_ERROR_SYSTEM_ERROR: …` (CuPy),
+`NCCL operation … failed: … Last NCCL warning(error) log entry … '…'` (JAX),
+`Test NCCL failure common.cu:1005 '…'` (nccl-tests).
 
 Traps: `Last error:` may be followed by an empty line, may share its line with the text, and holds
 the last warning of the *process*, which can be older than this failure. Lines of ranks interleave:
@@ -32,7 +33,7 @@ from unhang.sources.line import Line
 _HEAD = re.compile(
     r"NCCL\s*error(?:\s*in)?\s*:|NCCL\s*timeout\s*in\s*:|NCCL_ERROR_\w+\s*:|"
     r"NCCL\s*operation\s*\S{1,120}\s*failed\s*:|NCCL\s*failure|Failed,\s*NCCL\s*error|"
-    r"[Nn]ccl(?:Error|Exception)\s*:|NCCL\s*returned\s*error"
+    r"[Nn]ccl(?:Error|Exception)\s*:|NCCL\s*returned\s*error|\bnccl[A-Z][A-Za-z]{2,40}\s*failed\s*:"
 )
 _CLASS = re.compile(
     r"\bnccl(?:UnhandledCudaError|SystemError|InternalError|InvalidArgument|InvalidUsage|"

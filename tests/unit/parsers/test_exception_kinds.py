@@ -31,6 +31,7 @@ USER = Frame(file="/srv/job/train.py", line=1, function="main")
         ("RuntimeError", "CUDA error: an illegal memory access was encountered", K.CUDA),
         ("DistBackendError", "NCCL error in: x.cpp:1970, unhandled system error", K.COLLECTIVE),
         ("RuntimeError", "NCCL communicator was aborted on rank 3.", K.COLLECTIVE),
+        ("RuntimeError", "ncclCommInitRank failed: unhandled system error", K.COLLECTIVE),
         (
             "RuntimeError",
             "[/w/gloo/transport/tcp/pair.cc:553] Connection closed by peer [10.0.0.7]:28397",

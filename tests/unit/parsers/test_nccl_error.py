@@ -82,6 +82,7 @@ def test_the_watchdog_is_asynchronous() -> None:
             "RuntimeError: NCCL error: unhandled cuda error (run with NCCL_DEBUG=INFO for details)",
             NcclClass.CUDA,
         ),
+        ("RuntimeError: ncclAllReduce failed: invalid usage", NcclClass.USAGE),
         (
             "cupy_backends.cuda.libs.nccl.NcclError: NCCL_ERROR_SYSTEM_ERROR: unhandled "
             "system error",
