@@ -35,6 +35,7 @@ def test_memory_with_its_holders() -> None:
         ),
         ("torch.cuda.OutOfMemoryError: HIP out of memory. Tried to allocate 20.00 MiB.", 20 << 20),
         ("torch.AcceleratorError: CUDA error: out of memory", None),
+        ("[allocator.cpp] CUresult error: 2 (out of memory)  file=utils.h line=9", None),
         (
             "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate more than 1EB memory.",
             1 << 60,
