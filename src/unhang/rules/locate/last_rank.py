@@ -2,9 +2,9 @@
 
 ## What it finds
 A call in which every rank gave up, except one. Where the size of the job is unknown, the ranks that
-gave up count it: they leave one number out. What the last rank printed may show that it lives and
-does not wait: it was told of the time-out by others, its launcher ended it as a process in good
-order, or it went on printing.
+gave up in one log count it: they leave one number out. What the last rank printed may show that it
+lives and does not wait: it was told of the time-out by others, its launcher ended it as a process
+in good order, or it went on printing.
 
 ## Why it hangs
 A collective completes only when all have issued it. Whoever is alive and is the only one that does
@@ -14,8 +14,8 @@ not wait has not issued it.
 When the size of the job is below three, or unknown and fewer than three gave up, when the ranks
 that gave up differ in operation or size (then the calls differ, and nobody is late), when a
 launcher dropped lines, when the job was stopped from outside before, when the last rank gave up in
-another call, or waits by its stack. Two that gave up make a third that is silent no more than a
-hint: its own words may be lost.
+another call, or waits by its stack. A silent rank is no more than a hint unless three others gave
+up in one log: its own words may be lost, or stand in a log that was not given.
 
 ## How to confirm
 Look at the last lines and at the stack of the rank that is named.
@@ -29,6 +29,7 @@ Read the findings that name the same rank; look for what only that rank does.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from unhang.model.events import CollectiveTimeout, DumpReason, DumpSignal, Event, LinesDropped
@@ -41,7 +42,10 @@ from unhang.waitgraph import matching
 
 _LEAST_WORLD = 3
 _MANY = 3
-"""So many that gave up make the one that did not conspicuous, though nothing else tells of it."""
+"""So many that gave up in one log make the one that did not conspicuous, though it is silent.
+
+Where each rank has a log of its own, the one that is silent may merely lack one.
+"""
 
 
 @rule("LOC008", "only-rank-that-does-not-wait", needs={Fact.TIMEOUTS}, since="0.2.0")
@@ -50,7 +54,8 @@ def check(incident: Incident) -> Iterator[Finding]:
     call = next(iter(incident.calls), None)
     if call is None or call.first is None:
         return
-    many = len(call.joined) >= _MANY
+    voices = Counter(side.source.artifact for side in call.sides)
+    many = max(voices.values()) >= _MANY
     counted = frozenset(map(Rank, range(max(call.joined) + 1))) if many else NO_RANKS
     world = incident.world.ranks or counted
     left = world - call.joined

@@ -53,6 +53,16 @@ def test_three_that_gave_up_make_the_fourth_conspicuous() -> None:
         assert finding.against is not None
 
 
+def test_a_rank_without_a_log_is_not_conspicuous() -> None:
+    files = [
+        replace(e, source=replace(e.source, artifact=f"rank_{e.origin.rank}.log"))
+        for e in waiting(0, 1, 3)
+    ]
+    (finding,) = check(incident(WORLD, *files))
+    assert finding.strength is Strength.HINTS
+    assert list(check(incident(*files))) == []
+
+
 @pytest.mark.parametrize(
     "events",
     [
