@@ -41,14 +41,28 @@ def outlived(incident: Incident, states: int) -> bool:
 def is_untouched(incident: Incident) -> bool:
     """Whether the job is at work, and nothing but the kernel's log tells of an end or a fault.
 
-    A host runs other programs too, and what ends or faults leaves its mark in its own job.
+    A host runs other programs too, and what ends or faults leaves its mark in its own job. What
+    stands without a time below all work of the job's own log was printed there, and is of the job.
     """
-    worked = {state_of_work(event) for event in (*incident.events, *incident.counted)} - {None}
-    told = (e for e in incident.events if e.role in TROUBLE and not isinstance(e, Finished))
+    states: set[object] = set()
+    last: dict[str, int] = {}
+    for event in (*incident.events, *incident.counted):
+        if (state := state_of_work(event)) is not None:
+            states.add(state)
+            line = event.source.line or 0
+            last[event.source.artifact] = max(line, last.get(event.source.artifact, 0))
+    told = [e for e in incident.events if e.role in TROUBLE and not isinstance(e, Finished)]
     known = {event.origin.pid for event in incident.events if not isinstance(event, KernelEvent)}
-    return len(worked) >= STATES_OF_WORK and all(
-        isinstance(event, KernelEvent) and event.pid not in known for event in told
+    return len(states) >= STATES_OF_WORK and all(
+        isinstance(event, KernelEvent)
+        and event.pid not in known
+        and (event.at is not None or not _ends(event, last.get(event.source.artifact)))
+        for event in told
     )
+
+
+def _ends(event: Event, last_work: int | None) -> bool:
+    return last_work is not None and (event.source.line or 0) > last_work
 
 
 def _outlived_in(incident: Incident, artifact: str, trouble: Sequence[Event], states: int) -> bool:

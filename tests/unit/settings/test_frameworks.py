@@ -24,6 +24,8 @@ GENERIC = {
 LIBRARIES = {
     "capturing/processes.py",
     "checking/on_ray.py",
+    "engine/on_ray.py",
+    "engine/shards.py",
     "live/run_folder/local_scratch.py",
     "live/host/scratch.py",
     "model/events/process.py",
