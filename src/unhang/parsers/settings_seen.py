@@ -31,7 +31,7 @@ _VARIABLE = re.compile(
     rf"['\"]?\s*(?P<sign>=|:)\s*{_VALUE}"
 )
 _OPTION = re.compile(
-    r"(?P<name>(?:--|\+{1,2}|\b)[\w.]*"
+    r"(?P<name>(?:--|\+{1,2}|\b)[\w.]{0,120}"
     r"(?:ddp_timeout|nccl_timeout|dist_timeout|distributed[-_]timeout[-_]minutes"
     r"|distributed[-_]timeout[-_]seconds[-_]after[-_]init|init_timeout_seconds"
     r"|train_timeout_seconds|timeout_minutes|zero3_save_16bit_model"

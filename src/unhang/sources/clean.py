@@ -14,14 +14,20 @@ _ESCAPES = re.compile(
 )
 _CONTROLS = dict.fromkeys((*range(9), *range(10, 32), 127, *range(128, 160), 65279))
 """Everything below blank but the tab: NULs of sparse files, backspaces, bells."""
+_WIDEST = " " * 120
+"""No table has a wider gap. Many patterns allow blanks at several places in a row: what they cost
+grows with a power of this width."""
+_WIDER = re.compile(rf"\s{{{len(_WIDEST) + 1},}}")
 
 
 def clean(text: str) -> str:
-    r"""Remove what a terminal would not show.
+    r"""Remove what a terminal would not show, and the rest of a gap wider than any table's.
 
     >>> clean("\x1b[36m(Worker pid=7)\x1b[0m \x00ready")
     '(Worker pid=7) ready'
+    >>> len(clean("status" + 9_000 * " " + "12"))
+    128
     """
-    if text.isascii() and text.isprintable() and "^[" not in text:
-        return text
-    return _ESCAPES.sub("", text).translate(_CONTROLS)
+    if not (text.isascii() and text.isprintable() and "^[" not in text):
+        text = _ESCAPES.sub("", text).translate(_CONTROLS)
+    return _WIDER.sub(_WIDEST, text) if len(text) > len(_WIDEST) else text
