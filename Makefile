@@ -11,8 +11,9 @@ SCORE := PYTHONPATH=tools $(BIN)/python -m score
 WORKERS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); \
 	if [ $$n -gt 8 ]; then echo 8; elif [ $$n -lt 2 ]; then echo 2; else echo $$n; fi)
 
-# Tests that start jobs mostly wait for them; but more of them at once starve each other's ranks.
-JOBS ?= $(WORKERS)
+# Tests that start jobs mostly wait for them: one more than there are cores keeps the cores at work.
+# More of them at once starve each other's ranks.
+JOBS ?= $(shell echo $$(($(WORKERS) + 1)))
 
 # The order of the tests is drawn by this number, so that a red run can be repeated.
 SEED ?= 1
@@ -66,7 +67,7 @@ check: $(DEV) ## lint, types, import contracts and the tests that start no job
 test: $(DEV) ## everything that CI runs
 	+$(BESIDE) types gate lint contracts
 	$(PYTEST) -m 'not integration' -n $(WORKERS)
-	$(PYTEST) tests/integration -m integration -n $(JOBS)
+	$(PYTEST) tests/integration -m integration -n $(JOBS) --dist worksteal
 
 score: $(DEV) ## judge all labelled jobs and write docs/accuracy.md
 	$(SCORE) --write docs/accuracy.md
