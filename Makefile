@@ -85,7 +85,7 @@ bench: $(DEV) ## measure against ripgrep (apt-get install ripgrep) and write doc
 	$(BIN)/python -m benchmarks.stacks
 	$(BIN)/python -m benchmarks.collector
 	$(BIN)/python -m benchmarks.probe
-	$(BIN)/python -m benchmarks.save_time
+	$(BIN)/python -m benchmarks.save_time --write docs/planning-saves.md
 
 drills: $(DEV) ## fail real jobs on purpose, judge them, and write docs/drills.md (as root: all of them)
 	rm -rf $(VENV)/rehearsals

@@ -38,21 +38,25 @@ def _of(kind: type[Enum]) -> click.Choice[str]:
 @click.option("--precision", type=_of(Precision), help="Data types of weights and computation.")
 @click.option("--offload", type=_of(Offload), help="What is kept in host memory (none).")
 @click.option("--optimizer", type=click.Choice(list(OPTIMIZERS)), help="Optimizer (adamw).")
-@click.option("--seq", type=int, metavar="TOKENS", help="Tokens of one sample.")
+@click.option("--seq", metavar="TOKENS", help="Tokens of one sample, such as 4096 or 8k.")
 @click.option("--batch", type=int, metavar="N", help="Samples per rank and micro-batch (1).")
 @click.option("--recompute", type=click.Choice(RECOMPUTE), help="Activation checkpointing.")
+@click.option("--fp32-gradients", is_flag=True, help="Gradients are summed up in fp32.")
 @click.option("--eager-attention", is_flag=True, help="Attention keeps its scores in memory.")
 @click.option("--local-loss", is_flag=True, help="CLIP: each rank compares its own samples.")
 @click.option("--reserve", metavar="SIZE", help="Memory for CUDA, NCCL and fragmentation (1.5GB).")
 @click.option("--write-speed", metavar="SPEED", help="Write speed of one process, such as 1GB/s.")
 @click.option("--write-speed-total", metavar="SPEED", help="Write speed of all processes together.")
-@click.option("--storage", metavar="DIR", help="Measure the write speed in this folder.")
+@click.option("--gather-speed", metavar="SPEED", help="Speed of a gather on rank 0 (10GB/s).")
+@click.option("--copy-speed", metavar="SPEED", help="Speed of a copy to host memory (1GB/s).")
+@click.option("--storage", metavar="DIR", help="Measure the speeds of saving in this folder.")
 @click.option(
     "--save", "save_style", type=_of(SaveStyle),
     help="How checkpoints are saved.",
 )  # fmt: skip
 @click.option("--weights-only", is_flag=True, help="Checkpoints hold no optimizer state.")
 @click.option("--data", "data_bytes", metavar="SIZE", help="Data that each process loads entirely.")
+@click.option("--sample", "sample_bytes", metavar="SIZE", help="Size of one loaded sample.")
 @click.option("--workers", type=int, metavar="N", help="Data loader workers of each rank.")
 @click.option(
     "--eval", "eval_s", metavar="TIME", help="Time of evaluation on rank 0 alone (20min)."

@@ -55,9 +55,31 @@ def count(text: str, field: str) -> int:
     return _whole(number, factor, text, field, expected)
 
 
+def tokens(text: str, field: str) -> int:
+    """Tokens of a sequence: `4096`, or `8k`, by which people mean 8192.
+
+    >>> tokens("128k", "--seq")
+    131072
+    """
+    expected = "a number of tokens such as 4096 or 8k (8192)"
+    number, unit = _split(text, field, expected)
+    factor = {"": 1, "k": 2**10, "ki": 2**10, "m": 2**20, "mi": 2**20}.get(unit.lower())
+    found = _whole(number, factor, text, field, expected)
+    if number != int(number):
+        raise UsageError(f"{field}: found {text[:60]!r}, expected {expected}")
+    return found
+
+
 def seconds(text: str, field: str) -> float:
-    """Seconds of `90`, `90s`, `30min`, `2h`."""
+    """Seconds of `90`, `90s`, `30min`, `2h`, `1h30m`.
+
+    >>> seconds("1h30m", "--eval")
+    5400.0
+    """
     expected = "a duration such as 90s, 30min or 2h"
+    parts = re.fullmatch(r"\s*([0-9]+)\s*h\s*([0-9]+)\s*(?:m|min)\s*", text)
+    if parts is not None:
+        text = f"{int(parts[1]) * 60 + int(parts[2])}min"
     number, unit = _split(text, field, expected)
     return float(_whole(number * 1000, _SECONDS.get(unit.lower()), text, field, expected)) / 1000
 

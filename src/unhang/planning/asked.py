@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from difflib import get_close_matches
 from enum import Enum
 from pathlib import Path
@@ -23,7 +24,7 @@ from unhang.model import units
 from unhang.model.plan import Method, Offload, Precision, SaveStyle, Strategy
 from unhang.planning.inputs import read_inputs
 from unhang.planning.request import PlanRequest
-from unhang.planning.storage import measure_write
+from unhang.planning.storage import measure_copy, measure_together, measure_write
 from unhang.settings import frameworks
 
 _UNITS: Mapping[str, Callable[[str, str], float]] = {
@@ -34,10 +35,15 @@ _UNITS: Mapping[str, Callable[[str, str], float]] = {
     "write_speed": units.speed,
     "write_speed_total": units.speed,
     "gather_speed": units.speed,
+    "copy_speed": units.speed,
+    "sample_bytes": units.size,
+    "seq": units.tokens,
     "save_s": units.seconds,
     "eval_s": units.seconds,
     "prepare_s": units.seconds,
 }
+_NEED_A_UNIT = frozenset({units.size, units.speed})
+"""Nobody means bytes by a bare number."""
 _CHOICES: Mapping[str, type[Enum]] = {
     "strategy": Strategy,
     "method": Method,
@@ -72,8 +78,6 @@ def build_request(model: str | None, sources: Iterable[str] = (), **options: obj
             close = get_close_matches(name, _FIELDS, n=1)
             raise UsageError(f"plan has no {name!r}" + (f"; perhaps {close[0]}" if close else ""))
         found[name] = _typed(name, value)
-    if storage is not None and "write_speed" not in found:
-        found["write_speed"] = measure_write(Path(str(storage)))
     named = model or found.pop("model", None)
     found.pop("model", None)
     if named is None:
@@ -84,12 +88,29 @@ def build_request(model: str | None, sources: Iterable[str] = (), **options: obj
     made = from_config(named) if isinstance(named, dict) else _model(str(named))
     if made.towers:
         found.setdefault("strategy", Strategy.DDP)  # OpenCLIP knows no other
-    return PlanRequest(model=made, **found)
+    request = PlanRequest(model=made, **found)
+    if storage is None:
+        return request
+    return replace(request, **_speeds(Path(str(storage)), request) | found)
+
+
+def _speeds(folder: Path, request: PlanRequest) -> dict[str, Any]:
+    """What is measured on this host; other hosts are taken for as fast beside it."""
+    writers = request.ranks_per_host
+    found = {"write_speed": measure_write(folder), "copy_speed": measure_copy(writers)}
+    if writers > 1:
+        found["write_speed_total"] = measure_together(folder, writers) * request.hosts
+    return found
 
 
 def _typed(name: str, value: object) -> object:
     if name in _UNITS and isinstance(value, str):
-        return _UNITS[name](value, f"--{_UNSAID.sub('', name).replace('_', '-')}")
+        option = f"--{_UNSAID.sub('', name).replace('_', '-')}"
+        if _UNITS[name] in _NEED_A_UNIT and re.fullmatch(r"[\d.,_ ]+", value):
+            raise UsageError(
+                f"{option}: {value[:60]!r} has no unit; expected one, as in 80GB, 2GB/s"
+            )
+        return _UNITS[name](value, option)
     if name in _CHOICES and isinstance(value, str):
         kind = _CHOICES[name]
         known = [member.value for member in kind]

@@ -9,8 +9,10 @@ from unhang.model.provenance import say
 from unhang.planning.request import PlanRequest
 from unhang.planning.state import whole, widths
 
-_TO_HOST = 8 * 10**9
-"""Bytes per second from a GPU to pinned host memory over PCIe 3.0 x16, the slowest in use."""
+_COPY = 10**9
+"""Bytes per second of a rank's copy to host memory where nobody measured. PyTorch's asynchronous
+save copies to memory that is new and not pinned (`async_save` in torch 2.13 makes a `DefaultStager`
+without pinning for each save)."""
 _GATHER = 10**10
 """Bytes per second of a gather where nobody told: one 100 Gbit/s link, or PCIe within a host."""
 
@@ -50,7 +52,8 @@ def save(request: PlanRequest, style: SaveStyle) -> Save:
 def _by_rank0(request: PlanRequest, size: int) -> Save:
     gather = 0.0
     if request.shards_weights and request.shards > 1:
-        gather = size / (request.gather_speed or _GATHER)
+        # Gathered to the GPU, and copied to host memory (`cpu_offload`), one after the other.
+        gather = size / (request.gather_speed or _GATHER) + size / (request.copy_speed or _COPY)
     write = None if request.write_speed is None else size / request.write_speed
     total = None if write is None else gather + write
     return Save(
@@ -72,20 +75,30 @@ def _by_rank0(request: PlanRequest, size: int) -> Save:
 def _by_all(request: PlanRequest, size: int, style: SaveStyle) -> Save:
     writers = request.world if request.shards_weights or _spreads(request) else 1
     speed = request.write_speed
-    if speed is not None:
-        together = speed * writers
-        speed = min(together, request.write_speed_total or together)
+    if speed is not None and writers > 1:
+        speed = min(speed * writers, request.write_speed_total or speed * writers)
     write = None if speed is None else size / speed
-    copy = size / writers / _TO_HOST
+    copy = size / writers / (request.copy_speed or _COPY)
+    total = None if write is None else write + (copy if style is SaveStyle.ASYNC else 0.0)
     if style is SaveStyle.ASYNC:
-        how = say(
-            "plan.save_async",
-            "{writers} {writers:|writer copies|writers copy} to host memory ({copy_s:s}) and"
-            " {writers:|writes|write} {size:bytes} at {speed:bytes}/s beside training.",
-            writers=writers,
-            size=size,
-            speed=speed,
-            copy_s=copy,
+        values = {"writers": writers, "size": size, "speed": speed, "copy_s": copy}
+        how = (
+            say(
+                "plan.save_async_assumed",
+                "{writers} {writers:|writer copies|writers copy} to host memory ({copy_s:s} at"
+                " 1 GB/s, assumed: --copy-speed or --storage) and {writers:|writes|write}"
+                " {size:bytes} at {speed:bytes}/s beside training. A save that begins before that"
+                " ends waits for it.",
+                **values,
+            )
+            if request.copy_speed is None
+            else say(
+                "plan.save_async",
+                "{writers} {writers:|writer copies|writers copy} to host memory ({copy_s:s}) and"
+                " {writers:|writes|write} {size:bytes} at {speed:bytes}/s beside training. A save"
+                " that begins before that ends waits for it.",
+                **values,
+            )
         )
     else:
         how = say(
@@ -100,7 +113,7 @@ def _by_all(request: PlanRequest, size: int, style: SaveStyle) -> Save:
         style=style,
         size_bytes=size,
         wait_s=copy if style is SaveStyle.ASYNC else write,
-        total_s=write if style is SaveStyle.SHARDED or write is None else copy + write,
+        total_s=total,
         how=how,
     )
 

@@ -158,6 +158,8 @@ def _read(flat: Flat) -> dict[str, Any]:
     named = next((name for part, name in _OPTIMIZERS.items() if part in optim), None)
     if named is not None:
         found["optimizer"] = named
+    if _value(flat, "fp32_gradients") in (True, "fp32"):
+        found["fp32_gradients"] = True
     if _value(flat, "local_loss") is True:
         found["local_loss"] = True
     if _value(flat, "save_only_model") is True:
@@ -169,7 +171,7 @@ def _framework(flat: Flat) -> dict[str, Any]:
     """The framework with a mark that is there, and `usual`: what it does where nothing is said."""
     for name, row in _keys()["frameworks"].items():
         if next(_matching(flat, row["marks"]), None) is not None:
-            kinds = {"strategy": Strategy, "precision": Precision}
+            kinds = {"strategy": Strategy, "precision": Precision, "fp32_gradients": bool}
             usual = {field: kind(row[field]) for field, kind in kinds.items() if field in row}
             return {"framework": name, "usual": usual}
     return {}

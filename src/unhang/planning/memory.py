@@ -16,6 +16,8 @@ _LIVE = 1_000_000_000
 """DeepSpeed's default of stage3_max_live_parameters (runtime/zero/config.py)."""
 _BUCKET = 500_000_000
 """DeepSpeed's default of reduce_bucket_size, in elements."""
+_PREFETCH = 2
+"""Batches of each worker: the default of DataLoader's prefetch_factor (torch/utils/data)."""
 _OFFLOADED = {
     Offload.NONE: frozenset[str](),
     Offload.OPTIMIZER: frozenset({"optimizer"}),
@@ -208,8 +210,24 @@ def _of_host(request: PlanRequest) -> Iterator[Amount]:
             copies * request.data_bytes,
             say(
                 "plan.how_data",
-                "{elements} copies of the data set: each rank and each loader worker holds one",
+                "{elements} copies of the data set: each rank and each loader worker holds one;"
+                " {ranks} where workers are forked and it is arrays or tensors, whose pages they"
+                " share",
                 elements=copies,
+                ranks=ranks,
+            ),
+        )
+    if request.sample_bytes is not None and request.workers:
+        ready = ranks * request.workers * _PREFETCH
+        yield _amount(
+            "batches",
+            ready * request.batch * request.sample_bytes,
+            say(
+                "plan.how_batches",
+                "{elements} batches that loader workers keep ready (prefetch_factor {each}), in"
+                " /dev/shm; with pin_memory once more, pinned",
+                elements=ready,
+                each=_PREFETCH,
             ),
         )
     away = _OFFLOADED[request.offload]

@@ -32,8 +32,11 @@ class PlanRequest:
         write_speed: of one writer to the checkpoint's storage.
         write_speed_total: of all writers together, where the storage has such a limit.
         gather_speed: of bringing the shards to rank 0.
+        copy_speed: of one rank's copy to host memory, which an asynchronous save begins with.
+        fp32_gradients: whether gradients are summed up in fp32 whatever the weights are.
         save_optimizer: whether a checkpoint holds what is needed to resume.
         data_bytes: of the data set, where every process holds it in memory.
+        sample_bytes: of one sample as a loader returns it.
         save_s: the longest save that was measured; a planned one is never taken for shorter.
         eval_s, prepare_s: of what rank 0 does alone while the others wait.
     """
@@ -53,6 +56,7 @@ class PlanRequest:
     batch: int = 1
     recompute: str = "none"
     flash: bool = True
+    fp32_gradients: bool = False
     local_loss: bool = False
     lora_rank: int = 16
     lora_targets: frozenset[str] = frozenset({"q_proj", "v_proj"})
@@ -62,9 +66,11 @@ class PlanRequest:
     write_speed: int | None = None
     write_speed_total: int | None = None
     gather_speed: int | None = None
+    copy_speed: int | None = None
     save_style: SaveStyle | None = None
     save_optimizer: bool = True
     data_bytes: int | None = None
+    sample_bytes: int | None = None
     workers: int = 0
     save_s: float | None = None
     eval_s: float | None = None

@@ -58,7 +58,7 @@ def widths(request: PlanRequest) -> Widths:
         weights=kept,
         frozen=float(kept),
         compute=_32_BITS if request.precision is Precision.FP32 else _16_BITS,
-        gradients=kept,
+        gradients=_32_BITS if request.fp32_gradients else kept,
         optimizer=states * (_32_BITS if mastered else kept),
         master=_32_BITS if mastered else 0,
     )

@@ -1,11 +1,13 @@
-"""How fast one process writes to a folder, measured there."""
+"""How fast this host writes to a folder, and copies in its memory."""
 
 from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from tempfile import NamedTemporaryFile
+from tempfile import NamedTemporaryFile, TemporaryFile
 from zlib import crc32
 
 from unhang.errors import UsageError
@@ -13,10 +15,17 @@ from unhang.errors import UsageError
 _CHUNK = 4 << 20
 _LEAST, _MOST = 64 << 20, 1 << 30
 _ENOUGH_S = 2.0
+_COPIES = 8
+_MOST_WRITERS = 16
 
 
 def measure_write(
-    folder: Path, *, least: int = _LEAST, enough_s: float = _ENOUGH_S, synced: int | None = None
+    folder: Path,
+    *,
+    least: int = _LEAST,
+    enough_s: float = _ENOUGH_S,
+    synced: int | None = None,
+    data: bytes | None = None,
 ) -> int:
     """Bytes per second that one process writes and brings to the medium (fsync).
 
@@ -34,15 +43,14 @@ def measure_write(
     Raises:
         UsageError: the folder cannot be written to; the message says why.
     """
-    # Random, because storage that compresses must not look faster than it is.
-    data = memoryview(os.urandom(_LEAST))
+    view = memoryview(os.urandom(_LEAST) if data is None else data)
     written = checksum = 0
     try:
         with NamedTemporaryFile(dir=folder, prefix=".unhang-plan-") as file:
             begin = time.perf_counter()
             while written < _MOST:
                 begun = written % _LEAST
-                chunk = data[begun : begun + _CHUNK]
+                chunk = view[begun : begun + _CHUNK]
                 checksum = crc32(chunk, checksum)
                 file.write(chunk)
                 written += _CHUNK
@@ -58,3 +66,35 @@ def measure_write(
         raise UsageError(
             f"{folder}: {error.strerror} after {written} bytes; name a folder that can be written"
         ) from error
+
+
+def measure_together(
+    folder: Path, writers: int, measure: Callable[..., int] = measure_write
+) -> int:
+    """Bytes per second of several writers at once; threads, since none holds Python's lock."""
+    writers, data = min(writers, _MOST_WRITERS), os.urandom(_LEAST)
+    with ThreadPoolExecutor(writers) as pool:
+        return sum(pool.map(lambda _: measure(folder, data=data), range(writers)))
+
+
+def measure_copy(processes: int) -> int:
+    """Bytes per second of each of several that copy, at once, into memory they did not have.
+
+    That is what an asynchronous save makes training wait for. New memory costs a page fault for
+    each page, which on virtual machines takes longer than the copy. The copy is a read of a file
+    that Linux has in memory, because that does not hold Python's lock.
+    """
+    processes = min(processes, _MOST_WRITERS)
+    with TemporaryFile() as file, ThreadPoolExecutor(processes) as pool:
+        file.write(os.urandom(_LEAST))
+        file.flush()
+
+        def seconds(_: int) -> float:
+            begin = time.perf_counter()
+            kept = [bytearray(_LEAST) for _ in range(_COPIES)]
+            for copy in kept:
+                os.preadv(file.fileno(), [copy], 0)
+            return time.perf_counter() - begin
+
+        taken = [*pool.map(seconds, range(processes))]
+    return int(_COPIES * _LEAST * processes / sum(taken))

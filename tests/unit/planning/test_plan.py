@@ -15,8 +15,8 @@ from unhang.architectures import find_model
 from unhang.commands.plan import command
 from unhang.errors import UsageError
 from unhang.model.plan import Method, Plan, Precision, SaveStyle, Strategy
-from unhang.model.units import count, seconds, size, speed
-from unhang.planning import PlanRequest, make_plan
+from unhang.model.units import count, seconds, size, speed, tokens
+from unhang.planning import PlanRequest, build_request, make_plan
 from unhang.planning.checkpoint import full_bytes, weight_bytes
 from unhang.planning.limits import needed
 
@@ -81,7 +81,8 @@ def test_the_limit_outlasts_the_save_of_rank_0() -> None:
 
 
 def test_a_sharded_save_waits_less_and_an_asynchronous_one_least() -> None:
-    saves = {s.style: s.wait_s or 0 for s in make_plan(_request(write_speed=10**9)).saves}
+    made = make_plan(_request(write_speed=10**9, copy_speed=2 * 10**9))
+    saves = {s.style: s.wait_s or 0 for s in made.saves}
     assert saves[SaveStyle.ASYNC] < saves[SaveStyle.SHARDED] < saves[SaveStyle.RANK0]
 
 
@@ -170,6 +171,12 @@ def test_a_run_that_saved_longer_than_planned_is_believed(tmp_path: Path) -> Non
         ({"world": 6, "tensor_parallel": 4}, "no multiple of tensor_parallel"),
         ({"gpu_memory": "80 apples"}, "--gpu-memory: found '80 apples'"),
         ({"write_speed": "10Gb/s"}, "is in bits"),
+        ({"gpu_memory": "80"}, "--gpu-memory: '80' has no unit"),
+        ({"reserve": "2"}, "--reserve: '2' has no unit"),
+        ({"write_speed": "1.5"}, "--write-speed: '1.5' has no unit"),
+        ({"copy_speed": "fast"}, "--copy-speed: found 'fast'"),
+        ({"seq": "8x"}, "--seq: found '8x'"),
+        ({"seq": "1.5"}, "--seq: found '1.5'"),
         ({"gpu_memory": "80Gb"}, "--gpu-memory: '80Gb' is in bits"),
         ({"workers": -2}, "workers is -2"),
         ({"eval_s": "soon"}, "--eval: found 'soon'"),
@@ -213,9 +220,47 @@ def test_units() -> None:
     assert speed("2.5 GB/s", "x") == 2.5e9
     assert count("7.6B", "x") == 7_600_000_000
     assert seconds("30min", "x") == 1800.0
+    assert seconds("1h30m", "x") == 5400.0
+    assert tokens("8k", "x") == tokens("8192", "x") == 8192
 
 
-def test_a_plan_of_rank_0_waits_for_gather_and_write() -> None:
-    made = make_plan(_request(write_speed=10**6, gather_speed=10**6, save_style=SaveStyle.RANK0))
+def test_a_plan_of_rank_0_waits_for_gather_copy_and_write() -> None:
+    speeds = dict.fromkeys(("write_speed", "gather_speed", "copy_speed"), 10**6)
+    made = make_plan(_request(**speeds, save_style=SaveStyle.RANK0))
     save = next(s for s in made.saves if s.style is SaveStyle.RANK0)
-    assert save.wait_s == pytest.approx(2 * save.size_bytes / 10**6)
+    assert save.wait_s == pytest.approx(3 * save.size_bytes / 10**6)
+
+
+def test_an_asynchronous_save_waits_for_the_copy_and_says_where_its_speed_is_assumed() -> None:
+    assumed = make_plan(_request(write_speed=10**9)).saves[-1]
+    given = make_plan(_request(write_speed=10**9, copy_speed=4 * 10**9)).saves[-1]
+    assert assumed.style is given.style is SaveStyle.ASYNC
+    assert given.wait_s == pytest.approx(given.size_bytes / 8 / (4 * 10**9))
+    assert given.total_s == pytest.approx(given.size_bytes / (8 * 10**9) + (given.wait_s or 0))
+    assert assumed.wait_s == pytest.approx(assumed.size_bytes / 8 / 10**9)
+    assert (assumed.how.key, given.how.key) == ("plan.save_async_assumed", "plan.save_async")
+
+
+def test_storage_is_measured_for_one_writer_for_a_host_and_for_the_copy(tmp_path: Path) -> None:
+    measured = build_request("7B", storage=str(tmp_path), world=16, copy_speed="3GB/s")
+    assert measured.write_speed is not None
+    assert measured.write_speed_total is not None
+    assert measured.write_speed_total % 2 == 0  # two hosts, each as fast
+    assert measured.copy_speed == 3 * 10**9
+    assert not [*tmp_path.iterdir()]
+
+
+def test_batches_that_workers_keep_ready() -> None:
+    made = make_plan(_request(workers=4, batch=3, sample_bytes=10**6, data_bytes=10**9))
+    amounts = {amount.what: amount.size_bytes for amount in made.host.amounts}
+    assert amounts["batches"] == 8 * 4 * 2 * 3 * 10**6
+    assert amounts["data"] == 8 * (1 + 4) * 10**9
+
+
+def test_megatron_sums_gradients_up_in_fp32(tmp_path: Path) -> None:
+    script = tmp_path / "train.sh"
+    script.write_text(
+        "torchrun pretrain_gpt.py --bf16 --use-distributed-optimizer --recompute-granularity full\n"
+    )
+    amounts = _amounts(plan("llama-3-8b", sources=[str(script)], world=8))
+    assert amounts["gradients"] == 4 * 8_030_261_248

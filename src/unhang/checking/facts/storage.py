@@ -6,7 +6,6 @@ import os
 import re
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
@@ -17,14 +16,13 @@ from unhang.checking.mounts import mount_of
 from unhang.errors import UsageError
 from unhang.model.preflight import Stage
 from unhang.planning import build_request, make_plan
-from unhang.planning.storage import measure_write
+from unhang.planning.storage import measure_together, measure_write
 
 _SPACE, _TIGHT_SPACE = 1 << 30, 10 << 30
 _INODES = 10_000
 _SLOW = 100_000_000
 """Bytes per second, as of a hard disk: 16 GB, eight billion weights, take nearly three minutes."""
 _LEAST, _ENOUGH_S, _SYNCED = 4 << 20, 1.2, 4 << 20
-_MOST_WRITERS = 8
 _FILES, _FILES_S = 1_000, 1.5
 _SLOW_FILE_S = 0.01
 """Of one small file: 1,000 of them take ten seconds."""
@@ -112,10 +110,7 @@ def _speeds(folder: Path, writers: int) -> tuple[int, int, float]:
             one = measure(own)
             if one < _SLOW:  # a moment in which the host was busy is not the storage's
                 one = max(one, measure(own))
-            together = one
-            if writers > 1:
-                with ThreadPoolExecutor(min(writers, _MOST_WRITERS)) as pool:
-                    together = sum(pool.map(measure, [own] * min(writers, _MOST_WRITERS)))
+            together = measure_together(own, writers, measure) if writers > 1 else one
             return one, together, _small_files(own)
     except (OSError, UsageError) as error:
         raise Skip("unreadable", path=str(folder), error=str(error)) from error
