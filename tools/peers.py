@@ -91,8 +91,8 @@ def page(asked: argparse.Namespace) -> Iterator[str]:
     yield (
         "accelerate counts a buffer of a few hundred bytes that is no parameter. DeepSpeed takes 18"
         " bytes for a sharded parameter where the plan takes 16: it adds gradients in fp32; for"
-        " ZeRO-3 it adds the largest layer, which the plan lists apart. Megatron keeps gradients in"
-        " fp32 as well: 6 + 12 / ranks for each parameter, where the plan takes 4 + 12 / ranks."
+        " ZeRO-3 it adds the largest layer, which the plan lists apart. Megatron sums gradients up in"
+        " fp32, as the plan does with `--fp32-gradients`: 6 + 12 / ranks for each parameter."
     )
     yield ""
     yield "## Real trainings"
@@ -141,7 +141,7 @@ def beside(name: str, model: Architecture, megatron: Path) -> Iterator[tuple[str
     yield (
         "Megatron-LM",
         of_megatron(name, megatron),
-        state_of(model, GPUS, Strategy.ZERO1, mastered, tensor_parallel=2),
+        state_of(model, GPUS, Strategy.ZERO1, mastered, tensor_parallel=2, fp32_gradients=True),
     )
 
 

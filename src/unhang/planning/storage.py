@@ -39,6 +39,8 @@ def measure_write(
         enough_s: seconds after which no more is written.
         synced: bytes after which each time the medium is waited for, so that slow storage does not
             take in more than it can write in time; None = at the end.
+        data: 64 MiB that are written over and over; None = random ones, because storage that
+            compresses must not look faster than it is.
 
     Raises:
         UsageError: the folder cannot be written to; the message says why.
