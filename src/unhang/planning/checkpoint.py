@@ -63,7 +63,8 @@ def _by_rank0(request: PlanRequest, size: int) -> Save:
         total_s=total,
         how=say(
             "plan.save_rank0",
-            "Rank 0 gathers {size:bytes} ({gather_s:s}) and writes at {speed:bytes}/s;"
+            "Rank 0 gathers {size:bytes} and copies it to host memory ({gather_s:s}, assumed"
+            " without --gather-speed and --copy-speed) and writes at {speed:bytes}/s;"
             " all others wait.",
             size=size,
             gather_s=gather,
