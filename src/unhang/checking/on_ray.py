@@ -13,6 +13,7 @@ from typing import Any
 from unhang.checking.baseline import compare_baseline, read_baseline
 from unhang.checking.launched import Seat, host_key
 from unhang.checking.verdict import judged
+from unhang.engine.on_ray import cluster
 from unhang.errors import UsageError
 from unhang.model.preflight import CheckReport
 
@@ -39,27 +40,13 @@ def check_on_ray(
     Raises:
         UsageError: there is no Ray or no cluster, or its nodes are taken by others.
     """
-    try:
-        ray: Any = import_module("ray")
-    except ImportError as error:
-        raise UsageError("--ray: Ray is not installed in this environment") from error
     if ranks is not None and ranks < 1:
         raise UsageError(f"ranks is {ranks}; expected at least 1")
     before = None if baseline is None else read_baseline(Path(baseline))
     # Tasks run in folders of their own.
     asked = {n: str(Path(v).absolute()) if v and n in _PATHS else v for n, v in asked.items()}
-    host, _, port = address.rpartition(":")
-    try:
-        if host and port.isdigit() and "://" not in address:  # Ray itself tries for a minute
-            socket.create_connection((host, int(port)), 5.0).close()
-        ray.init(address=address, log_to_driver=False, logging_level="ERROR")
-    except (OSError, OverflowError, RuntimeError, ValueError) as error:
-        said = str(error).strip().splitlines()[0][:160]
-        raise UsageError(f"--ray: no cluster answers at {address}: {said}") from error
-    try:
+    with cluster(address) as ray:
         report = _on_nodes(ray, asked, ranks)
-    finally:
-        ray.shutdown()
     return report if before is None else judged(compare_baseline(report, before))
 
 

@@ -46,8 +46,11 @@ def cluster(address: str) -> Iterator[Any]:
     if ray.is_initialized():
         yield ray
         return
+    host, _, port = address.rpartition(":")
     with redirect_stdout(sys.stderr):  # Ray prints there of workers that died
         try:
+            if host and port.isdigit() and "://" not in address:  # Ray itself tries for a minute
+                socket.create_connection((host, int(port)), 5.0).close()
             ray.init(address=address, log_to_driver=False, logging_level="ERROR")
         except Exception as error:  # Ray raises what its many layers raise
             said = (str(error).strip() or type(error).__name__).splitlines()[0][:160]

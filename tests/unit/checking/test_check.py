@@ -228,7 +228,7 @@ def test_exit_codes_of_nagios(
         (("--for", "/nowhere.yaml"), "cannot be read"),
         (("--for", "/etc/hostname"), "no setting in it"),
         (("--for", shutil.which("true")), "binary data"),
-        (("--ray", "127.0.0.1:9"), "--ray: "),
+        (("--ray", "127.0.0.1:9"), "no Ray cluster answers at 127.0.0.1:9: "),
     ],
 )
 def test_refusals_are_one_sentence(
