@@ -7,28 +7,21 @@ row can know (the name of an interface, the size of a host), is left to the user
 
 from __future__ import annotations
 
-import ast
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 
+from unhang.fixing import container_memory, device_maps
 from unhang.fixing.config_file import Language
-from unhang.fixing.editors import pods as pod_editor
-from unhang.fixing.editors import python as python_editor
 from unhang.fixing.editors import yaml as yaml_editor
-from unhang.fixing.job import Job, plain
+from unhang.fixing.job import Job
 from unhang.fixing.refusal import Refusal
-from unhang.fixing.shell_words import Command, read_commands
+from unhang.fixing.shell_words import read_commands
 from unhang.linting.slurm import early_expansions
 from unhang.model.diagnosis import Fix
 
 Edit = Callable[[str, Fix], "str | None"]
 """The new text of one file; None where it says nothing of the kind."""
 
-SHM = "16g"
-_SHM_BYTES = 16 * 1024**3
-_CONTAINERS = frozenset({"docker", "podman", "nvidia-docker"})
-_UNITS = {"": 1, "b": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgtb]?)i?b?", re.IGNORECASE)
 _INTERFACES = re.compile(
     r"^(?P<head>\s*(?:export\s+|-\s+)?(?:NCCL|GLOO)_SOCKET_IFNAME\s*[=:]\s*[\"']?)"
     r"(?P<value>[\^=]?[\w.,:-]+)(?P<tail>[\"']?\s*(?:#.*)?)$",
@@ -46,26 +39,6 @@ _PORT = re.compile(r"^(?P<head>\s*export\s+MASTER_PORT=)(?P<value>[\"']?\d+[\"']
 _MACHINE = "machine_rank"
 _SAME_ON_MACHINES = ("main_process_ip", "main_process_port", "num_machines", "num_processes")
 """What `accelerate launch` reads from the file of each machine, and must be one for all."""
-_SERVICES = re.compile(r"^services:", re.MULTILINE)
-_COMPOSE_MEMORY = (
-    ("mem_limit",),
-    ("memswap_limit",),
-    ("deploy", "resources", "limits", "memory"),
-)
-_DOCKER_MEMORY = frozenset({"-m", "--memory", "--memory-swap"})
-_DOCKER_SWITCHES = frozenset(
-    {"-d", "-i", "-t", "-it", "-ti", "-dit", "-itd", "-P"}
-    | {f"--{name}" for name in ("detach", "init", "interactive", "privileged", "rm", "tty")}
-)
-"""Options of `docker run` without a value."""
-_DEVICE_MAP = "device_map"
-_SPREAD = frozenset({"auto", "balanced", "balanced_low_0", "sequential"})
-"""Values that spread one copy of the model over all GPUs, in every process."""
-_DEVICE_KEY = re.compile(
-    rf"^{_DEVICE_MAP}:[ \t]*[\"']?(?:{'|'.join(sorted(_SPREAD))})[\"']?[ \t]*(?:#.*)?(?:\r?\n|\Z)",
-    re.MULTILINE,
-)
-_OWN_GPU = '{"": int(os.environ.get("LOCAL_RANK", "0"))}'
 _HOSTS = re.compile(r"--exclude=(\S+)")
 
 
@@ -93,16 +66,6 @@ def edit_launch(job: Job, fix: Fix) -> Job | None:
     if reasons:
         raise Refusal("; ".join(reasons))
     return None
-
-
-def size_of(text: str) -> int | None:
-    """Bytes of `64m`, `16Gi`, `8gb`, 1073741824.
-
-    >>> size_of("64m"), size_of("1.5Gi"), size_of("much")
-    (67108864, 1610612736, None)
-    """
-    match = _SIZE.fullmatch(text.strip("\"' "))
-    return None if match is None else int(float(match[1]) * _UNITS[match[2].lower()])
 
 
 def _one_address(job: Job) -> Job | None:
@@ -134,180 +97,6 @@ def _one_address(job: Job) -> Job | None:
         if text != held.file.text:
             changed = changed.with_text(held, text)
     return None if changed is job else changed
-
-
-def _service(text: str, wanted: str) -> tuple[str, dict[str, yaml_editor.Plain]] | None:
-    """The service of a compose file with the GPUs, or the only one; None without services."""
-    tree = yaml_editor.plain(yaml_editor.parse(text))
-    services = tree.get("services") if isinstance(tree, dict) else None
-    if not isinstance(services, dict):
-        return None
-    with_gpus = [name for name, body in services.items() if _has_gpus(body)]
-    names = with_gpus or list(services)
-    if len(names) != 1:
-        raise Refusal(f"which of {', '.join(names)} trains is unknown: set {wanted} there")
-    body = services[names[0]]
-    return names[0], body if isinstance(body, dict) else {}
-
-
-def _yaml_shm(text: str, _: Fix) -> str | None:
-    """More shared memory for a compose service, or for the pods of a manifest."""
-    if not _is_compose(text):
-        return pod_editor.share_memory(text, "16Gi", _SHM_BYTES, size_of)
-    service = _service(text, "shm_size")
-    if service is None:
-        return None
-    name, body = service
-    if _text(body.get("ipc")) == "host":
-        raise Refusal("`ipc: host` shares the memory of the host already: enlarge that")
-    _refuse_large(_text(body.get("shm_size")))
-    return yaml_editor.set_key(text, ["services", name, "shm_size"], "16gb")
-
-
-def _is_compose(text: str) -> bool:
-    return _SERVICES.search(text) is not None
-
-
-def _yaml_memory(text: str, _: Fix) -> str | None:
-    """Twice the limit of a compose service, or of the training containers of a manifest."""
-    if not _is_compose(text):
-        return pod_editor.more_memory(text, size_of)
-    service = _service(text, "mem_limit")
-    if service is None:
-        return None
-    name, body = service
-    after = text
-    for path in _COMPOSE_MEMORY:
-        node: yaml_editor.Plain | None = body
-        for key in path:
-            node = node.get(key) if isinstance(node, dict) else None
-        if (size := _text(node)) is not None and size != "-1":
-            after = yaml_editor.set_key(after, ["services", name, *path], _twice(size))
-    return None if after == text else after
-
-
-def _twice(size: str) -> str:
-    """Twice a size, in its own unit."""
-    if size_of(size) is None:
-        raise Refusal(f"{size} is no plain size")
-    number = size.rstrip("kmgtKMGTPibB")
-    return f"{float(number) * 2:g}{size[len(number) :]}" if size != number else str(2 * int(size))
-
-
-def _docker_memory(text: str, _: Fix) -> str | None:
-    """Twice the limit of the one command that runs a container."""
-    runs = list(_docker_runs(text))
-    if len(runs) > 1:
-        raise Refusal(f"{len(runs)} commands run containers: which trains is unknown")
-    found = [
-        (start, end, _twice(value))
-        for command, at in runs
-        for name, value, start, end in _docker_options(command, at)
-        if name in _DOCKER_MEMORY and value != "-1"
-    ]
-    for start, end, new in reversed(found):
-        text = text[:start] + new + text[end:]
-    return text if found else None
-
-
-def _docker_options(command: Command, at: int) -> Iterator[tuple[str, str, int, int]]:
-    """Options of `docker run` with their values and the places of these, up to the image."""
-    words = iter([word for word in command.words if word.start >= at])
-    for word in words:
-        if not word.text.startswith("-"):
-            return
-        name, sign, value = word.text.partition("=")
-        if sign:
-            yield name, value, word.start + len(name) + 1, word.end
-        elif name not in _DOCKER_SWITCHES:
-            after = next(words, None)
-            if after is not None:
-                yield name, after.text, after.start, after.end
-
-
-def _own_device(text: str, _: Fix) -> str | None:
-    """Leave the place of each rank's model to the rank."""
-    for command in reversed(read_commands(text)):
-        words = command.words
-        for index in reversed(range(len(words))):
-            name, sign, value = words[index].text.partition("=")
-            last = words[index] if sign or index + 1 == len(words) else words[index + 1]
-            if plain(name) != _DEVICE_MAP or (value or last.bare) not in _SPREAD:
-                continue
-            start, end = words[index].start, last.end
-            return text[: len(text[:start].rstrip(" \t\\\r\n"))] + text[end:]
-    return None
-
-
-def _own_device_key(text: str, _: Fix) -> str | None:
-    return _DEVICE_KEY.sub("", text)
-
-
-def _own_device_code(text: str, _: Fix) -> str | None:
-    """`device_map` of the calls that load a model: the GPU of the rank."""
-    calls = [
-        call
-        for call in ast.walk(python_editor.parse(text))
-        if isinstance(call, ast.Call)
-        and isinstance(value := python_editor.argument(call, _DEVICE_MAP), ast.Constant)
-        and value.value in _SPREAD
-    ]
-    if not calls:
-        return None
-    for call in sorted(calls, key=lambda c: -c.lineno):
-        text = python_editor.set_argument(text, call, [_DEVICE_MAP], _OWN_GPU)
-    return python_editor.with_imports(text, ["import os"])
-
-
-def _has_gpus(service: yaml_editor.Plain) -> bool:
-    if not isinstance(service, dict):
-        return False
-    return (
-        "gpus" in service
-        or _text(service.get("runtime")) == "nvidia"
-        or "gpu" in str(service.get("deploy", ""))
-    )
-
-
-def _text(node: yaml_editor.Plain | None) -> str | None:
-    return node[1] if isinstance(node, tuple) else None
-
-
-def _refuse_large(size: str | None) -> None:
-    present = None if size is None else size_of(size)
-    if size is not None and (present is None or present >= _SHM_BYTES):
-        raise Refusal(f"its shared memory is {size} already: fewer loader processes help")
-
-
-def _docker_shm(text: str, _: Fix) -> str | None:
-    runs = list(_docker_runs(text))
-    if not runs:
-        return None
-    if len(runs) > 1:
-        raise Refusal(f"{len(runs)} commands run containers: which trains is unknown")
-    command, at = runs[0]
-    words = [word.bare for word in command.words]
-    if "--ipc=host" in words or ("--ipc" in words and words[words.index("--ipc") + 1] == "host"):
-        raise Refusal("`--ipc=host` shares the memory of the host already: enlarge that")
-    for index, word in enumerate(command.words):
-        name, sign, value = word.bare.partition("=")
-        if name != "--shm-size":
-            continue
-        said = word if sign else command.words[index + 1]
-        _refuse_large(value or said.bare)
-        start = said.start + (len(name) + 1 if sign else 0)
-        return f"{text[:start]}{SHM}{text[said.end :]}"
-    return f"{text[:at]} --shm-size={SHM}{text[at:]}"
-
-
-def _docker_runs(text: str) -> Iterator[tuple[Command, int]]:
-    """Commands that run a container, with the place behind `run`."""
-    for command in read_commands(text):
-        words = [word.bare for word in command.words]
-        for first, second, word in zip(words, words[1:], command.words[1:], strict=False):
-            if first.rpartition("/")[2] in _CONTAINERS and second == "run":
-                yield command, word.end
-                break
 
 
 def _interface(text: str, _: Fix) -> str | None:
@@ -440,7 +229,10 @@ def _put(text: str, match: re.Match[str], new: str) -> str:
 
 
 _EDITS: Mapping[str, Mapping[Language, Edit]] = {
-    "more_shm": {Language.YAML: _yaml_shm, Language.SHELL: _docker_shm},
+    "more_shm": {
+        Language.YAML: container_memory.share_memory_in_yaml,
+        Language.SHELL: container_memory.share_memory_of_docker,
+    },
     "interface": {
         Language.SHELL: _interface,
         Language.VARIABLES: _interface,
@@ -449,13 +241,15 @@ _EDITS: Mapping[str, Mapping[Language, Edit]] = {
     },
     "longer_limit": {Language.SHELL: _time},
     "more_host_memory": {
-        Language.SHELL: lambda text, fix: _host_memory(text, fix) or _docker_memory(text, fix),
-        Language.YAML: _yaml_memory,
+        Language.SHELL: lambda text, fix: (
+            _host_memory(text, fix) or container_memory.more_memory_of_docker(text, fix)
+        ),
+        Language.YAML: container_memory.more_memory_in_yaml,
     },
     "set_device": {
-        Language.SHELL: _own_device,
-        Language.YAML: _own_device_key,
-        Language.CODE: _own_device_code,
+        Language.SHELL: device_maps.in_shell,
+        Language.YAML: device_maps.in_yaml,
+        Language.CODE: device_maps.in_python,
     },
     "exclude_node": {Language.SHELL: _exclude},
     "one_endpoint": {Language.SHELL: _each_task},
