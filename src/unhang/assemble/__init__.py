@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from unhang.assemble.calls import find_calls
 from unhang.assemble.children import find_children, own_errors
-from unhang.assemble.dating import date_timeouts
+from unhang.assemble.dating import date_timeouts, drop_earlier_days
 from unhang.assemble.failures import find_failures
 from unhang.assemble.identity import Identity
 from unhang.assemble.incarnations import split_incarnations
@@ -87,6 +87,7 @@ def _assemble_run(events: Sequence[Event], artifacts: int, guard: Guard) -> Inci
     events = call("repeats", list(events), drop_repeats, events)
     events = call("same-line", events, share_origins, events)
     events = call("completion", events, drop_idle_words, events)
+    events = call("earlier-days", events, drop_earlier_days, events)
     world = call("world", World(), find_world, events)
     dumps = [event for event in events if isinstance(event, DumpRead)]
     recorded = call("flight-recorder", None, analyse_dumps, dumps, world.size)

@@ -12,12 +12,34 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from unhang.assemble.identity import Identity
-from unhang.model.events import CollectiveTimeout, Event, ProcessEnded
+from unhang.model.events import CollectiveTimeout, Event, KernelEvent, ProcessEnded
+from unhang.model.events.lifecycle import state_of_work
 from unhang.model.ids import Rank
 from unhang.model.time import Instant
 
 _SLACK_S = 60.0
 """A watchdog may write its dumps before it aborts, and agents look now and then."""
+_OTHER_DAY_S = 86_400.0
+"""No two zones lie so far apart, so that clocks which name none can be compared to this."""
+
+
+def drop_earlier_days(events: Sequence[Event]) -> list[Event]:
+    """Return the events without what the kernel logged a day or more before the job's first work.
+
+    A host keeps the kernel's log for weeks, and what befell it then did not keep the job from work.
+    """
+    began: dict[str, Instant] = {}
+    for event in events:
+        if event.at is not None and state_of_work(event) is not None:
+            began.setdefault(event.source.artifact, event.at)
+
+    def earlier(event: Event) -> bool:
+        if not isinstance(event, KernelEvent) or event.at is None:
+            return False
+        gaps = [gap for at in began.values() if (gap := at.since(event.at)) is not None]
+        return len(gaps) > 0 and min(gaps) > _OTHER_DAY_S
+
+    return [event for event in events if not earlier(event)]
 
 
 def date_timeouts(events: Sequence[Event], identity: Identity) -> list[Event]:

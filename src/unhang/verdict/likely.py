@@ -31,6 +31,8 @@ _DAMPING = 0.6
 """Weight of a sign beside others; from 0.4 to 0.8 it matters little on jobs left out."""
 _UNSEEN = 2.0
 """Jobs of average causes that are added to what was counted of a sign with a cause."""
+_FEWEST = 3.0
+"""A sign of fewer labelled jobs is an anecdote, and says nothing."""
 _HINT = 2.5
 """What a weak finding of a rule adds for its cause, as a logarithm of odds."""
 _LEAST_CHANCE = 0.4
@@ -107,7 +109,7 @@ class Chances:
             return _HINT if sign == f"hint: {cause}" else 0.0
         counted = self.signs.get(sign)
         jobs = sum(self.causes.values())
-        if not counted or not jobs:
+        if not counted or not jobs or sum(counted.values()) < _FEWEST:
             return 0.0
         usual = sum(counted.values()) / jobs
         of_cause = self.causes.get(cause, 0.0)

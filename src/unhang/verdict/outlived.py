@@ -18,6 +18,7 @@ from unhang.model.events import (
 from unhang.model.events.lifecycle import STATES_OF_WORK, state_of_work
 from unhang.model.ids import Rank
 from unhang.model.incident import Incident
+from unhang.model.time import Instant
 
 _TAKEN = StoreProblem.PORT_IN_USE
 _LONG_AFTER_S = 60.0
@@ -66,7 +67,13 @@ def _ends(event: Event, last_work: int | None) -> bool:
 
 
 def _outlived_in(incident: Incident, artifact: str, trouble: Sequence[Event], states: int) -> bool:
-    """Whether the same artifact shows so much work after its last trouble."""
+    """Whether the same artifact shows so much work after its last trouble.
+
+    The kernel's log shows no work of any job. What it tells of amid the dated work of the job's own
+    log is judged by that; elsewhere clocks of another zone could put it there.
+    """
+    if all(isinstance(event, KernelEvent) for event in trouble) and not _works(incident, artifact):
+        return _amid_work([e.at for e in trouble], incident, states)
     lived_with = _lived_with(incident, states)
     left = [e for e in trouble if _error(e) not in lived_with]
     if not left:
@@ -80,18 +87,42 @@ def _outlived_in(incident: Incident, artifact: str, trouble: Sequence[Event], st
     ranks = {event.origin.rank for event in trouble} - {None}
     # Who trains to the end takes all along; but where a port was taken, that was another launch.
     other = any(isinstance(e, StoreFault) and e.problem is _TAKEN for e in trouble)
-    if not other and any(isinstance(event, Finished) for event in later):
+    ended = any(isinstance(event, Finished) for event in later)
+    if not other and ended:
         ranks, states = set(), min(states, STATES_OF_WORK)
     dated = [event.at for event in later if event.at is not None and state_of_work(event)]
     stopped = [event.at for event in left if event.at is not None]
     if dated and stopped and (dated[-1].since(stopped[-1]) or 0) >= _LONG_AFTER_S:
         ranks = set()  # no buffer keeps lines of a later time: it works without that rank, or again
+        states = 1 if ended else states
     worked: dict[Rank | None, set[object]] = {}
     for event in later:
         state = state_of_work(event)
         if state is not None:
             worked.setdefault(event.origin.rank if ranks else None, set()).add(state)
     return all(len(worked.get(rank, ())) >= states for rank in ranks or {None})
+
+
+def _works(incident: Incident, artifact: str) -> bool:
+    return any(
+        event.source.artifact == artifact and state_of_work(event) is not None
+        for event in (*incident.events, *incident.counted)
+    )
+
+
+def _amid_work(told: Sequence[Instant | None], incident: Incident, states: int) -> bool:
+    """Whether work begins before all of these times, and so many states follow long after them."""
+    worked = [
+        (event.at, state)
+        for event in (*incident.events, *incident.counted)
+        if event.at is not None and (state := state_of_work(event)) is not None
+    ]
+    for at in told:
+        gaps = [(at and when.since(at), state) for when, state in worked]
+        later = {state for gap, state in gaps if gap is not None and gap >= _LONG_AFTER_S}
+        if len(later) < states or not any(gap is not None and gap < 0 for gap, _ in gaps):
+            return False
+    return True
 
 
 _DIGITS = re.compile(r"\d+")

@@ -1,5 +1,10 @@
-"""Time-outs without a time take that of their process's abort."""
+"""Times that are not told, and events of another time."""
 
+from pathlib import Path
+
+import pytest
+
+import unhang
 from support.builders import at, ended, incident, timeout
 from support.crashes import raised
 from unhang.model.events import Event
@@ -37,3 +42,35 @@ def test_the_table_orders_an_exception_that_is_printed_later() -> None:
     together = [*events[:3], ended(0, signal=6, when=1, line=61)]
     (finding,) = check(incident(*together))
     assert finding.strength is Strength.HINTS
+
+
+_KERNEL = (
+    "gpu-07 kernel: NVRM: Xid (PCI:0000:9b:00): 79, pid=1, GPU has fallen off the bus.",
+    "gpu-07 kernel: NVRM: Xid (PCI:0000:9b:00): 31, pid=1, name=python, MMU Fault",
+    "gpu-07 kernel: mlx5_core 0000:3b:00.0: Port: 1 Link DOWN",
+    "gpu-07 kernel: Out of memory: Killed process 812 (python3) total-vm:9kB, anon-rss:8kB",
+)
+
+
+@pytest.mark.parametrize("said", _KERNEL)
+def test_what_the_kernel_logged_weeks_before_the_work_is_of_no_rule(
+    said: str, tmp_path: Path
+) -> None:
+    """The same line of the day of the work is evidence."""
+
+    work = [f"2026-11-21 10:4{n}:00 INFO host gpu-07 step {n}/90 loss 2.{n}" for n in range(9)]
+
+    def told(day: str) -> bool:
+        waited = (
+            "[rank0]:[E1121 11:00:00.0 ProcessGroupNCCL.cpp:616] [Rank 0] Watchdog caught "
+            "collective operation timeout: WorkNCCL(SeqNum=91, OpType=ALLREDUCE, NumelIn=1, "
+            "NumelOut=1, Timeout(ms)=600000) ran for 600012 milliseconds before timing out."
+        )
+        (tmp_path / "job.log").write_text("\n".join([*work, waited]) + "\n")
+        (tmp_path / "kern.log").write_text(f"{day} 10:49:00 {said}\n")
+        found = unhang.diagnose(str(tmp_path))
+        lines = [e.artifact for c in found.candidates for e in c.evidence]
+        return any(str(artifact).endswith("kern.log") for artifact in lines)
+
+    assert not told("Oct 28")
+    assert told("Nov 21")

@@ -52,6 +52,12 @@ def test_a_sign_that_was_never_counted_says_nothing() -> None:
     assert Chances(causes={}, signs={}).order(["end: killed"]) == []
 
 
+def test_a_sign_of_one_or_two_jobs_says_nothing() -> None:
+    for jobs, says in ((1, False), (2, False), (3, True)):
+        rare = Chances(causes=CHANCES.causes, signs={"op: recv": {"eval_slow": jobs}})
+        assert (rare.order(["op: recv"]) != rare.order([])) is says
+
+
 def test_chances_add_up_and_calibration_keeps_the_order() -> None:
     steps = ((0.3, 0.2), (0.9, 0.6))
     steep = Chances(causes=CHANCES.causes, signs=CHANCES.signs, calibration=steps)

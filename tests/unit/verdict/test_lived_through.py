@@ -67,6 +67,37 @@ def test_one_voice_works_on_after_all_were_stopped(
     assert accused(judged(tmp_path, *lines)) is not lived
 
 
+@pytest.mark.parametrize(("end", "lived"), [("training done", True), ("host n1 is idle", False)])
+@pytest.mark.parametrize("work", [["08:14:00 INFO step 150/400 loss 2.1"], []])
+def test_a_requeued_job_that_tells_its_end(
+    work: list[str], end: str, lived: bool, tmp_path: Path
+) -> None:
+    """Who prints a step now and then shows few states; the times and its last word tell enough."""
+    stop = (
+        "slurmstepd: error: *** JOB 88 ON n1 CANCELLED AT 2026-03-01T08:15:00 DUE TO PREEMPTION ***"
+    )
+    later = [
+        "2026-03-01 09:10:12 INFO step 200/400 loss 1.9",
+        "2026-03-01 09:30:12 INFO step 400/400 loss 1.6",
+        f"2026-03-01 09:30:40 INFO {end}",
+    ]
+    lines = [f"2026-03-01 {line}" for line in work]
+    assert accused(judged(tmp_path, *lines, stop, *later)) is not lived
+    assert accused(judged(tmp_path, *lines, stop, later[-1])), "no work since: it was stopped"
+
+
+@pytest.mark.parametrize(("minute", "lived"), [(15, True), (39, False), (50, False), (5, False)])
+def test_a_gpu_that_failed_amid_the_work(minute: int, lived: bool, tmp_path: Path) -> None:
+    """What the kernel tells from before all work may be of another zone's clock."""
+    work = [f"2026-03-01 10:{n}:00 INFO host n3 step {n}/90 loss 2.{n}" for n in range(10, 40)]
+    (tmp_path / "kern.log").write_text(
+        f"Mar  1 10:{minute:02}:30 n3 kernel: NVRM: Xid (PCI:0000:9b:00): 79, pid=1, GPU has "
+        "fallen off the bus.\n"
+    )
+    (tmp_path / "job.log").write_text("\n".join(work) + "\n")
+    assert accused(unhang.diagnose(str(tmp_path))) is not lived
+
+
 @pytest.mark.parametrize("end", ENDS)
 @pytest.mark.parametrize("work", ["plain", "dict"])
 def test_good_ends(work: str, end: str, tmp_path: Path) -> None:

@@ -69,10 +69,10 @@ class TestKernelXid:
         assert finding.strength is Strength.HINTS
 
     @pytest.mark.parametrize(
-        ("day", "strength"), [("Nov 19", Strength.HINTS), ("Nov 21", Strength.PROVES)]
+        ("when", "strength"), [("06:05", Strength.HINTS), ("10:05", Strength.PROVES)]
     )
-    def test_an_xid_of_before_the_work(self, day: str, strength: Strength) -> None:
-        kernel = f"{day} 10:05:00 gpu-07 kernel: NVRM: Xid (PCI:0000:9b:00): 79, pid=1"
+    def test_an_xid_of_before_the_work(self, when: str, strength: Strength) -> None:
+        kernel = f"Nov 21 {when}:00 gpu-07 kernel: NVRM: Xid (PCI:0000:9b:00): 79, pid=1"
         work = [f"2026-11-21 10:0{n}:00 INFO step {n}/90 loss 2.{n}" for n in range(9)]
         (finding,) = judge_text(KERNEL_XID, *work, **{"dmesg.txt": kernel})
         assert finding.strength is strength
