@@ -73,7 +73,7 @@ def _outlived_in(incident: Incident, artifact: str, trouble: Sequence[Event], st
     log is judged by that; elsewhere clocks of another zone could put it there.
     """
     if all(isinstance(event, KernelEvent) for event in trouble) and not _works(incident, artifact):
-        return _amid_work([e.at for e in trouble], incident, states)
+        return all(e.at is not None and _amid_work(e.at, incident, states) for e in trouble)
     lived_with = _lived_with(incident, states)
     left = [e for e in trouble if _error(e) not in lived_with]
     if not left:
@@ -110,19 +110,16 @@ def _works(incident: Incident, artifact: str) -> bool:
     )
 
 
-def _amid_work(told: Sequence[Instant | None], incident: Incident, states: int) -> bool:
-    """Whether work begins before all of these times, and so many states follow long after them."""
-    worked = [
-        (event.at, state)
-        for event in (*incident.events, *incident.counted)
-        if event.at is not None and (state := state_of_work(event)) is not None
-    ]
-    for at in told:
-        gaps = [(at and when.since(at), state) for when, state in worked]
-        later = {state for gap, state in gaps if gap is not None and gap >= _LONG_AFTER_S}
-        if len(later) < states or not any(gap is not None and gap < 0 for gap, _ in gaps):
-            return False
-    return True
+def _amid_work(told: Instant, incident: Incident, states: int) -> bool:
+    """Whether work begins before that time, and so many states follow long after it."""
+    began, later = False, set()
+    for event in (*incident.events, *incident.counted):
+        state = state_of_work(event)
+        gap = None if state is None or event.at is None else event.at.since(told)
+        if gap is not None:
+            began |= gap < 0
+            later |= {state} if gap >= _LONG_AFTER_S else set()
+    return began and len(later) >= states
 
 
 _DIGITS = re.compile(r"\d+")

@@ -81,6 +81,12 @@ def _reported(incident: Incident, failures: Sequence[Failure]) -> Finding:
             if only_named
             else None
         )
+        if against is None and kills.may_be_retried(incident, failures):
+            strength = Strength.HINTS
+            against = say(
+                "CRA002.against_retried",
+                "Ray starts what it killed for memory again, and nothing shows that the job ended",
+            )
     ranks = ranks_of(failures)
     return check.finding(
         strength,

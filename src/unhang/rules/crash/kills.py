@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from unhang.model.events import ExceptionKind, MemoryKillsCounted, PythonException
+from unhang.model.events import (
+    ExceptionKind,
+    MemoryKillsCounted,
+    ProcessEnded,
+    PythonException,
+    Reporter,
+)
 from unhang.model.finding import Collect
 from unhang.model.incident import Failure, Incident, Manner
 from unhang.rules.shared import order
@@ -24,6 +30,20 @@ def is_same_kill(failure: Failure) -> bool:
     if isinstance(event, PythonException):
         return event.kind in (ExceptionKind.HELPER, ExceptionKind.WORKER)
     return failure.manner is Manner.KILLED
+
+
+def may_be_retried(incident: Incident, failures: Sequence[Failure]) -> bool:
+    """Whether Ray alone tells of kills, without whom it killed, and nothing else went wrong.
+
+    Its memory monitor kills tasks that Ray then runs again (`max_retries` is 3 by default).
+    """
+    told = [event for failure in failures for event in failure.events]
+    return (
+        all(isinstance(e, ProcessEnded) and e.reporter is Reporter.RAY for e in told)
+        and all(f.pid is None and f.rank is None for f in failures)
+        and len(incident.failures) == len(failures)
+        and not incident.calls
+    )
 
 
 def none_for_memory(incident: Incident, failures: Sequence[Failure]) -> bool:

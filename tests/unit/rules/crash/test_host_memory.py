@@ -28,6 +28,16 @@ def test_the_scheduler_says_so() -> None:
     assert finding.culprits == {3}
 
 
+def test_what_ray_kills_for_memory_it_may_start_again() -> None:
+    """A count of killed tasks tells neither whom, nor that anything ended; what follows does."""
+    kill = gone(None, signal=9, oom=True, reporter=Reporter.RAY)
+    assert only(kill).strength is Strength.HINTS
+    assert only(kill, timeout(0, line=9)).strength is not Strength.HINTS
+    known = gone(None, signal=9, oom=True, pid=812, reporter=Reporter.RAY)
+    assert only(known).strength is Strength.PROVES
+    assert only(kill, raised(2, line=9)).strength is not Strength.HINTS
+
+
 def test_the_kernel_kills_a_process_that_the_launcher_misses() -> None:
     finding = only(killed_by_kernel(4711), gone(2, signal=9, pid=4711))
     assert (finding.strength, finding.culprits) == (Strength.PROVES, frozenset({2}))
