@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from unhang.assemble.given_files import OWN_FOLDERS, GivenFile, series_of
-from unhang.model.events import HoldUp, Progress
+from unhang.model.events import Progress
 from unhang.model.events.lifecycle import STATES_OF_WORK
 from unhang.model.time import Clock, Instant
 
@@ -27,8 +27,8 @@ _LONG_NUMBER = 4
 
 def is_tied(file: GivenFile, job: Sequence[GivenFile]) -> bool:
     """Whether a file shares something with one of a job's."""
-    if file.tells(HoldUp):
-        return True  # a run record: somebody gave it for this job
+    if file.of_a_run:
+        return True  # somebody gave it for this job
     if OWN_FOLDERS.search(file.name) and any(OWN_FOLDERS.search(other.name) for other in job):
         return True
     return any(_tie(file, other) for other in job)

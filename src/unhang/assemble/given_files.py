@@ -83,6 +83,7 @@ _LOOKED_AT = 3
 """Members of a series of files that are looked at."""
 OWN_FOLDERS = re.compile(r"(?:^|[/!])(?:host=|output/|captures/|boards/)|\.unhang\.tar")
 """Bundles and run folders of unhang hold nothing but their job."""
+_RUN_RECORD = '{"schema":"unhang.standing/'
 _DIGITS = re.compile(r"\d+")
 _TAIL = 3
 """Parts of a path that tell what a file is; those before them tell of which host or start."""
@@ -122,8 +123,14 @@ class GivenFile:
     @property
     def recorded(self) -> bool:
         """Whether a program wrote it to be read by one: a bundle, a dump, what the judge keeps."""
-        return bool(OWN_FOLDERS.search(self.name)) or any(
-            event.witness in _RECORDING for event in self.events
+        ours = bool(OWN_FOLDERS.search(self.name)) or self.of_a_run
+        return ours or any(event.witness in _RECORDING for event in self.events)
+
+    @property
+    def of_a_run(self) -> bool:
+        """Whether the live judge wrote it of a run that it watched."""
+        return self.tells(HoldUp) or any(
+            event.source.text.startswith(_RUN_RECORD) for event in self.events
         )
 
     @property

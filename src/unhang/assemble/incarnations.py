@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from unhang.assemble.by_time import earlier_runs
 from unhang.assemble.unannounced import split_unannounced
 from unhang.model.events import Event, Restarted, Role
+from unhang.model.time import Instant
 
 _ACTIVITY = frozenset({Role.ALARM, Role.FAULT, Role.END, Role.WORK})
 
@@ -18,14 +19,22 @@ def split_incarnations(events: Sequence[Event]) -> list[list[Event]]:
     boundaries are counted in each artifact by itself. Every node's agent announces the same
     restart, and every rank prints the same banner: a boundary counts only when something
     happened since the one before. Some boundaries nobody announces (`unannounced`). An artifact
-    without boundaries tells of the last run, unless times tell that it is of an earlier one.
+    without boundaries tells of the last run, unless times tell that it is of an earlier one; so
+    does the live judge, which says when the last start began.
     """
     by_artifact: dict[str, list[list[Event]]] = {}
+    told = (
+        e.at for e in events if isinstance(e, Restarted) and e.of_all_files and e.at is not None
+    )
+    begun = max(told, key=lambda at: at.seconds, default=None)
     for event in events:
         runs = by_artifact.setdefault(event.source.artifact, [[]])
-        if isinstance(event, Restarted) and any(e.role in _ACTIVITY for e in runs[-1]):
+        if _begins(event, runs, begun) and _is_active(runs[-1]):
             runs.append([])
         runs[-1].append(event)
+    for runs in by_artifact.values():
+        if begun is not None and _is_active(runs[-1]) and _is_before(runs[-1], begun):
+            runs.append([])  # it tells nothing of the last start
     by_artifact = {
         artifact: [part for run in runs for part in split_unannounced(run)]
         for artifact, runs in by_artifact.items()
@@ -45,6 +54,27 @@ def split_incarnations(events: Sequence[Event]) -> list[list[Event]]:
     order = {id(event): place for place, event in enumerate(events)}
     # What was added stands first in its run.
     return [sorted(run, key=lambda e: order.get(id(e), -1)) for run in merged]
+
+
+def _is_active(run: Sequence[Event]) -> bool:
+    return any(event.role in _ACTIVITY for event in run)
+
+
+def _begins(event: Event, runs: Sequence[Sequence[Event]], begun: Instant | None) -> bool:
+    """Whether another run of its artifact begins with an event."""
+    if isinstance(event, Restarted):
+        return True
+    if begun is None or event.at is None:
+        return False
+    since_s = event.at.since(begun)
+    return since_s is not None and since_s >= 0 and _is_before(runs[-1], begun)
+
+
+def _is_before(run: Sequence[Event], at: Instant) -> bool:
+    """Whether all dates in a part lie before a moment; False where it has none."""
+    told = [event.at.since(at) for event in run if event.at is not None]
+    known = [since_s for since_s in told if since_s is not None]
+    return bool(known) and max(known) < 0
 
 
 def _told_by_place(runs: Sequence[Sequence[Event]]) -> int | None:

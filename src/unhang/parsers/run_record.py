@@ -27,7 +27,9 @@ from typing import Any, TypeVar
 from unhang.model.codec import decode
 from unhang.model.events import (
     Event,
+    Finished,
     HoldUp,
+    Restarted,
     SettingSeen,
     Stage,
     SuspicionReason,
@@ -44,6 +46,9 @@ from unhang.sources.line import Line
 
 _AT = re.compile(r'"at_s":(?P<at>\d{1,12}(?:\.\d{1,9})?)')
 _WORLD = re.compile(r'"world_size":(?P<size>\d{1,7})\b')
+_RESTART = re.compile(r'"restart":(?P<number>\d{1,7})\b')
+_BEGAN = re.compile(r'"began_s":(?P<at>\d{1,12}(?:\.\d{1,9})?)')
+_ENDED_WELL = '"ended_well":true'
 _SCHEMA = '"schema":"unhang.standing/'
 _SNAPSHOT = '"snapshot":{'
 _E = TypeVar("_E", bound=enum.Enum)
@@ -77,6 +82,12 @@ class RunRecordParser(
             self._at = Instant(seconds=float(at["at"]), clock=Clock.UTC, resolution_s=0.01)
         if size is not None:
             yield WorldSeen(**place(line), world_size=int(size["size"]))
+        start, began = _RESTART.search(line.text), _BEGAN.search(line.text)
+        if start is not None and began is not None and int(start["number"]) > 0:
+            first = Instant(seconds=float(began["at"]), clock=Clock.UTC, resolution_s=0.01)
+            yield replace(Restarted(**place(line), of_all_files=True), at=first)
+        if _ENDED_WELL in line.text:
+            yield replace(Finished(**place(line), whole_job=True), at=self._at)
 
     def _suspicion(self, line: Line, data: Mapping[str, Any]) -> Iterator[Event]:
         charge, stage = _word(SuspicionReason, data.get("charge")), _word(Stage, data.get("stage"))

@@ -7,6 +7,7 @@ from support.crashes import work
 from unhang.assemble import assemble
 from unhang.model.events import Event, GlooFault, GlooProblem, Reporter, Restarted
 from unhang.model.incident import Manner
+from unhang.model.time import Clock
 
 
 def restart(line: int, artifact: str = "job.log") -> Restarted:
@@ -36,6 +37,24 @@ def test_an_artifact_without_boundaries_tells_of_the_last_run() -> None:
     )
     assert [f.rank for f in runs[0].failures] == [1]
     assert sorted(int(f.rank) for f in runs[1].failures if f.rank is not None) == [2, 5]
+
+
+def test_the_judge_tells_when_the_last_start_began() -> None:
+    """What is dated before it is of the first start, in all files; a line without a date follows."""
+
+    def told(rank: int, line: int, seconds: float | None) -> Event:
+        when = None if seconds is None else replace(at(seconds), clock=Clock.UTC)
+        return replace(ended(rank, exit_code=1, line=line), at=when)
+
+    start = replace(restart(1, "record.json"), at=replace(at(50), clock=Clock.UTC))
+    start = replace(start, of_all_files=True)
+    before, after = told(1, 1, 20), [told(2, 2, 60), told(3, 3, None)]
+    first, second = assemble([start, before, *after], artifacts=2)
+    assert [f.rank for f in first.failures] == [1]
+    assert sorted(int(f.rank) for f in second.failures if f.rank is not None) == [2, 3]
+    healed = assemble([start, before], artifacts=2)
+    assert [[f.rank for f in run.failures] for run in healed] == [[1], []]
+    assert healed[1].restarted
 
 
 def test_the_place_of_a_file_tells_its_incarnation() -> None:

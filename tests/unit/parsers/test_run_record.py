@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TypeVar
+
 import pytest
 
 from support.feeding import feed, only
@@ -14,13 +17,15 @@ from unhang.live.messages.job_snapshot import (
     SuspicionReason,
 )
 from unhang.model.codec import document
-from unhang.model.events import HoldUp, SettingSeen, WaitsSeen, WorldSeen
+from unhang.model.events import Finished, HoldUp, Restarted, SettingSeen, WaitsSeen, WorldSeen
 from unhang.model.ids import Rank
 from unhang.model.phases import Phase
 from unhang.model.provenance import Message
 from unhang.model.time import Clock
 from unhang.model.waits import CallRef, Snapshot, Wait
 from unhang.parsers.run_record import RunRecordParser
+
+E = TypeVar("E")
 
 SUSPICION = Suspicion(
     culprits=frozenset({Rank(2)}),
@@ -53,6 +58,23 @@ def test_what_the_judge_writes_is_read() -> None:
     assert (event.waited_s, event.still_s, event.place) == (8.5, 9.0, "save (train.py:40)")
     assert event.at is not None
     assert (event.at.seconds, event.at.clock) == (1_763_711_992.0, Clock.UTC)
+
+
+def test_a_start_after_the_first_and_a_good_end_are_read() -> None:
+    view = JobSnapshot(at_s=90.5, up_s=60.0, world_size=2, restart=2, began_s=40.25)
+    (start,) = events_of(view, Restarted)
+    assert start.of_all_files
+    assert start.at is not None
+    assert (start.at.seconds, start.at.clock) == (40.25, Clock.UTC)
+    assert events_of(view, Finished) == []
+    (end,) = events_of(replace(view, restart=0, ended_well=True), Finished)
+    assert end.whole_job
+    assert events_of(replace(view, restart=0), Restarted) == []
+
+
+def events_of(view: JobSnapshot, kind: type[E]) -> list[E]:
+    events = feed(RunRecordParser, *document(SCHEMA, view).splitlines())
+    return [event for event in events if isinstance(event, kind)]
 
 
 def test_the_back_end_of_each_group_is_read() -> None:

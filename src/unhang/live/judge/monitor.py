@@ -109,7 +109,7 @@ class Monitor:
         self._judged_s = float("-inf")
         self._began_s: float | None = None
         self._begun = 0
-        self._over = False
+        self._over = self._ended_well = False
 
     def handle(self, event: Input, now: float) -> tuple[Action, ...]:
         """Take one input and say what is to be done.
@@ -140,6 +140,7 @@ class Monitor:
             held=self._held if self._incidents.held else self._snapshot,
             now_s=now,
             began_s=now if self._began_s is None else self._began_s,
+            ended_well=self._ended_well,
         )
 
     def measured(self) -> RunMeasurements:
@@ -321,7 +322,10 @@ class Monitor:
 
     def _end(self, event: OutputEnded, now: float) -> list[Action]:
         self._over = True
-        return [self._course.end(event, self._roster, self._incidents, now)]
+        note = self._course.end(event, self._roster, self._incidents, now)
+        held = bool(note.culprits) or self._incidents.held
+        self._ended_well = event.exit_code == 0 and not held and self._roster.all_left
+        return [note]
 
 
 def _decides(answer: DumpsReady) -> bool:

@@ -116,6 +116,12 @@ class Roster:
         """The job is under way on some host."""
         return any(host.launcher_alive for host in self.hosts.values())
 
+    @property
+    def all_left(self) -> bool:
+        """All ranks of the job are known, and have ended well."""
+        tracks = self.by_rank.values()
+        return len(tracks) == self.world_size and all(t.ended and not t.failed for t in tracks)
+
     def seated_on(self, host: str) -> dict[Rank, Track]:
         """The ranks that live on a host."""
         told = (self.tracks.get(key) for key in self.hosts[host].keys)

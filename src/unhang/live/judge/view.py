@@ -43,10 +43,12 @@ def view(
     held: Snapshot,
     now_s: float,
     began_s: float,
+    ended_well: bool = False,
 ) -> JobSnapshot:
     """Return the whole view at the monitor's time `now_s`; its first report came at `began_s`.
 
     `held` is the last snapshot with what is held against somebody; it outlives the ranks.
+    `ended_well` tells that the command has ended, and everything with it, without a fault.
     `confirmed` is the hang that stands, as it was when it was confirmed.
     """
     ranks = tuple(
@@ -60,11 +62,15 @@ def view(
         for rank, track in roster.by_rank.items()
         for loss in track.beat.lost
     ]
+    times = (track.beat.process_started_s for track in roster.by_rank.values())
+    started = [seconds for seconds in times if seconds is not None]
     return JobSnapshot(
         at_s=max((h.wall_s for h in hosts), default=0.0),
         up_s=now_s - began_s,
         world_size=roster.world_size,
         restart=roster.restart,
+        began_s=min(started, default=None),
+        ended_well=ended_well,
         ranks=ranks,
         classes=_classes(ranks),
         groups=_groups(roster.by_rank, snapshot.waits),

@@ -218,6 +218,9 @@ class JobSnapshot:
         at_s: epoch, of the clock of the host that reported last.
         up_s: since the first report.
         restart: the start of the job that is shown.
+        began_s: epoch at which the first of its processes began, or None.
+        ended_well: the command and all ranks of this start have ended with exit code 0, and nothing
+            is held against anybody.
         suspicions: the gravest first.
         snapshot: who waits in which call for whom, and what the others do; of a job that has ended,
             what that was when somebody was held up last.
@@ -228,6 +231,8 @@ class JobSnapshot:
     up_s: float
     world_size: int | None = None
     restart: int | None = None
+    began_s: float | None = None
+    ended_well: bool = False
     ranks: tuple[RankView, ...] = ()
     classes: tuple[RankClass, ...] = ()
     groups: tuple[GroupView, ...] = ()

@@ -253,10 +253,12 @@ class Restarted(Seen, witness=Witness.LAUNCHER, role=Role.BOUNDARY):
     Attributes:
         attempts_left: as the elastic agent says, or None.
         launch: a fresh launch (banner, a second run appended to the file), not a restart.
+        of_all_files: who tells it saw all ranks: whatever is dated before is of an earlier start.
     """
 
     attempts_left: int | None = None
     launch: bool = False
+    of_all_files: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
