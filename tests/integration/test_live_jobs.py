@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from integration.launch import launched
+from integration.whom_all_name import told_of
 
 pytestmark = pytest.mark.integration
 
@@ -194,4 +195,5 @@ def test_a_hang_is_named_and_the_end_says_the_same(name: str, tmp_path: Path) ->
         and (place > up or event["kind"] == "hang_confirmed" or not starts(event))
     ]
     assert set(told[0].get("culprits", [])) == culprits, output
-    assert set(events[-1].get("culprits", [])) == culprits, events[-1]
+    named = told_of(tmp_path / "run")
+    assert named == dict.fromkeys(named, culprits), output

@@ -8,17 +8,16 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from integration.launch import launched
+from integration.whom_all_name import told_of
 from unhang.api import diagnose
 from unhang.live.messages.job_snapshot import JobSnapshot, Stage, SuspicionReason
 from unhang.model.causes import Cause
 from unhang.model.codec import decode
-from unhang.screens.feed import Feed
-from unhang.screens.pages import view
 
 pytestmark = pytest.mark.integration
 
@@ -72,24 +71,6 @@ def run(what: str, folder: Path) -> tuple[list[dict[str, Any]], str]:
     )
     lines = (folder / "run" / "events.jsonl").read_text().splitlines()
     return [json.loads(line) for line in lines], done.stdout + done.stderr
-
-
-def told_of(root: Path) -> dict[str, set[int]]:
-    """Whom each place of a run that has ended names: its events, its verdicts, both screens."""
-    feed = Feed(root)
-    standing, verdict = feed.standing(), feed.verdict()
-    assert standing is not None
-    assert verdict is not None
-    events = [json.loads(line) for line in (root / "events.jsonl").read_text().splitlines()]
-    held = [e for e in events if e["kind"] in {"hang_confirmed", "stall_suspected"}]
-    shown = view(standing, "en")
-    return {
-        "while it ran": set(held[-1].get("culprits", ())) if held else set(),
-        "at its end": set(events[-1].get("culprits", ())),
-        "afterwards": set(diagnose(str(root)).culprits),
-        "head of the screens": set(cast("list[int]", verdict["culprits"])),
-        "rows of the screens": {r["rank"] for r in cast(Any, shown["ranks"]) if r["suspected"]},
-    }
 
 
 ENDS = """

@@ -17,6 +17,8 @@ import pytest
 
 from integration.probed_jobs import Run
 from integration.test_run_watched import UNHANG, environment, free_port
+from unhang.api import diagnose
+from unhang.model.diagnosis import Outcome
 from unhang.probe import environment as probe_environment
 from unhang.probe import restarts
 
@@ -67,6 +69,8 @@ def test_a_restart_connects_and_a_store_opened_by_hand_is_the_launchers(
     )
     assert run.returncode == 0, run.stderr
     assert run.stdout.count("connected in start 2") == 2, run.stdout
+    found = diagnose(str(tmp_path / "run"))
+    assert (found.outcome, found.culprits) == (Outcome.HEALTHY, frozenset())
 
 
 def test_a_restart_of_two_nodes_connects(script: Path, tmp_path: Path) -> None:

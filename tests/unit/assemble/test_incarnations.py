@@ -40,7 +40,7 @@ def test_an_artifact_without_boundaries_tells_of_the_last_run() -> None:
 
 
 def test_the_judge_tells_when_the_last_start_began() -> None:
-    """What is dated before it is of the first start, in all files; a line without a date follows."""
+    """What is dated before it is of the first start, in all files; what has no date follows."""
 
     def told(rank: int, line: int, seconds: float | None) -> Event:
         when = None if seconds is None else replace(at(seconds), clock=Clock.UTC)

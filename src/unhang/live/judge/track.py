@@ -179,6 +179,12 @@ class Track:
         return self.place.doing is Doing.LOCKED and self.place.phase is None and idle
 
     @property
+    def delegates(self) -> bool:
+        """It does nothing itself, and waits for its child processes, which are at work."""
+        idle = self.place.doing is Doing.LOCKED and (self.cpu_share or 0.0) < _CPU_SHARE
+        return idle and self.signs.get("children", math.inf) <= STEP_S
+
+    @property
     def starves(self) -> bool:
         """It was ready to run a moment ago, and had no core."""
         return self.signs.get("no_core", math.inf) <= STEP_S

@@ -49,6 +49,8 @@ _OF_SEVERAL = "_object"
 _DEFAULT = "default_pg"
 """Description of the group that a call without one means."""
 
+_TWO = 2
+
 _COUNTED = (WaitWitness(kind=WitnessKind.REPORT, weight=Strength.PROVES),)
 """Counters tell of a wait."""
 _BY_STACK = (WaitWitness(kind=WitnessKind.STACK, weight=Strength.SUPPORTS),)
@@ -365,7 +367,9 @@ def _variants(waiters: Ranks, ahead: Ranks, tracks: Mapping[Rank, Track]) -> tup
     """What the waiters call; ranks further on that still are in the same call belong to them.
 
     A call of objects is several of tensors. Any other that has the same name under a higher number
-    is the one that the waiters should have come to later.
+    is the one that the waiters should have come to later. A source that is past the call has sent
+    what it had to send: who still waits for it meant another source than it did, and nobody who is
+    past the call can have had it from there.
     """
     found: dict[str, set[Rank]] = {}
     for rank in sorted(waiters):
@@ -375,8 +379,19 @@ def _variants(waiters: Ranks, ahead: Ranks, tracks: Mapping[Rank, Track]) -> tup
         op = _op_of(tracks[rank])
         if op in found and _OF_SEVERAL in (op or ""):
             found[op].add(rank)
+    if len(found) == _TWO:
+        one, other = found.values()
+        vain = [_waits_for(side & waiters, tracks) & ahead for side in (one, other)]
+        if bool(vain[0]) is not bool(vain[1]):
+            (other if vain[0] else one).update(ahead - one - other)
     variants = [Variant(kind=CallKind(op), ranks=frozenset(ranks)) for op, ranks in found.items()]
     return tuple(sorted(variants, key=lambda v: (-len(v.ranks), min(v.ranks))))
+
+
+def _waits_for(receivers: Iterable[Rank], tracks: Mapping[Rank, Track]) -> Ranks:
+    """The sources from which ranks have not had what they wait for."""
+    calls = (tracks[rank].beat.call for rank in receivers)
+    return frozenset(call.src for call in calls if call is not None and call.src is not None)
 
 
 def _limit_s(group: str | None, waiters: Iterable[Track]) -> float | None:

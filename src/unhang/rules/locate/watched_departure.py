@@ -53,7 +53,8 @@ def check(incident: Incident) -> Iterator[Finding]:
             " there, keeps {ranks:ranks}.",
         )
         kind = "overdue" if event.stays else event.charge.value
-        second_hand = _gave_up_for_others(incident, event)
+        # Who stays did not give up, whoever ended it at last.
+        second_hand = not event.stays and _gave_up_for_others(incident, event)
         yield check.finding(
             Strength.HINTS if second_hand else strength(event),
             claim=message(Message(key=f"live.{kind}"), event),

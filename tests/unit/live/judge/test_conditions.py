@@ -125,3 +125,14 @@ def sent_away(lasted_s: float) -> bool:
 def test_a_rank_that_was_told_to_end_is_most_often_one_of_all() -> None:
     assert not sent_away(5.0)
     assert sent_away(7.0)
+
+
+@pytest.mark.parametrize(("signs", "suspected"), [({"children": 0.0}, False), ({}, True)])
+def test_a_rank_whose_children_work_does_not_loop_itself(
+    signs: dict[str, float], suspected: bool
+) -> None:
+    """A compiler takes its time; the rank that waits for it computes nothing."""
+    track = still(place="lock")
+    track.still.whole_s, track.still.function_s, track.signs = 0.0, 60.0, signs
+    verdict = judge(track, UsualDurations())
+    assert verdict.charge is (SuspicionReason.SPINNING if suspected else SuspicionReason.AT_WORK)

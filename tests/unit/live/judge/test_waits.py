@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from support.live_jobs import PLACES, waiting_in
 from unhang.live.judge.named_waits import names_a_rank
 from unhang.live.judge.track import Track, begin
@@ -273,6 +275,26 @@ def test_the_source_of_a_broadcast_tells_calls_of_one_number_apart() -> None:
         "broadcast_object_list(src=0)": [0, 1],
         "broadcast_object_list(src=2)": [2],
     }
+
+
+@pytest.mark.parametrize(
+    ("wanted", "sides"),
+    [(1, [[0, 1, 3], [2]]), (2, [[0], [2]])],
+    ids=["of one that is past the call", "itself"],
+)
+def test_who_waits_for_a_source_that_is_past_the_call_meant_another_than_all_that_are(
+    wanted: int, sides: list[list[int]]
+) -> None:
+    stack = waiting_in("broadcast")
+    ours, other = (Issued(op="broadcast", src=Rank(r)) for r in (0, wanted))
+    beyond = waiting_in("barrier")
+    (wait, *_) = waits(
+        track(0, stack, group(8, 7), call=ours),
+        track(1, beyond, group(9, 8), call=Issued(op="barrier")),
+        track(2, stack, group(8, 7), call=other),
+        track(3, beyond, group(9, 8), call=Issued(op="barrier")),
+    )
+    assert sorted(sorted(v.ranks) for v in wait.variants) == sides
 
 
 SLEEPS = (FramePlace("/home/u/train.py", 30, "pause"),)
