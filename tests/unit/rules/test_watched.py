@@ -224,6 +224,10 @@ def test_a_program_that_is_through_and_does_not_end_is_no_healthy_job() -> None:
     overdue = replace(
         suspicion(SuspicionReason.LEFT, stage=Stage.SUSPECTED), call=CallRef(), still_s=9.0
     )
-    (finding,) = judge(LOC302, overdue)
-    assert (finding.claim.key, finding.why.key) == ("live.overdue", "LOC302.why_stays")
-    assert finding.culprits == frozenset({2})
+    api = "torch.distributed.elastic.multiprocessing.api"
+    swept = f"[rank2]: {api}.SignalException: Process 7 got signal: 15\n"
+    for log in ("", swept):  # who is ended at last has stayed all the same
+        (finding,) = judge(LOC302, overdue, log=log)
+        assert (finding.claim.key, finding.why.key) == ("live.overdue", "LOC302.why_stays")
+        assert finding.culprits == frozenset({2})
+        assert finding.strength is Strength.SUPPORTS
