@@ -1,4 +1,6 @@
-"""From the reported ends of processes to the times of time-outs that were printed without any.
+"""Times that are told elsewhere, and events of another day.
+
+A kernel log holds weeks: what is older than the job's work is left out.
 
 Before torch 2.3 a watchdog's line has no time. It takes its process down at once, and the
 launcher's table says when that was: so the table orders the time-out among what happened on other
