@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import tarfile
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -67,8 +68,10 @@ def overflow(browser: webdriver.Chrome) -> int:
     return found
 
 
-def axe(cache: Path) -> str:
+def axe(config: pytest.Config) -> str:
     """The script of axe-core, fetched once with npm; without it the test is skipped."""
+    kept: pytest.Cache | None = getattr(config, "cache", None)
+    cache = kept.mkdir("axe-core") if kept else Path(tempfile.gettempdir())
     script = cache / "axe.min.js"
     if not script.is_file():
         npm = shutil.which("npm")

@@ -6,7 +6,7 @@ again and again until the log ends.
 
 ## Why it hangs
 `init_process_group` returns only when `WORLD_SIZE` ranks have joined. If fewer were started, or if
-one of them failed before it came so far, the rest waits.
+one of them failed before that, the rest wait.
 
 ## When it stays quiet
 When a rank failed before (its failure is the cause, this its echo), and when the job was stopped.

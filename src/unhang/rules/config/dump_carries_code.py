@@ -1,4 +1,4 @@
-"""A file among the dumps carries code, or would have taken all memory.
+"""A file among the dumps carries code, or would have exhausted memory.
 
 ## What it finds
 A file that poses as a Flight Recorder dump and is a program: a pickle that names a function to be
@@ -6,8 +6,8 @@ called when it is loaded. Also a dump that asks for far more memory than it hold
 refused; nothing in them is run.
 
 ## Why it hangs
-It does not: it says nothing of the job. It may be an attack on whoever reads dumps: `pickle.load`,
-which torch's own analyser calls, runs what it says.
+It does not: it says nothing about the job. It may be an attack on whoever reads dumps:
+`pickle.load`, which torch's own analyser calls, runs what it says.
 
 ## When it stays quiet
 Dumps of torch hold texts, numbers, lists and dictionaries only; no dump of any version is refused.
@@ -17,7 +17,7 @@ Dumps of torch hold texts, numbers, lists and dictionaries only; no dump of any 
 
 ## What to do
 Do not open the file with anything else. Find out who wrote it and where it came from; have the rank
-write its dump anew.
+write its dump again.
 
 ## References
 Python documentation, `pickle`: "Never unpickle data that could have come from an untrusted source".

@@ -1,4 +1,4 @@
-"""A rank waited in vain for a key that another rank should have written to the store.
+"""A rank waited for a store key that another rank never wrote.
 
 ## What it finds
 `store->get('0') got error …` while the NCCL communicator is set up, or a key of the store that
@@ -68,7 +68,7 @@ def check(incident: Incident) -> Iterator[Finding]:
             waiters=waiters,
         )
         if owners
-        else say("CFG004.claim_nobody", "a rank waited in vain for a key of the store")
+        else say("CFG004.claim_nobody", "a rank waited for a store key that was never written")
     )
     evidence = tuple(f.source for f in waits)[:4]
     if owners and against is None:
@@ -96,7 +96,7 @@ def check(incident: Incident) -> Iterator[Finding]:
             " to its first collective: it is late, or it has failed.",
         ),
         rival=against,
-        against=say("CFG004.against", "what the late rank does meanwhile is not in the logs"),
+        against=say("CFG004.against", "the logs do not show what the late rank was doing"),
         culprits=owners if against is None else NO_RANKS,
         phase=Phase.INIT,
         at=first.at,

@@ -2,14 +2,14 @@
 
 ## What it finds
 An exception out of `init_process_group`, its store or the elastic rendezvous, in words that none of
-the rules on the store knows: a refused connection, an address that cannot be used, a name that does
+the store rules recognizes: a refused connection, an address that cannot be used, a name that does
 not resolve.
 
 ## Why it hangs
 The rank that cannot join leaves; those that could wait in the store until it gives up.
 
 ## When it stays quiet
-Where the store's own messages tell more (CFG001 to CFG007), and where the exception is of the
+Where the store's own messages say more (CFG001 to CFG007), and where the exception is of the
 program itself. After another failure, a stop, or a time-out of a collective it is a hint.
 
 ## How to confirm
@@ -84,7 +84,7 @@ def check(incident: Incident) -> Iterator[Finding]:
         ),
         against=say(
             "CFG009.against",
-            "nothing tells whether the address, the network or rank 0 is wrong",
+            "nothing shows whether the address, the network or rank 0 is at fault",
         ),
         phase=Phase.INIT,
         at=first.at,

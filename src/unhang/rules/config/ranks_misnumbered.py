@@ -5,12 +5,12 @@ Start-up announcements (`GLOBAL_RANK: 1, MEMBER: 2/8`) in which the same ranks a
 others never appear, or in which part of the ranks appears and then nothing more happens.
 
 ## Why it hangs
-Two nodes that both believe to be node 0 announce the same ranks: the job waits for the other half
-for ever. A node that was never started leaves the same gap.
+Two nodes that both believe they are node 0 announce the same ranks, and the job waits forever for
+the other half. A node that was never started leaves the same gap.
 
 ## When it stays quiet
 When anything happened after the announcements: a step, a failure, a time-out. When the log is of
-one node and ends there, the others may be in their own logs; so it never proves it.
+one node and ends there, the other ranks may be in their own logs, so this is never proof.
 
 ## How to confirm
 Compare `NODE_RANK` and `SLURM_NODEID` on the nodes; count the announced ranks.

@@ -39,7 +39,8 @@ def why_echo(incident: Incident, fault: order.Placed) -> Message | None:
         return say("rendezvous.against_stopped", "the job had been stopped from outside before")
     if order.decisive_failure_not_after(incident, fault) is not None:
         return say(
-            "rendezvous.against_failure", "a process failed first; the others wait for it in vain"
+            "rendezvous.against_failure",
+            "a process failed first; the others wait for a rank that is gone",
         )
     timed_out = order.first_timeout(incident)
     if timed_out is not None and order.is_before(timed_out, fault):

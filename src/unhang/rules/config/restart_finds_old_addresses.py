@@ -1,20 +1,20 @@
-"""After a restart the ranks look for each other under the addresses of the start before.
+"""After a restart the ranks look for each other at the addresses of the previous start.
 
 ## What it finds
-A job that its launcher began anew, whose first start had connected its ranks, and whose ranks now
-cannot connect to each other.
+A job that its launcher restarted: its ranks connected in the first start, and cannot connect now.
 
 ## Why it hangs
 From torch 2.5 on, torchrun's agent keeps one store for all starts, and process groups write the
-addresses of their ranks under the same keys each time. Who reads before its peer has written gets
-the address of a process that is gone: the connection is refused, or waited for until the timeout.
+addresses of their ranks under the same keys each time. A rank that reads before its peer has
+written gets the address of a process that is gone: the connection is refused, or waited for until
+the timeout.
 
 ## When it stays quiet
 In the first start of a job, where the first start did not connect either, where torch is older than
 2.5, and where every start has a store of its own. A rank that failed first makes it a hint.
 
 ## How to confirm
-Start the same command with `TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1` and end a rank: the restart
+Start the same command with `TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1` and kill a rank: the restart
 connects.
 
 ## What to do
@@ -63,8 +63,8 @@ def check(incident: Incident) -> Iterator[Finding]:
         Strength.SUPPORTS,
         claim=say(
             "CFG007.claim",
-            "After a restart the ranks cannot connect to each other, which the first start"
-            " could: they find the addresses of the start before",
+            "After a restart the ranks cannot connect, although the first start could: they find "
+            "the addresses of the previous start",
         ),
         why=say(
             "CFG007.why",

@@ -1,4 +1,4 @@
-"""Ranks cannot reach the store: nobody hosts it, or nobody lets them through.
+"""Ranks cannot reach the store: nobody hosts it, or something blocks the connection.
 
 ## What it finds
 Connections to the store's address that time out, a host name that does not resolve, or an elastic

@@ -1,12 +1,12 @@
-"""A collective of the whole job ran over another number of ranks than the job announced.
+"""A collective of the whole job ran over a different number of ranks than the job announced.
 
 ## What it finds
 A time-out of an all-gather or a reduce-scatter in the default group whose two sizes tell a number
 of ranks (`NumelOut / NumelIn`) that no line of the job announced as its world size.
 
 ## Why it hangs
-It does not by itself. But who looks for eight ranks where four run looks in the wrong place: half
-of the processes may be a second job beside the first, or may never have joined it.
+It does not by itself. But whoever looks for eight ranks where only four run looks in the wrong
+place: half of the processes may be a second job beside the first, or may never have joined it.
 
 ## When it stays quiet
 Where the call is not known to be of the default group: sub-groups are smaller than the job. Where
@@ -18,7 +18,7 @@ Print `torch.distributed.get_world_size()` on every process; compare `WORLD_SIZE
 `--nproc-per-node`, `--nnodes` and `CUDA_VISIBLE_DEVICES` of all of them.
 
 ## What to do
-Start one launcher for each node with the same `--nnodes` and rendezvous end point; a launcher that
+Start one launcher for each node with the same `--nnodes` and rendezvous endpoint; a launcher that
 starts each process as a job of its own gives each a world of one.
 
 ## References

@@ -1,14 +1,14 @@
-"""A rank left by itself, and nothing that was given says why.
+"""A rank exited by itself, and nothing in the input says why.
 
 ## What it finds
 Ranks that ended with a non-zero exit code of their own (not by their watchdog, not by the
-launcher's SIGTERM) while neither a traceback nor another reason of any process is in the logs.
+launcher's SIGTERM) while the logs hold neither a traceback nor another reason for any process.
 
 ## Why it hangs
 Whatever ended the rank, it does not issue the next collective, and the others wait.
 
 ## When it stays quiet
-When any process tells why it failed, when the job was stopped from outside, and when all ranks that
+When any process says why it failed, when the job was stopped from outside, and when all ranks that
 were seen left in the same way: then none of them is special. When another rank had given up waiting
 with an exception before, and the exit code is 1 or unknown: the rank that left may have done just
 the same.
@@ -67,7 +67,7 @@ def check(incident: Incident) -> Iterator[Finding]:
             claim=claim,
             why=say(
                 "CRA008.why",
-                "Neither a traceback nor another reason of any process is in the logs.",
+                "The logs hold neither a traceback nor any other reason.",
             ),
             culprits=ranks,
             at=left[0].at,
@@ -77,9 +77,7 @@ def check(incident: Incident) -> Iterator[Finding]:
     yield check.finding(
         Strength.HINTS,
         claim=claim,
-        why=say(
-            "CRA008.why", "Neither a traceback nor another reason of any process is in the logs."
-        ),
+        why=say("CRA008.why", "The logs hold neither a traceback nor any other reason."),
         at=left[0].at,
         evidence=evidence,
         collect=(_TRACEBACK,),

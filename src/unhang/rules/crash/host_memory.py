@@ -1,9 +1,9 @@
-"""A process ran out of host memory, or was killed in the way the kernel kills for memory.
+"""A process ran out of host memory, or was killed the way the kernel does it when memory runs out.
 
 ## What it finds
 An out-of-memory kill that the kernel, a cgroup, Slurm, Kubernetes or Ray reports; an allocation of
-host memory that failed; or a rank that ended by SIGKILL (-9, 137) without anybody who says that he
-sent it: then it is told who is gone, and memory is only the first guess.
+host memory that failed; or a rank that ended by SIGKILL (-9, 137) while nobody reports having sent
+it: unhang then says which rank is gone, and memory is only the first guess.
 
 ## Why it hangs
 SIGKILL leaves no traceback. The rank is simply gone, and the others wait in the next collective
@@ -13,8 +13,8 @@ until their watchdog ends them, or until the launcher notices.
 When the launcher had closed the process before (SIGKILL follows SIGTERM after 30 s), when the job
 was stopped from outside, when every rank was killed (that is somebody's `kill -9` or `scancel`),
 and when nothing ties a kill in the kernel log to the job: that log is the host's and goes back for
-weeks. A bare SIGKILL never proves it; in the middle of loading or saving a model it supports it,
-and under `unhang run` it is denied where the kernel counted no kill for memory meanwhile.
+weeks. A bare SIGKILL is never proof; in the middle of loading or saving a model it is support.
+Under `unhang run` memory is ruled out if the kernel counted no out-of-memory kill meanwhile.
 
 ## How to confirm
 `dmesg -T | grep -i -E 'killed process|out of memory'` on the rank's host; `memory.events` of the
@@ -76,7 +76,7 @@ def _reported(incident: Incident, failures: Sequence[Failure]) -> Finding:
         against = (
             say(
                 "CRA002.against_only_named",
-                "nothing but its name or the time ties the killed process to this job",
+                "only its name or the time ties the killed process to this job",
             )
             if only_named
             else None
@@ -119,7 +119,10 @@ def _beside(strangers: Sequence[Failure]) -> Finding:
             "The kernel ends a process by SIGKILL when memory runs out. It leaves no"
             " traceback, and the others wait for it in the next collective.",
         ),
-        against=say("CRA002.against_beside", "by its name or its time it was not one of this job"),
+        against=say(
+            "CRA002.against_beside",
+            "its name or its time suggests that it did not belong to this job",
+        ),
         at=strangers[0].at,
         evidence=strangers,
     )
@@ -133,7 +136,7 @@ def _killed(incident: Incident, failures: Sequence[Failure]) -> Iterator[Finding
     if against is None and size is not None and 1 < size <= len(failures):
         against = say(
             "CRA002.against_everybody",
-            "all processes were killed, as a person or a scheduler does it",
+            "all processes were killed, as a person or a scheduler would do",
         )
     if against is None and any(f.manner is Manner.EXITED for f in incident.failures):
         against = say(
@@ -156,8 +159,8 @@ def _killed(incident: Incident, failures: Sequence[Failure]) -> Iterator[Finding
             ),
             why=say(
                 "CRA002.why_sent",
-                "The kernel counts what it kills for memory on a host, and counted none while the"
-                " job ran: a person, a monitor or a scheduler sent it.",
+                "The kernel counts its out-of-memory kills, and counted none while the job ran: "
+                "a person, a monitor or a scheduler sent it.",
             ),
             against=against,
             culprits=ranks,

@@ -14,9 +14,9 @@ When something had failed or timed out before the stop, when the live judge had 
 one that did not move, or ranks had waited in one collective since long before it: then somebody
 ended a job that hung. It is a hint when the job had been silent for long, when it never showed any
 work before an interrupt or a time limit, when Ctrl-C found a rank waiting in a collective or no
-time tells how long nothing had moved, when another run in the log was made to compare, and for a
+time shows how long nothing had moved, when another run in the log was made to compare, and for a
 plain cancellation with nothing wrong at all, which says nothing about the job. SIGTERM that a
-launcher sends to the ranks after another one's failure is no stop.
+launcher sends to the ranks after another one's failure is not a stop.
 
 ## How to confirm
 `sacct -j JOB -o JobID,State,ExitCode,End`; the shell's history; the times of the first failure and
@@ -96,7 +96,7 @@ def check(incident: Incident) -> Iterator[Finding]:
             Strength.HINTS if by_hand else Strength.SUPPORTS,
             say(
                 "CRA005.against_blind",
-                "without times it cannot be told whether work was still going on",
+                "without times, nobody can tell whether work was still going on",
             ),
         )
         if interrupted_in_wait(incident):

@@ -1,4 +1,4 @@
-"""A node went away under the job.
+"""The job lost a node.
 
 ## What it finds
 A scheduler or Ray that reports a failed node; or an elastic agent whose keep-alive messages
@@ -17,8 +17,8 @@ or because the network is down. When the job had failed before, the report is on
 `kubectl get events`.
 
 ## What to do
-Exclude the node and restart from the last checkpoint. Elastic launches (`--nnodes MIN:MAX`) go on
-without it.
+Exclude the node and restart from the last checkpoint. Elastic launches (`--nnodes MIN:MAX`)
+continue without it.
 
 ## References
 `torch.distributed.elastic.rendezvous.dynamic_rendezvous` (keep-alive); `slurm.conf`, SlurmdTimeout.
@@ -56,16 +56,16 @@ def check(incident: Incident) -> Iterator[Finding]:
     host = first.origin.host if isinstance(first, StopSeen) else first.host
     yield check.finding(
         strength,
-        claim=say("CRA004.claim", "node {host} went away", host=host or "")
+        claim=say("CRA004.claim", "node {host} was lost", host=host or "")
         if host is not None
-        else say("CRA004.claim_nobody", "a node of the job went away"),
+        else say("CRA004.claim_nobody", "the job lost a node"),
         why=say(
             "CRA004.why",
             "All ranks of a lost node are gone at once, and the other nodes wait for them.",
         ),
         against=None
         if sure
-        else say("CRA004.against_told", "it was told to stop before: its end is the echo")
+        else say("CRA004.against_told", "it had been told to stop: its end is only an echo")
         if told is not None
         else say(
             "CRA004.against",

@@ -1,9 +1,9 @@
-"""A process ended by a signal of its own making: segmentation fault, abort, bad instruction.
+"""A process crashed: segmentation fault, abort, bad instruction.
 
 ## What it finds
-An exit by SIGSEGV, SIGBUS, SIGFPE, SIGILL or SIGABRT, as the launcher, the scheduler, the shell,
-the kernel log or the process's own last words tell it, without a watchdog that ended the process on
-purpose; or that of a data loader's process, after which its rank raises.
+An exit by SIGSEGV, SIGBUS, SIGFPE, SIGILL or SIGABRT, as reported by the launcher, the scheduler,
+the shell, the kernel log or the process's own last words, where no watchdog ended the process on
+purpose; or such an exit of a data loader's process, after which its rank raises.
 
 ## Why it hangs
 A crashed rank prints no Python traceback and never issues the next collective; the others wait.

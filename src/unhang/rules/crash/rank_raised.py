@@ -1,4 +1,4 @@
-"""A rank raised a Python exception of its own and left, or every rank raised the same one.
+"""A rank raised a Python exception of its own and exited, or every rank raised the same one.
 
 ## What it finds
 A traceback that is the program's own failure: not the echo of another rank (collective, store and
@@ -10,7 +10,7 @@ A rank that raised never issues the next collective. The others wait in it until
 ends them, one timeout later; on the same node the launcher usually ends them first.
 
 ## When it stays quiet
-When work visibly went on after the traceback. It is only a hint when a stop from outside, a crash
+When work visibly continued after the traceback. It is only a hint when a stop from outside, a crash
 or an out-of-memory came before it, when the first collective had timed out before it, when the
 rank itself had joined the stuck collective, or when the last line of the traceback is lost (it may
 be any error) and no other rank lost its peer. When more than half of the ranks raise the same

@@ -6,8 +6,8 @@ memory, or a rank that ended by SIGBUS (-7, 135).
 
 ## Why it hangs
 Workers hand batches to their rank through files in `/dev/shm`. When it is full, the write itself
-succeeds and the first touch of the page kills the process. The rank fails, or waits for a batch for
-ever, and the others wait for it.
+succeeds and the first touch of the page kills the process. The rank fails, or waits for a batch
+forever, and the others wait for it.
 
 ## When it stays quiet
 A rank's SIGBUS without a data loader in sight only supports it: a truncated memory-mapped data set

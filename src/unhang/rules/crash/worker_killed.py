@@ -4,12 +4,11 @@
 `DataLoader worker (pid 4711) is killed by signal: Killed`, without a rank that was killed too.
 
 ## Why it hangs
-Workers hold copies of the data set's objects and prefetched batches; they are what the kernel ends
-first when host memory runs out. The rank fails, or waits for a batch for ever, and the others wait
-for it.
+Workers hold copies of the data set's objects and prefetched batches; the kernel kills them first
+when host memory runs out. The rank fails, or waits for a batch forever, and the others wait for it.
 
 ## When it stays quiet
-When the work went on afterwards: the program made a new loader.
+When work continued afterwards: the program made a new loader.
 When the job was stopped from outside, another process had failed or a collective had timed out
 before: then the workers were ended with the rest, and this is a hint. Other signals say other
 things: a bus error means shared memory, `Hangup` a closed session.

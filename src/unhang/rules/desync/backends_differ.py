@@ -2,7 +2,7 @@
 
 ## What it finds
 Time-outs of NCCL's watchdog on some ranks and of Gloo's transport on others, with one time limit,
-which together are as many as the job has ranks.
+which together make up all ranks of the job.
 
 ## Why it hangs
 A collective of one backend waits for all ranks; those that are in a collective of the other one

@@ -10,10 +10,10 @@ Every step has collectives. A rank with fewer batches leaves the loop, or goes o
 while the others wait in a step that it never takes.
 
 ## When it stays quiet
-Bars of data work, evaluation and generation: ranks may rightly differ there. Steps of less than
-seconds, whose prints overtake each other; bars whose clock went back (another bar, or a launcher
-that holds lines back). A rank whose last step is the last thing it printed: a killed process loses
-the end of its output. Without a stuck collective.
+Bars of data work, evaluation and generation: ranks may rightly differ there. Steps of less than a
+second or so, whose prints overtake each other; bars whose clock went back (another bar, or a
+launcher that holds lines back). A rank whose last step is the last thing it printed: a killed
+process loses the end of its output. Without a stuck collective.
 
 ## How to confirm
 Print the number of batches on every rank before training.

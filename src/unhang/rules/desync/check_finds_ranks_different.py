@@ -9,7 +9,7 @@ It does not have to: the check ends the job where it would hang, or give wrong r
 later. Ranks that differ issue different collectives.
 
 ## When it stays quiet
-Where DDP, ZeRO or DETAIL mode tell more of the difference (DSY004, DSY008, DSY009). The ranks may
+Where DDP, ZeRO or DETAIL mode say more about the difference (DSY004, DSY008, DSY009). The ranks may
 have come apart because one of them had failed before: after a failure or a stop it is a hint, and
 where a GPU had run out of memory that is the cause.
 

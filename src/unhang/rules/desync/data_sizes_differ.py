@@ -7,7 +7,7 @@ flag or barrier of few elements on one side against a bucket on the other: these
 different places of the program.
 
 ## Why it hangs
-NCCL does not check sizes. A rank that expects more elements than the others send waits for ever,
+NCCL does not check sizes. A rank that expects more elements than the others send waits forever,
 and so do the ranks behind it.
 
 ## When it stays quiet

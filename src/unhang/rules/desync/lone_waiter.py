@@ -14,7 +14,7 @@ for one-element calls (barriers), where rank 0 may rightly wait for somebody els
 launcher's report it is a hint: the other ranks' logs may be missing.
 
 ## How to confirm
-The stack of rank 0 stands in a save; the other processes have ended with exit code 0.
+The stack of rank 0 is in a save; the other processes have ended with exit code 0.
 
 ## What to do
 Call the save on all ranks and let the library choose who writes (`trainer.save_model()` on every

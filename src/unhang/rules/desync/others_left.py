@@ -3,7 +3,7 @@
 ## What it finds
 One single rank fails in a collective because its peers are gone, and by its traceback it is in an
 evaluation or a save. The launcher reports no other process: it stopped none and saw none fail, so
-those that it started beside this one had come to their ends.
+those that it started beside this one had finished.
 
 ## Why it hangs
 A collective needs all ranks. Programs often evaluate and save on one rank, and call the wrapped
@@ -17,7 +17,7 @@ the launcher's log, and without the launcher's report. Outside of an evaluation 
 may as well have left too early.
 
 ## How to confirm
-The others' logs end as those of a finished run do. The failing line stands in a branch that only
+The others' logs end as those of a finished run do. The failing line is in a branch that only
 this rank takes.
 
 ## What to do

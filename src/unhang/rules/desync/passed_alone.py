@@ -11,7 +11,7 @@ NCCL paired what does not belong together.
 
 ## When it stays quiet
 When the earlier call is rooted: the root of a broadcast rightly runs ahead. When only rank 0 is
-ahead, it may be the root of the works between. When the difference is one, unless every rank is
+ahead, it may be the root of the calls in between. When the difference is one, unless every rank is
 seen: the rank behind may have given its part and wait for another's; where nothing tells the size
 of the job and the operations are alike, what was sent to it may have been lost. When the lines may
 speak of different groups.

@@ -1,10 +1,10 @@
 """A rank says that it has left its loop of steps, while the others go on in theirs.
 
 ## What it finds
-Ranks that say, in lines that name them, that their training, their pass over the data, or their
-batches have ended, and others that say no such thing as often: those gave up waiting in a
-collective that the first have not issued, or issued a different one, or they began another pass in
-which nothing moved any more, or the last words of the first say that they wait.
+Ranks that say, in lines that name them, that their training, their pass over the data or their
+batches have ended, while others have not said so as often. The others gave up waiting in a
+collective that the first have not issued, or issued a different one; or they began another pass in
+which nothing moved any more; or the last words of the first say that they wait.
 
 ## Why it hangs
 Every step has collectives. A rank with fewer batches, or one that stops early by a value of its
@@ -75,8 +75,8 @@ def check(incident: Incident) -> Iterator[Finding]:
         ),
         why=say(
             "DSY017.why",
-            "Every step has collectives that need all ranks; whoever has left the loop issues them"
-            " no more, and the others wait.",
+            "Every step has collectives that need all ranks; a rank that has left the loop no "
+            "longer issues them, and the others wait.",
         ),
         against=weight.against,
         culprits=left if minority else NO_RANKS,

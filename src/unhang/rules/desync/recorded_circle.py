@@ -56,9 +56,9 @@ def check(incident: Incident) -> Iterator[Finding]:
         ),
         why=say(
             "DSY102.why_odd",
-            "Each waits in its first open call for a rank that is held in another one. Shortly"
-            " before {odd:ranks} issued its calls in another order than it, and the others,"
-            " usually {odd:|does|do}.",
+            "Each waits in its first open call for a rank that is held in another one. Shortly "
+            "before that, {odd:ranks} issued calls in an order that is unusual for it and for "
+            "the others.",
             odd=found.cycle_odd,
         )
         if found.cycle_odd

@@ -1,7 +1,7 @@
 """The dumps show ranks whose loop was shorter or longer than the others'.
 
 ## What it finds
-A few ranks that stand in a barrier after their loop while the others are at the beginning of one
+A few ranks that wait in a barrier after their loop while the others are at the beginning of one
 more step; or a few that wait in a call of one more step that none of the many others has issued.
 
 ## Why it hangs
@@ -9,8 +9,8 @@ Every step has collectives that need all ranks. A rank with fewer batches leaves
 in the next step.
 
 ## When it stays quiet
-When the odd ranks' last call also stands inside the steps: then the code paths differ. When those
-that are behind gave up a call themselves: what a link broke is not open any more.
+When the odd ranks' last call also occurs inside the steps: then the code paths differ. When those
+that are behind gave up a call themselves: a call that a broken link ended is no longer open.
 
 ## How to confirm
 Print the number of batches on each rank.
@@ -60,7 +60,7 @@ def check(incident: Incident) -> Iterator[Finding]:
                 ),
                 why=say(
                     "DSY103.why_shorter",
-                    "It stands in a barrier after the loop, while {others:ranks} issued {op}"
+                    "It waits in a barrier after the loop, while {others:ranks} issued {op}"
                     " as at the beginning of every step.",
                     others=most.ranks,
                     op=most.kind.op,

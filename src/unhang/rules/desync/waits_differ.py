@@ -7,7 +7,7 @@ waiting for wait in another collective than the others. Where those that wait fu
 a function call that the others are still in, they are past the loop.
 
 ## Why it hangs
-Each of the two collectives lacks the ranks that stand in the other one. Either the code took
+Each of the two collectives lacks the ranks that wait in the other one. Either the code took
 different branches on different ranks, or some ranks had fewer steps than the others.
 
 ## When it stays quiet

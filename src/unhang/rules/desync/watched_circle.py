@@ -3,15 +3,15 @@
 ## What it finds
 In the record of a watched run: ranks that wait in different calls under one number of a group, or
 in calls of several groups, so that each waits for another one, and no rank outside of these waits.
-Where two ranks are in sends and receives, it is not told which of them is wrong: one has left out
-what the other one waits for. Of more, the one in most of the messages that miss each other is told.
+Where two ranks are in sends and receives, unhang does not say which of them is wrong: one has left
+out what the other waits for. Among more ranks, it names the one with the most unmatched messages.
 
 ## Why it hangs
-Each call lacks ranks that wait in another one. Nothing will ever end that by itself.
+Each call lacks ranks that wait in another one. That never resolves by itself.
 
 ## When it stays quiet
 While any rank that the others wait for may still come; in point-to-point operations, whose numbers
-differ rightly; where all ranks wait in the same call, which may be the network.
+may legitimately differ; where all ranks wait in the same call, which may be the network.
 
 ## How to confirm
 The Flight Recorder dumps in the capture compare the calls themselves.

@@ -1,17 +1,17 @@
-"""A check before the job found fault with a host or a link.
+"""A check before the job found a fault in a host or a link.
 
 ## What it finds
-The report of `unhang check --format json` among the files: what it found of a host, or of the link
-between two, as far as that can be why a job hangs.
+The report of `unhang check --format json` among the files: what it found wrong with a host, or with
+the link between two, if that can make a job hang.
 
 ## Why it hangs
 A link that loses packets, an interface that others cannot reach, a small `/dev/shm` or a slow disk
 do not go away by themselves: the job meets them as soon as it needs them.
 
 ## When it stays quiet
-A check is of its own time. Alone it is a hint, whatever it says. It supports a verdict where
-the job's own network errors, within a day after it, name the host or the address that the check had
-named. What the check passed says nothing.
+A check describes the time at which it ran. Alone it is a hint, whatever it says. It supports a
+verdict where the job's own network errors, within a day after it, name the host or the address that
+the check had named. What the check passed says nothing.
 
 ## How to confirm
 Run the check again: `unhang check` started by the job's launcher.
@@ -88,7 +88,10 @@ def check(incident: Incident) -> Iterator[Finding]:
             continue
         first = (named or found)[0]
         claim = _claim(first, meant.get(first) or errors)
-        why = say("DEV205.why", "What was so when the hosts were checked, the job meets too.")
+        why = say(
+            "DEV205.why",
+            "What was wrong when the hosts were checked may still be wrong while the job runs.",
+        )
         evidence = [first, *meant.get(first, ())]
         if named:  # whatever the verdict is, and whichever cause it explains away
             yield check.finding(
@@ -102,7 +105,8 @@ def check(incident: Incident) -> Iterator[Finding]:
             against=None
             if named
             else say(
-                "DEV205.against", "A check is of its own time; no error of the job names that host."
+                "DEV205.against",
+                "The check describes an earlier time, and no error of the job names that host.",
             ),
             culprit_hosts=frozenset(first.hosts) if named else frozenset(),
             evidence=evidence,
@@ -116,7 +120,7 @@ def _claim(fault: CheckFault, errors: Sequence[Seen]) -> Message:
     if ago_s is not None and ago_s > 0:
         return say(
             "DEV205.claim_ago",
-            "`unhang check` had found fault with {hosts} {ago:s} before ({text}).",
+            "`unhang check` had found a fault in {hosts} {ago:s} before ({text}).",
             hosts=hosts,
             ago=ago_s,
             text=text,
@@ -124,7 +128,7 @@ def _claim(fault: CheckFault, errors: Sequence[Seen]) -> Message:
     when = None if fault.at is None else format_instant(fault.at)
     return say(
         "DEV205.claim",
-        "`unhang check` of {at} found fault with {hosts} ({text}).",
+        "`unhang check` of {at} found a fault in {hosts} ({text}).",
         hosts=hosts,
         at=when,
         text=text,

@@ -1,4 +1,4 @@
-"""A rank asked for a GPU that is not there, or that another process has for itself.
+"""A rank asked for a GPU that does not exist, or that another process uses exclusively.
 
 ## What it finds
 "invalid device ordinal" and "device(s) is/are busy or unavailable", from CUDA or through NCCL.
@@ -73,10 +73,10 @@ def check(incident: Incident) -> Iterator[Finding]:
 def _claim(culprits: Ranks, *, absent: bool) -> Message:
     if absent and culprits:
         return say(
-            "DEV007.claim", "{ranks:ranks} asked for a GPU that is not there", ranks=culprits
+            "DEV007.claim", "{ranks:ranks} asked for a GPU that does not exist", ranks=culprits
         )
     if absent:
-        return say("DEV007.claim_nobody", "a process asked for a GPU that is not there")
+        return say("DEV007.claim_nobody", "a process asked for a GPU that does not exist")
     if culprits:
         return say(
             "DEV007.claim_busy", "the GPU of {ranks:ranks} is busy or unavailable", ranks=culprits

@@ -9,8 +9,8 @@ A GPU that fell off the bus is no longer listed, and its rank's kernels never en
 links is reached over PCIe, if at all.
 
 ## When it stays quiet
-Hosts of several kinds in one job differ rightly; a report tells no time. It is a hint, which the
-kernel log or CUDA's errors must support.
+Different kinds of hosts in one job may legitimately differ, and a report carries no time. It is a
+hint, which the kernel log or CUDA's errors must support.
 
 ## How to confirm
 `dmesg -T | grep -i xid` on that host, `nvidia-smi nvlink -s`, and
@@ -106,7 +106,9 @@ def _finding(claim: Message, event: Seen) -> Finding:
             "DEV204.why",
             "A GPU that fell off the bus is no longer listed; its rank's kernels never end.",
         ),
-        against=say("DEV204.against", "A report tells no time, and hosts may rightly differ."),
+        against=say(
+            "DEV204.against", "A report carries no time, and hosts may legitimately differ."
+        ),
         culprit_hosts=speakers.hosts([event]),
         evidence=[event],
     )

@@ -10,8 +10,8 @@ A GPU that is lost or whose memory fails leaves its kernels unfinished; a slowed
 wait in every step.
 
 ## When it stays quiet
-Counters of the GPU's whole life do not count. A report tells of no time: unless CUDA or the kernel
-log of this job speak of the same, errors and slow-downs are a hint only. A lost GPU is more.
+Counters of the GPU's whole life do not count. A report carries no time: unless CUDA or the kernel
+log of this job says the same, errors and slow-downs are only a hint. A lost GPU counts for more.
 
 ## How to confirm
 `dmesg -T | grep -i xid` on that host, `dcgmi diag -r 3`.
@@ -73,7 +73,8 @@ def check(incident: Incident) -> Iterator[Finding]:
         against=None
         if sure
         else say(
-            "DEV201.against", "The report tells no time, and nothing in the job speaks of that GPU."
+            "DEV201.against",
+            "The report carries no time, and nothing in the job mentions that GPU.",
         ),
         culprit_hosts=speakers.hosts(alike) if sure else frozenset(),
         evidence=alike,

@@ -9,8 +9,8 @@ NCCL needs a GPU for each rank. Two ranks on one GPU are refused by recent versi
 each other's kernels in older ones; the GPU's memory is shared as well.
 
 ## When it stays quiet
-Processes with a bare context look at the GPU only. Where every GPU has two processes it is meant
-so: an engine for inference beside the trainer. Unless both are known as ranks of this job it is a
+Processes with a bare context look at the GPU only. If every GPU has two processes, that is
+intended: an inference engine beside the trainer. Unless both are known as ranks of this job it is a
 hint.
 
 ## How to confirm
@@ -75,7 +75,7 @@ def _finding(incident: Incident, gpu: int, processes: Sequence[GpuProcess]) -> F
         ),
         against=None
         if sure
-        else say("DEV202.against", "Nothing tells whether both processes are of this job."),
+        else say("DEV202.against", "Nothing shows whether both processes belong to this job."),
         culprits=ranks if sure else frozenset(),
         culprit_hosts=speakers.hosts(processes),
         evidence=processes,

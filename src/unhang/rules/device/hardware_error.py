@@ -18,7 +18,7 @@ behind: alone it is a hint, as everything after a stop.
 
 ## What to do
 802 and multicast: start the fabric manager (same version as the driver), then reset the GPUs;
-`NCCL_NVLS_ENABLE=0` only goes around it. ECC and lost GPUs: drain the host.
+`NCCL_NVLS_ENABLE=0` only works around it. ECC and lost GPUs: drain the host.
 
 ## References
 CUDA runtime API, error codes 214, 220 and 802; NVIDIA Fabric Manager user guide.

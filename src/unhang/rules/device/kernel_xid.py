@@ -83,7 +83,7 @@ def _finding(
         if hardware
         else say(
             "DEV001.claim_program",
-            "a kernel on GPU {device} of {hosts} did what it must not: {what}",
+            "a kernel of the program failed on GPU {device} of {hosts}: {what}",
             device=first.device or "?",
             hosts=speakers.hosts(found) or "this host",
             what=xids.meaning(first),
@@ -114,13 +114,13 @@ def _against(incident: Incident, found: Sequence[KernelEvent]) -> Message | None
     gap = dating.seconds_before_failure(incident, first)
     if gap is not None:
         return say(
-            "DEV001.against_old", "It lies {before:s} before the failure of the job.", before=gap
+            "DEV001.against_old", "It happened {before:s} before the job failed.", before=gap
         )
     gap = dating.seconds_before_work(incident, first)
     if gap is not None:
         return say(
             "DEV001.against_before",
-            "It lies {before:s} before the first work of the job.",
+            "It happened {before:s} before the job's first work.",
             before=gap,
         )
     return None

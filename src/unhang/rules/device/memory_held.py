@@ -1,4 +1,4 @@
-"""A GPU ran out of memory, and nvidia-smi lists a process on it that is not of the job.
+"""A GPU ran out of memory, and nvidia-smi lists a process on it that does not belong to the job.
 
 ## What it finds
 Beside a failed allocation: a process in the table of `nvidia-smi` that holds more than 1 GiB of a
@@ -9,8 +9,8 @@ The memory that it holds is missing; the rank that asks for it raises and leaves
 wait.
 
 ## When it stays quiet
-Without a failed allocation; and where no process in the table is known to be of the job: in
-containers the pids are others, and all would look foreign.
+Without a failed allocation; and where no process in the table is known to belong to the job:
+containers have pids of their own, so all would look foreign.
 
 ## How to confirm
 `ps -fp PID` on that host: who started it, and when?

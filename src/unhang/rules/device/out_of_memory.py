@@ -66,7 +66,7 @@ def _finding(incident: Incident, found: Sequence[Allocation], sure: Strength) ->
         claim=_claim(found, culprits, shared),
         why=say(
             "DEV004.why_shared",
-            "Another program shares the GPU: the batch size is not the matter.",
+            "Another program shares the GPU: the batch size is not the problem.",
         )
         if shared is not None
         else say("DEV004.why", "The rank exits when the allocation fails; the others wait for it."),

@@ -11,7 +11,7 @@ message, new ones refuse.
 
 ## When it stays quiet
 Two banners from one host may belong to two libraries of one process; a restart may follow an
-upgrade. Banners alone are a hint: the releases may get on with each other.
+upgrade. Banners alone are a hint: the releases may be compatible.
 
 ## How to confirm
 `python -c "import torch; print(torch.cuda.nccl.version())"` and `ldconfig -p | grep nccl` on every

@@ -1,4 +1,4 @@
-"""A rank left a dump without a byte.
+"""A rank left an empty dump.
 
 ## What it finds
 A file with the name of a Flight Recorder dump and a size of zero.
@@ -9,7 +9,7 @@ collects what to write (a dump with stacks needs the interpreter's lock). Where 
 dump wait for it, it is the first one to look at.
 
 ## When it stays quiet
-Where another rank explains the wait, the empty file is a remark only: a rank may be killed while it
+Where another rank explains the wait, the empty file is only a remark: a rank may be killed while it
 writes because the job ends. A disk that is full leaves many empty files.
 
 ## How to confirm

@@ -1,20 +1,21 @@
-"""Few ranks do not answer torch's debug server, while the others give their stacks.
+"""A few ranks do not answer torch's debug server, while the others return their stacks.
 
 ## What it finds
 Ranks below which a dump of the debug server says `Error: 408` or another status, beside stacks of
 most other ranks.
 
 ## Why it hangs
-A thread of each process answers. One that does not is gone, is stopped, or its interpreter lock is
-kept by a thread that never gives it back; the others wait for that rank in their collectives.
+A thread of each process answers. A process that does not answer is gone or stopped, or one of its
+threads keeps the interpreter lock and never releases it; the others wait for that rank in their
+collectives.
 
 ## When it stays quiet
 Where half of the ranks or more give no answer it is the server or the network. While nobody gave up
 waiting, and the others do not wait in a collective, it is a hint.
 
 ## How to confirm
-`py-spy dump --native -p PID` on that host needs no answer of the process; `/proc/PID/status` shows
-whether it is stopped.
+`py-spy dump --native -p PID` on that host needs no answer from the process; `/proc/PID/status`
+shows whether it is stopped.
 
 ## What to do
 Look for the thread that keeps the lock, or for why the process is gone.
@@ -49,8 +50,8 @@ def check(incident: Incident) -> Iterator[Finding]:
         Strength.SUPPORTS if sure else Strength.HINTS,
         claim=say(
             "LOC209.claim",
-            "{ranks:ranks} {count:|does|do} not answer torch's debug server, while the others"
-            " give their stacks.",
+            "{ranks:ranks} {count:|does|do} not answer torch's debug server, while the others "
+            "return their stacks.",
             ranks=culprits,
             count=len(culprits),
         ),

@@ -1,7 +1,7 @@
-"""The host went on issuing works while the device stood still in an earlier one.
+"""The host kept issuing calls while the device was stuck in an earlier one.
 
 ## What it finds
-A stuck call behind which its rank has issued many further works.
+A stuck call after which its rank has issued many more.
 
 ## Why it hangs
 Collectives are issued asynchronously. The Python code is far past the call that hangs, so a stack

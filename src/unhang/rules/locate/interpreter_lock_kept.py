@@ -2,7 +2,7 @@
 
 ## What it finds
 In native stacks of one process: a thread that waits for the interpreter lock (`take_gil`), and
-another one that stands in CUDA, NCCL or a join of threads below Python code, or that the dump calls
+another one that is in CUDA, NCCL or a join of threads below Python code, or that the dump calls
 the holder of the lock.
 
 ## Why it hangs
@@ -50,8 +50,8 @@ def check(incident: Incident) -> Iterator[Finding]:
         ),
         why=say(
             "LOC203.why",
-            "Nothing else in that process can run until the native call returns, its watchdog"
-            " neither.",
+            "Nothing else in that process, not even its watchdog, can run until the native call "
+            "returns.",
         ),
         culprits=culprits,
         evidence=found,

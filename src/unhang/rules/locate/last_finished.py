@@ -5,8 +5,8 @@ Beside a collective that timed out: the last collective that ended on any rank w
 Inspector, and the ranks of its communicator that had finished fewer of them.
 
 ## Why it hangs
-It does not say. A collective that hangs is never written, on the ranks that wait as little as on
-the one that is absent. It tells since when nothing has ended, and how far the communicator came.
+It does not say. A collective that hangs is never written, neither by the ranks that wait nor by the
+one that is absent. It shows since when nothing has completed, and how far the communicator got.
 
 ## When it stays quiet
 Where no line tells which collective was a rank's last one: long logs are read in samples. It names
@@ -63,7 +63,7 @@ def check(incident: Incident) -> Iterator[Finding]:
             seq=most,
             comm=last.comm,
         ),
-        why=say("LOC208.why", "What hangs is never written: nothing has ended since."),
+        why=say("LOC208.why", "Only completed collectives are written: none has completed since."),
         at=last.at,
         evidence=[last, *fewer],
     )

@@ -1,21 +1,21 @@
-"""All ranks but one gave up in one call: the last one is where the call was not issued.
+"""All ranks but one gave up in one call: the remaining one has not issued it.
 
 ## What it finds
 A call in which every rank gave up, except one. Where the size of the job is unknown, the ranks that
-gave up in one log count it: they leave one number out. What the last rank printed may show that it
-lives and does not wait: it was told of the time-out by others, its launcher ended it as a process
-in good order, or it went on printing.
+gave up in one log show it: exactly one number is missing. What the last rank printed may show that
+it lives and does not wait: others notified it of the time-out, its launcher ended it as a healthy
+process, or it kept printing.
 
 ## Why it hangs
-A collective completes only when all have issued it. Whoever is alive and is the only one that does
-not wait has not issued it.
+A collective completes only when all have issued it. The only rank that is alive and does not wait
+has not issued it.
 
 ## When it stays quiet
 When the size of the job is below three, or unknown and fewer than three gave up, when the ranks
 that gave up differ in operation or size (then the calls differ, and nobody is late), when a
 launcher dropped lines, when the job was stopped from outside before, when the last rank gave up in
-another call, or waits by its stack. A silent rank is no more than a hint unless three others gave
-up in one log: its own words may be lost, or stand in a log that was not given.
+another call, or waits according to its stack. A silent rank is no more than a hint unless three
+others gave up in one log: its own words may be lost, or stand in a log that was not given.
 
 ## How to confirm
 Look at the last lines and at the stack of the rank that is named.

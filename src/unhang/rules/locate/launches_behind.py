@@ -9,11 +9,11 @@ Those with the higher count wait in an operation that the others have not launch
 ## When it stays quiet
 RAS's text lists the minority by name. Where the minority is ahead, those behind are not listed and
 nobody is named; nor is a rank that itself waits in another communicator. Sends and receives rightly
-differ, and the root of a broadcast rightly runs ahead. One answer of a job that nobody has given up
-on is only a hint: the counts of a job that is well differ for a moment.
+differ, and the root of a broadcast rightly runs ahead. A single answer from a job in which no rank
+has given up is only a hint: the counts of a healthy job also differ for a moment.
 
 ## How to confirm
-Ask twice, half a minute apart (`ncclras -v`): counts that stand still are those of a hang.
+Ask twice, half a minute apart (`ncclras -v`): counts that do not change mean a hang.
 
 ## What to do
 Look at the stack of the rank behind.

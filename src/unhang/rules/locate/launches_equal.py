@@ -19,7 +19,7 @@ Ask again while the job hangs: `ncclras -v`, and look at the ranks' kernels
 (`py-spy dump --native`, `nvidia-smi`): GPUs at 100 % with equal counts are in the same kernel.
 
 ## What to do
-Look at what the network and the GPUs say rather than for a branch that one rank did not take.
+Look at the network and the GPUs, not for a branch that one rank did not take.
 
 ## References
 NCCL user guide, "Troubleshooting: RAS"; NVIDIA/nccl#1730.
@@ -62,8 +62,8 @@ def check(incident: Incident) -> Iterator[Finding]:
         if report.at is not None
         else say(
             "LOC207.against",
-            "RAS counts launches, not completions; the answer tells no time, so that it may be"
-            " of another moment.",
+            "RAS counts launches, not completions; the answer carries no time, so it may "
+            "describe another moment.",
         ),
         at=report.at,
         evidence=[report, timeouts[0]],

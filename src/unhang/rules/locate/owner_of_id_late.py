@@ -1,4 +1,4 @@
-"""A rank waited in vain for what another rank publishes in the store at start-up.
+"""A rank waited for something that another rank never published in the store at start-up.
 
 ## What it finds
 `[n] is setting up NCCL communicator and retrieving ncclUniqueId from [m]`, or a store key of rank
@@ -6,7 +6,7 @@ m, that timed out.
 
 ## Why it hangs
 The first collective of a group begins when its rank 0 publishes an id in the store. Rank n is
-merely the first to give up; m has not come to its first collective: it loads, tokenises,
+merely the first to give up; m has not reached its first collective: it loads, tokenises,
 compiles, or has died.
 
 ## When it stays quiet
@@ -48,7 +48,7 @@ def check(incident: Incident) -> Iterator[Finding]:
             Strength.HINTS if any(map(_is_sub_group, waits)) else Strength.SUPPORTS,
             claim=say(
                 "LOC003.claim",
-                "{owner:ranks} did not come to its first collective; {waiters:ranks} waited"
+                "{owner:ranks} did not reach its first collective; {waiters:ranks} waited"
                 " for the id that it publishes.",
                 owner=owner,
                 waiters=frozenset(w.waiter for w in waits if w.waiter is not None),

@@ -1,4 +1,4 @@
-"""NCCL's RAS reaches some processes of the job no more.
+"""NCCL's RAS can no longer reach some processes of the job.
 
 ## What it finds
 "Missing communicator data from … rank", "considered dead (unreachable via the RAS network)", where

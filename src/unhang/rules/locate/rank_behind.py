@@ -6,8 +6,8 @@ are the few that wait in an earlier one.
 
 ## Why it hangs
 A collective completes only when every rank of its process group has issued it. The ranks that
-joined wait until the watchdog ends them. Why the rank behind stayed away (it raised, it still
-saved, it took another branch) is for the cause rules to say.
+joined wait until the watchdog ends them. Why the rank behind is missing (it raised, it was still
+saving, it took another branch) is left to the cause rules.
 
 ## When it stays quiet
 Ranks without any counter are silent, not absent. Ranks behind that wait in a call of another group

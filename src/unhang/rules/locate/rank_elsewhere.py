@@ -1,22 +1,22 @@
-"""Stacks show one rank, or a few, outside the wait that all others stand in.
+"""Stacks show one rank, or a few, outside the wait that all others are in.
 
 ## What it finds
-Of the processes whose stacks were taken while the job hung, the few that stand in no collective,
-not in the step of the model and not at the GPU: they save, load, sleep, hold a lock, collect
+Of the processes whose stacks were taken while the job hung, the few that are in no collective, not
+in the model's step and not waiting for the GPU: they save, load, sleep, hold a lock, collect
 garbage, or run code of the program.
 
 ## Why it hangs
-A collective ends only when every rank has come. The rank that is elsewhere is the one that the
-others wait for; what it does there is for the cause rules to say.
+A collective completes only when every rank has joined. The rank that is elsewhere is the one that
+the others wait for; what it does there is left to the cause rules.
 
 ## When it stays quiet
 A rank without a stack is never named. Where more ranks are elsewhere than wait, nobody waits for
 anybody. Ranks whose own collective failed are on their way out: they waited too. A place where more
-than half of the ranks stand is no "elsewhere". Where stacks were taken twice and a rank that seems
+than half of the ranks are is not "elsewhere". Where stacks were taken twice and a rank that seems
 to wait has moved in between, the job runs.
 
 ## How to confirm
-Take the stacks again half a minute later: a rank that is stuck stands at the same line, a rank that
+Take the stacks again half a minute later: a rank that is stuck is at the same line, a rank that
 works has moved.
 
 ## What to do
@@ -71,8 +71,8 @@ def check(incident: Incident) -> Iterator[Finding]:
         ),
         why=say(
             "LOC201.why",
-            "Stacks of all these processes were taken: {waiters:ranks} stand in {op}, which"
-            " ends only when every rank has come.",
+            "Stacks of all these processes were taken: {waiters:ranks} are in {op}, which "
+            "completes only when every rank has joined.",
             **values,
         ),
         against=denial(incident, culprits),

@@ -4,11 +4,11 @@
 The desync report of PyTorch ("didn't join collective", "never joined any collectives"), monitored
 barriers ("Ranks 2, 3 failed to pass"), Horovod's stall report ("Missing ranks"), and kernels of
 DeepEP that gave up on a peer in an expert-parallel dispatch or combine ("timeout check failed",
-"timeout for dispatch receive"). Watchers of a program, too, that say which rank gave no heartbeat
-or did not check in: these only support, for they may have lost a victim.
+"timeout for dispatch receive"). Also a program's own monitors that say which rank sent no heartbeat
+or did not check in: these only support, because the rank that they lost may be a victim.
 
 ## Why it hangs
-The others wait for the ranks that are named. Why these stayed away is for the cause rules to say.
+The others wait for the ranks that are named. Why they did not come is left to the cause rules.
 
 ## When it stays quiet
 A report that names all ranks accuses nobody. A rank that reached a monitored barrier and could not
@@ -133,7 +133,7 @@ def _from_watchers(incident: Incident) -> Iterator[Finding]:
         weight.strength,
         claim=say(
             "LOC002.claim_watcher",
-            "the program itself reports that {ranks:ranks} did not answer or did not come",
+            "the program itself reports that {ranks:ranks} did not answer or did not arrive",
             ranks=absent,
         ),
         why=say(

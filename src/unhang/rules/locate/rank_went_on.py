@@ -1,17 +1,17 @@
-"""One rank went on printing of its work while the others waited.
+"""One rank kept printing about its work while the others waited.
 
 ## What it finds
-A single rank that gave up no wait, and whose own lines go on while the others wait in one call: a
-line that is later than the first time-out, or that lies well within the time that the others
-waited, or long after the last words of all the others.
+A single rank that did not give up waiting, and whose own lines continue while the others wait in
+one call: a line that is later than the first time-out, or that lies well within the time that the
+others waited, or long after the last words of all the others.
 
 ## Why it hangs
-A collective completes only when every rank has issued it. Whoever prints of other work while the
-others wait for it has not issued it yet.
+A collective completes only when every rank has issued it. A rank that prints about other work while
+the others wait for it has not issued it yet.
 
 ## When it stays quiet
 When several ranks go on, when the last line of the rank says that it waits, when a thread may print
-it by the clock (`heartbeat`), when a process failed by itself or the job was stopped before, when
+it periodically (`heartbeat`), when a process failed by itself or the job was stopped before, when
 the waiters are not all named, and in calls between two ranks. Where a single rank of a job of
 unknown size gave up it is a hint.
 
@@ -19,8 +19,8 @@ unknown size gave up it is a hint.
 Look at the lines of the rank that is named, and at its stack.
 
 ## What to do
-Read the findings that name the same rank: they tell what it was at. Let the others not wait for
-work of one rank, or give their group a time limit that covers it.
+Read the findings that name the same rank: they say what it was doing. Do not make the others wait
+for the work of one rank, or give their group a time limit that covers it.
 
 ## References
 `torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp`: the watchdog measures the wait of its own rank.
@@ -81,7 +81,7 @@ def check(incident: Incident) -> Iterator[Finding]:
         ),
         against=None
         if sure
-        else say("LOC009.against", "The other ranks are not known: several may have gone on."),
+        else say("LOC009.against", "The other ranks are not known: several may have continued."),
         culprits=ranks,
         at=alarm.at,
         call=call,

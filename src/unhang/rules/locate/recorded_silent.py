@@ -1,4 +1,4 @@
-"""All that have a dump wait for ranks that left none.
+"""All ranks with a dump wait for ranks that left none.
 
 ## What it finds
 Flight Recorder dumps in which every open call lacks only ranks without a dump, or with an empty or
@@ -10,7 +10,7 @@ writes no dump.
 
 ## When it stays quiet
 When a rank with a dump explains the wait, and when so many dumps are missing that they were
-probably not collected. A rank whose file was refused has left one. A rank that had ended well,
+probably not collected. A rank whose file was refused has left one. A rank that had ended normally,
 while another one evaluates or saves on its own, leaves none either (see DSY014).
 
 ## How to confirm

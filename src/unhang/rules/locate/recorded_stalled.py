@@ -6,8 +6,8 @@ while ranks wait for this one in later calls.
 
 ## Why it hangs
 The others could complete the call only with this rank's part, so its peers are not what it waits
-for: its GPU does not get on (an error, a kernel that never ends), or the thread that watches it
-stands still.
+for: its GPU makes no progress (an error, a kernel that never ends), or the thread that watches it
+is stuck.
 
 ## When it stays quiet
 For calls that some ranks may leave before the others (a broadcast, a reduction to one rank), for
@@ -39,7 +39,7 @@ def check(incident: Incident) -> Iterator[Finding]:
     waiting = NO_RANKS if incident.recorded is None else incident.recorded.held_up
     why = say(
         "LOC103.why",
-        "The peers gave their parts, so the GPU of these ranks does not get on;"
+        "The peers contributed their parts, so the GPU of these ranks makes no progress;"
         " {waiting:ranks} {waiting:|waits|wait} for them.",
         waiting=waiting,
     )

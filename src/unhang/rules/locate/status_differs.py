@@ -1,8 +1,9 @@
 """NCCL's RAS finds ranks of one communicator in different states.
 
 ## What it finds
-"Communicator ranks have different status": few ranks that have left the communicator (`FINALIZE`),
-are still making it (`INIT`) or know nothing of it (`NOCOMM`), while the others are `RUNNING`.
+"Communicator ranks have different status": a few ranks that have left the communicator
+(`FINALIZE`), are still making it (`INIT`) or know nothing of it (`NOCOMM`), while the others are
+`RUNNING`.
 
 ## Why it hangs
 Those that run wait in an operation that a rank which has left will never launch: it ended its loop
@@ -10,8 +11,8 @@ earlier, or ended altogether. One that is still in the set-up has not begun.
 
 ## When it stays quiet
 `ABORT` is what a watchdog does to a rank that waited, so nobody is named for it. Where those that
-run are the minority the job is starting or ending. One answer of a job that nobody has given up on
-is a hint: ranks do not start and end at one moment.
+run are the minority the job is starting or ending. A single answer from a job in which no rank has
+given up is a hint: ranks do not start and end at the same moment.
 
 ## How to confirm
 Ask twice (`ncclras -v`); look at the stack of the rank that left.

@@ -1,21 +1,21 @@
-"""A process stands in the kernel, in a system call on a file system.
+"""A process is stuck in the kernel, in a system call on a file system.
 
 ## What it finds
 A kernel stack (`/proc/PID/stack`, the kernel's list of blocked tasks) or a native stack whose
 innermost part is NFS, Lustre, Ceph, FUSE, GPFS or the block layer.
 
 ## Why it hangs
-A server of the file system that is slow or gone keeps the call, and with it the rank, for minutes
-or for good; the others wait in the next collective.
+A server of the file system that is slow or gone holds up the call, and with it the rank, for
+minutes or for good; the others wait in the next collective.
 
 ## When it stays quiet
-When all processes stand there alike, it names nobody: then it is the storage of the whole job.
+When all processes are there, it names nobody: then it is the storage of the whole job.
 
 ## How to confirm
 `timeout 10 ls` on the path, `dmesg | grep -i 'not responding'`, the state of the server.
 
 ## What to do
-Read and write locally and copy later; ask those who run the storage, with the host and the time.
+Read and write locally and copy later; give the storage administrators the host and the time.
 
 ## References
 `proc_pid_stack(5)`.
@@ -44,7 +44,7 @@ def check(incident: Incident) -> Iterator[Finding]:
         Strength.HINTS if weak else Strength.SUPPORTS,
         claim=say(
             "LOC204.claim",
-            "{ranks:ranks} {count:|stands|stand} in the kernel, in a file system ({frame}).",
+            "{ranks:ranks} {count:|is|are} in the kernel, in a file-system call ({frame}).",
             ranks=held,
             count=len(held),
             frame=found[0].frame,

@@ -1,12 +1,12 @@
-"""Some ranks were told of the time-out by others and had none of their own.
+"""Some ranks were notified of the time-out by others and had none of their own.
 
 ## What it finds
 Ranks that dump on another rank's signal ("Observed flight recorder dump signal", "Received a dump
 signal … from rank 2") and report no time-out.
 
 ## Why it hangs
-A rank that is alive and does not wait in the stuck call is where the others' call was not issued,
-or it is a member of other groups only.
+A rank that is alive and does not wait in the stuck call has not issued the others' call, or is a
+member of other groups only.
 
 ## When it stays quiet
 It never does more than hint: such a rank may be a bystander, or about to time out itself. The rank
@@ -55,8 +55,8 @@ def check(incident: Incident) -> Iterator[Finding]:
         ),
         why=say(
             "LOC004.why",
-            "A rank that is alive and does not wait is where the call was not issued, or a"
-            " bystander.",
+            "A rank that is alive and does not wait either has not issued the call or is a "
+            "bystander.",
         ),
         culprits=ranks,
         at=told[0].at,

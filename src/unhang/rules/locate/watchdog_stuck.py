@@ -1,4 +1,4 @@
-"""The watchdog of a rank stood still: the process hangs in the driver or holds the GIL.
+"""The watchdog of a rank stalled: the process hangs in the driver or holds the GIL.
 
 ## What it finds
 "watchdog got stuck", "Heartbeat monitor timed out", "Could not acquire GIL", on ranks without an
@@ -10,7 +10,7 @@ process cannot issue collectives then; its peers wait.
 
 ## When it stays quiet
 After a collective time-out: ending the communicator blocks the watchdog, and the message comes
-some minutes later as its consequence. When all observed ranks stand still alike nobody is named;
+some minutes later as its consequence. When all observed ranks stalled alike, nobody is named;
 the number of works in flight, where it is printed, shows who is behind.
 
 ## How to confirm
@@ -43,14 +43,14 @@ def check(incident: Incident) -> Iterator[Finding]:
     if behind:
         claim = say(
             "LOC005.claim_behind",
-            "The watchdogs of {all:ranks} stood still, and {ranks:ranks} had issued fewer"
+            "The watchdogs of {all:ranks} stalled, and {ranks:ranks} had issued fewer"
             " works than the others.",
             ranks=behind,
             all=ranks,
         )
     else:
         behind = ranks if ranks < incident.coverage.ranks_seen else NO_RANKS
-        claim = say("LOC005.claim", "The watchdogs of {ranks:ranks} stood still.", ranks=ranks)
+        claim = say("LOC005.claim", "The watchdogs of {ranks:ranks} stalled.", ranks=ranks)
     yield check.finding(
         Strength.SUPPORTS,
         claim=claim,

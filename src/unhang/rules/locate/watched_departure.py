@@ -5,13 +5,13 @@ In the record of a watched run: ranks whose process was gone, that an exception 
 finished their program, while others still waited for them in a collective.
 
 ## Why it hangs
-The collective can never complete; without a watchdog, or before it goes off, the others wait.
+The collective can never complete; without a watchdog, or before it fires, the others wait.
 
 ## When it stays quiet
 For ranks that ended after the hang was confirmed, for they are its victims, and for jobs whose
 ranks leave one after another without waiting. Where the last words of such a rank say that it gave
 up because of another one (a Gloo peer that sent too many bytes, a lost connection), it only hints:
-who ends first is not who was wrong.
+the first to end is not necessarily at fault.
 
 ## How to confirm
 The log of the rank, its exit code, and the kernel log of its host.
@@ -48,9 +48,9 @@ def check(incident: Incident) -> Iterator[Finding]:
         )
         stays = say(
             "LOC302.why_stays",
-            "The judge watched all processes while the job ran, and a launcher waits for the last"
-            " of them: what a program registers for its exit, or a thread or child that it joins"
-            " there, keeps {ranks:ranks}.",
+            "The judge watched all processes while the job ran, and a launcher waits for the "
+            "last of them: an exit handler, or a thread or child that is joined at the exit, "
+            "keeps {ranks:ranks} alive.",
         )
         kind = "overdue" if event.stays else event.charge.value
         # Who stays did not give up, whoever ended it at last.

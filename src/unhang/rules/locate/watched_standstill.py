@@ -6,7 +6,7 @@ interpreter lock was never free, that computed at one line without a step, or of
 ever seen, and the ranks that waited for them.
 
 ## Why it hangs
-A collective ends only when every rank has come. One that does not move will not come.
+A collective completes only when every rank has joined. A rank that does not move will not join.
 
 ## When it stays quiet
 For a rank that works, however slowly: its CPU time, bytes, steps or stack moved. For a suspicion

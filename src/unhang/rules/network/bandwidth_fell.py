@@ -5,14 +5,14 @@ In the logs of NCCL Inspector, for collectives of one kind and a size of at leas
 best rank's last bus bandwidth is less than a quarter of the best one at the beginning.
 
 ## Why it hangs
-A link, an adapter or a GPU has become slower, or other traffic takes its place; large collectives
-take many times longer, until one reaches the timeout.
+A link, an adapter or a GPU has become slower, or other traffic takes its bandwidth; large
+collectives take many times longer, until one reaches the timeout.
 
 ## When it stays quiet
-While no collective timed out: jobs have slow phases. The time of a kernel holds its wait for late
-ranks, so that one slow rank would look like a slow network: the rank that comes last waits for
-nobody, and its bandwidth is the one that counts. With records of one rank alone, and above a tenth,
-it is a hint.
+While no collective timed out: jobs have slow phases. A kernel's time includes its wait for late
+ranks, so one slow rank would look like a slow network: the rank that joins last waits for nobody,
+and its bandwidth is the one that counts. With records of one rank alone, and above a tenth, it is a
+hint.
 
 ## How to confirm
 `nvidia-smi nvlink -s`, `ibstat`, counters of the ports (`perfquery -x`), `dmesg`, before and after
@@ -71,10 +71,10 @@ def _finding(
         ),
         why=say(
             "NET202.why",
-            "Even the rank that comes last, whose kernel waits for nobody, became slower.",
+            "Even the rank that joins last, whose kernel waits for nobody, became slower.",
         ),
         against=say(
-            "NET202.against", "Nothing tells whether what timed out was slow or stood still."
+            "NET202.against", "Nothing shows whether the call that timed out was slow or stuck."
         ),
         at=events[0].at,
         evidence=events,

@@ -2,15 +2,15 @@
 
 ## What it finds
 `Bootstrap : Using …` with loopback, a container's bridge, a tunnel or a link-local address on one
-of several hosts, while not one collective was ever finished.
+of several hosts, while no collective ever completed.
 
 ## Why it hangs
-NCCL takes the first interface that it likes. On hosts with Docker, virtual machines or VPNs that
-may be one that exists on every host and leads nowhere. The peers connect to an address of their
-own machine, or to nothing, and wait.
+NCCL takes the first interface that seems suitable. On hosts with Docker, virtual machines or VPNs
+that may be one that exists on every host and leads nowhere. The peers connect to an address of
+their own machine, or to nothing, and wait.
 
 ## When it stays quiet
-On a single host, and when a collective of the job was finished: then the connections work.
+On a single host, and when a collective of the job completed: then the connections work.
 
 ## How to confirm
 `NCCL_DEBUG=INFO`: the line `Bootstrap : Using` of every host must show one subnet.
@@ -58,7 +58,7 @@ def check(incident: Incident) -> Iterator[Finding]:
         ),
         why=say(
             "NET014.why",
-            "Not one collective was finished: the connections between hosts never worked.",
+            "No collective ever completed: the connections between hosts never worked.",
         ),
         rival=against,
         culprit_hosts=speakers.minority_hosts(incident, private),

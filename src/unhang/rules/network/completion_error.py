@@ -22,9 +22,9 @@ the only one whose transfers failed.
 `ib_write_bw -R` between them; `show_gids` for the RoCE v2 index.
 
 ## What to do
-12: right `NCCL_IB_GID_INDEX` and MTU, PFC/ECN on the switches, change the cable or port that
+12: correct `NCCL_IB_GID_INDEX` and MTU, PFC/ECN on the switches, change the cable or port that
 flaps; `NCCL_IB_TIMEOUT=22` only bridges short flaps. 4/10/11: disable ACS on the PCIe bridges, or
-`NCCL_NET_GDR_LEVEL=LOC` to go around it.
+`NCCL_NET_GDR_LEVEL=LOC` to work around it.
 
 ## References
 InfiniBand specification, work completion status; NCCL documentation, `NCCL_IB_TIMEOUT`,

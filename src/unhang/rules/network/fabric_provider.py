@@ -5,11 +5,11 @@
 error, providers that fail.
 
 ## Why it hangs
-EFA is no TCP: a security group must let the group's own members talk to each other, in both
+EFA is not TCP: a security group must let the group's own members talk to each other, in both
 directions, by reference to itself. Ping and sockets work all the same.
 
 ## When it stays quiet
-A plugin that finds no provider and leaves the job to sockets is no failure. After a lost rank, a
+A plugin that finds no provider and leaves the job to sockets is not a failure. After a lost rank, a
 stop or a time-out, failed requests are its echo and only a hint.
 
 ## How to confirm

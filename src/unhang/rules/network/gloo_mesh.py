@@ -57,12 +57,13 @@ def check(incident: Incident) -> Iterator[Finding]:
     if against is None and incident.connected_before:
         against = say(
             "NET003.against_connected_before",
-            "the start before had connected over the same addresses",
+            "the previous start had connected over the same addresses",
         )
     if local and against is None:
         against = say(
             "NET003.against_one_host",
-            "All that was seen lies on one host, where loopback is right: the peer may be gone.",
+            "Everything that was seen is on one host, where loopback is right: the peer may be "
+            "gone.",
         )
     sure = Strength.PROVES if loopback is not None else Strength.SUPPORTS
     yield check.finding(

@@ -66,7 +66,7 @@ def _finding(
         ),
         against=None
         if complete
-        else say("NET013.against_silent", "Of other missing ranks nothing was seen at all."),
+        else say("NET013.against_silent", "Nothing at all was seen of the other missing ranks."),
         culprits=seen,
         phase=Phase.INIT,
         at=stages[0].at,

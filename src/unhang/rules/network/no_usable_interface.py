@@ -10,7 +10,7 @@ NCCL and Gloo choose an interface once, when the communicator is made. A name in
 none. The rank raises, and the others wait for it in the same set-up.
 
 ## When it stays quiet
-A plugin or an InfiniBand device that is not found is no such failure: sockets remain.
+A plugin or an InfiniBand device that is not found is not such a failure: sockets remain.
 
 ## How to confirm
 `ip -br addr` on the named host, inside the container; compare with the variable.

@@ -11,7 +11,7 @@ all GPUs then show 100 % and nothing is printed.
 
 ## When it stays quiet
 A silent hang on consumer GPUs proves nothing: shared memory and drivers hang alike. "Already
-enabled" is no failure. After a lost rank or a stop a failed handle is its echo.
+enabled" is not a failure. After a lost rank or a stop a failed handle is its echo.
 
 ## How to confirm
 `p2pBandwidthLatencyTest` of the CUDA samples (it also *verifies* data); one run with

@@ -2,7 +2,7 @@
 
 ## What it finds
 In NCCL's log a direct channel (`via P2P/…`) between two GPUs of a host whose link `nvidia-smi topo
--m` calls SYS, NODE or PHB, beside a collective of which nobody finished the first one, or beside
+-m` calls SYS, NODE or PHB, beside a first collective that nobody finished, or beside
 refused peer access or faults of the IOMMU.
 
 ## Why it hangs
@@ -10,8 +10,8 @@ Such transfers pass the host's bridges. Where the IOMMU or access control (ACS) 
 never arrive, and all GPUs wait at 100 %.
 
 ## When it stays quiet
-Most such hosts work: the topology alone is no cause, and beside other evidence it is a hint that
-stands for it. Transfers over NVLink, and channels through host memory (`via SHM`), do not count.
+Most such hosts work: the topology alone is not a cause, and beside other evidence it is a hint that
+supports it. Transfers over NVLink, and channels through host memory (`via SHM`), do not count.
 
 ## How to confirm
 One run with `NCCL_P2P_DISABLE=1`; `p2pBandwidthLatencyTest` of the CUDA samples, which verifies

@@ -12,7 +12,7 @@ Hosts have ports without a cable: a port that is down is a hint, unless NCCL nam
 an error of this job.
 
 ## How to confirm
-`ibstat` on a host that is well; `mlxlink -d DEVICE`; the switch's log of the port.
+`ibstat` on a healthy host; `mlxlink -d DEVICE`; the switch's log of the port.
 
 ## What to do
 Replace cable or transceiver; until then leave the adapter out with `NCCL_IB_HCA=^DEVICE`.

@@ -11,14 +11,14 @@ allocate memory" here is neither host nor GPU memory: it is the limit on locked 
 peer points to the GID index, the partition, or two subnets without a route.
 
 ## When it stays quiet
-A device that merely cannot be opened is skipped by NCCL and is no failure.
+A device that merely cannot be opened is skipped by NCCL and is not a failure.
 
 ## How to confirm
 `ulimit -l` inside the job (not in a login shell); `show_gids`; `ibv_rc_pingpong -g INDEX` between
 the hosts.
 
 ## What to do
-`--ulimit memlock=-1` for containers, `LimitMEMLOCK=infinity` for slurmd, then log in anew;
+`--ulimit memlock=-1` for containers, `LimitMEMLOCK=infinity` for slurmd, then log in again;
 `NCCL_IB_GID_INDEX` of the RoCE v2 entry; `NCCL_IB_HCA` with adapters of one kind only. For
 "dmabuf … not supported": a newer RDMA driver, or `NCCL_DMABUF_ENABLE=0`.
 

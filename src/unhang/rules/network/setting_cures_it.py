@@ -1,12 +1,12 @@
-"""The same job does not hang with another setting, which tells where the fault lies.
+"""The same job does not hang with another setting, which shows where the fault is.
 
 ## What it finds
 Two runs of one command, of which the one without a setting was stuck and the one with it came to a
-result; or words beside the log that with it nothing hangs.
+result; or a remark beside the log that nothing hangs with it.
 
 ## Why it hangs
-A setting that turns off one way of transport, or decides one order, and by that cures the hang,
-leaves the fault in what it turns off or decides.
+If turning off one transport, or fixing one order, cures the hang, the fault is in what the setting
+turns off or fixes.
 
 ## When it stays quiet
 Where the job ended well, and no run of the log shows that only the trial did; where the sentence is
@@ -15,10 +15,10 @@ setting already; for settings that change more than one thing. Where a process f
 only hints.
 
 ## How to confirm
-Run several times with each value: a hang that comes now and then may stay away once by chance.
+Run several times with each value: a hang that occurs now and then may be absent once by chance.
 
 ## What to do
-Repair what the setting goes around; until then keep the setting, and know what it costs.
+Repair what the setting works around; until then keep the setting, and know what it costs.
 
 ## References
 NCCL documentation, "Environment Variables"; `settings/data/trials.toml`.

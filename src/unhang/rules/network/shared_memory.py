@@ -9,7 +9,7 @@ for each pair and channel. `/dev/shm` is a file system in memory; containers get
 rank raises "unhandled system error"; its peers report broken connections a moment later.
 
 ## When it stays quiet
-Segments that are there and that the CUDA driver refuses to register are weaker evidence.
+Segments that exist but that the CUDA driver refuses to register are weaker evidence.
 
 ## How to confirm
 `df -h /dev/shm` inside the container while the job starts; `ls /dev/shm` for leftovers of dead

@@ -111,7 +111,9 @@ def weigh(incident: Incident, ranks: Ranks, otherwise: Strength) -> tuple[Streng
     if failed and not failed & ranks:
         weaker = Strength.SUPPORTS if otherwise is Strength.PROVES else Strength.HINTS
         return weaker, say(
-            "recorder.against_log", "By the logs {ranks:ranks} failed by itself.", ranks=failed
+            "recorder.against_log",
+            "According to the logs, {ranks:ranks} failed by itself.",
+            ranks=failed,
         )
     return otherwise, None
 

@@ -91,8 +91,8 @@ def of_a_failure(
     if order.is_of_an_earlier_run(incident, failure):
         return say(
             "crash.against_long_before",
-            "the others began to wait more than half an hour after it: it is an earlier run's,"
-            " if the clocks agree",
+            "the others began to wait more than half an hour after it: if the clocks agree, it "
+            "belongs to an earlier run",
         )
     if order.stop_before(incident, failure) is not None:
         return say("crash.against_stopped", "the job had been stopped from outside before")

@@ -72,12 +72,15 @@ def denial(incident: Incident, suspects: Ranks) -> Message | None:
             continue
         if found.waiting.kind is WitnessKind.LOG:
             return say(
-                "stacks.against_log", "by the logs {ranks:ranks} gave up waiting, too", ranks=ranks
+                "stacks.against_log",
+                "according to the logs, {ranks:ranks} gave up waiting, too",
+                ranks=ranks,
             )
         if found.waiting.kind is WitnessKind.RECORDER:
             return say(
                 "stacks.against_dump",
-                "by the Flight Recorder dumps {ranks:ranks} {ranks:|waits|wait} in a call, too",
+                "according to the Flight Recorder dumps, {ranks:ranks} {ranks:|waits|wait} in a "
+                "call, too",
                 ranks=ranks,
             )
     return None

@@ -1,7 +1,7 @@
 """All ranks wait for the lock of a build that none of them runs.
 
 ## What it finds
-Stacks in which every rank stands in the wait for PyTorch's lock of an extension's build
+Stacks in which every rank waits for the lock with which PyTorch guards an extension's build
 (`torch/utils/file_baton.py`), and none compiles.
 
 ## Why it hangs
@@ -10,7 +10,7 @@ until it is gone. A build that was killed leaves it behind: nobody will ever rem
 time limit, and no message is printed.
 
 ## When it stays quiet
-While any process whose stack was taken compiles, and where not all ranks stand there. Another job
+While any process whose stack was taken compiles, and where not all ranks are there. Another job
 that builds into the same folder looks the same from here, so it is never proved.
 
 ## How to confirm
@@ -61,7 +61,7 @@ def check(incident: Incident) -> Iterator[Finding]:
         why=say(
             "SLO007.why",
             "A build that is killed leaves its file `lock` in the folder of PyTorch's extensions,"
-            " and whoever finds it waits until it is gone: for ever.",
+            " and every rank that finds it waits until it is gone, that is, forever.",
         ),
         against=say(
             "SLO007.against", "another job that builds into the same folder would look the same"

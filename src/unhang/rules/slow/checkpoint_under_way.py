@@ -2,7 +2,7 @@
 
 ## What it finds
 The last thing that a rank printed before the first time-out is a save or a load that has begun and
-not ended: a bar below 100 %, or a begin mark without its end mark; or a live stack in such code.
+not ended: a bar below 100 %, or a start mark without its end mark; or a live stack in such code.
 
 ## Why it hangs
 Usually one rank writes while the others go on to the next collective (often a barrier of one
@@ -17,7 +17,7 @@ is far older than the timeout, or far younger than the wait. A mark alone cannot
 from a stuck one: only a bar, or signs of life after the time-out, prove that it worked.
 
 ## How to confirm
-Compare the time stamps of the begin mark and of the time-out. Watch the file grow; measure the
+Compare the time stamps of the start mark and of the time-out. Watch the file grow; measure the
 storage (`dd`, `fio`) and divide the bytes of the checkpoint by its speed.
 
 ## What to do

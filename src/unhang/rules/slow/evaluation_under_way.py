@@ -2,7 +2,7 @@
 
 ## What it finds
 The last thing that a rank printed before the first time-out is an evaluation, a generation or
-logging that has begun and not ended: a validation bar below 100 %, or a begin mark without its end
+logging that has begun and not ended: a validation bar below 100 %, or a start mark without its end
 mark; or a live stack in such code.
 
 ## Why it hangs

@@ -11,9 +11,9 @@ once, they give up.
 
 ## When it stays quiet
 With less than a second between the last and the others, a tenth where a collective timed out: that
-is how jobs are. Where fewer than five collectives were timed on a rank, or fewer than three ranks.
-What was slow before a hang need not be what hangs, so it is a hint, unless the rank was late by a
-tenth of the timeout.
+is normal. Where fewer than five collectives were timed on a rank, or fewer than three ranks. What
+was slow before a hang need not be what hangs, so it is a hint, unless the rank was late by a tenth
+of the timeout.
 
 ## How to confirm
 `py-spy dump` on that rank, several times; compare its GPU's clocks (`nvidia-smi -q -d CLOCK`) with

@@ -1,7 +1,7 @@
 """Stacks show the one rank that is in no collective at work in a phase of its own.
 
 ## What it finds
-The rank that stands outside the wait of all others (LOC201), in code that tells what it is doing:
+The rank that is outside the wait of all others (LOC201), in code that shows what it is doing:
 it saves, loads, evaluates, generates, logs, prepares data, compiles, or is past the training loop
 and shuts down.
 
@@ -11,9 +11,9 @@ wait, not its progress.
 
 ## When it stays quiet
 As LOC201. It is only a hint where a process failed first, where the rank itself gave up waiting,
-where several ranks are elsewhere for different reasons, or where nothing but the name of a function
-of the program tells what it does: then neither the code below it (the model, reads or writes) nor a
-line of the log bears the name out.
+where several ranks are elsewhere for different reasons, or where only the name of a function in the
+program suggests what it does: then neither the code below it (the model, reads or writes) nor a
+line of the log confirms the name.
 
 ## How to confirm
 Take the stacks again: a rank at work moves within its phase, a stuck one does not.
@@ -139,7 +139,7 @@ def _against(incident: Incident, wait: Wait, first: StackState) -> Message | Non
     if by_name_alone(incident, first):
         return say(
             "SLO201.against_by_name",
-            "Only the name of a function of the program tells what it does ({code}).",
+            "Only the name of a function in the program suggests what it does ({code}).",
             code=first.code,
         )
     return (

@@ -1,4 +1,4 @@
-"""The live judge saw ranks in a phase of work that did not get on, or took too long for the others.
+"""The live judge saw ranks in a phase of work that made no progress or took too long for others.
 
 ## What it finds
 In the record of a watched run: ranks that saved, loaded, prepared data, evaluated, compiled or
@@ -6,12 +6,12 @@ logged while others waited for them: without any CPU time, bytes or steps for lo
 in that phase, or at work, but for longer than the others' limit.
 
 ## Why it hangs
-What the phase depends on (a file system, a server, a helper process) does not answer, or needs its
-time; the others wait in their next collective, and their watchdogs know nothing of it.
+What the phase depends on (a file system, a server, a helper process) does not answer, or is slow;
+the others wait in their next collective, and their watchdogs know nothing of it.
 
 ## When it stays quiet
-While the rank works and nobody has given up waiting: then it is slow, and that is only a hint. So
-it is where nothing but the name of a function of the program tells the phase.
+While the rank works and nobody has given up waiting: then it is slow, and that is only a hint. The
+same holds where only the name of a function in the program suggests the phase.
 
 ## How to confirm
 The stacks in the capture show the same line of the phase, several times.

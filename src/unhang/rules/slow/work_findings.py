@@ -98,7 +98,7 @@ def _from_stacks(incident: Incident, about: WorkRule, wait: OthersWait | None) -
     if failed or ranks_differ(incident):
         strength = Strength.HINTS
         against = (
-            say("SLO.against_failure", "Something else failed, and not surely later.")
+            say("SLO.against_failure", "Something else failed, perhaps earlier.")
             if failed
             else say("SLO.against_desync", "Ranks issued different calls, or run different models.")
         )

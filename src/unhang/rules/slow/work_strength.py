@@ -106,7 +106,7 @@ def weigh(incident: Incident, work: Work, wait: OthersWait) -> tuple[Strength, M
     if fitting is Fit.STALE and not work.went_on:
         return Strength.HINTS, say(
             "SLO.against_stale",
-            "The work began long before the wait did: its end may merely not be logged.",
+            "The work began long before the wait did: its end may simply not have been logged.",
         )
     if fitting in (Fit.FITS, Fit.STALE):
         return _weigh_measured(work, wait), None
@@ -114,7 +114,7 @@ def weigh(incident: Incident, work: Work, wait: OthersWait) -> tuple[Strength, M
         # data are prepared in several steps, and an earlier one may not have shown a bar
         return Strength.HINTS, say(
             "SLO.against_short",
-            "The work had lasted {lasted_s:s} only, less than the timeout of {limit_s:s}: it"
+            "The work had lasted only {lasted_s:s}, less than the timeout of {limit_s:s}: it"
             " may itself have hung.",
             lasted_s=work.lasted_s,
             limit_s=wait.limit_s,
@@ -161,7 +161,8 @@ def _weigh_unmeasured(work: Work, wait: OthersWait) -> tuple[Strength, Message |
         if not _is_specific(work) and wait.kind is not WaitKind.SETUP:
             return Strength.HINTS, say(
                 "SLO.against_vague",
-                "The first collectives may also fail for the network or the choice of device.",
+                "The first collectives may also fail because of the network or the choice of "
+                "device.",
             )
     return Strength.SUPPORTS, None
 
@@ -194,7 +195,7 @@ def find_rival(incident: Incident, wait: OthersWait) -> Message | None:
     if order.stop_before(incident, wait.alarm) is not None:
         return say("SLO.against_stopped", "The job was stopped from outside before.")
     if _failed_first(incident, wait):
-        return say("SLO.against_failure", "Something else failed, and not surely later.")
+        return say("SLO.against_failure", "Something else failed, perhaps earlier.")
     if ranks_differ(incident):
         return say("SLO.against_desync", "Ranks issued different calls, or run different models.")
     if _survived(incident, wait):
@@ -228,7 +229,7 @@ def _against(incident: Incident, work: Work, wait: OthersWait) -> Message | None
     if _nobody_is_at(incident, work):
         return say(
             "SLO.against_stacks",
-            "By the stacks nobody is at this work: who stands in it waits for others.",
+            "According to the stacks, nobody is doing this work: the ranks in it wait for others.",
         )
     if rank is not None and wait.awaited and rank not in wait.awaited:
         return say(
@@ -237,7 +238,10 @@ def _against(incident: Incident, work: Work, wait: OthersWait) -> Message | None
             ranks=wait.awaited,
         )
     if not work.phase.unfinished:
-        return say("SLO.against_unseen", "No begin of this work was seen: it may have been over.")
+        return say(
+            "SLO.against_unseen",
+            "The beginning of this work was not seen: it may have been over already.",
+        )
     if work.is_done:
         return say("SLO.against_done", "Its bar stands at 100 %: the work itself was done.")
     if work.bar is None and _lines_between(work, wait) > _MANY_LINES:
