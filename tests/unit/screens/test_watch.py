@@ -154,7 +154,9 @@ def test_what_a_check_had_found_of_the_host_that_is_waited_for(tmp_path: Path) -
 
     async def steps(pilot: Pilot[Any]) -> None:
         await pilot.pause()
-        assert f"Found by an earlier check: {host}.cluster: 3.1 % is sent again" in words(app, "#news")
+        assert f"Found by an earlier check: {host}.cluster: 3.1 % is sent again" in words(
+            app, "#news"
+        )
         assert "other9" not in words(app, "#news")
         assert "other9" in words(app, "#lost")
         assert "\x1b" not in words(app, "#lost")
