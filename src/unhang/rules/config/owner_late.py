@@ -22,7 +22,7 @@ Do slow work before `init_process_group` or in all ranks alike; prepare data set
 raise the limit only if the owner's work is legitimate and finite.
 
 ## References
-`ProcessGroupNCCL::broadcastUniqueNCCLID`; the limit is that of `init_process_group(timeout=)`.
+`ProcessGroupNCCL::broadcastUniqueNCCLID`; `init_process_group(timeout=)`.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def check(incident: Incident) -> Iterator[Finding]:
             why=say(
                 "CFG004.why",
                 "The waiting rank did reach the store. The rank that writes the key has not"
-                " come to its first collective: it is late, or it has failed.",
+                " reached its first collective: it is late, or it has failed.",
             ),
             culprits=owners,
             phase=Phase.INIT,
@@ -92,8 +92,8 @@ def check(incident: Incident) -> Iterator[Finding]:
         claim=claim,
         why=say(
             "CFG004.why",
-            "The waiting rank did reach the store. The rank that writes the key has not come"
-            " to its first collective: it is late, or it has failed.",
+            "The waiting rank did reach the store. The rank that writes the key has not"
+            " reached its first collective: it is late, or it has failed.",
         ),
         rival=against,
         against=say("CFG004.against", "the logs do not show what the late rank was doing"),

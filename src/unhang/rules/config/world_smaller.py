@@ -22,7 +22,7 @@ Start one launcher for each node with the same `--nnodes` and rendezvous endpoin
 starts each process as a job of its own gives each a world of one.
 
 ## References
-PyTorch, `ProcessGroupNCCL::_allgather_base`: the output holds the input of each rank once.
+PyTorch, `ProcessGroupNCCL::_allgather_base`.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from the last number that both completed.
 Compare what the rank behind did in this step with the others: its batch, its branch, its modules.
 
 ## References
-`torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp`: one sequence number per group and collective.
+`torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp`.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ The Flight Recorder dumps in the capture compare the calls themselves.
 Let all ranks issue the same calls in the same order, in every group.
 
 ## References
-PyTorch documentation, `torch.distributed`: calls must be issued in the same order on all ranks.
+PyTorch documentation, `torch.distributed`.
 """
 
 from __future__ import annotations

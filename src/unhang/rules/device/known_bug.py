@@ -17,8 +17,7 @@ The same job with the next release of the library.
 Upgrade (or downgrade) the library named.
 
 ## References
-NVIDIA/nccl#1176 (message truncated in the bootstrap, cured by 2.18.6); pytorch/pytorch#152780 and
-NVIDIA/nccl#2418 (illegal memory access in NCCL 2.26.2 on new GPUs).
+NVIDIA/nccl#1176 (NCCL before 2.18.6); pytorch/pytorch#152780 and NVIDIA/nccl#2418 (NCCL 2.26.2).
 """
 
 from __future__ import annotations

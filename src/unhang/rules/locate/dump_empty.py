@@ -19,7 +19,7 @@ Look for the process: its exit code, its log, the kernel log of its host, free s
 If the process died, find out why first. If it lives, `py-spy dump` shows where it is.
 
 ## References
-pytorch/pytorch#167023 (a dump with stacks may hang on the interpreter's lock).
+pytorch/pytorch#167023.
 """
 
 from __future__ import annotations

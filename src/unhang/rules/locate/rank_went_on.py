@@ -23,7 +23,7 @@ Read the findings that name the same rank: they say what it was doing. Do not ma
 for the work of one rank, or give their group a time limit that covers it.
 
 ## References
-`torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp`: the watchdog measures the wait of its own rank.
+`torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp`.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ the number of works in flight, where it is printed, shows who is behind.
 Look for a native extension or a data loader that holds the GIL, and for a GPU that hangs.
 
 ## References
-`TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC` only changes when the process is ended.
+`TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC`.
 """
 
 from __future__ import annotations
