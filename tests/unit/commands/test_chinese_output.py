@@ -16,27 +16,26 @@ DEMO = str(CASES / "demo/input")
 QUOTED = re.compile(r"`[^`]*`|\"[^\"]*\"|“[^”]*”|<(script|style)\b.*?</\1>|<[^>]*>", re.DOTALL)
 PATCH = re.compile(r"^\s*(?:│|#).*$", re.MULTILINE)
 ENGLISH = re.compile(r"(?:[A-Za-z][a-z']*[,;:]? ){4,}[A-Za-z][a-z']*")
-COMMON = set(
-    [
-        "the",
+COMMON = frozenset(
+    (
+        "a",
+        "and",
         "are",
-        "of",
-        "that",
-        "it",
-        "no",
-        "has",
-        "was",
-        "on",
         "at",
         "by",
-        "which",
-        "its",
-        "one",
+        "has",
         "is",
-        "a",
+        "it",
+        "its",
+        "no",
+        "of",
+        "on",
+        "that",
+        "the",
         "to",
-        "and",
-    ]
+        "was",
+        "which",
+    )
 )
 
 
