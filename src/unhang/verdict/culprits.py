@@ -22,7 +22,6 @@ from unhang.model.events import (
 from unhang.model.finding import Finding
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.incident import VICTIM_MANNERS, Failure, Incident, Manner, ranks_of
-from unhang.model.phases import Phase
 from unhang.rules.shared import order, speakers
 
 OF_ONE_RANK = frozenset(
@@ -40,8 +39,6 @@ OF_ONE_RANK = frozenset(
 _OUT_OF_STEP = frozenset({Cause.DESYNC, Cause.MODEL_DIVERGENCE, Cause.UNEVEN_WORK})
 _ONLY_RANK: Ranks = frozenset({Rank(0)})
 """The culprit in a job of one process, of what one process does."""
-_BESIDE_STEPS = frozenset({Phase.EVAL, Phase.SAVE, Phase.GENERATE, Phase.LOGGING})
-"""What a rank does beside the steps that all have in common."""
 _ENOUGH = 3
 """Where nothing tells the size of the job, fewer others do not make the last one conspicuous."""
 _BARE = frozenset({Manner.KILLED, Manner.EXITED, Manner.CRASHED, Manner.HOST_OOM})
@@ -97,9 +94,6 @@ def _out_of_step(incident: Incident) -> Ranks:
         few = min(places.values(), key=len)
         if len(places) == 2 and 2 * len(few) < size:
             return frozenset(few)
-        beside = frozenset(r for r, s in stood.items() if s.phase in _BESIDE_STEPS)
-        if len(places) == 2 and 0 < 2 * len(beside) <= size:
-            return beside
     told = {event.ranks for event in incident.all(OneDiffers)}
     return next(iter(told)) if len(told) == 1 else NO_RANKS
 

@@ -20,6 +20,10 @@ _BEYOND = 256
 
 _STEP = 256
 _AGREED = 8
+_PAST = 512
+"""Calls in which a rhythm is looked for."""
+_TIMES = 2
+"""What came so often before is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +172,31 @@ def _habitual(kinds: set[int], group: ProcessGroup, seq: int) -> int | None:
     for trace in group.traces.values():
         before.update(trace.kinds[: bisect_left(trace.seqs, seq)])
     known = kinds & before
-    return known.pop() if len(known) == 1 else None
+    return known.pop() if len(known) == 1 else _next_in_rhythm(known, group, seq)
+
+
+def _next_in_rhythm(kinds: set[int], group: ProcessGroup, seq: int) -> int | None:
+    """The one of some kinds that has always followed the calls that came last.
+
+    As many of these are compared as came at least twice before; where they are all of one kind,
+    they tell no rhythm.
+    """
+    longest = max(group.traces.values(), key=lambda trace: bisect_left(trace.seqs, seq))
+    end = bisect_left(longest.seqs, seq)
+    past = longest.kinds[max(0, end - _PAST) : end]
+    alike: list[tuple[int, int]] = []
+    for place in range(1, len(past)):
+        length = 0
+        while length < place and past[place - 1 - length] == past[-1 - length]:
+            length += 1
+        alike.append((length, past[place]))
+    alike.sort(reverse=True)
+    if len(alike) < _TIMES:
+        return None
+    least = alike[_TIMES - 1][0]
+    followers = {kind for length, kind in alike if length >= least}
+    tells = least > 0 and len(set(past[-least:])) > 1
+    return followers.pop() if tells and len(followers) == 1 and followers <= kinds else None
 
 
 def _shift(odd: GroupTrace, like: GroupTrace, seq: int) -> int:
