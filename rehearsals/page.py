@@ -5,13 +5,19 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
+
+import tomllib
 
 from rehearsals.record import AttemptEnd, Live, Rehearsal
 from rehearsals.rehearsal import WIDTH
 from rehearsals.situation import Situation
 from rehearsals.workplace import SCRIPTS
+
+Say = Callable[[str], str]
+"""From an English sentence of a page to that of its language."""
 
 _EXCERPT_LINES = 14
 _LONGEST = 240
@@ -36,7 +42,7 @@ _NOISE = re.compile(r"Warning|ChainedAssignment|^\w+ = ")
 
 
 def write_page(situation: Situation, found: Rehearsal, place: Path, folder: Path) -> Path:
-    """Write `<name>.md`.
+    """Write `<name>.md`, and `<name>.zh.md` in Chinese; output of commands is the same in both.
 
     Args:
         situation: what was rehearsed.
@@ -47,8 +53,9 @@ def write_page(situation: Situation, found: Rehearsal, place: Path, folder: Path
     printed = (place / "logs" / "merged.log").read_text("utf-8", "replace")
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{situation.name}.md"
-    text = "\n".join(_sections(situation, found, printed))
-    path.write_text(text.rstrip("\n") + "\n", encoding="utf-8")
+    for each, say in ((path, _as_it_is), (path.with_suffix(".zh.md"), in_chinese)):
+        text = "\n".join(_sections(situation, found, printed, say))
+        each.write_text(text.rstrip("\n") + "\n", encoding="utf-8")
     return path
 
 
@@ -61,81 +68,104 @@ def patches_of(situation: Situation) -> Mapping[str, str]:
     return told
 
 
-def _sections(situation: Situation, found: Rehearsal, printed: str) -> Iterator[str]:
+def in_chinese(english: str) -> str:
+    """The Chinese of a sentence of the pages; a `KeyError` says that it has none."""
+    return _chinese()[english]
+
+
+def _as_it_is(english: str) -> str:
+    return english
+
+
+@cache
+def _chinese() -> Mapping[str, str]:
+    return tomllib.loads((Path(__file__).parent / "chinese.toml").read_text(encoding="utf-8"))
+
+
+def _sections(situation: Situation, found: Rehearsal, printed: str, say: Say) -> Iterator[str]:
     """What a reader with that failure wants first: the symptom, the remedy; the report follows."""
     yield f"# {situation.name}\n"
-    yield f"{situation.summary}.\n"
-    yield f"`unhang drill rehearse {situation.name}` wrote this page.\n"
-    yield f"## It fails\n\nThe job ends {_ended(found.before)}.\n"
+    yield say("{what}.").format(what=say(situation.summary)) + "\n"
+    told = say("`unhang drill rehearse {name}` wrote this page. [中文]({name}.zh.md)")
+    yield told.format(name=situation.name) + "\n"
+    yield f"## {say('It fails')}\n"
+    yield say("The job ends {ended}.").format(ended=_ended(found.before, say)) + "\n"
     yield _block("\n".join(_excerpt(situation, printed)))
-    yield from _remedy(situation, found)
-    yield "\n## The verdict from the logs alone\n"
+    yield from _remedy(situation, found, say)
+    yield f"\n## {say('The verdict from the logs alone')}\n"
     yield _block(found.shown["logs"])
     if situation.logs_lack is not None:
-        yield f"\nWhat the logs lack: {situation.logs_lack}"
-    yield "\n## The verdict with dumps, stacks and the launch script\n"
+        yield f"\n{say('What the logs lack: {what}').format(what=say(situation.logs_lack))}"
+    yield f"\n## {say('The verdict with dumps, stacks and the launch script')}\n"
     yield _block(found.shown["everything"])
-    yield "\n## What `unhang lint` says of the job\n"
+    yield f"\n## {say('What `unhang lint` says of the job')}\n"
     yield _block(found.shown["lint"])
     if found.live is not None:
-        yield from _live(situation, found.live, found.patient)
-    yield "\n## What is real\n"
-    yield f"{situation.real} Versions: {_versions(found)}.\n"
-    yield f"Played: {situation.played}\n"
-    yield "Put into the processes, outside of the framework's files:\n"
+        yield from _live(situation, found.live, found.patient, say)
+    yield f"\n## {say('What is real')}\n"
+    versions = say("Versions: {versions}.").format(versions=_versions(found))
+    yield f"{say(situation.real)} {versions}\n"
+    yield say("Played: {what}").format(what=say(situation.played)) + "\n"
+    yield say("Put into the processes, outside of the framework's files:") + "\n"
     for name, says in patches_of(situation).items():
-        yield f"- `{name}`: {says}"
+        yield f"- `{name}`: {say(says)}"
 
 
-def _remedy(situation: Situation, found: Rehearsal) -> Iterator[str]:
+def _remedy(situation: Situation, found: Rehearsal, say: Say) -> Iterator[str]:
     remedy = situation.remedy
-    yield f"\n## The remedy\n\n{remedy.says}\n"
+    yield f"\n## {say('The remedy')}\n\n{say(remedy.says)}\n"
     if "fix" in found.shown:
         yield _block(found.shown["fix"])
     for name, old, new in remedy.edits:
-        yield _by_hand(name, old.strip(), new.strip())
+        yield _by_hand(name, old.strip(), new.strip(), say)
     if "probe" in found.shown:
-        yield f"\nWith what it wrote, the job fails again: {found.shown['probe']}."
+        again = say("With what it wrote, the job fails again: {how}.")
+        yield f"\n{again.format(how=found.shown['probe'])}"
     if remedy.first:
-        yield f"\nFirst, once: `{' '.join(remedy.first)}`."
-    again = "The fault is gone" if remedy.healed else "The same fault is there"
-    yield f"\n{again}, and the job {found.after.word}: {_ended(found.after)}."
+        yield f"\n{say('First, once: `{command}`.').format(command=' '.join(remedy.first))}"
+    healed = say("The fault is gone" if remedy.healed else "The same fault is there")
+    word, ended = say(found.after.word), _ended(found.after, say)
+    told = say("{fault}, and the job {word}: {ended}.")
+    yield f"\n{told.format(fault=healed, word=word, ended=ended)}"
 
 
-def _by_hand(name: str, old: str, new: str) -> str:
+def _by_hand(name: str, old: str, new: str, say: Say) -> str:
     if "\n" in new:
-        return f"By hand in `{name}`, in place of `{old}`:\n\n```python\n{new}\n```"
-    return f"By hand in `{name}`: `{old}` becomes `{new}`."
+        where = say("By hand in `{name}`, in place of `{old}`:").format(name=name, old=old)
+        return f"{where}\n\n```python\n{new}\n```"
+    return say("By hand in `{name}`: `{old}` becomes `{new}`.").format(name=name, old=old, new=new)
 
 
-def _live(situation: Situation, live: Live, patient: Live | None) -> Iterator[str]:
-    yield "\n## Under `unhang run`\n"
-    yield f"With `--on-hang abort` {_said(situation, live)}; the job {_how(live.ending)}."
+def _live(situation: Situation, live: Live, patient: Live | None, say: Say) -> Iterator[str]:
+    yield f"\n## {say('Under `unhang run`')}\n"
+    told = say("With `--on-hang abort` {said}; the job {how}.")
+    yield told.format(said=_said(situation, live, say), how=_how(live.ending, say))
     if patient is not None:
-        wanted = "legitimate work" if situation.legitimate else "a real hang"
-        yield (
-            f"\nWith `--timeouts judge` as well, unchanged ({wanted}),"
-            f" {_said(situation, patient)}; the job {_how(patient.ending)}."
-        )
+        wanted = say("legitimate work" if situation.legitimate else "a real hang")
+        told = say("With `--timeouts judge` as well, unchanged ({wanted}), {said}; the job {how}.")
+        said, how = _said(situation, patient, say), _how(patient.ending, say)
+        yield f"\n{told.format(wanted=wanted, said=said, how=how)}"
 
 
-def _said(situation: Situation, live: Live) -> str:
+def _said(situation: Situation, live: Live, say: Say) -> str:
     accused = ", ".join(map(str, live.said.accused))
     if accused:
-        return f"rank {accused} is accused, which is wrong"
+        return say("rank {ranks} is accused, which is wrong").format(ranks=accused)
     if live.said.named_after_s is None:
-        return "no event names the late rank"
+        return say("no event names the late rank")
+    told = say("rank {ranks} is named {seconds} s after the fault (`{kind}`)")
     ranks = ", ".join(map(str, sorted(situation.culprits)))
-    return f"rank {ranks} is named {live.said.named_after_s} s after the fault (`{live.said.kind}`)"
+    return told.format(ranks=ranks, seconds=live.said.named_after_s, kind=live.said.kind)
 
 
-def _how(ending: AttemptEnd) -> str:
-    return f"{ending.word}, {_ended(ending)}"
+def _how(ending: AttemptEnd, say: Say) -> str:
+    return f"{say(ending.word)}{say(', ')}{_ended(ending, say)}"
 
 
-def _ended(ending: AttemptEnd) -> str:
-    code = "was ended" if ending.exit_code is None else f"exit code {ending.exit_code}"
-    return f"after {ending.seconds:.0f} s, {code}"
+def _ended(ending: AttemptEnd, say: Say) -> str:
+    code = say("was ended" if ending.exit_code is None else "exit code {code}")
+    told = say("after {seconds} s, {code}")
+    return told.format(seconds=f"{ending.seconds:.0f}", code=code.format(code=ending.exit_code))
 
 
 def _versions(found: Rehearsal) -> str:

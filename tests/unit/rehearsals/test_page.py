@@ -1,9 +1,12 @@
 """Pages show what was seen, and nothing of the machine it was seen on."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
-from rehearsals.page import write_page
+import tomllib
+from rehearsals import page as page_module
+from rehearsals.page import in_chinese, patches_of, write_page
 from rehearsals.record import AttemptEnd, Live, Rehearsal
 from rehearsals.registry import SITUATIONS
 from rehearsals.summary import write_summary
@@ -117,3 +120,36 @@ def test_what_was_left_behind_is_told(tmp_path: Path) -> None:
     found = replace(rehearsal(), left=("port 4711 9",))
     text = write_summary([found], tmp_path).read_text("utf-8")
     assert "Left behind: port 4711 9." in text
+
+
+def test_both_languages_tell_each_situation(tmp_path: Path) -> None:
+    """No sentence lacks its Chinese, both show the same output, and each leads to the other."""
+    said = Said(named_after_s=5.0, kind="waiting", accused=())
+    live = Live(said=said, ending=AttemptEnd(finished=True, seconds=41.0, exit_code=None))
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "merged.log").write_text(PRINTED, encoding="utf-8")
+    for name, situation in SITUATIONS.items():
+        path = write_page(situation, replace(rehearsal(live=live), name=name), tmp_path, tmp_path)
+        english = path.read_text(encoding="utf-8")
+        chinese = path.with_suffix(".zh.md").read_text(encoding="utf-8")
+        assert f"({name}.zh.md)" in english
+        assert f"({name}.md)" in chinese
+        assert english.count("```") == chinese.count("```")
+        assert english.count("\n## ") == chinese.count("\n## ")
+        assert in_chinese(situation.remedy.says) in chinese.split("```")[2]
+        assert "{" not in chinese.replace("+++ b", "")
+
+
+def test_no_chinese_is_left_over_and_values_are_the_same() -> None:
+    source = (Path(page_module.__file__)).read_text(encoding="utf-8")
+    told = {
+        text
+        for each in SITUATIONS.values()
+        for text in (each.summary, each.remedy.says, each.real, each.played, each.logs_lack)
+    }
+    told |= {text for each in SITUATIONS.values() for text in patches_of(each).values()}
+    words = {"finishes", "fails", "is ended as a hang"}
+    table = tomllib.loads((Path(page_module.__file__).parent / "chinese.toml").read_text("utf-8"))
+    for english, chinese in table.items():
+        assert english in told | words or english in source
+        assert set(re.findall(r"{\w+}", english)) == set(re.findall(r"{\w+}", chinese))
