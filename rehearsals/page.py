@@ -9,12 +9,11 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
-import tomllib
-
 from rehearsals.record import AttemptEnd, Live, Rehearsal
 from rehearsals.rehearsal import WIDTH
 from rehearsals.situation import Situation
 from rehearsals.workplace import SCRIPTS
+from unhang.model.toml import loads
 
 Say = Callable[[str], str]
 """From an English sentence of a page to that of its language."""
@@ -79,7 +78,10 @@ def _as_it_is(english: str) -> str:
 
 @cache
 def _chinese() -> Mapping[str, str]:
-    return tomllib.loads((Path(__file__).parent / "chinese.toml").read_text(encoding="utf-8"))
+    sentences: Mapping[str, str] = loads(
+        (Path(__file__).parent / "chinese.toml").read_text(encoding="utf-8")
+    )
+    return sentences
 
 
 def _sections(situation: Situation, found: Rehearsal, printed: str, say: Say) -> Iterator[str]:

@@ -4,7 +4,6 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-import tomllib
 from rehearsals import page as page_module
 from rehearsals.page import in_chinese, patches_of, write_page
 from rehearsals.record import AttemptEnd, Live, Rehearsal
@@ -13,6 +12,7 @@ from rehearsals.summary import write_summary
 from rehearsals.watching import Said
 
 from unhang.lab.scoring import Judged, Mark
+from unhang.model.toml import loads
 
 PRINTED = """step 1 loss 6.2
 \x1b[36mWriting model shards:   0%|\x1b[0m
@@ -149,7 +149,7 @@ def test_no_chinese_is_left_over_and_values_are_the_same() -> None:
     }
     told |= {text for each in SITUATIONS.values() for text in patches_of(each).values()}
     words = {"finishes", "fails", "is ended as a hang"}
-    table = tomllib.loads((Path(page_module.__file__).parent / "chinese.toml").read_text("utf-8"))
+    table = loads((Path(page_module.__file__).parent / "chinese.toml").read_text("utf-8"))
     for english, chinese in table.items():
         assert english in told | words or english in source
         assert set(re.findall(r"{\w+}", english)) == set(re.findall(r"{\w+}", chinese))
