@@ -32,7 +32,8 @@ def phase(name: PhaseName) -> AbstractContextManager[None]:
     ...     pass
     """
     probe: Any = sys.modules.get(_PROBE)
-    return _NOTHING if probe is None else probe.Inside(name)  # type: ignore[no-any-return]
+    inside: AbstractContextManager[None] = _NOTHING if probe is None else probe.Inside(name)
+    return inside
 
 
 def step(number: int | None = None) -> None:
