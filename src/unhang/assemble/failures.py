@@ -40,6 +40,7 @@ from unhang.model.events import (
     NcclReason,
     ProcessEnded,
     PythonException,
+    Reporter,
     StopSeen,
     StoreFault,
     StoreProblem,
@@ -249,12 +250,13 @@ def _merge(told: Sequence[Event], run: Run, ties: Ties) -> Failure | None:
 
 
 def _crashed_first(event: ProcessEnded) -> bool:
-    """Whether the launcher saw it crash before the others, though it lists it with those it closes.
+    """Whether it crashed before the others, though the launcher lists it with those it closes.
 
-    SIGTERM ends nobody by a segmentation fault; an abort may be the answer to it.
+    SIGTERM ends nobody by a segmentation fault, as the process itself tells; an abort may be the
+    answer to it.
     """
     crash = event.signal in _CRASH_SIGNALS and event.signal != signal.SIGABRT
-    return crash and event.reported_first
+    return crash and (event.reported_first or event.reporter is Reporter.SELF)
 
 
 def _signal_of_kernel_log(event: Event) -> int | None:

@@ -140,6 +140,8 @@ class Identity:
             return None if first is None else Rank(first + event.device)
         if isinstance(event, DeviceFault) and self._is_numbered_by_rank(event.device):
             return Rank(event.device or 0)
+        if isinstance(event, DeviceFault) and event.device and host in self._first_on_host:
+            return Rank(self._first_on_host[host] + event.device)
         return None
 
     def _process_of(self, event: Event) -> SpeakerProcess:

@@ -80,6 +80,7 @@ _HEAD = re.compile(
     r"|(?![^:\s]*\.(?:log|txt|out|err|md|jsonl?|csv)\b)(?:[A-Za-z]:|[\w.~]{1,40})?"
     r"[\\/][\w./\\+-]{1,200}:(?=\s)"
     r"|[A-Z]{2,8}\d{1,4}:(?=\s)"
+    r"|[a-z][\w-]{0,60}(?:\.[\w-]{1,60}){2,8}:(?=\s)"
     r"|(?:node|host|worker|compute|server|trainer|master|launcher|dgx|hgx|gpu|nid|pod)[\w.-]{0,80}:(?=\s)"
     r"|line \d{1,7}:"
     r"|[\w.-]{1,80}: Test (?=[CN])|Test (?=[CN])"

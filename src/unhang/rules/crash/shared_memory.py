@@ -75,7 +75,9 @@ def check(incident: Incident) -> Iterator[Finding]:
         if f.signal == signal.SIGBUS and f.manner in (Manner.CRASHED, Manner.EXITED)
     ]
     if ended:
-        ranks = ranks_of(ended) if len(ended) == 1 else NO_RANKS
+        # A launcher may report the same end again, without the process that it was.
+        named, pids = ranks_of(ended), {f.pid for f in ended} - {None}
+        ranks = named if len(named) == 1 and len(pids) <= 1 else NO_RANKS
         yield _finding(
             incident,
             ended,
