@@ -17,6 +17,9 @@ from unhang.model.recording import CallKind
 from unhang.model.strength import Strength
 from unhang.model.waits import CallRef, Snapshot, Variant, Wait, WaitWitness, WitnessKind
 
+_BY_WORDS = frozenset({Waiter.WATCHER, Waiter.RECEIVER})
+"""Whose reports are no barriers of a library."""
+
 
 def waits_of_logs(calls: Sequence[Call], run: Run, known: Ranks = NO_RANKS) -> Snapshot:
     """Return one wait for each call in which somebody gave up, then those of set-up.
@@ -27,9 +30,7 @@ def waits_of_logs(calls: Sequence[Call], run: Run, known: Ranks = NO_RANKS) -> S
         known: all ranks that anything names.
     """
     signals = run.all(DumpSignal)
-    barriers = [
-        e for e in run.all(BarrierMissing) if not e.on_host and e.waiter is not Waiter.WATCHER
-    ]
+    barriers = [e for e in run.all(BarrierMissing) if not e.on_host and e.waiter not in _BY_WORDS]
     stores = [e for e in run.all(StoreFault) if e.owner is not None]
     sides = ([b for b in barriers if b.direct is direct] for direct in (True, False))
     stuck = [_wait(call, calls, signals) for call in calls]

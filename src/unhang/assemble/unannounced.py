@@ -1,16 +1,26 @@
 """From what one artifact tells of a run to the runs it really holds, where nobody says so.
 
-Two signs: an agent of torchrun says of each start that a rank failed (that it restarts is below the
-level that it logs at); and work begins anew after a launcher gave up (`train.sh >> train.log`).
+Three signs: an agent of torchrun says of each start that a rank failed (that it restarts is below
+the level that it logs at); work begins anew after a launcher gave up (`train.sh >> train.log`); and
+ranks introduce themselves again after an end, in the same words (a job that was requeued).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from unhang.model.events import Event, ProcessEnded, Progress, Reporter, Restarted
+from unhang.model.events import (
+    Event,
+    ProcessEnded,
+    Progress,
+    Reporter,
+    Restarted,
+    StopSeen,
+    WorldSeen,
+)
 from unhang.model.events.lifecycle import STATES_OF_WORK
 
 _LAUNCHERS = frozenset(
@@ -37,13 +47,35 @@ class _Cut(NamedTuple):
 
 def split_unannounced(run: Sequence[Event]) -> list[list[Event]]:
     """Split what one artifact tells; a start by the same agent begins with a `Restarted`."""
-    cuts = {cut.place: cut for cut in (*_where_work_began_anew(run), *_between_two_failures(run))}
+    found = (*_where_ranks_came_anew(run), *_where_work_began_anew(run))
+    cuts = {cut.place: cut for cut in (*found, *_between_two_failures(run))}
     parts = [list(run[a:b]) for a, b in pairwise([0, *sorted(cuts), len(run)])]
     for place, part in zip(sorted(cuts), parts[1:], strict=True):
         if cuts[place].by_agent:
             end = run[place - 1]
             part.insert(0, Restarted(source=end.source, origin=end.origin, at=end.at))
     return parts
+
+
+_DIGITS = re.compile(r"\d+")
+
+
+def _where_ranks_came_anew(run: Sequence[Event]) -> Iterator[_Cut]:
+    """Before a rank that introduces itself as it did before the job was stopped or a process ended.
+
+    Who stops a job from outside may start it again; what else begins anew is another attempt.
+    """
+    known: set[tuple[object, ...]] = set()
+    end: Event | None = None
+    for place, event in enumerate(run):
+        if isinstance(event, StopSeen) or (isinstance(event, ProcessEnded) and not event.worker):
+            end = event
+        elif isinstance(event, WorldSeen) and event.rank is not None and not event.listed:
+            says = event.rank, event.world_size, _DIGITS.sub("#", event.source.text)
+            if end is not None and says in known:
+                yield _Cut(place, isinstance(end, StopSeen))
+                known, end = set(), None
+            known.add(says)
 
 
 def _between_two_failures(run: Sequence[Event]) -> Iterator[_Cut]:

@@ -8,6 +8,7 @@ of exits counted by rank, a sentence in which ranks did not come::
     0    | gpu01 | 0                  returncodes = {0: 0, 1: 1, 2: -6}
     3    | gpu02 | -9                 no heartbeat from rank 3 for 120 s
                                       ranks [2, 5] did not check in; missing ranks: 2, 5
+    [rank3]: … recv from rank 2 timed out
 
 Traps: a code of 0, and words such as `running`, are no ends; a table of losses has a column of
 ranks too; who is waited for in a sentence need not be guilty, so that a rule weighs it.
@@ -58,8 +59,16 @@ _MISSING = re.compile(
     r"|sen[dt](?:ing)?\b.{0,12}beat)",
     re.IGNORECASE,
 )
+_SENDER = re.compile(
+    r"\b(?:i?recv|receiv(?:e|ing)|wait(?:ing|ed)?|(?:data|message|tensor|activation|gradient)s?)\b"
+    r"[^.;]{0,40}?\b(?:from|for|of|by)\s(?:the\s)?(?:peer|source|remote|global|sender|stage)?\s?"
+    r"(?:(?:rank|peer|src|source)[ =:#]{1,2}|(?<=peer )|(?<=stage ))(?P<peer>\d{1,6})\b"
+    r"|\b(?:i?recv|receive)\([^()]{0,40}\b(?:src|source|peer)=(?P<source>\d{1,6})\b",
+    re.IGNORECASE,
+)
+_GAVE_UP = re.compile(r"timed? ?-?out|timeout|deadline|gave up|giving up|expired", re.IGNORECASE)
 _BARRIER = re.compile(r"monitoredBarrier|watchdog", re.IGNORECASE)
-_ABOUT = ("rank", "task", "exit", "return")
+_ABOUT = ("rank", "task", "exit", "return", "peer", "stage", "src=")
 _MOST_ROWS = 4096
 _SIGNALS = 65
 
@@ -85,6 +94,16 @@ class RollCallParser(LineParser, name="roll-call", after=24, sampled=True):
         missing = line.says(_MISSING, within=True)
         if missing is not None and _BARRIER.search(line.text) is None:
             yield from _absent(line, missing)
+        elif line.origin.rank is not None and _GAVE_UP.search(line.text) is not None:
+            sender = _SENDER.search(line.text)
+            if sender is not None and _BARRIER.search(line.text) is None:
+                yield BarrierMissing(
+                    **place(line),
+                    reporter=line.origin.rank,
+                    missing=frozenset({Rank(int(sender["peer"] or sender["source"]))}),
+                    direct=True,
+                    waiter=Waiter.RECEIVER,
+                )
         yield from self._table(line)
 
     def _table(self, line: Line) -> Iterator[ProcessEnded]:

@@ -11,8 +11,10 @@ from unhang.model.events import (
     Event,
     Finished,
     KernelEvent,
+    ProcessEnded,
     Progress,
     PythonException,
+    Reporter,
     StoreFault,
     StoreProblem,
 )
@@ -151,18 +153,34 @@ def _amid_work(told: Instant, incident: Incident, states: int) -> bool:
 _DIGITS = re.compile(r"\d+")
 
 
-def _error(event: Event) -> tuple[type, str]:
-    """The same for one error that comes again; numbers in it differ."""
-    return type(event), _DIGITS.sub("#", event.source.text)
+def _error(event: Event) -> tuple[object, ...]:
+    """The same for one error that comes again; numbers in it differ, but not who printed it."""
+    own = (event.origin.pid, event.origin.rank) if isinstance(event, ProcessEnded) else ()
+    return type(event), _DIGITS.sub("#", event.source.text), *own
 
 
-def _lived_with(incident: Incident, states: int) -> frozenset[tuple[type, str]]:
+def _comes_again(event: Event, states: int) -> int | None:
+    """After how many states of work it may come again and ends nobody; None where it may not.
+
+    A process dies once: what the same one prints again was the end of a child of it.
+    """
+    if isinstance(event, (PythonException, DeviceFault)):
+        return states
+    printed = isinstance(event, ProcessEnded) and event.reporter in _BY_ITSELF
+    named = event.origin.pid is not None or event.origin.rank is not None
+    return STATES_OF_WORK if printed and named else None
+
+
+_BY_ITSELF = frozenset({Reporter.SELF, Reporter.SHELL})
+
+
+def _lived_with(incident: Incident, states: int) -> frozenset[tuple[object, ...]]:
     """Errors of code that came again after so many states of work: somebody catches them."""
-    worked: dict[tuple[type, str], set[object]] = {}
-    found: set[tuple[type, str]] = set()
+    worked: dict[tuple[object, ...], set[object]] = {}
+    found: set[tuple[object, ...]] = set()
     for event in incident.events:
-        if isinstance(event, (PythonException, DeviceFault)):
-            if len(worked.setdefault(_error(event), set())) >= states:
+        if (least := _comes_again(event, states)) is not None:
+            if len(worked.setdefault(_error(event), set())) >= least:
                 found.add(_error(event))
         elif (state := state_of_work(event)) is not None:
             for seen in worked.values():

@@ -1,7 +1,9 @@
 """Restarts and appended runs are separated; every agent announces the same restart."""
 
 from dataclasses import replace
+from pathlib import Path
 
+import unhang
 from support.builders import at, by, ended, source, timeout
 from support.crashes import work
 from unhang.assemble import assemble
@@ -180,3 +182,22 @@ def test_a_job_that_never_connected_has_not_connected_before() -> None:
     )
     assert second.restarted
     assert not second.connected_before
+
+
+def test_ranks_that_introduce_themselves_again_after_a_stop(tmp_path: Path) -> None:
+    """A requeued job writes on in its file; its bars differ in the epoch alone."""
+    start = [f"Initializing distributed: GLOBAL_RANK: {r}, MEMBER: {r + 1}/2" for r in (0, 1)]
+    bars = [f"Epoch {n}: 100%|██████████| 900/900 [06:30<00:00,  3.1it/s]" for n in range(40)]
+    stop = [
+        "slurmstepd: error: *** JOB 8 ON n1 CANCELLED AT 2026-03-01T10:00:00 DUE TO PREEMPTION ***",
+        "[rank: 1] Received SIGTERM: 15",
+    ]
+
+    def outcome(*lines: str) -> str:
+        (tmp_path / "job.log").write_text("\n".join(lines) + "\n")
+        return unhang.diagnose(str(tmp_path / "job.log")).outcome.value
+
+    assert outcome(*start, *bars[:20], *stop) == "cause"
+    assert outcome(*start, *bars[:20], *stop, *start, *bars[20:]) == "undetermined"
+    assert outcome(*start, *bars[:20], *stop, *start, *bars[20:], *stop) == "cause"
+    assert outcome(*start, *bars[:20], *stop, *start) == "cause", "it did not come to work"

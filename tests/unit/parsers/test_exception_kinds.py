@@ -172,3 +172,10 @@ def test_classes_that_are_named_after_a_death(who: str, how: str, end: str) -> N
 )
 def test_what_names_processes_and_no_death(name: str, message: str) -> None:
     assert classify_exception(name, message, ()) is K.USER
+
+
+def test_a_device_that_was_waited_for_inside_a_collective() -> None:
+    failed = "ACL stream synchronize failed."
+    assert classify_exception("RuntimeError", failed, (USER, C10D)) is K.COLLECTIVE
+    assert classify_exception("RuntimeError", failed, (USER,)) is K.USER
+    assert classify_exception("RuntimeError", "Tensors must be contiguous", (USER, C10D)) is K.USER

@@ -190,3 +190,13 @@ def test_a_preempted_job_that_then_trained_to_its_end(tmp_path: Path) -> None:
     first, then = [*bars[:4], stop], ["#### next try on gx31", *bars[4:]]
     assert accused(judged(tmp_path, *first, *then[:2]))
     assert not accused(judged(tmp_path, *first, *then, "`Trainer.fit` stopped: `max_epochs=8`"))
+
+
+@pytest.mark.parametrize(("again", "lived"), [("pid=7", True), ("pid=8", False)])
+def test_a_process_dies_once(again: str, lived: bool, tmp_path: Path) -> None:
+    """What the same process prints a second time was the end of a child of it."""
+    died = "(Worker {who}, ip=10.0.4.25) Segmentation fault (core dumped)"
+    step = "(main_task pid=4) step:{n} - critic/rewards/mean:0.3{n} - timing_s/step:812.5"
+    steps_ = [step.format(n=n) for n in range(1, 12)]
+    lines = (*steps_[:4], died.format(who="pid=7"), *steps_[4:8], died.format(who=again))
+    assert accused(judged(tmp_path, *lines, *steps_[8:])) is not lived

@@ -50,6 +50,7 @@ from unhang.model.events.lifecycle import (
     SettingSeen,
     SettingTried,
     StackSeen,
+    StepsPlanned,
     UnreadLine,
     VersionSeen,
     WorldSeen,
@@ -126,6 +127,7 @@ Report: TypeAlias = (
     | UnreadLine
     | StackRefused
     | StackSeen
+    | StepsPlanned
     | ThreadStack
     | RasReport
     | HostReport
@@ -224,6 +226,7 @@ __all__ = [
     "StackRefused",
     "StackSeen",
     "Stage",
+    "StepsPlanned",
     "StopKind",
     "StopSeen",
     "StoreFault",

@@ -135,6 +135,8 @@ class Waiter(enum.Enum):
     """It traps itself when it gives up."""
     WATCHER = "watcher of the program"
     """A supervisor that counts heartbeats, answers or arrivals, and says who is missing."""
+    RECEIVER = "receive from one peer"
+    """A rank that gave up waiting for what one other rank sends."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

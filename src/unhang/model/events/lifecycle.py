@@ -174,6 +174,19 @@ class LoopLeft(Seen, fact=Fact.PHASES, witness=Witness.PROCESS, role=Role.REPORT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StepsPlanned(Seen, fact=Fact.PHASES, witness=Witness.PROCESS, role=Role.SETUP):
+    """A rank says how many steps or batches it has; the origin names the rank.
+
+    Attributes:
+        count: so many.
+        words: the line without its numbers; only counts in the same words can be compared.
+    """
+
+    count: int
+    words: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OneDiffers(Seen, witness=Witness.PROCESS, role=Role.REPORT):
     """All ranks printed a line of the same thing; most the same one, a few another one.
 

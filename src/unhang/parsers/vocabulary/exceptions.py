@@ -44,6 +44,8 @@ _BROKEN_CHANNEL = frozenset(
 )
 
 _WAITS = re.compile(r"torch/distributed/|torch/nn/parallel/distributed\.py|deepspeed/comm/\w+\.py")
+_SYNCHRONISED = re.compile(r"\bsynchroni[sz]", re.IGNORECASE)
+"""A device that was waited for inside a collective; what kept it is elsewhere."""
 _COLLECTIVES = _PATTERNS["collectives"]
 _INNERMOST = 3
 _MAY_WAIT = re.compile(r"site-packages/(?:torch|deepspeed|accelerate|megatron|lightning\w*)/")
@@ -96,6 +98,8 @@ def classify_exception(exception: str, message: str, frames: Sequence[Frame]) ->
         return ExceptionKind.COLLECTIVE
     if exception == "":
         return _from_frames(frames)
+    if frames and _WAITS.search(frames[-1].file) and _SYNCHRONISED.search(message):
+        return ExceptionKind.COLLECTIVE
     return ExceptionKind.USER
 
 

@@ -2,8 +2,9 @@
 
 ## What it finds
 Before a time-out, training bars of one total on one stream where a later print is two or more
-steps behind an earlier one; or, where lines name their rank, ranks with different totals, or with
-last steps that lie further apart than the ranks print.
+steps behind an earlier one; or, where lines name their rank, ranks with different totals, or that
+say of different numbers of batches, or with last steps that lie further apart than the ranks
+print.
 
 ## Why it hangs
 Every step has collectives. A rank with fewer batches leaves the loop, or goes on to evaluate,
@@ -30,8 +31,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from unhang.model.events import Progress
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
-from unhang.rules.desync.pace import Apart, of_ranks, of_stream
+from unhang.rules.desync.pace import Apart, of_plans, of_ranks, of_stream
 from unhang.rules.shared import order, rivals
 
 _ECHOES = frozenset(
@@ -52,7 +54,7 @@ def check(incident: Incident) -> Iterator[Finding]:
     first = order.first_timeout(incident)
     if first is None:
         return
-    apart = of_ranks(incident) or of_stream(incident, first)
+    apart = of_ranks(incident) or of_plans(incident) or of_stream(incident, first)
     if apart is None:
         return
     strength = Strength.PROVES if apart.ended_early else Strength.SUPPORTS
@@ -81,7 +83,7 @@ def _claim(apart: Apart) -> Message:
             least=min(apart.totals),
             most=max(apart.totals),
         )
-    done = [p.done for p in apart.states]
+    done = [p.done for p in apart.states if isinstance(p, Progress)]
     return say(
         "DSY011.claim_steps",
         "Ranks are in different steps: {least} and {most}.",

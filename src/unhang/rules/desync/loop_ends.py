@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from unhang.model.events import Event, GlooFault, LastLine, LoopEnd, LoopLeft, Progress
 from unhang.model.ids import NO_RANKS, Rank, Ranks
-from unhang.model.incident import Incident
+from unhang.model.incident import Incident, Join
 from unhang.model.phases import Phase
 from unhang.model.strength import Strength
+from unhang.rules.desync.graph_traffic import SMALL
 from unhang.rules.shared import order
 from unhang.waitgraph import matching
 
@@ -33,7 +34,7 @@ def before_a_wait(
     """Who has left, who waits, and how surely; nobody where the lines do not tell them apart."""
     call = next(iter(incident.calls), None)
     joins = () if call is None else matching.collective_joins(call)
-    parted = matching.variants(joins, {j.rank: j.op for j in joins})
+    parted = matching.variants(joins, {j.rank: kind_of(j) for j in joins})
     if call is not None and len(parted) > 1:
         for side in parted.values():
             others = call.joined - side
@@ -60,6 +61,11 @@ def before_a_wait(
     if left == {_USUAL_VOICE} and not _is_of_training(said, left) and most == 0:
         return NO_RANKS, NO_RANKS, Strength.HINTS
     return left, waiters, Strength.SUPPORTS
+
+
+def kind_of(join: Join) -> tuple[str | None, bool]:
+    """What tells two calls apart that have one number: a flag is no bucket of gradients."""
+    return join.op, join.numel_in is not None and join.numel_in < SMALL
 
 
 def _is_odd(incident: Incident, rank: Rank) -> bool:

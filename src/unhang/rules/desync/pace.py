@@ -7,11 +7,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from unhang.model.events import CollectiveTimeout, Progress, Witness
+from unhang.model.events import CollectiveTimeout, Progress, StepsPlanned, Witness
 from unhang.model.ids import NO_RANKS, Rank, Ranks
-from unhang.model.incident import Incident
+from unhang.model.incident import Call, Incident
 from unhang.model.phases import Phase
+from unhang.rules.desync.loop_ends import kind_of
 from unhang.rules.shared import order
+from unhang.waitgraph import matching
 
 _RANK = re.compile(r"\brank\W{0,3}\d{1,7}", re.IGNORECASE)
 _RECENT = 12
@@ -30,7 +32,7 @@ class Apart:
         ended_early: a rank had finished its smaller number of steps.
     """
 
-    states: tuple[Progress, ...]
+    states: tuple[Progress | StepsPlanned, ...]
     totals: frozenset[int] = frozenset()
     odd: Ranks = NO_RANKS
     ended_early: bool = False
@@ -85,6 +87,38 @@ def of_ranks(incident: Incident) -> Apart | None:
     if len({_RANK.sub("", state.label) for state in last.values()}) > 1:
         return None
     return _by_totals(last) or _by_steps(incident, last, max(map(_interval, by_rank.values())))
+
+
+def of_plans(incident: Incident) -> Apart | None:
+    """Different numbers of steps, by what ranks say of themselves in the same words.
+
+    Those with the fewest are not in the call that all others wait in, or in another one.
+    """
+    plans: dict[str, dict[Rank, StepsPlanned]] = {}
+    for plan in incident.all(StepsPlanned):
+        if plan.origin.rank is not None:
+            plans.setdefault(plan.words, {})[plan.origin.rank] = plan
+    for told in plans.values():
+        counts = {rank: plan.count for rank, plan in told.items()}
+        short = frozenset(rank for rank, n in counts.items() if n == min(counts.values()))
+        odd = _minority(short, counts)
+        alike = [_waits_alike(call, odd) for call in incident.calls]
+        if odd and True not in alike:
+            return Apart(
+                states=tuple(told.values()),
+                totals=frozenset(counts.values()),
+                odd=odd,
+                ended_early=False in alike,
+            )
+    return None
+
+
+def _waits_alike(call: Call, odd: Ranks) -> bool | None:
+    """Whether they wait in the same call as some others; None where they do not wait."""
+    kinds = {j.rank: kind_of(j) for j in matching.collective_joins(call)}
+    others = {kind for rank, kind in kinds.items() if rank not in odd}
+    mine = {kind for rank, kind in kinds.items() if rank in odd}
+    return None if not mine or not others else not mine.isdisjoint(others)
 
 
 def _by_totals(last: dict[Rank, Progress]) -> Apart | None:

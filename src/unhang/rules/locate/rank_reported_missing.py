@@ -4,8 +4,10 @@
 The desync report of PyTorch ("didn't join collective", "never joined any collectives"), monitored
 barriers ("Ranks 2, 3 failed to pass"), Horovod's stall report ("Missing ranks"), and kernels of
 DeepEP that gave up on a peer in an expert-parallel dispatch or combine ("timeout check failed",
-"timeout for dispatch receive"). Also a program's own monitors that say which rank sent no heartbeat
-or did not check in: these only support, because the rank that they lost may be a victim.
+"timeout for dispatch receive"). Ranks that gave up receiving from one peer, each by its own words,
+or from others that did, name the peer at the end of the chain. Also a program's own monitors that
+say which rank sent no heartbeat or did not check in: these only support, because the rank that they
+lost may be a victim.
 
 ## Why it hangs
 The others wait for the ranks that are named. Why they did not come is left to the cause rules.
@@ -39,6 +41,7 @@ from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.rule import Fact, Finding, Incident, Message, Strength, rule, say
 from unhang.rules.shared import rivals
 
+_SEVERAL = _PAIR = 2
 _ON_A_HOST = 8
 """A job of so few ranks has one host, so that ranks of the host are those of the job."""
 
@@ -50,6 +53,7 @@ def check(incident: Incident) -> Iterator[Finding]:
     yield from _from_barriers(incident)
     yield from _from_kernels(incident)
     yield from _from_watchers(incident)
+    yield from _from_receivers(incident)
 
 
 def _from_reports(incident: Incident) -> Iterator[Finding]:
@@ -144,6 +148,33 @@ def _from_watchers(incident: Incident) -> Iterator[Finding]:
         culprits=absent,
         at=told[0].at,
         evidence=told[:1],
+    )
+
+
+def _from_receivers(incident: Incident) -> Iterator[Finding]:
+    """The one rank that all chains of receives end at: it gave up on nobody itself."""
+    told = [b for b in incident.all(BarrierMissing) if b.waiter is Waiter.RECEIVER]
+    waiters = frozenset(b.reporter for b in told)
+    senders = NO_RANKS.union(*(b.missing for b in told)) - waiters - incident.gave_up
+    if len(senders) != 1 or (len(waiters) < _SEVERAL and incident.world.size != _PAIR):
+        return
+    weight = rivals.weigh(incident, told[0], Strength.SUPPORTS)
+    yield check.finding(
+        weight.strength,
+        claim=say(
+            "LOC002.claim_sender",
+            "{waiters:ranks} gave up waiting for what {ranks:ranks} should have sent",
+            waiters=frozenset(r for r in waiters if r is not None),
+            ranks=senders,
+        ),
+        why=say(
+            "LOC002.why_sender",
+            "Who receives names its peer; all of them end at the one that gave up on nobody.",
+        ),
+        against=weight.against,
+        culprits=senders,
+        at=told[0].at,
+        evidence=told,
     )
 
 

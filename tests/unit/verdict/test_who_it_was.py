@@ -1,0 +1,85 @@
+"""Lines that prove a rank, each by a grammar of its own; and those that only look like it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import unhang
+from unhang.model.causes import Cause
+from unhang.model.diagnosis import Diagnosis
+
+
+def judged(folder: Path, *lines: str) -> Diagnosis:
+    (folder / "job.log").write_text("\n".join(lines) + "\n")
+    return unhang.diagnose(str(folder / "job.log"))
+
+
+@pytest.mark.parametrize("host", ["node1", "gx-4.cluster.example.org", "x40c5s4b0n0.hsn.cm.gov"])
+def test_the_one_that_no_launcher_ended(host: str, tmp_path: Path) -> None:
+    died = "{host}: rank {rank} died from signal {signal}"
+    lines = [died.format(host=host, rank=r, signal=s) for r, s in ((256, 11), (0, 15), (96, 15))]
+    found = judged(tmp_path, *lines)
+    assert (found.cause, found.culprits) == (Cause.RANK_CRASH, {256})
+
+
+def test_a_command_between_the_rank_and_its_code(tmp_path: Path) -> None:
+    line = (
+        "Container rank 2 status failed cmd ['/opt/bin/python', '-u', 'fit.py', '-n', '4'] code -9"
+    )
+    assert judged(tmp_path, "step 9 loss 2.1", line).culprits == {2}
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        "local_rank={n} pid=212{n} seed=7",
+        "rank {n} (pid 212{n}) ready",
+        "process with pid 212{n} runs as rank {n}",
+        "node gx4, pid 212{n}, using GPU {n}.",
+    ],
+)
+def test_a_process_by_what_it_said_at_the_start(start: str, tmp_path: Path) -> None:
+    starts = [start.format(n=n) for n in range(4)]
+    died = "[gx4:2123 :0:7025] Caught signal 7 (Bus error: nonexistent physical address)"
+    closed = [
+        f"[2026-03-01 00:52:1{n},000] [INFO] [launch.py:286:sigkill_handler] "
+        f"Killing subprocess 212{n}"
+        for n in range(4)
+    ]
+    assert judged(tmp_path, "world size: 4", *starts, died).culprits == {3}
+    assert judged(tmp_path, "world size: 4", *starts, died, *closed).culprits == {3}
+    other = died.replace("2123", "9999")
+    assert judged(tmp_path, "world size: 4", *starts, other).culprits == frozenset()
+
+
+@pytest.mark.parametrize(("device", "named"), [(5, {13}), (0, set())])
+def test_a_gpu_by_its_index_on_a_node(device: int, named: set[int], tmp_path: Path) -> None:
+    """A process that sees one GPU alone calls it 0, whichever it is."""
+    nodes = [f"node{k}: [INFO] nnodes=2, num_local_procs=8, node_rank={k}" for k in (0, 1)]
+    oom = (
+        "node1: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.96 GiB. "
+        f"GPU {device} has a total capacity of 79.15 GiB of which 1.21 GiB is free."
+    )
+    assert judged(tmp_path, *nodes, oom).culprits == named
+    assert judged(tmp_path, oom).culprits == frozenset(), "nothing tells which node it is"
+
+
+def test_two_processes_that_ended_alike(tmp_path: Path) -> None:
+    lines = (
+        "[gx4:7745 :0:8166] Caught signal 7 (Bus error: nonexistent physical address)",
+        "ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: -7) local_rank: 0 "
+        "(pid: 7737) of binary: /usr/bin/python3",
+    )
+    assert judged(tmp_path, *lines).culprits == frozenset()
+
+
+def test_who_was_told_that_another_failed(tmp_path: Path) -> None:
+    shut = (
+        "UnknownError: The runtime has been shut down. This was caused by an exception on one of "
+        "the ranks or an attempt to reduce after one of the ranks finished"
+    )
+    raised = "tensorflow.python.framework.errors_impl.InvalidArgumentError: Key: seq_len. values 0"
+    lines = [f"[rank{r}]: {raised if r == 1 else shut}" for r in (2, 0, 3, 1)]
+    assert judged(tmp_path, *lines).culprits == {1}
