@@ -24,7 +24,7 @@ BESIDE = $(MAKE) --no-print-directory --jobs=$(WORKERS) --output-sync=target
 # Each process that a test starts imports the package: what was compiled is kept.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: help demo setup test unit check lint types contracts score fuzz gate advice bench drills drill-live drill-check proof docs site sbom clean
+.PHONY: help demo setup lock locked test unit check lint types contracts score fuzz gate advice bench drills drill-live drill-check proof docs site sbom clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-10s %s\n", $$1, $$2}'
@@ -41,6 +41,17 @@ $(DEV): pyproject.toml constraints.txt | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt \
 		--editable '.[fast,remote,screens]' --group dev torch
 	@touch $@ $(CORE)
+
+locked: | $(BIN)/python ## the environment from packages whose hashes are known (Python 3.11 on; torch is yours)
+	$(BIN)/python -m pip install --quiet --require-hashes --requirement dev.lock
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+
+lock: $(DEV) ## write dev.lock anew (needs uv)
+	head -1 dev.lock > $(VENV)/.lock
+	uv pip compile pyproject.toml --extra fast --extra remote --extra screens --group dev --quiet \
+		--constraint constraints.txt --generate-hashes --universal --python-version 3.11 \
+		--no-annotate --no-header >> $(VENV)/.lock
+	mv $(VENV)/.lock dev.lock
 
 demo: $(CORE) ## diagnose a bundled failure of a real job (installs the core only, no torch)
 	$(BIN)/unhang diagnose tests/cases/demo/input

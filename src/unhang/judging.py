@@ -123,16 +123,23 @@ def _explaining(parted: Parted, found: Diagnosis) -> Sequence[Event]:
 
     What a kernel tells of its host may explain a failure of the job, but makes none, and blames no
     rank that spoke and that something else has found. That of a host that no file of the job names
-    may be the host of a rank that nobody heard of, and of no other.
+    may be the host of a rank that nobody heard of, and of no other. What programs tell may explain
+    a job that stops without a word; a job that tells of trouble itself has need of nobody else's.
     """
     explained = _failed(found) and found.culprits.isdisjoint(found.coverage.ranks_seen)
     if explained and _misses_ranks(found):
-        return parted.events
-    foreign = parted.strangers if explained else parted.loose
+        foreign = frozenset[str]()
+    else:
+        foreign = parted.strangers if explained else parted.loose
+    troubled = any(
+        event.role in TROUBLE and not isinstance(event, Finished)
+        for event in parted.without_loose()
+    )
+    speaking = parted.loose if troubled else parted.named
     return [
         event
         for event in parted.events
-        if not isinstance(event, KernelEvent) or event.source.artifact not in foreign
+        if event.source.artifact not in (foreign if isinstance(event, KernelEvent) else speaking)
     ]
 
 

@@ -278,3 +278,40 @@ def test_a_failed_attempt_that_is_not_the_last_convicts_nobody(
 ) -> None:
     (tmp_path / "job.log").write_text(STEPS + line.format(KILLED) + "\n")
     assert diagnose(str(tmp_path)).cause is cause
+
+
+WAITED = """\
+[E ProcessGroupNCCL.cpp:523] [Rank 3] Watchdog caught collective operation timeout: \
+WorkNCCL(SeqNum=11, OpType=ALLREDUCE, NumelIn=8, NumelOut=8, Timeout(ms)=600000) ran for 600052 \
+milliseconds before timing out.
+"""
+STEP_KILLED = "srun: error: node9: task 5: Out Of Memory\n" + KILLED + "\n"
+
+
+@pytest.mark.parametrize("loose", [RAISED, STEP_KILLED])
+def test_a_job_that_tells_of_trouble_is_explained_by_nobody_else(
+    loose: str, tmp_path: Path
+) -> None:
+    (tmp_path / "job.log").write_text(STEPS + WAITED)
+    alone = diagnose(str(tmp_path))
+    (tmp_path / "trouble.txt").write_text(loose)
+    found = diagnose(str(tmp_path))
+    assert (found.outcome, found.cause) == (alone.outcome, alone.cause)
+
+
+def test_what_stood_on_a_host_that_the_job_never_names_explains_no_job(tmp_path: Path) -> None:
+    (tmp_path / "job.log").write_text(STEPS)
+    (tmp_path / "trouble.txt").write_text(STEP_KILLED)
+    assert diagnose(str(tmp_path)).cause is None
+
+
+def test_a_kernel_log_is_the_job_beside_what_tells_of_none(tmp_path: Path) -> None:
+    (tmp_path / "dmesg").write_text(
+        "[523602.980286] Out of memory: Killed process 4711 (python) total-vm:82957371kB, "
+        "anon-rss:22805591kB, file-rss:73224kB, shmem-rss:14667668kB, UID:1000\n"
+    )
+    (tmp_path / "install.log").write_text(
+        "Collecting torch==2.5.1\nERROR: Could not install packages due to an OSError: [Errno 28] "
+        "No space left on device\n"
+    )
+    assert diagnose(str(tmp_path)).cause is Cause.HOST_OOM

@@ -64,6 +64,7 @@ class Parted:
         besides: the files that lie beside it.
         loose: files that nothing ties to the job, and nothing contradicts.
         strangers: those of them that are kernel logs of a host, where the job names none.
+        named: those that show a job at work themselves, or name a host, where the job names none.
         well: a good end in it may be told; False where another file tells of a job without one.
     """
 
@@ -71,6 +72,7 @@ class Parted:
     besides: tuple[Beside, ...] = ()
     loose: frozenset[str] = frozenset()
     strangers: frozenset[str] = frozenset()
+    named: frozenset[str] = frozenset()
     well: bool = True
 
     def without_loose(self) -> tuple[Event, ...]:
@@ -119,7 +121,9 @@ def set_aside(
     well = not held or not any(file.tells(Finished) for file in members)
     aside = {name: why for name, why in reasons.items() if why is not None}
     strangers = frozenset(name for name in loose if files[name].of_a_kernel and files[name].hosts)
-    return replace(_without(events, files, aside), loose=loose, strangers=strangers, well=well)
+    named = frozenset(name for name in loose if files[name].hosts or files[name].lives)
+    parted = _without(events, files, aside)
+    return replace(parted, loose=loose, strangers=strangers, named=named, well=well)
 
 
 def _turned(files: Mapping[str, GivenFile]) -> Iterator[str]:
@@ -184,10 +188,13 @@ def _the_job(files: Sequence[GivenFile]) -> set[str]:
     heads = {
         series_of(file.name)
         for file in files
-        if not file.of_a_kernel and not (file.shows and (jobs or others)) and file.name not in past
+        if not (file.shows and (jobs or others)) and file.name not in past
     }
     telling = [file for file in files if file.tells_of_a_job]
-    heads = heads & {series_of(file.name) for file in telling} or heads
+    for kind in (telling, [file for file in files if file.of_a_kernel]):
+        if heads & {series_of(file.name) for file in kind}:
+            heads &= {series_of(file.name) for file in kind}
+            break
     fresh = {
         series_of(file.name)
         for file in telling
@@ -202,8 +209,8 @@ def _the_job(files: Sequence[GivenFile]) -> set[str]:
 def _weight(file: GivenFile, newest: Instant | None = None) -> float:
     """How much of a job's life a file tells.
 
-    Few ask about a job that ended well, or about one that is long past, and what tools looked up
-    tells of a job that logs tell of better.
+    Few ask about a job that ended well, or about one that is long past; what tools looked up tells
+    of a job that logs tell of better; and any program raises exceptions, but only ranks talk.
 
     Args:
         file: what is weighed.
@@ -212,7 +219,7 @@ def _weight(file: GivenFile, newest: Instant | None = None) -> float:
     waits, talks, fails = (file.tells(*kinds) for kinds in (WAITS, TALKS, FAILS))
     kinds = len({type(event) for event in file.events})
     size = 4 * math.log10(file.size + 100) + 1.5 * math.log10(len(file.events) + 1)
-    whole = 12.0 * waits + 5 * talks + 5 * fails + 3 * (file.tells(ProcessEnded) + file.works)
+    whole = 12.0 * waits + 10 * talks + 5 * fails + 3 * (file.tells(ProcessEnded) + file.works)
     whole += 0.5 * min(len(file.ranks), 4)
     asked = (0.7 if file.ended_well else 1.0) * (0.6 if file.looked_up else 1.0)
     asked *= 0.6 if file.of_a_kernel else 1.0  # which tells of a host
@@ -242,4 +249,4 @@ def _reasons(
 
 def _is_past(file: GivenFile) -> bool:
     """Whether it was saved long after all that it tells, and shows no job that it could be of."""
-    return file.stale and not (file.lives or file.recorded or file.of_a_kernel)
+    return file.stale and not (file.lives or file.recorded)

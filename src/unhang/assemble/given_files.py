@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from unhang.engine.nature import DATED, Nature
 from unhang.model.events import (
+    TROUBLE,
     BandwidthMeasured,
     BarrierMissing,
     CheckFault,
@@ -147,7 +148,9 @@ class GivenFile:
     @property
     def tells_of_a_job(self) -> bool:
         """Whether it shows a job in any state; settings and what was looked up show none."""
-        return self.lives or self.tells(*WAITS, *TALKS, *FAILS, ProcessEnded, Finished)
+        return self.lives or any(
+            event.role in TROUBLE and not isinstance(event, KernelEvent) for event in self.events
+        )
 
     @property
     def unfinished(self) -> bool:

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import socket
+import stat
 import sys
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,6 +26,7 @@ from unhang.live.messages.request import (
 )
 from unhang.live.nodes.addresses import check_collector, is_here
 from unhang.live.nodes.membership import nodes_of
+from unhang.live.nodes.shared_folder import read_plain
 from unhang.live.run_folder.layout import OWNER_ONLY, RunFolder
 from unhang.live.run_folder.local_scratch import choose_near
 from unhang.notify import read_targets
@@ -153,6 +155,8 @@ def wanted_folder(out: str | None, program: str, node_rank: int) -> Path:
 def claim_folder(wanted: Path) -> Path:
     """Make a run folder that no other run has: two runs never share one.
 
+    In a folder that others may write, or that is another's, the run gets one of its own.
+
     Raises:
         UsageError: it cannot be made.
     """
@@ -185,6 +189,9 @@ def label_of(name: str, node_rank: int, shared: str | None, collector: str | Non
     return f"{name}-{node_rank}" if taken else name
 
 
+_LONGEST_CLAIM = 20
+
+
 def _lay_claim(path: Path, node_rank: int) -> bool:
     """Whether the name is this node's; where nobody can tell, it is."""
     try:
@@ -192,8 +199,9 @@ def _lay_claim(path: Path, node_rank: int) -> bool:
         with contextlib.suppress(FileExistsError), path.open("x") as file:
             file.write(str(node_rank))
             return True
-        return path.read_text() == str(node_rank)  # empty while another one writes it
-    except OSError:
+        # Empty while another one writes it.
+        return read_plain(path, _LONGEST_CLAIM) == str(node_rank).encode()
+    except (OSError, ValueError):
         return True
 
 
@@ -206,9 +214,13 @@ def _read_on_hang(text: str) -> str:
 
 
 def _claim(folder: Path) -> bool:
-    """Make the folder and its record; False when another run did."""
+    """Make the folder and its record; False when another run did, or another user may write it."""
     try:
-        if not folder.exists():  # else it is the user's, and stays as open as it was
+        if folder.exists():  # it is the user's, and stays as open as it was
+            status = folder.stat()
+            if status.st_mode & stat.S_IWOTH or status.st_uid != os.geteuid():
+                return False
+        else:
             folder.mkdir(parents=True, exist_ok=True)
             folder.chmod(OWNER_ONLY)
         with RunFolder(folder).record.open("x"):

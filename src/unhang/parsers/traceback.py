@@ -147,8 +147,10 @@ class TracebackParser(LineParser, name="traceback", after=24):
     def _step(self, stream: _Stream, line: Line) -> Iterator[Event]:
         text = line.text
         header = text_of.HEADER.match(text) if "Traceback" in text else None
-        if header is not None and header["before"].endswith('"'):
-            return  # an escaped string of torchelastic's error file
+        if header is not None and (
+            header["before"].endswith('"') or text_of.SHOWN.match(text, header.end())
+        ):
+            return  # an escaped string of torchelastic's error file, or what somebody shows
         if header is not None:
             yield from self._begin(stream, line, header["before"], header["original"] is not None)
             return

@@ -98,6 +98,10 @@ _PATTERNS = named("unhang.sources", "data/context.toml")
 _WORDS = _PATTERNS["words"]
 _CELLS = re.compile(r"\s*[|│┃][^|│┃]*[|│┃]")
 """The beginning of a row: one bar alone is the frame of a box."""
+_ROW = re.compile(
+    r"[\w.-]{1,40}\t-?\d[\d.]{0,20}\t|\s{0,8}[|│┃][^|│┃]{1,4000}[|│┃][^|│┃]{1,80}[|│┃]\s*$|\d{1,9}[|\t](?=[^|\t]{0,80}[A-Za-z])"
+)
+"""A record of several fields, behind its number or before its label."""
 _INDENTED = _PATTERNS["indented"]
 """Programs indent the cells of a table and the points of a list, not the beginning of a message."""
 _BAR = re.compile(r"\d{1,3}%[|┃ ].{0,200}[\]/s]")
@@ -120,7 +124,9 @@ def begins_message(text: str, position: int, *, within: bool = False) -> bool:
     """
     if position == 0:
         return True
-    return _INDENTED.match(text) is None and _only_heads(text[: position + 1], within)
+    if _ROW.match(text) is not None or _INDENTED.match(text) is not None:
+        return False
+    return _only_heads(text[: position + 1], within)
 
 
 @lru_cache(maxsize=4_096)
@@ -312,7 +318,7 @@ def breaks_off(lead: str) -> bool:
     Processes that share a stream interrupt each other, mostly between lines or words.
     """
     lead = lead[-_LEAD:]
-    head = lead.rstrip("[(<")  # the frame of what follows
+    head = lead.rstrip("[<")  # the frame of what follows
     if begins_message(head + "x", len(head)):
         return False
     opened = lead.replace('\\"', "").count('"') % 2 == 1

@@ -29,11 +29,17 @@ SAMPLE = (
 """What the parts of a sample are called that trainers print: TRL, verl, OpenRLHF, trlx, NeMo."""
 _SPOKEN = r"(?i:prompt|completion|response|question|answer|instruction|user|human|assistant)"
 
+_OF_WHAT = (
+    r"(?i:the|model|dataset|first|last|training|eval|begin|end|decoded|expected|actual|raw|test)"
+)
 _HEADING = re.compile(
-    rf"(?:\W{{2,80}}|\[)?(?:(?i:the|model|dataset|first|last|training|eval) ){{0,2}}{SAMPLE}"
-    r"(?:[ _#-]{0,2}[\w/]{1,12}){0,2}(?: \([^()]{1,60}\))?(?:\]|:|\W{2,80})"
+    rf"(?:\W{{2,80}}|\[)?(?:{_OF_WHAT} ){{0,2}}{SAMPLE}"
+    r"(?:[ _#-]{0,2}[\w/]{1,12}){0,2}(?: \([^()]{1,60}\))?(?:\[\d{1,6}\])?(?:\]|:|\W{2,80})"
+    rf"|\W{{3,80}}(?i:begin|end) {SAMPLE}(?: [\w/]{{1,12}})?"
 )
 """A line that is nothing else: `### Input:`, `Sample 3 (step 120):`, `----- prompt -----`."""
+_BOLD = re.compile(r"\*\*[A-Z][^*]{1,80}\*\*:?")
+"""A heading in Markdown, or who speaks there."""
 _ROLE = re.compile(rf"{_SPOKEN}(?:[ #]?\d{{1,6}})? ?[:>] ?(?=\S)")
 _TOKEN = re.compile(
     r"<\|[\w.-]{2,40}\|>|\[/?INST\]|</?s>|<(?:start|end)_of_turn>|<bos>|<｜[^<>｜]{2,40}｜>"
@@ -174,8 +180,9 @@ def begins(text: str) -> _Text | None:
 def _goes_on(text: str) -> bool:
     """Whether people speak, or a part of a sample begins."""
     bare = text.strip()
-    if len(bare) < 200 and _HEADING.fullmatch(bare) is not None:
+    if len(bare) < 200 and (_HEADING.fullmatch(bare) or _BOLD.fullmatch(bare)) is not None:
         return True
+    bare = bare.replace("**", "")
     if _ROLE.match(bare) is not None or _PROMPT.match(bare) is not None:
         return True
     if _TOKEN.match(bare) is not None or any(m.end() == len(bare) for m in _TOKEN.finditer(bare)):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -13,11 +15,15 @@ from unhang.model.fleet import JobRecord
 from unhang.surveying.find import JobFiles
 
 _NAMES = frozenset(field.name for field in fields(JobRecord))
+_OWNER_ONLY = 0o600
 _LISTS = ("paths", "culprit_hosts", "hosts")
 
 
 class Store:
-    """Records on disk; each is there as soon as its job is judged, so that a stop loses none."""
+    """Records on disk; each is there as soon as its job is judged, so that a stop loses none.
+
+    What is made here is its owner's only; what is there already stays as open as it is.
+    """
 
     def __init__(self, folder: Path) -> None:
         """Read what `folder` holds; a line that cannot be read costs its job another reading.
@@ -27,9 +33,9 @@ class Store:
         """
         self._path = folder / "jobs.jsonl"
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             lines = self._path.read_text("utf-8").splitlines() if self._path.exists() else []
-            self._file = self._path.open("a", encoding="utf-8")
+            self._file = os.fdopen(_private(self._path, os.O_APPEND), "a", encoding="utf-8")
         except OSError as error:
             raise UsageError(
                 f"{folder} cannot be written: {error.strerror}; name another with --store"
@@ -60,8 +66,16 @@ class Store:
         """Drop the others: jobs that have changed or are gone. Nothing can be added then."""
         self._file.close()
         fresh = self._path.with_name("jobs.jsonl.new")
-        fresh.write_text("".join(map(_line, records)), encoding="utf-8")
+        fresh.unlink(missing_ok=True)
+        with os.fdopen(_private(fresh), "w", encoding="utf-8") as file:
+            os.fchmod(file.fileno(), stat.S_IMODE(self._path.stat().st_mode))
+            file.writelines(map(_line, records))
         fresh.replace(self._path)
+
+
+def _private(path: Path, more: int = 0) -> int:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | more
+    return os.open(path, flags, _OWNER_ONLY)
 
 
 def _line(record: JobRecord) -> str:

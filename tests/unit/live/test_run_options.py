@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from pathlib import Path
 
@@ -101,6 +102,22 @@ def test_folders_are_claimed_once(tmp_path: Path) -> None:
         "run/run-2",
         "run/run-3",
     ]
+
+
+def test_a_folder_that_all_may_write_gets_one_within_for_the_run(tmp_path: Path) -> None:
+    open_to_all = tmp_path / "data"
+    open_to_all.mkdir()
+    open_to_all.chmod(0o777)
+    claimed = claim_folder(open_to_all)
+    assert claimed == open_to_all / "run-2"
+    assert claimed.stat().st_mode & 0o777 == 0o700
+    assert not (open_to_all / "run.json").exists()
+
+
+def test_a_claim_to_a_name_that_is_no_file_keeps_nobody_waiting(tmp_path: Path) -> None:
+    (tmp_path / "names").mkdir()
+    os.mkfifo(tmp_path / "names" / "node1")
+    assert label_of("node1", 0, str(tmp_path), None) == "node1"
 
 
 def test_nodes_with_one_disk_do_not_share_a_folder(tmp_path: Path) -> None:

@@ -73,6 +73,16 @@ def test_a_stop_loses_nothing_that_was_judged(logs: Path, monkeypatch: pytest.Mo
     assert look(logs).judged == 2
 
 
+def test_the_store_is_its_owner_s(logs: Path) -> None:
+    look(logs)
+    store = logs.parent / "store"
+    assert store.stat().st_mode & 0o777 == 0o700
+    assert (store / "jobs.jsonl").stat().st_mode & 0o777 == 0o600
+    (store / "jobs.jsonl").chmod(0o640)
+    look(logs)
+    assert (store / "jobs.jsonl").stat().st_mode & 0o777 == 0o640, "what its owner opened"
+
+
 def test_a_broken_store_costs_a_reading(logs: Path) -> None:
     look(logs)
     path = logs.parent / "store/jobs.jsonl"

@@ -5,12 +5,14 @@
     evidence/<number>/<host>/  files for the dumps of that number; `complete` is written last
 
 What an earlier run left here is told by its standing still: only a file that changes under our eyes
-is believed. Others may write here, too: nothing is read through a link, a pipe or a device, no file
-costs more than itself, and a node speaks for itself only.
+is believed. Others may write here, too: nothing is read through a link, a pipe or a device, or from
+a file of another owner than those that this node writes here; nothing is written into a folder of
+another; no file costs more than itself, and a node speaks for itself only.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -58,6 +60,7 @@ class FolderHub(Inbox):
         super().__init__(folder, own)
         self._shared = shared
         self._lose = lose
+        self._owner: int | None = None
         self._seen: dict[str, bytes] = {}
         self._taken: set[Path] = set(_delivered(shared))
         self._over = threading.Event()
@@ -81,7 +84,9 @@ class FolderHub(Inbox):
 
     def _look(self) -> None:
         self._shared.mkdir(parents=True, exist_ok=True)
-        write_json(self._shared / _INSTRUCTIONS, self.instructions.to_json())
+        told = self._shared / _INSTRUCTIONS
+        write_json(told, self.instructions.to_json())
+        self._owner = told.lstat().st_uid
         for path in _entries(self._shared / _NODES):
             if path.suffix == ".json" and not path.name.startswith("."):
                 self._guarded(path.stem, lambda path=path: self._read(path))  # type: ignore[misc]
@@ -98,7 +103,7 @@ class FolderHub(Inbox):
             self._lose(Loss.of("file_refused", node=node[:100], why=why))
 
     def _read(self, path: Path) -> None:
-        data = read_plain(path, _MOST_REPORT)
+        data = read_plain(path, _MOST_REPORT, self._owner)
         now, before = hashlib.blake2b(data).digest(), self._seen.get(path.name)
         self._seen[path.name] = now
         if before is None or before == now:
@@ -116,14 +121,20 @@ class FolderHub(Inbox):
         self.mark(int(place.parent.name), place.name, place.name)
 
     def _keep(self, path: Path, name: str, place: Path) -> None:
-        self.keep(name, read_plain(path, MOST_FILE_BYTES), place.name)
+        self.keep(name, read_plain(path, MOST_FILE_BYTES, self._owner), place.name)
 
 
-def read_plain(path: Path, most_bytes: int) -> bytes:
+def read_plain(path: Path, most_bytes: int, owner: int | None = None) -> bytes:
     """The content of a regular file, and of nothing else that has its name.
 
+    Args:
+        path: of the file.
+        most_bytes: that it may have.
+        owner: whose it must be. A server may name all of us otherwise than we do, so that whose
+            our own files are there says it; None = anybody's.
+
     Raises:
-        ValueError: it is a link, a pipe, a device, or too large.
+        ValueError: it is a link, a pipe, a device, another user's, or too large.
         OSError: it cannot be read.
     """
     try:
@@ -133,12 +144,31 @@ def read_plain(path: Path, most_bytes: int) -> bytes:
             raise ValueError("a link is not followed") from error
         raise
     with os.fdopen(handle, "rb") as file:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode):
             raise ValueError("this is no regular file")
+        if owner is not None and status.st_uid != owner:
+            raise ValueError("it belongs to another user")
         data = file.read(most_bytes + 1)
     if len(data) > most_bytes:
         raise ValueError(f"it has more than {most_bytes} bytes")
     return data
+
+
+def _made(shared: Path, *names: str) -> Path:
+    """A folder below the shared one, made where it is not there; none behind a link.
+
+    Raises:
+        OSError: it cannot be made, or somebody has laid a link there.
+    """
+    shared.mkdir(parents=True, exist_ok=True)
+    place = shared
+    for name in names:
+        place /= name
+        place.mkdir(exist_ok=True)
+        if place.is_symlink():
+            raise NotADirectoryError(errno.ENOTDIR, f"{name} is a link, which is not followed")
+    return place
 
 
 def _entries(folder: Path) -> Iterator[Path]:
@@ -199,11 +229,11 @@ class FolderCarrier:
 
     def exchange(self, report: NodeReport) -> Instructions | None:
         """Write the report, read the instructions once they were seen to change."""
-        nodes = self._shared / _NODES
-        nodes.mkdir(parents=True, exist_ok=True)
-        write_json(nodes / f"{self._host}.json", node_to_json(report))
+        own = _made(self._shared, _NODES) / f"{self._host}.json"
+        write_json(own, node_to_json(report))
         try:
-            data = json.loads(read_plain(self._shared / _INSTRUCTIONS, _MOST_REPORT))
+            owner = own.lstat().st_uid
+            data = json.loads(read_plain(self._shared / _INSTRUCTIONS, _MOST_REPORT, owner))
         except (FileNotFoundError, ValueError, RecursionError):
             return None
         told = Instructions.from_json(data)
@@ -213,16 +243,14 @@ class FolderCarrier:
 
     def put(self, name: str, data: bytes) -> None:
         """Lay a file of evidence ready; `mark` makes it known."""
-        path = self._shared / _EVIDENCE / "coming" / self._host / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        replace_bytes(path, data)
+        within, _, last = name.rpartition("/")
+        names = (_EVIDENCE, "coming", self._host, *filter(None, within.split("/")))
+        replace_bytes(_made(self._shared, *names) / last, data)
 
     def mark(self, number: int, host: str) -> None:
         """Show everything that was laid ready, at once."""
-        coming = self._shared / _EVIDENCE / "coming" / host
-        place = self._shared / _EVIDENCE / str(number)
-        place.mkdir(parents=True, exist_ok=True)
-        coming.mkdir(parents=True, exist_ok=True)
+        coming = _made(self._shared, _EVIDENCE, "coming", host)
+        place = _made(self._shared, _EVIDENCE, str(number))
         coming.replace(place / host)
         (place / host / _COMPLETE).touch()
 

@@ -11,6 +11,8 @@ from unhang.model.events import Frame
 from unhang.model.forms import named
 
 HEADER = re.compile(r"(?P<before>.*?)(?P<original>Original )?Traceback\s*\(most recent call last\)")
+SHOWN = re.compile(r":?\s{0,4}[\])}»”’\"'`]")
+"""Behind a header: it stands in a quotation, a link, or a string."""
 _PATTERNS = named("unhang.parsers.vocabulary", "data/python_text.toml")
 FRAME = _PATTERNS["frame"]
 RICH_FRAME = re.compile(r"[│|]\s+(?P<file>\S+\.py):(?P<line>\d{1,9})\s+in\s+(?P<function>[\w.<>]+)")

@@ -42,7 +42,7 @@ from unhang.live.nodes.follower import Follower
 from unhang.live.nodes.http_carrier import HttpCarrier
 from unhang.live.nodes.inbox import Inbox
 from unhang.live.nodes.leader import Leader
-from unhang.live.nodes.shared_folder import FolderCarrier, FolderHub
+from unhang.live.nodes.shared_folder import FolderCarrier, FolderHub, read_plain
 from unhang.live.nodes.uplink import FileRefused, UplinkThread
 from unhang.live.run_folder.layout import RunFolder
 from unhang.live.run_folder.record import close_record, open_record
@@ -446,6 +446,32 @@ def test_a_shared_folder_is_read_without_links_pipes_and_forgeries(
         path.read_text() for path in folder.root.rglob("*") if path.is_file()
     )
     assert {loss.values["node"] for loss in lost} >= {"pipe", "link", "folder", "node1"}
+
+
+def test_what_another_user_laid_in_the_shared_folder_is_nobody_s(tmp_path: Path) -> None:
+    path = tmp_path / "node1.json"
+    path.write_text("{}")
+    owner = path.stat().st_uid
+    assert read_plain(path, 10, owner) == b"{}"
+    with pytest.raises(ValueError, match="another user"):
+        read_plain(path, 10, owner + 1)
+
+
+def test_a_node_writes_through_no_link_in_the_shared_folder(tmp_path: Path) -> None:
+    elsewhere, shared = tmp_path / "elsewhere", tmp_path / "shared"
+    elsewhere.mkdir()
+    shared.mkdir()
+    for name in ("nodes", "evidence"):
+        (shared / name).symlink_to(elsewhere, target_is_directory=True)
+    node = FolderCarrier(shared, "node1")
+    for attempt in (
+        lambda: node.exchange(report()),
+        lambda: node.put("dumps/1/trace_0.pickle", b""),
+        lambda: node.mark(1, "node1"),
+    ):
+        with pytest.raises(OSError, match="is a link"):
+            attempt()
+    assert list(elsewhere.iterdir()) == []
 
 
 @pytest.mark.process
