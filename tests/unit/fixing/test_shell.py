@@ -144,6 +144,11 @@ def test_an_override_on_one_line() -> None:
     )
 
 
+def test_a_script_that_ends_within_a_command_takes_one_more_line() -> None:
+    script = "python3 -m verl.trainer.main_ppo \\\n    trainer.nnodes=1 \\"
+    assert set_override(script, "trainer.x", "2", "verl") == f"{script}\n    trainer.x=2 \\"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
