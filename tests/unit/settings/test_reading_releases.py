@@ -1,7 +1,9 @@
 """A release that cannot be had costs its own row, and leaves what was known of it."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,7 +13,7 @@ from knobs.readers import read
 from knobs.releases import MissingRelease
 from unhang.settings import frameworks
 
-ROW = {
+ROW: dict[str, Any] = {
     "name": "x",
     "packages": {"x": ["2.0", "1.0"]},
     "read": [{"as": "classes", "files": ["x.py"]}],
@@ -39,7 +41,7 @@ def test_what_was_read_of_a_missing_release_stays(
 
 def test_a_class_of_another_package_is_read_there(tmp_path: Path) -> None:
     (tmp_path / "base.py").write_text("class Base:\n    b: int = 2\n")
-    sources = [
+    sources: list[Mapping[str, Any]] = [
         {"as": "classes", "files": ["*.py"]},
         {"as": "classes", "package": "base", "files": ["base.py"], "prefix": "train."},
     ]
