@@ -21,7 +21,7 @@ from typing import Any
 from advice.page import write_page
 from advice.patches import Patch, patches, problem, words
 from advice.record import fingerprint
-from knobs.releases import unpacked
+from knobs.releases import MissingRelease, unpacked
 from unhang.model import toml
 from unhang.settings import Framework, frameworks
 
@@ -41,6 +41,7 @@ def main() -> int:
     given = arguments.parse_args()
     rows: list[dict[str, Any]] = []
     failures = 0
+    made_of = fingerprint()
     for framework in frameworks().values():
         if not framework.recipes or (given.names and framework.name not in given.names):
             continue
@@ -53,7 +54,7 @@ def main() -> int:
             for line in wrong:
                 print(f"  {line}")
     if given.write is not None and not given.names:
-        write_page(given.write, rows, fingerprint())
+        write_page(given.write, rows, made_of)
     return int(failures > 0)
 
 
@@ -63,7 +64,7 @@ def _check(
     found = list({patch.identity: patch for patch in patches(framework, release)}.values())
     wrong = [f"{p.remedy}: {p.shown}: {what}" for p in found if (what := problem(p)) is not None]
     kinds = Counter(Counter(why.split(": ")[-1].split(" ")[0] for why in wrong))
-    answers = _ask(framework, release, found, cache, ask=ask)
+    answers, missing = _ask(framework, release, found, cache, ask=ask)
     refused = [
         f"{p.remedy} ({p.form}, {p.owner}): {p.shown}: {why}"
         for p in found
@@ -81,6 +82,7 @@ def _check(
         "no_op": kinds["no-op"],
         "placeholder": kinds["placeholder"],
         "exceptions": [*wrong, *refused],
+        "missing": missing,
     }
     return row, [*wrong, *refused]
 
@@ -91,9 +93,10 @@ def _id(patch: Patch) -> str:
 
 def _ask(
     framework: Framework, release: str | None, found: Iterable[Patch], cache: Path, *, ask: bool
-) -> dict[str, str | None]:
-    """Answers of the framework's own code, by patch."""
+) -> tuple[dict[str, str | None], list[str]]:
+    """Answers of the framework's own code, by patch, and why it could not be asked."""
     answers: dict[str, str | None] = {}
+    missing: list[str] = []
     setups: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for patch in found:
         setup = _setup(framework, release, patch)
@@ -101,14 +104,20 @@ def _ask(
             name, check = setup
             setups.setdefault((name, patch.owner), []).append(_question(patch, check))
     for (name, owner), questions in setups.items():
-        python = _environment(name, cache) if ask else Path()
-        sources = _sources(name, framework, release, owner, cache)
+        try:
+            python = _environment(name, cache) if ask else Path()
+            sources = _sources(name, framework, release, owner, cache)
+        except (MissingRelease, subprocess.CalledProcessError) as why:
+            missing.append(str(why))
+            continue
         folders = [
             str(folder)
             for source in sources
             for folder in (source, source / "src", *source.glob("*.data/purelib"))
         ]
-        kept = _Kept(cache, f"{framework.name}-{release}-{owner}-{name}")
+        # A file of another framework is asked about once for all that write it.
+        asked_of = f"{owner}-{release}" if owner == framework.name else owner
+        kept = _Kept(cache, f"{asked_of}-{name}")
         answers.update(kept.known(questions))
         asked = [q for q in questions if q["id"] not in answers]
         text, said = _run(python, asked, folders, cache) if asked and ask else ("", "")
@@ -117,7 +126,7 @@ def _ask(
             kept.keep(json.loads(text))
         for line in list(dict.fromkeys(said.splitlines()))[-2:]:
             print(f"    {framework.name} {release} ({name}): {line[:300]}", file=sys.stderr)
-    return answers
+    return answers, list(dict.fromkeys(missing))
 
 
 class _Kept:
@@ -200,12 +209,11 @@ def _sources(
 ) -> list[Path]:
     """Unpacked releases: of the owner's package, then of what the environment brings along."""
     wanted: dict[str, str] = {}
-    for package, releases in framework.packages.items():
-        if release in releases:
+    for package, releases in frameworks()[owner].packages.items():
+        if owner != framework.name:
+            wanted[package] = releases[0]
+        elif release in releases:
             wanted[package] = release
-    if owner != framework.name:
-        for package, releases in frameworks()[owner].packages.items():
-            wanted.setdefault(package, releases[0])
     for package, number in CHECKS["environments"][name].get("beside", {}).items():
         wanted.setdefault(package, number)
     return [unpacked(cache, package, number) for package, number in wanted.items()]

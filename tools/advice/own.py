@@ -177,8 +177,10 @@ def verl(question: Question) -> None:
     if "_target_" in actor:
         try:
             from verl.utils.config import omega_conf_to_dataclass
-        except ImportError:
-            return  # the tree is the framework's own; its classes need an engine
+
+            importlib.import_module(actor._target_.rpartition(".")[0])
+        except Exception:  # the tree is the framework's own; its classes need an engine
+            return
         if actor.get("ppo_micro_batch_size_per_gpu") is None and not actor.use_dynamic_bsz:
             actor.ppo_micro_batch_size_per_gpu = 1
         actor.rollout_n = actor.get("rollout_n", 1) or 1
@@ -235,7 +237,11 @@ def axolotl(question: Question) -> None:
 
 def recbole(question: Question) -> None:
     """RecBole: its configuration, read back."""
+    import numpy
     import yaml
+
+    numpy.float_ = numpy.float64  # NumPy 2 has dropped names that RecBole uses at import.
+    numpy.complex_, numpy.unicode_ = numpy.complex128, numpy.str_
     from recbole.config import Config
 
     path = Path(tempfile.mkdtemp()) / "c.yaml"
@@ -356,6 +362,15 @@ CHECKS = {
 }
 
 
+def cannot_ask(question: Question) -> str | None:
+    """Why the framework fails without any setting; None where it does not."""
+    try:
+        CHECKS[question["check"]](question)
+    except (Exception, SystemExit) as error:
+        return f"{question['check']} cannot be asked: {type(error).__name__}: {str(error)[:300]}"
+    return None
+
+
 def main() -> None:
     """Answer all questions."""
     if not hasattr(typing, "override"):  # Python 3.12; a framework may ask for it at import
@@ -364,6 +379,13 @@ def main() -> None:
     answers: dict[str, str | None] = {}
     out = os.dup(1)
     os.dup2(2, 1)  # what the frameworks print is none of the answer
+    # Where the release refuses even nothing, it is the machine that cannot ask it.
+    bare = {"settings": {}, "words": [], "text": ""}
+    kinds = {(q["check"], q["strategy"]): q for q in questions}
+    unable = {why for q in kinds.values() if (why := cannot_ask({**q, **bare})) is not None}
+    if unable:
+        print("\n".join(unable), file=sys.stderr)
+        questions = []
     for question in questions:
         try:
             CHECKS[question["check"]](question)

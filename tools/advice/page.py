@@ -41,10 +41,14 @@ def write_page(path: Path, rows: Sequence[Mapping[str, Any]], made_of: str) -> N
         f" code; {general} more are the same for every framework (variables, commands, PyTorch)"
         " and are run or parsed by the tests.\n"
     )
-    exceptions = [f"- {r['framework']} {r['release']}: {e}" for r in rows for e in r["exceptions"]]
-    tail = "\n## Exceptions\n\n" + ("\n".join(exceptions) if exceptions else "None.") + "\n"
+    tail = _list("Exceptions", "exceptions", rows) + _list("Not to be had", "missing", rows)
     mark = f"\n<!-- measured on {made_of} -->\n"
     path.write_text(_HEAD + summary + "\n" + "\n".join(lines) + "\n" + tail + mark, "utf-8")
+
+
+def _list(title: str, name: str, rows: Sequence[Mapping[str, Any]]) -> str:
+    said = [f"- {row['framework']} {row['release']}: {line}" for row in rows for line in row[name]]
+    return f"\n## {title}\n\n" + ("\n".join(said) if said else "None.") + "\n"
 
 
 def _line(name: str, release: str, row: Mapping[str, Any]) -> str:

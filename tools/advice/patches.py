@@ -53,8 +53,8 @@ class Patch:
 
     @property
     def identity(self) -> str:
-        """The same for patches that ask the same question."""
-        parts = (self.framework, self.release, self.form, self.owner, self.strategy)
+        """The same for patches that ask the same question of one release."""
+        parts = (self.form, self.owner, self.strategy)
         body = json.dumps([self.settings, self.written, self.text], default=str, sort_keys=True)
         return "|".join(map(str, parts)) + body
 

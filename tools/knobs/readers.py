@@ -102,11 +102,20 @@ def _field(field: ast.AnnAssign, place: str) -> Read:
             default = _value(value)
     return Read(
         key=name,
-        type=ast.unparse(field.annotation),
+        type=ast.unparse(_plain_type(field.annotation)),
         default=None if default is _ABSENT else default,
         place=f"{place}:{field.lineno}",
         choices=choices,
     )
+
+
+def _plain_type(node: ast.expr) -> ast.expr:
+    """The type within `Annotated[type, …]`, whatever short name that was imported by."""
+    match node:
+        case ast.Subscript(value=ast.Name(id="A" | "Annotated"), slice=ast.Tuple(elts=[first, *_])):
+            return first
+        case _:
+            return node
 
 
 def _arguments(text: str, place: str, _: Mapping[str, Any]) -> Iterator[Read]:

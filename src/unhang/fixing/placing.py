@@ -158,6 +158,8 @@ def _check_json(target: ConfigFile, fix: Fix, request: RequestedSetting) -> None
         flat = request.spelling is Spelling.KEY and not _accelerates(request)
         if flat and own & data.keys() and not zero_own:
             return
+        if not zero_own:
+            raise Refusal(f"it does not look like a configuration of {fix.framework}")
         raise Refusal(f"DeepSpeed's JSON has no `{request.name}`")
     if not any(key.startswith(("zero_", "train_", "fp16", "bf16", "optimizer")) for key in data):
         raise Refusal("it does not look like a configuration of DeepSpeed")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from unhang.fixing.refusal import Refusal
 
-_BLANK = re.compile(r"(?:[ \t\r]|\\\r?\n)+")
+_BLANK = re.compile(r"(?:[ \t\r]|\\(?:\r?\n|\Z))+")
 _OPERATOR = re.compile(r"\n|;;|&&|\|\||[;&|()]")
 _REDIRECT = re.compile(r"\d*(?:&>>?|<<<|<<-?|>>|[<>]&?-?|>\|)")
 _HEREDOC = re.compile(r"\d*<<-?")
@@ -134,7 +134,7 @@ class _Reader:
             if char.isspace() or char in ";&|()<>":
                 break
             if char == "\\":
-                if self._text[self._at + 1 : self._at + 3].startswith(("\n", "\r\n")):
+                if _BLANK.match(self._text, self._at):
                     break
                 self._at += 2
             else:

@@ -70,14 +70,15 @@ def settings_of(
             if variable is not None and (why := conflicts(variable, held, change.to)) is not None:
                 raise NoChange(why)
         return {change.key: change.to for change in recipe.changes}
+    held = _in_any_spelling(held, owner)
     values: dict[str, Any] = {}
     reasons: list[str] = []
     for change in recipe.changes:
-        knob = knob_in(owner, change.key.lstrip("+"), versions)
+        knob = knob_in(owner, change.name, versions)
         if knob is None and change.optional:
             continue
         if knob is None:
-            raise NoChange(f"{owner.name} has no `{change.key}` in this release")
+            raise NoChange(f"{owner.name} has no `{change.name}` in this release")
         beside = {c.key: as_text(c.to) for c in recipe.changes if c.constant and c is not change}
         why = conflicts(knob, lambda k, to=beside: to.get(k, held(k)), change.to)  # type: ignore[misc]
         if why is not None:
@@ -95,6 +96,17 @@ def settings_of(
     return values
 
 
+def _in_any_spelling(held: Held, owner: Framework) -> Held:
+    """The user's value of a knob, under whichever of its names it is set."""
+    others = {k.key: k.spelled for f in family_of(owner.name) for k in f.knobs.values()}
+
+    def found(key: str) -> str | None:
+        names = (key, *others.get(key, ()))
+        return next((value for name in names if (value := held(name)) is not None), None)
+
+    return found
+
+
 class _AsItIs(NoChange):
     """One of several knobs stays as it is: the others may change."""
 
@@ -104,7 +116,7 @@ def _changed(
 ) -> dict[str, Any]:
     """The new values of one change, under the names of the release."""
     if change.shown and not advised:
-        raise NoChange(f"the value of `{change.key}` is yours to choose")
+        raise NoChange(f"the value of `{change.name}` is yours to choose")
     if change.present and not advised:
         if not same(held(knob.key), change.to):
             raise NoChange(f"`{knob.key}` is not {change.to} here")
@@ -112,7 +124,7 @@ def _changed(
     default = change.assume if change.assume is not None and advised else None
     if default is None:
         default = knob.default_in(release_of(frameworks()[knob.framework], versions))
-    name = change.key if knob.key == change.key.lstrip("+") else knob.key
+    name = change.key if knob.key == change.name else knob.key
     name = next((other for other in knob.spelled if held(other) is not None), name)
     try:
         new = work_out(change, held(name.lstrip("+")), default, held)
@@ -121,7 +133,7 @@ def _changed(
     low = _low(change, knob, versions, held)
     if low is not None and isinstance(new.get(change.key), (int, float)) and new[change.key] < low:
         keys = " and ".join(f"`{key}`" for key in change.above)
-        raise _AsItIs(f"`{change.key}` cannot go below {low}, the sum of {keys}")
+        raise _AsItIs(f"`{change.name}` cannot go below {low}, the sum of {keys}")
     partner = _without_refused(change, knob, versions, held, new)
     return {name if key == change.key else key: value for key, value in partner.items()}
 
@@ -155,7 +167,7 @@ def _check_needs(
 ) -> None:
     """What a knob needs may come with it, but for the knob itself."""
     for change in recipe.changes:
-        knob = knob_in(owner, change.key.lstrip("+"), versions)
+        knob = knob_in(owner, change.name, versions)
         if knob is None:
             continue
         others = new - {knob.key, change.key}

@@ -185,6 +185,11 @@ class KnobChange:
     present: bool = False
     shown: bool = False
 
+    @property
+    def name(self) -> str:
+        """The key without Hydra's marks."""
+        return self.key.lstrip("+")
+
 
 class NoChange(Exception):
     """Why a knob stays as it is."""
@@ -215,25 +220,25 @@ def work_out(
         if change.unless_set and present is not None:
             return {}
         if same(text, change.to, flag=change.to is None):
-            raise NoChange(f"`{change.key}` is {_shown(text)} already")
+            raise NoChange(f"`{change.name}` is {_shown(text)} already")
         return {change.key: change.to}
     if text is None:
         if change.least is None or change.times < 1:
-            raise NoChange(f"`{change.key}` is not set here, and its default is unknown")
+            raise NoChange(f"`{change.name}` is not set here, and its default is unknown")
         text = "0"
     number = _number(text)
     off = text.lower() in OFF
     if off and change.when_off is not None:
         return {change.key: change.when_off}
     if off and (change.least is None or change.times < 1):
-        raise NoChange(f"`{change.key}` is {text}: there is nothing to change in this direction")
+        raise NoChange(f"`{change.name}` is {text}: there is nothing to change in this direction")
     if number is None:
-        raise NoChange(f"`{change.key}` is {text}: change it where it is decided")
+        raise NoChange(f"`{change.name}` is {text}: change it where it is decided")
     if change.digits is None and _is_share(text, number):
         return {change.key: _share(change, text, number)}
     new = _whole(change, min(_bounded(change, number), _most_shared(change, held)), text, held)
     if new == number or (new > number) != (change.times > 1):
-        raise NoChange(f"`{change.key}` is {_shown(text)} already")
+        raise NoChange(f"`{change.name}` is {_shown(text)} already")
     return {change.key: new, **_partner(change, number, new, held)}
 
 
@@ -259,7 +264,7 @@ def _whole(change: KnobChange, new: float, text: str, held: Callable[[str], str 
         return new
     count = len(re.findall(r"\d+", held(change.per) or "")) or 1
     if new < count:
-        raise NoChange(f"`{change.key}` is {text}, and each of {count} GPUs needs one at least")
+        raise NoChange(f"`{change.name}` is {text}, and each of {count} GPUs needs one at least")
     return new - new % count
 
 
@@ -288,7 +293,7 @@ def _share(change: KnobChange, text: str, number: float) -> float:
     new = round(number * change.times, 4)
     if not 0 < new < 1:
         raise NoChange(
-            f"`{change.key}` is {text}, a share of the whole: there is no room in this direction"
+            f"`{change.name}` is {text}, a share of the whole: there is no room in this direction"
         )
     return new
 

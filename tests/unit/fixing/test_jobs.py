@@ -265,3 +265,16 @@ def test_a_timeout_that_cannot_grow_in_code_is_left(
     paths = write(tmp_path, train__sh="torchrun train.py\n", train__py=code)
     with pytest.raises(UsageError, match=message):
         unhang.fix(paths, verdict(LONGER))
+
+
+def test_a_setting_is_known_under_the_name_that_another_file_gives_it(tmp_path: Path) -> None:
+    sharded = "distributed_type: FSDP\nfsdp_config:\n  fsdp_state_dict_type: SHARDED_STATE_DICT\n"
+    paths = write(tmp_path, run__sh=SCRIPT, acc__yaml=sharded, sft__yaml=TRAINING)
+    with pytest.raises(UsageError, match="refuses it beside SHARDED_STATE_DICT"):
+        unhang.fix(paths, verdict(fix("trl", "yaml", "save_only_model: true", "smaller_save")))
+
+
+def test_a_json_that_is_not_deepspeeds_is_not_called_so(tmp_path: Path) -> None:
+    paths = write(tmp_path, run__sh=SCRIPT, fsdp__json='{"transformer_layer_cls_to_wrap": "x"}')
+    with pytest.raises(UsageError, match="does not look like a configuration of trl"):
+        unhang.fix(paths, verdict(SAVE))

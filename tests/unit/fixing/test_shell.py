@@ -144,10 +144,16 @@ def test_an_override_on_one_line() -> None:
     )
 
 
+def test_a_script_that_ends_within_a_command_takes_one_more_line() -> None:
+    script = "python3 -m verl.trainer.main_ppo \\\n    trainer.nnodes=1 \\"
+    assert set_override(script, "trainer.x", "2", "verl") == f"{script}\n    trainer.x=2 \\"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("torchrun a.py --ddp_timeout 1\ntorchrun b.py --ddp_timeout 2\n", "2 times"),
+        ('cmd="torchrun a.py $args"\neval $cmd\n', "line 2 runs a command .* as text"),
         ("torchrun a.py\ntorchrun b.py\n", "2 commands"),
         ("echo hello\n", "no command"),
         ("torchrun a.py --ddp_timeout $T\n", "computes"),

@@ -241,6 +241,12 @@ def _launch(text: str, commands: Sequence[Command], framework: str) -> Command:
     found = next((group for group in groups if group), [])
     if len(found) != 1:
         lines = ", ".join(str(_line(text, c.start)) for c in found)
+        made = next((c for c in commands if c.words[0].bare == "eval" and len(c.words) > 1), None)
+        if not found and made is not None:
+            raise Refusal(
+                f"line {_line(text, made.start)} runs a command that is put together as text"
+                f" ({made.words[1].text}): change it where that text is written"
+            )
         if not found:
             raise Refusal("no command in it starts a training")
         raise Refusal(f"{len(found)} commands start programs (lines {lines}): which is unknown")
