@@ -83,6 +83,7 @@ bench: $(DEV) ## measure against ripgrep (apt-get install ripgrep) and write doc
 	$(BIN)/python -m benchmarks --large-gib 10 --write docs/bench.md
 	$(BIN)/python -m benchmarks.flight_recorder --write docs/bench-dumps.md
 	$(BIN)/python -m benchmarks.stacks
+	PYTHONPATH=tests $(BIN)/python -m benchmarks.pages --write docs/bench-pages.md
 	$(BIN)/python -m benchmarks.collector
 	$(BIN)/python -m benchmarks.probe
 	$(BIN)/python -m benchmarks.save_time --write docs/planning-saves.md

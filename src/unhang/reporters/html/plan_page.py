@@ -44,11 +44,12 @@ class _PlanPage:
 
     def _verdict(self, head: str) -> Html:
         plan = self._plan
+        notes = (translated(note, self._language) for note in plan.notes)
         return tag(
             "section",
             tag("h1", one_line(head)),
             tag("p", self._fit(plan.gpu, "--gpu-memory")),
-            [tag("p", one_line(note), class_="quiet") for note in plan.notes],
+            [tag("p", one_line(note), class_="quiet") for note in notes],
             class_=f"verdict {_TONES[plan.gpu.fits]}",
         )
 
