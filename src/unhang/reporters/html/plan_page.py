@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from unhang.model.plan import Memory, Plan
 from unhang.model.provenance import Message
 from unhang.reporters.catalogue import sentence, write
-from unhang.reporters.catalogue.by_text import translated_patch
+from unhang.reporters.catalogue.by_text import translated, translated_patch
 from unhang.reporters.html.frame import Section, page, words
 from unhang.reporters.html.markup import Html, join, prose, table, tag
 from unhang.reporters.printable import block, one_line
