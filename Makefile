@@ -24,7 +24,7 @@ BESIDE = $(MAKE) --no-print-directory --jobs=$(WORKERS) --output-sync=target
 # Each process that a test starts imports the package: what was compiled is kept.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: help demo setup test unit check lint types contracts score fuzz gate advice bench drills drill-live drill-check proof docs site sbom clean
+.PHONY: help demo setup test unit check lint types contracts score fuzz gate advice bench drills drill-live drill-check proof docs pictures site sbom clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-10s %s\n", $$1, $$2}'
@@ -112,6 +112,9 @@ proof: $(DEV) ## ten troubled jobs with and without the judge (half an hour), an
 
 docs: $(DEV) ## write the generated pages and the verdict in the README
 	$(BIN)/python tools/docs.py
+
+pictures: $(DEV) ## take the pictures of docs/ anew (apt-get install chromium chromium-driver)
+	PYTHONPATH=tools:tests $(BIN)/python tools/screenshots.py
 
 site: $(DEV) ## build the pages of docs/ as a site: site/index.html
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
