@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 
-QUOTED = re.compile(r"`[^`]*`|\"[^\"]*\"|“[^”]*”|<(script|style)\b.*?</\1>|<[^>]*>", re.DOTALL)
+QUOTED = re.compile(
+    r"`[^`\n]*`|\"[^\"\n]*\"|“[^”\n]*”|<(script|style)\b.*?</\1>|<[^>]*>", re.DOTALL
+)
 PATCH = re.compile(r"^\s*(?:│|#).*$", re.MULTILINE)
-FENCED = re.compile(r"^(`{3,})\w*\n.*?^\1$", re.MULTILINE | re.DOTALL)
+FENCED = re.compile(r"^ *(`{3,})\w*\n.*?^ *\1$", re.MULTILINE | re.DOTALL)
 ENGLISH = re.compile(r"[A-Za-z][A-Za-z'’-]*(?:[,;:]? [A-Za-z][A-Za-z'’-]*){2,}")
 COMMON = frozenset(
     (
@@ -22,8 +24,21 @@ ALLOWED = frozenset(("out of memory'",))
 """Parts of commands that stand there without a quotation."""
 
 
+def unquoted(text: str) -> str:
+    """A text without quotations, patches and code."""
+    return QUOTED.sub(" ; ", PATCH.sub("", FENCED.sub("", text)))
+
+
+def unwrapped(text: str) -> str:
+    """The lines of each paragraph of a page as one: a quotation may go over several."""
+    return re.sub(r"(?<=\S)\n(?= *\S)", " ", text)
+
+
 def english(text: str) -> list[str]:
     """Runs of three English words or more with one that no name has; quotations are none."""
-    told = " ".join(QUOTED.sub(" ; ", PATCH.sub("", FENCED.sub("", text))).split())
-    runs = (found for found in ENGLISH.findall(told) if found not in ALLOWED)
-    return [found for found in runs if COMMON & set(re.split(r"[,;:]? ", found.lower()))]
+    runs = ENGLISH.findall(" ".join(unquoted(text).split()))
+    return [
+        found
+        for found in runs
+        if found not in ALLOWED and COMMON & set(re.split(r"[,;:]? ", found.lower()))
+    ]

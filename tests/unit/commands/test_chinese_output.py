@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from support.chinese import english
+from support.chinese import english, unwrapped
 from unhang import explain
 from unhang.commands import COMMANDS, invoke
 from unhang.errors import UsageError
@@ -50,7 +50,7 @@ def test_a_page_of_a_setting() -> None:
             continue
         told = render_explanation(page, "terminal", Style(language="zh", width=10_000))
         lines = (line for line in told.splitlines() if not re.search(r"\S/\S.*(via|in) \S+", line))
-        if found := english("\n".join(lines)):
+        if found := english(unwrapped("\n".join(lines))):
             mixed[name] = found
     assert mixed == {}
 
@@ -58,7 +58,7 @@ def test_a_page_of_a_setting() -> None:
 @pytest.mark.parametrize("word", [*(rule.code for rule in RULES), *(c.value for c in Cause)])
 def test_a_manual_page(word: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert invoke(["explain", word, "--lang", "zh"]) == 0
-    assert english(capsys.readouterr().out) == []
+    assert english(unwrapped(capsys.readouterr().out)) == []
 
 
 @pytest.mark.parametrize("drill", DRILLS, ids=lambda drill: drill.name)
@@ -125,7 +125,7 @@ def test_a_command(
     assert told.out + told.err
     drawn = "".join(path.read_text("utf-8") for path in tmp_path.glob("*.svg"))
     quoted = " ".join(words[1:])
-    found = [*english(told.out), *english(told.err), *english(drawn.replace(">", "> "))]
+    found = [*english(unwrapped(told.out)), *english(told.err), *english(drawn)]
     assert [run for run in found if run not in quoted] == []
 
 
