@@ -24,7 +24,7 @@ BESIDE = $(MAKE) --no-print-directory --jobs=$(WORKERS) --output-sync=target
 # Each process that a test starts imports the package: what was compiled is kept.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: help demo setup lock locked test unit check lint types contracts score fuzz gate advice bench drills drill-live drill-check proof docs site sbom clean
+.PHONY: help demo setup lock locked test unit check lint types contracts score fuzz gate advice bench drills drill-live drill-check proof docs pictures site sbom clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-10s %s\n", $$1, $$2}'
@@ -94,6 +94,7 @@ bench: $(DEV) ## measure against ripgrep (apt-get install ripgrep) and write doc
 	$(BIN)/python -m benchmarks --large-gib 10 --write docs/bench.md
 	$(BIN)/python -m benchmarks.flight_recorder --write docs/bench-dumps.md
 	$(BIN)/python -m benchmarks.stacks
+	PYTHONPATH=tests $(BIN)/python -m benchmarks.pages --write docs/bench-pages.md
 	$(BIN)/python -m benchmarks.collector
 	$(BIN)/python -m benchmarks.probe
 	$(BIN)/python -m benchmarks.save_time --write docs/planning-saves.md
@@ -122,6 +123,9 @@ proof: $(DEV) ## ten troubled jobs with and without the judge (half an hour), an
 
 docs: $(DEV) ## write the generated pages and the verdict in the README
 	$(BIN)/python tools/docs.py
+
+pictures: $(DEV) ## take the pictures of docs/ anew (apt-get install chromium chromium-driver)
+	PYTHONPATH=tools:tests $(BIN)/python tools/screenshots.py
 
 site: $(DEV) ## build the pages of docs/ as a site: site/index.html
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict

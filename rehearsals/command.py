@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from rehearsals.messages import situation_rows, tell_situations
-from rehearsals.page import write_page
+from rehearsals.page import in_chinese, write_page
 from rehearsals.record import Rehearsal, read_rehearsal
 from rehearsals.registry import SITUATIONS, find_situation
 from rehearsals.rehearsal import fail, judge_again, rehearse
@@ -15,9 +15,9 @@ from unhang.errors import UnhangError
 from unhang.lab.truth import Truth
 
 
-def text() -> str:
-    """The list of situations, for a terminal."""
-    return tell_situations(SITUATIONS.values())
+def text(language: str) -> str:
+    """The list of situations, for a terminal; their summaries in a language."""
+    return tell_situations(SITUATIONS.values(), in_chinese if language == "zh" else str)
 
 
 def rows() -> list[dict[str, object]]:

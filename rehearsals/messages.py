@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from rehearsals.situation import Situation
 from unhang.model.ids import format_ranks
 
 
-def tell_situations(situations: Iterable[Situation]) -> str:
+def tell_situations(situations: Iterable[Situation], say: Callable[[str], str] = str) -> str:
     """The list: what happens, the right verdict, whether the environment is there."""
     situations = tuple(situations)
     width = max(len(situation.name) for situation in situations)
-    return "\n".join(line for each in situations for line in _lines(each, width))
+    return "\n".join(line for each in situations for line in _lines(each, width, say))
 
 
 def situation_rows(situations: Iterable[Situation]) -> list[dict[str, object]]:
@@ -33,10 +33,10 @@ def situation_rows(situations: Iterable[Situation]) -> list[dict[str, object]]:
     ]
 
 
-def _lines(situation: Situation, width: int) -> tuple[str, str]:
+def _lines(situation: Situation, width: int, say: Callable[[str], str]) -> tuple[str, str]:
     built = "" if situation.environment.is_ready else ", built at the first run"
     return (
-        f"{situation.name:<{width}}  {situation.summary}",
+        f"{situation.name:<{width}}  {say(situation.summary)}",
         f"{'':<{width}}    -> {situation.cause.value} of rank {format_ranks(situation.culprits)};"
         f" environment {situation.environment.name}{built}",
     )

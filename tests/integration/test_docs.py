@@ -125,6 +125,13 @@ def test_links_lead_to_files(page: Path) -> None:
     assert missing == []
 
 
+def test_pictures_are_few_and_small_and_shown() -> None:
+    pictures = [*(ROOT / "docs" / "images").iterdir()]
+    assert sum(picture.stat().st_size for picture in pictures) < 300_000
+    shown = "".join(page.read_text("utf-8") for page in PAGES)
+    assert [p.name for p in pictures if f"(images/{p.name})" not in shown] == []
+
+
 def test_make_targets_that_are_named_exist() -> None:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
     named = {target for page in PAGES for target in TARGET.findall(page.read_text("utf-8"))}

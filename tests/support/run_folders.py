@@ -63,14 +63,14 @@ def training(at_s: float = AT_S) -> JobSnapshot:
     )
 
 
-def hanging(at_s: float = AT_S) -> JobSnapshot:
+def hanging(at_s: float = AT_S, place: str = "tokenise <b>(x)</b>") -> JobSnapshot:
     """Rank 2 is frozen, the others wait for it."""
     others = ranks(*(n for n in range(WORLD) if n != LATE))
     quiet = training(at_s)
     return replace(
         quiet,
         ranks=tuple(
-            replace(view, condition=Condition.FROZEN, since_s=7.0, place="tokenise <b>(x)</b>")
+            replace(view, condition=Condition.FROZEN, since_s=7.0, place=place)
             if view.rank == LATE
             else replace(view, condition=Condition.WAITING, op="all_reduce", group="0", seq=41)
             for view in quiet.ranks
@@ -81,7 +81,7 @@ def hanging(at_s: float = AT_S) -> JobSnapshot:
                 condition=Condition.FROZEN,
                 phase=Phase.TRAIN,
                 op=None,
-                place="tokenise <b>(x)</b>",
+                place=place,
                 since_s=7.0,
             ),
             RankClass(

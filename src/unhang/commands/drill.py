@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import partial
 from pathlib import Path
 
 import click
 
-from unhang.commands.output import with_form, write_text
+from unhang.commands.output import language_option, locale_language, with_form, write_text
 
 
 @click.group(name="drill")
@@ -18,22 +19,24 @@ def command() -> None:
 
 @command.command(name="list")
 @with_form("terminal", "json", prints="the list")
-def list_drills(*, form: str) -> None:
+@language_option
+def list_drills(*, form: str, lang: str | None) -> None:
     """Show every drill: what it does, the right verdict, what it needs."""
     from unhang.lab.checkout import rehearsals
     from unhang.lab.drills import DRILLS
     from unhang.lab.messages import tell_drills
 
+    language = lang or locale_language()
     text, situations = tell_drills(DRILLS, form), rehearsals()
     if form == "json":
         rows = [] if situations is None else situations.rows()
         write_text(json.dumps({**json.loads(text), "situations": rows}, indent=1) + "\n")
     elif situations is None:
-        write_text(f"{text}\n")
+        write_text(f"{_said(text, language)}\n")
     else:
-        write_text(
-            f"{text}\n\nSituations, with the frameworks themselves:\n\n{situations.text()}\n"
-        )
+        text += "\n\nSituations, with the frameworks themselves:"
+        more = situations.text(language)
+        write_text(f"{_said(text, language)}\n\n{_said(more, language)}\n")
 
 
 @command.command(name="run", context_settings={"ignore_unknown_options": True})
@@ -49,6 +52,7 @@ def list_drills(*, form: str) -> None:
     metavar="S",
     help="End the job after S s (default: 55, and 150 where it is to finish).",
 )
+@language_option
 @click.argument("job", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND…]")
 def run_one(
     *,
@@ -57,6 +61,7 @@ def run_one(
     live: bool,
     limit: float | None,
     within: float | None,
+    lang: str | None,
     job: tuple[str, ...],
 ) -> int:
     """Run a drill on the lab's training script or on COMMAND, and record the truth.
@@ -72,7 +77,7 @@ def run_one(
     folder = Path(out or f"drill-{name}")
     situations = rehearsals()
     if situations is not None and situations.has(name):
-        click.echo(tell_truth(situations.run_one(name, folder, live=live), folder))
+        _echo(tell_truth(situations.run_one(name, folder, live=live), folder), lang)
         return 0
     drill = find_drill(name)
     truth = run_drill(
@@ -83,7 +88,7 @@ def run_one(
         limit_s=limit,
         within_s=within,
     )
-    click.echo(tell_truth(truth, folder))
+    _echo(tell_truth(truth, folder), lang)
     return int(truth.at is None and not truth.finishes)
 
 
@@ -93,7 +98,10 @@ def run_one(
 @click.option("--live", is_flag=True, help="Also run the job under `unhang run`.")
 @click.option("--pages", metavar="DIR", help="Write a page NAME.md with all output to DIR.")
 @click.option("--reuse", is_flag=True, help="Judge the results in DIR again; run what is missing.")
-def rehearse_one(*, name: str, out: str | None, live: bool, pages: str | None, reuse: bool) -> int:
+@language_option
+def rehearse_one(
+    *, name: str, out: str | None, live: bool, pages: str | None, reuse: bool, lang: str | None
+) -> int:
     """Rehearse a situation: the job fails, is judged, is fixed, and finishes.
 
     NAME is one situation, or `all`. The framework's environment is built on the first run and kept
@@ -107,8 +115,8 @@ def rehearse_one(*, name: str, out: str | None, live: bool, pages: str | None, r
         live=live,
         pages=None if pages is None else Path(pages),
         reuse=reuse,
-        tell=click.echo,
-        warn=partial(click.echo, err=True),
+        tell=partial(_echo, lang=lang),
+        warn=partial(_echo, lang=lang, err=True),
     )
     return int(not succeeded)
 
@@ -117,11 +125,28 @@ def rehearse_one(*, name: str, out: str | None, live: bool, pages: str | None, r
 @click.argument("folder", metavar="DIR")
 @with_form("terminal", "json", prints="the comparison")
 @click.option("--exit-code", is_flag=True, help="Exit with 1 when a verdict is wrong.")
-def judge_one(*, folder: str, form: str, exit_code: bool) -> int:
+@language_option
+def judge_one(*, folder: str, form: str, exit_code: bool, lang: str | None) -> int:
     """Diagnose what a drill left in DIR, and compare with the truth."""
     from unhang.lab.messages import tell_report
     from unhang.lab.scoring import Mark, judge_drill
 
     report = judge_drill(Path(folder))
-    click.echo(json.dumps(report.to_json()) if form == "json" else tell_report(report))
+    if form == "json":
+        click.echo(json.dumps(report.to_json()))
+    else:
+        _echo(tell_report(report), lang)
     return int(exit_code and any(each.mark is Mark.WRONG for each in report.judged))
+
+
+def _echo(text: str, lang: str | None, *, err: bool = False) -> None:
+    click.echo(_said(text, lang or locale_language()), err=err)
+
+
+def _said(text: str, language: str) -> str:
+    """The lines of the lab in a language; what stands in columns is said column by column."""
+    if language == "en":
+        return text
+    from unhang.reporters.catalogue.by_text import translated
+
+    return "".join(translated(part, language) for part in re.split(r"(\n| {2,})", text))

@@ -18,8 +18,8 @@ _SOURCES = Path(__file__).parents[2]
 class Rehearsals(Protocol):
     """What `rehearsals/command.py` of a checkout offers."""
 
-    def text(self) -> str:
-        """The list of situations, for a terminal."""
+    def text(self, language: str, /) -> str:
+        """The list of situations, for a terminal; their summaries in a language."""
 
     def rows(self) -> list[dict[str, object]]:
         """The list of situations, for programs."""

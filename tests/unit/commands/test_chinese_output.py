@@ -7,10 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from support.chinese import english, unwrapped
 from unhang import explain
-from unhang.commands import invoke
+from unhang.commands import COMMANDS, invoke
 from unhang.errors import UsageError
+from unhang.lab.drill import Drill
+from unhang.lab.drills import DRILLS
 from unhang.model.causes import Cause
+from unhang.reporters.catalogue.by_text import translated
 from unhang.reporters.explain import render_explanation
 from unhang.reporters.style import Style
 from unhang.rules import RULES
@@ -19,27 +23,7 @@ from unhang.settings.tables import Library, other_names, variables
 
 CASES = Path(__file__).parents[2] / "cases"
 DEMO = str(CASES / "demo/input")
-QUOTED = re.compile(r"`[^`]*`|\"[^\"]*\"|“[^”]*”|<(script|style)\b.*?</\1>|<[^>]*>", re.DOTALL)
-PATCH = re.compile(r"^\s*(?:│|#).*$", re.MULTILINE)
-ENGLISH = re.compile(r"[A-Za-z][A-Za-z'’-]*(?:[,;:]? [A-Za-z][A-Za-z'’-]*){2,}")
-COMMON = frozenset(
-    (
-        *("a", "an", "and", "are", "as", "at", "be", "been", "but", "by", "can", "cannot", "could"),
-        *("do", "does", "for", "from", "had", "has", "have", "if", "in", "into", "is", "it", "its"),
-        *("may", "must", "no", "not", "of", "off", "on", "only", "or", "so", "than", "that", "the"),
-        *("their", "them", "then", "there", "they", "this", "to", "under", "was", "were", "when"),
-        *("where", "which", "while", "who", "why", "will", "with", "without", "would"),
-    )
-)
-"""Words that make a sentence; names of things stay English in Chinese, these do not."""
-ALLOWED = frozenset(("all to all", "rank to rank"))
-
-
-def english(text: str) -> list[str]:
-    """Runs of three English words or more with one that no name has; quotations are none."""
-    told = " ".join(QUOTED.sub(" ; ", PATCH.sub("", text)).split())
-    runs = (found for found in ENGLISH.findall(told) if found not in ALLOWED)
-    return [found for found in runs if COMMON & set(re.split(r"[,;:]? ", found.lower()))]
+WAITS = str(CASES / "two-groups-other-numbers/input")
 
 
 def settings() -> list[str]:
@@ -66,7 +50,7 @@ def test_a_page_of_a_setting() -> None:
             continue
         told = render_explanation(page, "terminal", Style(language="zh", width=10_000))
         lines = (line for line in told.splitlines() if not re.search(r"\S/\S.*(via|in) \S+", line))
-        if found := english("\n".join(lines)):
+        if found := english(unwrapped("\n".join(lines))):
             mixed[name] = found
     assert mixed == {}
 
@@ -74,25 +58,59 @@ def test_a_page_of_a_setting() -> None:
 @pytest.mark.parametrize("word", [*(rule.code for rule in RULES), *(c.value for c in Cause)])
 def test_a_manual_page(word: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert invoke(["explain", word, "--lang", "zh"]) == 0
-    assert english(capsys.readouterr().out) == []
+    assert english(unwrapped(capsys.readouterr().out)) == []
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["lint", str(CASES / "demo")],
-        ["plan", "llama-3-8b", "--gpus", "8", "--gpu-memory", "24GB", "--write-speed", "1GB/s"],
-        ["compare", DEMO, str(CASES / "eval-on-rank-0-only/input")],
-        ["timeline", DEMO, "-o", "trace.pftrace"],
-        ["fleet", str(CASES / "demo")],
-        ["drill", "list"],
-        ["diagnose", DEMO, "--format", "oneline"],
-        ["watch", "/none"],
-        ["serve", "/none"],
-        ["fix", "/none", "--from", "/none"],
-    ],
-    ids=lambda words: words[0],
-)
+@pytest.mark.parametrize("drill", DRILLS, ids=lambda drill: drill.name)
+def test_what_a_drill_does_is_told_in_chinese(drill: Drill) -> None:
+    assert translated(drill.summary, "zh") != drill.summary
+
+
+COMMANDS_OF_A_USER = [
+    ["lint", str(CASES / "demo")],
+    ["lint", str(CASES)],
+    ["lint", "--torch", "1.2.3.4.x"],
+    ["plan", "llama-3-8b", "--gpus", "8", "--gpu-memory", "24GB", "--write-speed", "1GB/s"],
+    ["plan", "70B", "--gpus", "64", "--gpu-memory", "80GB", "--strategy", "zero3"],
+    ["plan", "mixtral-8x7b", "--gpus", "64", "--tp", "8", "--format", "markdown"],
+    ["plan", "no-such-model", "--gpus", "8"],
+    ["plan", "llama-3-8b", "--gpus", "7", "--tp", "2"],
+    ["compare", DEMO, str(CASES / "eval-on-rank-0-only/input")],
+    ["compare", "/none", "/none"],
+    ["timeline", DEMO, "-o", "trace.pftrace"],
+    ["timeline", DEMO, "-o", "trace.svg"],
+    ["timeline", WAITS, "-o", "trace.svg"],
+    ["timeline", WAITS, "-o", "trace.png"],
+    ["timeline", WAITS, "-o", "/none/trace.png"],
+    ["timeline", "/none"],
+    ["fleet", str(CASES / "demo")],
+    ["fleet", "/none"],
+    ["drill", "list"],
+    ["drill", "run", "none"],
+    ["drill", "rehearse", "none"],
+    ["drill", "judge", "/none"],
+    ["diagnose", DEMO, "--format", "oneline"],
+    ["diagnose", "/none"],
+    ["diagnose", "--pid", "1073741824"],
+    ["capture", "--pid", "1073741824"],
+    ["explain", "nosuchthing"],
+    ["explain", "Watchdog caught collective operation timeout"],
+    ["explain", "1050677248"],
+    ["rules"],
+    ["mcp", "--root", "/none"],
+    ["run"],
+    ["run", "--on-hang", "sing", "--", "true"],
+    ["run", "--timeouts", "never", "--", "true"],
+    ["watch", "/none"],
+    ["serve", "/none"],
+    ["fix", "/none", "--from", "/none"],
+    ["completion", "csh"],
+    ["bench", "--ops", "none"],
+    ["check", "--for", "/none"],
+]
+
+
+@pytest.mark.parametrize("words", COMMANDS_OF_A_USER, ids=" ".join)
 def test_a_command(
     words: list[str],
     tmp_path: Path,
@@ -100,7 +118,16 @@ def test_a_command(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    invoke([*words, "--lang", "zh"])
+    monkeypatch.setenv("UNHANG_LANG", "zh")
+    monkeypatch.setenv("COLUMNS", "2000")
+    invoke(words)
     told = capsys.readouterr()
     assert told.out + told.err
-    assert english(told.out) == english(told.err) == []
+    drawn = "".join(path.read_text("utf-8") for path in tmp_path.glob("*.svg"))
+    quoted = " ".join(words[1:])
+    found = [*english(unwrapped(told.out)), *english(told.err), *english(drawn)]
+    assert [run for run in found if run not in quoted] == []
+
+
+def test_every_command_is_asked() -> None:
+    assert {words[0] for words in COMMANDS_OF_A_USER} == set(COMMANDS)

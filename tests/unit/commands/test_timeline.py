@@ -12,6 +12,11 @@ import pytest
 from support.small_dumps import dumps
 from unhang import timeline
 from unhang.commands import invoke
+from unhang.model.activity import Activity
+from unhang.model.ids import Rank
+from unhang.model.trace import ClockOffset, Slice, SliceKind, Trace
+from unhang.reporters.timeline import render_picture
+from unhang.tracing import activity_of
 from unhang.tracing.perfetto import encode_trace
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -107,3 +112,26 @@ def test_what_cannot_be_read_or_written_is_one_sentence(
     err = capsys.readouterr().err
     assert err.count("\n") == 5
     assert "Traceback" not in err
+
+
+def test_a_picture_states_the_error_of_the_clocks() -> None:
+    busy = {"kind": SliceKind.CALL, "track": "default_pg", "name": "all_reduce #1"}
+    slices = tuple(
+        Slice(process=f"rank {n}", rank=Rank(n), begin_s=n, end_s=9.0, activity=kind, **busy)  # type: ignore[arg-type]
+        for n, kind in enumerate((Activity.WAIT, Activity.WORK))
+    )
+    clocks = (
+        ClockOffset(clock="node-1", offset_s=5.25, error_s=0.003, calls=60),
+        ClockOffset(clock="node-2", offset_s=0.0, error_s=None, calls=7),
+        ClockOffset(clock="node-3", offset_s=0.0, error_s=None, calls=0),
+    )
+    trace = Trace(slices=slices, clocks=clocks, end_s=10.0, dated=False)
+    found = activity_of(trace)
+    assert found is not None
+    drawing = ElementTree.fromstring(render_picture(trace, found, "svg"))
+    drawn = " ".join(filter(None, (node.text for node in drawing.iter(f"{SVG}text"))))
+    written = read_png(render_picture(trace, found, "png"))[3].replace("\n", " ")
+    for told in (drawn, written):
+        assert "The clock of node-1: 5.2 s were added, ± 3 ms (60 shared calls)." in told
+        assert "The clock of node-2 fits no constant offset" in told
+        assert "1 clock could not be compared" in told

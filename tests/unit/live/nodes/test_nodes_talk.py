@@ -11,6 +11,7 @@ import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -465,9 +466,9 @@ def test_a_node_writes_through_no_link_in_the_shared_folder(tmp_path: Path) -> N
         (shared / name).symlink_to(elsewhere, target_is_directory=True)
     node = FolderCarrier(shared, "node1")
     for attempt in (
-        lambda: node.exchange(report()),
-        lambda: node.put("dumps/1/trace_0.pickle", b""),
-        lambda: node.mark(1, "node1"),
+        partial(node.exchange, report()),
+        partial(node.put, "dumps/1/trace_0.pickle", b""),
+        partial(node.mark, 1, "node1"),
     ):
         with pytest.raises(OSError, match="is a link"):
             attempt()
