@@ -124,9 +124,12 @@ every byte, they take about the same CPU time; unhang's wall time has a fixed pa
 of a second besides (Python's start, then the verdict), which weighs less the larger the logs are.
 
 Memory does not grow with the logs: a chunk of each file is in memory at a time, and what is kept
-are events, not lines. Without Hyperscan (`pip install 'unhang[fast]'` brings it) the scan is some
-twenty times slower: about 80 MB/s for each core where lines repeat, about 10 MB/s where they do
-not. The lines that it finds are the same.
+are events, not lines. The figures are those with Hyperscan (`pip install 'unhang[fast]'` brings
+it). The default installation searches with an Aho-Corasick automaton, at 0.2 of that speed in
+lines without a needle (330 to 510 MB/s where Hyperscan did 1,200 to 2,100 on the same core), and
+as fast where every line holds one. Without either, in Python alone, the search is 5 times slower
+than with Hyperscan where lines repeat but for their numbers, and up to 300 times where they do not
+(6 MB/s). The lines that are found are the same.
 """
 
 if __name__ == "__main__":

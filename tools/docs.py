@@ -16,6 +16,7 @@ from pathlib import Path
 
 import click
 
+import man
 import unhang
 from unhang import api
 from unhang.commands import COMMANDS, cli
@@ -49,6 +50,7 @@ def pages() -> dict[str, str]:
         "docs/rules/index.md": _rule_index(),
         "docs/causes.md": _cause_page(),
         "docs/schemas/diagnosis-1.json": _schema(),
+        "docs/unhang.1": man.page(),
         **{name: _fill((ROOT / name).read_text(encoding="utf-8")) for name in written},
     }
 

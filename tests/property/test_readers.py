@@ -23,7 +23,7 @@ from unhang.sources.discover import discover
 from unhang.sources.hints import origin_of
 from unhang.sources.kinds import FileKind, kind_of
 from unhang.sources.peel import peel
-from unhang.sources.scan import HyperscanScanner, PlainScanner
+from unhang.sources.scan import AhoCorasickScanner, HyperscanScanner, PlainScanner
 from unhang.sources.select import Wanted, select
 from unhang.sources.unwrap import LineUnit, rejoin
 
@@ -145,7 +145,9 @@ def test_both_scanners_find_the_same(needles: list[bytes], data: bytes) -> None:
     needles = [n for n in needles if not set(n) & set(b"\r\n\x00")] or [b"x"]
     data = data + b"\n" + b"\n1".join(needles) + b"0" + data
     end = len(data) // 3 * 3
-    assert HyperscanScanner(needles).hits(data, 1, end) == PlainScanner(needles).hits(data, 1, end)
+    kinds = (PlainScanner, HyperscanScanner, AhoCorasickScanner)
+    plain, *others = (kind(needles).hits(data, 1, end) for kind in kinds)
+    assert others == [plain, plain]
 
 
 @given(TEXT)

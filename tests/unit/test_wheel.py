@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 import sys
 import zipfile
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 from hatchling.builders.wheel import WheelBuilder
 
+from unhang.commands import COMMANDS
 from unhang.errors import UsageError
 from unhang.lab import checkout
 
@@ -22,6 +24,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     tree = tmp_path_factory.mktemp("tree")
     for name in ("pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md"):
         shutil.copy(REPOSITORY / name, tree)
+    (tree / "docs").mkdir()
+    shutil.copy(REPOSITORY / "docs" / "unhang.1", tree / "docs")
     for folder in ("src", "rehearsals"):
         shutil.copytree(
             REPOSITORY / folder, tree / folder, ignore=shutil.ignore_patterns("__pycache__")
@@ -46,6 +50,22 @@ def test_situations_are_not_installed(wheel: list[str]) -> None:
     outside = [name for name in wheel if not name.startswith(("unhang/", "unhang-"))]
     assert outside == []
     assert [name for name in wheel if any(word in name for word in OF_A_CHECKOUT)] == []
+
+
+def test_the_manual_page_is_installed(wheel: list[str]) -> None:
+    assert [name.partition(".data/")[2] for name in wheel if name.endswith(".1")] == [
+        "data/share/man/man1/unhang.1"
+    ]
+
+
+@pytest.mark.process
+@pytest.mark.skipif(shutil.which("groff") is None, reason="groff is not installed")
+def test_the_manual_page_is_sound_and_holds_every_command() -> None:
+    page = REPOSITORY / "docs" / "unhang.1"
+    command = ["groff", "-man", "-Kutf8", "-Tutf8", "-ww", "-rLL=90n", "-P-cbou", str(page)]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert shown.stderr == ""
+    assert [name for name in COMMANDS if f"unhang {name}" not in shown.stdout] == []
 
 
 def test_every_file_of_the_package_is_installed(wheel: list[str]) -> None:

@@ -41,7 +41,8 @@ from unhang.commands.output import language_option, locale_language
     "--notify",
     multiple=True,
     metavar="URL",
-    help="Report suspected and confirmed hangs to a webhook, Slack, Feishu, DingTalk or WeCom.",
+    help="Report suspected and confirmed hangs to a webhook, Slack, Feishu, DingTalk, WeCom"
+    " or OpenTelemetry.",
 )
 @click.option("--nodes", type=click.IntRange(1), help="Number of nodes that run this command.")
 @click.option("--node-rank", type=click.IntRange(0), help="Index of this node, from 0.")

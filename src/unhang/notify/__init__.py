@@ -1,4 +1,4 @@
-"""Tells people where they are: generic webhook, Slack, Feishu (Lark), DingTalk, WeCom.
+"""Tells people where they are: webhook, Slack, Feishu (Lark), DingTalk, WeCom, OpenTelemetry.
 
     targets = read_targets(["https://hooks.slack.com/services/…"])
     tell(targets, alert, language="zh", report=print)

@@ -13,8 +13,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import quote_plus
 
+from unhang.model.ids import format_ranks
 from unhang.notify.alert import Alert, Text
 from unhang.notify.targets import NotifyTarget, TargetKind
+from unhang.reporters.printable import one_line
 
 SCHEMA = "unhang.alert/1"
 
@@ -24,6 +26,12 @@ _WECOM_LIMIT = 2_000
 """Bytes; a text of WeCom takes 2,048."""
 _DINGTALK_LIMIT = 16_000
 """Bytes; a message of DingTalk takes 20,000."""
+_INFO = (9, "INFO")
+_SEVERITIES = {
+    "stall_suspected": (13, "WARN"),
+    "hang_confirmed": (17, "ERROR"),
+    "aborted": (17, "ERROR"),
+}
 _CALM = frozenset({"resumed", "captured", "test"})
 
 
@@ -61,6 +69,8 @@ def build(target: NotifyTarget, alert: Alert, text: Text, now_s: float) -> Post:
         case TargetKind.WECOM:
             content = _within(f"{text.title}\n{text.plain}", _WECOM_LIMIT)
             return Post(url=target.url, body={"msgtype": "text", "text": {"content": content}})
+        case TargetKind.OTLP:
+            return Post(url=target.url, body=_otlp(alert, text, now_s))
 
 
 def _webhook(alert: Alert, text: Text) -> Mapping[str, object]:
@@ -79,6 +89,44 @@ def _webhook(alert: Alert, text: Text) -> Mapping[str, object]:
         "title": text.title,
         "text": text.plain,
     }
+
+
+def _otlp(alert: Alert, text: Text, now_s: float) -> Mapping[str, object]:
+    """One log record in the JSON of OTLP; times are those of the sending, in nanoseconds."""
+    number, name = _SEVERITIES.get(alert.kind, _INFO)
+    facts = {
+        "unhang.at": alert.at,
+        "unhang.culprits": format_ranks(alert.culprits),
+        "unhang.phase": alert.phase,
+        "unhang.since_s": alert.since_s,
+        "unhang.cause": alert.cause,
+        "unhang.folder": alert.folder,
+    }
+    record = {
+        "timeUnixNano": str(int(now_s * 1_000_000_000)),
+        "severityNumber": number,
+        "severityText": name,
+        "eventName": f"unhang.{alert.kind}",
+        "body": {"stringValue": f"{text.title}\n{text.plain}"},
+        "attributes": _attributes(facts),
+    }
+    source = {"service.name": "unhang", "host.name": alert.host, "unhang.run": alert.run}
+    scope = {"scope": {"name": "unhang"}, "logRecords": [record]}
+    resource = {"attributes": _attributes(source)}
+    return {"resourceLogs": [{"resource": resource, "scopeLogs": [scope]}]}
+
+
+def _attributes(facts: Mapping[str, str | float | None]) -> list[Mapping[str, object]]:
+    return [
+        {
+            "key": key,
+            "value": {"stringValue": one_line(value)}
+            if isinstance(value, str)
+            else {"doubleValue": value},
+        }
+        for key, value in facts.items()
+        if value is not None and value != ""
+    ]
 
 
 def _slack(text: Text) -> Mapping[str, object]:

@@ -83,6 +83,7 @@ def _try(target: NotifyTarget, post: Post) -> _Answer:
         headers={
             "Content-Type": "application/json; charset=utf-8",
             "User-Agent": "unhang",
+            **target.headers,
         },
         method="POST",
     )
@@ -107,8 +108,10 @@ def _refusal(error: urllib.error.HTTPError) -> _Answer:
 
 
 def _judge(kind: TargetKind, answer: bytes) -> _Answer:
-    """The chats of China answer 200 and say in the text whether they took it."""
-    if kind in {TargetKind.WEBHOOK, TargetKind.SLACK}:
+    """Chats of China and OpenTelemetry answer 200 and say in the text whether they took it."""
+    if kind in {TargetKind.WEBHOOK, TargetKind.SLACK} or (
+        kind is TargetKind.OTLP and not answer.strip()
+    ):
         return _Answer(failure=None)
     try:
         told = json.loads(answer)
@@ -116,6 +119,11 @@ def _judge(kind: TargetKind, answer: bytes) -> _Answer:
         return _Answer(failure="its answer is no JSON")
     if not isinstance(told, dict):
         return _Answer(failure="its answer is no object")
+    if kind is TargetKind.OTLP:
+        part = told.get("partialSuccess") or {}
+        refused = str(part.get("rejectedLogRecords") or "0") != "0"
+        why = str(part.get("errorMessage") or "it was rejected")[:_TEXT_LIMIT]
+        return _Answer(failure=why if refused else None)
     names = ("code", "StatusCode") if kind is TargetKind.FEISHU else ("errcode",)
     code = next((told[name] for name in names if name in told), None)
     if code == 0:
@@ -128,6 +136,7 @@ def _without_secrets(text: str, target: NotifyTarget) -> str:
     """An address may stand in the message of an error, whole or in part."""
     parts = urlsplit(target.url)
     secrets = (target.url, target.secret, parts.path.strip("/"), parts.query, parts.netloc)
+    secrets += tuple(target.headers.values())
     for secret in secrets:
         if secret and secret != target.host:
             text = text.replace(secret, "…")

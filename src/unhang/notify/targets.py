@@ -1,7 +1,8 @@
 """From what the user wrote to whom to tell: `--notify URL` and the variable UNHANG_NOTIFY.
 
 A chat is known by its host; `slack+https://…`, `feishu+http://…` say it outright, for gateways.
-The secret with which DingTalk and Feishu sign stands behind `#` and is sent to nobody.
+The secret with which DingTalk and Feishu sign stands behind `#` and is sent to nobody. To a
+receiver of OpenTelemetry go the headers that its exporters send, by the same variable.
 """
 
 from __future__ import annotations
@@ -9,8 +10,8 @@ from __future__ import annotations
 import enum
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from urllib.parse import SplitResult, urlsplit, urlunsplit
+from dataclasses import dataclass, field, replace
+from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 from unhang.errors import UsageError
 
@@ -29,6 +30,7 @@ class TargetKind(enum.Enum):
     FEISHU = "feishu"
     DINGTALK = "dingtalk"
     WECOM = "wecom"
+    OTLP = "otlp"
 
 
 _HOSTS = {
@@ -43,6 +45,9 @@ _WORDS = {
     "lark": TargetKind.FEISHU,
     "wechat": TargetKind.WECOM,
 }
+_HEADERS = "OTEL_EXPORTER_OTLP_HEADERS"
+"""Pairs `name=value` between commas, percent-encoded, as OpenTelemetry defines them."""
+_LOGS = "/v1/logs"
 _SIGNED = frozenset({TargetKind.FEISHU, TargetKind.DINGTALK})
 
 
@@ -52,12 +57,14 @@ class NotifyTarget:
 
     Attributes:
         secret: signs what is sent; None = it is not signed.
+        headers: are sent with it.
     """
 
     kind: TargetKind
     host: str
     url: str = field(repr=False)
     secret: str | None = field(default=None, repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def name(self) -> str:
@@ -84,6 +91,8 @@ def read_targets(
         *((VARIABLE, text) for text in environment.get(VARIABLE, "").split()),
     ]
     targets = [_read(text, where, secret) for where, text in written]
+    headers = _headers(environment.get(_HEADERS, ""))
+    targets = [replace(t, headers=headers) if t.kind is TargetKind.OTLP else t for t in targets]
     return tuple({target.url: target for target in targets}.values())
 
 
@@ -97,6 +106,8 @@ def _read(text: str, where: str, secret: str | None) -> NotifyTarget:
             f" slack+https://… ({', '.join(sorted(_WORDS))})"
         )
     kind = named or _HOSTS.get(parts.hostname, TargetKind.WEBHOOK)
+    if kind is TargetKind.OTLP and parts.path in {"", "/"}:
+        parts = parts._replace(path=_LOGS)
     own = parts.fragment.removeprefix("secret=") or secret
     return NotifyTarget(
         kind=kind,
@@ -104,6 +115,12 @@ def _read(text: str, where: str, secret: str | None) -> NotifyTarget:
         url=urlunsplit(parts._replace(fragment="")),
         secret=own if kind in _SIGNED else None,
     )
+
+
+def _headers(text: str) -> dict[str, str]:
+    pairs = (pair.partition("=") for pair in text.split(","))
+    read = {unquote(name).strip(): unquote(value).strip() for name, _, value in pairs}
+    return {n: v for n, v in read.items() if n and f"{n}{v}".isascii() and f"{n}{v}".isprintable()}
 
 
 def _split(text: str) -> SplitResult | None:

@@ -48,7 +48,7 @@ class ScanPlan:
 
 @functools.lru_cache(maxsize=4)
 def plan(wanted: tuple[Wanted, ...], *, plain: bool = False) -> ScanPlan:
-    """Prepare the scan; `plain` does without Hyperscan."""
+    """Prepare the scan; `plain` does without compiled libraries."""
     return ScanPlan(
         rare=_searched(wanted, sampled=False, plain=plain),
         frequent=_searched(wanted, sampled=True, plain=plain),

@@ -44,7 +44,7 @@ def select(
         progress: is told now and then how many bytes have been read since the last time.
         contexts: tells whose words a line holds; without it every line is a message.
         files: how many files there are; the more, the less each is searched for frequent needles.
-        plain: do without Hyperscan even when it is installed.
+        plain: do without compiled libraries even when they are installed.
 
     Yields:
         A line and the indexes into `wanted` of those that asked for it.

@@ -42,8 +42,10 @@ URLS = {
     TargetKind.FEISHU: "https://open.feishu.cn/open-apis/bot/v2/hook/SECRETPATH#secret=SIGNSECRET",
     TargetKind.DINGTALK: "https://oapi.dingtalk.com/robot/send?access_token=SECRETKEY#SIGNSECRET",
     TargetKind.WECOM: "https://qyapi.weixin.qq.com/cgi-bin/webhook/send?key=SECRETKEY",
+    TargetKind.OTLP: "otlp+https://telemetry.example.org/SECRETPATH",
 }
-TARGETS = {kind: read_targets([url], {})[0] for kind, url in URLS.items()}
+ENVIRONMENT = {"OTEL_EXPORTER_OTLP_HEADERS": "authorization=Bearer%20SECRETKEY,x-scope=train"}
+TARGETS = {kind: read_targets([url], ENVIRONMENT)[0] for kind, url in URLS.items()}
 
 
 def body(kind: TargetKind, alert: Alert = ALERT, language: str = "en") -> dict[str, object]:
@@ -71,6 +73,8 @@ def test_an_address_is_known_by_its_host(kind: TargetKind) -> None:
         ("webhook+https://hooks.slack.com/x", TargetKind.WEBHOOK, "https://hooks.slack.com/x"),
         ("https://open.larksuite.com/open-apis/bot/v2/hook/x", TargetKind.FEISHU, None),
         ("https://example.org/a+b", TargetKind.WEBHOOK, "https://example.org/a+b"),
+        ("otlp+http://collector:4318", TargetKind.OTLP, "http://collector:4318/v1/logs"),
+        ("otlp+https://c/otlp/v1/logs", TargetKind.OTLP, "https://c/otlp/v1/logs"),
     ],
 )
 def test_a_kind_can_be_said_outright(text: str, kind: TargetKind, url: str | None) -> None:
@@ -195,3 +199,30 @@ def test_targets_are_values() -> None:
     assert NotifyTarget(kind=TargetKind.SLACK, host="h", url="u") == NotifyTarget(
         kind=TargetKind.SLACK, host="h", url="u"
     )
+
+
+def test_headers_of_opentelemetry_go_to_its_receiver_alone() -> None:
+    headers = {"authorization": "Bearer SECRETKEY", "x-scope": "train"}
+    assert {kind: target.headers for kind, target in TARGETS.items() if target.headers} == {
+        TargetKind.OTLP: headers
+    }
+    (target,) = read_targets(
+        ["otlp+http://c:4318"], {"OTEL_EXPORTER_OTLP_HEADERS": "=x,a=1%0d%0aHost:evil,b=ü,,c"}
+    )
+    assert target.headers == {"c": ""}
+
+
+@pytest.mark.parametrize("alert", [ALERT, HOSTILE])
+def test_opentelemetrys_own_messages_read_what_it_is_sent(alert: Alert) -> None:
+    logs = pytest.importorskip("opentelemetry.proto.collector.logs.v1.logs_service_pb2")
+    from google.protobuf import json_format
+
+    read = json_format.ParseDict(body(TargetKind.OTLP, alert), logs.ExportLogsServiceRequest())
+    (source,) = read.resource_logs
+    (record,) = source.scope_logs[0].log_records
+    told = {a.key: a.value.string_value or a.value.double_value for a in record.attributes}
+    assert (record.event_name, record.severity_text) == ("unhang.hang_confirmed", "ERROR")
+    assert record.time_unix_nano == 1_760_000_000_500_000_000
+    assert told.get("unhang.culprits") == ("1" if alert is ALERT else None)
+    assert told.get("unhang.since_s") == alert.since_s
+    assert "\x1b" not in str(read)

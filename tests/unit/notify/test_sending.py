@@ -70,7 +70,7 @@ def delivered(server: Server, kind: str, *replies: Reply) -> tuple[Delivery, lis
     return deliver(target, ALERT, "en", sleep=pauses.append), pauses
 
 
-@pytest.mark.parametrize("kind", ["webhook", "slack", "feishu", "dingtalk", "wecom"])
+@pytest.mark.parametrize("kind", ["webhook", "slack", "feishu", "dingtalk", "wecom", "otlp"])
 def test_an_alert_arrives(server: Server, kind: str) -> None:
     delivery, pauses = delivered(server, kind)
     assert delivery == Delivery(target=f"{kind} (127.0.0.1)", tries=1)
@@ -174,3 +174,17 @@ def test_all_are_told_at_once_and_in_the_background(server: Server) -> None:
     assert sorted(d.target for d in told) == ["slack (127.0.0.1)", "webhook (127.0.0.1)"]
     assert sorted(path for path, _, _ in server.heard) == ["/1", "/2"]
     assert [d.failure for d in send(targets[:1], ALERT)] == [None]
+
+
+REJECTED = '{"partialSuccess": {"rejectedLogRecords": "1", "errorMessage": "too old"}}'
+
+
+@pytest.mark.parametrize(
+    ("answer", "failure"), [("", None), ("{}", None), (REJECTED, "too old"), ("<html>", "no JSON")]
+)
+def test_a_receiver_of_opentelemetry_says_what_it_rejected(
+    server: Server, answer: str, failure: str | None
+) -> None:
+    delivery, _ = delivered(server, "otlp", (200, answer, {}))
+    assert (delivery.failure or "").endswith(failure or "")
+    assert (delivery.failure is None) is (failure is None)

@@ -1,18 +1,26 @@
-"""The two scanners, and which one is taken."""
+"""The three scanners, and which one is taken."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Sequence
 
 import pytest
 
-from unhang.sources.scan import HyperscanScanner, PlainScanner, Scanner, scanner
+from unhang.sources.scan import (
+    AhoCorasickScanner,
+    HyperscanScanner,
+    PlainScanner,
+    Scanner,
+    scanner,
+)
 
+KINDS = [HyperscanScanner, AhoCorasickScanner, PlainScanner]
 NEEDLES = [b"ab", b"abc", b"bc", b"x1y", b"step 9"]
 
 
-@pytest.mark.parametrize("kind", [HyperscanScanner, PlainScanner])
-def test_every_place_where_a_needle_ends(kind: type[HyperscanScanner | PlainScanner]) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_place_where_a_needle_ends(kind: Callable[[Sequence[bytes]], Scanner]) -> None:
     data = b"zabc\nab\rstep 9 step 8 x1y x2y\nabab"
     found = kind(NEEDLES).hits(data, 0, len(data))
     assert [(data[offset - 2 : offset], NEEDLES[index]) for offset, index in found] == [
@@ -27,9 +35,9 @@ def test_every_place_where_a_needle_ends(kind: type[HyperscanScanner | PlainScan
     ]
 
 
-@pytest.mark.parametrize("kind", [HyperscanScanner, PlainScanner])
-def test_only_within_the_piece(kind: type[HyperscanScanner | PlainScanner]) -> None:
-    finder: Scanner = kind(NEEDLES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_only_within_the_piece(kind: Callable[[Sequence[bytes]], Scanner]) -> None:
+    finder = kind(NEEDLES)
     assert finder.hits(bytearray(b"abab"), 1, 3) == []
     assert finder.hits(bytearray(b"abab"), 1, 4) == [(4, 0)]
 
@@ -41,9 +49,11 @@ def test_shapes_that_hold_nothing_are_remembered_but_needles_still_found() -> No
         assert bool(finder.hits(line, 0, len(line))) is (number == 9)
 
 
-def test_without_hyperscan(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_fastest_that_is_installed_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(scanner(NEEDLES), HyperscanScanner)
     assert isinstance(scanner(NEEDLES, plain=True), PlainScanner)
     monkeypatch.setitem(sys.modules, "hyperscan", None)
+    assert isinstance(scanner(NEEDLES), AhoCorasickScanner)
+    monkeypatch.setitem(sys.modules, "ahocorasick_rs", None)
     assert isinstance(scanner(NEEDLES), PlainScanner)
     assert scanner([]).hits(b"abc", 0, 3) == []
