@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from support.live_jobs import PLACES
@@ -134,5 +136,17 @@ def test_a_rank_whose_children_work_does_not_loop_itself(
     """A compiler takes its time; the rank that waits for it computes nothing."""
     track = still(place="lock")
     track.still.whole_s, track.still.function_s, track.signs = 0.0, 60.0, signs
+    verdict = judge(track, UsualDurations())
+    assert verdict.charge is (SuspicionReason.SPINNING if suspected else SuspicionReason.AT_WORK)
+
+
+@pytest.mark.parametrize(("fits", "suspected"), [(True, False), (False, True)])
+def test_who_does_what_its_function_says_is_suspected_later_of_a_loop(
+    *, fits: bool, suspected: bool
+) -> None:
+    """An evaluation that runs the model most often ends."""
+    track = still(place="code")
+    track.place = replace(track.place, fits=fits)
+    track.still.whole_s, track.still.function_s = 0.0, 30.0
     verdict = judge(track, UsualDurations())
     assert verdict.charge is (SuspicionReason.SPINNING if suspected else SuspicionReason.AT_WORK)
