@@ -1,8 +1,8 @@
 """What of a process's environment bears on hangs: variables of communication, and versions.
 
 Programs set variables, and load libraries, after they have begun. So the environment of this moment
-counts and not the one that the kernel shows, and it is looked at again. It is told with some beats
-only: the others stay short.
+counts and not the one that the kernel shows, and it is looked at again. After the first half minute
+it is told with some beats only, so that the others stay short.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ class Surroundings:
             if found != self._told:
                 self._told, self._again = found, _TOLD_TWICE
             elif beat % _RARELY == 0:
-                self._again = 1
+                self._again = _TOLD_TWICE
         if self._again == 0:
-            return None
+            return self._told if beat < _RARELY else None  # an agent may be late
         self._again -= 1
         return self._told
 

@@ -52,7 +52,9 @@ def _held_since(standing: Path) -> float | None:
         data = json.loads(standing.read_text(encoding="utf-8"))
         told = [s for s in data.get("suspicions", ()) if s.get("stage") != _WATCHED]
         waited_s = max((float(s.get("since_s", 0)) for s in told), default=None)
-        return None if waited_s is None else float(data["at_s"]) - waited_s - _SLACK_S
+        # What was held against ranks that have ended is as old as the last look at them.
+        at_s = data.get("snapshot", {}).get("at", {}).get("seconds", data["at_s"])
+        return None if waited_s is None else float(at_s) - waited_s - _SLACK_S
     except (OSError, ValueError, RecursionError, TypeError, KeyError, AttributeError):
         return 0.0
 

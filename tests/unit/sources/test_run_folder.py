@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,22 @@ def test_output_standing_last_dumps_and_stacks_are_read(run: Path) -> None:
 def test_dumps_of_a_run_that_ended_well_tell_of_a_moment_it_survived(run: Path) -> None:
     record(run, exit_code=0)
     assert read(run) == {"output/gn1/stdout.log", "standing.json"}
+
+
+@pytest.mark.parametrize(("seen_s", "among"), [(1_000.0, True), (1_060.0, False)])
+def test_dumps_are_as_old_as_what_was_held_when_the_ranks_were_seen_last(
+    run: Path, seen_s: float, *, among: bool
+) -> None:
+    """The end of the job, which took half a minute, makes no dump older."""
+    standing = {
+        "at_s": 1_060.0,
+        "snapshot": {"at": {"seconds": seen_s}},
+        "suspicions": [{"stage": "confirmed", "since_s": 20.0}],
+    }
+    (run / "standing.json").write_text(json.dumps(standing))
+    for path in (run / "dumps" / "10").iterdir():
+        os.utime(path, (990.0, 990.0))
+    assert ("dumps/10/stack_0.txt" in read(run)) is among
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"schema": 7}', '{"schema": "other/1"}', "{" * 9_999])

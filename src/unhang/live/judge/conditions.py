@@ -33,7 +33,8 @@ _USUAL = 1.5
 """What stands so many times as long as is usual there is worth a word."""
 _LOOPS_S = (20.0, 40.0, 120.0)
 """Computing in the same functions, of the program alone, of the program within a library's known
-work, or of that library (or of child processes) alone: it may never end."""
+work or in what does what its name says (an evaluation that runs the model), or of that library (or
+of child processes) alone: it may never end."""
 _SIGTERM = 15
 
 
@@ -73,7 +74,7 @@ def judge(track: Track, usual: UsualDurations) -> RankCondition:
         least_s = _DECLARED_S if pauses else _SUSPECT_S
         return _seen(track, SuspicionReason.ASLEEP, track.still.whole_s, max(least_s, usual_s))
     late_s = 3 * usual.usual_s(DurationKind.LATE, *where_of(track))
-    depth = track.place.certain * (1 if track.place.calls_back else 2)
+    depth = track.place.certain * (1 if track.place.calls_back else 2) or int(track.place.fits)
     depth = 2 if track.delegates else depth
     if track.still.function_s >= max(_LOOPS_S[depth], late_s):
         return _seen(track, SuspicionReason.SPINNING, track.still.function_s, 0.0)

@@ -177,6 +177,10 @@ class HangIncidents:
             case.see(claim, max((tracks[r].seen_s for r in ranks if r in tracks), default=now_s))
             if claim.charge is not SuspicionReason.AT_WORK:
                 case.marks, case.stood = _marks(claim, tracks), _stood(claim, tracks)
+        if self.confirmed is not None:
+            waited = (c.claim.waited_s for c in self.cases.values() if c.stage is Stage.CONFIRMED)
+            longest_s = max((self.confirmed.waited_s, *waited))
+            self.confirmed = replace(self.confirmed, waited_s=longest_s)
         return [*self._risen(), *self._late(), *self._over(seen, tracks)]
 
     @property

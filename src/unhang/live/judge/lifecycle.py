@@ -99,12 +99,9 @@ class Lifecycle:
         for rank, track in roster.by_rank.items():
             if track.ended:
                 self._note_end(rank, track, now_s)
-        starts = {rank: track.beat.restart for rank, track in roster.by_rank.items()}
-        self.failures = {  # what an earlier start failed of is over with it
-            rank: end
-            for rank, end in self.failures.items()
-            if end.track.beat.restart == starts.get(rank, end.track.beat.restart)
-        }
+        for ends in (self.failures, self.departures):
+            for rank in [rank for rank, end in ends.items() if _is_over(rank, end, roster)]:
+                del ends[rank]
         ended = event.exit_code == 0 or all(t.ended for t in roster.by_rank.values())
         if ended and not self.failures and incidents.confirmed is None:
             incidents.clear()  # all went well: nobody is to blame for a wait
@@ -249,12 +246,7 @@ class Lifecycle:
 
     def _first(self, roster: Roster) -> Ranks:
         """Ranks whose failure is no consequence of another's, the earliest of them."""
-        seen = {
-            rank: end
-            for rank, end in self.failures.items()
-            if rank in roster.by_rank
-            and end.track.beat.restart == roster.by_rank[rank].beat.restart
-        }
+        seen = {rank: end for rank, end in self.failures.items() if rank in roster.by_rank}
         swept_s = min((e.at_s for e in seen.values() if sent_away(e.track)), default=math.inf)
         own = {
             rank: end.at_s
@@ -277,6 +269,20 @@ class Lifecycle:
         first_s = min(end.at_s for end in self.failures.values())
         left = frozenset(rank for rank, end in self.departures.items() if end.at_s < first_s)
         return left if 2 * len(left) < len(roster.by_rank) else NO_RANKS
+
+
+def _is_over(rank: Rank, end: _End, roster: Roster) -> bool:
+    """Whether the job has been started again since: what an earlier start ended of is over with it.
+
+    Whoever starts a launcher anew counts from 0 again; then all present processes are younger.
+    """
+    seated = roster.by_rank
+    if rank in seated and end.track.beat.restart != seated[rank].beat.restart:
+        return True
+    began = [track.beat.process_started_s for track in seated.values()]
+    mine_s = end.track.beat.process_started_s
+    younger = (at_s is not None and mine_s is not None and at_s > mine_s for at_s in began)
+    return bool(began) and all(younger)
 
 
 def _note(kind: NoteKind, ranks: Ranks, why: Message, phase: Phase | None = None) -> Note:

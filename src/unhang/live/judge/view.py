@@ -251,10 +251,8 @@ def _suspicions(
         and (case.stage is Stage.SUSPECTED or case.claim.waited_s >= _WORTH_SHOWING_S)
     ]
     found += [suspicion(claim, stage, tracks) for claim, stage in incidents.unresolved.values()]
-    if confirmed is not None:
-        waited = (c.claim.waited_s for c in incidents.cases.values() if c.stage is Stage.CONFIRMED)
-        since_s = max(waited, default=confirmed.since_s)
-        found.append(replace(confirmed, since_s=max(since_s, confirmed.since_s)))
+    if confirmed is not None and incidents.confirmed is not None:
+        found.append(replace(confirmed, since_s=incidents.confirmed.waited_s))
     return tuple(sorted(found, key=lambda s: (-GRAVITY[s.stage], -s.since_s)))
 
 

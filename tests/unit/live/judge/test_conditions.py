@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from support.live_jobs import PLACES
@@ -151,3 +153,15 @@ def test_a_declared_phase_may_stand_still_for_a_while(
     track.still.whole_s = track.still.lifeless_s = still_s
     verdict = judge(track, UsualDurations())
     assert (verdict.suspected, verdict.proved) == (suspected, False)
+
+
+@pytest.mark.parametrize(("fits", "suspected"), [(True, False), (False, True)])
+def test_who_does_what_its_function_says_is_suspected_later_of_a_loop(
+    *, fits: bool, suspected: bool
+) -> None:
+    """An evaluation that runs the model most often ends."""
+    track = still(place="code")
+    track.place = replace(track.place, fits=fits)
+    track.still.whole_s, track.still.function_s = 0.0, 30.0
+    verdict = judge(track, UsualDurations())
+    assert verdict.charge is (SuspicionReason.SPINNING if suspected else SuspicionReason.AT_WORK)

@@ -499,6 +499,26 @@ def test_a_restart_after_which_all_is_well_leaves_no_claim() -> None:
     assert not watched.monitor.standing(job.now_s).suspicions
 
 
+def test_what_a_job_failed_of_before_its_launcher_was_started_again_is_over() -> None:
+    """A script that starts torchrun anew: its counter of starts begins at 0 again."""
+
+    def program(worker: Worker) -> Generator[Act, None, None]:
+        world = worker.job.groups["0"]
+        for number in range(80):
+            yield ("work", "step", STEP_S)
+            if number == 20 and worker.rank == 2 and worker.job.now_s < 1_030:
+                yield ("die", 7)
+            yield ("call", world, "all_reduce")
+
+    job = Job(program)
+    job.inject = [(1_040.0, lambda job: job.restart_all(0))]
+    watched = watch(job, 120, ends=True)
+    watched.tell(OutputEnded(host="gn0", exit_code=0), job.now_s)
+    (_, last) = watched.notes(NoteKind.EXITED)[-1]
+    assert last.culprits == frozenset()
+    assert not watched.monitor.standing(job.now_s).suspicions
+
+
 def test_ranks_that_finish_one_after_another_are_no_hang() -> None:
     def program(worker: Worker) -> Generator[Act, None, None]:
         world = worker.job.groups["0"]
