@@ -105,13 +105,14 @@ def _read(text: str, where: str, secret: str | None) -> NotifyTarget:
             f"{where} is no address; https://… is expected, or a kind before it, such as"
             f" slack+https://… ({', '.join(sorted(_WORDS))})"
         )
-    kind = named or _HOSTS.get(parts.hostname, TargetKind.WEBHOOK)
+    host = parts.hostname
+    kind = named or _HOSTS.get(host, TargetKind.WEBHOOK)
     if kind is TargetKind.OTLP and parts.path in {"", "/"}:
         parts = parts._replace(path=_LOGS)
     own = parts.fragment.removeprefix("secret=") or secret
     return NotifyTarget(
         kind=kind,
-        host=parts.hostname,
+        host=host,
         url=urlunsplit(parts._replace(fragment="")),
         secret=own if kind in _SIGNED else None,
     )
