@@ -17,6 +17,7 @@ from unhang.model.events import (
     Event,
     Finished,
     KernelEvent,
+    Restarted,
     SettingTried,
     UnreadLine,
 )
@@ -166,8 +167,10 @@ def _judge(
     verdicts = [_verdict(incident, models) for incident in incidents]
     last = incidents[-1]
     at_work = {state_of_work(event) for event in (*last.events, *last.counted)} - {None}
-    compared = any(len(incident.all(SettingTried)) > 0 for incident in incidents)
-    works = len(at_work) >= LONG_AT_WORK and (last.restarted or not compared)
+    apart = any(start.launch for start in last.all(Restarted)) or any(
+        len(incident.all(SettingTried)) > 0 for incident in incidents
+    )
+    works = len(at_work) >= LONG_AT_WORK and (last.restarted or not apart)
     false_starts = len(at_work) >= LONG_AT_WORK and not any(
         _has_begun(incident) or verdict.cause not in (None, Cause.RENDEZVOUS)
         for incident, verdict in zip(incidents[:-1], verdicts[:-1], strict=True)
@@ -239,8 +242,8 @@ def _headline(verdicts: Sequence[Diagnosis], *, recovered: bool, works: bool) ->
 
     A job that its launcher restarted, or that was stopped and started again, and that then ended
     well is healthy, and so is one whose ranks met only at the second attempt; where it is at work
-    again, what was before is history, too. Separate runs in one log do not heal each other's
-    failures.
+    again, what was before is history, too. Runs that were launched apart in one log do not heal
+    each other's failures.
     """
     if recovered and verdicts[-1].outcome is Outcome.HEALTHY:
         return verdicts[-1]

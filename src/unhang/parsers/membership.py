@@ -12,7 +12,6 @@ Reads::
     Discovered MPI settings of world_rank=0, local_rank=0, world_size=8, …   (DeepSpeed)
     using world size: 16, data-parallel size: 16, …                    (Megatron)
     Rank of current process: 0. World size: 8                          (detectron2)
-    local_rank=3 pid=2121 seed=42                                      (whoever names both)
     mpirun -np 16 -H ada:8,bob:8 ./all_reduce_perf                     (a launch command)
     Initializing an LLM engine (v0.5.0) with config: … tensor_parallel_size=2, …      (vLLM)
 
@@ -35,7 +34,6 @@ from unhang.sources.line import Line
 
 _ENGINE = re.compile(r"\bInitializing an? (?:V\d )?LLM engine\b")
 _AXES = re.compile(r"\b(tensor|pipeline)_parallel_size=(\d{1,4})\b")
-_OWN_PID = re.compile(r"\W{0,3}(?i:pid)[=: ]{1,2}(?P<pid>\d{2,10})\b")
 _PATTERNS = patterns("unhang.parsers", "data/membership.toml")
 
 
@@ -59,16 +57,6 @@ class MembershipParser(LineParser, name="membership"):
         if size is not None:
             yield WorldSeen(**place(line), world_size=size)
             return
-        own = _OWN_PID.match(line.text)
-        if own is not None and line.origin.local_rank is not None:
-            yield WorldSeen(
-                **place(line),
-                rank=line.origin.rank,
-                local_rank=line.origin.local_rank,
-                pid=int(own["pid"]),
-                listed=True,
-            )
-            return
         for pattern in _PATTERNS:
             match = pattern.search(line.text)
             if match is None or LATER_GROUP.search(line.text):
@@ -81,8 +69,6 @@ class MembershipParser(LineParser, name="membership"):
                 node_rank=None if told.get("node") is None else int(match["node"]),
                 rank=None if told.get("rank") is None else Rank(int(match["rank"])),
                 local_rank=None if told.get("local") is None else LocalRank(int(match["local"])),
-                pid=None if told.get("pid") is None else int(match["pid"]),
-                listed=told.get("pid") is not None,
             )
             return
 

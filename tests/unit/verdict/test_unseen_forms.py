@@ -131,5 +131,7 @@ def test_a_kill_while_a_model_is_loaded(tmp_path: Path) -> None:
     killed = f"{head} (pid: 2107) of binary: python"
     loading = "Loading checkpoint shards:  63%|██████▎   | 12/19 [08:59<09:57, 85.36s/it]"
     assert judged(tmp_path, loading, killed).cause is Cause.HOST_OOM
+    mapping = "Map (num_proc=64):  82%|████████▏ | 8200/10000 [05:00<01:06, 27.00 examples/s]"
+    assert judged(tmp_path, mapping, killed).cause is Cause.HOST_OOM
     steps = [f"2026-11-14 09:0{m}:00 INFO step {m}/900 loss=2.0" for m in range(9)]
     assert judged(tmp_path, loading, *steps, killed).cause is None

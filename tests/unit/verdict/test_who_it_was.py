@@ -21,7 +21,8 @@ def test_the_one_that_no_launcher_ended(host: str, tmp_path: Path) -> None:
     died = "{host}: rank {rank} died from signal {signal}"
     lines = [died.format(host=host, rank=r, signal=s) for r, s in ((256, 11), (0, 15), (96, 15))]
     found = judged(tmp_path, *lines)
-    assert (found.cause, {int(rank) for rank in found.culprits}) == (Cause.RANK_CRASH, {256})
+    assert found.cause is Cause.RANK_CRASH
+    assert found.culprits == {256}
 
 
 def test_a_command_between_the_rank_and_its_code(tmp_path: Path) -> None:
@@ -83,3 +84,17 @@ def test_who_was_told_that_another_failed(tmp_path: Path) -> None:
     raised = "tensorflow.python.framework.errors_impl.InvalidArgumentError: Key: seq_len. values 0"
     lines = [f"[rank{r}]: {raised if r == 1 else shut}" for r in (2, 0, 3, 1)]
     assert judged(tmp_path, *lines).culprits == {1}
+
+
+@pytest.mark.parametrize(
+    ("times", "after", "cause"),
+    [(3, 0, Cause.RDMA_FAULT), (1, 0, None), (3, 2, None)],
+)
+def test_a_port_that_stays_down(
+    times: int, after: int, cause: Cause | None, tmp_path: Path
+) -> None:
+    head = "n2:2308:2399 [7] transport/net_ib.cc:94 NCCL WARN NET/IB : mlx5_7:1 "
+    down = f"{head}Got async event : port error"
+    lines = [down] * times + [f"step {n} loss 2.1" for n in range(after)]
+    stop = "KeyboardInterrupt"
+    assert judged(tmp_path, "step 0 loss 2.3", *lines, stop).cause is cause

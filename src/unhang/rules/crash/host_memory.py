@@ -13,7 +13,8 @@ until their watchdog ends them, or until the launcher notices.
 When the launcher had closed the process before (SIGKILL follows SIGTERM after 30 s), when the job
 was stopped from outside, when every rank was killed (that is somebody's `kill -9` or `scancel`),
 and when nothing ties a kill in the kernel log to the job: that log is the host's and goes back for
-weeks. A bare SIGKILL is never proof; in the middle of loading or saving a model it is support.
+weeks. A bare SIGKILL is never proof; in the middle of loading or saving a model or of preparing
+data, or where a data loader's worker was killed too, it is support.
 Under `unhang run` memory is ruled out if the kernel counted no out-of-memory kill meanwhile.
 
 ## How to confirm
@@ -30,9 +31,11 @@ Linux `oom_kill.c`; `signal(7)`: SIGKILL cannot be caught.
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from unhang.model.events import ProcessEnded
 from unhang.model.incident import Failure, Manner, Tie, ranks_of
 from unhang.model.phases import Phase
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
@@ -195,7 +198,7 @@ def _killed(incident: Incident, failures: Sequence[Failure]) -> Iterator[Finding
         evidence=failures,
         collect=(kills.KERNEL_LOG,),
     )
-    if against is None and any(p.unfinished and p.phase in _HEAVY for p in incident.open_phases):
+    if against is None and _memory_was_needed(incident):
         yield replace(finding, strength=Strength.SUPPORTS, explains=check.explains)
         return
     if against is None:
@@ -203,8 +206,15 @@ def _killed(incident: Incident, failures: Sequence[Failure]) -> Iterator[Finding
     yield finding
 
 
-_HEAVY = frozenset({Phase.LOAD, Phase.SAVE})
-"""Whole models pass through host memory in these."""
+_HEAVY = frozenset({Phase.LOAD, Phase.SAVE, Phase.DATA})
+"""Whole models or data sets pass through host memory in these."""
+
+
+def _memory_was_needed(incident: Incident) -> bool:
+    """Whether something beside the kill speaks for memory."""
+    busy = any(p.unfinished and p.phase in _HEAVY for p in incident.open_phases)
+    workers = (e for e in incident.all(ProcessEnded) if e.worker)
+    return busy or any(worker.signal == signal.SIGKILL for worker in workers)
 
 
 def _who(ranks: frozenset[int]) -> dict[str, object]:

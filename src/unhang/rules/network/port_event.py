@@ -12,7 +12,8 @@ prints 12.
 ## When it stays quiet
 A link that goes down in the kernel log counts only where the job shows trouble of its network or a
 time-out; where the clocks can be compared it must lie within an hour before it. Alone it is a
-hint: hosts reset unused ports all the time.
+hint: hosts reset unused ports all the time. So is a port error of NCCL, unless it comes again and
+again and no work is seen after the first.
 
 ## How to confirm
 `ibstat`, `ethtool -S`, `mlxlink -d DEVICE -c` on that host; the switch's log of the port.
@@ -26,9 +27,9 @@ Replace cable, transceiver or port; keep the node out of jobs until then.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from unhang.model.events import KernelEvent, KernelProblem, NcclFailure, NcclReason
+from unhang.model.events import KernelEvent, KernelProblem, NcclFailure, NcclReason, Progress
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules.shared import consequences, order, rivals, speakers
 
@@ -42,6 +43,7 @@ _TROUBLE = frozenset(
     }
 )
 _WINDOW_S = 3_600.0
+_AGAIN = 3
 
 
 @rule(
@@ -64,7 +66,7 @@ def check(incident: Incident) -> Iterator[Finding]:
         return
     first = found[0]
     against = rivals.of_errors(incident, found)
-    certain = _troubled(incident) or any(_is_fatal(e) for e in events)
+    certain = _troubled(incident) or any(map(_is_fatal, events)) or _stays(incident, events)
     sure = Strength.PROVES if events and _troubled(incident) else Strength.SUPPORTS
     yield check.finding(
         sure if certain else Strength.HINTS,
@@ -89,6 +91,12 @@ def check(incident: Incident) -> Iterator[Finding]:
 def _troubled(incident: Incident) -> bool:
     """Whether the job itself noticed something."""
     return len(incident.timeouts) > 0 or len(speakers.nccl(incident, *_TROUBLE)) > 0
+
+
+def _stays(incident: Incident, events: Sequence[NcclFailure]) -> bool:
+    """Whether a port went down again and again, and no work is seen any more."""
+    steps = incident.all(Progress)
+    return len(events) >= _AGAIN and all(order.is_before(s, events[0]) for s in steps)
 
 
 def _is_fatal(event: NcclFailure) -> bool:

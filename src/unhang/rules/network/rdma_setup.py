@@ -2,7 +2,8 @@
 
 ## What it finds
 Failed verbs calls: memory that cannot be registered ("Cannot allocate memory"), queue pairs that
-cannot be made or connected, devices and functions that refuse.
+cannot be made or connected, devices and functions that refuse. Or hosts that took sockets while
+others took RDMA, and no step since.
 
 ## Why it hangs
 The rank that fails raises at its first transfer; its peers wait in the same set-up. "Cannot
@@ -30,9 +31,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from unhang.model.events import NcclFailure, NcclReason
+from unhang.model.events import NcclFailure, NcclReason, Progress, TransportUsed
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
-from unhang.rules.shared import consequences, rivals, speakers
+from unhang.rules.shared import consequences, order, rivals, speakers
 
 _STRENGTHS = {
     NcclReason.IB_MEMORY_LOCK: Strength.PROVES,
@@ -46,7 +47,7 @@ _STRENGTHS = {
     "NET007",
     "rdma-resource-refused",
     cause=Cause.RDMA_FAULT,
-    needs={Fact.NCCL_WARNINGS},
+    needs={Fact.NCCL_WARNINGS, Fact.NCCL_INFO},
     explains=consequences.OF_A_BROKEN_SETUP | {Cause.HOST_OOM, Cause.NET_INTERFACE},
 )
 def check(incident: Incident) -> Iterator[Finding]:
@@ -56,6 +57,38 @@ def check(incident: Incident) -> Iterator[Finding]:
         if found:
             yield _finding(incident, found, sure)
             return
+    yield from _on_two_networks(incident)
+
+
+def _on_two_networks(incident: Incident) -> Iterator[Finding]:
+    """Hosts that took sockets while the others took RDMA, and no step was seen since."""
+    chosen = [t for t in incident.all(TransportUsed) if t.via.lower().startswith("network ")]
+    sockets = [t for t in chosen if "socket" in t.transport.lower()]
+    others = [t for t in chosen if t not in sockets]
+    without, having = (speakers.hosts(events) for events in (sockets, others))
+    if not without or not having or without & having:
+        return
+    if not all(order.is_before(step, sockets[0]) for step in incident.all(Progress)):
+        return
+    yield check.finding(
+        Strength.SUPPORTS,
+        claim=say(
+            "NET007.claim_two",
+            "{without} took TCP sockets while {having} took RDMA",
+            without=without,
+            having=having,
+        ),
+        why=say(
+            "NET007.why_two",
+            "What one side sends over RDMA the other waits for on a socket. A host that falls "
+            "back found no usable adapter: its driver, its devices or its settings differ.",
+        ),
+        rival=rivals.of_errors(incident, sockets),
+        culprits=speakers.ranks(incident, sockets),
+        culprit_hosts=without,
+        at=sockets[0].at,
+        evidence=[sockets[0], others[0]],
+    )
 
 
 def _finding(incident: Incident, found: Sequence[NcclFailure], sure: Strength) -> Finding:
