@@ -27,7 +27,7 @@ _TWO_WORDS = _PATTERNS["two_words"]
 _SIGN = re.compile(
     rf"{_COLOUR}(?:{_QUOTE}\]?)?(?:\[\d\])?{_COLOUR}"
     rf"(?:{_BLANK}{{0,60}}{_COLOUR}"
-    r"(?P<sign>=>|:=|->|={1,2}|:{1,2}(?!//)|[→：＝]|[|│┃]|\\u(?:2502|2503|2192|ff1a|ff1d|662f|4e3a)|\.{3,300}|…|%3[dDaA]|[是为])"
+    r"(?P<sign>=>|\\=|:=|->|={1,2}|:{1,2}(?!//)|[→：＝]|[|│┃]|\\u(?:2502|2503|2192|ff1a|ff1d|662f|4e3a)|\.{3,300}|…|%3[dDaA]|[是为])"
     rf"(?:{_BLANK}{{0,3}}(?:str|bytes|string|String|SecretStr|Optional\[\w+\]|str \| None)"
     rf"{_BLANK}{{0,3}}=(?!=))?)"
 )

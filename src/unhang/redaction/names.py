@@ -50,8 +50,10 @@ _ABOUT = frozenset(_DATA["about"])
 """Behind the name of a secret: it is told of, not given."""
 
 
-_PAIRS = frozenset({("saml", "response"), ("saml", "request"), ("code", "verifier")})
-"""Names of single sign-on whose last word says nothing alone."""
+_PAIRS = frozenset(
+    {("saml", "response"), ("saml", "request"), ("code", "verifier"), ("pass", "phrase")}
+)
+"""Names whose last word says nothing alone."""
 
 
 @lru_cache(maxsize=4_096)
