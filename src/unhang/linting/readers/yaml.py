@@ -115,8 +115,8 @@ class _Yaml:
         note_programs(self._document, value)
         for pattern in (_FLOW_NAMED, _FLOW_PAIR) if value[:1] in "[{" else ():
             for found in pattern.finditer(value):
-                plain = known_value(found["value"].strip())
-                self._document.add(found["name"], plain, line, SettingKind.VARIABLE)
+                said = known_value(found["value"].strip())
+                self._document.add(found["name"], said, line, SettingKind.VARIABLE)
         words = split_words(value.translate(_FLOW) if value[:1] in "[{" else value)
         plain = [word if " " in word else word.strip("\"'") for word in words]
         read_words(self._document, plain, line, certain=True)
