@@ -165,6 +165,7 @@ def _run(
                 "CUDA_VISIBLE_DEVICES": "",
                 "DS_ACCELERATOR": "cpu",
                 "HF_HUB_OFFLINE": "1",
+                "DISABLE_VERSION_CHECK": "1",  # LLaMA-Factory's, of what is installed beside it
                 "HOME": str(cache / "home"),
             },
             timeout=_PATIENCE_S,

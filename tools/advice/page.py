@@ -32,18 +32,28 @@ def write_page(path: Path, rows: Sequence[Mapping[str, Any]], made_of: str) -> N
         "|---|---|---|---|---|---|---|---|---|",
     ]
     lines += [_line(row["framework"], row["release"] or "-", row) for row in rows]
-    total = {name: sum(row[name] for row in rows) for name in names}
-    lines.append(_line("**all**", "", total))
-    share = 100 * total["own"] // max(1, total["patches"])
+    lines.append(_line("**all**", "", _total(rows, names)))
+    newest = list({row["framework"]: row for row in reversed(rows)}.values())
+    older = [row for row in rows if row not in newest]
     general = sum(row["general"] for row in rows)
     summary = (
-        f"{total['patches']} patches, {total['own']} ({share} %) checked by the frameworks' own"
-        f" code; {general} more are the same for every framework (variables, commands, PyTorch)"
-        " and are run or parsed by the tests.\n"
+        f"Newest releases: {_share(newest)}. Older releases: {_share(older)}. {general} more are"
+        " the same for every framework (variables, commands, PyTorch) and are run or parsed by"
+        " the tests.\n"
     )
     tail = _list("Exceptions", "exceptions", rows) + _list("Not to be had", "missing", rows)
     mark = f"\n<!-- measured on {made_of} -->\n"
     path.write_text(_HEAD + summary + "\n" + "\n".join(lines) + "\n" + tail + mark, "utf-8")
+
+
+def _total(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[str, int]:
+    return {name: sum(row[name] for row in rows) for name in names}
+
+
+def _share(rows: Sequence[Mapping[str, Any]]) -> str:
+    total = _total(rows, ("patches", "own"))
+    percent = 100 * total["own"] // max(1, total["patches"])
+    return f"{total['patches']} patches, {total['own']} ({percent} %) checked by their own code"
 
 
 def _list(title: str, name: str, rows: Sequence[Mapping[str, Any]]) -> str:

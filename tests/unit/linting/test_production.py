@@ -35,10 +35,40 @@ def found(tmp_path: Path, text: str, name: str = "launch.sh") -> dict[str, str]:
             "address_local",
         ),
         ("FI_PROVIDER=efa NCCL_PROTO=simple torchrun train.py", "NCCL_PROTO", "efa_forced"),
+        (
+            "FI_PROVIDER=efa NCCL_PROTO=simple NCCL_ALGO=ring torchrun train.py",
+            "NCCL_PROTO",
+            "efa_forced",
+        ),
+        ("export NCCL_DEBUG_SUBSYS=ALL NCCL_DEBUG=INFO", "NCCL_DEBUG_SUBSYS", "subsystems_all"),
+        (
+            "export TORCH_NCCL_AVOID_RECORD_STREAMS=1",
+            "TORCH_NCCL_AVOID_RECORD_STREAMS",
+            "record_streams_default",
+        ),
     ],
 )
 def test_what_an_expert_flags(tmp_path: Path, line: str, setting: str, topic: str) -> None:
     assert found(tmp_path, f"{line}\n").get(setting) == f"advice.{topic}"
+
+
+def test_a_name_that_nobody_reads(tmp_path: Path) -> None:
+    assert "NCCL_NET_MAX_REQUESTS" in found(tmp_path, "export NCCL_NET_MAX_REQUESTS=64\n")
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "env:\n- name: CUDA_LAUNCH_BLOCKING\n  value: '1'\n",
+        "env:\n- {name: CUDA_LAUNCH_BLOCKING, value: '1'}\n",
+        'env: [{name: NCCL_DEBUG, value: WARN}, {name: CUDA_LAUNCH_BLOCKING, value: "1"}]\n',
+        "environment: {NCCL_DEBUG: WARN, CUDA_LAUNCH_BLOCKING: 1}\n",
+        "args:\n- |\n  export CUDA_LAUNCH_BLOCKING=1\n  torchrun train.py\n",
+        'args: ["CUDA_LAUNCH_BLOCKING=1 torchrun train.py"]\n',
+    ],
+)
+def test_every_way_of_a_manifest_to_set_a_variable(tmp_path: Path, entry: str) -> None:
+    assert "CUDA_LAUNCH_BLOCKING" in found(tmp_path, entry, "job.yaml")
 
 
 @pytest.mark.parametrize(

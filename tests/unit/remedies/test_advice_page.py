@@ -19,3 +19,9 @@ def test_no_patch_is_refused_wrong_or_without_effect() -> None:
     numbers = [[int(cell) for cell in row[-4:]] for row in rows if row[-1].strip().isdigit()]
     assert len(numbers) > 15
     assert all(row == [0, 0, 0, 0] for row in numbers)
+
+
+def test_most_patches_were_put_to_the_frameworks_themselves() -> None:
+    newest = re.search(r"^Newest releases: (\d+) patches, (\d+) \(", PAGE, re.MULTILINE)
+    assert newest is not None
+    assert int(newest[2]) >= 0.6 * int(newest[1]) > 300

@@ -24,6 +24,11 @@ _KEY = re.compile(r"([\"']?)([A-Za-z_][\w.\-/]*)\1\s*:(?:\s+(.*))?")
 _BLOCK = re.compile(r"[|>][+-]?\d?")
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{2,}")
 _FLAG = re.compile(r"--[A-Za-z][\w.-]*")
+_FLOW_VALUE = r"""(?P<quote>["']?)(?P<value>[^"'{}\[\],]*)(?P=quote)(?=\s*[,}])"""
+_FLOW_NAMED = re.compile(
+    r"""\{\s*name:\s*["']?(?P<name>[A-Z][A-Z0-9_]{2,})["']?\s*,\s*value:\s*""" + _FLOW_VALUE
+)
+_FLOW_PAIR = re.compile(r"""[{,]\s*["']?(?P<name>[A-Z][A-Z0-9_]{2,})["']?:\s+""" + _FLOW_VALUE)
 _NULLS = frozenset({"null", "~"})
 _FLOW = str.maketrans("[],{}", "     ")
 _COMMENT = re.compile(r"\s#.*")
@@ -108,6 +113,10 @@ class _Yaml:
     def _read_words(self, value: str, line: int) -> None:
         """Words of a command: an item of a list, or a list in one line."""
         note_programs(self._document, value)
+        for pattern in (_FLOW_NAMED, _FLOW_PAIR) if value[:1] in "[{" else ():
+            for found in pattern.finditer(value):
+                said = known_value(found["value"].strip())
+                self._document.add(found["name"], said, line, SettingKind.VARIABLE)
         words = split_words(value.translate(_FLOW) if value[:1] in "[{" else value)
         plain = [word if " " in word else word.strip("\"'") for word in words]
         read_words(self._document, plain, line, certain=True)

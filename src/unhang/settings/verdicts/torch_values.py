@@ -129,6 +129,11 @@ def _detail(given: Given) -> Iterator[SettingVerdict]:
         yield say(given, "CFG126", Severity.WARNING, "detail_left")
 
 
+def _record_streams(given: Given) -> Iterator[SettingVerdict]:
+    if covers(given.context.torch, "2.8", None) is not False:
+        yield say(given, "CFG104", Severity.INFO, "record_streams_default")
+
+
 def local_address(given: Given) -> Iterator[SettingVerdict]:
     """An address that only its own host reaches, in a job of several."""
     nodes = given.context.nodes
@@ -148,4 +153,5 @@ _CHECKS: Mapping[str, Check] = {
     "GLOO_SOCKET_IFNAME": _gloo_interface,
     "MASTER_ADDR": local_address,
     "TORCH_DISTRIBUTED_DEBUG": _detail,
+    "TORCH_NCCL_AVOID_RECORD_STREAMS": _record_streams,
 }
