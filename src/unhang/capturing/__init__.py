@@ -22,6 +22,7 @@ from unhang.capturing.filing import file_pieces
 from unhang.capturing.hosts import names_of
 from unhang.capturing.job_on_node import JobOnNode
 from unhang.capturing.processes import JobProcess, ProcessRole, find_below, find_run
+from unhang.capturing.reading import kept_readers
 from unhang.capturing.schedule import ask, questions
 from unhang.capturing.specs import SPECS
 from unhang.errors import UsageError
@@ -78,20 +79,21 @@ def capture(
     begun, until = time.monotonic(), time.monotonic() + limit_s
     at = datetime.now(timezone.utc)
     folder = None if run_folder is None else Path(run_folder)
-    processes = _processes(pids, folder)
-    job = JobOnNode(
-        host=_host(processes),
-        processes=processes,
-        run_folder=folder,
-        dumps=tuple(Path(dump) for dump in dumps),
-        signal=_signal(signal),
-        deadline=deadline,
-        gentle=gentle,
-    )
-    redactor = _redactor(job, shapes, redact_hosts=redact_hosts)
-    specs = [spec for spec in SPECS if sources is None or spec.name in sources]
-    asked = questions(specs, job)
-    ask(asked, job, until)
+    with kept_readers():
+        processes = _processes(pids, folder)
+        job = JobOnNode(
+            host=_host(processes),
+            processes=processes,
+            run_folder=folder,
+            dumps=tuple(Path(dump) for dump in dumps),
+            signal=_signal(signal),
+            deadline=deadline,
+            gentle=gentle,
+        )
+        redactor = _redactor(job, shapes, redact_hosts=redact_hosts)
+        specs = [spec for spec in SPECS if sources is None or spec.name in sources]
+        asked = questions(specs, job)
+        ask(asked, job, until)
     host = redactor.host(job.host)
     members, entries = file_pieces(asked, job.host, redactor)
     manifest = Manifest(

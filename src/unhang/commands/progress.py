@@ -4,13 +4,29 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import TextIO
 
 _PATIENCE_S = 1.0
 _EVERY_S = 0.2
 _CLEAR = "\r\x1b[K"
+
+
+@contextmanager
+def passing_line(text: str) -> Iterator[None]:
+    """Show a line on a terminal until something is done that takes some seconds."""
+    shown = sys.stderr.isatty()
+    if shown:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    try:
+        yield
+    finally:
+        if shown:
+            sys.stderr.write(_CLEAR)
+            sys.stderr.flush()
 
 
 class ReadingProgress:

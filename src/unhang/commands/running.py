@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from unhang.commands.output import locale_language
+from unhang.commands.progress import passing_line
 from unhang.errors import UsageError
 from unhang.model.ids import format_ranks
 from unhang.model.provenance import Message
@@ -41,11 +46,27 @@ def look(
     from unhang.capturing.running import diagnose_running
     from unhang.reporters.catalogue import write
 
-    verdict = diagnose_running(job, framework=framework, model=model)
     language = lang or locale_language()
+    values = {"ranks": job.ranks, "pid": job.pids[0]}
+    begins = Message(key="running.looks" if job.ranks else "running.looks_pid", values=values)
+    with _ended_like_ctrl_c(), passing_line(write(begins, language)):
+        verdict = diagnose_running(job, framework=framework, model=model)
     for message in _remarks(verdict, language):
         sys.stderr.write(f"unhang: {write(message, language)}\n")
     return verdict.diagnosis
+
+
+@contextmanager
+def _ended_like_ctrl_c() -> Iterator[None]:
+    """Who is told to end (`timeout 5 unhang diagnose …`) removes its files first."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def list_jobs(lang: str | None) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -103,6 +104,23 @@ def test_a_look_tells_where_the_ranks_stand_and_leaves_them_as_they_were(ranks: 
     assert "wait_for_batch" in stands.first.frame
     for pid in ranks:
         assert Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "S"
+
+
+@pytest.mark.process
+@pytest.mark.timeout(90)
+def test_a_look_that_is_ended_leaves_no_file(ranks: list[int], tmp_path: Path) -> None:
+    words = (sys.executable, "-m", "unhang", "diagnose", "--pid", str(ranks[0]))
+    look = subprocess.Popen(
+        words,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    while not list(tmp_path.iterdir()) and look.poll() is None:
+        time.sleep(0.05)
+    look.send_signal(signal.SIGTERM)
+    assert look.wait(60) == 130
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.process

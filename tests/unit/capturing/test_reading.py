@@ -10,19 +10,21 @@ import pytest
 
 from unhang.capturing import reading
 from unhang.capturing.bounded import find_program, run
-from unhang.capturing.reading import ReadRequest, read
+from unhang.capturing.reading import ReadRequest, kept_readers, read
 
 pytestmark = pytest.mark.process
 
 STUCK = """
-import json, sys, time
-for number, (action, path, limit) in enumerate(json.load(sys.stdin)):
-    sys.stdout.write('{"begins": %d, "bytes": 0}\\n' % number)
+import marshal, sys, time
+def say(head, data):
+    frame = marshal.dumps((head, data))
+    sys.stdout.buffer.write(len(frame).to_bytes(8, "little") + frame)
     sys.stdout.flush()
+for number, (action, path, limit) in enumerate(marshal.load(sys.stdin.buffer)):
+    say({"begins": number}, b"")
     if path.startswith("stuck"):
         time.sleep(600)
-    sys.stdout.write('{"number": %d, "bytes": 2}\\nok' % number)
-    sys.stdout.flush()
+    say({"number": number}, b"ok")
 """
 """Stands in for the reader where a read hangs in the kernel, which no test can make happen."""
 
@@ -88,10 +90,33 @@ def test_when_the_time_is_up_the_rest_is_answered_at_once(
 
 def test_a_reader_that_dies_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     child = tmp_path / "child.py"
-    child.write_text("import sys; sys.stdin.read(); sys.exit(1)")
+    child.write_text("import sys; sys.stdin.read(1); sys.exit(1)")
     monkeypatch.setattr(reading, "_CHILD", str(child))
     answers = list(read([ReadRequest("a"), ReadRequest("b")], limit_s=20))
     assert [a.error for a in answers] == ["its reader ended"] * 2
+
+
+def test_one_reader_serves_all_who_ask_within_and_none_is_left() -> None:
+    own = [ReadRequest("/proc/self/stat")]
+    with kept_readers():
+        (first,), (second,) = (list(read(own, limit_s=20)) for _ in range(2))
+        pid = int(first.text.split()[0])
+        assert int(second.text.split()[0]) == pid
+        assert _is_running(pid)
+    assert not _is_running(pid)
+
+
+def test_a_reader_that_hangs_is_asked_nothing_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    child = tmp_path / "child.py"
+    child.write_text(STUCK)
+    monkeypatch.setattr(reading, "_CHILD", str(child))
+    with kept_readers():
+        (answer,) = read([ReadRequest("stuck")], limit_s=60, stall_s=2)
+        assert answer.stalled
+        (answer,) = read([ReadRequest("a")], limit_s=60, stall_s=2)
+    assert answer.text == "ok"
 
 
 def test_a_program_is_ended_with_its_children_and_what_it_said_is_kept() -> None:

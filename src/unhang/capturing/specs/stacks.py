@@ -85,10 +85,10 @@ def _gently(context: SourceContext, process: JobProcess) -> Iterator[Piece]:
     """Two looks some seconds apart, from memory; where a stack moves too fast for that, a blink."""
     context.program("py-spy")
     words = ("py-spy", "dump", "--pid", str(process.pid))
-    texts, ran = [], None
+    texts, ran, begun = [], None, time.monotonic()
     for look in range(_GENTLE_LOOKS):
-        if look:
-            context.pause(_GENTLE_S)
+        if look:  # where cores are scarce the first look has taken a part of that time
+            context.pause(max(0.0, begun + _GENTLE_S - time.monotonic()))
         ran = context.run(*words, "--nonblocking", limit_s=_PLAIN_S)
         if not _is_stack(ran):
             ran = _traced(context, process, *words, limit_s=_PLAIN_S)

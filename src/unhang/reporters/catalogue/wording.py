@@ -9,6 +9,7 @@ specification  value                       text
 `{x:ms}`       milliseconds                `29 min 55 s`, `1.5 s`, `20 ms`
 `{x:s}`        seconds                     the same
 `{x:bytes}`    bytes                       `15.9 GiB`
+`{x:rate}`     bytes per second, or None   `1 GiB/s`, `an unknown speed`
 `{x:ops}`      an operation or a set       `ALLREDUCE`, `ALLGATHER and ALLREDUCE`
 `{x:doing}`    the value of a phase        `saving a checkpoint`
 `{x:phrase}`   a phrase of the data        itself, or what the language has for it
@@ -46,7 +47,7 @@ class Wording(string.Formatter):
     def format_field(self, value: object, format_spec: str) -> str:
         """Print one value."""
         if value is None:
-            return self._word("unknown")
+            return self._word("no_rate" if format_spec == "rate" else "unknown")
         match format_spec:
             case "ranks":
                 return self._ranks(value)
@@ -56,6 +57,8 @@ class Wording(string.Formatter):
                 return self._duration(_number(value))
             case "bytes":
                 return _size(_number(value))
+            case "rate":
+                return f"{_size(_number(value))}/s"
             case "ops":
                 return self._list(value)
             case "doing":

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from unhang.model.plan import Memory, Plan
 from unhang.model.provenance import Message
 from unhang.reporters.catalogue import sentence, write
-from unhang.reporters.catalogue.by_text import translated, translated_patch
+from unhang.reporters.catalogue.by_text import translated_patch
 from unhang.reporters.html.frame import Section, page, words
 from unhang.reporters.html.markup import Html, join, prose, table, tag
 from unhang.reporters.printable import block, one_line
@@ -44,12 +44,14 @@ class _PlanPage:
 
     def _verdict(self, head: str) -> Html:
         plan = self._plan
-        notes = (translated(note, self._language) for note in plan.notes)
         return tag(
             "section",
             tag("h1", one_line(head)),
             tag("p", self._fit(plan.gpu, "--gpu-memory")),
-            [tag("p", one_line(note), class_="quiet") for note in notes],
+            [
+                tag("p", one_line(sentence(note, self._language)), class_="quiet")
+                for note in plan.notes
+            ],
             class_=f"verdict {_TONES[plan.gpu.fits]}",
         )
 
