@@ -16,7 +16,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
 from support.browser import axe, chrome, complaints, needs_browser, overflow, show, violations
-from support.diagnoses import hostile, large, say
+from support.diagnoses import hostile, large
 from support.pages import check_report, fleet
 from support.small_dumps import dumps
 from unhang import plan
