@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from itertools import product
@@ -17,6 +18,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 from support.browser import axe, chrome, complaints, needs_browser, overflow, show, violations
 from support.run_folders import AT_S, hanging, run_folder, training
+from unhang.live.run_folder.layout import RunFolder
 
 pytestmark = [pytest.mark.integration, needs_browser]
 
@@ -46,16 +48,36 @@ def page(tmp_path: Path) -> Iterator[Callable[..., str]]:
         process.communicate(timeout=10)
 
 
+@pytest.fixture
+def agent() -> Iterator[Callable[[RunFolder], None]]:
+    """Plays the agent of a run: the view of now is written again and again."""
+    over = threading.Event()
+    threads: list[threading.Thread] = []
+
+    def replace(folder: RunFolder) -> None:
+        while not over.wait(0.5):
+            folder.standing.touch()
+
+    def watch(folder: RunFolder) -> None:
+        threads.append(threading.Thread(target=replace, args=(folder,)))
+        threads[-1].start()
+
+    yield watch
+    over.set()
+    for thread in threads:
+        thread.join()
+
+
 def see(browser: webdriver.Chrome, identity: str, text: str) -> None:
     """Wait until an element shows a text."""
-    WebDriverWait(browser, 15).until(
+    WebDriverWait(browser, 60).until(
         lambda driver: text in driver.find_element(By.ID, identity).text
     )
 
 
 def hear(browser: webdriver.Chrome, identity: str, text: str) -> None:
     """Wait until an element tells a text to who listens to it."""
-    WebDriverWait(browser, 15).until(
+    WebDriverWait(browser, 60).until(
         lambda driver: (
             text in str(driver.find_element(By.ID, identity).get_attribute("textContent"))
         )
@@ -66,10 +88,12 @@ def test_a_run_as_it_happens_light_and_dark(
     tmp_path: Path,
     browser: webdriver.Chrome,
     page: Callable[..., str],
+    agent: Callable[[RunFolder], None],
     pytestconfig: pytest.Config,
 ) -> None:
     root = tmp_path / "run"
     folder = run_folder(root, [training(AT_S)], events=1)
+    agent(folder)
     browser.get(page(root, "--lang", "en"))
     see(browser, "news", "Nothing is suspected.")
     see(browser, "state", "live")
@@ -92,7 +116,7 @@ def test_a_run_as_it_happens_light_and_dark(
     browser.find_element(By.ID, "theme").click()
     assert browser.execute_script(paper) != before
 
-    WebDriverWait(browser, 15).until(
+    WebDriverWait(browser, 60).until(
         lambda driver: driver.find_elements(By.CSS_SELECTOR, "#heat svg .h-fault")
     )
     heat = browser.find_element(By.CSS_SELECTOR, "#heat svg")
@@ -134,10 +158,13 @@ def test_a_finished_run_in_chinese_can_be_replayed(
 
 
 def test_a_page_for_others_needs_its_token(
-    tmp_path: Path, browser: webdriver.Chrome, page: Callable[..., str]
+    tmp_path: Path,
+    browser: webdriver.Chrome,
+    page: Callable[..., str],
+    agent: Callable[[RunFolder], None],
 ) -> None:
     root = tmp_path / "run"
-    run_folder(root, [training(AT_S)])
+    agent(run_folder(root, [training(AT_S)]))
     address = page(root, "--host", "0.0.0.0", "--lang", "en").replace("0.0.0.0", "127.0.0.1")
     browser.get(address.partition("?")[0])
     assert "?token=" in browser.find_element(By.TAG_NAME, "body").text

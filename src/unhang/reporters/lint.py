@@ -95,7 +95,7 @@ def _entry(finding: LintFinding, style: Style) -> Iterator[str]:
     yield from textwrap.wrap(
         text, max(40, style.width), initial_indent="    ", subsequent_indent="    "
     )
-    if finding.replacement is not None and finding.replacement not in text:
+    if finding.replacement is not None and finding.replacement not in sentence(finding.reason):
         use = Message(key="lint.use", values={"replacement": one_line(finding.replacement)})
         yield f"    {write(use, style.language)}"
     yield ""

@@ -70,6 +70,8 @@ COMMANDS_OF_A_USER = [
     ["lint", str(CASES / "demo")],
     ["lint", str(CASES)],
     ["lint", "--torch", "1.2.3.4.x"],
+    ["lint"],
+    ["lint", "--format", "github"],
     ["plan", "llama-3-8b", "--gpus", "8", "--gpu-memory", "24GB", "--write-speed", "1GB/s"],
     ["plan", "70B", "--gpus", "64", "--gpu-memory", "80GB", "--strategy", "zero3"],
     ["plan", "mixtral-8x7b", "--gpus", "64", "--tp", "8", "--format", "markdown"],
@@ -120,6 +122,7 @@ def test_a_command(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("UNHANG_LANG", "zh")
     monkeypatch.setenv("COLUMNS", "2000")
+    monkeypatch.setenv("NCCL_TIMEOUT", "3")  # `lint` reads the environment
     invoke(words)
     told = capsys.readouterr()
     assert told.out + told.err

@@ -142,6 +142,11 @@ def test_what_a_sentence_holds_is_said_too() -> None:
     assert translated(text, "en") == text
 
 
+def test_sentences_of_one_kind_are_said_one_by_one() -> None:
+    text = "it is Python, to be put in place by hand; it is YAML, to be put in place by hand"
+    assert translated(text, "zh") == "它是 Python，需要手工放入；它是 YAML，需要手工放入"
+
+
 def test_parts_can_change_places() -> None:
     text = "node 5 of 4 nodes does not exist: they count from 0; check --nodes and --node-rank"
     assert translated(text, "zh").startswith("4 个节点中没有节点 5")

@@ -77,11 +77,22 @@ def _translated(text: str, language: str, depth: int) -> str:
     for template in _by_words(language):
         held = _held(template, bare)
         if held is not None:
+            alike = _in_parts(text, language, depth) if any("; " in part for part in held) else None
+            if alike is not None:  # several sentences of one kind, not one that holds the others
+                return alike
             said = [_translated(part, language, depth + 1) for part in held]
             return sentences(language)[template].format(*said) + ("。" if bare != text else "")
     parts = text.split("; ")
     known = [_translated(part, language, depth + 1) for part in parts] if parts[1:] else parts
     return text if known == parts else "；".join(known)
+
+
+def _in_parts(text: str, language: str, depth: int) -> str | None:
+    """The translation of sentences with semicolons between them; None unless each has one."""
+    parts = text.split("; ")
+    known = [_translated(part, language, depth + 1) for part in parts]
+    same = any(said == part for said, part in zip(known, parts, strict=True))
+    return None if same else "；".join(known)
 
 
 def _held(template: str, text: str) -> list[str] | None:
