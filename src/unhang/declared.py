@@ -32,7 +32,7 @@ def phase(name: PhaseName) -> AbstractContextManager[None]:
     ...     pass
     """
     probe: Any = sys.modules.get(_PROBE)
-    return _NOTHING if probe is None else probe.Inside(name)  # type: ignore[no-any-return]
+    return _NOTHING if probe is None else probe.Inside(name)
 
 
 def step(number: int | None = None) -> None:
