@@ -31,7 +31,7 @@ _SWAPS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Is: ast.IsNot,
     ast.IsNot: ast.Is,
 }
-_LIMIT_S = 120
+_LIMIT_S = 600
 
 
 def changes(tree: ast.Module) -> Iterator[tuple[int, str, ast.Module]]:
