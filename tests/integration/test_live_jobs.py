@@ -96,6 +96,14 @@ HANGS: dict[str, tuple[int, str, set[int]]] = {
         """,
         {0, 2},
     ),
+    "a first barrier of one of two": (
+        2,
+        """
+        if rank == 0:
+            dist.barrier()
+        """,
+        {0, 1},
+    ),
     "a broadcast of objects from two sources": (
         3,
         """
@@ -197,3 +205,17 @@ def test_a_hang_is_named_and_the_end_says_the_same(name: str, tmp_path: Path) ->
     assert set(told[0].get("culprits", [])) == culprits, output
     named = told_of(tmp_path / "run")
     assert named == dict.fromkeys(named, culprits), output
+
+
+def test_who_only_meets_a_call_of_another_size_is_not_blamed(tmp_path: Path) -> None:
+    """Gloo ends the process that gets more than it asked for: it asked for the right thing."""
+    body = """
+        if rank != 1:
+            dist.all_reduce(torch.ones(3))
+        dist.all_reduce(torch.ones(40_000))
+    """
+    code, _, output = run(tmp_path, body, 4)
+    named = told_of(tmp_path / "run")
+    assert code != 0
+    assert "op.preamble.length" in output
+    assert set().union(*named.values()) <= {1}, named

@@ -74,10 +74,7 @@ def diagnose_running(
     """
     from unhang.capturing import capture
 
-    begun = time.monotonic()
-    # To load the judge takes as long as a look, most of which is waiting: both at once.
-    loading = threading.Thread(target=importlib.import_module, args=(_JUDGE,), daemon=True)
-    loading.start()
+    begun, loading = time.monotonic(), load_judge()
     with tempfile.TemporaryDirectory(prefix="unhang-look-") as folder:
         bundle = Path(folder) / f"look{SUFFIX}"
         result = capture(pids=job.pids, out=bundle, limit_s=limit_s, sources=_SOURCES, gentle=True)
@@ -95,6 +92,13 @@ def diagnose_running(
         lacks=lacks,
         without=without,
     )
+
+
+def load_judge() -> threading.Thread:
+    """Begin to load what judges: that takes as long as a look, most of which is waiting."""
+    loading = threading.Thread(target=importlib.import_module, args=(_JUDGE,), daemon=True)
+    loading.start()
+    return loading
 
 
 def _without_folder(node: T, prefix: str) -> T:

@@ -28,9 +28,11 @@ def find_job(pid: int | None, job: str | None, container: str | None) -> Running
         UsageError: there is none, or more than one is named.
     """
     from unhang.capturing.jobs import job_in_container, job_of_process, job_of_scheduler
+    from unhang.capturing.running import load_judge
 
     if sum(option is not None for option in (pid, job, container)) > 1:
         raise UsageError("give one of --pid, --job and --container")
+    load_judge()
     if pid is not None:
         return job_of_process(pid)
     if job is not None:

@@ -36,7 +36,7 @@ OF_ONE_RANK = frozenset(
 )
 """Causes whose culprit is the rank that failed first by itself."""
 
-_OUT_OF_STEP = frozenset({Cause.DESYNC, Cause.MODEL_DIVERGENCE, Cause.UNEVEN_WORK})
+OUT_OF_STEP = frozenset({Cause.DESYNC, Cause.MODEL_DIVERGENCE, Cause.UNEVEN_WORK})
 _ONLY_RANK: Ranks = frozenset({Rank(0)})
 """The culprit in a job of one process, of what one process does."""
 _ENOUGH = 3
@@ -46,7 +46,7 @@ _BARE = frozenset({Manner.KILLED, Manner.EXITED, Manner.CRASHED, Manner.HOST_OOM
 
 def deduce(incident: Incident, cause: Cause, best: Finding) -> Ranks:
     """The ranks of a cause that no finding names; nobody where the evidence leaves it open."""
-    if cause in _OUT_OF_STEP:
+    if cause in OUT_OF_STEP:
         return _out_of_step(incident)
     if best.culprit_hosts:
         found = speakers.ranks_on(incident, best.culprit_hosts)
@@ -68,7 +68,7 @@ def as_held(incident: Incident, best: Finding) -> Ranks:
         event.culprits
         for event in incident.all(HoldUp)
         if event.stage is Stage.CONFIRMED
-        and 1 < len(event.culprits) < (incident.world.size or len(event.culprits | event.victims))
+        and len(event.culprits) > 1
         and event.source in best.evidence
     )
     return next(held, NO_RANKS)
@@ -76,7 +76,7 @@ def as_held(incident: Incident, best: Finding) -> Ranks:
 
 def undo_tie(incident: Incident, cause: Cause, named: Ranks) -> Ranks:
     """The odd ranks by other evidence, where those that are named are both sides of a tie."""
-    if cause not in _OUT_OF_STEP or len(named) < 2 or 2 * len(named) <= len(incident.roster):
+    if cause not in OUT_OF_STEP or len(named) < 2 or 2 * len(named) <= len(incident.roster):
         return named
     found = _out_of_step(incident)
     return found if found & named else named

@@ -26,7 +26,7 @@ from unhang.model.incident import Call, Incident, Manner, ranks_of
 from unhang.model.provenance import Message, Provenance
 from unhang.model.stack_states import Doing
 from unhang.rules.shared import order
-from unhang.verdict.culprits import as_held, deduce, undo_tie
+from unhang.verdict.culprits import OUT_OF_STEP, as_held, deduce, undo_tie
 from unhang.verdict.outlived import is_untouched, outlived
 
 _ORDER = {Strength.PROVES: 3, Strength.SUPPORTS: 2, Strength.HINTS: 1}
@@ -45,6 +45,9 @@ _PERFORMANCE = frozenset({Cause.BANDWIDTH_LOW})
 
 _ENDS_A_PROCESS = frozenset({Cause.GPU_KERNEL_FAULT, Cause.RANK_CRASH, Cause.HOST_OOM})
 """Causes that a job shows by an end or an error of its own; ill hardware may just stop it."""
+
+
+_FAILED = frozenset({SuspicionReason.GONE, SuspicionReason.RAISED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,11 +235,22 @@ def _remark(findings: Iterable[Finding]) -> Message | None:
 
 
 def _may_be_one(incident: Incident, case: _Case, located: Finding | None) -> bool:
-    """Whether who was located can be who did it: a cause on one host is of no rank of another."""
+    """Whether who was located can be who did it: a cause on one host is of no rank of another.
+
+    Ranks that are out of step fail where they meet: who fails first need not be who strayed.
+    """
     if located is None:
+        return False
+    if case.cause in OUT_OF_STEP and located.culprits <= _failed(incident):
         return False
     hosts = _hosts(incident, located.culprits)
     return not hosts or not case.best.culprit_hosts or bool(hosts & case.best.culprit_hosts)
+
+
+def _failed(incident: Incident) -> Ranks:
+    """Ranks that failed, as they say or as the live judge saw it."""
+    seen = (e.culprits for e in incident.all(HoldUp) if e.charge in _FAILED)
+    return ranks_of(incident.failures).union(*seen)
 
 
 def _candidate(

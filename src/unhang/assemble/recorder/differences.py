@@ -20,10 +20,6 @@ _BEYOND = 256
 
 _STEP = 256
 _AGREED = 8
-_PAST = 512
-"""Calls in which a rhythm is looked for."""
-_TIMES = 2
-"""What came so often before is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +131,9 @@ def _describe(
         one = min(odd)
         shift = _shift(traces[one], traces[like], seq)
         ended = _ended(traces[one], traces[like], seq)
+    elif not odd:
+        first, second = (traces[min(ranks)] for _, ranks in ordered[:2])
+        ended = _ended(first, second, seq) or _ended(second, first, seq)
     return Found(index, seq, variants, odd, _aspect(variants), shift, ended)
 
 
@@ -147,7 +146,9 @@ def _most(
 ) -> int | None:
     """The kind that most members issued, also if all without a dump issued the other one.
 
-    Where none is, the one that sister groups issued, or that the members had issued before.
+    Where none is, the one that sister groups issued. Members who were the most of those with a dump
+    need no more than to have kept to what all issued before. Where as many issued the one as the
+    other, no habit decides: a first barrier may be the right call, which the others have left out.
     """
     if len(ordered[0][1]) > len(ordered[1][1]) + unseen:
         return ordered[0][0]
@@ -162,41 +163,18 @@ def _most(
                     counts[kind] = counts.get(kind, 0) + 1
     ranked = sorted(counts.items(), key=lambda item: -item[1])
     if not ranked or (len(ranked) > 1 and ranked[0][1] == ranked[1][1]):
-        return _habitual(tied, groups[index], seq)
+        most, fewer = ordered[0], ordered[1]
+        kept = len(most[1]) > len(fewer[1]) and _is_habit(most[0], tied, own, seq)
+        return most[0] if kept else None
     return ranked[0][0]
 
 
-def _habitual(kinds: set[int], group: ProcessGroup, seq: int) -> int | None:
-    """The one of some kinds that the members issued before, where they never issued the others."""
+def _is_habit(kind: int, kinds: set[int], group: ProcessGroup, seq: int) -> bool:
+    """Whether the members issued one of some kinds before, and never the others."""
     before: set[int] = set()
     for trace in group.traces.values():
         before.update(trace.kinds[: bisect_left(trace.seqs, seq)])
-    known = kinds & before
-    return known.pop() if len(known) == 1 else _next_in_rhythm(known, group, seq)
-
-
-def _next_in_rhythm(kinds: set[int], group: ProcessGroup, seq: int) -> int | None:
-    """The one of some kinds that has always followed the calls that came last.
-
-    As many of these are compared as came at least twice before; where they are all of one kind,
-    they tell no rhythm.
-    """
-    longest = max(group.traces.values(), key=lambda trace: bisect_left(trace.seqs, seq))
-    end = bisect_left(longest.seqs, seq)
-    past = longest.kinds[max(0, end - _PAST) : end]
-    alike: list[tuple[int, int]] = []
-    for place in range(1, len(past)):
-        length = 0
-        while length < place and past[place - 1 - length] == past[-1 - length]:
-            length += 1
-        alike.append((length, past[place]))
-    alike.sort(reverse=True)
-    if len(alike) < _TIMES:
-        return None
-    least = alike[_TIMES - 1][0]
-    followers = {kind for length, kind in alike if length >= least}
-    tells = least > 0 and len(set(past[-least:])) > 1
-    return followers.pop() if tells and len(followers) == 1 and followers <= kinds else None
+    return kinds & before == {kind}
 
 
 def _shift(odd: GroupTrace, like: GroupTrace, seq: int) -> int:

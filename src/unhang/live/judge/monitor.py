@@ -65,6 +65,8 @@ _ALERT_AGAIN_S = 60.0
 """Least time between two suspicions of which people are told; it doubles with each."""
 _SAVE_WAIT_S = 600.0
 """An end of the job waits at most so long for a save that moves."""
+_DIFFER = "DSY101"
+"""The rule that finds different calls under one number."""
 _DIFFERENCES = frozenset(
     {Cause.DESYNC, Cause.UNEVEN_WORK, Cause.MODEL_DIVERGENCE, Cause.PG_DEADLOCK}
 )
@@ -331,9 +333,10 @@ class Monitor:
 def _decides(answer: DumpsReady) -> bool:
     """Whether dumps prove a difference between ranks; logs alone may tell of an earlier start."""
     recorded = any(code.startswith("DSY1") for code in answer.fired)
-    if not recorded or answer.cause not in _DIFFERENCES:
-        return False
     # A barrier under the number of another call will never end; only why it came is not proved.
+    tie = answer.cause is None and _DIFFER in answer.fired
+    if not recorded or not (tie or answer.cause in _DIFFERENCES):
+        return False
     uneven = answer.cause is Cause.UNEVEN_WORK and answer.strength is Strength.SUPPORTS
     return uneven or answer.strength is Strength.PROVES
 

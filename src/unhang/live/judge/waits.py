@@ -71,8 +71,14 @@ def take_snapshot(
     """
     waits = find_waits(tracks, world_size)
     at = None if wall_s is None else Instant(seconds=wall_s, clock=Clock.UTC, resolution_s=0.001)
-    world = frozenset(tracks) | {Rank(r) for r in range(world_size or 0)}
-    return Snapshot(at=at, world=world, waits=waits, states=_states(tracks, waits))
+    return Snapshot(
+        at=at, world=_world(tracks, world_size), waits=waits, states=_states(tracks, waits)
+    )
+
+
+def _world(tracks: Mapping[Rank, Track], size: int | None) -> Ranks:
+    """All ranks of the job, as far as they are known."""
+    return frozenset(tracks) | {Rank(rank) for rank in range(size or 0)}
 
 
 def _states(tracks: Mapping[Rank, Track], waits: Sequence[Wait]) -> tuple[RankState, ...]:
@@ -264,7 +270,7 @@ def _wait_by_stack(
 ) -> Wait:
     """Ranks whose stacks show a wait and whose counters show no call: start-up, new groups."""
     held = frozenset(waiters)
-    world = frozenset(tracks) | {Rank(r) for r in range(world_size or 0)}
+    world = _world(tracks, world_size)
     elsewhere = {r for r, t in tracks.items() if r not in waiting and not _last_waited(t)}
     # Who has ended well may have been let go by a smaller job: who is still on its way counts.
     there = {r for r in elsewhere if tracks[r].failed or not tracks[r].ended}

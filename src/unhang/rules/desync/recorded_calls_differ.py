@@ -11,7 +11,9 @@ completes with the wrong data and leaves the ranks out of step.
 ## When it stays quiet
 For sizes that may differ: all-to-all, the root of a gather, shapes with equal numbers of elements.
 For a difference that many equal calls followed. Where as many ranks issued the one as the other,
-and sister groups do not tell, it names nobody.
+and sister groups do not tell, it names nobody. If one of the two is a barrier that was not issued
+before, it names both sides and no cause: those ranks may be through with their steps, or the others
+have left it out.
 
 ## How to confirm
 Run with `TORCH_DISTRIBUTED_DEBUG=DETAIL`, or compare the stacks of the two calls in the dumps.
@@ -74,10 +76,13 @@ def check(incident: Incident) -> Iterator[Finding]:
     found = () if incident.recorded is None else incident.recorded.analysis.mismatches
     for difference in found:
         most, other = difference.variants[0], difference.variants[1]
-        strength = Strength.SUPPORTS if _may_be_a_shorter_loop(difference) else Strength.PROVES
-        strength, against = recorded.weigh(incident, difference.odd, strength)
+        shorter, tie = recorded.may_be_a_shorter_loop(difference), not difference.odd
+        strength = Strength.SUPPORTS if shorter and not tie else Strength.PROVES
+        named = most.ranks | other.ranks if shorter and tie else difference.odd
+        strength, against = recorded.weigh(incident, named, strength)
         yield check.finding(
             strength,
+            cause=None if shorter and tie else check.cause,
             claim=(_CLAIMS if difference.call.seq is not None else _PAIR_CLAIMS)[
                 difference.aspect
             ].using(
@@ -94,14 +99,10 @@ def check(incident: Incident) -> Iterator[Finding]:
             ),
             why=_why(difference),
             against=against,
-            culprits=difference.odd,
+            culprits=named,
             call=recorded.mismatched_call(difference),
             evidence=recorded.sources((other, most)),
         )
-
-
-def _may_be_a_shorter_loop(difference: Mismatch) -> bool:
-    return difference.ended and difference.variants[1].kind.op == "barrier"
 
 
 def _why(difference: Mismatch) -> Message:

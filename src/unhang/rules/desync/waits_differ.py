@@ -36,6 +36,7 @@ from unhang.model.ids import NO_RANKS
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.model.stack_states import Doing, StackState
 from unhang.rules.desync.parted_stacks import parted, parting, past_the_loop
+from unhang.rules.shared import recorded
 from unhang.rules.shared.stacks import contradicted, ranks, silent
 
 _RUNS_AHEAD = re.compile(
@@ -80,8 +81,8 @@ def _finding(
 ) -> Finding:
     ahead = past_the_loop(few[0], many[0])
     front, back = (few, many) if ahead is not many[0] else (many, few)
-    weak = not sure or contradicted(incident, NO_RANKS)
     tie = (len(few) == len(many) and not awaited) or not ranks(few)
+    weak = not sure or contradicted(incident, NO_RANKS) or recorded.leaves_open(incident)
     claim = say(
         "DSY201.claim",
         "{ranks:ranks} {count:|waits|wait} in {op} ({code}), the others in"

@@ -57,7 +57,7 @@ def check(incident: Incident) -> Iterator[Finding]:
         between_two = pairwise and len(event.culprits) == _TWO
         yield check.finding(
             Strength.SUPPORTS,
-            cause=Cause.PG_DEADLOCK if circle and not pairwise else Cause.DESYNC,
+            cause=_cause(event, pairwise=pairwise),
             claim=message(_PAIR, event) if between_two else _claim(event, pairwise=pairwise),
             why=message(
                 say(
@@ -78,6 +78,14 @@ def check(incident: Incident) -> Iterator[Finding]:
             at=event.at,
             evidence=[event],
         )
+
+
+def _cause(event: HoldUp, *, pairwise: bool) -> Cause | None:
+    """Why, unless some of two sides are in a barrier: they may only be through with their steps."""
+    if event.charge is SuspicionReason.CIRCLE and not pairwise:
+        return Cause.PG_DEADLOCK
+    tie = event.charge is SuspicionReason.MISMATCH and not (event.culprits and event.victims)
+    return None if tie and event.op == "barrier" else Cause.DESYNC
 
 
 def _claim(event: HoldUp, *, pairwise: bool) -> Message:

@@ -118,6 +118,18 @@ def weigh(incident: Incident, ranks: Ranks, otherwise: Strength) -> tuple[Streng
     return otherwise, None
 
 
+def may_be_a_shorter_loop(difference: Mismatch) -> bool:
+    """Whether a rank may only be through with its steps; of two sides nobody knows which."""
+    sides = difference.variants[1:2] if difference.odd else difference.variants[:2]
+    return difference.ended and any(side.kind.op == "barrier" for side in sides)
+
+
+def leaves_open(incident: Incident) -> bool:
+    """Whether dumps show two sides: one may be through, or the other have left a call out."""
+    found = () if incident.recorded is None else incident.recorded.analysis.mismatches
+    return any(not one.odd and may_be_a_shorter_loop(one) for one in found)
+
+
 def located(
     rule: Rule, incident: Incident, role: SuspectRole, claim: Message, why: Message
 ) -> Iterator[Finding]:

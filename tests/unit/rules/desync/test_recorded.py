@@ -53,6 +53,24 @@ def test_two_camps_of_one_size_name_nobody(tmp_path: Path) -> None:
     assert finding.why.key == "DSY101.why_tied"
 
 
+@pytest.mark.parametrize("few", [(1,), (0, 2)])
+def test_a_first_barrier_beside_as_many_in_a_step_is_between_both(
+    tmp_path: Path, few: tuple[int, ...]
+) -> None:
+    """Whether they are through, or the others left it out, only the program knows."""
+    step = [Op(WORLD, "all_reduce"), Op(WORLD, "all_reduce", (9,))]
+    all_of_them = range(2 * len(few))
+    group = Group("0", "default_pg", tuple(all_of_them))
+    job = Job(
+        [Rank(r, [replace(op, group=group) for op in step * (5 - (r in few))]) for r in all_of_them]
+    )
+    for rank in few:
+        job.ranks[rank].program.append(Op(group, "barrier", (1,)))
+    (finding,) = findings(incident_of(written(job, tmp_path)))
+    assert (finding.rule, finding.cause) == ("DSY101", None)
+    assert finding.culprits == set(all_of_them)
+
+
 def test_sister_groups_decide_between_two(tmp_path: Path) -> None:
     job = training(world=8, tp=2)
     change(job, 5, places(job, 5, lambda op: op.group.description == "tp")[0], size=(77,))
