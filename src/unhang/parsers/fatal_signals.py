@@ -40,7 +40,8 @@ _OPEN_MPI = _PATTERNS["open_mpi"]
 _DEBUGGER = re.compile(r"interrupted by signal (?P<signal>\d{1,3}): SIG")
 _HEAP = _PATTERNS["heap"]
 _SHELL = re.compile(
-    rf"(?:line \d+:|\[\d+\][+-]?)\s+(?P<pid>\d{{1,10}})?\s*(?P<word>{SIGNAL_WORDS})"
+    r"(?:(?:[\w./-]{1,200}: )?line \d+:|\[\d+\][+-]?)\s+(?P<pid>\d{1,10})?\s*"
+    rf"(?P<word>{SIGNAL_WORDS})"
     r"(?:\s{2,}|\s*\(core dumped\)|\s*$)"
 )
 _BARE = re.compile(

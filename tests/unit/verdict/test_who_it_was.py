@@ -98,3 +98,11 @@ def test_a_port_that_stays_down(
     lines = [down] * times + [f"step {n} loss 2.1" for n in range(after)]
     stop = "KeyboardInterrupt"
     assert judged(tmp_path, "step 0 loss 2.3", *lines, stop).cause is cause
+
+
+@pytest.mark.parametrize("script", ["run.sh", "/home/me/jobs/go.sbatch", "./start"])
+def test_a_shell_names_its_script(script: str, tmp_path: Path) -> None:
+    killed = f"{script}: line 12: 33011 Killed                  python fit.py --bs 8"
+    found = judged(tmp_path, "step 1 loss 2.1", killed)
+    assert found.likely is not None
+    assert found.likely.cause is Cause.HOST_OOM
