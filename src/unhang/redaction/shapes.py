@@ -90,13 +90,14 @@ def _windows(lower: bytes, needle: bytes, lines: int) -> Iterator[tuple[int, int
     while place >= 0:
         begin = max(lower.rfind(b"\n", 0, place) + 1, place - _BEFORE_NEEDLE)
         limit = min(len(lower), place + _BEHIND_NEEDLE)
-        end = place
+        ends = [place]
         for _ in range(lines + 1):
-            line_end = lower.find(b"\n", end + 1, limit)
-            end = limit if line_end < 0 else line_end
-        yield begin, end
-        cut = end == limit < len(lower)
-        following = max(place + 1, end - _BEFORE_NEEDLE if cut else end if not lines else place + 1)
+            line_end = lower.find(b"\n", ends[-1] + 1, limit)
+            ends.append(limit if line_end < 0 else line_end)
+        yield begin, ends[-1]
+        # What else stands on the line of the needle lies in the same window.
+        cut = ends[1] == limit < len(lower)
+        following = max(place + 1, ends[1] - _BEFORE_NEEDLE if cut else ends[1])
         place = lower.find(needle, following)
 
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from unhang.redaction import Redactor
 from unhang.redaction.names import is_secret_name
+from unhang.redaction.shapes import _windows
 from unhang.redaction.values import is_harmless
 
 BODY = string.ascii_letters + string.digits
@@ -168,3 +169,11 @@ def test_redacting_twice_changes_nothing(around: str, value: str) -> None:
 @given(st.text(string.ascii_letters + string.digits + " .,:=_-/[]()\n", max_size=300))
 def test_redacting_never_adds_lines(text: str) -> None:
     assert Redactor().text(text).count("\n") <= text.count("\n")
+
+
+@pytest.mark.parametrize("lines", [0, 2, 200])
+@pytest.mark.parametrize("length", [30_000, 300_000])
+def test_a_line_full_of_beginnings_is_looked_at_about_once(lines: int, length: int) -> None:
+    line = b"login a password b " * (length // 19)
+    looked_at = sum(end - begin for begin, end in _windows(line, b"login", lines))
+    assert looked_at < 1.1 * length
