@@ -66,6 +66,8 @@ def _changed(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
         case ast.Constant(value=int() | float() as number):
             other_number = 2 * number + 1
             yield f"{number} to {other_number}", ast.copy_location(ast.Constant(other_number), node)
+        case _:
+            return
 
 
 def noticed(name: str, path: str, tree: ast.Module, tests: list[str]) -> bool:

@@ -106,13 +106,13 @@ def _read(text: str, where: str, secret: str | None) -> NotifyTarget:
             f" slack+https://… ({', '.join(sorted(_WORDS))})"
         )
     kind = named or _HOSTS.get(parts.hostname, TargetKind.WEBHOOK)
-    if kind is TargetKind.OTLP and parts.path in {"", "/"}:
-        parts = parts._replace(path=_LOGS)
+    lacks_path = kind is TargetKind.OTLP and parts.path in {"", "/"}
+    path = _LOGS if lacks_path else parts.path
     own = parts.fragment.removeprefix("secret=") or secret
     return NotifyTarget(
         kind=kind,
         host=parts.hostname,
-        url=urlunsplit(parts._replace(fragment="")),
+        url=urlunsplit(parts._replace(fragment="", path=path)),
         secret=own if kind in _SIGNED else None,
     )
 
