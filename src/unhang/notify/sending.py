@@ -135,10 +135,8 @@ def _judge(kind: TargetKind, answer: bytes) -> _Answer:
 def _without_secrets(text: str, target: NotifyTarget) -> str:
     """An address may stand in the message of an error, whole or in part."""
     parts = urlsplit(target.url)
-    secrets: list[str | None] = [
-        *(target.url, target.secret, parts.path.strip("/"), parts.query, parts.netloc),
-        *target.headers.values(),
-    ]
+    of_url = (target.url, parts.path.strip("/"), parts.query, parts.netloc)
+    secrets = (*of_url, target.secret, *target.headers.values())
     for secret in secrets:
         if secret and secret != target.host:
             text = text.replace(secret, "…")

@@ -105,15 +105,14 @@ def _read(text: str, where: str, secret: str | None) -> NotifyTarget:
             f"{where} is no address; https://… is expected, or a kind before it, such as"
             f" slack+https://… ({', '.join(sorted(_WORDS))})"
         )
-    host = parts.hostname
-    kind = named or _HOSTS.get(host, TargetKind.WEBHOOK)
-    if kind is TargetKind.OTLP and parts.path in {"", "/"}:
-        parts = parts._replace(path=_LOGS)
+    kind = named or _HOSTS.get(parts.hostname, TargetKind.WEBHOOK)
+    lacks_path = kind is TargetKind.OTLP and parts.path in {"", "/"}
+    path = _LOGS if lacks_path else parts.path
     own = parts.fragment.removeprefix("secret=") or secret
     return NotifyTarget(
         kind=kind,
-        host=host,
-        url=urlunsplit(parts._replace(fragment="")),
+        host=parts.hostname,
+        url=urlunsplit(parts._replace(fragment="", path=path)),
         secret=own if kind in _SIGNED else None,
     )
 
