@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from unhang.declared import phase, step
 from unhang.errors import ArtifactError, UnhangError, UnsafeArtifact, UsageError
 
 if TYPE_CHECKING:
@@ -43,9 +44,11 @@ __all__ = [
     "fleet",
     "lint",
     "mcp",
+    "phase",
     "plan",
     "run",
     "serve",
+    "step",
     "timeline",
     "watch",
 ]

@@ -286,7 +286,7 @@ def _split(docstring: str) -> tuple[str, list[tuple[str, str]]]:
     return " ".join(first.split()), [(title.strip(), body.strip()) for title, _, body in parts]
 
 
-def _page_text(code: str, name: str, text: str, english: str = "{text}") -> Message:
+def _page_text(code: str, name: str, text: str, english: str = "{text:phrase}") -> Message:
     """A part of a manual page; a translation has the whole sentence under the same key."""
     return Message(key=f"manuals.{code}.{name}", values={"text": text}, english=english)
 

@@ -159,7 +159,8 @@ def _judge(
     verdicts = [_verdict(incident, models) for incident in incidents]
     last = incidents[-1]
     at_work = {state_of_work(event) for event in (*last.events, *last.counted)} - {None}
-    works = last.restarted and len(at_work) >= LONG_AT_WORK
+    compared = any(len(incident.all(SettingTried)) > 0 for incident in incidents)
+    works = len(at_work) >= LONG_AT_WORK and (last.restarted or not compared)
     false_starts = len(at_work) >= LONG_AT_WORK and not any(
         _has_begun(incident) or verdict.cause not in (None, Cause.RENDEZVOUS)
         for incident, verdict in zip(incidents[:-1], verdicts[:-1], strict=True)

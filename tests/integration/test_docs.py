@@ -98,6 +98,9 @@ def test_python_examples_run(page: Path, workplace: Path) -> None:
         )
         assert (done.returncode, done.stderr) == (0, ""), block
         assert done.stdout
+        wanted = "".join(f"{line}\n" for line in re.findall(r"  # → (.*)", block))
+        if block.count("print(") == wanted.count("\n"):  # each of its lines is told
+            assert expected(wanted).fullmatch(done.stdout), done.stdout
 
 
 def test_there_are_examples() -> None:

@@ -23,7 +23,7 @@ from unhang import plan
 from unhang.comparing import compare_runs
 from unhang.model.comparison import RunFacts
 from unhang.model.diagnosis import Diagnosis, Excerpt
-from unhang.model.provenance import Provenance
+from unhang.model.provenance import Provenance, say
 from unhang.reporters.check import render_check
 from unhang.reporters.compare import render_comparison
 from unhang.reporters.fleet import render_fleet
@@ -77,7 +77,7 @@ def planned() -> str:
         "llama-3-8b", world=8, gpu_memory="24GB", seq=4096, write_speed="1GB/s", eval_s="2h",
         framework="trl",
     )  # fmt: skip
-    return render_plan(replace(made, notes=(LINE,)), "html")
+    return render_plan(replace(made, notes=(say("plan.unread", "{file}", file=LINE),)), "html")
 
 
 PAGES: dict[str, Callable[[], str]] = {

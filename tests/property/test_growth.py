@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import cProfile
+import hashlib
 import pstats
 import time
 from pathlib import Path
 
 import pytest
-from benchmarks.growth import FACTOR, SHAPES, write
+from benchmarks.growth import FACTOR, SHAPES, stacks, timed_out, write
 
 import unhang
 from unhang.sources.context import breaks_off
 
 _SIZE = 200
+_LETTERS = str.maketrans("0123456789", "ghijklmnop")
 _MOST = 1.25 * FACTOR
 """With the logarithms of sorting."""
 
@@ -33,6 +35,30 @@ def test_the_work_grows_with_the_log_and_no_faster(shape: str, tmp_path: Path) -
     few = _calls(shape, _SIZE, tmp_path / "few") - none
     many = _calls(shape, FACTOR * _SIZE, tmp_path / "many") - none
     assert many < _MOST * few
+
+
+def _many_files(count: int, folder: Path) -> None:
+    """A log and a dump of stacks of each rank, every second with a host; no two names alike."""
+    for rank in range(count):
+        name = hashlib.sha256(str(rank).encode()).hexdigest()[:12].translate(_LETTERS)
+        host = f" host=gpu-{rank // 8:03d}" if rank % 2 else ""
+        log = [timed_out(rank, 808), f"2026-06-02 15:{rank % 60:02d}:01 gpu-{rank:03d} train{host}"]
+        (folder / f"{name}.log").write_text("\n".join(log) + "\n")
+        seen = "\n".join(stacks(rank + 1)).split(f"[rank{rank}]: Thread")[-1]
+        (folder / f"{name[::-1]}.txt").write_text(f"[rank{rank}]: Thread{seen}\n")
+
+
+def test_the_work_grows_with_the_number_of_files_and_no_faster(tmp_path: Path) -> None:
+    counts = []
+    for place, count in enumerate((1, 1, 40, FACTOR * 40)):  # the first one imports
+        folder = tmp_path / str(place)
+        folder.mkdir()
+        _many_files(count, folder)
+        profile = cProfile.Profile()
+        profile.runcall(unhang.diagnose, str(folder))
+        counts.append(int(pstats.Stats(profile).total_calls))  # type: ignore[attr-defined]
+    _, one, few, many = counts
+    assert many - one < _MOST * (few - one)
 
 
 @pytest.mark.parametrize("size", [20_000_000, 999_999_999, 10**30])

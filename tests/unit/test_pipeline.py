@@ -47,6 +47,25 @@ def test_a_good_run_does_not_heal_a_separate_failed_one(tmp_path: Path) -> None:
     assert [v.outcome.value for v in diagnosis.earlier] == ["healthy"]
 
 
+def test_a_whole_run_after_a_failed_attempt_that_nobody_announces(tmp_path: Path) -> None:
+    """A step counter that begins anew is all that tells of the second start."""
+
+    def steps(first: int, last: int) -> str:
+        return "".join(f"step {n}/60 loss {4 - n / 60:.3f}\n" for n in range(first, last))
+
+    failed = (
+        "[rank0]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"
+        "E1120 10:05:03.111000 900 torch/distributed/elastic/multiprocessing/api.py:869] failed "
+        "(exitcode: 1) local_rank: 0 (pid: 1200) of binary: /usr/bin/python3\n"
+    )
+    second = steps(1, 60)
+    assert _judge(tmp_path, steps(1, 5) + failed + second).outcome.value == "undetermined"
+    whole = _judge(tmp_path, steps(1, 5) + failed + second + "Training complete.\n")
+    assert whole.outcome.value == "healthy"
+    assert _judge(tmp_path, steps(1, 5) + failed + steps(1, 5)).cause is not None
+    assert _judge(tmp_path, steps(1, 5) + failed + second + failed).cause is not None
+
+
 def test_a_terminal_with_two_runs_tells_of_the_last(tmp_path: Path) -> None:
     prompt = "(env) ann@node7:~/fit# bash run.sh\n"
     stopped = _RAISED.replace("KeyError: 'width'", "KeyboardInterrupt")

@@ -106,10 +106,13 @@ def _is_telling(numel: int, *, alone: bool) -> bool:
 
 
 def _joined(readings: Iterable[Reading]) -> list[Reading]:
-    """Tensors of one shape as one reading, over all models that have them."""
+    """Tensors of one sum of shapes as one reading, over all models that have them.
+
+    One model's root, with a tied head, is another's head and norm.
+    """
     found: dict[tuple[object, ...], Reading] = {}
     for reading in readings:
-        named = None if reading.layout is Layout.ONE else reading.tensors
+        named = None if reading.formula is not None else reading.tensors
         key = (reading.layout, reading.numel, named, reading.formula)
         same = found.get(key)
         found[key] = reading if same is None else replace(

@@ -14,6 +14,7 @@ from unhang.architectures.hf import from_config
 from unhang.architectures.known import need_model
 from unhang.architectures.tensors import Architecture, GatheredUnit, Part, Tensor
 from unhang.errors import UsageError
+from unhang.model.provenance import say
 
 _LAYER = re.compile(r"(?:^|\.)(?:layers?|h|blocks?|blk)\.(\d+)\.")
 _MOST_HEADER = 100 << 20
@@ -118,7 +119,12 @@ def from_tensors(name: str, tensors: Iterable[tuple[str, tuple[int, ...]]]) -> A
         units=tuple(units),
         hidden=min(embedding) if embedding else None,
         vocab=max(embedding) if embedding else None,
-        notes=("read from weights: attention heads are unknown, activations are not estimated",),
+        notes=(
+            say(
+                "plan.from_weights",
+                "Read from weights: attention heads are unknown, activations are not estimated.",
+            ),
+        ),
     )
 
 

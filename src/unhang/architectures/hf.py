@@ -12,6 +12,7 @@ from unhang.architectures.sizes import read_size
 from unhang.architectures.tables import table
 from unhang.architectures.tensors import Architecture, GatheredUnit, Part, Tensor
 from unhang.errors import UsageError
+from unhang.model.provenance import Message, say
 
 _MOST_LAYERS = 10_000
 _ALIASES = {"gemma3": "gemma3_text"}
@@ -50,10 +51,15 @@ def from_config(config: Mapping[str, Any], *, name: str | None = None) -> Archit
     """
     if is_clip(config):
         return from_clip_config(config, name or str(config.get("_name_or_path") or "clip"))
-    notes: tuple[str, ...] = ()
+    notes: tuple[Message, ...] = ()
     inner = config.get("text_config")
     if isinstance(inner, Mapping) and ("hidden_size" in inner or "num_hidden_layers" in inner):
-        notes = ("only the language model of this multimodal model is counted",)
+        notes = (
+            say(
+                "plan.language_only",
+                "Only the language model of this multimodal model is counted.",
+            ),
+        )
         config = {"model_type": str(config.get("model_type")) + "_text", **inner}
     kind = str(config.get("model_type", ""))
     rows = table("families")
@@ -93,7 +99,7 @@ class _Builder:
                 f"num_key_value_heads ({self.kv_heads})"
             )
 
-    def build(self, name: str, notes: tuple[str, ...]) -> Architecture:
+    def build(self, name: str, notes: tuple[Message, ...]) -> Architecture:
         """The whole model."""
         dense, sparse = self._kinds_of_layers()
         units = [GatheredUnit("root", tuple(self._root()))]

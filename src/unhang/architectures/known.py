@@ -14,9 +14,11 @@ from unhang.architectures.tensors import Architecture
 from unhang.errors import UsageError
 
 _TAILS = re.compile(
-    r"-(?:hf|base|instruct|chat|it|sft|v\d[\d.]*|\d+k|meta|preview|distill|unsloth|bnb|4bit)(?=-|$)"
+    r"-(?:hf|base|instruct|thinking|chat|it|sft|v\d[\d.]*|\d+k|2\d{3}|meta|preview|unsloth|bnb|4bit)"
+    r"(?=-|$)"
 )
-"""What a maker adds to the name of a model whose sizes stay the same."""
+"""What a maker adds to the name of a model whose sizes stay the same; where they do not, the whole
+name has a row of its own."""
 
 
 def known_models() -> tuple[str, ...]:
@@ -31,8 +33,9 @@ def find_model(name: str) -> Architecture | None:
     >>> find_model("meta-llama/Meta-Llama-3-8B-Instruct").parameters
     8030261248
     """
-    key = _key(name)
-    row = _rows().get(key) or _also().get(key) or _plain().get(_letters(key))
+    keys = (_whole(name), _key(name))
+    rows = (_rows().get(k) or _also().get(k) or _plain().get(_letters(k)) for k in keys)
+    row = next((found for found in rows if found is not None), None)
     return None if row is None else from_config(row["config"], name=_name_of(row))
 
 
@@ -53,11 +56,15 @@ def need_model(name: str) -> Architecture:
     )
 
 
-def _key(name: str) -> str:
-    """A name without its maker and without what leaves the sizes as they are."""
+def _whole(name: str) -> str:
+    """A name without its maker."""
     key = name.strip().rsplit("/", 1)[-1].lower().replace("_", "-")
-    key = re.sub(r"^meta-(?=llama)", "", key)
-    return _TAILS.sub("", key)
+    return re.sub(r"^meta-(?=llama)", "", key)
+
+
+def _key(name: str) -> str:
+    """The same without what leaves the sizes as they are."""
+    return _TAILS.sub("", _whole(name))
 
 
 @cache
@@ -70,7 +77,8 @@ def _also() -> Mapping[str, Mapping[str, Any]]:
     found = {}
     for row in _rows().values():
         for name in (*row.get("also", ()), row["source"]):
-            found[_key(name)] = row
+            found[_whole(name)] = row
+            found.setdefault(_key(name), row)
     return found
 
 

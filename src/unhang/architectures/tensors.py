@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
+from unhang.model.provenance import Message
+
 
 class Part(enum.Enum):
     """What a parameter belongs to; it decides how LoRA, quantisation and parallelism treat it."""
@@ -96,7 +98,7 @@ class Architecture:
     vocab: int | None = None
     tokens: int | None = None
     towers: tuple[Architecture, ...] = ()
-    notes: tuple[str, ...] = ()
+    notes: tuple[Message, ...] = ()
 
     @property
     def parameters(self) -> int:

@@ -17,7 +17,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from unhang.assemble.file_ties import TURNED, is_far, is_tied, survived
+from unhang.assemble.file_ties import TURNED, all_tied, is_far, outermost, survived
 from unhang.assemble.given_files import (
     FAILS,
     LOOKS,
@@ -109,7 +109,7 @@ def set_aside(
         job = _the_job(telling)
     members = [file for file in files.values() if file.name in job]
     others = [file for file in telling if file.name not in job]
-    reasons = {file.name: _why(file, members) for file in others}
+    reasons = dict(_reasons(others, members))
     loose = frozenset(name for name, why in reasons.items() if why is None)
     held = any(
         f.unfinished or (f.name in loose and not f.ended_well and not f.of_a_kernel)
@@ -180,12 +180,11 @@ def _the_job(files: Sequence[GivenFile]) -> set[str]:
     jobs = [file for file in files if file.is_whole]
     others = any(file.lives or file.tells(ProcessEnded) for file in files if not file.shows)
     whole = {series_of(file.name) for file in jobs}
+    past = survived(files)
     heads = {
         series_of(file.name)
         for file in files
-        if not file.of_a_kernel
-        and not (file.shows and (jobs or others))
-        and not any(survived(job, file) for job in jobs)
+        if not file.of_a_kernel and not (file.shows and (jobs or others)) and file.name not in past
     }
     telling = [file for file in files if file.tells_of_a_job]
     heads = heads & {series_of(file.name) for file in telling} or heads
@@ -197,14 +196,7 @@ def _the_job(files: Sequence[GivenFile]) -> set[str]:
     if (heads & fresh) - whole:
         heads &= fresh
     heaviest = max(sorted(heads or weights), key=lambda series: weights[series])
-    job = {file.name for file in files if series_of(file.name) == heaviest}
-    grown = True
-    while grown:
-        members = [file for file in files if file.name in job]
-        fresh = {f.name for f in files if f.name not in job and is_tied(f, members)}
-        job |= fresh
-        grown = bool(fresh)
-    return job
+    return all_tied((file.name for file in files if series_of(file.name) == heaviest), files)
 
 
 def _weight(file: GivenFile, newest: Instant | None = None) -> float:
@@ -228,17 +220,24 @@ def _weight(file: GivenFile, newest: Instant | None = None) -> float:
     return asked * (whole + 0.5 * kinds + size)
 
 
-def _why(file: GivenFile, job: Sequence[GivenFile]) -> str | None:
-    """Why a file is not the job's; None where it may be."""
-    if file.written:
-        return "written"
-    if any(is_far(file, other) for other in job):
-        return "another_time"
-    hosts = {host for other in job for host in other.hosts}
-    if file.hosts and hosts:
-        return "another_host" if file.of_a_kernel else "untied"
-    undated = not any(other.days for other in job)
-    return "past" if undated and _is_past(file) else None
+def _reasons(
+    files: Iterable[GivenFile], job: Sequence[GivenFile]
+) -> Iterator[tuple[str, str | None]]:
+    """Why each file is not the job's; None where it may be."""
+    ends = outermost(job)
+    hosts = {host for file in job for host in file.hosts}
+    undated = not any(file.days for file in job)
+    why: str | None
+    for file in files:
+        if file.written:
+            why = "written"
+        elif any(is_far(file, other) for other in ends):
+            why = "another_time"
+        elif file.hosts and hosts:
+            why = "another_host" if file.of_a_kernel else "untied"
+        else:
+            why = "past" if undated and _is_past(file) else None
+        yield file.name, why
 
 
 def _is_past(file: GivenFile) -> bool:

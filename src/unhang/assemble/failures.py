@@ -40,6 +40,7 @@ from unhang.model.events import (
     NcclReason,
     ProcessEnded,
     PythonException,
+    Reporter,
     StopSeen,
     StoreFault,
     StoreProblem,
@@ -82,6 +83,7 @@ def find_failures(run: Run) -> tuple[tuple[Failure, ...], tuple[Failure, ...]]:
         if _manner(event) is not None:
             groups.setdefault(_process_key(event, run.identity), []).append(event)
     _adopt_anonymous_exception(groups)
+    _adopt_anonymous_end(groups)
     ties = Ties(run)
     failures = [f for told in groups.values() if (f := _merge(told, run, ties))]
     failures.sort(key=cmp_to_key(lambda a, b: run.timeline.compare(a.events[0], b.events[0])))
@@ -218,7 +220,8 @@ def _merge(told: Sequence[Event], run: Run, ties: Ties) -> Failure | None:
     printed: list[Event] = [e for e in told if not isinstance(e, ProcessEnded)]
     telling = _first_telling(printed, timeline) or (ended[0] if ended else None)
     if isinstance(telling, ClosingSignal):
-        telling = next((e for e in ended if _crashed_first(e)), telling)
+        closed = telling
+        telling = next((e for e in ended if _crashed_first(e, closed, timeline)), telling)
     if telling is None:
         return None
     manner = _manner(telling)
@@ -248,13 +251,16 @@ def _merge(told: Sequence[Event], run: Run, ties: Ties) -> Failure | None:
     )
 
 
-def _crashed_first(event: ProcessEnded) -> bool:
-    """Whether the launcher saw it crash before the others, though it lists it with those it closes.
+def _crashed_first(event: ProcessEnded, closed: Event, timeline: Timeline) -> bool:
+    """Whether it crashed before the launcher closed the others, though it is listed with those.
 
-    SIGTERM ends nobody by a segmentation fault; an abort may be the answer to it.
+    SIGTERM ends nobody by a segmentation fault; an abort may be the answer to it. What a process
+    says of its own crash counts where that came first.
     """
-    crash = event.signal in _CRASH_SIGNALS and event.signal != signal.SIGABRT
-    return crash and event.reported_first
+    if event.signal not in _CRASH_SIGNALS or event.signal == signal.SIGABRT:
+        return False
+    own = event.reporter is Reporter.SELF and timeline.before(event, closed)
+    return event.reported_first or own
 
 
 def _signal_of_kernel_log(event: Event) -> int | None:
@@ -357,6 +363,27 @@ def _adopt_anonymous_exception(groups: dict[Hashable, list[Event]]) -> None:
         owner = groups[bare[0]]
         for key in nameless:
             owner[:0] = groups.pop(key)
+
+
+def _adopt_anonymous_end(groups: dict[Hashable, list[Event]]) -> None:
+    """Join an end by a signal that names nobody with the only process of which that is told.
+
+    A launcher that counts no ranks reports the same end in words of its own.
+    """
+    ended = {
+        key: told[0]
+        for key, told in groups.items()
+        if isinstance(told[0], ProcessEnded) and told[0].signal in _CRASH_SIGNALS
+    }
+    for key, end in ended.items():
+        if _is_nameless(key):
+            own = [k for k in ended if not _is_nameless(k) and ended[k].signal == end.signal]
+            if len(own) == 1:
+                groups[own[0]] += groups.pop(key)
+
+
+def _is_nameless(key: Hashable) -> bool:
+    return isinstance(key, tuple) and key[0] == "ended"
 
 
 def _signature(event: Event) -> Hashable:

@@ -1,10 +1,16 @@
-"""What ties two files to one job: a host, an identifier, a place in a series, a time."""
+"""What ties two files to one job: a host, an identifier, a place in a series, a time.
+
+A job may leave many thousand files, so they are not compared by pairs: files that share a word are
+sorted by time, and neighbours are joined.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import replace
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from unhang.assemble.given_files import OWN_FOLDERS, GivenFile, series_of
 from unhang.model.events import Progress
@@ -19,96 +25,231 @@ _ONE_START_S = 300.0
 _FAR_S = 3 * 86_400.0
 _LONGEST_S = 90 * 86_400.0
 """No job takes longer; without a year, the shortest difference has a sign that means nothing."""
+_YEAR_S = 366 * 86_400.0
+_NEW_YEAR = Instant(seconds=0.0, clock=Clock.LOCAL_NO_YEAR)
+_EVER = float("inf")
 _SHORTEST_NAME = 3
 _HOST_END = re.compile(r"-[a-z]+-\d+$")
+_WORD = re.compile(r"\d+(?:\.\d+){3}(?![\w-])|[\w-]+")
+"""What may be the name or the address of a host."""
 _STREAMS = frozenset(("out", "err", "stdout", "stderr", "error", "errors", "output", "log", "txt"))
 _LONG_NUMBER = 4
+_MOST_SERIES = 2_000
+"""Among more names than these, some are one letter apart by chance."""
+_MOST_WHOLE = 16
+"""So many files of jobs that ended well are asked what trouble those jobs survived."""
 
 
-def is_tied(file: GivenFile, job: Sequence[GivenFile]) -> bool:
-    """Whether a file shares something with one of a job's."""
-    if file.of_a_run:
-        return True  # somebody gave it for this job
-    if OWN_FOLDERS.search(file.name) and any(OWN_FOLDERS.search(other.name) for other in job):
-        return True
-    return any(_tie(file, other) for other in job)
+def all_tied(job: Iterable[str], files: Sequence[GivenFile]) -> set[str]:
+    """Return the names of a job's files, and of all that is tied to them, be it over others."""
+    fates = dict.fromkeys(survived(files), "survived")
+    fates |= {file.name: "whole" for file in files if file.is_whole}
+    dated = [_dated(file, fates.get(file.name, "")) for file in files]
+    groups = _Groups()
+    for alike in _sharing(dated, [_words(file) for file in files]):
+        _join(groups, alike, _FAR_S, undated=True)
+    for alike in _sharing(dated, _mentioned(files)):
+        _join(groups, alike, _FAR_S, undated=True)
+    for alike in _one_letter_apart(dated):
+        _join(groups, alike, _FAR_S, undated=True)
+    for alike in _sharing(dated, [file.places for file in files]):
+        _join(groups, alike, _ONE_START_S)  # one program, started at once: two nodes' logs
+    for alike in _sharing(dated, [file.pids for file in files]):
+        _join(groups, alike, _FAR_S, undated=True, apart=_on_hosts)
+    _join(groups, dated, _NEAR_S, apart=_by_chance)
+    given = (file.name for file in files if file.of_a_run)  # somebody gave it for this job
+    own = {groups.of(name) for name in (*job, *given)}
+    return {file.name for file in files if groups.of(file.name) in own}
 
 
-def _tie(file: GivenFile, other: GivenFile) -> bool:
-    """Whether two files share a host, an identifier, a place in a series, or a process and time."""
-    if is_far(file, other):
-        return False
-    if file.ids & other.ids or _share_host(file, other) or _are_alike(file.name, other.name):
-        return True
-    if _mentions(file, other) or _mentions(other, file):
-        return True
-    if file.places & other.places and _is_near(file, other, _ONE_START_S):
-        return True  # one program, started at once: two nodes' logs
-    if file.hosts and other.hosts:
-        return False
-    if file.pids & other.pids:
-        return True
-    return _is_near(file, other) and not (survived(file, other) or survived(other, file))
+def survived(files: Sequence[GivenFile]) -> set[str]:
+    """Return which files tell of trouble that a job survived of which other files tell."""
+    whole = [file for file in files if file.is_whole]
+    longest = sorted(whole, key=lambda file: len(file.events), reverse=True)[:_MOST_WHOLE]
+    late = [file for file in files if file.days and not file.lives] if whole else []
+    return {file.name for file in late if any(_survived(job, file) for job in longest)}
 
 
-def _share_host(file: GivenFile, other: GivenFile) -> bool:
-    """Whether they name one host, or names that end alike: `job-worker-1`, `pod-worker-1`."""
-    if file.hosts & other.hosts:
-        return True
-    ends = [{m[0] for host in f.hosts if (m := _HOST_END.search(host))} for f in (file, other)]
-    return bool(ends[0] & ends[1])
+class _Groups:
+    """Names that belong together: each leads to one of them."""
+
+    def __init__(self) -> None:
+        self._next: dict[str, str] = {}
+
+    def of(self, name: str) -> str:
+        while (above := self._next.get(name, name)) != name:
+            self._next[name] = name = self._next.get(above, above)
+        return name
+
+    def join(self, name: str, other: str) -> None:
+        self._next[self.of(name)] = self.of(other)
 
 
-def _are_alike(name: str, other: str) -> bool:
-    """`a.log` beside `b.log`, `n0/err` beside `n1/err`: one character or number apart."""
-    if TURNED.sub("", name) == TURNED.sub("", other):
-        return True
-    if (
-        series_of(name) == series_of(other)
-        or _of_one_rank(name, other)
-        or _are_streams(name, other)
-    ):
-        return True
-    return len(name) == len(other) and sum(a != b for a, b in zip(name, other, strict=True)) == 1
+class _Kind(NamedTuple):
+    """What decides, besides a word and the time, whether two files may be tied.
+
+    Attributes:
+        any_year: these times are of no known year.
+        hosted: the file names its host.
+        fate: it is of a job that ended well (`whole`), or tells of trouble that one `survived`.
+    """
+
+    any_year: bool
+    hosted: bool
+    fate: str
 
 
-def _are_streams(name: str, other: str) -> bool:
-    """Whether they are the streams of one program, or bear one long number: `slurm-4711.err`."""
-    folders, parts = zip(*(_parted(n) for n in (name, other)), strict=True)
-    if folders[0] != folders[1]:
-        return False
-    if parts[0] - _STREAMS == parts[1] - _STREAMS and parts[0] & _STREAMS and parts[1] & _STREAMS:
-        return True
-    return any(len(part) >= _LONG_NUMBER and part.isdigit() for part in parts[0] & parts[1])
+_Apart = Callable[[_Kind, _Kind], bool]
 
 
-def _parted(name: str) -> tuple[str, frozenset[str]]:
-    folder, _, last = name.rpartition("/")
-    return folder, frozenset(part for part in re.split(r"[^a-z0-9]+", last.lower()) if part)
+def _never(_kind: _Kind, _other: _Kind) -> bool:
+    return False
 
 
-def _of_one_rank(name: str, other: str) -> bool:
-    """Whether they lie in one folder whose name is a number: `attempt_0/3/stdout.log`."""
-    folder, its = name.rpartition("/")[0], other.rpartition("/")[0]
-    return folder == its and folder.rpartition("/")[2].isdigit()
+def _on_hosts(kind: _Kind, other: _Kind) -> bool:
+    return kind.hosted and other.hosted
 
 
-def _mentions(file: GivenFile, other: GivenFile) -> bool:
-    """Whether the lines of one name a host of the other."""
-    names = [h for h in other.hosts if len(h) >= _SHORTEST_NAME and any(c.isdigit() for c in h)]
-    if not names:
-        return False
-    listed = re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, names))})(?![\w-])", re.IGNORECASE)
-    return any(listed.search(event.source.text) for event in file.events)
+def _by_chance(kind: _Kind, other: _Kind) -> bool:
+    """Whether files that tell of the same time may be of two jobs all the same."""
+    return _on_hosts(kind, other) or {kind.fate, other.fate} == {"whole", "survived"}
 
 
-def _is_near(file: GivenFile, other: GivenFile, within_s: float = _NEAR_S) -> bool:
-    """Whether dates of both lie within a night of each other, or within a shorter time."""
-    gap_s = _gap_s(file.days, other.days)
-    return gap_s is not None and gap_s <= within_s
+@dataclass(frozen=True, slots=True)
+class _Dated:
+    """A file, and from when until when it tells of something."""
+
+    name: str
+    kind: _Kind
+    spans: tuple[tuple[Instant, Instant], ...]
 
 
-def survived(file: GivenFile, other: GivenFile) -> bool:
+def _dated(file: GivenFile, fate: str) -> _Dated:
+    spans: list[tuple[Instant, Instant]] = []
+    for any_year in (False, True):
+        days = [day for day in file.days if (day.clock is Clock.LOCAL_NO_YEAR) is any_year]
+        if days:
+            first, last = (end(days, key=lambda day: day.seconds) for end in (min, max))
+            long = last.seconds - first.seconds >= _LONGEST_S
+            spans += [(first, first), (last, last)] if long else [(first, last)]
+    kind = _Kind(any_year=False, hosted=bool(file.hosts), fate=fate)
+    return _Dated(file.name, kind, tuple(spans))
+
+
+def _sharing(files: Iterable[_Dated], words: Iterable[Iterable[object]]) -> Iterator[list[_Dated]]:
+    """The files that share a word, for each word."""
+    found: dict[object, list[_Dated]] = defaultdict(list)
+    for file, own in zip(files, words, strict=True):
+        for word in own:
+            found[word].append(file)
+    return (alike for alike in found.values() if len(alike) > 1)
+
+
+def _join(
+    groups: _Groups,
+    files: Sequence[_Dated],
+    within_s: float,
+    *,
+    undated: bool = False,
+    apart: _Apart = _never,
+) -> None:
+    """Join files that lie within a time of each other.
+
+    Args:
+        groups: where they are joined.
+        files: that share something.
+        within_s: the longest time between two.
+        undated: what tells no time lies near everything.
+        apart: says which kinds are not joined, however near.
+    """
+
+    def of_one_year(kind: _Kind, other: _Kind) -> bool:
+        return not (kind.any_year or other.any_year) or apart(kind, other)
+
+    line: list[_Spell] = []
+    year: list[_Spell] = []
+    for file in files:
+        any_year = file.kind._replace(any_year=True)
+        if undated and not file.spans:
+            line.append((-_EVER, _EVER, file.kind, file.name))
+            year.append((-_EVER, _EVER, any_year, file.name))
+        for first, last in file.spans:
+            dated = first.clock is not Clock.LOCAL_NO_YEAR
+            if dated:
+                line.append((first.seconds, last.seconds, file.kind, file.name))
+            kind, long = file.kind if dated else any_year, last.seconds - first.seconds
+            day = _apart(first, _NEW_YEAR) or 0.0
+            year += [(at, at + long, kind, file.name) for at in (day, day + _YEAR_S)]
+    _sweep(groups, line, within_s, apart)
+    if any(kind.any_year for _, _, kind, _ in year):
+        _sweep(groups, year, within_s, of_one_year)
+
+
+_Spell = tuple[float, float, _Kind, str]
+"""From, until, of what, of which file."""
+
+
+def _sweep(groups: _Groups, spells: Iterable[_Spell], within_s: float, apart: _Apart) -> None:
+    """Join in the order of time: of each kind only those are kept that later ones may reach."""
+    reached: dict[_Kind, list[tuple[float, str]]] = {}
+    for begin, end, kind, name in sorted(spells):
+        for other, open_ones in reached.items():
+            if not apart(kind, other):
+                near = [one for one in open_ones if one[0] + within_s >= begin]
+                for _, its in near:
+                    groups.join(name, its)
+                open_ones[:] = [max(near)] if near else []  # now one group: its last end counts
+        reached.setdefault(kind, []).append((end, name))
+
+
+def _words(file: GivenFile) -> Iterator[tuple[object, ...]]:
+    """What ties a file to each that has the same, if no days lie between."""
+    if OWN_FOLDERS.search(file.name):
+        yield ("own",)
+    yield from (("id", one) for one in file.ids)
+    yield from (("host", host) for host in file.hosts)
+    # names that end alike: `job-worker-1`, `pod-worker-1`
+    yield from (("end", found[0]) for host in file.hosts if (found := _HOST_END.search(host)))
+    yield "series", series_of(file.name)
+    yield "turned", TURNED.sub("", file.name)
+    folder, _, last = file.name.rpartition("/")
+    if folder.rpartition("/")[2].isdigit():
+        yield "folder", folder  # of one rank: `attempt_0/3/stdout.log`
+    parts = frozenset(part for part in re.split(r"[^a-z0-9]+", last.lower()) if part)
+    if parts & _STREAMS:
+        yield "streams", folder, parts - _STREAMS
+    for part in parts:
+        if len(part) >= _LONG_NUMBER and part.isdigit():
+            yield "number", folder, part  # `slurm-4711.err`
+
+
+def _mentioned(files: Sequence[GivenFile]) -> list[set[str]]:
+    """The hosts of any file that each file is of or that its lines name."""
+    hosts = {host for file in files for host in file.hosts if len(host) >= _SHORTEST_NAME}
+    hosts = {host for host in hosts if any(char.isdigit() for char in host)}
+    if not hosts:
+        return [set() for _ in files]
+    return [
+        hosts & {*file.hosts, *_WORD.findall(" ".join(e.source.text for e in file.events).lower())}
+        for file in files
+    ]
+
+
+def _one_letter_apart(files: Iterable[_Dated]) -> Iterator[list[_Dated]]:
+    """`a.log` beside `b.log`, `n0/err` beside `n1/err`."""
+    series: dict[str, list[_Dated]] = defaultdict(list)
+    for file in files:
+        series[series_of(file.name)].append(file)
+    alike: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for name in series if len(series) <= _MOST_SERIES else ():
+        for place in range(len(name)):
+            alike[name[:place], name[place + 1 :]].append(name)
+    for names in alike.values():
+        if len(names) > 1:
+            yield [file for name in names for file in series[name]]
+
+
+def _survived(file: GivenFile, other: GivenFile) -> bool:
     """Whether a job that ended well was at work before and after trouble that the other tells of.
 
     A file that shows a job at work or waiting itself is of another job, no trouble of this one.
@@ -123,6 +264,17 @@ def survived(file: GivenFile, other: GivenFile) -> bool:
             after += since_s is not None and since_s > 0
             before += until_s is not None and until_s > 0
     return min(before, after) >= STATES_OF_WORK
+
+
+def outermost(files: Iterable[GivenFile]) -> list[GivenFile]:
+    """Return those that begin last and those that end first: nothing is farther from a day."""
+    found: list[GivenFile] = []
+    for any_year in (False, True):
+        told = [f for f in files if f.days and (f.days[0].clock is Clock.LOCAL_NO_YEAR) is any_year]
+        if told:
+            found.append(max(told, key=lambda file: file.days[0].seconds))
+            found.append(min(told, key=lambda file: file.days[-1].seconds))
+    return found
 
 
 def is_far(file: GivenFile, other: GivenFile) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from unhang.engine.nature import DATED, Nature
 from unhang.model.events import (
@@ -253,6 +254,7 @@ def _short(host: str) -> str:
     return host.lower() if first.isdigit() else first if rest else host.lower()
 
 
+@lru_cache(maxsize=1 << 15)
 def series_of(name: str) -> str:
     """Files that differ only in numbers, or in the folder of a host or a start, are one series."""
     return "/".join(_DIGITS.sub("#", part) for part in re.split("[/!]", name)[-_TAIL:])

@@ -75,6 +75,8 @@ class Identity:
         self._devices = {
             e.device for e in events if isinstance(e, DeviceFault) and e.device is not None
         }
+        each = {e.local_world_size for e in events if isinstance(e, WorldSeen)} - {None}
+        self._each = each.pop() or 0 if len(each) == 1 else 0
         self._task_is_rank = tasks_are_ranks(events, world_size)
         self._group_is_global = self._check_groups(events)
         self._by_file: dict[str, Rank] = {}
@@ -138,8 +140,14 @@ class Identity:
         if isinstance(event, NcclFailure) and host is not None and event.device is not None:
             first = self._first_on_host.get(host)
             return None if first is None else Rank(first + event.device)
-        if isinstance(event, DeviceFault) and self._is_numbered_by_rank(event.device):
+        if not isinstance(event, DeviceFault):
+            return None
+        if self._is_numbered_by_rank(event.device):
             return Rank(event.device or 0)
+        # On a host whose first rank is known, where processes see all GPUs of it.
+        if host is not None and event.device and event.device < self._each:
+            first = self._first_on_host.get(host)
+            return None if first is None else Rank(first + event.device)
         return None
 
     def _process_of(self, event: Event) -> SpeakerProcess:

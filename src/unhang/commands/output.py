@@ -117,8 +117,17 @@ def write_file(path: str, text: str) -> None:
     Raises:
         UsageError: it cannot be written.
     """
+    write_bytes(path, text.encode("utf-8"))
+
+
+def write_bytes(path: str, data: bytes) -> None:
+    """Write a file of the user's that is no text.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
     try:
-        Path(path).write_text(text, encoding="utf-8")
+        Path(path).write_bytes(data)
     except OSError as error:
         raise UsageError(
             f"cannot write {path}: {error.strerror}; name a file in a folder that exists"

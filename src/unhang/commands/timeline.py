@@ -8,20 +8,22 @@ from pathlib import Path
 
 import click
 
-from unhang.commands.output import Target, with_language
+from unhang.commands.output import Target, with_language, write_bytes
 from unhang.errors import UsageError
+
+_HEATMAPS = {".html": "html", ".htm": "html", ".svg": "svg", ".png": "png"}
 
 
 @click.command(name="timeline")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH…")
 @click.option(
     "-o", "--output", metavar="FILE", default="trace.pftrace", show_default=True,
-    help="The file to write: a trace, or a heatmap where it ends in .html.",
+    help="The file to write: a trace, or a heatmap where it ends in .html, .svg or .png.",
 )  # fmt: skip
 @click.option(
     "--format",
     "form",
-    type=click.Choice(("perfetto", "html")),
+    type=click.Choice(("perfetto", "html", "svg", "png")),
     help="What to write (default: by the name of FILE).",
 )
 @with_language
@@ -38,20 +40,26 @@ def command(*, paths: tuple[str, ...], output: str, form: str | None, to: Target
     calls that never completed are marked. The clocks of hosts are aligned by their common calls;
     the correction and its possible error are printed.
     """
-    from unhang.reporters.timeline import render_heatmap, summary
+    from unhang.reporters.style import Style
+    from unhang.reporters.timeline import colors, render_heatmap, render_picture, summary
     from unhang.tracing import activity_of, timeline
     from unhang.tracing.perfetto import encode_trace
 
     trace = timeline(*paths)
-    if form == "html" or (form is None and output.endswith((".html", ".htm"))):
-        told = partial(render_heatmap, trace, activity_of(trace))
-        replace(to, output=output).write(told)
+    form = form or _HEATMAPS.get(Path(output).suffix.lower(), "perfetto")
+    found = None if form == "perfetto" else activity_of(trace)
+    if form == "html":
+        replace(to, output=output).write(partial(render_heatmap, trace, found))
+    elif form == "perfetto":
+        write_bytes(output, encode_trace(trace))
+    elif found is None:
+        raise UsageError(
+            "no rank is known whose times have a begin and an end, so there is no heatmap; write a"
+            " trace (`-o trace.pftrace`), or give Flight Recorder dumps or a run folder as well"
+        )
     else:
-        try:
-            Path(output).write_bytes(encode_trace(trace))
-        except OSError as error:
-            raise UsageError(
-                f"cannot write {output}: {error.strerror}; name a file in a folder that exists"
-            ) from error
+        write_bytes(output, render_picture(trace, found, form, Style(language=to.language)))
     to.write(partial(summary, trace, output))
+    if form == "png" and found is not None:
+        to.write(partial(colors, found))
     return 0

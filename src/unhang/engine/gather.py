@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from unhang.engine.budget import Budget, BudgetSpent
 from unhang.engine.going_on import work_in
+from unhang.engine.habits import habits_kept
 from unhang.engine.nature import Beginning, Nature, nature_of
 from unhang.engine.reading import SPENT, WANTED, Read, read_artifact
 from unhang.engine.shards import Engine, cores
@@ -51,10 +52,12 @@ class Gathered:
         return self.natures[name]
 
     def work_in(self, name: str, after: int) -> Sequence[Event]:
-        """The work that lines of an artifact after one count in any words, if it can be read."""
+        """The work that lines of an artifact after one show in any words, if it can be read."""
         found = next((a for a in self.artifacts if a.name == name and a.again), None)
         readable = found is not None and found.dump is None
-        return tuple(work_in(found, after)) if found is not None and readable else ()
+        if found is None or not readable:
+            return ()
+        return (*work_in(found, after), *habits_kept(found, after))
 
 
 class _Meter:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from unhang.model.phases import Phase
 from unhang.model.provenance import Message
@@ -175,6 +175,7 @@ class Plan:
     Attributes:
         model: name, parameters, trained parameters.
         changes: what to change first where memory does not suffice, the cheapest first.
+        notes: what was left out or assumed.
     """
 
     model: str
@@ -192,4 +193,4 @@ class Plan:
     collectives: tuple[CollectiveSize, ...]
     changes: tuple[Change, ...] = ()
     patches: tuple[Patch, ...] = ()
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[Message, ...] = ()

@@ -10,16 +10,28 @@ Reads::
     mpirun noticed that process rank 5 with PID 4711 on node gpu07 exited on signal 9 (Killed).
     MPI_ABORT was invoked on rank 3 in communicator MPI_COMM_WORLD … with errorcode 1.
 
-Traps: `Killing subprocess` lists all children, dead or alive; `--local_rank=7` in DeepSpeed's
-report is merely the last child it started; mpirun names the first process that it noticed.
+Traps: `Killing subprocess` lists all children, dead or alive, in the order of their local ranks;
+`--local_rank=7` in DeepSpeed's report is merely the last child it started, so that the list is
+whole with eight of them (deepspeed/launcher/launch.py, `sigkill_handler`, 0.5 to 0.19); mpirun
+names the first process that it noticed.
 """
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 
-from unhang.model.events import ClosingSignal, Event, ProcessEnded, Reporter, StopKind, StopSeen
+from unhang.model.events import (
+    ClosingSignal,
+    Event,
+    ProcessEnded,
+    Reporter,
+    StopKind,
+    StopSeen,
+    WorldSeen,
+)
 from unhang.model.forms import named
 from unhang.model.ids import LocalRank, Rank
 from unhang.parsers.base import LineParser, place
@@ -27,6 +39,7 @@ from unhang.parsers.vocabulary.signals import signal_number, split_exit
 from unhang.sources.line import Line
 
 _KILLING = re.compile(r"Killing subprocess (?P<pid>\d{1,10})")
+_LAST_CHILD = re.compile(r"--local[_-]rank=(?P<local>\d{1,3})\b")
 _PATTERNS = named("unhang.parsers", "data/launchers.toml")
 _RETURN_CODE = _PATTERNS["return_code"]
 _COMPOSER = _PATTERNS["composer"]
@@ -57,10 +70,12 @@ class LaunchersParser(LineParser, name="launchers", after=4):
 
     def __init__(self) -> None:
         self._open: ProcessEnded | None = None
+        self._children: dict[str | None, dict[int, None]] = defaultdict(dict)
 
     def feed(self, line: Line) -> Iterator[Event]:
         """Say which process ended how; MPI's reports span lines."""
         yield from _single(line)
+        yield from self._counted(line)
         yield from self._spanning(line)
 
     def finish(self) -> Iterator[Event]:
@@ -68,6 +83,18 @@ class LaunchersParser(LineParser, name="launchers", after=4):
         if self._open is not None:
             yield self._open
             self._open = None
+
+    def _counted(self, line: Line) -> Iterator[Event]:
+        """The local ranks of the children that DeepSpeed's launcher lists, where it lists all."""
+        for match in line.sayings(_KILLING):
+            self._children[line.origin.host][int(match["pid"])] = None
+        if line.says(_RETURN_CODE, within=True) is None:
+            return
+        last, pids = _LAST_CHILD.search(line.raw), self._children.pop(line.origin.host, {})
+        if last is not None and len(pids) == int(last["local"]) + 1:
+            at = place(_of_launcher(line))
+            for local, pid in enumerate(pids):
+                yield WorldSeen(**at, listed=True, local_rank=LocalRank(local), pid=pid)
 
     def _spanning(self, line: Line) -> Iterator[Event]:
         """Reports that name the process first and its exit code some lines later."""
@@ -119,9 +146,8 @@ def _single(line: Line) -> Iterator[Event]:
         yield ClosingSignal(**place(line), pid=int(match["pid"]), signal=15)
     for match in line.sayings(_RETURN_CODE, within=True):
         number, exit_code = split_exit(int(match["code"]))
-        yield ProcessEnded(
-            **place(line), reporter=Reporter.DEEPSPEED, signal=number, exit_code=exit_code
-        )
+        at = place(_of_launcher(line))
+        yield ProcessEnded(**at, reporter=Reporter.DEEPSPEED, signal=number, exit_code=exit_code)
     for match in line.sayings(_COMPOSER):
         number, exit_code = split_exit(int(match["code"]))
         yield ProcessEnded(
@@ -149,6 +175,11 @@ def _single(line: Line) -> Iterator[Event]:
     if stopped is not None and stopped["signal"] in _STOPS:
         yield StopSeen(**place(line), kind=_STOPS[stopped["signal"]])
     yield from _commands(line)
+
+
+def _of_launcher(line: Line) -> Line:
+    """The line as nobody's: the local rank in the command that it shows is the last child's."""
+    return replace(line, origin=replace(line.origin, local_rank=None))
 
 
 def _in_any_wording(line: Line, match: re.Match[str]) -> Iterator[Event]:

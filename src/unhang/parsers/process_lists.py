@@ -13,6 +13,7 @@ share is a key of ranks beside keys of other names of the same process::
 and the same for the ranks of one host::
 
     node_rank=2 nproc_per_node=4 -> global ranks 8..11
+    nnodes=2, num_local_procs=8, node_rank=0                               (DeepSpeed)
     NODE_RANK=2 NPROC=2 (ranks 4,5)
     process table: 0-7 -> ra11, 8-15 -> ra12
 
@@ -66,6 +67,12 @@ _PATTERNS = named("unhang.parsers", "data/process_lists.toml")
 _OTHER_AXIS = _PATTERNS["other_axis"]
 _FAILING = _PATTERNS["failing"]
 _PAIRS = re.compile(r"(?:[A-Za-z_]\w{0,40}\s?[=:]\s?[^\s,;=]{1,80}(?:[,;]?\s|$)){1,12}")
+_NODE = re.compile(rf"{_KEY}(?i:(?:node|machine)[ _-]?rank){_SIGN}(?P<node>\d{{1,5}})(?![\w.])")
+_EACH = re.compile(
+    rf"{_KEY}(?i:num[ _-]?local[ _-]?procs|n?procs?[ _-]?per[ _-]?node|local[ _-]?world[ _-]?size)"
+    rf"{_SIGN}(?P<each>[1-9]\d{{0,3}})(?![\w.])"
+)
+_NODES = re.compile(rf"{_KEY}(?i:nnodes|num[ _-]?nodes){_SIGN}(?P<nodes>[1-9]\d{{0,4}})(?![\w.])")
 _STARTED = re.compile(
     r"\bprocess (?P<pid>\d{2,9}) spawned with command: .{1,400}?--local[_-]rank[=', ]{1,4}"
     r"(?P<local>\d{1,3})\b"
@@ -94,6 +101,7 @@ class ProcessListsParser(LineParser, name="process-lists", sampled=True):
         for part in text.split(";"):
             yield from _of_one(line, part)
         yield from _of_a_host(line)
+        yield from _place_of_a_host(line)
 
 
 def _of_one(line: Line, text: str) -> Iterator[WorldSeen]:
@@ -144,6 +152,21 @@ def _of_a_host(line: Line) -> Iterator[WorldSeen]:
     for first, last, host in rows:
         for rank in range(first, last + 1):
             yield WorldSeen(**place(line), listed=True, rank=Rank(rank), host=host)
+
+
+def _place_of_a_host(line: Line) -> Iterator[WorldSeen]:
+    """Its number among the hosts, beside how many processes each starts."""
+    node, each, nodes = (pattern.search(line.text) for pattern in (_NODE, _EACH, _NODES))
+    if node is None or each is None or line.origin.rank is not None:
+        return
+    size = None if nodes is None else int(nodes["nodes"]) * int(each["each"])
+    yield WorldSeen(
+        **place(line),
+        listed=True,
+        node_rank=int(node["node"]),
+        local_world_size=int(each["each"]),
+        world_size=size,
+    )
 
 
 def _ranks(told: re.Match[str]) -> list[int]:

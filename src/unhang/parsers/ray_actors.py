@@ -40,6 +40,7 @@ _MEMORY_PID = re.compile(r"pid=(?P<pid>\d{1,10})")
 _NODE = re.compile(
     r"node with node id: \w+ and address: (?P<ip>[\w.:-]{1,64}).{0,120}has been marked dead"
 )
+_NODE_DEAD = re.compile(r"because its node has died\b")
 _OWN_EXITS = frozenset({"SYSTEM_ERROR", "USER_ERROR", "NODE_OUT_OF_MEMORY"})
 
 
@@ -56,7 +57,7 @@ class RayActorsParser(LineParser, name="ray-actors", after=8):
         """Say which actor died; the report may span lines."""
         text = line.text
         node = _NODE.search(text)
-        if node is not None:
+        if node is not None or line.says(_NODE_DEAD, within=True):
             yield StopSeen(**place(line), kind=StopKind.NODE_FAILED)
         elif _MEMORY.search(text):
             pid = _MEMORY_PID.search(text)

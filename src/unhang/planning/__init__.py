@@ -38,5 +38,5 @@ def make_plan(request: PlanRequest) -> Plan:
         patches=tuple(patches(request, time_limits)),
         collectives=tuple(collectives(request)),
         changes=() if gpu.fits is not False else tuple(changes(request)),
-        notes=request.model.notes,
+        notes=(*request.assumed, *request.model.notes),
     )

@@ -32,7 +32,7 @@ def total(request: PlanRequest) -> int | None:
     if towers:
         kept = [total(replace(request, model=tower)) for tower in towers]
         return sum(n for n in kept if n is not None)
-    model, tokens = request.model, request.model.tokens or request.seq
+    model, tokens = request.model, request.tokens
     token = None if tokens is None else _per_token(request, tokens)
     if token is None or tokens is None or model.hidden is None:
         return None
@@ -47,12 +47,13 @@ def of_loss(request: PlanRequest) -> int | None:
     model = request.model
     if model.towers:
         return 2 * 3 * _FP32 * pairs(request)
-    if model.vocab is None or model.hidden is None or request.seq is None:
+    if model.vocab is None or model.hidden is None or request.tokens is None:
         return None
     compute = widths(request).compute
     vocab = ceil(model.vocab / request.tensor_parallel)
-    logits = (compute + 2 * _FP32) * vocab
-    return request.seq * request.batch * (logits + _norm(request, compute) * model.hidden)
+    # In pieces only the gradient of the hidden states is kept, in place of the logits.
+    logits = compute * model.hidden if request.fused_loss else (compute + 2 * _FP32) * vocab
+    return request.tokens * request.batch * (logits + _norm(request, compute) * model.hidden)
 
 
 def pairs(request: PlanRequest) -> int:

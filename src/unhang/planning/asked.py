@@ -22,6 +22,7 @@ from unhang.architectures import (
 from unhang.errors import UsageError
 from unhang.model import units
 from unhang.model.plan import Method, Offload, Precision, SaveStyle, Strategy
+from unhang.model.provenance import Message, say
 from unhang.planning.inputs import read_inputs
 from unhang.planning.request import PlanRequest
 from unhang.planning.storage import measure_copy, measure_together, measure_write
@@ -53,7 +54,7 @@ _CHOICES: Mapping[str, type[Enum]] = {
 }
 _MASTERED = frozenset({Strategy.ZERO1, Strategy.ZERO2, Strategy.ZERO3})
 _UNSAID = re.compile(r"_(?:s|bytes)$")  # the unit in a field's name, which its option leaves out
-_FIELDS = frozenset(PlanRequest.__dataclass_fields__)
+_FIELDS = frozenset(PlanRequest.__dataclass_fields__) - {"assumed"}
 
 
 def build_request(model: str | None, sources: Iterable[str] = (), **options: object) -> PlanRequest:
@@ -69,9 +70,11 @@ def build_request(model: str | None, sources: Iterable[str] = (), **options: obj
     """
     found: dict[str, Any] = {}
     usual: dict[str, Any] = {}
+    assumed: list[Message] = []
     for source in sources:
         found |= read_inputs(Path(source))
         usual |= found.pop("usual", {})
+        assumed += found.pop("assumed", ())
     storage = options.pop("storage", None)
     for name, value in options.items():
         if name not in _FIELDS:
@@ -88,7 +91,23 @@ def build_request(model: str | None, sources: Iterable[str] = (), **options: obj
     made = from_config(named) if isinstance(named, dict) else _model(str(named))
     if made.towers:
         found.setdefault("strategy", Strategy.DDP)  # OpenCLIP knows no other
-    request = PlanRequest(model=made, **found)
+    if "world" not in found:
+        assumed.append(
+            say(
+                "plan.no_gpus",
+                "Nothing tells the number of GPUs: planned for one, so that nothing is sharded"
+                " (--gpus).",
+            )
+        )
+    if made.hidden is not None and not made.tokens and not made.towers and "seq" not in found:
+        assumed.append(
+            say(
+                "plan.no_seq",
+                "Nothing tells the length of a sample: activations and logits are not counted"
+                " (--seq).",
+            )
+        )
+    request = PlanRequest(model=made, assumed=tuple(assumed), **found)
     if storage is None:
         return request
     return replace(request, **_speeds(Path(str(storage)), request) | found)
@@ -139,5 +158,8 @@ def _model(named: str) -> Architecture:
 
 def _by_number(name: str, parameters: int) -> Architecture:
     tensor = Tensor("parameters", (parameters,), Part.OTHER)
-    note = "only the number of parameters is known: no activations, no sizes of single gathers"
+    note = say(
+        "plan.by_number",
+        "Only the number of parameters is known: no activations, no sizes of single gathers.",
+    )
     return Architecture(name=name, units=(GatheredUnit("root", (tensor,)),), notes=(note,))

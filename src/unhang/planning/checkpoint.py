@@ -36,9 +36,9 @@ def style_of(request: PlanRequest) -> SaveStyle:
     """The way that is asked for, or the one that the strategy's frameworks use by default."""
     if request.save_style is not None:
         return request.save_style
-    if request.strategy in (Strategy.ZERO1, Strategy.ZERO2, Strategy.ZERO3):
-        return SaveStyle.SHARDED
-    return SaveStyle.RANK0
+    zero = request.strategy in (Strategy.ZERO1, Strategy.ZERO2, Strategy.ZERO3)
+    # DeepSpeed writes states in parts; weights alone are gathered (`save_16bit_model`).
+    return SaveStyle.SHARDED if zero and request.save_optimizer else SaveStyle.RANK0
 
 
 def save(request: PlanRequest, style: SaveStyle) -> Save:
@@ -56,21 +56,24 @@ def _by_rank0(request: PlanRequest, size: int) -> Save:
         gather = size / (request.gather_speed or _GATHER) + size / (request.copy_speed or _COPY)
     write = None if request.write_speed is None else size / request.write_speed
     total = None if write is None else gather + write
-    return Save(
-        style=SaveStyle.RANK0,
-        size_bytes=size,
-        wait_s=total,
-        total_s=total,
-        how=say(
+    values = {"size": size, "speed": request.write_speed}
+    how = (
+        say(
             "plan.save_rank0",
             "Rank 0 gathers {size:bytes} and copies it to host memory ({gather_s:s}, assumed"
-            " without --gather-speed and --copy-speed) and writes at {speed:bytes}/s;"
+            " without --gather-speed and --copy-speed) and writes at {speed:rate};"
             " all others wait.",
-            size=size,
+            **values,
             gather_s=gather,
-            speed=request.write_speed,
-        ),
+        )
+        if gather
+        else say(
+            "plan.save_rank0_whole",
+            "Rank 0, which holds it all, writes {size:bytes} at {speed:rate}; all others wait.",
+            **values,
+        )
     )
+    return Save(style=SaveStyle.RANK0, size_bytes=size, wait_s=total, total_s=total, how=how)
 
 
 def _by_all(request: PlanRequest, size: int, style: SaveStyle) -> Save:
@@ -88,7 +91,7 @@ def _by_all(request: PlanRequest, size: int, style: SaveStyle) -> Save:
                 "plan.save_async_assumed",
                 "{writers} {writers:|writer copies|writers copy} to host memory ({copy_s:s} at"
                 " 1 GB/s, assumed: --copy-speed or --storage) and {writers:|writes|write}"
-                " {size:bytes} at {speed:bytes}/s beside training. A save that begins before that"
+                " {size:bytes} at {speed:rate} beside training. A save that begins before that"
                 " ends waits for it.",
                 **values,
             )
@@ -96,7 +99,7 @@ def _by_all(request: PlanRequest, size: int, style: SaveStyle) -> Save:
             else say(
                 "plan.save_async",
                 "{writers} {writers:|writer copies|writers copy} to host memory ({copy_s:s}) and"
-                " {writers:|writes|write} {size:bytes} at {speed:bytes}/s beside training. A save"
+                " {writers:|writes|write} {size:bytes} at {speed:rate} beside training. A save"
                 " that begins before that ends waits for it.",
                 **values,
             )
@@ -104,7 +107,7 @@ def _by_all(request: PlanRequest, size: int, style: SaveStyle) -> Save:
     else:
         how = say(
             "plan.save_sharded",
-            "{writers} {writers:|writer writes|writers write} {size:bytes} at {speed:bytes}/s"
+            "{writers} {writers:|writer writes|writers write} {size:bytes} at {speed:rate}"
             " together; nobody gathers.",
             writers=writers,
             size=size,

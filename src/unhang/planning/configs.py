@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,8 @@ import yaml
 
 from unhang.errors import UsageError
 from unhang.model import toml
-from unhang.model.plan import Method, Offload, Precision, Strategy
+from unhang.model.plan import Method, Offload, Precision, SaveStyle, Strategy
+from unhang.model.provenance import Message, say
 from unhang.planning import python
 
 _MOST_BYTES = 10 << 20
@@ -28,8 +30,12 @@ _ADAPTED = frozenset({"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_p
 _ALL_TARGETS = frozenset({"all", "all-linear", "all_linear"})
 _NUMBERS = (
     "seq", "batch", "lora_rank", "tensor_parallel", "pipeline_parallel", "expert_parallel",
-    "workers",
+    "context_parallel", "workers",
 )  # fmt: skip
+_DEGREES = (
+    "data_parallel", "replicas", "tensor_parallel", "pipeline_parallel", "context_parallel",
+)  # fmt: skip
+"""Their product is the world; one framework multiplies experts as well."""
 _RECOMPUTED = (True, "full", "true", "unsloth", "gradient_checkpointing_enable")
 _OPTIMIZERS = {"8bit": "adamw-8bit", "lion": "lion", "sgd": "sgd", "adam": "adamw"}
 _ASSIGNED = re.compile(r"\+{0,2}(?P<key>[A-Za-z_][\w.-]*)=(?P<value>.*)")
@@ -47,14 +53,17 @@ def read_config(path: Path, data: Mapping[str, Any]) -> dict[str, Any]:
         path: of the file; other files that it names are looked for beside it.
         data: what it holds.
 
+    Returns:
+        The fields, and `assumed`: what was taken for granted, in words.
+
     Raises:
         UsageError: no key is one of a known framework.
     """
     flat = dict(_flat(data))
+    assumed: list[Message] = []
     for name in _values(flat, "elsewhere"):
-        beside = path.parent / str(name)
-        if isinstance(name, str) and beside.suffix == ".json" and _is_there(beside):
-            flat = dict(_flat(parse_file(beside))) | flat
+        if isinstance(name, str):
+            flat = _deepspeed(path.parent, name, assumed) | flat
             break
     found = _read(flat)
     model = found.get("model")
@@ -65,7 +74,53 @@ def read_config(path: Path, data: Mapping[str, Any]) -> dict[str, Any]:
             f"{path}: no key of a known framework's configuration; expected some such as "
             "per_device_train_batch_size or model_name_or_path"
         )
-    return found
+    return found | {"assumed": (*assumed, *_beside(flat))}
+
+
+def _deepspeed(folder: Path, name: str, assumed: list[Message]) -> dict[str, Any]:
+    """The keys of the DeepSpeed file of that name, which may be one that a framework brings."""
+    if name.endswith(".json") and _is_there(folder / name):
+        return dict(_flat(parse_file(folder / name)))
+    row = _keys()["values"]["deepspeed"].get(name.replace("\\", "/").rsplit("/", 1)[-1])
+    if row is None:
+        assumed.append(
+            say(
+                "plan.unread",
+                "{file}, which the configuration names, is not there: what it says of sharding and"
+                " offload is unknown (--strategy, --offload).",
+                file=name[:200],
+            )
+        )
+        return {}
+    if name.endswith(".json"):
+        assumed.append(
+            say(
+                "plan.brought",
+                "{file} is not there: taken for the file of that name that its framework brings,"
+                " ZeRO stage {stage}.",
+                file=name[:200],
+                stage=row["zero"],
+            )
+        )
+    away = {"optimizer": ("optimizer",), "all": ("optimizer", "param")}.get(row.get("offload"), ())
+    return {"zero_optimization.stage": row["zero"]} | {
+        f"zero_optimization.offload_{what}.device": "cpu" for what in away
+    }
+
+
+def _beside(flat: Flat) -> Iterator[Message]:
+    """What else uses the GPUs of the job."""
+    for key in _keys()["engine"]:
+        for path, share in flat.items():
+            if path == key or path.endswith(f".{key}"):
+                yield say(
+                    "plan.engine",
+                    "An inference engine shares these GPUs ({key} {share}): its memory is not"
+                    " counted.",
+                    key=key,
+                    share=str(share)[:20],
+                )
+                return
 
 
 def parse_file(path: Path) -> dict[str, Any]:
@@ -151,8 +206,11 @@ def _read(flat: Flat) -> dict[str, Any]:
     if isinstance(prompt, int) and isinstance(answer, int):
         found["seq"] = prompt + answer
     found |= _world(flat) | _model(flat) | _framework(flat)
-    if _value(flat, "recompute") in _RECOMPUTED:
+    recompute = _value(flat, "recompute")
+    if recompute in _RECOMPUTED:
         found["recompute"] = "full"
+    elif recompute in (False, "none") or _value(flat, "no_recompute") is True:
+        found["recompute"] = "none"
     found |= _method(flat) | _strategy(flat) | _precision(flat) | _offload(flat)
     optim = str(_value(flat, "optimizer") or "").lower()
     named = next((name for part, name in _OPTIMIZERS.items() if part in optim), None)
@@ -164,30 +222,47 @@ def _read(flat: Flat) -> dict[str, Any]:
         found["local_loss"] = True
     if _value(flat, "save_only_model") is True:
         found["save_optimizer"] = False
+    style = _meaning("save_style", str(_value(flat, "save_style")).lower())
+    if style is not None:
+        found["save_style"] = SaveStyle(style)
+    told = (v if isinstance(v, list) else [v] for v in _values(flat, "fused_loss"))
+    if any(_meaning("fused_loss", str(word).lower()) for words in told for word in words):
+        found["fused_loss"] = True
     return found
 
 
-def _framework(flat: Flat) -> dict[str, Any]:
-    """The framework with a mark that is there, and `usual`: what it does where nothing is said."""
+def _row(flat: Flat) -> tuple[str, Mapping[str, Any]]:
+    """The framework with a mark that is there, and what is known of it; "" where none is."""
     for name, row in _keys()["frameworks"].items():
         if next(_matching(flat, row["marks"]), None) is not None:
-            kinds = {"strategy": Strategy, "precision": Precision, "fp32_gradients": bool}
-            usual = {field: kind(row[field]) for field, kind in kinds.items() if field in row}
-            return {"framework": name, "usual": usual}
-    return {}
+            return name, row
+    return "", {}
+
+
+def _framework(flat: Flat) -> dict[str, Any]:
+    """The framework, and `usual`: what it does where nothing is said."""
+    name, row = _row(flat)
+    kinds = {"strategy": Strategy, "precision": Precision, "fp32_gradients": bool,
+             "save_style": SaveStyle, "recompute": str}  # fmt: skip
+    usual = {field: kind(row[field]) for field, kind in kinds.items() if field in row}
+    return {"framework": name, "usual": usual} if name else {}
 
 
 def _world(flat: Flat) -> dict[str, int]:
-    """Ranks of the job: told outright, by hosts, by listed GPUs, or by degrees of parallelism."""
+    """Ranks of the job: told outright, by hosts, by listed GPUs, or by degrees of parallelism.
+
+    Degrees that leave data parallelism out tell the least that the job can have.
+    """
     world, each, hosts = (_number(flat, f) for f in ("world", "gpus_per_host", "hosts"))
     if each is None:
         each = next((n for v in _values(flat, "gpu_list") if (n := _listed(v))), None)
     found = {} if each is None else {"gpus_per_host": each}
     if world is None and each is not None:
         world = each * (hosts or 1)
-    if world is None and (data := _number(flat, "data_parallel")) is not None:
-        tensor, pipeline = (_number(flat, f) for f in ("tensor_parallel", "pipeline_parallel"))
-        world = data * (tensor or 1) * (pipeline or 1)
+    if world is None:
+        experts = ("expert_parallel",) if _row(flat)[1].get("experts_apart") else ()
+        least = prod(_number(flat, field) or 1 for field in (*_DEGREES, *experts))
+        world = least if least > 1 else None
     return found if world is None else found | {"world": world}
 
 
@@ -225,8 +300,11 @@ def _component(flat: Flat) -> str | None:
 def _precision(flat: Flat) -> dict[str, Any]:
     words = [str(value).lower() for value in _values(flat, "precision")]
     told = next((p for w in words if (p := _meaning("precision", w)) is not None), None)
-    if told == "bf16-mixed" and flat.get("dtype") is not None and _component(flat) is not None:
-        told = "bf16"  # torchtune keeps everything in its dtype
+    whole = (flat.get("dtype") is not None and _component(flat) is not None) or (
+        _meaning("precision", str(_value(flat, "everything_in")).lower()) == "bf16-mixed"
+    )
+    if told == "bf16-mixed" and whole:
+        told = "bf16"  # torchtune and torchtitan keep everything in that type
     for kind in ("bf16", "fp16"):
         if any(
             value is True and (path in (kind, f"{kind}.enabled") or path.endswith(f".{kind}"))

@@ -199,7 +199,8 @@ def _of_host(request: PlanRequest) -> Iterator[Amount]:
         ranks * 3 * 10**9,
         say(
             "plan.how_processes",
-            "Python, PyTorch and CUDA of {elements} processes: 3 GB each, assumed",
+            "Python, PyTorch and CUDA of {elements} {elements:|process|processes}: 3 GB each,"
+            " assumed",
             elements=ranks,
         ),
     )
@@ -236,7 +237,11 @@ def _of_host(request: PlanRequest) -> Iterator[Amount]:
             yield _amount(
                 amount.what,
                 ranks * amount.size_bytes,
-                say("plan.how_offloaded", "kept for {elements} ranks, off the GPU", elements=ranks),
+                say(
+                    "plan.how_offloaded",
+                    "kept for {elements} {elements:|rank|ranks}, off the GPU",
+                    elements=ranks,
+                ),
             )
     load = whole(request)
     width = widths(request)
@@ -246,7 +251,7 @@ def _of_host(request: PlanRequest) -> Iterator[Amount]:
         ranks * elements * width.compute,
         say(
             "plan.how_loading",
-            "{elements} ranks hold the whole model while they load it",
+            "{elements} {elements:|rank holds|ranks hold} the whole model while loading it",
             elements=ranks,
         ),
     )
@@ -255,7 +260,7 @@ def _of_host(request: PlanRequest) -> Iterator[Amount]:
         yield _amount(
             "saving",
             full_bytes(request),
-            say("plan.how_saving_rank0", "rank 0 gathers the whole checkpoint"),
+            say("plan.how_saving_rank0", "rank 0 holds the whole checkpoint"),
         )
     elif style is SaveStyle.ASYNC:
         share = ceil(full_bytes(request) * ranks / request.world)
@@ -264,7 +269,7 @@ def _of_host(request: PlanRequest) -> Iterator[Amount]:
             share,
             say(
                 "plan.how_saving_async",
-                "the shards of {elements} ranks until they are written",
+                "the shards of {elements} {elements:|rank|ranks} until they are written",
                 elements=ranks,
             ),
         )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from unhang.architectures import Architecture
 from unhang.errors import UsageError
 from unhang.model.plan import Method, Offload, Precision, SaveStyle, Strategy
+from unhang.model.provenance import Message
 
 RECOMPUTE = ("none", "full")
 OPTIMIZERS = {"adamw": 2.0, "adamw-8bit": 0.5, "lion": 1.0, "sgd": 0.0, "sgd-momentum": 1.0}
@@ -25,9 +26,11 @@ class PlanRequest:
         world: GPUs of the job.
         gpus_per_host: ranks that share one host.
         tensor_parallel, pipeline_parallel, expert_parallel: degrees; data parallelism is the rest.
+        context_parallel: ranks of the data-parallel part that share the tokens of one sample.
         seq, batch: tokens of a sample, samples of one rank and step.
         local_loss: whether a rank of a contrastive loss compares its own samples only with all.
         flash: whether attention never writes its scores to memory.
+        fused_loss: whether the loss is computed in pieces, so that logits are never whole.
         lora_rank, lora_targets: of the adapters.
         write_speed: of one writer to the checkpoint's storage.
         write_speed_total: of all writers together, where the storage has such a limit.
@@ -39,6 +42,7 @@ class PlanRequest:
         sample_bytes: of one sample as a loader returns it.
         save_s: the longest save that was measured; a planned one is never taken for shorter.
         eval_s, prepare_s: of what rank 0 does alone while the others wait.
+        assumed: what was taken for granted where nobody told, in words.
     """
 
     model: Architecture
@@ -52,10 +56,12 @@ class PlanRequest:
     tensor_parallel: int = 1
     pipeline_parallel: int = 1
     expert_parallel: int = 1
+    context_parallel: int = 1
     seq: int | None = None
     batch: int = 1
     recompute: str = "none"
     flash: bool = True
+    fused_loss: bool = False
     fp32_gradients: bool = False
     local_loss: bool = False
     lora_rank: int = 16
@@ -77,6 +83,7 @@ class PlanRequest:
     prepare_s: float | None = None
     framework: str | None = None
     framework_version: str | None = None
+    assumed: tuple[Message, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse what cannot be.
@@ -86,7 +93,7 @@ class PlanRequest:
                 names the field.
         """
         for name in ("world", "gpus_per_host", "tensor_parallel", "pipeline_parallel",
-                     "expert_parallel", "batch", "lora_rank"):  # fmt: skip
+                     "expert_parallel", "context_parallel", "batch", "lora_rank"):  # fmt: skip
             if not 1 <= getattr(self, name) <= _MOST:
                 raise UsageError(f"{name} is {getattr(self, name)}; expected 1 to {_MOST:,}")
         if self.seq is not None and not 1 <= self.seq <= _MOST:
@@ -102,11 +109,12 @@ class PlanRequest:
                 f"world is {self.world}, no multiple of tensor_parallel x pipeline_parallel = "
                 f"{split}; expected a world that they divide"
             )
-        if self.data_parallel % self.expert_parallel:
-            raise UsageError(
-                f"expert_parallel is {self.expert_parallel}; expected a divisor of the "
-                f"{self.data_parallel} data-parallel ranks"
-            )
+        for name in ("expert_parallel", "context_parallel"):
+            if self.data_parallel % getattr(self, name):
+                raise UsageError(
+                    f"{name} is {getattr(self, name)}; expected a divisor of the "
+                    f"{self.data_parallel} data-parallel ranks"
+                )
         unknown = self.lora_targets - _ADAPTED
         if unknown:
             raise UsageError(
@@ -118,6 +126,12 @@ class PlanRequest:
     def data_parallel(self) -> int:
         """Ranks that see different data and hold the same part of the model."""
         return self.world // (self.tensor_parallel * self.pipeline_parallel)
+
+    @property
+    def tokens(self) -> int | None:
+        """Tokens of a sample on one rank; None where nobody told."""
+        whole = self.model.tokens or self.seq
+        return None if whole is None else -(-whole // self.context_parallel)
 
     @property
     def shards(self) -> int:

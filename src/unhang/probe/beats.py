@@ -8,7 +8,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
-from . import arguments, groups, kernel, stack, steps
+from . import arguments, declared, groups, kernel, stack, steps
 from .calling import Calling
 from .recorder import STATUS, GroupProgress, Recorder, lacking, switched_off
 from .surroundings import Surroundings
@@ -89,6 +89,7 @@ class Beats:
             "probe_thread": threading.get_native_id(),
             "steps": steps.COUNT.done if steps.COUNT.attached else None,
             "step_wall": steps.COUNT.wall_s,
+            "phase": declared.phase(),
             **(self._try("usage", self._usage) or {}),
             **(self._try("torch", self._torch) or {}),
             **(self._try("ranks", _ranks) or {}),

@@ -76,6 +76,7 @@ _BY_STOP: Mapping[StopKind, tuple[Cure, ...]] = {
     StopKind.CANCELLED: (Cure.SAVE_OFTEN, Cure.LONGER_LIMIT),
     StopKind.PREEMPTED: (Cure.SAVE_OFTEN, Cure.LONGER_LIMIT),
     StopKind.EVICTED: (Cure.SAVE_OFTEN, Cure.MORE_HOST_MEMORY),
+    StopKind.REMOVED: (Cure.SAVE_OFTEN,),
     StopKind.NODE_FAILED: (Cure.SAVE_OFTEN, Cure.EXCLUDE_NODE),
     StopKind.TIME_LIMIT: (Cure.LONGER_LIMIT, Cure.SAVE_OFTEN),
 }

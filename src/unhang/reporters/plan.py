@@ -47,7 +47,7 @@ class _Page:
     def lines(self) -> Iterator[str]:
         """The whole page."""
         yield self._bold(self._words("plan_head.model", **_head(self.plan)))
-        yield from (f"  {one_line(note)}" for note in self.plan.notes)
+        yield from (f"  {one_line(sentence(n, self.style.language))}" for n in self.plan.notes)
         yield from self._memory("gpu", self.plan.gpu, "--gpu-memory")
         if self.plan.changes:
             yield from self._heading("changes")
@@ -203,7 +203,7 @@ def _as_dict(plan: Plan, language: str) -> dict[str, object]:
         "patches": [
             fields(fix, "setting framework where patch=text reaches") for fix in plan.patches
         ],
-        "notes": list(plan.notes),
+        "notes": [sentence(note, language) for note in plan.notes],
     }
 
 

@@ -12,6 +12,7 @@ from unhang.model.trace import ClockOffset, Trace
 from unhang.reporters import public
 from unhang.reporters.catalogue import sentence
 from unhang.reporters.catalogue.by_text import told
+from unhang.reporters.heat_picture import heat_png, heat_svg, legend_of
 from unhang.reporters.html import heatmap
 from unhang.reporters.html.frame import Section, page, words
 from unhang.reporters.html.markup import Html, join, tag
@@ -45,6 +46,26 @@ def render_heatmap(trace: Trace, found: ActivityMap | None, style: Style = PLAIN
     head = tag("section", tag("h1", title), tag("ul", notes), class_="verdict", id="verdict")
     section = Section(name="time", title=words("heat.ranks", language), body=body)
     return page(f"{title} · unhang", head, [section], language)
+
+
+def render_picture(trace: Trace, found: ActivityMap, form: str, style: Style = PLAIN) -> bytes:
+    """Return the heatmap as `svg` or `png`, for other programs and documents."""
+    trace = replace(trace, clocks=public(trace.clocks, "html"))
+    language = style.language
+    notes = [words(f"basis.{found.basis.value}", language), *_notes(trace, language)]
+    if form == "svg":
+        return heat_svg(found, notes, language).encode()
+    return heat_png(found, "\n".join([*_colors(found, language), *notes]))
+
+
+def colors(found: ActivityMap, style: Style = PLAIN) -> str:
+    """Return what the colours of a PNG say, which has no letters."""
+    return "\n".join(_colors(found, style.language))
+
+
+def _colors(found: ActivityMap, language: str) -> Iterator[str]:
+    for color, name in legend_of(found, language):
+        yield _say("timeline.color", language, color=color, name=name)
 
 
 def _lines(trace: Trace, output: str, language: str) -> Iterator[str]:

@@ -74,6 +74,11 @@ _GLUED: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
             r"[EWIF](?<!\w[EWIF])\d{4} \d\d:\d\d:\d\d\.\d{3,9} +\d+ [\w./-]{1,120}:\d{1,6}\] ",
         ),
         (" pid=", r"\([A-Za-z_]\w{0,80} pid=\d{1,9}(?:, ip=[\w.:-]{1,60})?\) "),
+        (
+            "] [",
+            r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[,.]\d{3,6}\] "
+            r"\[[A-Z]{4,8}\] \[[\w./-]{1,120}:\d{1,6}[:\]]",
+        ),
         ("]Traceback", r"(?<=\])Traceback \(most recent call last\):"),
         ("%Traceback", r"(?<=%)Traceback \(most recent call last\):"),
     )

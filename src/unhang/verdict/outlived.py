@@ -11,6 +11,7 @@ from unhang.model.events import (
     Event,
     Finished,
     KernelEvent,
+    Progress,
     PythonException,
     StoreFault,
     StoreProblem,
@@ -18,6 +19,7 @@ from unhang.model.events import (
 from unhang.model.events.lifecycle import STATES_OF_WORK, state_of_work
 from unhang.model.ids import Rank
 from unhang.model.incident import Incident
+from unhang.model.provenance import Origin
 from unhang.model.time import Instant
 
 _TAKEN = StoreProblem.PORT_IN_USE
@@ -79,9 +81,11 @@ def _outlived_in(incident: Incident, artifact: str, trouble: Sequence[Event], st
     if not left:
         return True
     line = max(e.source.line or 0 for e in left)
+    if all(isinstance(event, _CAUGHT) for event in left) and _kept_on(incident, artifact, left):
+        return True
     later = [
         event
-        for event in (*incident.events, *incident.counted)
+        for event in (*incident.events, *(e for e in incident.counted if not _is_habit(e)))
         if event.source.artifact == artifact and (event.source.line or 0) > line
     ]
     ranks = {event.origin.rank for event in trouble} - {None}
@@ -101,6 +105,28 @@ def _outlived_in(incident: Incident, artifact: str, trouble: Sequence[Event], st
         if state is not None:
             worked.setdefault(event.origin.rank if ranks else None, set()).add(state)
     return all(len(worked.get(rank, ())) >= states for rank in ranks or {None})
+
+
+_CAUGHT = (PythonException, DeviceFault)
+"""What a program may catch, log and live with."""
+
+
+def _is_habit(event: Event) -> bool:
+    """Whether it is a line by which a job goes on as before, not one that counts."""
+    return isinstance(event, Progress) and event.label != ""
+
+
+def _kept_on(incident: Incident, artifact: str, trouble: Sequence[Event]) -> bool:
+    """Whether who failed went on with what it did before; a stranger's lines do not tell."""
+    habits = {e.origin for e in incident.counted if _is_habit(e) and e.source.artifact == artifact}
+    return len(habits) > 0 and all(
+        any(_may_be(event.origin, origin) for origin in habits) for event in trouble
+    )
+
+
+def _may_be(failed: Origin, works: Origin) -> bool:
+    names = ("rank", "local_rank", "task", "host", "pid", "actor")
+    return all(getattr(failed, n) in (None, getattr(works, n)) for n in names)
 
 
 def _works(incident: Incident, artifact: str) -> bool:

@@ -1,5 +1,7 @@
 """Failures: one for each process, told by the earliest event that says how."""
 
+from dataclasses import replace
+
 from support.builders import at, by, ended, incident, source, timeout
 from unhang.model.events import (
     ClosingSignal,
@@ -10,6 +12,7 @@ from unhang.model.events import (
     KernelEvent,
     KernelProblem,
     PythonException,
+    Reporter,
     StackKind,
     ThreadStack,
     WorldSeen,
@@ -157,3 +160,24 @@ def test_while_all_ranks_live_an_end_in_the_kernel_log_is_hardly_the_job_s() -> 
         (ended_by_kernel("python3", oom), *both),
     ):
         assert len(incident(*told).failures) == 1
+
+
+def test_a_launcher_that_counts_nobody_tells_of_the_same_end() -> None:
+    own = replace(ended(None, signal=7, line=3), reporter=Reporter.SELF, pid=71)
+    bare = replace(ended(None, signal=7, line=9), reporter=Reporter.DEEPSPEED)
+    closed = [
+        ClosingSignal(source=source(line), origin=by(), pid=pid, signal=15)
+        for line, pid in enumerate((70, 71, 72), start=4)
+    ]
+    found = incident(own, *closed, bare)
+    (crashed,) = (f for f in found.failures if f.manner is Manner.CRASHED)
+    assert (crashed.pid, crashed.signal) == (71, 7)
+    # Two processes of which one may be meant: it stays nobody's.
+    other = replace(ended(None, signal=7, line=8), reporter=Reporter.SELF, pid=72)
+    assert sum(f.manner is Manner.CRASHED for f in incident(own, other, bare).failures) == 3
+
+
+def test_a_crash_after_the_launcher_closed_it_is_no_cause() -> None:
+    own = replace(ended(None, signal=11, line=9), reporter=Reporter.SELF, pid=71)
+    closed = ClosingSignal(source=source(4), origin=by(), pid=71, signal=15)
+    assert [f.manner for f in incident(closed, own).failures] == [Manner.CLOSED]

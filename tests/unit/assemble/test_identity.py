@@ -11,6 +11,8 @@ from support.crashes import gone, killed_by_kernel, raised
 from unhang.assemble.numbering import ranks_by_file
 from unhang.model.events import (
     ClosingSignal,
+    DeviceFault,
+    DeviceProblem,
     Event,
     ExceptionKind,
     NcclFailure,
@@ -207,3 +209,29 @@ def test_a_process_that_the_launcher_started_has_the_rank_of_its_place() -> None
     ]
     assert failed(*started, killed_by_kernel(pid=5212, line=9)) == {2}
     assert failed(*started, killed_by_kernel(pid=5299, line=9)) == frozenset()
+
+
+def test_a_gpu_of_a_host_whose_place_is_known() -> None:
+    def out_of_memory(device: int, host: str = "b") -> DeviceFault:
+        return DeviceFault(
+            source=source(9),
+            origin=replace(by(), host=host),
+            problem=DeviceProblem.OUT_OF_MEMORY,
+            device=device,
+        )
+
+    places = [
+        WorldSeen(
+            source=source(node + 1),
+            origin=replace(by(), host=host),
+            listed=True,
+            node_rank=node,
+            local_world_size=8,
+            world_size=16,
+        )
+        for node, host in enumerate("ab")
+    ]
+    assert failed(*places, out_of_memory(5)) == {13}
+    assert failed(*places, out_of_memory(0)) == frozenset()  # it may see that one only
+    assert failed(*places, out_of_memory(9)) == frozenset()
+    assert failed(*places, out_of_memory(5, "c")) == frozenset()

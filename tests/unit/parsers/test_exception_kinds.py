@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from unhang.model.events import ExceptionKind as K
 from unhang.model.events import Frame
@@ -128,3 +130,45 @@ def test_whatever_the_elastic_rendezvous_raises_is_of_the_rendezvous() -> None:
     )
     assert classify_exception("EtcdKeyNotFound", "Key not found : /store", inside) is K.RENDEZVOUS
     assert classify_exception("EtcdKeyNotFound", "Key not found : /store", inside[1:]) is K.USER
+
+
+_WHO = ("worker 2", "the engine core process", "child process 12", "Actor rollout_3", "a server")
+_HOW = (
+    "died unexpectedly",
+    "is dead",
+    "has crashed",
+    "was killed",
+    "exited with code -9",
+    "is no longer alive",
+)
+
+
+@given(st.sampled_from(_WHO), st.sampled_from(_HOW))
+def test_who_tells_of_a_death_is_not_the_one_that_died(who: str, how: str) -> None:
+    told = classify_exception("RuntimeError", f"{who} {how}", ())
+    assert told in (K.CHILD, K.HELPER)
+    assert classify_exception("RuntimeError", f"{who} {how}: CUDA out of memory", ()) is K.GPU_OOM
+
+
+@given(
+    st.sampled_from(["Worker", "Actor", "Process", "Engine", "Node", "MyPoolWorker", "RpcActor"]),
+    st.sampled_from(["Died", "Dead", "Lost", "Crashed"]),
+    st.sampled_from(["", "Error", "Exception"]),
+)
+def test_classes_that_are_named_after_a_death(who: str, how: str, end: str) -> None:
+    assert classify_exception(f"{who}{how}{end}", "3", ()) is K.CHILD
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("ValueError", "dead neurons in layer 3"),
+        ("RuntimeError", "node 3 failed the shape check"),
+        ("ValueError", "worker count 3 is not a divisor of 8"),
+        ("ProcessLookupError", "[Errno 3] No such process"),
+        ("KeyError", "'worker'"),
+        ("NodeError", "bad"),
+    ],
+)
+def test_what_names_processes_and_no_death(name: str, message: str) -> None:
+    assert classify_exception(name, message, ()) is K.USER

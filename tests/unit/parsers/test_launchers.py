@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 
 from support.feeding import feed, only
-from unhang.model.events import ClosingSignal, ProcessEnded, Reporter, StopKind, StopSeen
+from unhang.model.events import (
+    ClosingSignal,
+    ProcessEnded,
+    Reporter,
+    StopKind,
+    StopSeen,
+    WorldSeen,
+)
 from unhang.parsers.launchers import LaunchersParser
 
 
@@ -27,6 +34,23 @@ def test_the_local_rank_in_deepspeed_s_report_is_only_the_last_child() -> None:
     assert (event.rank, event.local_rank) == (None, None)
 
 
+KILLING = "[launch.py:319:sigkill_handler] Killing subprocess {}"
+REPORT = "[launch.py:325:sigkill_handler] ['python', '-u', 't.py', '--local_rank=2'] exits with "
+
+
+def children(*pids: int) -> list[tuple[int | None, int | None]]:
+    lines = [*map(KILLING.format, pids), f"{REPORT}return code = -7"]
+    told = (e for e in feed(LaunchersParser, *lines) if isinstance(e, WorldSeen))
+    return [(e.pid, e.local_rank) for e in told]
+
+
+def test_the_list_of_deepspeed_s_children_counts_local_ranks_where_it_is_whole() -> None:
+    assert children(70, 90, 80) == [(70, 0), (90, 1), (80, 2)]
+    assert children(70, 90, 80, 70, 90, 80) == [(70, 0), (90, 1), (80, 2)]  # asked to stop twice
+    assert children(90, 80) == []  # the beginning was cut off
+    assert children(60, 70, 90, 80) == []
+
+
 def test_deepspeed_over_several_nodes() -> None:
     event = ended("pdsh@node1: node2: ssh exited with exit code 1")
     assert (event.host, event.exit_code) == ("node2", 1)
@@ -45,6 +69,13 @@ def test_composer_names_the_rank(
     event = ended(text)
     assert (event.reporter, event.rank) == (Reporter.COMPOSER, 5)
     assert (event.pid, event.signal, event.exit_code) == (pid, signal, code)
+
+
+def test_an_end_behind_the_name_of_a_host() -> None:
+    event = ended("x4006c0s6b0n0.hsn.example.gov: rank 256 died from signal 11")
+    assert (event.rank, event.signal) == (256, 11)
+    quoted = "results.2024.old.txt: rank 256 died from signal 11"
+    assert not [e for e in feed(LaunchersParser, quoted) if isinstance(e, ProcessEnded)]
 
 
 def test_deepspeed_is_interrupted() -> None:

@@ -103,3 +103,10 @@ def test_the_launcher_s_list_of_what_it_started() -> None:
         " 'tune.py', '--local_rank=2', '--config', 'tune.yaml']"
     )
     assert told(text) == [(None, 2, 5210, None)]
+
+
+def test_the_place_of_a_host_among_all() -> None:
+    text = "nnodes=2, num_local_procs=8, node_rank=1"
+    (event,) = (e for e in feed(ProcessListsParser, text) if isinstance(e, WorldSeen))
+    assert (event.node_rank, event.local_world_size, event.world_size) == (1, 8, 16)
+    assert feed(ProcessListsParser, "node_rank=1, nnodes=2") == []

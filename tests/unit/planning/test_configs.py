@@ -10,7 +10,7 @@ import pytest
 
 from unhang import plan
 from unhang.errors import UsageError
-from unhang.model.plan import Method, Offload, Precision, Strategy
+from unhang.model.plan import Method, Offload, Precision, SaveStyle, Strategy
 from unhang.planning import PlanRequest, build_request
 
 ACCELERATE = """
@@ -150,12 +150,61 @@ deepspeed --module openrlhf.cli.train_sft --max_len 2048 --micro_train_batch_siz
    --pretrain meta-llama/Meta-Llama-3-8B --zero_stage 3 --bf16 --gradient_checkpointing \\
    --save_path $OUT
 """
+SWIFT_SCRIPT = """
+NPROC_PER_NODE=4 \\
+CUDA_VISIBLE_DEVICES=0,1,2,3 \\
+swift sft --model Qwen/Qwen3-14B --train_type full --torch_dtype bfloat16 --max_length 4096 \\
+    --deepspeed zero2_offload --use_liger_kernel true --save_only_model true
+"""
+AXOLOTL_PARALLEL = """
+base_model: Qwen/Qwen3-30B-A3B
+sequence_len: 65536
+context_parallel_size: 2
+dp_shard_size: 4
+expert_parallel_size: 2
+micro_batch_size: 1
+gradient_checkpointing: true
+plugins: [axolotl.integrations.cut_cross_entropy.CutCrossEntropyPlugin]
+bf16: true
+fsdp_version: 2
+fsdp_config: {state_dict_type: SHARDED_STATE_DICT}
+"""
+TORCHTITAN_WHOLE = """
+[model]
+name = "llama3"
+flavor = "70B"
+[training]
+local_batch_size = 1
+dtype = "bfloat16"
+[parallelism]
+data_parallel_replicate_degree = 2
+data_parallel_shard_degree = 8
+tensor_parallel_degree = 4
+"""
 KUBEFLOW = """
 spec:
   trainer: {numNodes: 4, numProcPerNode: 8}
 """
 
 SEEN: list[tuple[str, str, dict[str, Any]]] = [
+    (
+        "swift.sh",
+        SWIFT_SCRIPT,
+        {"model": 14_768_307_200, "world": 4, "strategy": Strategy.ZERO2, "recompute": "full",
+         "offload": Offload.OPTIMIZER, "fused_loss": True, "save_optimizer": False},
+    ),
+    (
+        "axolotl_parallel.yaml",
+        AXOLOTL_PARALLEL,
+        {"model": 30_532_122_624, "world": 16, "context_parallel": 2, "expert_parallel": 2,
+         "tokens": 32_768, "fused_loss": True, "save_style": SaveStyle.SHARDED},
+    ),
+    (
+        "torchtitan_whole.toml",
+        TORCHTITAN_WHOLE,
+        {"world": 64, "tensor_parallel": 4, "precision": Precision.BF16,
+         "save_style": SaveStyle.SHARDED},
+    ),
     (
         "accelerate.yaml",
         ACCELERATE,
@@ -292,3 +341,43 @@ def test_a_script_that_tells_nothing_is_refused(tmp_path: Path, text: str) -> No
     with pytest.raises(UsageError) as error:
         _request(tmp_path / "run.sh", "7B")
     assert "\n" not in str(error.value)
+
+
+def test_what_was_taken_for_granted_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "job.yaml"
+    path.write_text("base_model: meta-llama/Llama-3.1-8B\ndeepspeed: deepspeed/mine.json\n")
+    keys = [note.key for note in plan(sources=[str(path)]).notes]
+    assert keys == ["plan.unread", "plan.no_gpus", "plan.no_seq"]
+    path.write_text("base_model: Qwen/Qwen3-8B\nsequence_len: 64\ndeepspeed: zero/zero3.json\n")
+    made = plan(sources=[str(path)], world=8)
+    assert made.strategy is Strategy.ZERO3
+    assert [note.key for note in made.notes] == ["plan.brought"]
+    (tmp_path / "zero").mkdir()
+    (tmp_path / "zero/zero3.json").write_text('{"zero_optimization": {"stage": 2}}')
+    made = plan(sources=[str(path)], world=8)
+    assert made.strategy is Strategy.ZERO2  # what is there counts, whatever its name says
+    assert made.notes == ()
+
+
+def test_an_engine_on_the_same_gpus_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "verl.yaml"
+    path.write_text(VERL.replace("name: vllm", "name: vllm, gpu_memory_utilization: 0.6"))
+    assert [note.key for note in plan(sources=[str(path)]).notes] == ["plan.engine"]
+
+
+def test_tokens_of_a_sample_are_shared_by_context_parallel_ranks() -> None:
+    def activations(**options: Any) -> int:
+        amounts = plan("llama-3-8b", world=8, seq=65_536, recompute="full", **options).gpu.amounts
+        return next(a.size_bytes for a in amounts if a.what == "activations")
+
+    assert activations(context_parallel=8) * 8 == activations()
+    with pytest.raises(UsageError, match="context_parallel is 3"):
+        plan("llama-3-8b", world=8, context_parallel=3)
+
+
+def test_a_fused_loss_keeps_no_logits() -> None:
+    def loss(**options: Any) -> int:
+        amounts = plan("llama-3-8b", world=8, seq=4_096, **options).gpu.amounts
+        return next(a.size_bytes for a in amounts if a.what == "loss")
+
+    assert loss(fused_loss=True) < loss() / 10

@@ -14,7 +14,7 @@ from unhang.model.comparison import RunFacts
 from unhang.model.ids import Rank
 from unhang.model.measurements import RankSetting
 from unhang.model.plan import Plan
-from unhang.model.provenance import Problem
+from unhang.model.provenance import Problem, say
 from unhang.reporters.check import render_check
 from unhang.reporters.compare import render_comparison
 from unhang.reporters.fleet import render_fleet
@@ -70,7 +70,7 @@ def test_a_plan_is_one_page_with_every_figure(language: str) -> None:
 
 
 def test_hostile_names_are_text_in_a_plan() -> None:
-    made = replace(_plan(), model=HOSTILE, notes=(HOSTILE,))
+    made = replace(_plan(), model=HOSTILE, notes=(say("plan.unread", "{file}", file=HOSTILE),))
     page = Elements(render_plan(made, "html"))
     assert page.scripts == 1
     assert "\x1b" not in page.said

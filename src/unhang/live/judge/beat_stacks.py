@@ -13,6 +13,7 @@ from unhang.model.provenance import NOBODY, Provenance
 from unhang.model.stack_states import Doing
 from unhang.settings.frames import packaged
 
+_PHASES = {phase.value: phase for phase in Phase}
 _STACK = Provenance(artifact="", line=None, text="")
 _PAIRS = ("send", "recv", "batch_isend_irecv", "_communicate")
 _AWAIT = "wait"
@@ -53,10 +54,11 @@ class BeatStack:
         handle: it waits by a handle, which does not tell in what.
         pairs: it waits in a point-to-point operation, which only two ranks number alike.
         leaves: it takes its process groups down.
-    helped: another thread may do something by itself: issue a call in place of the main thread,
-        wait for an answer, let the main thread go on.
+        helped: another thread may do something by itself: issue a call in place of the main thread,
+            wait for an answer, let the main thread go on.
         seeks: it looks for the store at which all meet, and has not found it.
         known: there is a stack at all.
+        declared: the program itself has told the phase.
     """
 
     doing: Doing
@@ -74,6 +76,7 @@ class BeatStack:
     helped: bool = False
     seeks: bool = False
     known: bool = True
+    declared: bool = False
 
     @property
     def waits(self) -> bool:
@@ -97,6 +100,19 @@ NOWHERE = BeatStack(doing=Doing.CODE, known=False)
 
 def where(beat: Beat) -> BeatStack:
     """Where a rank stands: a main thread that waits for another one is where that one works."""
+    return _as_declared(_of_stacks(beat), beat.phase)
+
+
+def _as_declared(at: BeatStack, word: str | None) -> BeatStack:
+    """The program knows its phase better than names do; how it waits the stack alone tells."""
+    phase = _PHASES.get(word or "")
+    if phase is None or at.leaves or at.seeks:
+        return at
+    doing = Doing.WORKS if at.doing is Doing.CODE else at.doing
+    return replace(at, doing=doing, phase=phase, certain=True, declared=True)
+
+
+def _of_stacks(beat: Beat) -> BeatStack:
     main = standpoint(beat.stack, beat.calling)
     if any(_may_act(stack) for stack in beat.threads):
         main = replace(main, helped=True)

@@ -27,6 +27,8 @@ _RESCUE_S = 600.0
 _STOPPED_S = 1.5
 _STILL_S = 3.0
 _SUSPECT_S = 3.0
+_DECLARED_S = 60.0
+"""The same in a phase that the program has declared: that it stands still there is no news."""
 _USUAL = 1.5
 """What stands so many times as long as is usual there is worth a word."""
 _LOOPS_S = (20.0, 40.0, 120.0)
@@ -68,7 +70,9 @@ def judge(track: Track, usual: UsualDurations) -> RankCondition:
     if track.place.leaves:
         return _seen(track, SuspicionReason.LEFT, track.still.place_s, _STILL_S)
     if track.still.whole_s >= _STILL_S:
-        return _seen(track, SuspicionReason.ASLEEP, track.still.whole_s, max(_SUSPECT_S, usual_s))
+        pauses = track.place.declared and track.place.phase is not Phase.TRAIN
+        least_s = _DECLARED_S if pauses else _SUSPECT_S
+        return _seen(track, SuspicionReason.ASLEEP, track.still.whole_s, max(least_s, usual_s))
     late_s = 3 * usual.usual_s(DurationKind.LATE, *where_of(track))
     depth = track.place.certain * (1 if track.place.calls_back else 2) or int(track.place.fits)
     depth = 2 if track.delegates else depth

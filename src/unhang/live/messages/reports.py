@@ -91,7 +91,8 @@ class Beat:
         calling: the method that the innermost frame calls, where it has stood since the beat before
             and Python tells.
         threads: inner ends of the stacks of some other threads, where the main thread stands.
-        steps: optimizer steps so far.
+        steps: optimizer steps so far, or those that the program declared.
+        phase: that the program declared, in its word; None = it declared none.
         read_bytes: by system calls, files and sockets alike (`rchar`).
         write_bytes: likewise (`wchar`).
         state: `running`, `raising` or `exiting`.
@@ -125,6 +126,7 @@ class Beat:
     threads: tuple[tuple[FramePlace, ...], ...] = ()
     steps: int | None = None
     step_wall_s: float | None = None
+    phase: str | None = None
     cpu_s: float | None = None
     rss_bytes: int | None = None
     read_bytes: int | None = None

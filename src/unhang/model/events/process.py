@@ -236,6 +236,8 @@ class StopKind(enum.Enum):
     HANGUP = "hangup"
     """SIGHUP: the session was closed."""
     EVICTED = "evicted"
+    REMOVED = "removed"
+    """A host is taken from the job: drained, scaled down, reclaimed."""
     NODE_FAILED = "node-failed"
 
 

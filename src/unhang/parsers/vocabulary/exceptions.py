@@ -67,6 +67,8 @@ _REFUSALS = frozenset(
 """Classes of what sockets and stores refuse; what they say there is about meeting the others."""
 
 _LAUNCHER = _PATTERNS["launcher"]
+_GONE = _PATTERNS["gone"]
+"""Class names that say of another process that it is gone."""
 
 
 def classify_exception(exception: str, message: str, frames: Sequence[Frame]) -> ExceptionKind:
@@ -86,6 +88,8 @@ def classify_exception(exception: str, message: str, frames: Sequence[Frame]) ->
         return ExceptionKind.RENDEZVOUS
     if exception in _BY_NAME:
         return _BY_NAME[exception]
+    if _GONE.search(exception):
+        return ExceptionKind.CHILD
     if exception and any(_ELASTIC.search(frame.file) for frame in frames):
         return ExceptionKind.RENDEZVOUS
     if exception in _BROKEN_CHANNEL and frames and _PLUMBING.search(frames[-1].file):

@@ -38,7 +38,7 @@ def write(message: Message, language: str = "en") -> str:
     try:
         template = texts.get(message.key, message.english)
         if template is not None:
-            return Wording(texts).vformat(template, (), message.values)
+            return Wording(texts, _phrases(language)).vformat(template, (), message.values)
     except (LookupError, ValueError, TypeError, AttributeError, ArithmeticError):
         pass
     return _bare(message)
@@ -75,6 +75,13 @@ def own_sentences(language: str) -> dict[str, str]:
             for table, texts in loads(file.read_text(encoding="utf-8")).items():
                 merged |= {f"{table}.{name}": text for name, text in texts.items()}
     return merged
+
+
+@cache
+def _phrases(language: str) -> Mapping[str, str]:
+    """What the data of settings say in English, by itself: `phrases.toml`."""
+    file = files(__name__) / language / "by_text" / "phrases.toml"
+    return loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
 
 
 @cache

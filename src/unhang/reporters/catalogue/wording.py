@@ -9,8 +9,10 @@ specification  value                       text
 `{x:ms}`       milliseconds                `29 min 55 s`, `1.5 s`, `20 ms`
 `{x:s}`        seconds                     the same
 `{x:bytes}`    bytes                       `15.9 GiB`
+`{x:rate}`     bytes per second, or None   `1 GiB/s`, `an unknown speed`
 `{x:ops}`      an operation or a set       `ALLREDUCE`, `ALLGATHER and ALLREDUCE`
 `{x:doing}`    the value of a phase        `saving a checkpoint`
+`{x:phrase}`   a phrase of the data        itself, or what the language has for it
 `{x:|a|b}`     a count, or a set of ranks  `a` for one, `b` for any other number of them
 =============  ==========================  ==========================================
 
@@ -22,6 +24,7 @@ from __future__ import annotations
 import string
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
+from types import MappingProxyType
 
 from unhang.model.ids import RankSpans, format_ranks
 
@@ -36,13 +39,15 @@ class Wording(string.Formatter):
     '29 min 55 s'
     """
 
-    def __init__(self, words: Mapping[str, str]) -> None:
-        self._words = words
+    def __init__(
+        self, words: Mapping[str, str], phrases: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
+        self._words, self._phrases = words, phrases
 
     def format_field(self, value: object, format_spec: str) -> str:
         """Print one value."""
         if value is None:
-            return self._word("unknown")
+            return self._word("no_rate" if format_spec == "rate" else "unknown")
         match format_spec:
             case "ranks":
                 return self._ranks(value)
@@ -52,10 +57,14 @@ class Wording(string.Formatter):
                 return self._duration(_number(value))
             case "bytes":
                 return _size(_number(value))
+            case "rate":
+                return f"{_size(_number(value))}/s"
             case "ops":
                 return self._list(value)
             case "doing":
                 return self._word(f"doing_{value}")
+            case "phrase":
+                return self._phrases.get(str(value), str(value))
             case _ if format_spec.startswith("|"):
                 one, _, more = format_spec[1:].partition("|")
                 count = len(value) if isinstance(value, (frozenset, set)) else value

@@ -42,7 +42,7 @@ def by_rank(found: ActivityMap, language: str) -> Html:
 def legend(found: ActivityMap, language: str) -> Html:
     """What the colours say, and why there are gaps."""
     shown = {kind for _, strip in found.rows for _, kind in strip}
-    names = [(f"h-{k.value}", _name(k, found, language)) for k in Activity if k in shown]
+    names = [(f"h-{k.value}", activity_name(k, found, language)) for k in Activity if k in shown]
     names.append(("h-none", words(f"gap.{found.basis.value}", language)))
     items = [tag("li", tag("i", class_=kind), name) for kind, name in names]
     return tag("ul", items, class_="legend")
@@ -81,7 +81,7 @@ def _map(
         "times": [_time(found, column, language) for column in range(columns)],
         "cells": [[[length, _key(kind)] for length, kind in strip] for strip in strips],
         "names": {
-            **{kind.value: _name(kind, found, language) for kind in Activity},
+            **{kind.value: activity_name(kind, found, language) for kind in Activity},
             "": words("unknown", language),
         },
     }
@@ -125,7 +125,8 @@ def _key(kind: Activity | None) -> str:
     return "" if kind is None else kind.value
 
 
-def _name(kind: Activity, found: ActivityMap, language: str) -> str:
+def activity_name(kind: Activity, found: ActivityMap, language: str) -> str:
+    """What one colour says."""
     key = f"activity.{kind.value}"
     return words(f"{key}_{found.basis.value}" if kind is not Activity.END else key, language)
 

@@ -48,7 +48,10 @@ class _PlanPage:
             "section",
             tag("h1", one_line(head)),
             tag("p", self._fit(plan.gpu, "--gpu-memory")),
-            [tag("p", one_line(note), class_="quiet") for note in plan.notes],
+            [
+                tag("p", one_line(sentence(note, self._language)), class_="quiet")
+                for note in plan.notes
+            ],
             class_=f"verdict {_TONES[plan.gpu.fits]}",
         )
 

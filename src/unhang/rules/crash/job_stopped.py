@@ -1,8 +1,9 @@
 """The job was stopped from outside; what fails afterwards is the echo.
 
 ## What it finds
-Ctrl-C, `scancel`, a scheduler's time limit, preemption, eviction, SIGTERM or SIGHUP at the
-launcher, or a data loader's workers killed by `Hangup` (a closed session).
+Ctrl-C, `scancel`, a scheduler's time limit, preemption, eviction, a host that an autoscaler, a
+drain or the cloud takes away, SIGTERM or SIGHUP at the launcher, or a data loader's workers killed
+by `Hangup` (a closed session).
 
 ## Why it hangs
 A stop rarely reaches all processes. The orphans wait in their next collective for ranks that are
@@ -58,7 +59,9 @@ from unhang.rules.shared import consequences, order
 _QUIET_S = 900.0
 """Longer silence before a stop looks like a hang that somebody ended."""
 _SLACK_S = 120.0
-_WITHOUT_CHOICE = frozenset({StopKind.HANGUP, StopKind.PREEMPTED, StopKind.EVICTED})
+_WITHOUT_CHOICE = frozenset(
+    {StopKind.HANGUP, StopKind.PREEMPTED, StopKind.EVICTED, StopKind.REMOVED}
+)
 """Nobody chose these because the job hung."""
 _CLAIMS = {
     StopKind.INTERRUPT: say(
@@ -72,6 +75,9 @@ _CLAIMS = {
     ),
     StopKind.HANGUP: say("CRA005.claim_hangup", "the session of the job was closed (SIGHUP)"),
     StopKind.EVICTED: say("CRA005.claim_evicted", "the job's pod was evicted"),
+    StopKind.REMOVED: say(
+        "CRA005.claim_removed", "a host was taken from the job (drained, scaled down or reclaimed)"
+    ),
 }
 
 

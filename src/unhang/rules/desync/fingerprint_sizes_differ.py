@@ -10,7 +10,8 @@ parameters), so they bring other buckets or fetch other modules.
 
 ## When it stays quiet
 Tensors with dimensions, few elements and sizes that differ by little are data of the program:
-DSY004 tells them.
+DSY004 tells them. Sizes alone prove that the ranks are out of step; where their tracebacks or last
+words put them in different places of the program, it is the program that parted.
 
 ## How to confirm
 Look the sizes up in the list of parameters; run the same batches on one GPU each and compare
@@ -30,6 +31,7 @@ from collections.abc import Iterator
 
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules.desync.fingerprints import FingerprintAspect, compare
+from unhang.rules.desync.places import parted
 from unhang.rules.shared import consequences, rivals
 
 
@@ -45,10 +47,14 @@ def check(incident: Incident) -> Iterator[Finding]:
     found = compare(incident)
     if found is None or found.aspect is not FingerprintAspect.PARAMETERS:
         return
-    weight = rivals.weigh(incident, found.events[0], Strength.PROVES)
+    apart = parted(incident, found.odd)
+    # That they are out of step is proved; that they run different parts of a model is likely.
+    sure = Strength.PROVES if apart else Strength.SUPPORTS
+    weight = rivals.weigh(incident, found.events[0], sure)
     shapes = [side.shape for side in found.sides.values() if side.shape is not None]
     yield check.finding(
         weight.strength,
+        cause=Cause.DESYNC if apart else Cause.MODEL_DIVERGENCE,
         claim=say(
             "DSY005.claim",
             "{ranks:ranks} brought different numbers of elements to one {op:ops} of gradients"

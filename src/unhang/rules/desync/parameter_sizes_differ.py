@@ -30,12 +30,10 @@ DeepSpeed, `deepspeed/runtime/zero/partitioned_param_coordinator.py` (order of g
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
-from unhang.model.events import ExceptionKind, Frame, LastLine, PythonException
-from unhang.model.ids import Ranks
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
+from unhang.rules.desync.places import parted
 from unhang.rules.desync.sizes import find_differences
 from unhang.rules.shared import consequences
 
@@ -50,7 +48,7 @@ from unhang.rules.shared import consequences
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding per call of gradients or parameters with different sizes."""
     for found in find_differences(incident, graph=True):
-        apart = _code_differs(incident) or _words_differ(incident, found.odd)
+        apart = parted(incident, found.odd)
         # That they are out of step is proved; that they run different parts of a model is likely.
         sure = apart or found.weight.strength is not Strength.PROVES
         yield check.finding(
@@ -73,33 +71,3 @@ def check(incident: Incident) -> Iterator[Finding]:
             call=found.call,
             evidence=found.joins,
         )
-
-
-_VOICES = 2
-_NAMES = re.compile(r"[-+]?\d[\d.,:e+-]*")
-_INSTALLED = re.compile(r"(?:site|dist)-packages|[/\\\\]lib[/\\\\]python\d|^<")
-
-
-def _code_differs(incident: Incident) -> bool:
-    """Whether ranks gave up at different lines of the program: then not its model differs."""
-    own = {
-        (frame.file, frame.line)
-        for error in incident.all(PythonException)
-        if error.kind is ExceptionKind.COLLECTIVE and error.origin.rank is not None
-        if (frame := _own_frame(error)) is not None
-    }
-    return len(own) > 1
-
-
-def _words_differ(incident: Incident, odd: Ranks) -> bool:
-    """Whether the last words of the odd ranks differ from those that all the others share."""
-    last = {line.origin.rank: _NAMES.sub("#", line.source.text) for line in incident.all(LastLine)}
-    others = [words for rank, words in last.items() if rank is not None and rank not in odd]
-    mine = {words for rank, words in last.items() if rank in odd}
-    shared = len(others) >= _VOICES and len(set(others)) == 1
-    return shared and len(mine) > 0 and mine.isdisjoint(others)
-
-
-def _own_frame(error: PythonException) -> Frame | None:
-    """The innermost line that the user wrote."""
-    return next((f for f in reversed(error.frames) if not _INSTALLED.search(f.file)), None)

@@ -58,6 +58,7 @@ OUTSIDE = frozenset(
         StopKind.TERMINATED,
         StopKind.HANGUP,
         StopKind.EVICTED,
+        StopKind.REMOVED,
     }
 )
 """Stops by somebody or something outside the job; a lost node is a failure of its own."""

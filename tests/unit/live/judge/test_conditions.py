@@ -150,3 +150,18 @@ def test_who_does_what_its_function_says_is_suspected_later_of_a_loop(
     track.still.whole_s, track.still.function_s = 0.0, 30.0
     verdict = judge(track, UsualDurations())
     assert verdict.charge is (SuspicionReason.SPINNING if suspected else SuspicionReason.AT_WORK)
+
+
+@pytest.mark.parametrize(
+    ("phase", "still_s", "suspected"),
+    [("save", 30.0, False), ("save", 61.0, True), ("train", 30.0, True), (None, 30.0, True)],
+)
+def test_a_declared_phase_may_stand_still_for_a_while(
+    phase: str | None, still_s: float, suspected: bool
+) -> None:
+    beat = Beat(host="gn1", pid=7, rank=Rank(1), stack=PLACES["code"], phase=phase)
+    facts = ProcessFacts(alive=True, state="S")
+    track = begin(ProcessReport(beat=beat, facts=facts, beats=1, beat_age_s=0.0), 0.0)
+    track.still.whole_s = track.still.lifeless_s = still_s
+    verdict = judge(track, UsualDurations())
+    assert (verdict.suspected, verdict.proved) == (suspected, False)

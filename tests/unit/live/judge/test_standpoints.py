@@ -91,3 +91,24 @@ def test_pairs_are_known(op: str) -> None:
 
 def test_without_a_stack_nothing_is_known() -> None:
     assert standpoint(()) is NOWHERE
+
+
+@pytest.mark.parametrize("place", ["code", "lock", "between", "data", "backward"])
+def test_a_phase_that_the_program_declared_is_that_of_its_work(place: str) -> None:
+    beat = Beat(host="a", pid=1, stack=PLACES[place], phase="save")
+    found = where(beat)
+    assert (found.phase, found.certain, found.declared) == (Phase.SAVE, True, True)
+    assert found.place == standpoint(PLACES[place]).place
+
+
+def test_a_declared_phase_does_not_tell_whether_its_rank_waits() -> None:
+    beat = Beat(host="a", pid=1, stack=waiting_in("barrier"), phase="eval")
+    assert (where(beat).doing, where(beat).phase) == (Doing.WAITS, Phase.EVAL)
+    meets = waiting_in("init_process_group")
+    assert where(Beat(host="a", pid=1, stack=meets, phase="train")).meets
+
+
+@pytest.mark.parametrize("word", [None, "", "lunch"])
+def test_a_word_that_is_no_phase_is_left_aside(word: str | None) -> None:
+    beat = Beat(host="a", pid=1, stack=PLACES["code"], phase=word)
+    assert where(beat) == where(Beat(host="a", pid=1, stack=PLACES["code"]))

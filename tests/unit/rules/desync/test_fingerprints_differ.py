@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+import unhang
 from support.builders import incident
 from support.crashes import raised
 from support.steps import mismatch, ranks, runs, world
@@ -46,8 +49,30 @@ def test_flat_parameters_differ() -> None:
         mismatch(0, runs("_ALLGATHER_BASE", 256), 1, runs("_ALLGATHER_BASE", 2048)), world(2)
     )
     (finding,) = fingerprint_sizes_differ.check(found)
-    assert (finding.cause, finding.strength) == (Cause.MODEL_DIVERGENCE, Strength.PROVES)
+    assert (finding.cause, finding.strength) == (Cause.MODEL_DIVERGENCE, Strength.SUPPORTS)
     assert list(fingerprints_differ.check(found)) == []
+
+
+@pytest.mark.parametrize(("line", "cause"), [(88, Cause.MODEL_DIVERGENCE), (140, Cause.DESYNC)])
+def test_sizes_differ_because_the_calls_do(line: int, cause: Cause, tmp_path: Path) -> None:
+    """One number, and one operation, from two lines of the program."""
+    sides = {0: ("ALLREDUCE", 497_464, line), 1: ("ALLREDUCE", 344_502, 88)}
+    log = ""
+    for rank, (op, size, place) in sides.items():
+        other = sides[1 - rank]
+        text = (
+            "Traceback (most recent call last):",
+            f'  File "/home/me/fit.py", line {place}, in work',
+            "    dist.all_reduce(x)",
+            "RuntimeError: Detected mismatch between collectives on ranks. Rank "
+            f"{rank} is running collective: CollectiveFingerPrint(SequenceNumber=9, OpType={op}, "
+            f"TensorShape=[{size}], TensorDtypes=Float), but Rank {1 - rank} is running collective:"
+            f" CollectiveFingerPrint(SequenceNumber=9, OpType={other[0]}, "
+            f"TensorShape=[{other[1]}], TensorDtypes=Float).",
+        )
+        log += "".join(f"[rank{rank}]: {part}\n" for part in text)
+    (tmp_path / "job.log").write_text(log)
+    assert unhang.diagnose(str(tmp_path / "job.log")).cause is cause
 
 
 def test_one_rank_reduces_another_bucket() -> None:
