@@ -140,6 +140,18 @@ def test_a_rank_whose_children_work_does_not_loop_itself(
     assert verdict.charge is (SuspicionReason.SPINNING if suspected else SuspicionReason.AT_WORK)
 
 
+@pytest.mark.parametrize(("fits", "suspected"), [(True, False), (False, True)])
+def test_who_does_what_its_function_says_is_suspected_later_of_a_loop(
+    *, fits: bool, suspected: bool
+) -> None:
+    """An evaluation that runs the model most often ends."""
+    track = still(place="code")
+    track.place = replace(track.place, fits=fits)
+    track.still.whole_s, track.still.function_s = 0.0, 30.0
+    verdict = judge(track, UsualDurations())
+    assert verdict.charge is (SuspicionReason.SPINNING if suspected else SuspicionReason.AT_WORK)
+
+
 @pytest.mark.parametrize(
     ("phase", "still_s", "suspected"),
     [("save", 30.0, False), ("save", 61.0, True), ("train", 30.0, True), (None, 30.0, True)],
@@ -153,15 +165,3 @@ def test_a_declared_phase_may_stand_still_for_a_while(
     track.still.whole_s = track.still.lifeless_s = still_s
     verdict = judge(track, UsualDurations())
     assert (verdict.suspected, verdict.proved) == (suspected, False)
-
-
-@pytest.mark.parametrize(("fits", "suspected"), [(True, False), (False, True)])
-def test_who_does_what_its_function_says_is_suspected_later_of_a_loop(
-    *, fits: bool, suspected: bool
-) -> None:
-    """An evaluation that runs the model most often ends."""
-    track = still(place="code")
-    track.place = replace(track.place, fits=fits)
-    track.still.whole_s, track.still.function_s = 0.0, 30.0
-    verdict = judge(track, UsualDurations())
-    assert verdict.charge is (SuspicionReason.SPINNING if suspected else SuspicionReason.AT_WORK)
