@@ -58,7 +58,7 @@ def read_job(path: Path) -> JobFile:
         raise UsageError(f"{path}: {problems[0].message}")
     timeout_s, basis = _timeout(documents)
     try:
-        plan = read_inputs(path)
+        plan = _plan(path)
     except UsageError:  # no key of a plan in it; its limits are told all the same
         plan = {}
     # A program without a setting is a job all the same: PyTorch's limit is the one it has.
@@ -70,6 +70,13 @@ def read_job(path: Path) -> JobFile:
     return JobFile(timeout_s=timeout_s, basis=basis, plan=plan, checkpoint=_folder(documents))
 
 
+def _plan(path: Path) -> dict[str, Any]:
+    """What a file tells of a request; what its framework does by default where it says nothing."""
+    told = read_inputs(path)
+    told.pop("assumed", None)
+    return {**told.pop("usual", {}), **told}
+
+
 def _from_verdict(path: Path, data: dict[str, Any]) -> JobFile:
     call, cause = data.get("call"), data.get("cause")
     timeout_ms = call.get("timeout_ms") if isinstance(call, dict) else None
@@ -78,7 +85,7 @@ def _from_verdict(path: Path, data: dict[str, Any]) -> JobFile:
     return JobFile(
         timeout_s=_DEFAULT_S if known is None else known // 1000,
         basis="PyTorch" if known is None else str(path),
-        plan=read_inputs(path),
+        plan=_plan(path),
         cause=cause if isinstance(cause, str) else None,
         first=tuple(facts.get(cause, ())) if isinstance(cause, str) else (),
     )

@@ -81,7 +81,7 @@ def _deepspeed(folder: Path, name: str, assumed: list[Message]) -> dict[str, Any
     """The keys of the DeepSpeed file of that name, which may be one that a framework brings."""
     if name.endswith(".json") and _is_there(folder / name):
         return dict(_flat(parse_file(folder / name)))
-    row = _keys()["values"]["deepspeed"].get(name.replace("\\", "/").rsplit("/", 1)[-1])
+    row = _keys()["values"]["brought"].get(name.replace("\\", "/").rsplit("/", 1)[-1])
     if row is None:
         assumed.append(
             say(

@@ -124,7 +124,7 @@ def test_a_save_that_does_not_fit_into_the_limit_is_told(tmp_path: Path) -> None
     config = tmp_path / "sft.yaml"
     config.write_text(
         f"model_name_or_path: llama-3-70b\noutput_dir: {tmp_path}\nddp_timeout: 5\n"
-        "num_processes: 8\nzero_stage: 0\n"
+        "num_processes: 8\nzero_stage: 0\nper_device_train_batch_size: 1\n"
     )
     found = unhang.check(job=config)
     (told,) = [s for s in found.stages if s.message.key == "fact.save_too_long"]

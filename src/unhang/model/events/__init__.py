@@ -115,7 +115,7 @@ End: TypeAlias = ProcessEnded | ClosingSignal | StopSeen | Finished
 Connection: TypeAlias = CommunicatorStage | InterfaceUsed | TransportUsed | DeviceGuessed
 """Ranks connect to each other."""
 
-Setup: TypeAlias = VersionSeen | FrameworkSeen | SettingSeen | WorldSeen
+Setup: TypeAlias = VersionSeen | FrameworkSeen | SettingSeen | WorldSeen | StepsPlanned
 """What the job is made of."""
 
 Report: TypeAlias = (
@@ -127,7 +127,6 @@ Report: TypeAlias = (
     | UnreadLine
     | StackRefused
     | StackSeen
-    | StepsPlanned
     | ThreadStack
     | RasReport
     | HostReport

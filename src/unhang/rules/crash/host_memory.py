@@ -31,13 +31,10 @@ Linux `oom_kill.c`; `signal(7)`: SIGKILL cannot be caught.
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from unhang.model.events import ProcessEnded
 from unhang.model.incident import Failure, Manner, Tie, ranks_of
-from unhang.model.phases import Phase
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules.crash import kills
 from unhang.rules.shared import consequences, rivals
@@ -198,23 +195,12 @@ def _killed(incident: Incident, failures: Sequence[Failure]) -> Iterator[Finding
         evidence=failures,
         collect=(kills.KERNEL_LOG,),
     )
-    if against is None and _memory_was_needed(incident):
+    if against is None and kills.memory_was_needed(incident):
         yield replace(finding, strength=Strength.SUPPORTS, explains=check.explains)
         return
     if against is None:
         yield replace(finding, cause=None, strength=Strength.SUPPORTS)
     yield finding
-
-
-_HEAVY = frozenset({Phase.LOAD, Phase.SAVE, Phase.DATA})
-"""Whole models or data sets pass through host memory in these."""
-
-
-def _memory_was_needed(incident: Incident) -> bool:
-    """Whether something beside the kill speaks for memory."""
-    busy = any(p.unfinished and p.phase in _HEAVY for p in incident.open_phases)
-    workers = (e for e in incident.all(ProcessEnded) if e.worker)
-    return busy or any(worker.signal == signal.SIGKILL for worker in workers)
 
 
 def _who(ranks: frozenset[int]) -> dict[str, object]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Sequence
 
 from unhang.model.events import (
@@ -13,6 +14,7 @@ from unhang.model.events import (
 )
 from unhang.model.finding import Collect
 from unhang.model.incident import Failure, Incident, Manner
+from unhang.model.phases import Phase
 from unhang.rules.shared import order
 
 KERNEL_LOG = Collect.of("kernel_log")
@@ -52,3 +54,14 @@ def none_for_memory(incident: Incident, failures: Sequence[Failure]) -> bool:
     told = {event.origin.host for event in counted}
     hosts = {f.host for f in failures}
     return bool(counted) and not any(e.count for e in counted) and (len(told) == 1 or hosts <= told)
+
+
+_HEAVY = frozenset({Phase.LOAD, Phase.SAVE, Phase.DATA})
+"""Whole models or data sets pass through host memory in these."""
+
+
+def memory_was_needed(incident: Incident) -> bool:
+    """Whether something beside the kill speaks for memory."""
+    busy = any(p.unfinished and p.phase in _HEAVY for p in incident.open_phases)
+    workers = (e for e in incident.all(ProcessEnded) if e.worker)
+    return busy or any(worker.signal == signal.SIGKILL for worker in workers)

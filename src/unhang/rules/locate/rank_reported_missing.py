@@ -39,7 +39,7 @@ from collections.abc import Iterator, Sequence
 from unhang.model.events import BarrierMissing, DesyncReported, GlooFault, GlooProblem, Waiter
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.rule import Fact, Finding, Incident, Message, Strength, rule, say
-from unhang.rules.shared import rivals
+from unhang.rules.shared import rivals, speakers
 
 _SEVERAL = _PAIR = 2
 _ON_A_HOST = 8
@@ -60,7 +60,7 @@ def _from_reports(incident: Incident) -> Iterator[Finding]:
     reports = incident.all(DesyncReported)
     absent = NO_RANKS.union(*(r.absent for r in reports))
     joined = NO_RANKS.union(*(r.joined for r in reports))
-    if not absent or absent <= joined or _is_everybody(absent, joined, incident):
+    if not absent or absent <= joined or speakers.are_all(absent, joined, incident):
         return
     telling = [r for r in reports if r.absent]
     yield _finding(
@@ -101,14 +101,11 @@ def _from_kernels(incident: Incident) -> Iterator[Finding]:
     """A peer that kernels waited for, and that did not give up on others itself."""
     size = incident.world.size
     one_host = size is not None and size <= _ON_A_HOST
-    kernels = [
-        b
-        for b in incident.all(BarrierMissing)
-        if b.waiter is Waiter.KERNEL and (one_host or not b.on_host)
-    ]
+    told = [b for b in incident.all(BarrierMissing) if b.waiter is Waiter.KERNEL]
+    kernels = [b for b in told if one_host or not b.on_host]
     gave_up = frozenset(b.reporter for b in kernels)
     absent = NO_RANKS.union(*(b.missing for b in kernels)) - gave_up
-    if not absent or _is_everybody(absent, NO_RANKS, incident):
+    if not absent or speakers.are_all(absent, NO_RANKS, incident):
         return
     yield _finding(
         [b for b in kernels if b.missing & absent],
@@ -130,25 +127,16 @@ def _from_watchers(incident: Incident) -> Iterator[Finding]:
     if not told:
         return
     absent = told[0].missing - incident.gave_up
-    if not absent or _is_everybody(absent, NO_RANKS, incident):
+    if not absent or speakers.are_all(absent, NO_RANKS, incident):
         return
     weight = rivals.weigh(incident, told[0], Strength.SUPPORTS)
-    yield check.finding(
-        weight.strength,
-        claim=say(
-            "LOC002.claim_watcher",
-            "the program itself reports that {ranks:ranks} did not answer or did not arrive",
-            ranks=absent,
-        ),
-        why=say(
-            "LOC002.why_watcher",
-            "It counts its ranks, and these were the first that it missed.",
-        ),
-        against=weight.against,
-        culprits=absent,
-        at=told[0].at,
-        evidence=told[:1],
+    claim = say(
+        "LOC002.claim_watcher",
+        "the program itself reports that {ranks:ranks} did not answer or did not arrive",
+        ranks=absent,
     )
+    why = say("LOC002.why_watcher", "It counts its ranks, and these were the first that it missed.")
+    yield _finding(told[:1], absent, weight.strength, claim, why, against=weight.against)
 
 
 def _from_receivers(incident: Incident) -> Iterator[Finding]:
@@ -159,23 +147,17 @@ def _from_receivers(incident: Incident) -> Iterator[Finding]:
     if len(senders) != 1 or (len(waiters) < _SEVERAL and incident.world.size != _PAIR):
         return
     weight = rivals.weigh(incident, told[0], Strength.SUPPORTS)
-    yield check.finding(
-        weight.strength,
-        claim=say(
-            "LOC002.claim_sender",
-            "{waiters:ranks} gave up waiting for what {ranks:ranks} should have sent",
-            waiters=frozenset(r for r in waiters if r is not None),
-            ranks=senders,
-        ),
-        why=say(
-            "LOC002.why_sender",
-            "Who receives names its peer; all of them end at the one that gave up on nobody.",
-        ),
-        against=weight.against,
-        culprits=senders,
-        at=told[0].at,
-        evidence=told,
+    claim = say(
+        "LOC002.claim_sender",
+        "{waiters:ranks} gave up waiting for what {ranks:ranks} should have sent",
+        waiters=frozenset(r for r in waiters if r is not None),
+        ranks=senders,
     )
+    why = say(
+        "LOC002.why_sender",
+        "Who receives names its peer; all of them end at the one that gave up on nobody.",
+    )
+    yield _finding(list(told), senders, weight.strength, claim, why, against=weight.against)
 
 
 def _strength(incident: Incident, barriers: Sequence[BarrierMissing], roots: Ranks) -> Strength:
@@ -187,26 +169,20 @@ def _strength(incident: Incident, barriers: Sequence[BarrierMissing], roots: Ran
     return Strength.SUPPORTS if first_met and unsent else Strength.HINTS
 
 
-def _is_everybody(absent: Ranks, reported: Ranks, incident: Incident) -> bool:
-    """Whether the report names all ranks of the job, or all of which anything is known."""
-    if incident.world.ranks is not None:
-        return not incident.world.ranks - absent
-    joined = incident.gave_up
-    known = joined | reported | incident.coverage.ranks_seen
-    return len(known) > 0 and absent >= known
-
-
 def _finding(
     events: list[DesyncReported] | list[BarrierMissing],
     ranks: Ranks,
     strength: Strength,
     claim: Message,
     why: Message | None = None,
+    *,
+    against: Message | None = None,
 ) -> Finding:
     return check.finding(
         strength,
         claim=claim,
         why=why or say("LOC002.why", "The library compared the ranks itself and names them."),
+        against=against,
         culprits=ranks,
         at=events[0].at,
         evidence=events,

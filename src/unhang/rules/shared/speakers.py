@@ -118,3 +118,11 @@ def minority_hosts(incident: Incident, events: Iterable[Seen]) -> frozenset[str]
     """Hosts that printed `events`, unless most hosts of the job did."""
     found = hosts(events)
     return frozenset() if len(found) > 1 and 2 * len(found) > len(hosts(incident.events)) else found
+
+
+def are_all(named: Ranks, heard: Ranks, incident: Incident) -> bool:
+    """Whether `named` are all ranks of the job, or all of which anything is known."""
+    if incident.world.ranks is not None:
+        return not incident.world.ranks - named
+    known = incident.gave_up | heard | incident.coverage.ranks_seen
+    return len(known) > 0 and named >= known
