@@ -179,6 +179,7 @@ class Identity:
         """Collect (host, pid) -> rank and (host, local rank) -> rank, and hosts of one rank."""
         listed: dict[tuple[str | None, int], set[Rank]] = defaultdict(set)
         hosts: dict[str, set[Rank]] = defaultdict(set)
+        places: dict[tuple[str | None, LocalRank], set[Rank]] = defaultdict(set)
         for event in events:
             host, local, pid, _ = self._process_of(event)
             if host is not None:
@@ -197,12 +198,15 @@ class Identity:
             elif pid is not None:
                 self._by_pid.setdefault((host, pid), rank)
             if local is not None:
-                self._by_local.setdefault((host, local), rank)
+                places[host, local].add(rank)
         for key, ranks in listed.items():
             # A process that announces several ranks speaks for others.
             if len(ranks) == 1:
                 self._by_pid.setdefault(key, *ranks)
         self._by_host = self._hosts_of_one(hosts)
+        # Lines of several hosts that name none have one local rank for several ranks.
+        self._by_local = {place: next(iter(r)) for place, r in places.items() if len(r) == 1}
+        self._counted_apart = any(set(r) != {int(local)} for (_, local), r in places.items())
 
     def _hosts_of_one(self, hosts: Mapping[str, set[Rank]]) -> dict[str | None, Rank]:
         """The ranks of hosts where each has one, and all ranks of the job are accounted for."""
@@ -299,7 +303,7 @@ class Identity:
 
     def _check_local(self, events: list[Event]) -> bool:
         """Local ranks are global ones on a single host, and never where a pair contradicts."""
-        if any(int(local) != int(rank) for (_, local), rank in self._by_local.items()):
+        if self._counted_apart:
             return False
         locals_seen = {lo for _, lo, _, _ in map(process_of, events) if lo is not None}
         if self._world_size is not None:

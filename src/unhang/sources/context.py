@@ -150,7 +150,8 @@ _COMMENT = re.compile(r"\s*(?:#(?![\d#!]|\s*Out of bounds)|//|<!--|%%? |;; |#{2,
 _ECHO = _PATTERNS["echo"]
 _CHANGE = re.compile(r"[+-](?![-+=\d\s>])\S|[+-] {4,}\S")
 _FOUND = _PATTERNS["found"]
-_FENCE = re.compile(r"\s*(?:```|~~~)")
+_FENCE = re.compile(r"\s*(?:```|~~~(?![~^\s]*\^))")
+"""Python marks a part of a line so: `~~~~~^~~~~`."""
 _DOCSTRING = re.compile(r"(?:\s*|[\w.-]{1,60} ?= ?)[rbfuRBFU]{0,2}(\"\"\"|''')")
 _HERE = re.compile(r"<<-?\s*['\"]?([A-Z_]{2,20})['\"]?\s*$")
 _WORKING = _PATTERNS["working"]
@@ -169,6 +170,8 @@ class ContextReader:
 
     def __init__(self) -> None:
         self._closing: str | None = None
+        self._opened = 0
+        self._told_inside = False
         self._marked: list[int] = []
         self._bare = 0
         self._outside = 0
@@ -227,6 +230,8 @@ class ContextReader:
         self._number, self._begun, self._first = number, raw, context
         if context in _RELATIVE and self._bare >= _LOG:
             self._marked.append(number)
+            if context is LineContext.FENCED and told and len(self._marked) > self._opened + 1:
+                self._told_inside = True
         elif context is LineContext.MESSAGE and (told or _is_work(text)):
             self._bare += 1
             self._outside += not self._showing.is_open
@@ -264,12 +269,19 @@ class ContextReader:
                 return True
         elif (here := _HERE.search(text)) is not None:
             opened = here[1]
+        if opened is not None:
+            self._opened, self._told_inside = len(self._marked), False
         self._closing = opened
         return opened is not None
 
     def foreign(self) -> frozenset[int]:
-        """The numbers of the lines that were quoted, and are no part of the log around them."""
+        """The numbers of the lines that were quoted, and are no part of the log around them.
+
+        What never ends, and is told as the log is, was no fence: a frame's source line may look so.
+        """
         self._showing.finish()
+        if self._closing is not None and self._told_inside:
+            del self._marked[self._opened :]
         shown = self._showing.shown if self._outside >= _LOG else frozenset()
         return shown.union(self._marked if self._bare > len(self._marked) else ())
 

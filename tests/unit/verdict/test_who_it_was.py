@@ -106,3 +106,84 @@ def test_a_shell_names_its_script(script: str, tmp_path: Path) -> None:
     found = judged(tmp_path, "step 1 loss 2.1", killed)
     assert found.likely is not None
     assert found.likely.cause is Cause.HOST_OOM
+
+
+TABLE = """\
+[{n}]:
+  time      : 2026-05-01_02:53:11
+  host      : gpu-7
+  rank      : {rank} (local_rank: {rank})
+  exitcode  : {code} (pid: 20{rank})
+  error_file: <N/A>
+  traceback : To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html"""
+LAUNCHER = "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: "
+
+
+def table(*ranks: int, code: str = "1 ") -> str:
+    rows = [TABLE.format(n=n, rank=rank, code=code.strip()) for n, rank in enumerate(ranks)]
+    others = ["Failures:", *(rows[1:] or ["  <NO_OTHER_FAILURES>"]), "-" * 60]
+    first = ["Root Cause (first observed failure):", rows[0], "=" * 60]
+    return "\n".join([LAUNCHER, "=" * 60, "train.py FAILED", "-" * 60, *others, *first])
+
+
+@pytest.mark.parametrize("marks", ["~~~~~^~~~~", "~~~~~~~~^^^^", '"""select a', "```sql"])
+def test_a_source_line_that_looks_like_a_fence_hides_nothing(marks: str, tmp_path: Path) -> None:
+    """Python marks a part of a line; a program may begin a text on it."""
+    work = [f"Epoch 4: 55%|#####  | {n}/5512 [30:46<25:15, 1.64it/s]" for n in range(5)]
+    raised = [
+        "[rank5]: Traceback (most recent call last):",
+        '[rank5]:   File "/job/dit.py", line 62, in forward',
+        "[rank5]:     text = text + embed",
+        f"[rank5]:            {marks}",
+        "[rank5]: RuntimeError: The size of tensor a (141) must match the size of tensor b (158)",
+    ]
+    found = judged(tmp_path, *work, *raised, *work[-2:], table(5))
+    assert found.cause is Cause.RANK_EXCEPTION
+    assert found.culprits == {5}
+
+
+def test_lines_of_hosts_that_are_not_named_count_nobody_s_local_rank(tmp_path: Path) -> None:
+    """Four agents print to one log: a local rank is that of four ranks."""
+    started = [
+        f"[default{rank % 4}]:| distributed init (rank {rank}): env://, gpu {rank % 4}"
+        for rank in range(16)
+    ]
+    fault = "Process group watchdog thread terminated with exception: CUDA error: "
+    ended = f"[default0]:  what():  [PG 0 (default_pg) Rank 12] {fault}uncorrectable ECC error"
+    found = judged(tmp_path, *started, f"[default0]:[rank12]: RuntimeError: {ended[50:]}", ended)
+    assert found.culprits == {12}
+
+
+def test_those_that_ran_out_of_memory_unless_all_did(tmp_path: Path) -> None:
+    def out_of_memory(rank: int) -> str:
+        return (
+            f"[rank{rank}]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate"
+            f" 136.00 MiB. GPU {rank} has a total capacity of 39.39 GiB of which 64.31 MiB is free."
+        )
+
+    size = (
+        "[Gloo] Rank 0 is connected to 2 peer ranks. Expected number of connected peer ranks is : 2"
+    )
+    assert judged(tmp_path, size, out_of_memory(1), out_of_memory(2)).culprits == {1, 2}
+    assert judged(tmp_path, size, *map(out_of_memory, range(3))).culprits == frozenset()
+
+
+def test_the_process_whose_loader_workers_died(tmp_path: Path) -> None:
+    lines = [
+        "ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient"
+        " shared memory (shm).",
+        "RuntimeError: DataLoader worker (pid 262) is killed by signal: Bus error. It is possible"
+        " that dataloader's workers are out of shared memory.",
+    ]
+    found = judged(tmp_path, *lines, "ERROR:composer.cli.launcher:Rank 4 crashed with exit code 1.")
+    assert (found.cause, {int(r) for r in found.culprits}) == (Cause.SHM_SMALL, {4})
+    both = judged(tmp_path, *lines, table(1, 4))
+    assert (both.cause, {int(r) for r in both.culprits}) == (Cause.SHM_SMALL, set())
+
+
+def test_those_killed_on_the_host_whose_memory_ran_out(tmp_path: Path) -> None:
+    told = "srun: error: {host}: task 1: Out Of Memory"
+    killed = table(3, 6, code="-9")
+    found = judged(tmp_path, killed, told.format(host="gpu-7"))
+    assert (found.cause, {int(r) for r in found.culprits}) == (Cause.HOST_OOM, {3, 6})
+    assert judged(tmp_path, killed, told.format(host="gpu-9")).culprits != {3, 6}

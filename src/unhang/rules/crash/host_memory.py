@@ -87,7 +87,7 @@ def _reported(incident: Incident, failures: Sequence[Failure]) -> Finding:
                 "CRA002.against_retried",
                 "Ray starts what it killed for memory again, and nothing shows that the job ended",
             )
-    ranks = ranks_of(failures)
+    ranks = ranks_of(failures) or kills.killed_there(incident, failures)
     return check.finding(
         strength,
         claim=say("CRA002.claim", "{ranks:ranks} ran out of host memory", **_who(ranks))

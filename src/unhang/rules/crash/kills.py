@@ -13,7 +13,9 @@ from unhang.model.events import (
     Reporter,
 )
 from unhang.model.finding import Collect
-from unhang.model.incident import Failure, Incident, Manner
+from unhang.model.host_lists import short_host
+from unhang.model.ids import Ranks
+from unhang.model.incident import Failure, Incident, Manner, ranks_of
 from unhang.model.phases import Phase
 from unhang.rules.shared import order
 
@@ -65,3 +67,10 @@ def memory_was_needed(incident: Incident) -> bool:
     busy = any(p.unfinished and p.phase in _HEAVY for p in incident.open_phases)
     workers = (e for e in incident.all(ProcessEnded) if e.worker)
     return busy or any(worker.signal == signal.SIGKILL for worker in workers)
+
+
+def killed_there(incident: Incident, reported: Sequence[Failure]) -> Ranks:
+    """Ranks killed on hosts of which a kill for memory is reported that names no process."""
+    hosts = {short_host(f.host) for f in reported if f.host is not None}
+    killed = (f for f in incident.failures if f.manner is Manner.KILLED)
+    return ranks_of(f for f in killed if f.host is not None and short_host(f.host) in hosts)

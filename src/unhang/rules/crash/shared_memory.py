@@ -59,6 +59,7 @@ def check(incident: Incident) -> Iterator[Finding]:
     said = [e for e in said if not order.survived(incident, e)]
     if said:
         ranks = frozenset(e.origin.rank for e in said if e.origin.rank is not None)
+        ranks = ranks or _only_one_that_failed(incident)
         yield _finding(
             incident,
             said,
@@ -86,6 +87,12 @@ def check(incident: Incident) -> Iterator[Finding]:
             ),
             ranks,
         )
+
+
+def _only_one_that_failed(incident: Incident) -> Ranks:
+    """The rank whose workers they were, where just one process left by itself."""
+    left = [f for f in incident.failures if f.manner in (Manner.EXITED, Manner.RAISED)]
+    return ranks_of(left) if len(left) == 1 else NO_RANKS
 
 
 def _finding(

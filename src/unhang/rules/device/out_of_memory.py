@@ -59,7 +59,7 @@ def check(incident: Incident) -> Iterator[Finding]:
 def _finding(incident: Incident, found: Sequence[Allocation], sure: Strength) -> Finding:
     first = found[0]
     against = rivals.of_errors(incident, found, kin=_KIN)
-    culprits = speakers.minority(incident, found)
+    culprits = speakers.unless_all(incident, speakers.ranks(incident, found))
     shared = next((d for d in found if isinstance(d, DeviceFault) and _is_shared(d)), None)
     return check.finding(
         sure,

@@ -72,6 +72,15 @@ def minority(incident: Incident, events: Sequence[Seen]) -> Ranks:
     return NO_RANKS if len(found) > 1 and 2 * len(found) > size else found
 
 
+def unless_all(incident: Incident, found: Ranks) -> Ranks:
+    """`found`, unless it is everybody: then none of them is special.
+
+    Ranks are counted from 0: where 4 to 7 are named, there are others.
+    """
+    some = len(found) <= 1 or max(map(int, found)) >= len(found)
+    return found if some or not are_all(found, NO_RANKS, incident) else NO_RANKS
+
+
 def hosts(events: Iterable[Seen]) -> frozenset[str]:
     """Hosts that printed `events`."""
     return frozenset(e.origin.host for e in events if e.origin.host is not None)
