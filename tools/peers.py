@@ -225,7 +225,7 @@ def train(*trainings: tuple[str, str, str]) -> list[dict[str, int]]:
     alone = {"OMP_NUM_THREADS": "1", "MALLOC_MMAP_THRESHOLD_": "65536"}
     done = subprocess.run(
         [*command, str(SCRIPT), *map("/".join, trainings)],
-        capture_output=True, text=True, timeout=280, check=True, env={**os.environ, **alone},
+        capture_output=True, text=True, timeout=1_500, check=True, env={**os.environ, **alone},
     )  # fmt: skip
     return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
 
