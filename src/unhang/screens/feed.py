@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from unhang.errors import ArtifactError, UsageError
@@ -13,6 +13,7 @@ from unhang.live.messages.job_snapshot import JobSnapshot
 from unhang.live.run_folder import history
 from unhang.live.run_folder.layout import RunFolder
 from unhang.model.codec import decode
+from unhang.model.diagnosis import Outcome
 from unhang.parsers.check_report import read_check
 
 _STALE_S = 10.0
@@ -96,12 +97,23 @@ class Feed:
         )
 
     def standing(self) -> JobSnapshot | None:
-        """The last view, or None: nothing yet, or a file that another release wrote."""
+        """The last view, or None: nothing yet, or a file that another release wrote.
+
+        Once the run has ended and its evidence has proved a cause, only those whom that verdict
+        names are still suspected: whoever goes first looks guilty to those that wait.
+        """
         data = _object(self.folder.standing)
         try:
-            return decode(JobSnapshot, data.get("standing", data)) if data else None
+            standing = decode(JobSnapshot, data.get("standing", data)) if data else None
         except ValueError:
             return None
+        verdict = self.verdict() if standing is not None and self.record().ended else None
+        if standing is None or verdict is None or verdict.get("outcome") != Outcome.CAUSE.value:
+            return standing
+        named = verdict.get("culprits")
+        culprits = frozenset(named) if isinstance(named, list) else frozenset()
+        kept = tuple(s for s in standing.suspicions if s.culprits <= culprits)
+        return replace(standing, suspicions=kept)
 
     def is_live(self) -> bool:
         """Whether an agent still replaces the view."""

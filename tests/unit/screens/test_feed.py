@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
 import pytest
 
-from support.run_folders import AT_S, hanging, run_folder, training
+from support.run_folders import AT_S, LATE, hanging, run_folder, training
 from unhang.errors import UsageError
 from unhang.screens.feed import EventTail, Feed
 
@@ -76,3 +77,25 @@ def test_events_are_read_as_they_come_and_whole(tmp_path: Path) -> None:
 
 def test_a_folder_without_events_has_none(tmp_path: Path) -> None:
     assert EventTail(tmp_path / "events.jsonl").fresh() == []
+
+
+@pytest.mark.parametrize(
+    ("outcome", "culprits", "suspected"),
+    [
+        ("cause", [LATE], True),
+        ("cause", [LATE + 1], False),
+        ("cause", [], False),
+        ("located", [], True),
+        ("undetermined", [], True),
+    ],
+)
+def test_after_the_end_a_proved_cause_says_who_is_suspected(
+    tmp_path: Path, outcome: str, culprits: list[int], suspected: bool
+) -> None:
+    folder = run_folder(tmp_path, [hanging()], ended=True)
+    verdict = folder.captures / "1" / "diagnosis.json"
+    verdict.parent.mkdir(parents=True, exist_ok=True)
+    verdict.write_text(json.dumps({"outcome": outcome, "culprits": culprits}))
+    standing = Feed(tmp_path).standing()
+    assert standing is not None
+    assert bool(standing.suspicions) is suspected
