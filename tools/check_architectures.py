@@ -109,7 +109,7 @@ def _in_words_of_hf(config: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _real(config: Mapping[str, Any]) -> int:
     import torch
-    from transformers import AutoConfig, AutoModel, AutoModelForCausalLM  # type: ignore[import-not-found]
+    from transformers import AutoConfig, AutoModel, AutoModelForCausalLM
 
     fields = dict(config)
     kind = fields.pop("model_type")

@@ -119,10 +119,10 @@ def page(asked: argparse.Namespace) -> Iterator[str]:
 
 def beside(name: str, model: Architecture, megatron: Path) -> Iterator[tuple[str, int, int]]:
     """Whose estimate, it, and the plan's for the same."""
-    from deepspeed.runtime.zero.stage3 import (  # type: ignore[import-not-found]
+    from deepspeed.runtime.zero.stage3 import (
         estimate_zero3_model_states_mem_needs,
     )
-    from deepspeed.runtime.zero.stage_1_and_2 import (  # type: ignore[import-not-found]
+    from deepspeed.runtime.zero.stage_1_and_2 import (
         estimate_zero2_model_states_mem_needs,
     )
 
@@ -156,8 +156,8 @@ def state_of(
 def of_accelerate(name: str) -> int:
     """Four times the weights, as `accelerate estimate-memory` says for Adam."""
     import torch
-    from accelerate.utils import calculate_maximum_sizes  # type: ignore[import-not-found]
-    from transformers import AutoConfig, AutoModelForCausalLM  # type: ignore[import-not-found]
+    from accelerate.utils import calculate_maximum_sizes
+    from transformers import AutoConfig, AutoModelForCausalLM
 
     fields = dict(table("models")[name]["config"])
     config = AutoConfig.for_model(fields.pop("model_type"), **fields)
