@@ -35,7 +35,7 @@ def test_an_empty_list_of_ranks_hits_nobody() -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("sleep", "holds no JSON"),
+        ("sleep", "is not JSON"),
         ("[1]", "a fault is an object"),
         ('{"what": "sleep"}', "names one of start, call, step"),
         ('{"what": "sleep", "when": {"step": 1, "call": 2}}', "names one of"),

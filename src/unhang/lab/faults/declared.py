@@ -117,7 +117,7 @@ def load(text: str) -> tuple[Fault, ...]:
     try:
         found = json.loads(text)
     except ValueError as error:
-        raise FaultError(f"{VARIABLE} holds no JSON ({error}).") from None
+        raise FaultError(f"{VARIABLE} is not JSON ({error}).") from None
     return from_rows(found if isinstance(found, list) else [found])
 
 

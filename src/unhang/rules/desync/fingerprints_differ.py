@@ -115,6 +115,7 @@ def _against(found: FingerprintComparison) -> Message | None:
     if found.aspect is FingerprintAspect.SEQUENCE and _may_be_false(found):
         return say(
             "DSY004.against_barrier",
-            "The wrapper reports barriers with different numbers falsely at times.",
+            "The wrapper sometimes reports barriers with different numbers although nothing is"
+            " wrong.",
         )
     return None
