@@ -21,7 +21,7 @@ if should_stop.item():
 
 _ORDER = """
 # Wrong: rank 0 enters `pair` first and rank 1 the world group, and each waits in its own.
-# Right: one list of calls in one order on all ranks; each leaves out the groups it is no member of.
+# Right: one list of calls in one order on all ranks; each leaves out the groups it is not in.
 for tensor, group in ((partial, pair), (total, dist.group.WORLD)):
     if dist.get_rank(group) >= 0:
         dist.all_reduce(tensor, group=group)
