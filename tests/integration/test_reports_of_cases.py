@@ -16,8 +16,9 @@ from support.chinese import english, page_text, printed_by, unquoted
 from unhang.model.diagnosis import Diagnosis
 from unhang.model.provenance import Message
 from unhang.reporters import render
-from unhang.reporters.catalogue import sentences
+from unhang.reporters.catalogue import LANGUAGES, sentences
 from unhang.reporters.catalogue.wording import Wording
+from unhang.reporters.prompt import MOST_TOKENS, tokens
 from unhang.reporters.style import Style
 
 CASES = sorted(path for path in (Path(__file__).parents[1] / "cases").glob("*/input"))
@@ -59,6 +60,8 @@ def test_reports(case: Path, contract: jsonschema.Draft202012Validator) -> None:
     assert len(lines) <= 60
     assert all(len(line) <= 100 and line.isprintable() for line in lines)
     assert render(diagnosis, "markdown").startswith("## ")
+    for language in LANGUAGES:
+        assert tokens(render(diagnosis, "prompt", Style(language=language))) <= MOST_TOKENS
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda path: path.parent.name)

@@ -14,10 +14,10 @@ that are torn down print exceptions of broken pipes and half-started workers.
 When something had failed or timed out before the stop, when the live judge had seen ranks wait for
 one that did not move, or ranks had waited in one collective since long before it: then somebody
 ended a job that hung. It is a hint when the job had been silent for a long time, when it never
-showed any work before an interrupt or a time limit, when Ctrl-C found a rank waiting in a collective or no
-time shows how long nothing had moved, when another run in the log was made to compare, and for a
-plain cancellation with nothing wrong at all, which says nothing about the job. SIGTERM that a
-launcher sends to the ranks after another one's failure is not a stop.
+showed any work before an interrupt or a time limit, when Ctrl-C found a rank waiting in a
+collective or no time shows how long nothing had moved, when another run in the log was made to
+compare, and for a plain cancellation with nothing wrong at all, which says nothing about the job.
+SIGTERM that a launcher sends to the ranks after another one's failure is not a stop.
 
 ## How to confirm
 `sacct -j JOB -o JobID,State,ExitCode,End`; the shell's history; the times of the first failure and

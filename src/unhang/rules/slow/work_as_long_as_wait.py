@@ -2,7 +2,8 @@
 
 ## What it finds
 A progress bar whose label does not tell the kind of work, and whose elapsed time is the time that
-the others waited, as their watchdogs measured it: it began when the wait began, and it advanced all the time.
+the others waited, as their watchdogs measured it: it began when the wait began, and it
+advanced all the time.
 
 ## Why it hangs
 Whoever draws the bar works alone; the others have gone on to the next collective and wait there.
