@@ -4,6 +4,7 @@
 """
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -72,8 +73,7 @@ def test_of_a_case(case: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str
 def test_of_many_jobs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     jobs = tmp_path / "jobs"
     for case in CASES[::EACH]:
-        (jobs / case.parent.name).parent.mkdir(exist_ok=True)
-        (jobs / case.parent.name).symlink_to(case)
+        shutil.copytree(case, jobs / case.parent.name)
     printed = " ".join(printed_by(case) for case in CASES[::EACH])
     assert invoke(["fleet", str(jobs)]) == 0
     assert foreign(capsys.readouterr().out, printed) == []
@@ -98,7 +98,8 @@ def test_of_many_jobs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
 )
 def test_of_what_runs(words: list[str]) -> None:
     environment = {**os.environ, "RANK": "0", "WORLD_SIZE": "1"}
-    with subprocess.Popen(["sleep", "100"], env=environment) as job:
+    sleeping = [sys.executable, "-c", "import time; time.sleep(600)"]
+    with subprocess.Popen(sleeping, env=environment) as job:
         asked = [word.replace("{pid}", str(job.pid)) for word in words]
         done = subprocess.run(
             [sys.executable, "-m", "unhang", *asked], capture_output=True, text=True, check=False

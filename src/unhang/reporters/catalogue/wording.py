@@ -103,7 +103,7 @@ class Wording(string.Formatter):
         items = sorted(str(item) for item in value)
         if len(items) < 2:
             return "".join(items)
-        return self._word("and").join([", ".join(items[:-1]), items[-1]])
+        return self._word("and").join([self._word("comma").join(items[:-1]), items[-1]])
 
     def _duration(self, seconds: float) -> str:
         """The two largest units, rounded to what they can show."""
