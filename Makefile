@@ -24,7 +24,7 @@ BESIDE = $(MAKE) --no-print-directory --jobs=$(WORKERS) --output-sync=target
 # Each process that a test starts imports the package: what was compiled is kept.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: help demo setup lock locked test unit check lint types contracts score fuzz gate advice bench drills drill-live drill-check proof docs pictures site sbom clean
+.PHONY: help demo setup lock locked test unit check lint types contracts score fuzz gate advice bench drills drill-live drill-check proof docs pictures site sbom chinese clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-10s %s\n", $$1, $$2}'
@@ -83,6 +83,9 @@ test: $(DEV) ## everything that CI runs
 score: $(DEV) ## judge all labelled jobs and write docs/accuracy.md
 	$(SCORE) --write docs/accuracy.md
 
+chinese: $(DEV) ## what the commands print in Chinese, over all cases (`make test` asks about some)
+	UNHANG_ALL_CASES=1 $(PYTEST) tests/integration/test_commands_in_chinese.py -n $(WORKERS)
+
 fuzz: $(DEV) ## attack the judge with mutated inputs for an hour (SECONDS=…)
 	$(BIN)/pytest -q --hypothesis-profile random tests/property tests/unit/sources
 	cd tests && PYTHONPATH=. ../$(BIN)/python -m fuzz --seconds $(or $(SECONDS),3600)
@@ -121,8 +124,9 @@ advice: $(DEV) ## ask the released frameworks whether the advice is true, and wr
 proof: $(DEV) ## ten troubled jobs with and without the judge (half an hour), and write docs/proof.md
 	$(BIN)/python -m benchmarks.proof --write docs/proof.md
 
-docs: $(DEV) ## write the generated pages and the verdict in the README
+docs: $(DEV) ## write the generated pages and the verdict in the README, and build the site
 	$(BIN)/python tools/docs.py
+	+$(MAKE) --no-print-directory site
 
 pictures: $(DEV) ## take the pictures of docs/ anew (apt-get install chromium chromium-driver)
 	PYTHONPATH=tools:tests $(BIN)/python tools/screenshots.py

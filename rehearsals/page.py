@@ -106,11 +106,11 @@ def _sections(situation: Situation, found: Rehearsal, printed: str, say: Say) ->
         yield from _live(situation, found.live, found.patient, say)
     yield f"\n## {say('What is real')}\n"
     versions = say("Versions: {versions}.").format(versions=_versions(found))
-    yield f"{say(situation.real)} {versions}\n"
+    yield say("{real} {versions}").format(real=say(situation.real), versions=versions) + "\n"
     yield say("Played: {what}").format(what=say(situation.played)) + "\n"
     yield say("Put into the processes, outside of the framework's files:") + "\n"
     for name, says in patches_of(situation).items():
-        yield f"- `{name}`: {say(says)}"
+        yield say("- `{name}`: {says}").format(name=name, says=say(says))
 
 
 def _remedy(situation: Situation, found: Rehearsal, say: Say) -> Iterator[str]:

@@ -56,7 +56,7 @@ def _fail(situation: Situation, place: Workplace, *, live: bool) -> tuple[Attemp
     failed = attempt.exit_code != 0 and (live or situation.fails_with in attempt.printed)
     if not failed:
         raise UsageError(
-            f"{situation.name} was to fail with {situation.fails_with!r}, but ended with "
+            f"{situation.name} should have failed with {situation.fails_with!r}, but ended with "
             f"{attempt.exit_code}; read {place.folder.logs}"
         )
     return attempt, truth
@@ -108,7 +108,7 @@ def _places(out: Path) -> tuple[Path, ...]:
 def _rehearsed(situation: Situation, out: Path, *, live: bool, tell: Tell) -> Rehearsal:
     place = Workplace(situation, out)
     attempt, _ = _fail(situation, place, live=False)
-    tell(f"{situation.name}: failed after {attempt.seconds} s, as it should")
+    tell(f"{situation.name}: failed after {attempt.seconds} s, as expected")
     judged = _judged(place.folder.root, tell)
     shown = _show(place)
     after = _mend(situation, place, shown)

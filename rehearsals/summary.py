@@ -82,7 +82,7 @@ def _joined(cells: Iterable[str]) -> str:
 def _row(found: Rehearsal) -> tuple[str, ...]:
     logs, everything = found.judged[0], found.judged[-1]
     return (
-        f"[{found.name}]({found.name}.md)",
+        f"[{found.name}]({found.name}.md) [中文]({found.name}.zh.md)",
         ", ".join(f"{name} {version}" for name, version in found.versions.items()),
         f"{found.before.seconds:.0f} s",
         _verdict(logs),

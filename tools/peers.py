@@ -89,8 +89,8 @@ def page(asked: argparse.Namespace) -> Iterator[str]:
             yield f"| {model.name} | {whose} | {theirs:,} | {ours:,} | {ours / theirs:.3f} |"
     yield ""
     yield (
-        "accelerate counts a buffer of a few hundred bytes that is no parameter. DeepSpeed takes 18"
-        " bytes for a sharded parameter where the plan takes 16: it adds gradients in fp32; for"
+        "accelerate counts a buffer of a few hundred bytes that is not a parameter. DeepSpeed takes"
+        " 18 bytes for a sharded parameter where the plan takes 16: it adds gradients in fp32; for"
         " ZeRO-3 it adds the largest layer, which the plan lists apart. Megatron sums gradients up"
         " in fp32, as the plan does with `--fp32-gradients`: 6 + 12 / ranks for each parameter."
     )

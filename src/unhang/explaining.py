@@ -311,6 +311,6 @@ def _unknown(word: str, settings_meant: tuple[str, ...]) -> str:
     shown = word if len(word) <= 60 else word[:59] + "…"
     meant = f" Did you mean {' or '.join(names)}?" if names else ""
     return (
-        f"'{shown}' is no rule, cause or setting, and no line that unhang knows.{meant}"
+        f"'{shown}' is not a rule, a cause or a setting, nor a line that unhang knows.{meant}"
         " `unhang rules` lists the rules; a whole log is for `unhang diagnose`."
     )

@@ -194,10 +194,10 @@ def _has_begun(incident: Incident) -> bool:
 _BESIDE = {
     "written": "it reads like something that people wrote, not like the output of a program",
     "untied": "no host, process, rank, identifier or time in it is one of the job's",
-    "another_time": "it is of another time than the job",
-    "past": "it is of a time long before the files were saved, and nothing ties it to the job",
-    "turned": "the log was turned over since, and shows the job well at work",
-    "another_host": "it is of a host that the job did not use",
+    "another_time": "its times are not those of the job",
+    "past": "its times are long before the files were saved, and nothing ties it to the job",
+    "turned": "the log was rotated since then, and shows the job working normally",
+    "another_host": "it comes from a host that the job did not use",
 }
 
 

@@ -18,8 +18,9 @@ from selenium.webdriver.support.ui import WebDriverWait
 from support.browser import axe, chrome, complaints, needs_browser, overflow, show, violations
 from support.diagnoses import hostile, large
 from support.pages import check_report, fleet
+from support.run_folders import AT_S, hanging, run_folder, training
 from support.small_dumps import dumps
-from unhang import plan
+from unhang import diagnose, plan
 from unhang.comparing import compare_runs
 from unhang.model.comparison import RunFacts
 from unhang.model.diagnosis import Diagnosis, Excerpt
@@ -80,6 +81,13 @@ def planned() -> str:
     return render_plan(replace(made, notes=(say("plan.unread", "{file}", file=LINE),)), "html")
 
 
+def run() -> str:
+    """What `unhang diagnose RUN --format html` writes."""
+    with TemporaryDirectory() as folder:
+        run_folder(Path(folder), [training(AT_S), hanging(AT_S + 60)], ended=True, events=3)
+        return render(diagnose(folder))
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "hostile": lambda: render(evil()),
     "large": lambda: render(large(1_024)),
@@ -89,6 +97,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "compare": comparison,
     "plan": planned,
     "timeline": waits,
+    "run": run,
 }
 
 

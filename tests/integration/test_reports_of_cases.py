@@ -12,12 +12,13 @@ import jsonschema
 import pytest
 
 import unhang
-from support.chinese import english, unquoted
+from support.chinese import english, page_text, printed_by, unquoted
 from unhang.model.diagnosis import Diagnosis
 from unhang.model.provenance import Message
 from unhang.reporters import render
-from unhang.reporters.catalogue import sentences
+from unhang.reporters.catalogue import LANGUAGES, sentences
 from unhang.reporters.catalogue.wording import Wording
+from unhang.reporters.prompt import MOST_TOKENS, tokens
 from unhang.reporters.style import Style
 
 CASES = sorted(path for path in (Path(__file__).parents[1] / "cases").glob("*/input"))
@@ -59,16 +60,20 @@ def test_reports(case: Path, contract: jsonschema.Draft202012Validator) -> None:
     assert len(lines) <= 60
     assert all(len(line) <= 100 and line.isprintable() for line in lines)
     assert render(diagnosis, "markdown").startswith("## ")
+    for language in LANGUAGES:
+        assert tokens(render(diagnosis, "prompt", Style(language=language))) <= MOST_TOKENS
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda path: path.parent.name)
 def test_a_chinese_report_holds_no_english_sentence(case: Path) -> None:
     """But what the job itself printed."""
-    files_of = [path for path in case.rglob("*") if path.is_file()] if case.is_dir() else [case]
-    printed = " ".join(" ".join(p.read_text(errors="replace").split()) for p in files_of)
+    printed = printed_by(case)
     diagnosis = diagnosed(case)
     for form in ("terminal", "markdown", "prompt", "oneline"):
         text = render(diagnosis, form, Style(language="zh", width=10_000))
         parts = re.split(r"\n| {2,}", unquoted(text))  # what a log says stands by itself
         found = [run for part in parts for run in english(part)]
         assert [run for run in found if run not in printed] == [], form
+    page = page_text(render(diagnosis, "html", Style(language="zh")))
+    found = [run for part in page.split("\n") for run in english(part)]
+    assert [run for run in found if run not in printed] == []

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import html
 import re
+from pathlib import Path
 
 QUOTED = re.compile(
     r"`[^`\n]*`|\"[^\"\n]*\"|“[^”\n]*”|<(script|style)\b.*?</\1>|<[^>]*>", re.DOTALL
 )
+MARKUP = re.compile(r"<(script|style|pre|code)\b.*?</\1>|<[^>]*>", re.DOTALL)
 PATCH = re.compile(r"^\s*(?:│|#).*$", re.MULTILINE)
 FENCED = re.compile(r"^ *(`{3,})\w*\n.*?^ *\1$", re.MULTILINE | re.DOTALL)
 ENGLISH = re.compile(r"[A-Za-z][A-Za-z'’-]*(?:[,;:]? [A-Za-z][A-Za-z'’-]*){2,}")
@@ -27,6 +30,17 @@ ALLOWED = frozenset(("out of memory'",))
 def unquoted(text: str) -> str:
     """A text without quotations, patches and code."""
     return QUOTED.sub(" ; ", PATCH.sub("", FENCED.sub("", text)))
+
+
+def page_text(page: str) -> str:
+    """What a page says itself, part by part: without code, quotations of logs and drawings."""
+    return html.unescape(MARKUP.sub("\n", page))
+
+
+def printed_by(folder: Path) -> str:
+    """All that the files of a job hold, in one line."""
+    files = [path for path in folder.rglob("*") if path.is_file()] if folder.is_dir() else [folder]
+    return " ".join(" ".join(path.read_text(errors="replace").split()) for path in files)
 
 
 def unwrapped(text: str) -> str:

@@ -26,7 +26,7 @@ def page(results: list[Result], left: list[str]) -> Iterable[str]:
         "namespaces and file systems are real. GPUs and NCCL are not part of it, and a sleep or a",
         "loop stands for the slow work. `unhang drill run NAME` runs one of them, on your own",
         "launch command too (`-- torchrun … train.py`). What `unhang run` says of the same faults",
-        "while the jobs live stands in [drills-live.md](drills-live.md).",
+        "while the jobs run is in [drills-live.md](drills-live.md).",
         "",
         f"{words.facts()}.",
         "",

@@ -8,7 +8,7 @@ from typing import Any
 
 
 def write(row: Mapping[str, Any]) -> str:
-    """Return the text of a data file; a default that is no JSON becomes text."""
+    """Return the text of a data file; a default that is not JSON becomes text."""
     return "{\n" + ",\n".join(f"  {_json(k)}: {_value(k, v)}" for k, v in row.items()) + "\n}\n"
 
 

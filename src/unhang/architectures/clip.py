@@ -76,7 +76,7 @@ class _Side:
         other = next((key for key in _ELSEWHERE if key in given), None)
         if other is not None or isinstance(given.get("layers"), list):
             raise UsageError(
-                f"config.json: {self._key}.{other or 'layers'} names a network that is no plain"
+                f"config.json: {self._key}.{other or 'layers'} names a network that is not a plain"
                 " transformer; give the weights (.safetensors) or a number of parameters instead"
             )
         usual = (12, 768) if kind == "vision" else (12, 512)

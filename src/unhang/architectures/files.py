@@ -91,7 +91,9 @@ def _read_shards(path: Path, index: Mapping[str, Any]) -> Architecture:
     found: dict[str, tuple[int, ...]] = {}
     for name in names:
         if Path(name).name != name:
-            raise UsageError(f"{path}: the index names {name!r}, which is no file beside it")
+            raise UsageError(
+                f"{path}: the index names {name!r}, and there is no such file beside it"
+            )
         found.update(_safetensors(path.parent / name))
     return from_tensors(path.parent.name, found.items())
 
@@ -138,7 +140,7 @@ def _json(path: Path) -> Mapping[str, Any]:
             text = file.read(_MOST_HEADER + 1)
         data = json.loads(text)
     except (OSError, ValueError, RecursionError) as error:
-        raise UsageError(f"{path} is no JSON: {str(error)[:120]}") from error
+        raise UsageError(f"{path} is not JSON: {str(error)[:120]}") from error
     if not isinstance(data, dict):
         raise UsageError(f"{path} holds a {type(data).__name__}; expected a JSON object")
     return data
@@ -151,7 +153,9 @@ def _safetensors(path: Path) -> list[tuple[str, tuple[int, ...]]]:
             start = file.read(8)
             length = struct.unpack("<Q", start)[0] if len(start) == 8 else _MOST_HEADER + 1
             if length > _MOST_HEADER:
-                raise UsageError(f"{path}: a header of {length} bytes is no safetensors file")
+                raise UsageError(
+                    f"{path}: a header of {length} bytes is not that of a safetensors file"
+                )
             header = json.loads(file.read(length))
     except (OSError, ValueError, RecursionError) as error:
         raise UsageError(f"{path} cannot be read as safetensors: {str(error)[:120]}") from error

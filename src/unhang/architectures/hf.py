@@ -95,7 +95,7 @@ class _Builder:
         self.vocab = self._size("vocab_size")
         if self.heads % self.kv_heads:
             raise UsageError(
-                f"config.json: num_attention_heads ({self.heads}) is no multiple of "
+                f"config.json: num_attention_heads ({self.heads}) is not a multiple of "
                 f"num_key_value_heads ({self.kv_heads})"
             )
 
@@ -238,7 +238,7 @@ class _Builder:
     def _default_head_dim(self) -> int:
         if self.hidden % self.heads and self._get("head_dim") is None:
             raise UsageError(
-                f"config.json: hidden_size ({self.hidden}) is no multiple of "
+                f"config.json: hidden_size ({self.hidden}) is not a multiple of "
                 f"num_attention_heads ({self.heads}), and no head_dim is given"
             )
         return self.hidden // self.heads or 1

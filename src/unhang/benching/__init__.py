@@ -84,9 +84,9 @@ def bench(
     """
     for name in operations:
         if name not in OPERATIONS:
-            raise UsageError(f"{name!r} is no operation; expected {', '.join(OPERATIONS)}")
+            raise UsageError(f"{name!r} is not an operation; expected {', '.join(OPERATIONS)}")
     if unknown := set(groups) - set(GROUPS):
-        raise UsageError(f"{min(unknown)!r} is no group; expected {', '.join(GROUPS)}")
+        raise UsageError(f"{min(unknown)!r} is not a group; expected {', '.join(GROUPS)}")
     if runs < 1 or repeats < 1:
         raise UsageError("runs and repeats must be at least 1")
     grid = tuple((name, count, repeats) for name in operations for count in parse_sizes(sizes))
@@ -166,7 +166,7 @@ def _lead(plan: _Plan, seat: Seat, own: Sequence[Seat]) -> BenchReport:
     ramp = Ramp(hub, seat.world, ClusterRequest(join_s=_JOIN_S))
     try:
         if not ramp.meet():
-            raise UsageError(f"of {seat.world} ranks only {len(hub.hellos)} came")
+            raise UsageError(f"of {seat.world} ranks only {len(hub.hellos)} joined")
         return replace(_measure(plan, ramp), seconds=time.monotonic() - begun)
     finally:
         for rank in list(hub.lines):

@@ -82,7 +82,7 @@ def _read(path: str, limit: int, *, from_end: bool) -> tuple[bytes, Told]:
     try:
         told = os.fstat(handle)
         if not stat.S_ISREG(told.st_mode):  # reading a pipe would take its bytes from others
-            raise OSError(0, "it is no regular file")
+            raise OSError(0, "it is not a regular file")
         start = max(0, told.st_size - limit) if from_end else 0
         os.lseek(handle, start, os.SEEK_SET)
         pieces: list[bytes] = []

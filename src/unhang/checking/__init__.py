@@ -56,7 +56,7 @@ def check(
     if ranks < 1:
         raise UsageError(f"ranks is {ranks}; expected at least 1")
     if checkpoint is not None and not Path(checkpoint).is_dir():
-        raise UsageError(f"{checkpoint} is no folder; name the one that checkpoints go to")
+        raise UsageError(f"{checkpoint} is not a folder; name the one that checkpoints go to")
     known = JobFile() if job is None else read_job(Path(job))
     before = None if baseline is None else read_baseline(Path(baseline))
     request = HostRequest(

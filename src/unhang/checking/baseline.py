@@ -39,7 +39,7 @@ def read_baseline(path: Path) -> Mapping[str, Any]:
         raise UsageError(f"{path} cannot be read as a baseline: {str(error)[:120]}") from error
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
         raise UsageError(
-            f"{path} is no baseline: expected what `unhang check --format json` prints"
+            f"{path} is not a baseline: expected what `unhang check --format json` prints"
         )
     return data
 

@@ -218,8 +218,8 @@ def call(address: str, port: int, hello: Message, limit_s: float) -> Line:
             line.close()
         time.sleep(_BETWEEN_S)
     raise UsageError(
-        f"rank 0 cannot be reached at {address}:{port} within {limit_s:.0f} s ({why}); a firewall"
-        " between the hosts, a wrong MASTER_ADDR, or a first host that did not start"
+        f"rank 0 cannot be reached at {address}:{port} within {limit_s:.0f} s ({why}); check for"
+        " a firewall between the hosts, a wrong MASTER_ADDR, or a first host that did not start"
     )
 
 

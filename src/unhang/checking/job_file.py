@@ -64,7 +64,7 @@ def read_job(path: Path) -> JobFile:
     # A program without a setting is a job all the same: PyTorch's limit is the one it has.
     if not plan and path.suffix != ".py" and not any(found.settings for found in documents):
         raise UsageError(
-            f"{path}: no setting in it; expected a job's configuration, its launch script, or "
+            f"{path}: it has no settings; expected a job's configuration, its launch script, or "
             "what `unhang diagnose --format json` printed"
         )
     return JobFile(timeout_s=timeout_s, basis=basis, plan=plan, checkpoint=_folder(documents))

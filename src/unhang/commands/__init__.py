@@ -160,12 +160,12 @@ def _language(ctx: click.Context) -> str:
 def _no_command(word: str) -> str:
     """A path in the place of a command was meant for `diagnose`."""
     if Path(word).exists():
-        return f"'{word}' is no command; did you mean `unhang diagnose {word}`?"
+        return f"'{word}' is not a command; did you mean `unhang diagnose {word}`?"
     import difflib
 
     close = difflib.get_close_matches(word, COMMANDS, n=1)
     meant = f"; did you mean `{close[0]}`?" if close else ""
-    return f"'{word}' is no command{meant}"
+    return f"'{word}' is not a command{meant}"
 
 
 def _ended(text: str) -> str:

@@ -54,7 +54,7 @@ def command(*, paths: tuple[str, ...], output: str, form: str | None, to: Target
         write_bytes(output, encode_trace(trace))
     elif found is None:
         raise UsageError(
-            "no rank is known whose times have a begin and an end, so there is no heatmap; write a"
+            "no rank has both start and end times, so there is no heatmap; write a"
             " trace (`-o trace.pftrace`), or give Flight Recorder dumps or a run folder as well"
         )
     else:

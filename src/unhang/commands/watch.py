@@ -25,7 +25,7 @@ def command(*, run: str, replay: bool, check: str | None, lang: str | None) -> i
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError(
-            "unhang watch needs a terminal, and its input or output is none; `unhang serve RUN`"
+            "unhang watch needs a terminal, and its input or output is not one; `unhang serve RUN`"
             " shows the same in a browser, and `unhang diagnose RUN` prints the verdict"
         )
     from unhang.screens import watch

@@ -214,7 +214,7 @@ def _rows(path: Path) -> Iterator[Mapping[str, Any]]:
             }
     except csv.Error as error:
         raise UsageError(
-            f"{path} is no table of jobs: {error}; expected {', '.join(_COLUMNS)}"
+            f"{path} is not a table of jobs: {error}; expected {', '.join(_COLUMNS)}"
         ) from error
 
 
@@ -269,5 +269,5 @@ def _json(path: Path) -> Mapping[str, Any]:
     try:
         data = json.loads(path.read_text(encoding="utf-8", errors="replace"))
     except (OSError, ValueError, RecursionError) as error:
-        raise UsageError(f"{path} is no JSON: {str(error)[:120]}") from error
+        raise UsageError(f"{path} is not JSON: {str(error)[:120]}") from error
     return data if isinstance(data, dict) else {}

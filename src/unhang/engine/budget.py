@@ -56,7 +56,9 @@ class Budget:
         if self.until is not None and time.monotonic() >= self.until:
             raise BudgetSpent("the time limit was reached")
         if _resident() - self.held > _FOR_READING * self.memory / self.readers:
-            raise BudgetSpent(f"the events took the {_told(self.memory)} of memory that there are")
+            raise BudgetSpent(
+                f"the events took the {_told(self.memory)} of memory that they may use"
+            )
 
 
 def _told(size: int) -> str:

@@ -174,7 +174,7 @@ def _told_once(problems: Sequence[Problem], meter: _Meter) -> list[Problem]:
     files = f"{len(spent)} file{'' if len(spent) == 1 else 's'}"
     message = (
         f"{spent[0].message}, so {100 * meter.done // total} % of the bytes were read and {files}"
-        " not to the end; the verdict is on what was read (--limit, --memory)"
+        " not to the end; the verdict covers what was read (--limit, --memory)"
     )
     told = Problem(artifact=spent[0].artifact, component=SPENT, message=message)
     return [told, *(problem for problem in problems if problem.component != SPENT)]

@@ -104,7 +104,7 @@ def _result(ray: Any, ref: Any, function: Callable[[S], R], shard: S) -> R | Non
         return found  # type: ignore[no-any-return]
     if Path(found.path).exists():
         raise UsageError(
-            f"{found.path} is not there for Ray's worker on {found.host}; put it on a file system"
+            f"{found.path} is not visible to Ray's worker on {found.host}; put it on a file system"
             " that all nodes share, or name it by a URL (s3://…)"
         )
     return function(shard)  # it is gone here, too

@@ -100,11 +100,11 @@ def _best(job: Job, fixes: Sequence[Fix]) -> Rewrite:
         if written.changed:
             return written
         done = done or written
-        passed.append(SkippedFix(number=number, fix=fix, reason="it says so already"))
+        passed.append(SkippedFix(number=number, fix=fix, reason="it already says so"))
     if done is not None:
         return done
     reasons = "; ".join(f"fix {p.number} ({p.fix.where}): {p.reason}" for p in passed)
-    raise UsageError(f"{_names(job)} can take no fix of the verdict. {reasons}")
+    raise UsageError(f"{_names(job)} cannot take any fix of the verdict. {reasons}")
 
 
 def _files(before: Job, after: Job) -> tuple[ChangedFile, ...]:
@@ -185,7 +185,7 @@ def _tried(held: Held, fix: Fix, request: RequestedSetting) -> tuple[str | None,
     except Refusal as refusal:
         return None, str(refusal)
     if held.owner is None:
-        return None, f"it belongs into {held.file.path}: give that file, too"
+        return None, f"it belongs in {held.file.path}: give that file too"
     return text, ""
 
 

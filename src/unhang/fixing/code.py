@@ -118,7 +118,7 @@ def _by_flag(job: Job, said: _Said, name: str, wanted: int, fix: Fix) -> Job:
     for held in job.documents:
         if held.file.language is Language.SHELL and plain(name) in held.settings:
             if held.owner is None:
-                raise Refusal(f"`--{name}` stands in {held.file.path}: give that file, too")
+                raise Refusal(f"`--{name}` is set in {held.file.path}: give that file too")
             _refuse_shorter(f"--{name}", held.settings[plain(name)], wanted)
             text = shell_editor.set_flag(
                 held.file.text, name, str(wanted), fix.framework, newline=held.file.newline
@@ -131,7 +131,7 @@ def _replaced(job: Job, held: Held, value: ast.Constant, wanted: int) -> Job:
     place = f"{held.file.path}:{value.lineno}"
     _refuse_shorter(place, str(value.value), wanted)
     if held.owner is None:
-        raise Refusal(f"{place} sets it: give that file, too")
+        raise Refusal(f"{place} sets it: give that file too")
     lines = held.file.text.splitlines(keepends=True)
     line = lines[value.lineno - 1].encode()
     end = value.end_col_offset or value.col_offset
@@ -147,6 +147,6 @@ def _refuse_shorter(where: str, present: str, wanted: int) -> None:
     try:
         longer = float(present) >= wanted
     except ValueError as error:
-        raise Refusal(f"{where} is {present}: set it to {wanted} where it is decided") from error
+        raise Refusal(f"{where} is {present}: set it to {wanted} where it is set") from error
     if longer:
-        raise Refusal(f"{where} is {present} already: another limit ran out")
+        raise Refusal(f"{where} is already {present}: another limit ran out")

@@ -122,10 +122,10 @@ def _present(holder: ast.expr, path: Sequence[str]) -> ast.expr | None:
 def _edited(job: Job, edit: CodeEdit, places: Sequence[_Place], seconds: int | None) -> Job:
     told = ", ".join(f"{p.held.file.path}:{p.holder.lineno}" for p in places)
     if len(places) > 1 and not edit.every:
-        raise Refusal(f"{len(places)} places may be meant ({told}): which is unknown")
+        raise Refusal(f"{len(places)} places may be meant ({told}): it is unknown which")
     only_read = next((p for p in places if p.held.owner is None), None)
     if only_read is not None:
-        raise Refusal(f"it belongs into {only_read.held.file.path}: give that file, too")
+        raise Refusal(f"it belongs in {only_read.held.file.path}: give that file too")
     reasons: list[str] = []
     changed = False
     # From the last to the first: what is changed below does not move what stands above.
@@ -143,7 +143,7 @@ def _edited(job: Job, edit: CodeEdit, places: Sequence[_Place], seconds: int | N
         changed = changed or text != held.file.text
         job = job.with_text(held, text)
     if not changed:
-        raise Refusal("; ".join(dict.fromkeys(reasons)) or f"{told} says so already")
+        raise Refusal("; ".join(dict.fromkeys(reasons)) or f"{told} already says so")
     for place in places:
         held = next(d for d in job.documents if d.file.path == place.held.file.path)
         job = job.with_text(held, editor.with_imports(held.file.text, edit.imports))
@@ -180,7 +180,7 @@ def _number(present: ast.expr | None, edit: CodeEdit) -> str:
     new = max(int(old * edit.times), edit.least)
     new = new if edit.most is None else min(new, edit.most)
     if new == old or (new > old) != (edit.times > 1):
-        raise Refusal(f"line {present.lineno}: `{edit.path[-1]}` is {old} already")
+        raise Refusal(f"line {present.lineno}: `{edit.path[-1]}` is already {old}")
     return str(new)
 
 
@@ -193,7 +193,7 @@ def _refuse_shorter(text: str, present: ast.expr | None, wanted: int) -> None:
         said = editor.source_of(text, present)
         raise Refusal(f"line {present.lineno} computes the timeout ({said}): set it to {wanted} s")
     if old >= wanted:
-        raise Refusal(f"line {present.lineno} says {old:g} s already: another limit ran out")
+        raise Refusal(f"line {present.lineno} already says {old:g} s: another limit ran out")
 
 
 def _seconds(node: ast.expr) -> float | None:

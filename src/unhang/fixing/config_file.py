@@ -71,7 +71,7 @@ def read_target(path: str, *, among: bool = False) -> ConfigFile:
     try:
         status = real.stat()
         if not stat.S_ISREG(status.st_mode):
-            raise UsageError(f"{path} is no plain file; give one configuration or script")
+            raise UsageError(f"{path} is not a regular file; give one configuration or script")
         if status.st_size > _LARGEST_BYTES:
             raise UsageError(f"{path} is too large for a configuration; give one below 1 MB")
         text = real.read_bytes().decode("utf-8")
@@ -81,12 +81,12 @@ def read_target(path: str, *, among: bool = False) -> ConfigFile:
         ) from error
     except UnicodeDecodeError as error:
         raise UsageError(
-            f"{path} is no UTF-8 text (byte {error.start}); convert it, or change it by hand"
+            f"{path} is not UTF-8 text (byte {error.start}); convert it, or change it by hand"
         ) from error
     language = _language(real, text)
     if language is None and not among:
         raise UsageError(
-            f"{path} is of no kind that is known here; YAML, JSON, TOML, shell and job scripts,"
+            f"{path} is not of a known kind; YAML, JSON, TOML, shell and job scripts,"
             " Dockerfiles and .env files can be changed"
         )
     return ConfigFile(path=path, real=real, text=text, language=language or Language.OTHER)

@@ -49,7 +49,7 @@ def _service(text: str, wanted: str) -> tuple[str, dict[str, yaml_editor.Plain]]
     with_gpus = [name for name, body in services.items() if _has_gpus(body)]
     names = with_gpus or list(services)
     if len(names) != 1:
-        raise Refusal(f"which of {', '.join(names)} trains is unknown: set {wanted} there")
+        raise Refusal(f"it is unknown which of {', '.join(names)} trains: set {wanted} there")
     body = services[names[0]]
     return names[0], body if isinstance(body, dict) else {}
 
@@ -63,7 +63,7 @@ def share_memory_in_yaml(text: str, _: Fix) -> str | None:
         return None
     name, body = service
     if _text(body.get("ipc")) == "host":
-        raise Refusal("`ipc: host` shares the memory of the host already: enlarge that")
+        raise Refusal("`ipc: host` already shares the host's memory: enlarge that")
     _refuse_large(_text(body.get("shm_size")))
     return yaml_editor.set_key(text, ["services", name, "shm_size"], "16gb")
 
@@ -93,7 +93,7 @@ def more_memory_in_yaml(text: str, _: Fix) -> str | None:
 def _twice(size: str) -> str:
     """Twice a size, in its own unit."""
     if size_of(size) is None:
-        raise Refusal(f"{size} is no plain size")
+        raise Refusal(f"{size} is not a plain size")
     number = size.rstrip("kmgtKMGTPibB")
     return f"{float(number) * 2:g}{size[len(number) :]}" if size != number else str(2 * int(size))
 
@@ -102,7 +102,7 @@ def more_memory_of_docker(text: str, _: Fix) -> str | None:
     """Twice the limit of the one command that runs a container."""
     runs = list(_docker_runs(text))
     if len(runs) > 1:
-        raise Refusal(f"{len(runs)} commands run containers: which trains is unknown")
+        raise Refusal(f"{len(runs)} commands run containers: it is unknown which one trains")
     found = [
         (start, end, _twice(value))
         for command, at in runs
@@ -146,7 +146,7 @@ def _text(node: yaml_editor.Plain | None) -> str | None:
 def _refuse_large(size: str | None) -> None:
     present = None if size is None else size_of(size)
     if size is not None and (present is None or present >= _SHM_BYTES):
-        raise Refusal(f"its shared memory is {size} already: fewer loader processes help")
+        raise Refusal(f"its shared memory is already {size}: use fewer loader processes")
 
 
 def share_memory_of_docker(text: str, _: Fix) -> str | None:
@@ -155,11 +155,11 @@ def share_memory_of_docker(text: str, _: Fix) -> str | None:
     if not runs:
         return None
     if len(runs) > 1:
-        raise Refusal(f"{len(runs)} commands run containers: which trains is unknown")
+        raise Refusal(f"{len(runs)} commands run containers: it is unknown which one trains")
     command, at = runs[0]
     words = [word.bare for word in command.words]
     if "--ipc=host" in words or ("--ipc" in words and words[words.index("--ipc") + 1] == "host"):
-        raise Refusal("`--ipc=host` shares the memory of the host already: enlarge that")
+        raise Refusal("`--ipc=host` already shares the host's memory: enlarge that")
     for index, word in enumerate(command.words):
         name, sign, value = word.bare.partition("=")
         if name != "--shm-size":

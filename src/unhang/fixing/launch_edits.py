@@ -46,7 +46,7 @@ def edit_launch(job: Job, fix: Fix) -> Job | None:
     """The job with a fix in the file that starts it; None where no file says how.
 
     Raises:
-        Refusal: it says so already, or it is unknown which part is meant.
+        Refusal: it already says so, or it is unknown which part is meant.
     """
     if fix.remedy == "one_endpoint" and (agreed := _one_address(job)) is not None:
         return agreed
@@ -129,7 +129,7 @@ def _time(text: str, _: Fix) -> str | None:
         return None
     minutes = _minutes(match["value"])
     if minutes is None:
-        raise Refusal(f"`--time={match['value']}` is no plain time")
+        raise Refusal(f"`--time={match['value']}` is not a plain time")
     days, rest = divmod(minutes * 2, 24 * 60)
     new = f"{days}-{rest // 60:02d}:{rest % 60:02d}:00"
     return _put(text, match, new)
@@ -156,7 +156,7 @@ def _host_memory(text: str, _: Fix) -> str | None:
     if match is None:
         return None
     if match["value"] == "0":
-        raise Refusal("`--mem=0` asks for all memory of the node already")
+        raise Refusal("`--mem=0` already asks for all memory of the node")
     return _put(text, match, "0")
 
 
@@ -174,7 +174,7 @@ def _exclude(text: str, fix: Fix) -> str | None:
     present = match["value"].strip("\"'").split(",")
     new = [host for host in hosts[1].split(",") if host not in present]
     if not new:
-        raise Refusal(f"`--exclude` names {hosts[1]} already")
+        raise Refusal(f"`--exclude` already names {hosts[1]}")
     return _put(text, match, ",".join([*present, *new]))
 
 
@@ -219,7 +219,7 @@ def _together(text: str, _: Fix) -> str | None:
     if len(found) != 1:
         return None
     if any("kill-on-bad-exit" in word.bare or word.bare == "-K" for word in found[0].words):
-        raise Refusal("srun ends the job with its first rank already")
+        raise Refusal("srun already ends the job when its first rank ends")
     at = found[0].words[0].end
     return f"{text[:at]} --kill-on-bad-exit=1{text[at:]}"
 

@@ -32,7 +32,7 @@ def guard_limit(fix: Fix, request: RequestedSetting) -> Guard:
         present = _number(old)
         if present is not None and present > wanted:
             raise Refusal(
-                f"`{request.name}` is {old} there already, more than the {request.value} of the"
+                f"`{request.name}` is already {old} there, more than the {request.value} of the"
                 " fix: it was not in force for the group that timed out (this fix reaches"
                 f" {fix.reaches})"
             )

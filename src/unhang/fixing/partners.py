@@ -37,7 +37,7 @@ def partners(
                 if value is None or value == "auto" or not _of(held, framework.name):
                     continue
                 if held.owner is None:
-                    raise Refusal(f"{held.file.path} holds `{theirs}`: give that file, too")
+                    raise Refusal(f"{held.file.path} holds `{theirs}`: give that file too")
                 if old is not None and value != old:
                     raise Refusal(
                         f"{held.file.path} says `{theirs}` {value}, and `{ours}` is {old}: make"

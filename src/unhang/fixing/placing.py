@@ -31,7 +31,7 @@ def check_place(target: ConfigFile, fix: Fix, request: RequestedSetting) -> None
         Refusal: with the file that it belongs to.
     """
     if target.language is Language.OTHER:
-        raise Refusal("it is of no kind that can be changed here")
+        raise Refusal("files of this kind cannot be changed here")
     if target.language is Language.CODE:
         if constructed(target, fix, request) is None:
             raise Refusal(f"{target.file_name} is code: put the patch in place by hand")
@@ -45,9 +45,9 @@ def check_place(target: ConfigFile, fix: Fix, request: RequestedSetting) -> None
         last = _of(fix.framework).toml_last
         if last is None or covers(fix.version, None, last) is False:
             release = f" {fix.version}" if last and fix.version else ""
-            raise Refusal(f"{fix.framework}{release} reads no TOML")
+            raise Refusal(f"{fix.framework}{release} does not read TOML")
     elif target.language is not Language.SHELL or not _on_command_line(fix, request):
-        raise Refusal(f"`{request.name}` belongs into {_home(fix, request)}")
+        raise Refusal(f"`{request.name}` belongs in {_home(fix, request)}")
 
 
 def constructed(
@@ -70,7 +70,7 @@ def constructed(
                 found += [(call, path[len(above) :]) for call in calls]
     if len(found) > 1:
         lines = ", ".join(str(call.lineno) for call, _ in found)
-        raise Refusal(f"{len(found)} calls may be meant (lines {lines}): which is unknown")
+        raise Refusal(f"{len(found)} calls may be meant (lines {lines}): it is unknown which")
     return found[0] if found else None
 
 
@@ -81,7 +81,9 @@ def _check_variable(target: ConfigFile, request: RequestedSetting) -> None:
     if target.language in (Language.JSON, Language.TOML):
         raise Refusal(f"{name} is a variable: export it in the script that starts the job")
     if "nccl.conf" in target.file_name and not name.startswith("NCCL_"):
-        raise Refusal(f"{target.file_name} is read by NCCL only, and {name} is none of its own")
+        raise Refusal(
+            f"{target.file_name} is read by NCCL only, and {name} is not one of its variables"
+        )
     if "$(" in request.raw and target.language is not Language.SHELL:
         raise Refusal(f"the value of {name} is a command: export it in a shell script")
 
@@ -89,7 +91,7 @@ def _check_variable(target: ConfigFile, request: RequestedSetting) -> None:
 def _check_yaml(target: ConfigFile, fix: Fix, request: RequestedSetting) -> None:
     keys = set(_keys(target))
     if _CONTAINERS & keys and "kind" in keys:
-        raise Refusal(f"it starts containers: `{request.name}` belongs into {_home(fix, request)}")
+        raise Refusal(f"it starts containers: `{request.name}` belongs in {_home(fix, request)}")
     if _accelerates(request):
         _check_accelerate(target, keys, fix, request)
     elif _ACCELERATE & keys:
@@ -97,7 +99,7 @@ def _check_yaml(target: ConfigFile, fix: Fix, request: RequestedSetting) -> None
             f"`accelerate launch` does not pass `{request.name}` on: {_home(fix, request)}"
         )
     elif request.spelling is Spelling.JSON:
-        raise Refusal("it belongs into DeepSpeed's JSON")
+        raise Refusal("it belongs in DeepSpeed's JSON")
     elif request.spelling is Spelling.FLAG and not _of_trainer(fix.framework):
         raise Refusal(f"{fix.framework} takes it on the command line: {_home(fix, request)}")
     elif (owner := _owner(target, keys)) not in (None, fix.framework):
@@ -135,7 +137,7 @@ def _check_accelerate(
     """A section that accelerate ignores, or DeepSpeed's own file beside it."""
     section = request.path[0]
     if not _ACCELERATE & keys:
-        raise Refusal(f"`{request.name}` belongs into {_home(fix, request)}")
+        raise Refusal(f"`{request.name}` belongs in {_home(fix, request)}")
     tree = yaml_editor.plain(yaml_editor.parse(target.text))
     inner = tree.get(section) if isinstance(tree, dict) else None
     if not isinstance(inner, dict):
@@ -143,10 +145,12 @@ def _check_accelerate(
     if "deepspeed_config_file" in inner:
         name = inner["deepspeed_config_file"]
         own = name[1] if isinstance(name, tuple) else "its JSON"
-        raise Refusal(f"`{section}` names {own}: DeepSpeed's settings are in there")
+        raise Refusal(f"`{section}` names {own}: DeepSpeed's settings are in that file")
     stage = inner.get("zero_stage")
     if request.path[-1].startswith(_ZERO_3) and isinstance(stage, tuple) and stage[1] != "3":
-        raise Refusal(f"`zero_stage` is {stage[1]}: `{request.path[-1]}` counts in stage 3 only")
+        raise Refusal(
+            f"`zero_stage` is {stage[1]}: `{request.path[-1]}` has an effect in stage 3 only"
+        )
 
 
 def _check_json(target: ConfigFile, fix: Fix, request: RequestedSetting) -> None:
@@ -166,7 +170,9 @@ def _check_json(target: ConfigFile, fix: Fix, request: RequestedSetting) -> None
     zero: Any = data.get("zero_optimization")
     stage = zero.get("stage") if isinstance(zero, dict) else None
     if request.path[-1].startswith(_ZERO_3) and stage != 3:
-        raise Refusal(f"the stage of ZeRO is {stage}: `{request.path[-1]}` counts in stage 3 only")
+        raise Refusal(
+            f"the stage of ZeRO is {stage}: `{request.path[-1]}` has an effect in stage 3 only"
+        )
 
 
 def _check_classes(target: ConfigFile, request: RequestedSetting) -> None:

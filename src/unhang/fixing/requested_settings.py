@@ -87,7 +87,7 @@ def read_requested_settings(fix: Fix) -> tuple[RequestedSetting, ...]:
         requests = ()
     if not requests:
         kind = "Python" if fix.where == "python" else "commands"
-        raise Refusal(f"it is {kind}, to be put in place by hand")
+        raise Refusal(f"it is {kind}, which must be put in place by hand")
     return requests
 
 

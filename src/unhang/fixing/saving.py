@@ -64,7 +64,7 @@ def _save(target: ConfigFile, text: str) -> str:
 
 def _check(target: ConfigFile, status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
-        raise UsageError(f"{target.path} is no plain file any more; nothing was written")
+        raise UsageError(f"{target.path} is no longer a regular file; nothing was written")
     if status.st_nlink > 1:
         raise UsageError(
             f"{target.path} has {status.st_nlink} names (hard links): a new file would leave the"

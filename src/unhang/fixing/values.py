@@ -73,7 +73,7 @@ def _recipe(fix: Fix, requests: Sequence[RequestedSetting]) -> RecipeRow | None:
     exact = [r for r in found if wanted <= _keys(r, framework.name, fix)]
     if not fix.remedy and len(exact) > 1:
         names = ", ".join(sorted(w.name for w in requests))
-        raise Refusal(f"the verdict does not say what is to become of {names}: make it anew")
+        raise Refusal(f"the verdict does not say what to change in {names}: make it anew")
     return exact[0] if exact else None
 
 

@@ -55,10 +55,10 @@ def _parse(name: str, content: bytes) -> tuple[Fix, ...]:
     try:
         value = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{name} is no JSON ({_short(error)}); {_MAKE}") from error
+        raise UsageError(f"{name} is not JSON ({_short(error)}); {_MAKE}") from error
     schema = value.get("schema") if isinstance(value, dict) else None
     if not isinstance(schema, str) or not schema.startswith(_SCHEMA):
-        raise UsageError(f"{name} is JSON, but no verdict of unhang; {_MAKE}")
+        raise UsageError(f"{name} is JSON, but not a verdict of unhang; {_MAKE}")
     fixes = value.get("fixes")
     if not isinstance(fixes, list):
         raise UsageError(f"{name} is a verdict without its list of fixes; {_MAKE}")

@@ -27,7 +27,7 @@ def tell_truth(truth: Truth, folder: Path) -> str:
     """What a drill that has run left."""
     happened = "nothing was to happen" if truth.finishes else f"the fault happened at {truth.at}"
     if truth.at is None and not truth.finishes:
-        happened = "the fault never happened: the job does not come to its moment"
+        happened = "the fault never happened: the job did not reach that point"
     return "\n".join(
         (
             f"{truth.drill}: {happened}; the job ended with {truth.exit_code}"

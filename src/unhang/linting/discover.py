@@ -106,13 +106,13 @@ def _read(path: Path, *, named: bool) -> list[SettingsDocument]:
     """A file, and the configurations that it writes as here-documents."""
     if path.stat().st_size > _LARGEST_BYTES:
         if named:
-            raise OSError(f"larger than {_LARGEST_BYTES} bytes, so data and no settings")
+            raise OSError(f"larger than {_LARGEST_BYTES} bytes, so data, not settings")
         return []
     content = path.read_bytes()
     if b"\0" in content:
         if _BINARY.search(content):
             if named:
-                raise OSError("binary data and no settings")
+                raise OSError("binary data, not settings")
             return []
         document = SettingsDocument(name=str(path))
         if named or path.name.startswith("environ"):

@@ -108,7 +108,7 @@ def read_timeouts(text: str) -> Timeouts:
     limit_ms = round(_seconds(text) * 1000)
     if limit_ms <= 0:
         raise UsageError(
-            f"--timeouts {text!r} is no time limit; give `keep`, `judge`, or a duration such as"
+            f"--timeouts {text!r} is not a time limit; give `keep`, `judge`, or a duration such as"
             " 2h, 90m or 1h30m"
         )
     return Timeouts(FIXED, limit_ms)
@@ -127,7 +127,7 @@ def read_patience(text: str) -> float | None:
         return None
     if (patience_s := _seconds(text)) <= 0:
         raise UsageError(
-            f"--patience {text!r} is no duration; give `auto`, or seconds, or a duration such as"
+            f"--patience {text!r} is not a duration; give `auto`, or seconds, or a duration such as"
             " 10m or 1h"
         )
     return patience_s

@@ -25,7 +25,7 @@ class Roots:
     def __init__(self, folders: Sequence[str]) -> None:
         missing = [folder for folder in folders if not Path(folder).is_dir()]
         if missing:
-            raise UsageError(f"{missing[0]} is no folder; name the folders that may be read")
+            raise UsageError(f"{missing[0]} is not a folder; name the folders that may be read")
         self.folders = tuple(Path(folder).resolve() for folder in folders)
 
     def admit(self, name: str) -> str:
@@ -38,7 +38,9 @@ class Roots:
             UsageError: it lies elsewhere, does not exist, or leads elsewhere.
         """
         if "\0" in name or "://" in name:
-            raise UsageError(f"{name[:80]!r} is no local path; name a file below {self._shown()}")
+            raise UsageError(
+                f"{name[:80]!r} is not a local path; name a file below {self._shown()}"
+            )
         path = self._real(Path(name))
         if path is None:
             first = self.folders[0]
@@ -69,7 +71,8 @@ class Roots:
                 path = Path(parent, name)
                 if path.is_symlink() and not self._holds(path.resolve()):
                     raise UsageError(
-                        f"{path} leads out of what may be read; name the files beside it one by one"
+                        f"{path} points outside of what may be read; name the files beside it one"
+                        " by one"
                     )
             files += len(names)
             size += sum(_size(Path(parent, name)) for name in names)

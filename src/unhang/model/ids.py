@@ -154,7 +154,7 @@ def parse_ranks(text: str) -> Ranks:
     if not text:
         return NO_RANKS
     if _RANGES.fullmatch(text) is None:
-        raise ValueError(f"{text[:40]!r} is no list of ranks such as '0-3,5'")
+        raise ValueError(f"{text[:40]!r} is not a list of ranks such as '0-3,5'")
     found: set[Rank] = set()
     for part in text.split(","):
         first, _, last = part.partition("-")

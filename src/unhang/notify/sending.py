@@ -116,9 +116,9 @@ def _judge(kind: TargetKind, answer: bytes) -> _Answer:
     try:
         told = json.loads(answer)
     except ValueError:
-        return _Answer(failure="its answer is no JSON")
+        return _Answer(failure="its answer is not JSON")
     if not isinstance(told, dict):
-        return _Answer(failure="its answer is no object")
+        return _Answer(failure="its answer is not an object")
     if kind is TargetKind.OTLP:
         part = told.get("partialSuccess") or {}
         refused = str(part.get("rejectedLogRecords") or "0") != "0"

@@ -102,7 +102,7 @@ def _read(text: str, where: str, secret: str | None) -> NotifyTarget:
     parts = _split(rest if named is not None else text.strip())
     if parts is None or parts.hostname is None:
         raise UsageError(
-            f"{where} is no address; https://… is expected, or a kind before it, such as"
+            f"{where} is not an address; expected https://…, or a kind before it, such as"
             f" slack+https://… ({', '.join(sorted(_WORDS))})"
         )
     kind = named or _HOSTS.get(parts.hostname, TargetKind.WEBHOOK)

@@ -84,7 +84,10 @@ def build_request(model: str | None, sources: Iterable[str] = (), **options: obj
     named = model or found.pop("model", None)
     found.pop("model", None)
     if named is None:
-        raise UsageError("no model: give its name, its config.json, its weights or a number as 7B")
+        raise UsageError(
+            "no model: give its name, its config.json, its weights or a number of parameters such"
+            " as 7B"
+        )
     if "strategy" in found and found["strategy"] in _MASTERED:
         found.setdefault("precision", Precision.BF16_MASTER)
     found = usual | found

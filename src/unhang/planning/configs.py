@@ -63,7 +63,7 @@ def read_config(path: Path, data: Mapping[str, Any]) -> dict[str, Any]:
         found["model"] = str(path.parent / model)
     if not found:
         raise UsageError(
-            f"{path}: no key of a known framework's configuration; expected some such as "
+            f"{path}: it has no key of a known framework; expected keys such as "
             "per_device_train_batch_size or model_name_or_path"
         )
     return found | {"assumed": (*assumed, *_beside(flat))}

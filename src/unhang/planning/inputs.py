@@ -36,7 +36,7 @@ def read_inputs(path: Path) -> dict[str, Any]:
     """
     if path.is_dir():
         if not (path / "events.jsonl").exists():
-            raise UsageError(f"{path} is no run folder: it holds no events.jsonl")
+            raise UsageError(f"{path} is not a run folder: it holds no events.jsonl")
         return _from_run(path)
     data = parse_file(path)
     if str(data.get("schema", "")).startswith("unhang.diagnosis/"):

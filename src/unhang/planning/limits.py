@@ -1,4 +1,4 @@
-"""The time limit that each process group needs: the longest wait that is no fault, and a margin."""
+"""The time limit that each process group needs: the longest legitimate wait, and a margin."""
 
 from __future__ import annotations
 

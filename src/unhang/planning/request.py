@@ -106,7 +106,7 @@ class PlanRequest:
         split = self.tensor_parallel * self.pipeline_parallel
         if self.world % split:
             raise UsageError(
-                f"world is {self.world}, no multiple of tensor_parallel x pipeline_parallel = "
+                f"world is {self.world}, not a multiple of tensor_parallel x pipeline_parallel = "
                 f"{split}; expected a world that they divide"
             )
         for name in ("expert_parallel", "context_parallel"):

@@ -159,7 +159,7 @@ def _own(table: Mapping[str, Any], where: str) -> Shape:
         own = {"anywhere": True, "whole": not table.get("needles"), "kind": "pattern of yours"}
         return _shape({**own, **table})
     except (re.error, TypeError, AttributeError, RecursionError) as error:
-        raise UsageError(f"{where}: this is no regular expression: {error}") from error
+        raise UsageError(f"{where}: this is not a regular expression: {error}") from error
 
 
 def _shape(table: Mapping[str, Any]) -> Shape:

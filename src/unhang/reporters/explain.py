@@ -55,7 +55,7 @@ def _body(message: Message, language: str) -> str:
     facts = message.values.get("facts")
     if isinstance(facts, tuple):
         texts = sentences(language)
-        told = texts["need.and"].join(texts[f"need.{fact}"] for fact in facts)
+        told = texts["unit.comma"].join(texts[f"need.{fact}"] for fact in facts)
         return sentence(message.using(facts=told), language)
     as_written = message.key.startswith(("manual.text", "manuals."))
     return write(message, language) if as_written else sentence(message, language)

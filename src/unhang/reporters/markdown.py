@@ -136,8 +136,7 @@ def _story(steps: tuple[EventStep, ...]) -> Iterator[str]:
 
 def _fixes(fixes: tuple[FixText, ...]) -> Iterator[str]:
     for number, fix in enumerate(fixes, start=1):
-        aside = "; ".join(part for part in (fix.kind, fix.where) if part)
-        yield from (f"{number}. **{escape(fix.title)}** ({escape(aside)})", "")
+        yield from (f"{number}. **{escape(fix.title)}** ({escape(fix.aside)})", "")
         if fix.patch:
             yield from (f"   {line}" for line in fence(fix.patch))
             yield ""

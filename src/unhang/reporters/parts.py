@@ -93,8 +93,8 @@ class FixText:
     """One thing to do; on a small page all but the first are a title only."""
 
     title: str
-    kind: str
-    where: str
+    aside: str
+    """Cure or workaround; framework and place."""
     patch: tuple[str, ...]
     notes: tuple[LabelledText, ...]
 

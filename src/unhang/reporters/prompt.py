@@ -43,7 +43,7 @@ def render(diagnosis: Diagnosis, style: Style = PLAIN) -> str:
             kept.append(whole)
             room -= cost
     if left_out:
-        names = ", ".join(dict.fromkeys(left_out))
+        names = write(Message(key="unit.comma"), style.language).join(dict.fromkeys(left_out))
         kept.append(f"\n{_words('left_out', style.language, names=names)}")
     return "\n".join(kept)
 
@@ -100,10 +100,9 @@ def _quotes(quotes: Iterable[Quote]) -> Iterator[str]:
 
 def _fixes(fixes: Iterable[FixText]) -> Iterator[str]:
     for fix in fixes:
-        aside = "; ".join(part for part in (fix.kind, fix.where) if part)
         patch = fence(fix.patch) if fix.patch else ()
         notes = (f"  {headed(note.label)}{note.text}" for note in fix.notes)
-        yield "\n".join((f"- {fix.title} ({aside})", *patch, *notes))
+        yield "\n".join((f"- {fix.title} ({fix.aside})", *patch, *notes))
 
 
 def _collect(shown: View, language: str) -> Iterator[str]:

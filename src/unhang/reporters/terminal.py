@@ -168,8 +168,7 @@ def _story(steps: tuple[EventStep, ...]) -> Iterator[ConsoleRenderable]:
 def _fixes(shown: View) -> Iterator[ConsoleRenderable]:
     for number, fix in enumerate(shown.fixes, start=1):
         title = Text(f"{number}. ").append(fix.title, _STRONG)
-        aside = "; ".join(part for part in (fix.kind, fix.where) if part)
-        yield _inset(title.append(f"  ({aside})", _QUIET))
+        yield _inset(title.append(f"  ({fix.aside})", _QUIET))
         if fix.patch:
             yield Padding(_ruled(fix.patch, _CODE), (0, 0, 0, 3))
         for note in fix.notes:

@@ -165,7 +165,7 @@ class _ViewWriter:
         forms = []
         for contents in diagnosis.contents:
             told = tell_contents(contents, diagnosis.coverage.world_size)
-            text = ", ".join(one_line(write(m, self._language)) for m in told)
+            text = self._mark("comma").join(one_line(write(m, self._language)) for m in told)
             if text and contents.ranks and len(diagnosis.contents) > 1:
                 text = self.say("fact.contents_of", ranks=contents.ranks, what=text)
             forms += [text] if text else []
@@ -232,7 +232,7 @@ class _ViewWriter:
             for r in likely.rivals
         ]
         if rivals:
-            yield self._fact("rivals", ", ".join(rivals))
+            yield self._fact("rivals", self._mark("comma").join(rivals))
         yield self._fact("decides", self.sentence(likely.decides.what))
 
     def _signs(self, signs: Iterable[CountedSign]) -> str:
@@ -262,13 +262,18 @@ class _ViewWriter:
             self._fact("verify", self.sentence(fix.verify)),
         ]
         shown = patch if len(patch) <= most else (*patch[: most - 1], "…")
+        kind = self.say(f"kind.{fix.kind.value}")
+        where = one_line(", ".join(part for part in (fix.framework, fix.where) if part))
         return FixText(
             title=self.sentence(fix.title),
-            kind=self.say(f"kind.{fix.kind.value}"),
-            where=one_line(", ".join(part for part in (fix.framework, fix.where) if part)),
+            aside=self._mark("semicolon").join(part for part in (kind, where) if part),
             patch=shown if whole else (),
             notes=tuple(note for note in notes if note.text) if whole else (),
         )
+
+    def _mark(self, name: str) -> str:
+        """What stands between the parts of a list."""
+        return write(Message(key=f"unit.{name}"), self._language)
 
     def _more_fixes(self) -> str:
         more = len(self._diagnosis.fixes) > self._limits.patches
@@ -303,7 +308,7 @@ class _ViewWriter:
         lacked = {fact for facts in diagnosis.missing_facts.values() for fact in facts}
         names = [self.say(f"record.{f.name.lower()}") for f in _RECORDS if f.value in lacked]
         if names and diagnosis.outcome is not Outcome.CAUSE:
-            yield self.say("unseen.facts", facts=", ".join(names))
+            yield self.say("unseen.facts", facts=self._mark("comma").join(names))
 
     def _problems(self) -> Iterable[str]:
         problems = self._diagnosis.problems

@@ -220,7 +220,7 @@ def work_out(
         if change.unless_set and present is not None:
             return {}
         if same(text, change.to, flag=change.to is None):
-            raise NoChange(f"`{change.name}` is {_shown(text)} already")
+            raise NoChange(f"`{change.name}` is already {_shown(text)}")
         return {change.key: change.to}
     if text is None:
         if change.least is None or change.times < 1:
@@ -233,12 +233,12 @@ def work_out(
     if off and (change.least is None or change.times < 1):
         raise NoChange(f"`{change.name}` is {text}: there is nothing to change in this direction")
     if number is None:
-        raise NoChange(f"`{change.name}` is {text}: change it where it is decided")
+        raise NoChange(f"`{change.name}` is {text}: change it where it is set")
     if change.digits is None and _is_share(text, number):
         return {change.key: _share(change, text, number)}
     new = _whole(change, min(_bounded(change, number), _most_shared(change, held)), text, held)
     if new == number or (new > number) != (change.times > 1):
-        raise NoChange(f"`{change.name}` is {_shown(text)} already")
+        raise NoChange(f"`{change.name}` is already {_shown(text)}")
     return {change.key: new, **_partner(change, number, new, held)}
 
 
@@ -264,7 +264,7 @@ def _whole(change: KnobChange, new: float, text: str, held: Callable[[str], str 
         return new
     count = len(re.findall(r"\d+", held(change.per) or "")) or 1
     if new < count:
-        raise NoChange(f"`{change.name}` is {text}, and each of {count} GPUs needs one at least")
+        raise NoChange(f"`{change.name}` is {text}, and each of {count} GPUs needs at least one")
     return new - new % count
 
 
@@ -278,7 +278,7 @@ def _partner(
     partner = held(change.keeps)
     count = _number(partner) if partner is not None else 1.0
     if count is None:
-        raise NoChange(f"`{change.keeps}` is {partner}: change both where they are decided")
+        raise NoChange(f"`{change.keeps}` is {partner}: change both where they are set")
     # Rounded up: the batch of an optimizer step never shrinks.
     return {change.keeps: int(-(-number * max(count, 1) // new))}
 

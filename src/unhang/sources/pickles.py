@@ -229,7 +229,7 @@ class _Machine:
         if self.damage is not None:
             raise Damaged(f"it is damaged ({type(self.damage).__name__}: {self.damage})")
         if len(self._stack) != 1:
-            raise Damaged("it is damaged (it does not hold one thing)")
+            raise Damaged("it is damaged (it does not hold a single object)")
         return self._stack[0]
 
     def close(self) -> object:

@@ -64,11 +64,11 @@ def find_jobs(roots: Iterable[str], depth: int = 1) -> tuple[list[JobFiles], lis
     for root in roots:
         if not Path(root).is_dir():
             raise UsageError(
-                f"{root} is no folder; expected a folder of jobs (for one job: unhang diagnose)"
+                f"{root} is not a folder; expected a folder of jobs (for one job: unhang diagnose)"
             )
         jobs += _in(Path(root), Path(root), depth, problems)
     if not jobs:
-        raise UsageError("no job is there: no folder that was given holds a file")
+        raise UsageError("found no job: the given folders hold no files")
     return jobs, problems
 
 

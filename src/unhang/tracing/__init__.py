@@ -89,7 +89,7 @@ def make_trace(paths: Sequence[str], incident: Incident | None = None) -> Trace:
     slices = [*told.states, *told.calls, *told.foreign, *logs]
     if not slices:
         raise UsageError(
-            f"nothing in {', '.join(paths)} tells when anything began and ended; give Flight"
+            f"found no start and end times in {', '.join(paths)}; give Flight"
             " Recorder dumps, a run folder of `unhang run`, profiles of torch.profiler, a timeline"
             " of Ray, logs of NCCL Inspector, or logs with times"
         )
@@ -205,7 +205,7 @@ def _from_logs(
         problem = Problem(
             artifact="",
             component="timeline",
-            message="the times in the logs have no zone, and no wait is told by both logs and"
+            message="the times in the logs have no time zone, and no wait appears in both logs and"
             " dumps: the logs were left out of the timeline",
         )
         return [], [], [problem]

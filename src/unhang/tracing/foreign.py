@@ -61,7 +61,7 @@ def _read(path: Path, most: int) -> bytes:
         with path.open("rb") as file:
             return file.read(most)
     except (EOFError, zlib.error) as error:
-        raise ArtifactError(f"{path} is damaged ({error}); what else there is was used") from error
+        raise ArtifactError(f"{path} is damaged ({error}); the rest was used") from error
 
 
 def _json(path: Path) -> Any:  # noqa: ANN401 - JSON of any form, looked at by the callers
@@ -74,7 +74,8 @@ def _json(path: Path) -> Any:  # noqa: ANN401 - JSON of any form, looked at by t
         return json.loads(data)
     except (ValueError, RecursionError) as error:
         raise ArtifactError(
-            f"{path} is no whole JSON document ({error}); was the job ended while it was written?"
+            f"{path} is not a complete JSON document ({error}); was the job ended while it was"
+            " written?"
         ) from error
 
 

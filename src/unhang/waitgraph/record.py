@@ -30,7 +30,7 @@ def from_json(data: object) -> Snapshot:
         ValueError: the data is no such snapshot; the message says what was found and expected.
     """
     if not isinstance(data, Mapping) or data.get("schema") != SCHEMA:
-        raise ValueError(f"{str(data)[:60]!r} is no snapshot; {SCHEMA} was expected")
+        raise ValueError(f"{str(data)[:60]!r} is not a snapshot; expected {SCHEMA}")
     return decode(Snapshot, {key: value for key, value in data.items() if key != "schema"})
 
 

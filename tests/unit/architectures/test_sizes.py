@@ -88,7 +88,7 @@ def test_every_family_gives_a_model(kind: str) -> None:
         ({"num_hidden_layers": 10**30}, "num_hidden_layers is"),
         ({"num_attention_heads": True}, "num_attention_heads is 'True'"),
         ({"vocab_size": None}, "vocab_size is missing"),
-        ({"num_key_value_heads": 4}, "no multiple of num_key_value_heads"),
+        ({"num_key_value_heads": 4}, "not a multiple of num_key_value_heads"),
         ({"model_type": "lama"}, "close: llama"),
         ({"num_hidden_layers": 10**9}, "num_hidden_layers is 1000000000"),
     ],

@@ -128,12 +128,12 @@ def test_sizes() -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("--op", "alltoall"), "is no operation"),
+        (("--op", "alltoall"), "is not an operation"),
         (("--sweep", "LD_PRELOAD=a,b"), "expected NAME=a,b"),
         (("--sweep", "NCCL_NET_PLUGIN=a,b"), "expected NAME=a,b"),
         (("--sweep", "NCCL_ALGO"), "expected NAME=a,b"),
         (("--backend", "mpi"), "expected gloo or nccl"),
-        (("--group", "node"), "is no group"),
+        (("--group", "node"), "is not a group"),
         (("--ranks", "1"), "expected 2 to"),
         (("--runs", "0"), "at least 1"),
         (("--sizes", "many"), "expected a size"),

@@ -57,7 +57,7 @@ def test_files_folders_and_links_are_read(tmp_path: Path) -> None:
 def test_a_pipe_is_not_read_for_its_bytes_belong_to_others(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (answer,) = read([ReadRequest(f"{tmp_path}/pipe")], limit_s=20)
-    assert answer.error == "it is no regular file"
+    assert answer.error == "it is not a regular file"
 
 
 def test_a_read_that_hangs_costs_itself_only(

@@ -223,7 +223,7 @@ def test_exit_codes_of_nagios(
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("--checkpoint", "/nowhere"), "is no folder"),
+        (("--checkpoint", "/nowhere"), "is not a folder"),
         (("--ranks", "0"), "expected at least 1"),
         (("--for", "/nowhere.yaml"), "cannot be read"),
         (("--for", "/etc/hostname"), "no setting in it"),

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 
-from support.chinese import english, unwrapped
+from support.chinese import english, page_text, unwrapped
+from support.run_folders import AT_S, hanging, run_folder, training
 from unhang import explain
 from unhang.commands import COMMANDS, invoke
 from unhang.errors import UsageError
 from unhang.lab.drill import Drill
 from unhang.lab.drills import DRILLS
 from unhang.model.causes import Cause
+from unhang.reporters.catalogue import by_text, sentences
 from unhang.reporters.catalogue.by_text import translated
 from unhang.reporters.explain import render_explanation
 from unhang.reporters.style import Style
 from unhang.rules import RULES
+from unhang.screens.feed import Feed
+from unhang.screens.pages import heatmap, labels, overview, units, view
 from unhang.settings.frameworks import frameworks
 from unhang.settings.tables import Library, other_names, variables
 
 CASES = Path(__file__).parents[2] / "cases"
+HOLE = re.compile(r"\{[^{}]*\}")
 DEMO = str(CASES / "demo/input")
 WAITS = str(CASES / "two-groups-other-numbers/input")
 
@@ -38,6 +44,25 @@ def test_an_english_sentence_is_found() -> None:
     assert english("请用 timeout= of init_process_group") == []
     assert english("请用 an option of it") != []
     assert english("`the rank that waits is not the culprit`") == []
+
+
+def test_every_sentence_of_the_catalogue() -> None:
+    """So no command says one, whatever it meets: a check of any host, a watch of any run."""
+    said = {**sentences("zh"), **by_text.sentences("zh")}
+    for command, texts in by_text.help_texts("zh").items():
+        said |= {f"{command} {name}": text for name, text in texts.items()}
+    found = {key: english(unwrapped(HOLE.sub(" ; ", text))) for key, text in said.items()}
+    assert {key: runs for key, runs in found.items() if runs} == {}
+
+
+def test_the_screens_of_a_run(tmp_path: Path) -> None:
+    run_folder(tmp_path, [training(AT_S), hanging(AT_S + 5)], ended=True, events=3)
+    feed = Feed(tmp_path)
+    shown = [labels("zh"), units("zh"), overview(feed, "zh"), heatmap(feed.past(), "zh")]
+    shown += [view(standing, "zh") for standing in feed.past()]
+    texts = re.findall(r'"((?:[^"\\]|\\.)*)"', json.dumps(shown, ensure_ascii=False))
+    found = [run for text in texts for run in english(page_text(text))]
+    assert set(found) == {"keeps the GIL"}  # what the judge of that folder said, word by word
 
 
 def test_a_page_of_a_setting() -> None:

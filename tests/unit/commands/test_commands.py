@@ -383,7 +383,7 @@ def test_fix_prints_the_difference_and_says_the_rest_aside(
     assert "already" in err
     code, out, err = call("fix", "v.json", "--from", "v.json")
     assert (code, out) == (2, "")
-    assert "can take no fix" in err
+    assert "cannot take any fix" in err
 
 
 def test_lint_of_a_file_that_does_not_parse_exits_with_2(call: Call, tmp_path: Path) -> None:

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 import click
 import pytest
 
+from support.chinese import english as foreign
+from support.chinese import unwrapped
 from unhang.commands import COMMANDS, cli, invoke, summaries
 from unhang.commands.translation import asked_language, in_language
 from unhang.reporters.catalogue.by_text import help_texts
@@ -71,6 +73,7 @@ def test_help_is_chinese_and_fits(
     )
     for english_words in ("Show this message", "[default", "Options", "Commands:", "required]"):
         assert english_words not in chinese
+    assert foreign(unwrapped(chinese)) == []
     for line in chinese.splitlines():
         if WIDE.search(line):
             assert sum(2 if ord(char) > 0x2E7F else 1 for char in line) <= 84, line
@@ -88,7 +91,7 @@ def test_lang_counts_for_help_and_errors(capsys: pytest.CaptureFixture[str]) -> 
     [
         (
             ["diagnos"],
-            "没有命令“diagnos”；您是想用 `diagnose` 吗？ `unhang --help` 说明它接受什么。",
+            "没有命令“diagnos”；你是想用 `diagnose` 吗？ `unhang --help` 说明它接受什么。",
         ),
         (
             ["lint", "--pid", "x"],

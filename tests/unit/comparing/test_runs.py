@@ -92,7 +92,7 @@ def test_a_table(tmp_path: Path) -> None:
         ("failed,hours,cluster\n1,4,a\n", "column 'cluster' is unknown"),
         ("failed,hours\n1,-4\n", "hours is '-4'"),
         ("failed,hours\nperhaps,4\n", "failed is 'perhaps'"),
-        (f"failed,hours\n1,{'4' * 200_000}\n", "is no table of jobs: field larger than"),
+        (f"failed,hours\n1,{'4' * 200_000}\n", "is not a table of jobs: field larger than"),
     ],
 )
 def test_a_table_that_cannot_be_read(tmp_path: Path, text: str, told: str) -> None:

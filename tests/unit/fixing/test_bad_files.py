@@ -77,7 +77,7 @@ def refused(apply: Apply, folder: Path, *arguments: object) -> str:
     [
         (b"output_dir: [x\nseed: 1\n", "does not parse: line"),
         (b"output_dir: x\nfsdp_config:\n\tlimit: 1\n", "does not parse: line 3"),
-        (b"output_dir: x\noutput_dir: y\nddp_timeout: 1\nddp_timeout: 2\n", "stands there 2 times"),
+        (b"output_dir: x\noutput_dir: y\nddp_timeout: 1\nddp_timeout: 2\n", "appears 2 times"),
         (b"a: 1\n---\noutput_dir: x\n", "2 documents"),
         (b"", "does not look like"),
         (b"- output_dir\n", "does not look like"),
@@ -85,7 +85,7 @@ def refused(apply: Apply, folder: Path, *arguments: object) -> str:
         (LAUGHS, "repeats too much"),
         (b"output_dir: &a [*a]\n", "nested too deeply"),
         (b"output_dir: x\x00y\n", "does not parse"),
-        ("output_dir: x\n".encode("utf-16"), "no UTF-8"),
+        ("output_dir: x\n".encode("utf-16"), "not UTF-8"),
         (GOOD + b"# " + b"x" * 10_000_000 + b"\n", "too large"),
     ],
     ids=[
@@ -120,7 +120,7 @@ def test_links_that_lead_elsewhere_or_nowhere(job: Path, apply: Apply) -> None:
 
 def test_a_pipe_is_not_waited_for(job: Path, apply: Apply) -> None:
     os.mkfifo(job / "train.yaml")
-    assert "no plain file" in refused(apply, job, job / "train.yaml")
+    assert "not a regular file" in refused(apply, job, job / "train.yaml")
 
 
 def test_a_file_that_changes_meanwhile(
@@ -159,11 +159,11 @@ def test_line_ends_and_byte_order_mark_stay(
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("{", "no JSON"),
-        ("[]", "no verdict"),
-        ('{"schema": "unhang.lint/1"}', "no verdict"),
+        ("{", "not JSON"),
+        ("[]", "not a verdict"),
+        ('{"schema": "unhang.lint/1"}', "not a verdict"),
         ('{"schema": "unhang.diagnosis/1", "fixes": [{"patch": 3}]}', "lacks title"),
-        ("[" * 100_000, "no JSON"),
+        ("[" * 100_000, "not JSON"),
     ],
 )
 def test_a_verdict_that_is_none(job: Path, apply: Apply, text: str, why: str) -> None:

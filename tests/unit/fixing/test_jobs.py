@@ -85,7 +85,7 @@ def test_a_value_in_a_variable_is_told_as_it_stands(tmp_path: Path) -> None:
     flags = '--per_device_train_batch_size ${BATCH} --output_dir o --bf16 "${EXTRA_ARGS[@]}"'
     paths = write(tmp_path, run__sh=f"torchrun train.py {flags}\n")
     asked = fix("transformers", "cli", "--per_device_train_batch_size 4", "smaller_batch")
-    with pytest.raises(UsageError, match=r"is \$\{BATCH\}: change it where it is decided"):
+    with pytest.raises(UsageError, match=r"is \$\{BATCH\}: change it where it is set"):
         unhang.fix(paths, verdict(asked))
 
 
@@ -125,7 +125,7 @@ def test_a_configuration_within_a_script_is_changed_there(tmp_path: Path) -> Non
 def test_a_file_that_only_stands_beside_is_named_where_the_setting_belongs(tmp_path: Path) -> None:
     write(tmp_path, acc__yaml=ACCELERATE)
     (path,) = write(tmp_path, run__sh=SCRIPT)
-    with pytest.raises(UsageError, match=r"belongs into .*acc\.yaml: give that file, too"):
+    with pytest.raises(UsageError, match=r"belongs in .*acc\.yaml: give that file too"):
         unhang.fix(path, verdict(SAVE), fixes=[1])
 
 
@@ -248,7 +248,7 @@ def test_a_timeout_that_code_takes_from_a_flag_is_changed_at_the_launch(tmp_path
 def test_a_timeout_that_stands_in_code_is_changed_there(tmp_path: Path) -> None:
     code = CODE.replace("seconds=options.timeout", "minutes=10")
     script, program = write(tmp_path, train__sh="torchrun train.py\n", train__py=code)
-    with pytest.raises(UsageError, match=r"train\.py:9 sets it: give that file, too"):
+    with pytest.raises(UsageError, match=r"train\.py:9 sets it: give that file too"):
         unhang.fix(script, verdict(LONGER))
     done = unhang.fix([script, program], verdict(LONGER))
     assert done.after == code.replace("minutes=10", "minutes=120")
@@ -256,7 +256,7 @@ def test_a_timeout_that_stands_in_code_is_changed_there(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("value", "message"),
-    [("seconds=limit()", "computes the timeout"), ("minutes=300", "already: another limit")],
+    [("seconds=limit()", "computes the timeout"), ("minutes=300", "is already 300: another")],
 )
 def test_a_timeout_that_cannot_grow_in_code_is_left(
     tmp_path: Path, value: str, message: str

@@ -64,7 +64,7 @@ def test_every_pod_of_the_job_gets_shared_memory(tmp_path: Path) -> None:
     assert (
         fixed(tmp_path, "again.yaml", after.replace("16Gi", "1Gi"), "more_shm").count("16Gi") == 2
     )
-    with pytest.raises(UsageError, match="16Gi already"):
+    with pytest.raises(UsageError, match="already has 16Gi"):
         fixed(tmp_path, "third.yaml", after, "more_shm")
 
 
@@ -191,8 +191,8 @@ def test_hosts_are_added_to_those_that_are_excluded(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("remedy", "text", "why"),
     [
-        ("more_shm", "docker run --ipc=host i", "of the host already"),
-        ("more_shm", "docker run --shm-size=32g i", "32g already"),
+        ("more_shm", "docker run --ipc=host i", "already shares the host's memory"),
+        ("more_shm", "docker run --shm-size=32g i", "already 32g"),
         ("more_shm", "docker run a\ndocker run b", "2 commands"),
         ("interface", "export NCCL_SOCKET_IFNAME=eth0", "by hand"),
         ("more_host_memory", "#SBATCH --mem=0", "already"),

@@ -34,7 +34,7 @@ def test_containers_of_several_images_are_several_jobs() -> None:
 
 
 def test_values_that_differ_are_left_alone() -> None:
-    with pytest.raises(Refusal, match="differently"):
+    with pytest.raises(Refusal, match="to different values"):
         manifest.set_variable(JOB.replace('"WARN"', '"INFO"'), "NCCL_DEBUG", "TRACE")
 
 

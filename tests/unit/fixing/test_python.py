@@ -150,7 +150,7 @@ def test_a_fix_is_written_into_the_program(tmp_path: Path, code: str, fix: Fix, 
     [
         ('init_process_group("nccl", timeout=timedelta(hours=3))\n', PLAIN, "already"),
         ("FSDPStrategy(timeout=timedelta(hours=limit))\n", FSDP, "computes"),
-        ("DataLoader(x, num_workers=1)\n", cure("torch", "fewer_loaders"), "1 already"),
+        ("DataLoader(x, num_workers=1)\n", cure("torch", "fewer_loaders"), "already 1"),
         ("DataLoader(x, num_workers=n)\n", cure("torch", "fewer_loaders"), "by hand"),
         ("a = Accelerator()\nb = Accelerator()\n", ACCELERATE, "2 places"),
         ("a = Accelerator(\n", ACCELERATE, "by hand"),
@@ -183,5 +183,5 @@ def test_a_file_of_another_kind_does_not_stop_the_others(tmp_path: Path) -> None
     verdict = Diagnosis(outcome=Outcome.CAUSE, summary=NOTHING, fixes=(PLAIN,))
     done = unhang.fix([str(hosts), str(code)], verdict)
     assert [file.changed for file in done.files] == [False, True]
-    with pytest.raises(UsageError, match="no kind that is known"):
+    with pytest.raises(UsageError, match="not of a known kind"):
         unhang.fix([str(hosts)], verdict)

@@ -225,7 +225,7 @@ def test_files_that_people_write(
         ("a.yaml", "output_dir: x\n", VARIABLE, "export it in the script"),
         ("a.yaml", "output_dir: x\n", GATHER, "DeepSpeed's JSON"),
         ("a.py", "x = 1\n", TRL, "is code"),
-        ("a.toml", "[x]\n", TRL, "reads no TOML"),
+        ("a.toml", "[x]\n", TRL, "does not read TOML"),
         ("a.sh", "torchrun x.py\n", ZERO, "accelerate launch --config_file"),
         ("a.sh", "torchrun x.py\n", PYTHON, "it is Python"),
         ("nccl.conf", "", fix("trl", "env", "export TORCH_X=0"), "read by NCCL only"),
@@ -291,7 +291,7 @@ def test_the_best_fix_that_fits_is_taken(tmp_path: Path) -> None:
     notes = render_notes(rewrite)
     assert "Fix 3: Set trl (reaches default_pg)" in notes
     assert "is unchanged; --apply" in notes
-    with pytest.raises(UsageError, match=r"no fix of the verdict.*fix 1.*fix 2"):
+    with pytest.raises(UsageError, match=r"any fix of the verdict.*fix 1.*fix 2"):
         unhang.fix(str(path), verdict(PYTHON, ZERO))
 
 
@@ -387,7 +387,7 @@ def test_a_folder_that_cannot_be_written_leaves_the_file_as_it_was(tmp_path: Pat
     ("name", "content", "message"),
     [
         ("a.yaml", b"a: \xff\n", "UTF-8"),
-        ("a.bin", b"x", "no kind that is known"),
+        ("a.bin", b"x", "not of a known kind"),
         ("a.yaml", b"a: 1\n" * 300_000, "too large"),
     ],
 )
@@ -401,7 +401,7 @@ def test_files_that_are_no_configurations(
 
 
 def test_a_folder_and_a_missing_file_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no plain file"):
+    with pytest.raises(UsageError, match="not a regular file"):
         unhang.fix(str(tmp_path), verdict(TRL))
     with pytest.raises(UsageError, match="cannot read"):
         unhang.fix(str(tmp_path / "x.yaml"), verdict(TRL))
@@ -430,13 +430,13 @@ def test_the_json_of_a_verdict_is_a_verdict(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("ROOT CAUSE", "no JSON"),
-        ("[]", "no verdict of unhang"),
-        ('{"schema": "unhang.lint/1"}', "no verdict of unhang"),
+        ("ROOT CAUSE", "not JSON"),
+        ("[]", "not a verdict of unhang"),
+        ('{"schema": "unhang.lint/1"}', "not a verdict of unhang"),
         ('{"schema": "unhang.diagnosis/1"}', "without its list of fixes"),
         ('{"schema": "unhang.diagnosis/1", "fixes": []}', "proposes no fix"),
         ('{"schema": "unhang.diagnosis/1", "fixes": [1]}', "fix 1 lacks title"),
-        ("[" * 100_000, "no JSON"),
+        ("[" * 100_000, "not JSON"),
     ],
 )
 def test_what_is_no_verdict_is_refused(tmp_path: Path, text: str, message: str) -> None:

@@ -122,8 +122,8 @@ def _kept(data: dict[str, Any], path: list[str]) -> dict[str, Any]:
     ("text", "path", "value", "message"),
     [
         ("a = ", ("a",), 1, "parse"),
-        ("comm = {x = 1}\n", ("comm", "y"), 2, "not plain"),
-        ("comm = {x = 1}\n", ("comm", "y", "z"), 2, "not plain"),
+        ("comm = {x = 1}\n", ("comm", "y"), 2, "too complex"),
+        ("comm = {x = 1}\n", ("comm", "y", "z"), 2, "too complex"),
         ("a = 1\n", ("a", "b"), 2, "table"),
         ("[[a]]\nb = 1\n", ("a", "b"), 2, "table"),
         ("[a]\nb = 1\n", ("a", "b"), None, "null"),

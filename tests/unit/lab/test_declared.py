@@ -35,14 +35,14 @@ def test_an_empty_list_of_ranks_hits_nobody() -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("sleep", "holds no JSON"),
+        ("sleep", "is not JSON"),
         ("[1]", "a fault is an object"),
         ('{"what": "sleep"}', "names one of start, call, step"),
         ('{"what": "sleep", "when": {"step": 1, "call": 2}}', "names one of"),
-        ('{"what": "sleep", "when": {"step": "one"}}', "\"step\" takes no 'one'"),
+        ('{"what": "sleep", "when": {"step": "one"}}', "\"step\" does not take 'one'"),
         ('{"what": "sleep", "when": {"phase": "lunch"}}', "known are save, eval, data, compile"),
         ('{"what": "sleep", "ranks": "2", "when": {"step": 1}}', "a list of numbers"),
-        ('{"what": "sleep", "when": {"step": 1, "nth": "x"}}', "takes no"),
+        ('{"what": "sleep", "when": {"step": 1, "nth": "x"}}', "does not take"),
     ],
 )
 def test_what_makes_no_sense_is_told_in_one_sentence(text: str, reason: str) -> None:

@@ -241,7 +241,7 @@ def test_a_declaration_that_makes_no_sense_is_one_line_and_the_program_runs(
 ) -> None:
     done = run(stand_in, "print('program')", UNHANG_FAULT="{")
     assert done.stdout.strip() == "program"
-    assert done.stderr.startswith("unhang: UNHANG_FAULT holds no JSON")
+    assert done.stderr.startswith("unhang: UNHANG_FAULT is not JSON")
     assert len(done.stderr.splitlines()) == 1
 
 

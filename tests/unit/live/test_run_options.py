@@ -66,7 +66,7 @@ def test_what_the_probes_are_told() -> None:
 
 @pytest.mark.parametrize("text", ["", "0", "soon", "2h later", "-5", "h"])
 def test_what_is_no_duration_is_refused(text: str) -> None:
-    with pytest.raises(UsageError, match="is no time limit"):
+    with pytest.raises(UsageError, match="is not a time limit"):
         read_timeouts(text)
 
 
@@ -78,7 +78,7 @@ def test_what_is_no_duration_is_refused(text: str) -> None:
         ({"on_hang": "exec:"}, "is unknown"),
         ({"notify": ("nonsense",)}, "--notify"),
         ({"nodes": 2, "node_rank": 2}, "node 2 of 2 nodes does not exist"),
-        ({"collector": "node0:80"}, "is no address"),
+        ({"collector": "node0:80"}, "is not an address"),
     ],
 )
 def test_unusable_wishes_are_refused_before_anything_is_made(
@@ -162,7 +162,7 @@ def test_what_the_user_says_of_the_nodes_goes_first() -> None:
 def test_addresses_of_collectors() -> None:
     assert address_of("http://node0:29777") == ("node0", 29777)
     for wrong in ("ftp://node0:1", "node0", "http://node0", "http://node0:x", "http://a:1/b"):
-        with pytest.raises(UsageError, match="is no address"):
+        with pytest.raises(UsageError, match="is not an address"):
             address_of(wrong)
 
 

@@ -94,7 +94,7 @@ def test_a_kind_can_be_said_outright(text: str, kind: TargetKind, url: str | Non
     ],
 )
 def test_what_is_no_address_is_refused_and_not_repeated(text: str) -> None:
-    with pytest.raises(UsageError, match="--notify number 2 is no address") as refused:
+    with pytest.raises(UsageError, match="--notify number 2 is not an address") as refused:
         read_targets(["https://ok.example", text], {})
     assert "SECRET" not in str(refused.value)
 

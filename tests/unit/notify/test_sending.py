@@ -119,8 +119,8 @@ def test_tries_have_an_end_and_pauses_a_limit(server: Server) -> None:
             (200, '{"errcode": 310000, "errmsg": "keywords not in content"}', {}),
             "code 310000: keywords not in content",
         ),
-        ("wecom", (200, "<html>", {}), "its answer is no JSON"),
-        ("wecom", (200, "[]", {}), "its answer is no object"),
+        ("wecom", (200, "<html>", {}), "its answer is not JSON"),
+        ("wecom", (200, "[]", {}), "its answer is not an object"),
         ("wecom", (200, "{}", {}), "code None: no message"),
     ],
 )
@@ -180,7 +180,7 @@ REJECTED = '{"partialSuccess": {"rejectedLogRecords": "1", "errorMessage": "too 
 
 
 @pytest.mark.parametrize(
-    ("answer", "failure"), [("", None), ("{}", None), (REJECTED, "too old"), ("<html>", "no JSON")]
+    ("answer", "failure"), [("", None), ("{}", None), (REJECTED, "too old"), ("<html>", "not JSON")]
 )
 def test_a_receiver_of_opentelemetry_says_what_it_rejected(
     server: Server, answer: str, failure: str | None

@@ -168,7 +168,7 @@ def test_a_run_that_saved_longer_than_planned_is_believed(tmp_path: Path) -> Non
     ("options", "told"),
     [
         ({"world": 0}, "world is 0"),
-        ({"world": 6, "tensor_parallel": 4}, "no multiple of tensor_parallel"),
+        ({"world": 6, "tensor_parallel": 4}, "not a multiple of tensor_parallel"),
         ({"gpu_memory": "80 apples"}, "--gpu-memory: found '80 apples'"),
         ({"write_speed": "10Gb/s"}, "is in bits"),
         ({"gpu_memory": "80"}, "--gpu-memory: '80' has no unit"),

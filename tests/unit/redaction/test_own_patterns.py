@@ -27,7 +27,7 @@ def test_a_file_of_patterns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[[shape]]\npattern = '('\n", "pattern 1: this is no regular expression"),
+        ("[[shape]]\npattern = '('\n", "pattern 1: this is not a regular expression"),
         ("[[shape]]\nkind = 'x'\n", "pattern 1: expected a regular expression"),
         ("shape = 3\n", "expected [[shape]] tables"),
         ("= 3\n", "expected TOML"),

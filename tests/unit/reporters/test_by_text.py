@@ -143,7 +143,8 @@ def test_what_a_sentence_holds_is_said_too() -> None:
 
 
 def test_sentences_of_one_kind_are_said_one_by_one() -> None:
-    text = "it is Python, to be put in place by hand; it is YAML, to be put in place by hand"
+    kinds = ("Python", "YAML")
+    text = "; ".join(f"it is {kind}, which must be put in place by hand" for kind in kinds)
     assert translated(text, "zh") == "它是 Python，需要手工放入；它是 YAML，需要手工放入"
 
 

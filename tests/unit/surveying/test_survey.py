@@ -171,7 +171,7 @@ def test_the_command(
         assert ("36 个作业" if lang == "zh" else "36 jobs") in text
         assert "gpu_oom" in text
     assert invoke(["fleet", str(logs / "gone")]) == 2
-    assert "is no folder" in capsys.readouterr().err
+    assert "is not a folder" in capsys.readouterr().err
 
 
 @pytest.mark.process  # reads with DuckDB, which forks

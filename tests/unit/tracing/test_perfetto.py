@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
@@ -146,3 +147,18 @@ def test_times_without_a_date_count_from_the_first() -> None:
     told = decoded(Trace(slices=(sliced(0, "a", 2, 4),), end_s=T0 + 4, dated=False))
     stamps = [p.timestamp for p in told.packet if p.HasField("track_event")]
     assert stamps == [0, 2_000_000_000]
+
+
+def test_trace_processor_answers_a_query(tmp_path: Path) -> None:
+    """Perfetto's own program, where it is installed."""
+    program = shutil.which("trace_processor_shell") or shutil.which("trace_processor")
+    if program is None:
+        pytest.skip("needs trace_processor_shell: https://get.perfetto.dev/trace_processor")
+    processor = pytest.importorskip("perfetto.trace_processor")
+    path = tmp_path / "trace.pftrace"
+    path.write_bytes(encode_trace(make_trace([str(dumps(tmp_path / "dumps", r3=6))])))
+    config = processor.TraceProcessorConfig(bin_path=program)
+    with processor.TraceProcessor(trace=str(path), config=config) as loaded:
+        asked = "select process.name as who from process join process_track using (upid)"
+        assert {"rank 0", "rank 3"} <= {row.who for row in loaded.query(asked)}
+        assert [row.n for row in loaded.query("select count(*) as n from flow")] != [0]

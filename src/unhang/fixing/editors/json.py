@@ -41,7 +41,7 @@ def set_key(
     """Return the text with one key set.
 
     Raises:
-        Refusal: the text is no JSON (comments are none), or a key stands there twice.
+        Refusal: the text is not JSON (comments are none), or a key stands there twice.
     """
     data = parse(text)
     root = _Scanner(text).scan()
@@ -57,7 +57,7 @@ def set_key(
     else:
         changed = _insert(text, place, path, value, depth=depth, newline=newline)
     if json.loads(_bare(changed)) != expected:
-        raise Refusal(f"the place of `{'.'.join(path)}` is not plain enough to change it safely")
+        raise Refusal(f"the place of `{'.'.join(path)}` is too complex to change safely")
     return changed
 
 
@@ -163,7 +163,7 @@ class _Scanner:
             value = self._value(self._skip(at) + 1)
             if key in place.members:
                 line = self._text.count("\n", 0, at) + 1
-                raise Refusal(f"line {line}: `{key}` stands there twice")
+                raise Refusal(f"line {line}: `{key}` appears twice")
             place.members[key] = value
             at = self._separator(value.end)
         return at + 1

@@ -156,7 +156,7 @@ def _refuse_differing(places: Sequence[_VariablePlace], name: str, raw: str) -> 
     values = {place.node.value for place in places}
     if len(values) > 1:
         lines = ", ".join(str(p.node.start_mark.line + 1) for p in places)
-        raise Refusal(f"lines {lines} set {name} differently: set it to {raw} by hand")
+        raise Refusal(f"lines {lines} set {name} to different values: set it to {raw} by hand")
     _refuse_several(places, name, raw)
 
 
@@ -165,7 +165,7 @@ def _replace(text: str, places: Sequence[_VariablePlace], name: str, raw: str) -
         start, end = place.node.start_mark.index, place.node.end_mark.index
         if text[start : start + 1] in ("&", "*", "!", "|", ">"):
             line = place.node.start_mark.line + 1
-            raise Refusal(f"line {line}: {name} is no plain value; set it to {raw} by hand")
+            raise Refusal(f"line {line}: {name} is not a plain value; set it to {raw} by hand")
         new = json.dumps(raw)
         if place.name:
             new = f'"{name}={raw}"' if text[start] in "\"'" else f"{name}={raw}"
@@ -202,7 +202,7 @@ def _prove(before: str, after: str, name: str, raw: str) -> None:
     came = {leaf for leaf in (new - old) if leaf not in ("name", "value")}
     gone = old - new
     if not came <= {name, raw, f"{name}={raw}"} or len(gone) > 1:
-        raise Refusal(f"the place of {name} is not plain enough to change it safely")
+        raise Refusal(f"the place of {name} is too complex to change safely")
 
 
 def leaves(nodes: Sequence[yaml.Node | None]) -> Iterator[str]:

@@ -52,7 +52,7 @@ def more_memory(text: str, size_of: Size) -> str | None:
     """Return the manifest with twice the host memory for the training containers.
 
     Raises:
-        Refusal: a limit is no plain size.
+        Refusal: a limit is not a plain size.
     """
     changes: list[tuple[int, int, str]] = []
     for pod in _pods(text):
@@ -62,7 +62,9 @@ def more_memory(text: str, size_of: Size) -> str | None:
             if not isinstance(memory, yaml.ScalarNode):
                 continue
             if size_of(memory.value) is None:
-                raise Refusal(f"line {memory.start_mark.line + 1}: {memory.value} is no plain size")
+                raise Refusal(
+                    f"line {memory.start_mark.line + 1}: {memory.value} is not a plain size"
+                )
             number = memory.value.rstrip("KMGTPkibB")
             new = f"{float(number) * 2:g}{memory.value[len(number) :]}"
             changes.append((memory.start_mark.index, memory.end_mark.index, new))
@@ -101,7 +103,7 @@ def _trainer(pod: yaml.MappingNode) -> yaml.MappingNode:
     if len(chosen) != 1:
         line = pod.start_mark.line + 1
         raise Refusal(
-            f"the pod of line {line} has {len(chosen)} containers: which trains is unknown"
+            f"the pod of line {line} has {len(chosen)} containers: it is unknown which one trains"
         )
     return chosen[0]
 
@@ -129,7 +131,7 @@ def _enlarged(
             raise Refusal(f"the volume {name} at {_SHM} has no limit: more memory is needed")
         present = size_of(limit.value)
         if present is None or present >= wanted:
-            raise Refusal(f"{_SHM} has {limit.value} already: fewer loader processes help")
+            raise Refusal(f"{_SHM} already has {limit.value}: use fewer loader processes")
         return limit.start_mark.index, limit.end_mark.index, size
     raise Refusal(f"the volume {name} at {_SHM} is not declared here")
 
@@ -167,5 +169,5 @@ def _proved(text: str, changes: list[tuple[int, int, str]]) -> str:
     old, new_leaves = (Counter(leaves(compose(part))) for part in (text, after))
     gone = old - new_leaves
     if sum(gone.values()) > len(changes):
-        raise Refusal("the manifest is not plain enough to change it safely")
+        raise Refusal("the manifest is too complex to change safely")
     return after

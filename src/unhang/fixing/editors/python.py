@@ -211,7 +211,7 @@ def plain_arguments(node: ast.expr, *above: str) -> Iterator[tuple[str, str]]:
 def _container(node: ast.expr, name: str) -> ast.expr:
     if isinstance(node, ast.Dict) or (isinstance(node, ast.Call) and called(node) == "dict"):
         return node
-    raise Refusal(f"line {node.lineno} computes `{name}`: change it where it is decided")
+    raise Refusal(f"line {node.lineno} computes `{name}`: change it where it is set")
 
 
 def _plain(node: ast.expr, source: str) -> bool:
@@ -243,7 +243,7 @@ def _insert(text: str, holder: ast.expr, name: str, source: str) -> str:
         if any(k.arg is None for k in holder.keywords):
             raise Refusal(f"line {holder.lineno} takes arguments from elsewhere (`**`)")
     else:
-        raise Refusal(f"line {holder.lineno} is no call")
+        raise Refusal(f"line {holder.lineno} is not a call")
     close = _offset(text, holder, end=True) - 1
     if last is None:
         return _proved(text, f"{text[:close]}{entry}{text[close:]}")
@@ -284,7 +284,7 @@ def _proved(before: str, after: str) -> str:
     old = [ast.dump(node) for node in parse(before).body]
     new = [ast.dump(node) for node in parse(after).body]
     if len(old) == len(new) and sum(a != b for a, b in zip(old, new, strict=True)) > 1:
-        raise Refusal("the place is not plain enough to change it safely")
+        raise Refusal("this place is too complex to change safely")
     return after
 
 

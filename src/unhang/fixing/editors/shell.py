@@ -249,7 +249,7 @@ def _launch(text: str, commands: Sequence[Command], framework: str) -> Command:
             )
         if not found:
             raise Refusal("no command in it starts a training")
-        raise Refusal(f"{len(found)} commands start programs (lines {lines}): which is unknown")
+        raise Refusal(f"{len(found)} commands start programs (lines {lines}): it is unknown which")
     _refuse_other_framework(text, found[0], framework)
     if any(" " in w.text and w.text[0] in "\"'" and _starts(w.bare) for w in found[0].words):
         line = _line(text, found[0].start)
@@ -332,7 +332,7 @@ def _proved(before: str, after: str, name: str) -> str:
         and own not in (value or "").replace("-", "_")  # ARGS="--own 1"
     ]
     if strange:
-        raise Refusal(f"the place of `{name}` is not plain enough to change it safely")
+        raise Refusal(f"the place of `{name}` is too complex to change safely")
     return after
 
 

@@ -36,7 +36,7 @@ def set_key(
     if expected == data:
         return text
     if value is None:
-        raise Refusal("TOML has no word for null: take the key out by hand")
+        raise Refusal("TOML has no word for null: remove the key by hand")
     changed = _changed(text, path, value, newline, guard)
     try:
         proved = loads(_bare(changed)) == expected
@@ -148,6 +148,6 @@ def _lines_lost(before: str, after: str) -> int:
 
 def _unclear(path: Sequence[str], value: object) -> Refusal:
     return Refusal(
-        f"the place of `{'.'.join(path)}` is not plain enough to change it safely;"
+        f"the place of `{'.'.join(path)}` is too complex to change safely;"
         f" set it to {json.dumps(value, ensure_ascii=False)} by hand"
     )

@@ -35,7 +35,7 @@ def set_docker_variable(
         return _put(text, found, 1, raw, guard)
     stage = max((m.start() for m in re.finditer(r"(?im)^\s*FROM\s", text)), default=None)
     if stage is None:
-        raise Refusal("it has no FROM, so it is no Dockerfile that can be changed")
+        raise Refusal("it has no FROM line, so it is not a Dockerfile that can be changed")
     last = [m for m in re.finditer(r"(?im)^ENV[ \t](?:.*\\\r?\n)*.*", text) if m.start() > stage]
     entry = re.compile(r"(?im)^(?:CMD|ENTRYPOINT)\b").search(text, stage)
     line = f"ENV {name}={raw}"

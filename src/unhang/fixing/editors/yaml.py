@@ -57,7 +57,7 @@ def set_key(
         changed = _replace(text, root, found, path, value)
     expected = _with(plain(root), path, wanted)
     if plain(parse(changed)) != expected:
-        raise Refusal(f"the place of `{'.'.join(path)}` is not plain enough to change it safely")
+        raise Refusal(f"the place of `{'.'.join(path)}` is too complex to change safely")
     return changed
 
 
@@ -180,7 +180,7 @@ def _child(node: yaml.MappingNode, key: str) -> yaml.Node | None:
     found = [value for name, value in node.value if _text(name) == key]
     if len(found) > 1:
         lines = ", ".join(str(value.start_mark.line + 1) for value in found)
-        raise Refusal(f"`{key}` stands there {len(found)} times (lines {lines})")
+        raise Refusal(f"`{key}` appears {len(found)} times (lines {lines})")
     return found[0] if found else None
 
 
@@ -210,7 +210,7 @@ def _replace(
 ) -> str:
     name, line = ".".join(path), node.start_mark.line + 1
     if not isinstance(node, yaml.ScalarNode) or node.style in ("|", ">"):
-        raise Refusal(f"line {line}: `{name}` is no plain value; set it to {scalar(value)}")
+        raise Refusal(f"line {line}: `{name}` is not a plain value; set it to {scalar(value)}")
     start, end = node.start_mark.index, node.end_mark.index
     if text[start : start + 1] in ("&", "!") or _uses(root, node) > 1:
         raise Refusal(

@@ -117,7 +117,7 @@ def load(text: str) -> tuple[Fault, ...]:
     try:
         found = json.loads(text)
     except ValueError as error:
-        raise FaultError(f"{VARIABLE} holds no JSON ({error}).") from None
+        raise FaultError(f"{VARIABLE} is not JSON ({error}).") from None
     return from_rows(found if isinstance(found, list) else [found])
 
 
@@ -172,7 +172,7 @@ def _when(row: Any) -> When:
     value = row[moment]
     wanted: Any = {"phase": str, "function": str, "start": bool}.get(moment, (int, float))
     if not isinstance(value, wanted) or not isinstance(nth, int):
-        raise FaultError(f'"when" is {row!r}; "{moment}" takes no {value!r}.')
+        raise FaultError(f'"when" is {row!r}; "{moment}" does not take {value!r}.')
     if moment == "phase" and value not in PHASES:
         raise FaultError(f'"phase" is {value!r}; known are {", ".join(PHASES)}.')
     return When(moment=moment, value=value, nth=nth)

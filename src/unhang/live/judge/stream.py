@@ -41,7 +41,7 @@ def from_line(line: str) -> tuple[Input, float]:
     data = json.loads(line)
     now = data.get("now") if isinstance(data, dict) else None
     if not isinstance(now, (int, float)):
-        raise ValueError(f"{line[:60]!r} is no input of a monitor: it has no time")  # noqa: TRY004
+        raise ValueError(f"{line[:60]!r} is not an input of a monitor: it has no time")  # noqa: TRY004
     return _input(data, line), float(now)
 
 
@@ -68,4 +68,4 @@ def _input(data: dict[str, object], line: str) -> Input:
         return decode(OutputEnded, data["ended"])
     if "tick" in data:
         return Tick()
-    raise ValueError(f"{line[:60]!r} is no input of a monitor")
+    raise ValueError(f"{line[:60]!r} is not an input of a monitor")

@@ -39,7 +39,7 @@ def address_of(url: str) -> tuple[str, int]:
         or parts.path not in ("", "/")
     ):
         raise UsageError(
-            f"--collector {url!r} is no address; give http://HOST:PORT, where HOST is the first"
+            f"--collector {url!r} is not an address; give http://HOST:PORT, where HOST is the first"
             " node and PORT is free there"
         )
     return host, port

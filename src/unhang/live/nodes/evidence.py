@@ -53,7 +53,7 @@ def is_there(folder: RunFolder, name: str) -> bool:
         ValueError: no run folder has such a path.
     """
     if _PATH.fullmatch(name) is None:
-        raise ValueError(f"{name[:100]!r} is no path of evidence")
+        raise ValueError(f"{name[:100]!r} is not a path of evidence")
     return os.path.lexists(folder.root / name)
 
 
@@ -65,7 +65,7 @@ def keep(folder: RunFolder, name: str, data: bytes) -> None:
         OSError: it cannot be written.
     """
     if _PATH.fullmatch(name) is None:
-        raise ValueError(f"{name[:100]!r} is no path of evidence")
+        raise ValueError(f"{name[:100]!r} is not a path of evidence")
     if len(data) > MOST_FILE_BYTES:
         raise ValueError(f"{name} has {len(data)} bytes; at most {MOST_FILE_BYTES} are taken")
     path = folder.root / name

@@ -111,7 +111,7 @@ class FolderHub(Inbox):
         item = json.loads(data)
         report = node_from_json(item) if isinstance(item, dict) else None
         if report is None or report.host != path.stem:
-            raise ValueError("this is no report of that node")
+            raise ValueError("this is not a report of that node")
         self.put(report)
 
     def _take(self, place: Path) -> None:
@@ -146,7 +146,7 @@ def read_plain(path: Path, most_bytes: int, owner: int | None = None) -> bytes:
     with os.fdopen(handle, "rb") as file:
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode):
-            raise ValueError("this is no regular file")
+            raise ValueError("this is not a regular file")
         if owner is not None and status.st_uid != owner:
             raise ValueError("it belongs to another user")
         data = file.read(most_bytes + 1)

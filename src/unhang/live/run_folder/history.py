@@ -223,6 +223,6 @@ def _unpacked(path: Path, data: object) -> JobSnapshot:
 
 def _unpack(data: object) -> JobSnapshot:
     if not isinstance(data, bytes):
-        raise ValueError("a sample is no bytes")  # noqa: TRY004
+        raise ValueError("a sample is not bytes")  # noqa: TRY004
     text = zlib.decompressobj().decompress(data, _MOST_UNPACKED)
     return decode(JobSnapshot, json.loads(text))

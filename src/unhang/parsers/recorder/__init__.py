@@ -96,7 +96,7 @@ class DumpReader:
             return
         found = read_document(artifact)
         if found is None:
-            yield _problem(artifact, "it is no Flight Recorder dump, or nothing of it is left")
+            yield _problem(artifact, "it is not a Flight Recorder dump, or nothing of it is left")
             return
         if found.taken_s is None:
             found.taken_s = self._ordered_at(artifact)
@@ -110,7 +110,7 @@ class DumpReader:
         if rank is None:
             yield _problem(
                 artifact,
-                "the name of the dump tells no rank, and nothing else does; rename it to"
+                "neither the name nor the content of the dump tells its rank; rename it to"
                 " `nccl_trace_rank_N`",
             )
         try:

@@ -157,13 +157,13 @@ def read_entries(
 
 def _new_group(key: object, entry: Entry) -> GroupEntries:
     if not isinstance(key, tuple) or len(key) != 2 or set(map(type, key)) != {str}:
-        raise TypeError("a group's name is no text")
+        raise TypeError("a group's name is not text")
     return GroupEntries(*key, pg_id=entry.get("pg_id"))
 
 
 def _new_passed(name: object) -> PairTraffic:
     if type(name) is not str:
-        raise TypeError("a name is no text")
+        raise TypeError("a name is not text")
     return PairTraffic(is_end=name.endswith(_BATCH_END))
 
 

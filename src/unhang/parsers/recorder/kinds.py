@@ -178,23 +178,23 @@ def operation(name: str) -> str:
 def _text(value: object) -> str:
     if isinstance(value, str):
         return value[:200]
-    raise TypeError("a name is no text")
+    raise TypeError("a name is not text")
 
 
 def _texts(value: object) -> tuple[str, ...]:
     if not isinstance(value, (list, tuple)):
-        raise TypeError("types are no list")
+        raise TypeError("types are not a list")
     return tuple(map(_text, value[:_MOST_TENSORS]))
 
 
 def _frozen(value: object) -> tuple[tuple[int, ...], ...]:
     """Sizes as tuples; anything but a list of lists of numbers is refused."""
     if not isinstance(value, (list, tuple)):
-        raise TypeError("sizes are no list")
+        raise TypeError("sizes are not a list")
     return tuple(_shape(size) for size in value[:_MOST_TENSORS])
 
 
 def _shape(value: object) -> tuple[int, ...]:
     if isinstance(value, (list, tuple)) and all(type(n) is int for n in value[:64]):
         return tuple(value[:64])
-    raise TypeError("a size is no list of numbers")
+    raise TypeError("a size is not a list of numbers")

@@ -9,10 +9,10 @@ from unhang.remedies.cures import Cure, GeneralCure, PatchLanguage, Recipe
 from unhang.settings.versions import at_least
 
 _BRANCH = """
-# Not: only some ranks reach the collective, the others wait in their next one.
+# Wrong: only some ranks reach the collective, the others wait in their next one.
 #     if rank == 0:
 #         dist.broadcast(tensor, src=0)
-# But: every rank takes the same way, and the rank only chooses what it does inside.
+# Right: every rank takes the same way, and the rank only chooses what it does inside.
 should_stop = torch.tensor(int(rank == 0 and finished), device="cuda")
 dist.broadcast(should_stop, src=0)
 if should_stop.item():
@@ -20,8 +20,8 @@ if should_stop.item():
 """
 
 _ORDER = """
-# Not: rank 0 enters `pair` first and rank 1 the world group, and each waits in its own.
-# But: one list of calls in one order on all ranks; each leaves out the groups it is no member of.
+# Wrong: rank 0 enters `pair` first and rank 1 the world group, and each waits in its own.
+# Right: one list of calls in one order on all ranks; each leaves out the groups it is not in.
 for tensor, group in ((partial, pair), (total, dist.group.WORLD)):
     if dist.get_rank(group) >= 0:
         dist.all_reduce(tensor, group=group)

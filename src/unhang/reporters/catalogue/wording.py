@@ -21,6 +21,7 @@ A set of ranks without a specification is printed as bare ranges, None as "unkno
 
 from __future__ import annotations
 
+import re
 import string
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
@@ -28,6 +29,7 @@ from types import MappingProxyType
 
 from unhang.model.ids import RankSpans, format_ranks
 
+_NUMBERED = re.compile(r"(?<=\[Errno \d\d\] )[^:]+|(?<=\[Errno \d\d\d\] )[^:]+")
 _MINUTE_S, _HOUR_S, _DAY_S = 60, 3_600, 86_400
 
 
@@ -64,7 +66,7 @@ class Wording(string.Formatter):
             case "doing":
                 return self._word(f"doing_{value}")
             case "phrase":
-                return self._phrases.get(str(value), str(value))
+                return self._phrase(str(value))
             case _ if format_spec.startswith("|"):
                 one, _, more = format_spec[1:].partition("|")
                 count = len(value) if isinstance(value, (frozenset, set)) else value
@@ -76,6 +78,12 @@ class Wording(string.Formatter):
 
     def _word(self, unit: str, n: object = "") -> str:
         return self._words[f"unit.{unit}"].replace("{n}", str(n))
+
+    def _phrase(self, text: str) -> str:
+        """Text of the data, or an error of the system with its number before it."""
+        if text in self._phrases:
+            return self._phrases[text]
+        return _NUMBERED.sub(lambda found: self._phrases.get(found[0], found[0]), text)
 
     def _ranks(self, value: object) -> str:
         ranks = _rank_set(value)
@@ -95,7 +103,7 @@ class Wording(string.Formatter):
         items = sorted(str(item) for item in value)
         if len(items) < 2:
             return "".join(items)
-        return self._word("and").join([", ".join(items[:-1]), items[-1]])
+        return self._word("and").join([self._word("comma").join(items[:-1]), items[-1]])
 
     def _duration(self, seconds: float) -> str:
         """The two largest units, rounded to what they can show."""

@@ -152,12 +152,11 @@ class _Page:
             yield self._fix(number, fix)
 
     def _fix(self, number: int, fix: FixText) -> Html:
-        aside = "; ".join(part for part in (fix.kind, fix.where) if part)
         heading = tag(
             "summary",
             tag("strong", f"{number}. ", prose(fix.title)),
             Html(" "),
-            tag("span", f"({aside})", class_="aside"),
+            tag("span", f"({fix.aside})", class_="aside"),
         )
         notes = [join(tag("dt", note.label), tag("dd", prose(note.text))) for note in fix.notes]
         return tag(

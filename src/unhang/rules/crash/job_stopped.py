@@ -13,11 +13,11 @@ that are torn down print exceptions of broken pipes and half-started workers.
 ## When it stays quiet
 When something had failed or timed out before the stop, when the live judge had seen ranks wait for
 one that did not move, or ranks had waited in one collective since long before it: then somebody
-ended a job that hung. It is a hint when the job had been silent for long, when it never showed any
-work before an interrupt or a time limit, when Ctrl-C found a rank waiting in a collective or no
-time shows how long nothing had moved, when another run in the log was made to compare, and for a
-plain cancellation with nothing wrong at all, which says nothing about the job. SIGTERM that a
-launcher sends to the ranks after another one's failure is not a stop.
+ended a job that hung. It is a hint when the job had been silent for a long time, when it never
+showed any work before an interrupt or a time limit, when Ctrl-C found a rank waiting in a
+collective or no time shows how long nothing had moved, when another run in the log was made to
+compare, and for a plain cancellation with nothing wrong at all, which says nothing about the job.
+SIGTERM that a launcher sends to the ranks after another one's failure is not a stop.
 
 ## How to confirm
 `sacct -j JOB -o JobID,State,ExitCode,End`; the shell's history; the times of the first failure and
@@ -149,9 +149,7 @@ def _against(
     if orphans or stop.kind in _WITHOUT_CHOICE:
         return None
     if (silent_s(incident, stop) or 0.0) > _QUIET_S:
-        return say(
-            "CRA005.against_silence", "the job had been silent for long before it was stopped"
-        )
+        return say("CRA005.against_silence", "the job had long been silent before it was stopped")
     if stop.kind is StopKind.CANCELLED:
         return say(
             "CRA005.against_cancel", "a cancellation alone does not tell whether anything was wrong"

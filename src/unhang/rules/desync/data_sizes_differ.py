@@ -12,7 +12,7 @@ and so do the ranks behind it.
 
 ## When it stays quiet
 Where sizes may differ (all-to-all, the parts of an all-gather, point-to-point), and where the
-lines may speak of different groups. Ranks in different places are no proof of a branch: a step more
+lines may speak of different groups. Ranks in different places do not prove a branch: a step more
 or a module more brings them there too, and DSY011 says so where bars show it.
 
 ## How to confirm

@@ -8,7 +8,7 @@ It would: the ranks took different branches, or bring tensors of different shape
 compares before each collective and raises instead.
 
 ## When it stays quiet
-Flat gradients and parameters of different sizes are told by DSY005. It is only a hint when
+Flat gradients and parameters of different sizes are reported by DSY005. It is only a hint when
 the other rank runs no comparable collective (an empty fingerprint), and when both sides are
 barriers with different numbers, which the wrapper reports falsely at times; numbers far apart are
 none of these. Without the other side in the log it supports and names nobody.
@@ -115,6 +115,7 @@ def _against(found: FingerprintComparison) -> Message | None:
     if found.aspect is FingerprintAspect.SEQUENCE and _may_be_false(found):
         return say(
             "DSY004.against_barrier",
-            "The wrapper reports barriers with different numbers falsely at times.",
+            "The wrapper sometimes reports barriers with different numbers although nothing is"
+            " wrong.",
         )
     return None

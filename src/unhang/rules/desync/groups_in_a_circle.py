@@ -95,7 +95,7 @@ def _finding(incident: Incident, one: Call, other: Call, strength: Strength) -> 
         why=say(
             "DSY010.why",
             "Groups that share ranks must issue their collectives in one order on all ranks,"
-            " else each waits for a rank that the other one holds.",
+            " otherwise each waits for a rank that the other one holds.",
         ),
         against=weight.against or against,
         at=sides[0].at,

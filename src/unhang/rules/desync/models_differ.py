@@ -49,7 +49,7 @@ _CLAIMS = {
     ),
     ModelDifference.PARAMETER_SHAPE: say(
         "DSY008.claim_parameter-shape",
-        "{ranks:ranks} built a model with other shapes than {other:ranks}.",
+        "{ranks:ranks} built a model with different shapes than {other:ranks}.",
     ),
 }
 

@@ -55,7 +55,7 @@ def check(incident: Incident) -> Iterator[Finding]:
             Strength.SUPPORTS,
             say(
                 "DSY007.claim_nccl",
-                "An NCCL peer sent another number of bytes than the rank expected.",
+                "An NCCL peer sent a different number of bytes than the rank expected.",
             ),
         )
 

@@ -10,7 +10,7 @@ Python runs one thread at a time. A native call that keeps the lock and waits fo
 needs it (a callback, the watchdog, another thread of the program) never returns.
 
 ## When it stays quiet
-Where no thread wants the lock: a native call that keeps it for long is slow, and not stuck.
+Where no thread wants the lock: a native call that keeps it for a long time is slow, not stuck.
 
 ## How to confirm
 `gdb -p PID -batch -ex 'thread apply all bt'` twice: the same threads stand at the same calls.

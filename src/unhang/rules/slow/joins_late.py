@@ -87,7 +87,7 @@ def check(incident: Incident) -> Iterator[Finding]:
         ),
         why=say(
             "SLO202.why",
-            "Its kernels are the shortest by far: the last one to come waits for nobody.",
+            "Its kernels are the shortest by far: the last rank to arrive waits for nobody.",
         ),
         against=None
         if much

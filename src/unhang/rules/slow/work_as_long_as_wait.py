@@ -1,8 +1,9 @@
 """Work of unknown kind began when the others began to wait, and went on as long as they waited.
 
 ## What it finds
-A progress bar whose label tells no kind of work, and whose elapsed time is the time that the others
-waited, as their watchdogs measured it: it began when the wait began, and it advanced all the time.
+A progress bar whose label does not tell the kind of work, and whose elapsed time is the time that
+the others waited, as their watchdogs measured it: it began when the wait began, and it
+advanced all the time.
 
 ## Why it hangs
 Whoever draws the bar works alone; the others have gone on to the next collective and wait there.
