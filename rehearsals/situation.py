@@ -93,7 +93,7 @@ class Situation:
     finishes_with: str
     remedy: SituationRemedy
     settle_s: float = 5.0
-    within_s: float = 300.0
+    within_s: float = 900.0
     real: str
     played: str
     logs_lack: str | None = None

@@ -36,7 +36,6 @@ SITUATIONS = (
             says="`unhang fix` takes the evaluation out of the launch script.", files=("train.sh",)
         ),
         settle_s=3.0,
-        within_s=900.0,
         real=_REAL,
         played=_PLAYED + " DDP does not broadcast its buffers, which keeps another fault away "
         "(see `open-clip-stray-broadcast`).",
@@ -59,7 +58,6 @@ SITUATIONS = (
             says="`unhang fix` takes the evaluation out of the launch script.", files=("train.sh",)
         ),
         settle_s=3.0,
-        within_s=900.0,
         real=_REAL,
         played=_PLAYED,
     ),
@@ -83,7 +81,6 @@ SITUATIONS = (
             files=("train-webdataset.sh",),
         ),
         settle_s=3.0,
-        within_s=900.0,
         real=_REAL,
         played=_PLAYED
         + " webdataset is 0.2.86: with 1.0.2 open_clip stops at `KeyError: 'fname'`.",
@@ -110,7 +107,6 @@ SITUATIONS = (
             files=("train-small-eval.sh",),
         ),
         settle_s=3.0,
-        within_s=900.0,
         real="open_clip's own program and its own fault: `evaluate` calls the model wrapped in DDP "
         "on rank 0 alone, and DDP broadcasts its buffers there.",
         played=_PLAYED + " The evaluation has 64 pairs, and nothing is slow.",

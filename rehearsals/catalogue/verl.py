@@ -29,7 +29,6 @@ SITUATIONS = (
             written=False,
             edits=(("verl_cpu.py", "real(timeout_second, ", "real(timeout_second or 600, "),),
         ),
-        within_s=900.0,
         real="verl's `main_ppo` with its trainer (actor, critic and GAE), Ray, TransferQueue, the "
         "agent loop, the reward loop, worker groups, the FSDP2 engine and both PPO updates, over "
         "gloo: real PPO steps.",

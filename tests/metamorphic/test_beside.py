@@ -299,6 +299,28 @@ def test_a_job_that_tells_of_trouble_is_explained_by_nobody_else(
     assert (found.outcome, found.cause) == (alone.outcome, alone.cause)
 
 
+def test_the_output_of_all_ranks_is_of_the_job_whose_ranks_say_the_same(tmp_path: Path) -> None:
+    lost = """\
+Traceback (most recent call last):
+  File "/home/me/train.py", line 67, in train
+    work.wait()
+RuntimeError: [unbound_buffer.cc:78] Timed out waiting 12000ms for recv operation to complete
+"""
+    begun = "".join(
+        f"2026-03-01 12:00:0{n},400 [rank{n}] loading dataset shard data/part-{n}.npy\n"
+        for n in range(3)
+    )
+    told = "".join(f"[rank{n}]: {line}\n" for n in (0, 1) for line in lost.splitlines())
+    (tmp_path / "merged.log").write_text(begun + told)
+    alone = diagnose(str(tmp_path))
+    assert alone.coverage.ranks_seen == frozenset({0, 1, 2})
+    for rank, text in enumerate((lost, lost, "\n")):
+        (tmp_path / f"rank_{rank}.log").write_text(text)
+    found = diagnose(str(tmp_path))
+    assert found.coverage.ranks_seen == alone.coverage.ranks_seen
+    assert found.candidates[0].cause is alone.candidates[0].cause
+
+
 def test_what_stood_on_a_host_that_the_job_never_names_explains_no_job(tmp_path: Path) -> None:
     (tmp_path / "job.log").write_text(STEPS)
     (tmp_path / "trouble.txt").write_text(STEP_KILLED)

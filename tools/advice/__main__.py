@@ -8,6 +8,8 @@ Exit code 1 when a patch is refused, goes the wrong way or nowhere, or holds a p
 from __future__ import annotations
 
 import argparse
+import ast
+import functools
 import hashlib
 import json
 import subprocess
@@ -16,7 +18,7 @@ import sysconfig
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from advice.page import write_page
 from advice.patches import Patch, patches, problem, words
@@ -123,7 +125,7 @@ def _ask(
         text, said = _run(python, asked, folders, cache) if asked and ask else ("", "")
         if text.strip().startswith("{"):
             answers.update(json.loads(text))
-            kept.keep(json.loads(text))
+            kept.keep(json.loads(text), asked)
         for line in list(dict.fromkeys(said.splitlines()))[-2:]:
             print(f"    {framework.name} {release} ({name}): {line[:300]}", file=sys.stderr)
     return answers, list(dict.fromkeys(missing))
@@ -133,19 +135,43 @@ class _Kept:
     """Answers of an earlier run: a release, a question and the way of asking do not change."""
 
     def __init__(self, cache: Path, name: str) -> None:
-        way = hashlib.sha256((HERE / "own.py").read_bytes()).hexdigest()[:12]
-        self._path = cache / "answers" / way / f"{name}.json"
+        self._folder, self._name = cache / "answers", name
 
     def known(self, questions: Iterable[Mapping[str, Any]]) -> dict[str, str | None]:
-        if not self._path.exists():
-            return {}
-        old: dict[str, str | None] = json.loads(self._path.read_text(encoding="utf-8"))
-        return {q["id"]: old[q["id"]] for q in questions if q["id"] in old}
+        checks = {q["id"]: q["check"] for q in questions}
+        old = {check: self._read(check) for check in checks.values()}
+        return {each: old[check][each] for each, check in checks.items() if each in old[check]}
 
-    def keep(self, new: Mapping[str, str | None]) -> None:
-        old = json.loads(self._path.read_text(encoding="utf-8")) if self._path.exists() else {}
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        self._path.write_text(json.dumps({**old, **new}), encoding="utf-8")
+    def keep(self, new: Mapping[str, str | None], questions: Iterable[Mapping[str, Any]]) -> None:
+        checks = {q["id"]: q["check"] for q in questions}
+        for check in set(checks.values()):
+            told = {each: why for each, why in new.items() if checks[each] == check}
+            path = self._path(check)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps({**self._read(check), **told}), encoding="utf-8")
+
+    def _read(self, check: str) -> dict[str, str | None]:
+        path = self._path(check)
+        found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        return cast("dict[str, str | None]", found)
+
+    def _path(self, check: str) -> Path:
+        return self._folder / _way(check) / f"{self._name}.json"
+
+
+@functools.cache
+def _way(check: str) -> str:
+    """A hash of how a question is asked: of the program without its other checks."""
+    tree = ast.parse((HERE / "own.py").read_text(encoding="utf-8"))
+    tree.body = [node for node in tree.body if not _is_check(node) or node.name == check]  # type: ignore[attr-defined]
+    return hashlib.sha256(ast.unparse(tree).encode()).hexdigest()[:12]
+
+
+def _is_check(node: ast.stmt) -> bool:
+    arguments = node.args.args if isinstance(node, ast.FunctionDef) else []
+    return [ast.unparse(a) for a in arguments] == ["question: Question"] and (
+        isinstance(node, ast.FunctionDef) and node.name != "cannot_ask"
+    )
 
 
 def _run(
@@ -179,7 +205,8 @@ def _setup(framework: Framework, release: str | None, patch: Patch) -> tuple[str
     """The environment and the check for one patch; None where there is none."""
     if patch.kind == "code" and patch.form == "python":
         row = CHECKS["code"].get(framework.name)
-        return None if row is None else (_by_release(row, release), "code")
+        check = row.get("check", "code") if isinstance(row, dict) else "code"
+        return None if row is None else (_by_release(row, release), check)
     if patch.kind != "settings":
         return None
     owned = CHECKS["settings"].get(f"{framework.name}.{patch.owner}.{patch.form}")

@@ -297,6 +297,38 @@ def torchtune(question: Question) -> None:
             raise ValueError(f"no recipe reads {key}")
 
 
+def ultralytics(question: Question) -> None:
+    """Ultralytics: its configuration, with the types and the keys that it checks."""
+    from ultralytics.cfg import get_cfg
+
+    get_cfg(overrides=question["settings"])
+
+
+def mmengine(question: Question) -> None:
+    """MMEngine: its configuration over another one, its hooks, its loop, its process group."""
+    from mmengine import dist
+    from mmengine.config import Config
+    from mmengine.registry import HOOKS
+    from mmengine.runner import EpochBasedTrainLoop, Runner
+
+    folder = Path(tempfile.mkdtemp())
+    base = "train_dataloader = dict(batch_size=2, num_workers=2)\ntrain_cfg = dict(max_epochs=1)\n"
+    base += "default_hooks = dict(checkpoint=dict(type='CheckpointHook'))\n"
+    (folder / "base.py").write_text(base + "env_cfg = dict(dist_cfg=dict(backend='gloo'))\n")
+    (folder / "config.py").write_text(f"_base_ = ['./base.py']\n{question['text']}\n")
+    config = Config.fromfile(str(folder / "config.py"))
+    known, read = inspect.signature(Runner.__init__).parameters, inspect.getsource(Runner)
+    for key in config:
+        if key not in known and f"'{key}'" not in read:
+            raise ValueError(f"the Runner reads no {key}")
+    for hook in config.default_hooks.values():
+        HOOKS.build(hook)
+    inspect.signature(EpochBasedTrainLoop.__init__).bind(None, None, None, **config.train_cfg)
+    os.environ.update(RANK="0", WORLD_SIZE="1", MASTER_ADDR="127.0.0.1", MASTER_PORT="0")
+    dist.init_dist("pytorch", **{**config.env_cfg.dist_cfg, "backend": "gloo"})
+    dist.utils.torch_dist.destroy_process_group()
+
+
 def code(question: Question) -> None:
     """Every name that the text imports exists, and takes the arguments that it is called with."""
     tree = ast.parse(question["text"])

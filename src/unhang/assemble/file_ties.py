@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from unhang.assemble.given_files import OWN_FOLDERS, GivenFile, series_of
-from unhang.model.events import Progress
+from unhang.model.events import Progress, PythonException
 from unhang.model.events.lifecycle import STATES_OF_WORK
 from unhang.model.time import Clock, Instant
 
@@ -54,12 +54,34 @@ def all_tied(job: Iterable[str], files: Sequence[GivenFile]) -> set[str]:
         _join(groups, alike, _FAR_S, undated=True)
     for alike in _sharing(dated, [file.places for file in files]):
         _join(groups, alike, _ONE_START_S)  # one program, started at once: two nodes' logs
+    for alike in _of_one_stream(files, dated):
+        _join(groups, alike, _FAR_S, undated=True)
     for alike in _sharing(dated, [file.pids for file in files]):
         _join(groups, alike, _FAR_S, undated=True, apart=_on_hosts)
     _join(groups, dated, _NEAR_S, apart=_by_chance)
     given = (file.name for file in files if file.of_a_run)  # somebody gave it for this job
     own = {groups.of(name) for name in (*job, *given)}
     return {file.name for file in files if groups.of(file.name) in own}
+
+
+def _of_one_stream(files: Sequence[GivenFile], dated: Sequence[_Dated]) -> Iterator[list[_Dated]]:
+    """The output of all ranks, with those of single ranks that say the very same as it does.
+
+    `torchrun --tee` writes both, and only the one that all share may tell the time.
+    """
+    of_all: dict[object, set[int]] = defaultdict(set)
+    of_one: dict[object, list[int]] = defaultdict(list)
+    for index, file in enumerate(files):
+        for event in file.events:
+            if isinstance(event, PythonException) and event.frames:
+                raised = (event.origin.rank, event.exception, event.message, event.frames)
+                if len(file.ranks) == 1:
+                    of_one[raised].append(index)
+                elif event.origin.rank is not None:
+                    of_all[raised].add(index)
+    for raised, several in of_one.items():
+        if len(of_all[raised]) == 1:  # else it may be of another start
+            yield [dated[index] for index in (*of_all[raised], *several)]
 
 
 def survived(files: Sequence[GivenFile]) -> set[str]:

@@ -93,6 +93,20 @@ class Job:
         ends = {v for k, v in self._held.items() if k.rpartition(".")[2] == wanted}
         return ends.pop() if len(ends) == 1 and "." not in wanted else None
 
+    def elsewhere(self, options: Sequence[str]) -> str | None:
+        """The option that names a configuration of the job which is none of its documents."""
+        here = {
+            part
+            for held in self.documents
+            for path in [Path(held.within.name if held.within else held.file.path)]
+            for part in (path.name, path.stem)
+        }
+        for option in options:
+            named = self.value(option)
+            if named is not None and Path(named).name not in here:
+                return f"`{option}` ({named})"
+        return None
+
     def with_text(self, document: Held, text: str) -> Job:
         """The job with another text of one document."""
         assert document.owner is not None, "it is only read"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import yaml
@@ -11,6 +11,7 @@ import yaml
 from unhang.fixing.config_file import ConfigFile, Language
 from unhang.fixing.editors import json as json_editor
 from unhang.fixing.editors import python as python_editor
+from unhang.fixing.editors import shell as shell_editor
 from unhang.fixing.editors import yaml as yaml_editor
 from unhang.fixing.job import constructor_calls
 from unhang.fixing.refusal import Refusal
@@ -48,6 +49,8 @@ def check_place(target: ConfigFile, fix: Fix, request: RequestedSetting) -> None
             raise Refusal(f"{fix.framework}{release} does not read TOML")
     elif target.language is not Language.SHELL or not _on_command_line(fix, request):
         raise Refusal(f"`{request.name}` belongs in {_home(fix, request)}")
+    else:
+        shell_editor.check_program(target.text, fix.framework)
 
 
 def constructed(
@@ -229,10 +232,16 @@ def _home(fix: Fix, request: RequestedSetting) -> str:
 
 
 def _keys(target: ConfigFile) -> Sequence[str]:
-    """The outermost keys of all documents of a YAML."""
+    """The outermost keys of all documents of a YAML, and with a dot the keys below them."""
     return [
-        str(key.value)
+        name
         for root in yaml_editor.compose(target.text)
         if isinstance(root, yaml.MappingNode)
-        for key, _ in root.value
+        for key, value in root.value
+        for name in (str(key.value), *_below(str(key.value), value))
     ]
+
+
+def _below(key: str, node: yaml.Node) -> Iterator[str]:
+    if isinstance(node, yaml.MappingNode):
+        yield from (f"{key}.{inner.value}" for inner, _ in node.value)

@@ -16,7 +16,7 @@ from unhang.fixing.refusal import Refusal
 from unhang.fixing.requested_settings import RequestedSetting, Spelling
 from unhang.model.diagnosis import Fix
 from unhang.remedies.recipes import Versions, knob_in, recipes_of, settings_of
-from unhang.settings import find_framework, frameworks
+from unhang.settings import Framework, find_framework, frameworks
 from unhang.settings.frameworks import RecipeRow
 from unhang.settings.knobs import NoChange
 
@@ -36,12 +36,33 @@ def computed(
         return tuple(_fixed(fix, requests))
     framework = find_framework(fix.framework)
     assert framework is not None, "it has a recipe"
+    _refuse_older(fix, requests, framework, job)
+    elsewhere = job.elsewhere(frameworks()[recipe.owner or framework.name].configured_by)
     try:
-        values = settings_of(recipe, framework, _versions(fix), job.value, advised=False)
+        values = settings_of(
+            recipe, framework, _versions(fix), job.value, advised=False, elsewhere=elsewhere
+        )
     except NoChange as reason:
         raise Refusal(str(reason)) from reason
     by_key = {plain(request.name): request for request in requests}
     return tuple(_wish(key, value, by_key, requests[0], job) for key, value in values.items())
+
+
+def _refuse_older(
+    fix: Fix, requests: Sequence[RequestedSetting], framework: Framework, job: Job
+) -> None:
+    """A key that only older releases read shows the release, where nothing else tells it."""
+    for old in framework.knobs.values() if fix.version is None else ():
+        release = next((r.release for r in old.releases if r.found), None)
+        gone = old.known_in(framework.newest) is False and job.value(old.key) is not None
+        for request in requests if gone else ():
+            knob = framework.knobs.get(request.name)
+            if knob is not None and knob.known_in(release) is False:
+                raise Refusal(
+                    f"`{old.key}` is of {framework.name} {release} or older, which has no"
+                    f" `{knob.key}`: `unhang diagnose --framework {framework.name}=={release}`"
+                    " writes it for that"
+                )
 
 
 def _merged(request: RequestedSetting, job: Job) -> RequestedSetting:

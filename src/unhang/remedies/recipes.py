@@ -47,6 +47,7 @@ def settings_of(
     held: Held,
     *,
     advised: bool = True,
+    elsewhere: str | None = None,
 ) -> dict[str, Any]:
     """Compute what a recipe sets.
 
@@ -56,6 +57,7 @@ def settings_of(
         versions: releases at hand.
         held: the user's values.
         advised: an example may stand in for what nobody knows; False = it goes into a file.
+        elsewhere: what names a configuration that was not read: it may set what `held` lacks.
 
     Returns:
         Values by key, in the names of the release.
@@ -86,7 +88,9 @@ def settings_of(
                 continue
             raise NoChange(why)
         try:
-            values.update(_changed(change, knob, versions, held, advised))
+            values.update(
+                _changed(change, knob, versions, held, advised=advised, elsewhere=elsewhere)
+            )
         except _AsItIs as reason:
             reasons.append(str(reason))
     if recipe.changes and values.keys() <= {c.key for c in recipe.changes if c.quiet}:
@@ -112,7 +116,13 @@ class _AsItIs(NoChange):
 
 
 def _changed(
-    change: KnobChange, knob: Knob, versions: Versions, held: Held, advised: bool
+    change: KnobChange,
+    knob: Knob,
+    versions: Versions,
+    held: Held,
+    *,
+    advised: bool,
+    elsewhere: str | None,
 ) -> dict[str, Any]:
     """The new values of one change, under the names of the release."""
     if change.shown and not advised:
@@ -126,6 +136,8 @@ def _changed(
         default = knob.default_in(release_of(frameworks()[knob.framework], versions))
     name = change.key if knob.key == change.name else knob.key
     name = next((other for other in knob.spelled if held(other) is not None), name)
+    if elsewhere and not change.constant and held(name.lstrip("+")) is None:
+        raise _AsItIs(f"`{name}` is not set here, and {elsewhere} may set it: give that file, too")
     try:
         new = work_out(change, held(name.lstrip("+")), default, held)
     except NoChange as reason:
@@ -133,7 +145,8 @@ def _changed(
     low = _low(change, knob, versions, held)
     if low is not None and isinstance(new.get(change.key), (int, float)) and new[change.key] < low:
         keys = " and ".join(f"`{key}`" for key in change.above)
-        raise _AsItIs(f"`{change.name}` cannot go below {low}, the sum of {keys}")
+        shared = f" divided by `{change.above_per}`" if held(change.above_per or "") else ""
+        raise _AsItIs(f"`{change.name}` cannot go below {low}, the sum of {keys}{shared}")
     partner = _without_refused(change, knob, versions, held, new)
     return {name if key == change.key else key: value for key, value in partner.items()}
 
@@ -159,7 +172,8 @@ def _low(change: KnobChange, knob: Knob, versions: Versions, held: Held) -> int 
         if not text.isdigit():
             return None
         total += int(text)
-    return total if change.above else None
+    sharers = held(change.above_per or "") or "1"
+    return -(-total // max(int(sharers), 1)) if change.above and sharers.isdigit() else None
 
 
 def _check_needs(

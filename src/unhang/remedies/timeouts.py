@@ -113,20 +113,14 @@ def _knobs(case: RemedyContext) -> Iterator[TimeoutKnob]:
 
 
 def _bygone(case: RemedyContext, knob: TimeoutKnob) -> bool:
-    """A knob of old releases, where the release is unknown.
+    """A knob of old releases, where the release is unknown and nothing shows that it is read.
 
-    Hydra's `++` does no harm, unless the knob is set and another limit ran out: then nobody reads
-    it.
+    Where it is set, in seconds, to the very limit that ran out, the release reads it.
     """
     if case.version is not None or knob.last is None:
         return False
-    return knob.where != PatchLanguage.HYDRA.value or _set_in_vain(case, knob)
-
-
-def _set_in_vain(case: RemedyContext, knob: TimeoutKnob) -> bool:
-    """Whether the user has set a knob in seconds, and always to another limit than ran out."""
-    told = [e.value.strip() for e in case.incident.all(SettingSeen) if e.name == knob.key]
-    return case.expired_s is not None and bool(told) and str(case.expired_s) not in told
+    told = (e.value.strip() for e in case.incident.all(SettingSeen) if e.name == knob.key)
+    return str(case.expired_s) not in told
 
 
 def _knob_owner(case: RemedyContext) -> str:

@@ -87,7 +87,7 @@ class Framework:
         environment: how variables reach its ranks: `shell`, `env-file`, `ray-job`, `ray-init`.
         command: what `environment` starts.
         programs: words of a command line that name it; `program_pattern` does, too.
-        config_keys: outermost keys of its YAML; `own_keys` are nobody else's.
+        config_keys: keys of its YAML, outermost or one below; `own_keys` are nobody else's.
         file_keys: by suffix, keys that only a file for this framework itself has.
         accepts: parts of its own files, each with the keys that its releases take there.
         command_line: how it takes a key of its YAML there: `flag`, `override`, or not at all.
@@ -96,6 +96,7 @@ class Framework:
             take it as a flag, too, but read no YAML.
         toml_last: the last release that reads TOML; None = none does.
         positional: by a name for it, what a command line says without a flag: `recipe`.
+        configured_by: options and positionals of its command line that name a configuration.
         constructors: classes whose keywords are its settings in a program, with the key above them.
         recipes: by cure, each possibly without any; empty for programs that have no remedies.
     """
@@ -130,6 +131,7 @@ class Framework:
     positional: Mapping[str, re.Pattern[str]] = field(default_factory=dict)
     knobs: Mapping[str, Knob] = field(default_factory=dict)
     timeouts: tuple[TimeoutKnob, ...] = ()
+    configured_by: tuple[str, ...] = ()
     constructors: Mapping[str, str] = field(default_factory=dict)
     recipes: Mapping[str, tuple[RecipeRow, ...]] = field(default_factory=dict)
     marks: tuple[Mapping[str, Any], ...] = ()
@@ -227,6 +229,7 @@ def _framework(row: Mapping[str, Any]) -> Framework:
         mirrors=row.get("mirrors", {}),
         mirrored_by=row.get("mirrored_by", ""),
         toml_last=row.get("toml_last"),
+        configured_by=tuple(row.get("configured_by", ())),
         constructors=row.get("constructors", {}),
         positional={key: re.compile(pattern) for key, pattern in row.get("positional", {}).items()},
         knobs={knob["key"]: _knob(name, knob) for knob in row.get("knobs", ())},

@@ -145,7 +145,7 @@ class KnobChange:
     Attributes:
         constant: it is set to `to`; else the value in force is multiplied by `times`.
         least, most: bounds of the new value.
-        above: knobs whose sum is a lower bound, too.
+        above: knobs whose sum is a lower bound, too; `above_per` says how many GPUs share it.
         shares: a setting that lists files, of which every process of every rank needs one, unless
             `shares_unless` is set.
         per: a setting that lists GPUs: the new value is a multiple of their number.
@@ -170,6 +170,7 @@ class KnobChange:
     least: float | None = None
     most: float | None = None
     above: tuple[str, ...] = ()
+    above_per: str | None = None
     shares: str | None = None
     shares_unless: str = ""
     per: str | None = None

@@ -278,3 +278,72 @@ def test_a_json_that_is_not_deepspeeds_is_not_called_so(tmp_path: Path) -> None:
     paths = write(tmp_path, run__sh=SCRIPT, fsdp__json='{"transformer_layer_cls_to_wrap": "x"}')
     with pytest.raises(UsageError, match="does not look like a configuration of trl"):
         unhang.fix(paths, verdict(SAVE))
+
+
+OLD_NAMES = """\
+deepspeed --module openrlhf.cli.train_sft --micro_train_batch_size 4 --zero_stage 3
+"""
+NAMED_CONFIG = """\
+srun torchrun --nnodes 4 -m torchtitan.train --module llama3 --config ${CONFIG} "$@"
+"""
+OWN_PROGRAM = "torchrun train.py --scale small --data_dir /data --precision amp\n"
+MADE_AS_TEXT = """\
+python prepare.py --out $DATA
+python index.py --out $DATA
+srun bash -c "$LAUNCHER --node_rank \\$SLURM_PROCID $CMD"
+"""
+
+
+@pytest.mark.parametrize(
+    ("script", "framework", "patch", "remedy", "why"),
+    [
+        (OLD_NAMES, "openrlhf", "--train.micro_batch_size 4", "smaller_batch", "0.9.10 or older"),
+        (
+            NAMED_CONFIG,
+            "torchtitan",
+            "--training.local_batch_size 4",
+            "smaller_batch",
+            r"`config` \(\$\{CONFIG\}\) may set it",
+        ),
+        (
+            OWN_PROGRAM,
+            "open_clip",
+            "--batch-size 32 --accum-freq 2",
+            "smaller_batch",
+            "`--scale`, which open_clip does not know",
+        ),
+        ("megatron sft --model m", "ms-swift", "--save_only_model true", "", "starts megatron-sw"),
+        (MADE_AS_TEXT, "megatron", "--async-save", "", r"line 3 runs a command .* as text"),
+    ],
+)
+def test_a_program_or_release_that_may_not_take_it_is_left_alone(  # noqa: PLR0917
+    tmp_path: Path, script: str, framework: str, patch: str, remedy: str, why: str
+) -> None:
+    (path,) = write(tmp_path, run__sh=script)
+    with pytest.raises(UsageError, match=why):
+        unhang.fix(path, verdict(fix(framework, "cli", patch, remedy)))
+
+
+def test_a_lower_bound_is_shared_by_the_gpus_of_one_sequence(tmp_path: Path) -> None:
+    actor = "actor_rollout_ref.actor"
+    script = (
+        f"python3 -m verl.trainer.main_ppo {actor}.use_dynamic_bsz=True data.max_prompt_length=2048"
+        f" data.max_response_length=32768 {actor}.ppo_max_token_len_per_gpu=24000"
+    )
+    asked = fix("verl", "hydra", f"{actor}.ppo_max_token_len_per_gpu=9", "smaller_batch")
+    paths = write(
+        tmp_path, one__sh=script, two__sh=f"{script} {actor}.ulysses_sequence_parallel_size=2"
+    )
+    with pytest.raises(UsageError, match="cannot go below 34816"):
+        unhang.fix(paths[0], verdict(asked))
+    assert "ppo_max_token_len_per_gpu=18000" in unhang.fix(paths[1], verdict(asked)).after
+
+
+def test_a_key_of_deepspeed_under_its_other_name(tmp_path: Path) -> None:
+    text = json.dumps(
+        {"zero_optimization": {"stage": 3, "gather_16bit_weights_on_model_save": True}}
+    )
+    patch = {"zero_optimization": {"stage3_gather_16bit_weights_on_model_save": False}}
+    asked = fix("axolotl", "json", json.dumps(patch), "sharded_save")
+    (path,) = write(tmp_path, ds__json=text)
+    assert unhang.fix(path, verdict(asked)).after == text.replace("true", "false")

@@ -80,6 +80,8 @@ def test_every_way_of_a_manifest_to_set_a_variable(tmp_path: Path, entry: str) -
         "export TORCH_DISTRIBUTED_DEBUG=OFF",
         "export CUDA_LAUNCH_BLOCKING=0",
         "torchrun --nnodes=1 --master_addr=localhost train.py",
+        "torchrun --nnodes=4 --node-rank 0 --master-addr=127.0.0.1 train.py",
+        "NNODES=2 NODE_RANK=0 MASTER_ADDR=127.0.0.1 swift sft --model m",
         "export NCCL_OFI_RDMA_STATIC=1",
         "export NCCL_HOME=/opt/nccl",
     ],

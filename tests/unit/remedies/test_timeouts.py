@@ -67,7 +67,6 @@ def test_the_new_value_is_longer_than_the_expired_one(framework: str, expired_s:
         ("torchtitan", "--comm.train_timeout_seconds 7200"),
         ("axolotl", "export AXOLOTL_NCCL_TIMEOUT=7200"),
         ("megatron-bridge", "dist.distributed_timeout_minutes=120"),
-        ("verl", "++actor_rollout_ref.nccl_timeout=7200"),
     ],
 )
 def test_each_framework_writes_it_in_its_own_way(framework: str, patch: str) -> None:

@@ -22,6 +22,8 @@ from unhang.linting.readers.words import note_programs
 from unhang.settings import frameworks
 
 _RUNNERS = frozenset({"torchrun", "python", "python3"})
+_SHELLS = frozenset({"sh", "bash", "zsh"})
+_LONGEST_SHOWN = 40
 _NOT_TRAINING = frozenset({"-c", "pip", "-V", "--version"})
 _ASIDE = frozenset(
     {
@@ -67,6 +69,7 @@ def set_flag(
     words = flag if raw is None else f"{flag} {raw}"
     if not said:
         _refuse_opposite(text, commands, name)
+        _refuse_own_program(text, _launch(text, commands, framework), framework, flag)
         return _proved(text, _append(text, commands, words, framework, newline), name)
     only = _only(said, flag)
     if raw is None or only.value.strip("\"'") == raw.strip("\"'"):
@@ -239,14 +242,15 @@ def _launch(text: str, commands: Sequence[Command], framework: str) -> Command:
         elif launched:
             groups[1].append(command)
     found = next((group for group in groups if group), [])
+    made = next(filter(None, map(_made, commands)), None)
+    if made is not None and not groups[0]:
+        shown = made.text if len(made.text) < _LONGEST_SHOWN else f"{made.text[:_LONGEST_SHOWN]}…"
+        raise Refusal(
+            f"line {_line(text, made.start)} runs a command that is put together as text"
+            f" ({shown}): change it where that text is written"
+        )
     if len(found) != 1:
         lines = ", ".join(str(_line(text, c.start)) for c in found)
-        made = next((c for c in commands if c.words[0].bare == "eval" and len(c.words) > 1), None)
-        if not found and made is not None:
-            raise Refusal(
-                f"line {_line(text, made.start)} runs a command that is put together as text"
-                f" ({made.words[1].text}): change it where that text is written"
-            )
         if not found:
             raise Refusal("no command in it starts a training")
         raise Refusal(f"{len(found)} commands start programs (lines {lines}): it is unknown which")
@@ -257,6 +261,43 @@ def _launch(text: str, commands: Sequence[Command], framework: str) -> Command:
     return found[0]
 
 
+def _made(command: Command) -> ShellWord | None:
+    """The text that a command runs as another command, where variables are in it."""
+    words = command.words
+    if words[0].bare == "eval" and len(words) > 1:
+        return words[1]
+    for before, option, text in zip(words, words[1:], words[2:], strict=False):
+        if before.bare in _SHELLS and option.bare in ("-c", "-lc") and "$" in text.text:
+            return text
+    return None
+
+
+def check_program(text: str, framework: str) -> None:
+    """Refuse a script whose only program is another framework's.
+
+    Raises:
+        Refusal: with the line that starts it.
+    """
+    launched = [c for c in read_commands(text) if _programs(text, c)[1]]
+    if len(launched) == 1:
+        _refuse_other_framework(text, launched[0], framework)
+
+
+def _refuse_own_program(text: str, command: Command, framework: str, flag: str) -> None:
+    """A program that takes flags which a framework's own does not know is another one."""
+    known = frameworks()
+    parts = [p for p in (known[framework].accepts if framework in known else ()) if p.flags]
+    words = [word.bare for word in command.words]
+    start = next((i for i, w in enumerate(words) if w.endswith(".py") or w == "-m"), len(words))
+    for word in words[start:] if parts else ():
+        name = word.removeprefix("--").partition("=")[0]
+        if word.startswith("--") and not any(k.startswith(name) for p in parts for k in p.releases):
+            raise Refusal(
+                f"line {_line(text, command.start)} starts a program with `--{name}`, which"
+                f" {framework} does not know: it may not take `{flag}` either"
+            )
+
+
 def _refuse_other_framework(text: str, command: Command, framework: str) -> None:
     """Another framework's program does not know this one's settings."""
     others = sorted(_programs(text, command)[0] - _launchers())
@@ -265,9 +306,10 @@ def _refuse_other_framework(text: str, command: Command, framework: str) -> None
     kin = {framework, *(f.name for f in known.values() if word is not None and f.kin == word)}
     if others and kin.isdisjoint(others):
         line = _line(text, command.start)
+        own = f": `unhang diagnose --framework {others[0]}` writes it for that"
         raise Refusal(
-            f"line {line} starts {others[0]}, and the fix is for {framework}:"
-            f" `unhang diagnose --framework {others[0]}` writes it for that"
+            f"line {line} starts {others[0]}, and the fix is for {framework}"
+            f"{own if known[others[0]].recipes else ''}"
         )
 
 

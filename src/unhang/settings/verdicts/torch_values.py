@@ -15,6 +15,7 @@ _TRUE = frozenset({"1", "true", "t", "yes", "y"})
 _ON = frozenset({"on", "enable", "enabled"})
 _OFF = frozenset({"off", "disable", "disabled"})
 _LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
+_NODE_RANKS = frozenset({"node_rank", "machine_rank"})
 
 
 def check(given: Given) -> Iterator[SettingVerdict]:
@@ -135,10 +136,14 @@ def _record_streams(given: Given) -> Iterator[SettingVerdict]:
 
 
 def local_address(given: Given) -> Iterator[SettingVerdict]:
-    """An address that only its own host reaches, in a job of several."""
+    """An address that only its own host reaches, in a job of several: the first is that host."""
     nodes = given.context.nodes
     host = given.value.lower().rpartition(":")[0] if ":" in given.value else given.value.lower()
-    if host in _LOCAL and nodes is not None and nodes > 1:
+    first = any(
+        value == "0" and name.lstrip("-").replace("-", "_").lower() in _NODE_RANKS
+        for name, value in given.context.others.items()
+    )
+    if host in _LOCAL and nodes is not None and nodes > 1 and not first:
         yield say(given, "CFG117", Severity.ERROR, "address_local", nodes=nodes)
 
 
