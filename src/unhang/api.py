@@ -241,7 +241,8 @@ def fleet(
     """Judge all jobs below folders, and say what fails, and at which hosts it recurs.
 
     Args:
-        roots: folders of jobs: Slurm output, run folders, bundles, logs.
+        roots: folders of jobs, or URLs of them (`s3://…`): Slurm output, run folders, bundles,
+            logs.
         store: folder that keeps what is known of each job, so that the next time is quick.
         depth: levels from a root to the folders that are a job each.
         processes: how many judge at once; None = one for each core.

@@ -93,20 +93,22 @@ class CompletionParser(
         """Keep what may be the last word."""
         text = _CLAUSE.split(_PLACE.sub("", line.text.strip(), count=1), maxsplit=1)[0]
         severe = line.header is not None and line.header.severity in ("E", "F")
-        if (
-            len(text) <= _LONGEST
-            and not severe
-            and _AGAINST.search(_NEVERTHELESS.sub(" ", text)) is None
-        ):
-            all_work = _ALL.search(text) is not None
-            bare = _BARE.match(text) is not None or _ZERO.search(text) is not None
-            if all_work or (bare and _PART.search(text) is None):
-                self._last = Finished(
-                    **place(line), whole_job=False, last_words=True, of_all_work=all_work
-                )
+        if len(text) > _LONGEST or severe:
+            return iter(())
+        all_work = _ALL.search(text) is not None
+        if (all_work or _tells_an_end(text)) and not _AGAINST.search(_NEVERTHELESS.sub(" ", text)):
+            self._last = Finished(
+                **place(line), whole_job=False, last_words=True, of_all_work=all_work
+            )
         return iter(())
 
     def finish(self) -> Iterator[Event]:
         """Tell the last one."""
         if self._last is not None:
             yield self._last
+
+
+def _tells_an_end(text: str) -> bool:
+    """Whether it is little more than a word of an end, or a code of a good one, of no part."""
+    bare = _BARE.match(text) is not None or _ZERO.search(text) is not None
+    return bare and _PART.search(text) is None

@@ -59,7 +59,7 @@ class ProgressParser(LineParser, name="progress", sampled=True):
 
 def _bars(line: Line, text: str) -> Iterator[Progress]:
     """All bars on a line, in order."""
-    patterns = [bars.BAR, bars.ENDLESS]
+    patterns = [bars.BAR, bars.ENDLESS] if "[" in text else []
     if "━" in text:
         patterns.append(bars.RICH)
     if "█" in text or "░" in text or "▰" in text:
@@ -75,17 +75,15 @@ def _bars(line: Line, text: str) -> Iterator[Progress]:
             phase = Phase.EVAL if hit.re is bars.MMCV else None
             yield _progress(line, hit, text[end : hit.start()], phase)
             end = hit.end()
-    cut = bars.CUT.search(text, end)
-    if cut is not None:
+    if "%" in text and (cut := bars.CUT.search(text, end)) is not None:
         yield _progress(line, cut, text[end : cut.start()])
 
 
 def _steps(line: Line, text: str) -> Iterator[Event]:
     """The first step line that matches."""
-    for pattern, told in bars.STEPS:
+    for needed, pattern, told in bars.STEPS:
         phase = told
-        match = pattern.search(text)
-        if match is not None:
+        if needed in text and (match := pattern.search(text)) is not None:
             start = match.start("label")
             before = text[max(0, start - 20) : start]
             if phase is None and _MEASURED.search(before) is not None:

@@ -62,6 +62,11 @@ def discover(paths: Iterable[str]) -> Iterator[Artifact | Problem]:
         )
 
 
+def is_url(name: str) -> bool:
+    """Whether it names what lies in a store or on a server."""
+    return _URL.match(name) is not None
+
+
 @dataclass(frozen=True, slots=True)
 class OpenFile:
     """Opens a local file; can be sent to another process."""
@@ -87,7 +92,7 @@ class _Search:
         """What is at a path that the user named."""
         if name == "-":
             yield from self._note(_standard_input(self.budget))
-        elif _URL.match(name):
+        elif is_url(name):
             from unhang.sources.remote import remote
 
             yield from self._note(remote(name, self.budget))

@@ -30,7 +30,7 @@ def survey(
     """Judge every job below `roots` that has changed since the last time, and sum all up.
 
     Args:
-        roots: folders of jobs.
+        roots: folders of jobs, or URLs of them.
         judge: see `judge_jobs`; it must be importable by its name, for other processes call it.
         store: folder that keeps `jobs.jsonl`; what stands there and has not changed is not read.
         depth: see `find_jobs`.

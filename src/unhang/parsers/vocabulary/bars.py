@@ -34,8 +34,10 @@ MMCV = re.compile(
     r"\]\s*(?P<done>\d+)/(?P<total>\d+),\s*[\d.]+ task/s, elapsed:\s*(?P<elapsed>\d+)s,"
     r"\s*ETA:\s*(?P<remaining>\d+)s"
 )
-STEPS: tuple[tuple[re.Pattern[str], Phase | None], ...] = tuple(
-    (pattern, Phase(row["says"]) if "says" in row else None)
+STEPS: tuple[tuple[str, re.Pattern[str], Phase | None], ...] = tuple(
+    (row.get("needs", ""), pattern, Phase(row["says"]) if "says" in row else None)
     for row, pattern in rows("unhang.parsers.vocabulary", "data/step_lines.toml")
 )
-"""Step lines with the phase that their text proves; None where the label tells."""
+"""Step lines: a text without which none is, the pattern, and the phase that it proves.
+
+The phase is None where the label tells it."""

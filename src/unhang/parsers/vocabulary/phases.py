@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 
 from unhang.model.phases import Phase
 from unhang.model.toml import load
@@ -27,6 +27,7 @@ _WAIT = re.compile(
 )
 
 
+@lru_cache(maxsize=4096)
 def phase_of_label(label: str) -> Phase | None:
     """Return the phase that the text before a progress bar tells, or None.
 
