@@ -74,11 +74,11 @@ def _of_one_stream(files: Sequence[GivenFile], dated: Sequence[_Dated]) -> Itera
     for index, file in enumerate(files):
         for event in file.events:
             if isinstance(event, PythonException) and event.frames:
-                raised = (event.origin.rank, event.exception, event.message, event.frames)
+                key = (event.origin.rank, event.exception, event.message, event.frames)
                 if len(file.ranks) == 1:
-                    of_one[raised].append(index)
+                    of_one[key].append(index)
                 elif event.origin.rank is not None:
-                    of_all[raised].add(index)
+                    of_all[key].add(index)
     for raised, several in of_one.items():
         if len(of_all[raised]) == 1:  # else it may be of another start
             yield [dated[index] for index in (*of_all[raised], *several)]
