@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from support.feeding import feed, only
 from unhang.model.events import DesyncReported
 from unhang.parsers.horovod import HorovodParser
@@ -26,7 +28,20 @@ def test_old_releases_name_them_behind_the_tensor() -> None:
         DesyncReported, feed(HorovodParser, HEAD, "Stalled ops:grads/a [missing ranks: 1, 2]")
     )
     assert found.absent == {1, 2}
-    assert feed(HorovodParser, HEAD, "grads/a [ready ranks: 0, 3]") == []
+
+
+@pytest.mark.parametrize(
+    "tensors",
+    [
+        "grads/a [ready ranks: 0, 3]",
+        "Stalled ops: Reduce/a [ready ranks: 3], Reduce/b [ready ranks: 0, 3]",
+    ],
+)
+def test_older_ones_say_who_came(tensors: str) -> None:
+    found = only(DesyncReported, feed(HorovodParser, HEAD, tensors))
+    assert found.joined == {0, 3}
+    assert not found.absent
+    assert found.all_joined
 
 
 def test_only_the_last_report_counts() -> None:
