@@ -31,6 +31,7 @@ _ROW = re.compile(r"(?:^|[>\s:])(?P<rank>\d{1,6})(?P<ends>!)?: \[(?P<tensors>[^\
 _INLINE = re.compile(
     r"(?:Stalled ops: ?)?\S{1,300} \[(?P<kind>missing|ready) ranks: ?(?P<ranks>\d[\d, ]{0,4000})\]"
 )
+_ALL_OPS = re.compile(r"Stalled ops:")
 _MOST_ROWS = 4096
 
 
@@ -40,6 +41,7 @@ class HorovodParser(LineParser, name="horovod", after=64):
     def __init__(self) -> None:
         self._head: Line | None = None
         self._in_block = False
+        self._whole = False
         self._absent: set[Rank] = set()
         self._joined: set[Rank] = set()
 
@@ -54,7 +56,7 @@ class HorovodParser(LineParser, name="horovod", after=64):
 
     def finish(self) -> Iterator[Event]:
         """Say the last report."""
-        told = self._absent - self._joined if self._absent else self._joined
+        told = self._absent - self._joined if self._absent else self._joined and self._whole
         if self._head is not None and told:
             yield DesyncReported(
                 **place(self._head),
@@ -77,6 +79,8 @@ class HorovodParser(LineParser, name="horovod", after=64):
         self._in_block = False
         if line.says(_INLINE) is None:
             return
+        # Where all tensors stand in one line, none of them can be missing from it alone.
+        self._whole = _ALL_OPS.match(line.text) is not None
         for inline in _INLINE.finditer(line.text):
             told = self._absent if inline["kind"] == "missing" else self._joined
             told |= _ranks(inline["ranks"])

@@ -159,7 +159,7 @@ def _before_its_echoes(incident: Incident) -> Ranks:
     left = [(f.at, f) for f in own if f.rank is not None and f.manner is Manner.EXITED]
     dated = sorted(((at.seconds, f) for at, f in left if at is not None), key=lambda pair: pair[0])
     echoes = [f for f in incident.failures if f.manner is Manner.PEER and f.rank is None]
-    if len(nameless) != 1 or len(dated) != len(left) or not 1 < len(left) <= len(echoes) + 1:
+    if len(nameless) != 1 or len(dated) != len(left) or not 1 < len(left) == len(echoes) + 1:
         return NO_RANKS
     (first, failed), (second, _), *_ = dated
     read = order.is_before(nameless[0].events[0], failed.events[0])

@@ -229,8 +229,9 @@ ECHO = [
         ("22:45:52", 2, {4}),
         ("22:45:01", 2, set()),
         ("22:45:52", 1, set()),
+        ("22:45:52", 3, set()),
     ],
-    ids=["later", "at the same time", "one said nothing of a peer"],
+    ids=["later", "at the same time", "one said nothing of a peer", "one left unseen"],
 )
 def test_the_first_of_those_whose_others_lost_a_peer(
     other: str, echoes: int, named: set[int], tmp_path: Path
