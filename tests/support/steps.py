@@ -88,9 +88,18 @@ def sizes_mixed_by_gloo(*, line: int = 5) -> GlooFault:
     )
 
 
-def reported(absent: Ranks = frozenset(), joined: Ranks = frozenset()) -> DesyncReported:
+def reported(
+    absent: Ranks = frozenset(), joined: Ranks = frozenset(), *, all_joined: bool = False
+) -> DesyncReported:
     """A line of the desync report."""
-    return DesyncReported(source=source(5), origin=by(), absent=absent, joined=joined, seq=SeqId(7))
+    return DesyncReported(
+        source=source(5),
+        origin=by(),
+        absent=absent,
+        joined=joined,
+        seq=SeqId(7),
+        all_joined=all_joined,
+    )
 
 
 def barrier(missing: Ranks, *, reporter: int = 0, direct: bool = True) -> BarrierMissing:

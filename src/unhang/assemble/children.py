@@ -91,7 +91,7 @@ def find_children(events: Sequence[Event]) -> Children | None:
     if len(closed) == len(left) == 1:
         ranks[closed.pop()] = Rank(left.pop())
     own = [e for e in ended.values() if e.signal != _TERM]
-    failed = own[0] if len(own) == 1 < count else None
+    failed = own[0] if len(own) == 1 else None
     return Children(count=count, ranks=ranks, failed=failed)
 
 

@@ -27,14 +27,21 @@ from unhang.model.events import (
     CommunicatorStage,
     DeviceFault,
     Event,
+    ExceptionKind,
     KernelEvent,
     NcclFailure,
     ProcessEnded,
+    PythonException,
     WorldSeen,
 )
 from unhang.model.ids import NO_RANKS, LocalRank, Rank, Ranks
 
 _TENSOR_RANK = re.compile(r"(?:Worker_)?TP(?P<rank>\d{1,6})(?:[ _]EP\d{1,6})?")
+_MOST_ON_A_HOST = 1 << 10
+_NAMES_ITSELF = re.compile(
+    r"\[?(?:global )?rank ?[=#:]? ?(?P<rank>\d{1,6})\]? ?[:|]", re.IGNORECASE
+)
+"""How a message begins that a program gives an error with the rank that raises it."""
 """SGLang's and vLLM's mark; they add DP and PP where ranks are not counted by tensors alone.
 
 vllm/v1/executor/multiproc_executor.py names each axis whose size is above one (0.11, 2026-11).
@@ -59,6 +66,8 @@ class Identity:
         self._hosts: set[str] = set()
         self._names = host_names(events)
         self._first_on_host: dict[str | None, Rank] = {}
+        each = {e.local_world_size for e in events if isinstance(e, WorldSeen)} - {None}
+        self._each = each.pop() if len(each) == 1 else None
         self._learn(events)
         self._learn_communicators(events)
         self._learn_places(events)
@@ -75,8 +84,6 @@ class Identity:
         self._devices = {
             e.device for e in events if isinstance(e, DeviceFault) and e.device is not None
         }
-        each = {e.local_world_size for e in events if isinstance(e, WorldSeen)} - {None}
-        self._each = int(each.pop() or 0) if len(each) == 1 else 1 << 10
         self._task_is_rank = tasks_are_ranks(events, world_size)
         self._group_is_global = self._check_groups(events)
         self._by_file: dict[str, Rank] = {}
@@ -128,9 +135,8 @@ class Identity:
             return Rank(task)
         if host in self._by_host and not isinstance(event, KernelEvent):
             return self._by_host[host]
-        alone = _TENSOR_RANK.fullmatch(event.origin.actor or "")
-        if alone is not None:
-            return Rank(int(alone["rank"]))
+        if (named := _rank_from_words(event)) is not None:
+            return named
         if (by_device := self._rank_from_device(event, host)) is not None:
             return by_device
         return None if tells_of_another(event) else self._by_file.get(event.source.artifact)
@@ -145,7 +151,11 @@ class Identity:
         if self._is_numbered_by_rank(event.device):
             return Rank(event.device or 0)
         # On a host whose first rank is known, where processes see all GPUs of it.
-        if event.device and host in self._first_on_host and event.device < self._each:
+        if (
+            event.device
+            and host in self._first_on_host
+            and event.device < (self._each or _MOST_ON_A_HOST)
+        ):
             return Rank(self._first_on_host[host] + event.device)
         return None
 
@@ -247,8 +257,9 @@ class Identity:
             firsts[host].add(int(rank) - int(local))
         for event in events:
             if isinstance(event, WorldSeen) and event.node_rank is not None:
-                host = self._process_of(event).host
-                firsts[host].add(event.node_rank * (event.local_world_size or 0))
+                size = event.local_world_size or self._each
+                if event.node_rank == 0 or size is not None:
+                    firsts[self._process_of(event).host].add(event.node_rank * (size or 0))
         told = {host: first.pop() for host, first in firsts.items() if len(first) == 1}
         if (
             None in told
@@ -303,7 +314,8 @@ class Identity:
 
     def _check_local(self, events: list[Event]) -> bool:
         """Local ranks are global ones on a single host, and never where a pair contradicts."""
-        if self._counted_apart:
+        several = any(isinstance(e, WorldSeen) and e.node_rank for e in events)
+        if self._counted_apart or several:
             return False
         locals_seen = {lo for _, lo, _, _ in map(process_of, events) if lo is not None}
         if self._world_size is not None:
@@ -341,6 +353,14 @@ class Identity:
         }
         alone = ranks_alone({name: ranks.get(name, NO_RANKS) for name in announced})
         return {**alone, **ranks_by_file(files, ranks, self._world_size)}
+
+
+def _rank_from_words(event: Event) -> Rank | None:
+    """By the name that a worker has in its group, or as an error of the program begins."""
+    named = _TENSOR_RANK.fullmatch(event.origin.actor or "")
+    if named is None and isinstance(event, PythonException) and event.kind is ExceptionKind.USER:
+        named = _NAMES_ITSELF.match(event.message)
+    return None if named is None else Rank(int(named["rank"]))
 
 
 def _ranks_seen(events: Iterable[Event]) -> set[Rank]:

@@ -94,9 +94,15 @@ def host_names(events: Iterable[Event]) -> dict[str, str]:
 
 
 def first_host(events: Iterable[Event]) -> str | None:
-    """The host that the first of these events names: of who ended, else of who printed it."""
+    """The host that the first of these events names: of who ended, else of who printed it.
+
+    Who prints a list of processes need not be on the host of any of them, so it counts last.
+    """
+    listed = None
     for event in events:
         told = event.host if isinstance(event, ProcessEnded | WorldSeen) else None
-        if host := told or event.origin.host:
+        host = told or event.origin.host
+        if host and (told or not isinstance(event, WorldSeen) or not event.listed):
             return host
-    return None
+        listed = listed or host
+    return listed

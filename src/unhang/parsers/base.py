@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import ClassVar, Protocol, TypedDict
 
 from unhang.model.events import Event
-from unhang.model.provenance import Origin, Provenance
+from unhang.model.provenance import NOBODY, Origin, Provenance
 from unhang.model.time import Instant
 from unhang.model.toml import load
 from unhang.sources.line import Line
@@ -82,3 +83,11 @@ class EventFields(TypedDict):
 def place(line: Line) -> EventFields:
     """Keyword arguments for an event read from `line`: `CollectiveTimeout(**place(line), …)`."""
     return EventFields(source=line.provenance(), origin=line.origin, at=line.at)
+
+
+def place_on(line: Line, host: str | None) -> EventFields:
+    """The place of an event that is of another host than the one that prints it."""
+    fields = place(line)
+    if host is not None and "[" not in host and "," not in host:
+        fields["origin"] = replace(NOBODY, host=host)
+    return fields

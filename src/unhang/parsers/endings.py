@@ -8,6 +8,10 @@ Reads::
     {'train_runtime': 812.4, 'train_samples_per_second': …}
     Job 'raysubmit_x' succeeded
     [default] worker group successfully finished. Waiting 300 seconds for other agents to finish.
+    [State Transition] SHUTTING_DOWN -> FINISHED.      (Ray Train)
+    Number of trials: 4/4 (4 TERMINATED)               (Ray Tune's word for all that ended)
+    $ echo $?
+    0
     nohup: ignoring input
 
 Traps: "Training complete" is the end of one rank's loop, not of the job: ranks that are still in
@@ -62,9 +66,15 @@ _PROMPT = _PATTERNS["prompt"]
 _ENDED = _PATTERNS["ended"]
 
 
+_ASKED = re.compile(r"(?:^|[#$%]) ?echo (?:rc=|exit=|\"?[\w ]{0,30}[:=]? ?)?\$\?\"?\s*$")
+"""Somebody asks in a terminal how the command before ended."""
+_ANSWER = re.compile(r"(?:[A-Za-z][\w ]{0,30}[:=] ?)?0\s*$")
+
+
 class EndingsParser(
     LineParser,
     name="endings",
+    after=1,
     needles=(
         *needles("endings"),
         *(f"{sign} {command}" for sign in "#$+" for command in _COMMANDS),
@@ -75,10 +85,13 @@ class EndingsParser(
 
     def __init__(self) -> None:
         self._ended = False
+        self._asked = False
 
     def feed(self, line: Line) -> Iterator[Event]:
         """Say good ends and fresh starts."""
         text = line.text
+        answered = self._asked and not line.gap and _ANSWER.match(text) is not None
+        self._asked = _ASKED.search(text) is not None
         if _BANNER.search(text) or _PROMPT.search(text):
             if self._ended:
                 yield Restarted(**place(line), launch=True)
@@ -86,7 +99,7 @@ class EndingsParser(
             return
         if _COUNTED.search(text) and _AGAIN.search(text) and _WHOLE.search(text):
             yield Restarted(**place(line))
-        whole_job = (_WHOLE_JOB.search(text) or _ALL_WELL.search(text)) is not None
+        whole_job = answered or (_WHOLE_JOB.search(text) or _ALL_WELL.search(text)) is not None
         if whole_job or _STEP.search(text):
             yield Finished(**place(line), whole_job=whole_job)
         if _ENDED.search(text) or (whole_job and line.origin.rank in (None, 0)):

@@ -8,6 +8,7 @@ Reads (horovod/common/stall_inspector.cc of 0.19 to 0.28; operations.cc before; 
     3!: [gradients/dense/AddN]
     Stalled ops:gradients/dense/AddN [missing ranks: 1, 2]
     gradients/dense/AddN [ready ranks: 0, 3]
+    Stalled ops: Reduce/AddN_69_0 [ready ranks: 2, 1], Reduce/AddN_70_0 [ready ranks: 2, 1]
 
 A report tells of one moment: a rank that starts late is reported, comes, and all is well. So only
 the last report of a log counts. Where all ranks are missing from something, they submit different
@@ -30,6 +31,7 @@ _ROW = re.compile(r"(?:^|[>\s:])(?P<rank>\d{1,6})(?P<ends>!)?: \[(?P<tensors>[^\
 _INLINE = re.compile(
     r"(?:Stalled ops: ?)?\S{1,300} \[(?P<kind>missing|ready) ranks: ?(?P<ranks>\d[\d, ]{0,4000})\]"
 )
+_ALL_OPS = re.compile(r"Stalled ops:")
 _MOST_ROWS = 4096
 
 
@@ -39,6 +41,7 @@ class HorovodParser(LineParser, name="horovod", after=64):
     def __init__(self) -> None:
         self._head: Line | None = None
         self._in_block = False
+        self._whole = False
         self._absent: set[Rank] = set()
         self._joined: set[Rank] = set()
 
@@ -53,11 +56,13 @@ class HorovodParser(LineParser, name="horovod", after=64):
 
     def finish(self) -> Iterator[Event]:
         """Say the last report."""
-        if self._head is not None and self._absent - self._joined:
+        told = self._absent - self._joined if self._absent else self._joined and self._whole
+        if self._head is not None and told:
             yield DesyncReported(
                 **place(self._head),
                 absent=frozenset(self._absent),
                 joined=frozenset(self._joined - self._absent),
+                all_joined=not self._absent,
             )
         self._head = None
 
@@ -72,14 +77,13 @@ class HorovodParser(LineParser, name="horovod", after=64):
             self._absent.add(Rank(int(row["rank"])))
             return
         self._in_block = False
-        inline = line.says(_INLINE)
-        if inline is None:
+        if line.says(_INLINE) is None:
             return
-        ranks = _ranks(inline["ranks"])
-        if inline["kind"] == "missing":
-            self._absent |= ranks
-        else:
-            self._joined |= ranks
+        # Where all tensors stand in one line, none of them can be missing from it alone.
+        self._whole = _ALL_OPS.match(line.text) is not None
+        for inline in _INLINE.finditer(line.text):
+            told = self._absent if inline["kind"] == "missing" else self._joined
+            told |= _ranks(inline["ranks"])
 
 
 def _ranks(text: str) -> Ranks:

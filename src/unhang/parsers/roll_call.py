@@ -9,6 +9,12 @@ of exits counted by rank, a sentence in which ranks did not come::
     3    | gpu02 | -9                 no heartbeat from rank 3 for 120 s
                                       ranks [2, 5] did not check in; missing ranks: 2, 5
     [rank3]: … recv from rank 2 timed out
+    /job:jax_worker/replica:0/task:37 heartbeat timeout.
+    … tasks are unhealthy (stopped sending heartbeats): or: … timed out task names:
+    /job:jax_worker/replica:0/task:1
+
+The last two are of XLA's coordination service (`coordination_service.cc` of OpenXLA, read 2026-11);
+a task is a process of JAX, counted as JAX counts them.
 
 Traps: a code of 0, and words such as `running`, are no ends; a table of losses has a column of
 ranks too; who is waited for in a sentence need not be guilty, so that a rule weighs it.
@@ -67,8 +73,15 @@ _SENDER = re.compile(
     re.IGNORECASE,
 )
 _GAVE_UP = re.compile(r"timed? ?-?out|timeout|deadline|gave up|giving up|expired", re.IGNORECASE)
+_TASK = re.compile(r"/job:\w{0,20}worker/replica:\d{1,4}/task:(?P<task>\d{1,6})\b")
+_NO_BEAT = re.compile(_TASK.pattern + r"\s*heartbeat timeout")
+_TASKS_LOST = re.compile(
+    r"(?:(?-i:[A-Z_]{8,30}): .{0,600}?)?"
+    r"(?:\(stopped sending heartbeats\)|timed out task names):",
+    re.IGNORECASE,
+)
 _BARRIER = re.compile(r"monitoredBarrier|watchdog", re.IGNORECASE)
-_ABOUT = ("rank", "task", "exit", "return", "peer", "stage", "src=")
+_ABOUT = ("heartbeat", "rank", "task", "exit", "return", "peer", "stage", "src=")
 _MOST_ROWS = 4096
 _SIGNALS = 65
 
@@ -79,12 +92,16 @@ class RollCallParser(LineParser, name="roll-call", after=24, sampled=True):
     def __init__(self) -> None:
         self._columns: list[str] | None = None
         self._rows = 0
+        self._lost: Line | None = None
+        self._tasks: set[Rank] = set()
 
     def feed(self, line: Line) -> Iterator[Event]:
         """Say who ended, and who is reported missing."""
         if line.gap:
             self._columns = None
         low = line.text.lower()
+        if self._lost is not None or "task" in low:
+            yield from self._of_tasks(line)
         if self._columns is None and not any(word in low for word in _ABOUT):
             return
         listed = line.says(_LIST, within=True)
@@ -105,6 +122,26 @@ class RollCallParser(LineParser, name="roll-call", after=24, sampled=True):
                     waiter=Waiter.RECEIVER,
                 )
         yield from self._table(line)
+
+    def finish(self) -> Iterator[Event]:
+        """Say the tasks of a list that the artifact ends with."""
+        if self._lost is not None and self._tasks:
+            yield _watched(self._lost, frozenset(self._tasks))
+        self._lost, self._tasks = None, set()
+
+    def _of_tasks(self, line: Line) -> Iterator[Event]:
+        """The tasks that a coordination service lost, named in its sentence or listed below it."""
+        listed = _TASK.match(line.text.strip()) if self._lost is not None else None
+        if listed is not None:
+            self._tasks.add(Rank(int(listed["task"])))
+            return
+        yield from self.finish()
+        if (silent := line.says(_NO_BEAT, within=True)) is not None:
+            yield _watched(line, frozenset({Rank(int(silent["task"]))}))
+        elif (head := line.says(_TASKS_LOST, within=True)) is not None:
+            self._lost = line
+            named = _TASK.finditer(line.text, head.end())
+            self._tasks = {Rank(int(match["task"])) for match in named}
 
     def _table(self, line: Line) -> Iterator[ProcessEnded]:
         """The rows below a head with a column of ranks and one of exits."""
@@ -178,13 +215,17 @@ def _of_a_list(line: Line, match: re.Match[str]) -> Iterator[ProcessEnded]:
 def _absent(line: Line, match: re.Match[str]) -> Iterator[BarrierMissing]:
     ranks = _ranks(match["listed"] or match["quiet"] or match["failing"])
     if ranks:
-        yield BarrierMissing(
-            **place(line),
-            reporter=line.origin.rank,
-            missing=ranks,
-            direct=True,
-            waiter=Waiter.WATCHER,
-        )
+        yield _watched(line, ranks)
+
+
+def _watched(line: Line, ranks: Ranks) -> BarrierMissing:
+    return BarrierMissing(
+        **place(line),
+        reporter=line.origin.rank,
+        missing=ranks,
+        direct=True,
+        waiter=Waiter.WATCHER,
+    )
 
 
 def _ranks(text: str) -> Ranks:

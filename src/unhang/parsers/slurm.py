@@ -19,12 +19,10 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
 from unhang.model.events import ClosingSignal, Event, ProcessEnded, Reporter, StopKind, StopSeen
-from unhang.model.provenance import NOBODY
 from unhang.model.time import Clock, Instant
-from unhang.parsers.base import EventFields, LineParser, place
+from unhang.parsers.base import LineParser, place, place_on
 from unhang.parsers.vocabulary.signals import signal_number, split_exit
 from unhang.sources.line import Line
 
@@ -69,21 +67,13 @@ class SlurmParser(LineParser, name="slurm"):
         lost = line.says(_NODE, within=True)
         if lost is not None:
             yield StopSeen(
-                **_of_node(line, lost["failed"] or lost["silent"]), kind=StopKind.NODE_FAILED
+                **place_on(line, lost["failed"] or lost["silent"]), kind=StopKind.NODE_FAILED
             )
         if line.says(_CTRL_C):
             yield StopSeen(**place(line), kind=StopKind.INTERRUPT)
         if line.says(_REVOKED, within=True):
             yield StopSeen(**place(line), kind=StopKind.CANCELLED)
         yield from _other_batch_systems(line)
-
-
-def _of_node(line: Line, name: str | None) -> EventFields:
-    """The place of an event that is of another host than the one that prints it."""
-    fields = place(line)
-    if name is not None and "[" not in name and "," not in name:
-        fields["origin"] = replace(NOBODY, host=name)
-    return fields
 
 
 def _tasks(line: Line, match: re.Match[str]) -> Iterator[Event]:

@@ -177,12 +177,13 @@ class TracebackParser(LineParser, name="traceback", after=24):
         if original and wraps is not None:
             stream.pending = None
             stream.context.worker = wraps["where"]
+        told = _gathered_of(line, stream.pending)
         yield from _flush(stream)
         if line.origin.rank is not None and stream.open:
             yield from _cut(stream)
         in_table = text_of.TABLE_CELL.search(before) is not None
         logger = "" if in_table or text_of.PROCESS.search(before) else before
-        told = self._origin(line, before, in_table)
+        told = told or self._origin(line, before, in_table)
         stream.chains = False
         _open(stream, line, logger, explicit=True, told=told)
         stream.stack_only = False
@@ -198,6 +199,21 @@ class TracebackParser(LineParser, name="traceback", after=24):
         if named is None or text_of.OTHER_AXES.search(before):
             return None
         return replace(line.origin, rank=Rank(int((named["rank"] or named["tp"])[:9])))
+
+
+def _gathered_of(line: Line, above: PythonException | None) -> Origin | None:
+    """Whose traceback it is where all ranks print what one of them told them.
+
+    Not where the exception above lists all ranks: what one of them raised says nothing of it.
+    """
+    behind = text_of.RANK_BEHIND.search(line.text)
+    if behind is None:
+        return None
+    lists = None if above is None else text_of.RANKS_LISTED.search(above.message)
+    listed = {int(rank[:9]) for rank in lists["ranks"].split(",")} if lists else set()
+    if listed and max(listed) < len(listed):
+        return None
+    return Origin(rank=Rank(int(behind["rank"])))
 
 
 def _is_unmarked(origin: Origin, marked: Origin) -> bool:

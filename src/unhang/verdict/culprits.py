@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from unhang.model.causes import Cause
 from unhang.model.events import (
+    DeviceFault,
+    DeviceProblem,
     Event,
     GpuProcess,
     HoldUp,
@@ -41,6 +43,7 @@ _ONLY_RANK: Ranks = frozenset({Rank(0)})
 """The culprit in a job of one process, of what one process does."""
 _ENOUGH = 3
 """Where nothing tells the size of the job, fewer others do not make the last one conspicuous."""
+_SAME_MOMENT_S = 2.0
 _BARE = frozenset({Manner.KILLED, Manner.EXITED, Manner.CRASHED, Manner.HOST_OOM})
 
 
@@ -56,7 +59,13 @@ def deduce(incident: Incident, cause: Cause, best: Finding) -> Ranks:
         return NO_RANKS
     if incident.world.size == 1:
         return _ONLY_RANK
-    return _ended_alone(incident) or _failed_alone(incident) or _left_over(incident)
+    return (
+        _ended_alone(incident)
+        or _failed_alone(incident)
+        or _left_over(incident)
+        or _before_its_echoes(incident)
+        or (_by_device(incident) if cause is Cause.GPU_OOM else NO_RANKS)
+    )
 
 
 def as_held(incident: Incident, best: Finding) -> Ranks:
@@ -138,6 +147,34 @@ def _left_over(incident: Incident) -> Ranks:
     else:
         left = frozenset(rank for rank in world - others)
     return left if len(left) == 1 and others else NO_RANKS
+
+
+def _before_its_echoes(incident: Incident) -> Ranks:
+    """The first that left, where one error names nobody and all who left later lost their peer.
+
+    As many said so as left later; so the one other error is that of the first.
+    """
+    own = incident.own_failures
+    nameless = [f for f in own if f.rank is None and not _is_bare(f)]
+    left = [(f.at, f) for f in own if f.rank is not None and f.manner is Manner.EXITED]
+    dated = sorted(((at.seconds, f) for at, f in left if at is not None), key=lambda pair: pair[0])
+    echoes = [f for f in incident.failures if f.manner is Manner.PEER and f.rank is None]
+    if len(nameless) != 1 or len(dated) != len(left) or not 1 < len(left) == len(echoes) + 1:
+        return NO_RANKS
+    (first, failed), (second, _), *_ = dated
+    read = order.is_before(nameless[0].events[0], failed.events[0])
+    alone = second - first > _SAME_MOMENT_S and all(_is_bare(f) for _, f in left)
+    return ranks_of([failed]) if alone and read is not False else NO_RANKS
+
+
+def _by_device(incident: Incident) -> Ranks:
+    """The only rank that failed, where the GPU that was full has its number.
+
+    Each process that sees only its own GPU calls it 0, so that number tells nothing.
+    """
+    named = ranks_of(incident.own_failures)
+    full = {e.device for e in incident.all(DeviceFault) if e.problem is DeviceProblem.OUT_OF_MEMORY}
+    return named if len(named) == 1 and named == full and full != {0} else NO_RANKS
 
 
 def _signature(event: Event) -> object:

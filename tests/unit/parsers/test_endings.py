@@ -25,6 +25,11 @@ NOHUP = "nohup: ignoring input"
         ("Job 'raysubmit_x1' succeeded", True),
         ("Process finished with exit code 0", True),
         ("# Out of bounds values : 0 OK", True),
+        ("exit status of trainer: 0", True),
+        ("<info> [2026-05-09 23:26:20] container exited successfully with a zero exit code", True),
+        ("<info> [2026-05-09 23:26:22] experiment 1392 state changed to COMPLETED", True),
+        ("(Controller pid=6) [State Transition] SHUTTING_DOWN -> FINISHED.", True),
+        ("Number of trials: 4/4 (4 TERMINATED)", True),
         ("`Trainer.fit` stopped: `max_epochs=10` reached.", False),
         ("{'train_runtime': 812.4, 'train_samples_per_second': 3.1}", False),
         ("2026-02-13 09:56:29.660 INFO: Training complete", False),
@@ -53,6 +58,12 @@ def test_good_ends(text: str, whole_job: bool) -> None:
         "Job 4711 has not finished",
         "Running tokenizer: completed successfully parsed 3 of 9",
         "Training time budget: 4:00:00",
+        "exit status of trainer: 137",
+        "exit code of worker 3: 0",
+        "experiment 1392 state changed to ERROR",
+        "[State Transition] RUNNING -> ERRORED.",
+        "Number of trials: 4/4 (3 TERMINATED, 1 ERROR)",
+        "Number of trials: 4 (1 RUNNING)",
         "[exiting program after receiving SIGTERM.] datetime: 2026-05-01",
     ],
 )
@@ -131,3 +142,19 @@ def test_a_requeued_job_begins_a_further_run() -> None:
     )
     assert only(Restarted, feed(EndingsParser, start, stop, start)).launch
     assert feed(EndingsParser, start, start) == []
+
+
+@pytest.mark.parametrize(
+    ("lines", "well"),
+    [
+        (("$ echo $?", "0"), True),
+        (("user@gx1:~$ echo $?", "0"), True),
+        (("$ echo $?", "137"), False),
+        (("$ echo $?", "loss 0"), False),
+        (("$ echo done", "0"), False),
+        (("$ echo $?", "", "0"), False),
+    ],
+)
+def test_somebody_asks_how_it_ended(lines: tuple[str, ...], well: bool) -> None:
+    found = feed(EndingsParser, *lines)
+    assert [type(e) for e in found] == ([Finished] if well else [])

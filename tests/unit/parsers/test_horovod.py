@@ -26,6 +26,17 @@ def test_old_releases_name_them_behind_the_tensor() -> None:
         DesyncReported, feed(HorovodParser, HEAD, "Stalled ops:grads/a [missing ranks: 1, 2]")
     )
     assert found.absent == {1, 2}
+
+
+def test_older_ones_say_who_came() -> None:
+    tensors = "Stalled ops: Reduce/a [ready ranks: 3], Reduce/b [ready ranks: 0, 3]"
+    found = only(DesyncReported, feed(HorovodParser, HEAD, tensors))
+    assert found.joined == {0, 3}
+    assert not found.absent
+    assert found.all_joined
+
+
+def test_where_each_tensor_has_a_line_some_may_be_lost() -> None:
     assert feed(HorovodParser, HEAD, "grads/a [ready ranks: 0, 3]") == []
 
 

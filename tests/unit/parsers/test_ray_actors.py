@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from support.feeding import feed, only
 from unhang.model.events import ProcessEnded, StopKind, StopSeen
 from unhang.parsers.ray_actors import RayActorsParser
@@ -57,3 +59,23 @@ def test_a_dead_node() -> None:
         "marked dead because the detector has missed too many heartbeats from it."
     )
     assert only(StopSeen, feed(RayActorsParser, text)).kind is StopKind.NODE_FAILED
+
+
+def test_a_dead_node_is_not_the_one_that_says_so() -> None:
+    text = (
+        "head1: The node with node id: 1f2e and address: 10.0.0.2 and node name: 10.0.0.2 has "
+        "been marked dead because the detector has missed too many heartbeats from it."
+    )
+    assert only(StopSeen, feed(RayActorsParser, text)).origin.host == "10.0.0.2"
+
+
+@pytest.mark.parametrize(("name", "rank"), [("aBcWorkerDict_0:5", 5), ("aBcWorkerDict_1:5", None)])
+def test_who_was_killed_by_its_name(name: str, rank: int | None) -> None:
+    """Ranks of the first node are its local ones; of the others nothing tells the first."""
+    text = (
+        "Memory on the node (IP: 10.0.0.7, ID: 5f67) where the task (actor ID: c0, "
+        f"name={name}, pid=883, memory used=61.84GB) was running was 957.6GB / 1007.5GB (0.95), "
+        "which exceeds the memory usage threshold of 0.95."
+    )
+    event = only(ProcessEnded, feed(RayActorsParser, text))
+    assert (event.rank, event.local_rank, event.pid, event.host) == (rank, 5, 883, "10.0.0.7")

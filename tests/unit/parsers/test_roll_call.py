@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from support.feeding import feed
+from support.feeding import feed, only
 from unhang.model.events import BarrierMissing, ProcessEnded
 from unhang.parsers.roll_call import RollCallParser
 
@@ -87,3 +87,34 @@ def test_a_watcher_names_who_is_missing(line: str, ranks: set[int]) -> None:
 )
 def test_who_is_not_missing(line: str) -> None:
     assert feed(RollCallParser, line) == []
+
+
+TASK = "/job:jax_worker/replica:0/task:{n}"
+
+
+@pytest.mark.parametrize(
+    ("lines", "tasks"),
+    [
+        ((f"UNAVAILABLE: {TASK.format(n=37)} heartbeat timeout. This indicates that",), {37}),
+        (("tasks are unhealthy (stopped sending heartbeats):", TASK.format(n=1), "bye"), {1}),
+        (
+            ("Some timed out task names:", TASK.format(n=2), TASK.format(n=5)),
+            {2, 5},
+        ),
+        ((f"(stopped sending heartbeats): {TASK.format(n=3)}, {TASK.format(n=4)}",), {3, 4}),
+    ],
+)
+def test_tasks_that_a_coordination_service_lost(lines: tuple[str, ...], tasks: set[int]) -> None:
+    assert only(BarrierMissing, feed(RollCallParser, *lines)).missing == tasks
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        (f"{TASK.format(n=0)} connected to the coordination service",),
+        ("tasks are unhealthy (stopped sending heartbeats):", "bye", TASK.format(n=1)),
+        ("/job:chief/replica:0/task:0 heartbeat timeout",),
+    ],
+)
+def test_tasks_that_are_only_named(lines: tuple[str, ...]) -> None:
+    assert feed(RollCallParser, *lines) == []

@@ -187,3 +187,261 @@ def test_those_killed_on_the_host_whose_memory_ran_out(tmp_path: Path) -> None:
     found = judged(tmp_path, killed, told.format(host="gpu-7"))
     assert (found.cause, {int(r) for r in found.culprits}) == (Cause.HOST_OOM, {3, 6})
     assert judged(tmp_path, killed, told.format(host="gpu-9")).culprits != {3, 6}
+
+
+FULL = (
+    "RuntimeError: CUDA out of memory. Tried to allocate 20.00 MiB (GPU {gpu}; 7.93 GiB total "
+    "capacity; 7.20 GiB already allocated; 17.56 MiB free; 7.5 GiB reserved in total by PyTorch)"
+)
+
+
+def table_of(host: str, at: str, *ranks: int, per_node: int = 4) -> list[str]:
+    """An elastic agent's table; the ranks in the order in which it lists them."""
+    first, *others = ranks
+    rows: list[str] = []
+    for place, rank in enumerate((*others, first)):
+        rows += [
+            "Failures:" if place == 0 and others else "",
+            "Root Cause (first observed failure):" if rank == first else "",
+            f"[{(place + 1) % len(ranks)}]:",
+            f"  time      : 2026-03-01_{at}",
+            f"  host      : {host}",
+            f"  rank      : {rank} (local_rank: {rank % per_node})",
+            f"  exitcode  : 1 (pid: {1940 + rank})",
+            "  error_file: <N/A>",
+            "  traceback : To enable traceback see: https://pytorch.org/docs",
+        ]
+    rule = "=" * 60
+    return ["ChildFailedError: ", rule, "fit.py FAILED", *filter(None, rows), rule]
+
+
+ECHO = [
+    "Traceback (most recent call last):",
+    '  File "fit.py", line 9, in <module>',
+    "    loss.backward()",
+    "RuntimeError: NCCL Error 6: remote process exited or there was a network error",
+]
+
+
+@pytest.mark.parametrize(
+    ("other", "echoes", "named"),
+    [
+        ("22:45:52", 2, {4}),
+        ("22:45:01", 2, set()),
+        ("22:45:52", 1, set()),
+        ("22:45:52", 3, set()),
+    ],
+    ids=["later", "at the same time", "one said nothing of a peer", "one left unseen"],
+)
+def test_the_first_of_those_whose_others_lost_a_peer(
+    other: str, echoes: int, named: set[int], tmp_path: Path
+) -> None:
+    own = ["Traceback (most recent call last):", '  File "fit.py", line 9, in <module>']
+    found = judged(
+        tmp_path,
+        *[*own, "    loss.backward()", FULL.format(gpu=0)],
+        *table_of("gx2", "22:45:01", 4),
+        *(ECHO * echoes),
+        *table_of("gx1", other, 0, 1),
+    )
+    assert found.cause is Cause.GPU_OOM
+    assert found.culprits == named
+
+
+@pytest.mark.parametrize(("gpu", "named"), [(3, {3}), (2, set()), (0, set())])
+def test_the_process_that_has_the_number_of_the_full_gpu(
+    gpu: int, named: set[int], tmp_path: Path
+) -> None:
+    number = gpu if gpu == 0 else 3
+    found = judged(
+        tmp_path,
+        f"| WARNING: ran out of memory with exception: {FULL.format(gpu=gpu)};".replace(
+            "RuntimeError: ", ""
+        ),
+        " Skipping batch",
+        "Traceback (most recent call last):",
+        '  File "fit.py", line 9, in <module>',
+        "    while not spawn_context.join():",
+        '  File "/opt/site-packages/torch/multiprocessing/spawn.py", line 114, in join',
+        "    raise Exception(msg)",
+        "Exception: ",
+        "",
+        f"-- Process {number} terminated with the following error:",
+        "Traceback (most recent call last):",
+        '  File "/opt/site-packages/torch/multiprocessing/spawn.py", line 19, in _wrap',
+        "    fn(i, *args)",
+        '  File "/home/x/gather.py", line 169, in all_gather_list',
+        "Exception: Unable to unpickle data from other workers. all_gather_list requires all "
+        "workers to enter the function together, so this error usually indicates that the workers "
+        "have fallen out of sync somehow. Workers can fall out of sync if one of them runs out of "
+        "memory, or if there are other conditions in your training script",
+    )
+    assert found.cause is Cause.GPU_OOM
+    assert found.culprits == named
+
+
+@pytest.mark.parametrize(
+    ("message", "named"),
+    [
+        ("rank 2: 19968 of 20000 samples", {2}),
+        ("[Rank 2] loss is NaN", set()),
+        ("Rank 2] loss is NaN", set()),
+        ("[rank=2]: loss is NaN", {2}),
+        ("lost connection to rank 2: closed", set()),
+        ("ranks 2: of them", set()),
+    ],
+)
+def test_an_error_that_begins_with_the_rank_that_raises_it(
+    message: str, named: set[int], tmp_path: Path
+) -> None:
+    found = judged(
+        tmp_path,
+        "epoch 0 batch 230",
+        "Traceback (most recent call last):",
+        '  File "/home/x/fit.py", line 118, in fit',
+        "    check(metrics)",
+        f"AssertionError: {message}",
+    )
+    assert found.cause is Cause.RANK_EXCEPTION
+    assert found.culprits == named
+
+
+UNUSED = (
+    "RuntimeError: Expected to have finished reduction in the prior iteration before starting a "
+    "new one. This error indicates that your module has parameters that were not used in producing "
+    "loss. Parameter indices which did not receive grad for rank 1: 12 17"
+)
+
+
+@pytest.mark.parametrize(("others", "named"), [((7101,), {1}), ((7101, 7103), {1}), ((), set())])
+def test_the_only_one_without_gradients(
+    others: tuple[int, ...], named: set[int], tmp_path: Path
+) -> None:
+    agent = "torch.distributed.elastic.multiprocessing.api:"
+    size = len(others) + 1
+    found = judged(
+        tmp_path,
+        f"Starting with world_size={max(size, 2)}",
+        "Traceback (most recent call last):",
+        '  File "fit.py", line 9, in <module>',
+        "    out = model(x)",
+        UNUSED,
+        *(f"WARNING:{agent}Sending process {pid} closing signal SIGTERM" for pid in others),
+        f"ERROR:{agent}failed (exitcode: 1) local_rank: 1 (pid: 7102) of binary: /usr/bin/python",
+    )
+    assert found.cause is Cause.MODEL_DIVERGENCE
+    assert found.culprits == named
+
+
+def died(name: str) -> list[str]:
+    return [
+        "ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task.",
+        "\tclass_name: create_colocated_worker_cls.<locals>.WorkerDict",
+        "\tpid: 1230",
+        f"\tname: {name}",
+        "\tip: 10.2.1.6",
+        "The actor is dead because its worker process has died. Worker exit type: SYSTEM_ERROR "
+        "Worker exit detail: Worker unexpectedly exits with a connection error code 2.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "each", "named"),
+    [
+        ("aBcWorkerDict_1:7", ("8",), {15}),
+        ("aBcWorkerDict_1:7", (), set()),
+        ("aBcWorkerDict_1:7", ("8", "4"), set()),
+        ("aBcWorkerDict_0:3", (), {3}),
+    ],
+    ids=["size known", "size unknown", "pools of two sizes", "first node"],
+)
+def test_a_worker_that_is_named_after_its_node(
+    name: str, each: tuple[str, ...], named: set[int], tmp_path: Path
+) -> None:
+    config = [f"(TaskRunner pid=811)              'n_gpus_per_node': {n}," for n in each]
+    steps = [f"(TaskRunner pid=811) step:{n} - actor/pg_loss:0.01" for n in range(1, 9)]
+    assert judged(tmp_path, *config, *steps, *died(name)).culprits == named
+
+
+def gathered(printer: int, listed: str, *told: int) -> list[str]:
+    """What each rank prints where one of them failed while they saved together."""
+    api = "torch.distributed.checkpoint.api.CheckpointException: CheckpointException"
+    lines = [
+        "Traceback (most recent call last):",
+        '  File "/home/x/fit.py", line 310, in <module>',
+        "    save(state)",
+        f"{api} ranks:dict_keys([{listed}])",
+    ]
+    for rank in told:
+        lines += [
+            f"Traceback (most recent call last): (RANK {rank})",
+            '  File "/home/x/plan.py", line 31, in write',
+            "    pickle.dumps(state)",
+            "TypeError: cannot pickle 'module' object",
+            "",
+        ]
+    return [f"[rank{printer}]: {line}" for line in lines]
+
+
+@pytest.mark.parametrize(
+    ("listed", "told", "named"),
+    [("2", (2,), {2}), ("1", (1,), {1}), ("0, 1, 2, 3, 4, 5, 6, 7", (0,), set())],
+    ids=["one", "another", "all, and the rest is lost"],
+)
+def test_an_error_that_all_print_and_one_raised(
+    listed: str, told: tuple[int, ...], named: set[int], tmp_path: Path
+) -> None:
+    lines = [line for rank in range(8) for line in gathered(rank, listed, *told)]
+    found = judged(tmp_path, "step 9 loss 2.1", *lines)
+    assert found.cause is Cause.RANK_EXCEPTION
+    assert found.culprits == named
+
+
+def test_a_barrier_that_a_service_gave_up_is_nobodys_own_error(tmp_path: Path) -> None:
+    task = "/job:jax_worker/replica:0/task:{n}"
+    found = judged(
+        tmp_path,
+        "Traceback (most recent call last):",
+        '  File "/home/x/fit.py", line 75, in sync',
+        '    client.wait_at_barrier("start", timeout_in_ms=200000)',
+        "jaxlib.xla_extension.XlaRuntimeError: DEADLINE_EXCEEDED: Barrier timed out. Barrier_id: "
+        "start. Timed out task names:",
+        task.format(n=3),
+        task.format(n=0),
+        "",
+    )
+    assert found.cause is None
+    assert found.culprits == {0, 3}
+
+
+@pytest.mark.parametrize(("killed", "named"), [((1,), {1}), ((0, 1), set())])
+def test_a_shell_repeats_the_kill_of_a_rank(
+    killed: tuple[int, ...], named: set[int], tmp_path: Path
+) -> None:
+    """Lightning ends its own process with the others, and the shell says so."""
+    ends = [
+        f"[rank: {rank}] Child process with PID 418{rank} terminated with code -9. Forcefully "
+        "terminating all other processes to avoid zombies"
+        for rank in killed
+    ]
+    members = [f"Initializing distributed: GLOBAL_RANK: {r}, MEMBER: {r + 1}/2" for r in (0, 1)]
+    found = judged(tmp_path, *members, "step 9 loss 2.1", *ends, "Killed")
+    assert found.culprits == named
+
+
+@pytest.mark.parametrize(("table", "named"), [((0,), {0}), ((0, 1), set())])
+def test_a_loader_of_the_only_process_that_an_agent_tells_of(
+    table: tuple[int, ...], named: set[int], tmp_path: Path
+) -> None:
+    killed = "RuntimeError: DataLoader worker (pid 25173) is killed by signal: Killed. "
+    found = judged(
+        tmp_path,
+        "step 9 loss 2.1",
+        "Traceback (most recent call last):",
+        '  File "fit.py", line 192, in <module>',
+        "    for batch in loader:",
+        killed,
+        *table_of("gx1", "10:46:02", *table),
+    )
+    assert found.cause is Cause.HOST_OOM
+    assert found.culprits == named

@@ -118,6 +118,7 @@ class DesyncReported(Seen, fact=Fact.DESYNC_REPORT, witness=Witness.PROCESS, rol
         absent: ranks that did not join `seq` (or never joined any collective).
         joined: ranks that joined and did not finish.
         never_joined: `absent` never joined any collective.
+        all_joined: `joined` are all that joined; who did not is not said.
     """
 
     absent: Ranks = NO_RANKS
@@ -125,6 +126,7 @@ class DesyncReported(Seen, fact=Fact.DESYNC_REPORT, witness=Witness.PROCESS, rol
     seq: SeqId | None = None
     op: str | None = None
     never_joined: bool = False
+    all_joined: bool = False
 
 
 class Waiter(enum.Enum):

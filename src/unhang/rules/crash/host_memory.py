@@ -133,7 +133,9 @@ def _killed(incident: Incident, failures: Sequence[Failure]) -> Iterator[Finding
     first, ranks = failures[0], ranks_of(failures)
     against = rivals.of_a_failure(incident, first)
     size = incident.world.size
-    if against is None and size is not None and 1 < size <= len(failures):
+    # A shell's or a launcher's own end names nobody, and repeats a kill that somebody else names.
+    gone = len(ranks) or len(failures)
+    if against is None and size is not None and 1 < size <= gone:
         against = say(
             "CRA002.against_everybody",
             "all processes were killed, as a person or a scheduler would do",

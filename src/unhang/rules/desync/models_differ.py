@@ -31,6 +31,7 @@ from collections.abc import Iterator, Sequence
 
 from unhang.model.events import ModelDifference, ModelMismatch
 from unhang.model.ids import NO_RANKS, Rank, Ranks
+from unhang.model.incident import Manner, ranks_of
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules.shared import consequences, rivals, speakers
 from unhang.waitgraph import matching
@@ -105,11 +106,18 @@ def _odd(incident: Incident, found: Sequence[ModelMismatch]) -> Ranks:
     unfinished = [e for e in found if e.difference is ModelDifference.UNFINISHED_REDUCTION]
     ranks = _speakers(incident, shapes or unfinished)
     size = incident.world.size or len(_known(incident) | ranks)
-    if 2 * len(ranks) < size:
+    if 2 * len(ranks) < size or _alone(incident, ranks):
         return ranks
     # The shapes are compared with one process: where all others differ from it, it is the odd one.
     compared = frozenset(e.other_rank for e in shapes if e.other_rank is not None)
     return compared if len(ranks) == size - 1 and size > _PAIR else NO_RANKS
+
+
+def _alone(incident: Incident, ranks: Ranks) -> bool:
+    """Whether all other ranks were still there when these failed: they were ended, or waited."""
+    ended = ranks_of(f for f in incident.failures if f.manner is Manner.CLOSED)
+    world = incident.world.ranks
+    return len(ranks) == 1 and world is not None and world - ranks <= incident.gave_up | ended
 
 
 def _counts(found: Sequence[ModelMismatch]) -> dict[Rank, int]:

@@ -17,7 +17,8 @@ process before the first collective.
 ## What to do
 `torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))` before `init_process_group` or any CUDA call;
 no more processes for each node than GPUs; under Ray or Slurm, let either the scheduler or the
-program choose the device, not both. NCCL always names the lowest rank of a GPU: look at the other.
+program choose the device, not both. All that share are named, for nothing tells who is in place;
+NCCL always names the lowest rank of a GPU: look at the others.
 
 ## References
 NCCL `src/init.cc`; PyTorch documentation, `torchrun`.
@@ -31,7 +32,7 @@ from collections.abc import Iterator, Sequence
 from unhang.model.events import CommunicatorStage, InitStage, NcclFailure, NcclReason
 from unhang.model.events.base import Seen
 from unhang.model.ids import NO_RANKS, Rank, Ranks
-from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
+from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
 from unhang.rules.shared import consequences, speakers
 
 
@@ -52,16 +53,22 @@ def check(incident: Incident) -> Iterator[Finding]:
     ranks = _pairs(told) if told else _members(stages)
     yield check.finding(
         Strength.PROVES,
-        claim=say("DEV005.claim", "{ranks:ranks} use the same GPU", ranks=ranks),
+        claim=_claim(told, ranks),
         why=say(
             "DEV005.why",
             "NCCL needs one GPU for each rank; it always names the lowest rank of the pair.",
         ),
-        culprits=_culprits(told, ranks),
+        culprits=_culprits(incident, told, ranks),
         culprit_hosts=speakers.minority_hosts(incident, found),
         at=found[0].at,
         evidence=found,
     )
+
+
+def _claim(told: Sequence[NcclFailure], ranks: Ranks) -> Message:
+    if len({event.ranks for event in told}) > 1:
+        return say("DEV005.claim_several", "{ranks:ranks} share GPUs among each other", ranks=ranks)
+    return say("DEV005.claim", "{ranks:ranks} use the same GPU", ranks=ranks)
 
 
 def _pairs(told: Sequence[NcclFailure]) -> Ranks:
@@ -72,9 +79,16 @@ def _members(stages: Sequence[CommunicatorStage]) -> Ranks:
     return frozenset(Rank(s.comm_rank) for s in stages if s.comm_rank is not None)
 
 
-def _culprits(told: Sequence[NcclFailure], ranks: Ranks) -> Ranks:
-    """One pair shares a GPU, both alike. Several pairs only say that the mapping is wrong."""
-    return ranks if told and len(ranks) == 2 else NO_RANKS
+def _culprits(incident: Incident, told: Sequence[NcclFailure], ranks: Ranks) -> Ranks:
+    """All that share a GPU, for nothing tells which of them is in its place.
+
+    Nobody where a speaker is none of those that it names: they are numbers of a sub-group.
+    """
+    for event in told:
+        speaker = speakers.rank_of(incident, event)
+        if speaker is not None and speaker not in event.ranks:
+            return NO_RANKS
+    return ranks if told else NO_RANKS
 
 
 def _shared(incident: Incident) -> list[CommunicatorStage]:

@@ -60,9 +60,14 @@ def _from_reports(incident: Incident) -> Iterator[Finding]:
     reports = incident.all(DesyncReported)
     absent = NO_RANKS.union(*(r.absent for r in reports))
     joined = NO_RANKS.union(*(r.joined for r in reports))
+    listed = [r for r in reports if r.all_joined]
+    if listed and not absent:
+        # Who came is told; who did not is everybody else.
+        known = frozenset(incident.world.ranks or incident.roster)
+        reports, absent = tuple(listed), known - joined
     if not absent or absent <= joined or speakers.are_all(absent, joined, incident):
         return
-    telling = [r for r in reports if r.absent]
+    telling = [r for r in reports if r.absent or r.all_joined]
     yield _finding(
         telling,
         absent - joined,

@@ -236,9 +236,19 @@ class TestGpuUsedTwice:
         assert (finding.cause, finding.strength) == (Cause.DEVICE_MAP, Strength.PROVES)
         assert finding.culprits == {0, 1}
 
-    def test_the_lowest_rank_of_many_pairs_is_not_blamed(self) -> None:
+    def test_all_that_share_are_named(self) -> None:
+        """Of one pair nothing tells which is in its place, and so of many."""
         lines = [warn(self.TEXT.format(a=a)) for a in (3, 7)]
         (finding,) = judge_text(GPU_USED_TWICE, *lines)
+        assert finding.culprits == {0, 3, 7}
+        apart = "Duplicate GPU detected : rank 5 and rank 4 both on CUDA device 1b000"
+        (finding,) = judge_text(GPU_USED_TWICE, *lines, warn(apart))
+        assert finding.culprits == {0, 3, 4, 5, 7}
+        assert finding.claim.key == "DEV005.claim_several"
+
+    def test_numbers_of_a_sub_group_name_nobody(self) -> None:
+        line = warn(self.TEXT.format(a=1))
+        (finding,) = judge_text(GPU_USED_TWICE, f"[rank5]: {line}")
         assert finding.culprits == frozenset()
 
     def test_two_starts_on_one_bus_id(self) -> None:

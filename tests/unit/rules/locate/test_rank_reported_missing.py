@@ -25,6 +25,15 @@ def test_all_joined() -> None:
     assert list(check(incident(reported(joined=ranks(0, 1, 2, 3))))) == []
 
 
+def test_who_did_not_come_where_all_that_came_are_listed() -> None:
+    came = reported(joined=ranks(1, 2, 3), all_joined=True)
+    (finding,) = check(incident(world(4), came))
+    assert finding.culprits == {0}
+    assert list(check(incident(came))) == [], "nothing tells who else there is"
+    everybody = reported(joined=ranks(0, 1, 2, 3), all_joined=True)
+    assert list(check(incident(world(4), everybody))) == []
+
+
 def test_the_barrier_names_who_is_missing() -> None:
     (finding,) = check(incident(barrier(ranks(2, 3))))
     assert finding.culprits == {2, 3}
