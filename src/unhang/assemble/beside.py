@@ -65,7 +65,8 @@ class Parted:
         loose: files that nothing ties to the job, and nothing contradicts.
         strangers: those of them that are kernel logs of a host, where the job names none.
         named: those that show a job at work themselves, or name a host, where the job names none.
-        well: a good end in it may be told; False where another file tells of a job without one.
+        well: a good end in it may be told; False where another file tells of a job without one,
+            or is a log of which nothing is known.
     """
 
     events: tuple[Event, ...]
@@ -113,10 +114,12 @@ def set_aside(
     others = [file for file in telling if file.name not in job]
     reasons = dict(_reasons(others, members))
     loose = frozenset(name for name, why in reasons.items() if why is None)
+    apart = [f for f in files.values() if f.name not in job and not f.written]
     held = any(
-        f.unfinished or (f.name in loose and not f.ended_well and not f.of_a_kernel)
-        for f in others
-        if not f.written
+        f.unfinished
+        or (f.name in loose and not f.ended_well and not (f.of_a_kernel and (f.hosts or f.days)))
+        or (f.log and not f.decides)
+        for f in apart
     )
     well = not held or not any(file.tells(Finished) for file in members)
     aside = {name: why for name, why in reasons.items() if why is not None}
@@ -236,7 +239,7 @@ def _reasons(
     undated = not any(file.days for file in job)
     why: str | None
     for file in files:
-        if file.written:
+        if file.written or file.shows:
             why = "written"
         elif any(is_far(file, other) for other in ends):
             why = "another_time"

@@ -1,6 +1,7 @@
 """Times that are told elsewhere, and events of another day.
 
-A kernel log holds weeks: what is older than the job's work is left out.
+A kernel log holds weeks: what is older than the job's work is left out. So is trouble that a log
+tells of below work of a later day: no clock goes back by days, somebody shows another log there.
 
 Before torch 2.3 a watchdog's line has no time. It takes its process down at once, and the
 launcher's table says when that was: so the table orders the time-out among what happened on other
@@ -14,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from unhang.assemble.identity import Identity
-from unhang.model.events import CollectiveTimeout, Event, KernelEvent, ProcessEnded
+from unhang.model.events import TROUBLE, CollectiveTimeout, Event, KernelEvent, ProcessEnded
 from unhang.model.events.lifecycle import state_of_work
 from unhang.model.ids import Rank
 from unhang.model.time import Instant
@@ -23,25 +24,44 @@ _SLACK_S = 60.0
 """A watchdog may write its dumps before it aborts, and agents look now and then."""
 _OTHER_DAY_S = 86_400.0
 """No two zones lie so far apart, so that clocks which name none can be compared to this."""
+_SHOWN_LINES = 30
+"""Lines of a shown text, at most, between what has a time and what has none."""
 
 
 def drop_earlier_days(events: Sequence[Event]) -> list[Event]:
-    """Return the events without what the kernel logged a day or more before the job's first work.
+    """Return the events without trouble that is a day or more older than the job's first work.
 
     A host keeps the kernel's log for weeks, and what befell it then did not keep the job from work.
+    In the log that tells of that work, such trouble stands below it only where another log is
+    shown; what has no time and stands beside it was shown with it.
     """
-    began: dict[str, Instant] = {}
+    began: dict[str, Event] = {}
     for event in events:
         if event.at is not None and state_of_work(event) is not None:
-            began.setdefault(event.source.artifact, event.at)
+            began.setdefault(event.source.artifact, event)
+    shown: dict[str, int] = {}
 
     def earlier(event: Event) -> bool:
-        if not isinstance(event, KernelEvent) or event.at is None:
+        artifact, line = event.source.artifact, event.source.line or 0
+        if isinstance(event, KernelEvent) and event.at is not None:
+            gaps = [_gap_s(work, event.at) for work in began.values()]
+            return min((gap for gap in gaps if gap is not None), default=0.0) > _OTHER_DAY_S
+        work = began.get(artifact)
+        if work is None or event.role not in TROUBLE or line < (work.source.line or 0):
             return False
-        gaps = [gap for at in began.values() if (gap := at.since(event.at)) is not None]
-        return len(gaps) > 0 and min(gaps) > _OTHER_DAY_S
+        if event.at is None:
+            beside = line - shown.get(artifact, -_SHOWN_LINES) < _SHOWN_LINES
+        else:
+            beside = (_gap_s(work, event.at) or 0.0) > _OTHER_DAY_S
+        if beside:
+            shown[artifact] = line
+        return beside
 
     return [event for event in events if not earlier(event)]
+
+
+def _gap_s(later: Event, at: Instant) -> float | None:
+    return None if later.at is None else later.at.since(at)
 
 
 def date_timeouts(events: Sequence[Event], identity: Identity) -> list[Event]:

@@ -46,6 +46,7 @@ from unhang.model.events import (
     VersionSeen,
     WatchdogAborted,
 )
+from unhang.model.events.lifecycle import state_of_work
 from unhang.model.events.meaning import Witness
 from unhang.model.time import Clock, Instant
 from unhang.sources.artifact import Artifact
@@ -138,7 +139,9 @@ class GivenFile:
     @property
     def works(self) -> bool:
         """Whether steps show a job at work."""
-        return sum(isinstance(event, Progress) for event in self.events) >= _LEAST_WORK
+        steps = sum(isinstance(event, Progress) for event in self.events)
+        states = {state_of_work(event) for event in self.events} - {None}
+        return max(steps, len(states)) >= _LEAST_WORK
 
     @property
     def lives(self) -> bool:

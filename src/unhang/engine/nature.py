@@ -204,12 +204,18 @@ def _shows(lines: Sequence[str]) -> bool:
     reader = ContextReader()
     for number, line in enumerate(lines, 1):
         message = next(peel(line), None)
-        if message is None or message.header is not None:
+        if message is None:
+            continue
+        told = message.header is not None
+        context = reader.read(
+            message.text, number, raw=message.raw, marked=message.quoted, told=told
+        )
+        if told:
             continue  # which only the program itself prints
-        context = reader.read(message.text, number, raw=message.raw, marked=message.quoted)
-        if context in _SHOWN or begins(message.text) is not None:
+        begun = begins(message.text)
+        if context in _SHOWN or (begun is not None and not begun.led):
             return True
-    return False
+    return reader.shows
 
 
 def _told(lines: Sequence[str]) -> tuple[frozenset[str], tuple[Instant, ...]]:

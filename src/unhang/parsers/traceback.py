@@ -148,7 +148,7 @@ class TracebackParser(LineParser, name="traceback", after=24):
         text = line.text
         header = text_of.HEADER.match(text) if "Traceback" in text else None
         if header is not None and (
-            header["before"].endswith('"') or text_of.SHOWN.match(text, header.end())
+            not _is_own(header["before"]) or text_of.SHOWN.match(text, header.end())
         ):
             return  # an escaped string of torchelastic's error file, or what somebody shows
         if header is not None:
@@ -249,6 +249,17 @@ def _below_error(line: Line) -> bool:
     return line.header is not None and line.header.severity in ("W", "I", "D", "T")
 
 
+def _is_own(before: str) -> bool:
+    """Whether what stands in front of a traceback is a logger's, not the key of what is shown."""
+    bare = before.strip(" |+╭─│")
+    named = (text_of.TABLE_CELL, text_of.PROCESS, text_of.NAMED_RANK)
+    return (
+        bare in ("", "Exception Group")
+        or begins_message(f"{bare} x", len(bare) + 1)
+        or any(pattern.search(before) is not None for pattern in named)
+    )
+
+
 def _take_context(stream: _Stream, text: str) -> bool:
     """Notice lines that announce whose traceback comes next."""
     if not any(word in text for word in text_of.ANNOUNCING):
@@ -281,6 +292,8 @@ def _add_frame(stream: _Stream, line: Line, before: str, frame: Frame) -> Iterat
     if stream.stack_only:
         return
     if not stream.open:
+        if not _is_own(before):
+            return
         _open(stream, line, before, explicit=False)
     stream.idle = 0
     stream.frames.append(frame)

@@ -146,8 +146,12 @@ def _only_heads(text: str, within: bool) -> bool:
     return True
 
 
-_COMMENT = re.compile(r"\s*(?:#(?![\d#!]|\s*Out of bounds)|//|<!--|%%? |;; |#{2,6} [A-Za-z\[])")
+_COMMENT = re.compile(
+    r"\s*(?:#(?![\d#!]|\s*Out of bounds)|//|<!--|%%? |;; |\*{1,2}\s+\S|#{2,6} [A-Za-z\[])"
+)
 _ECHO = _PATTERNS["echo"]
+_SPOKEN = re.compile(r"\[?[\d:.,]{5,14} --> [\d:.,]{5,14}\]")
+"""From when until when a sentence was spoken."""
 _CHANGE = re.compile(r"[+-](?![-+=\d\s>])\S|[+-] {4,}\S")
 _FOUND = _PATTERNS["found"]
 _FENCE = re.compile(r"\s*(?:```|~~~(?![~^\s]*\^))")
@@ -175,6 +179,7 @@ class ContextReader:
         self._marked: list[int] = []
         self._bare = 0
         self._outside = 0
+        self._gaps = 0
         self._number = 0
         self._begun = ""
         self._first = LineContext.MESSAGE
@@ -185,6 +190,7 @@ class ContextReader:
         """Whether a line that no reader wants may begin or end a shown text; cheap."""
         if gap:
             self._showing.finish()
+            self._gaps += 1
         return self._showing.is_open or begins(line) is not None
 
     def pass_by(self, text: str, number: int, *, raw: str) -> None:
@@ -227,6 +233,7 @@ class ContextReader:
             return LineContext.INSIDE if inside else self._first
         context = self._context(text, raw, marked=marked)
         self._see(text, number, raw=raw, told=told, gap=gap)
+        self._gaps += gap
         self._number, self._begun, self._first = number, raw, context
         if context in _RELATIVE and self._bare >= _LOG:
             self._marked.append(number)
@@ -248,6 +255,8 @@ class ContextReader:
             return LineContext.ECHOED
         if _COMMENT.match(text) is not None:
             return LineContext.COMMENT
+        if _SPOKEN.match(raw) is not None:
+            return LineContext.INSIDE
         if _INDENTED.match(raw) is not None and _BAR.search(raw) is None:
             return LineContext.INSIDE
         if _tries_again(text):
@@ -274,6 +283,11 @@ class ContextReader:
         self._closing = opened
         return opened is not None
 
+    @property
+    def shows(self) -> bool:
+        """Whether a text was shown, as far as was read."""
+        return len(self._showing.shown) > 0
+
     def foreign(self) -> frozenset[int]:
         """The numbers of the lines that were quoted, and are no part of the log around them.
 
@@ -282,7 +296,8 @@ class ContextReader:
         self._showing.finish()
         if self._closing is not None and self._told_inside:
             del self._marked[self._opened :]
-        shown = self._showing.shown if self._outside >= _LOG else frozenset()
+        outside = self._outside >= _LOG or self._gaps > 0
+        shown = self._showing.shown if outside else frozenset()
         return shown.union(self._marked if self._bare > len(self._marked) else ())
 
 

@@ -11,6 +11,10 @@ confirmed that the text went on: its end, another beginning, or the log's own li
     ### Response:
 
 Where nothing but the failure follows, the text had ended unseen, and the failure is the job's.
+
+A line may also lead to what it shows, whatever its words: it breaks off with a colon, it is what
+somebody types into a shell, or it draws the top of a box. Such a text is short, tells of trouble
+from its first line to its last, and is confirmed by a line of another kind that follows it.
 """
 
 from __future__ import annotations
@@ -58,10 +62,48 @@ _SHOWS = re.compile(
 )
 _PERSON = re.compile(r"\b(?:I|I['’](?:m|ve|d)|[Mm]y|[Ww]e|[Oo]ur)\b(?![/:=.])|[我你您]")
 _SENTENCE = re.compile(r"[\"“A-Z我你您].{8,}[.:?!？：。！]\s*$")
-_QUESTION = re.compile(r"\w[\w', ]{2,200} [\w']+\?$")
+_QUESTION = re.compile(r"\w[\w',: ]{2,200} [\w']+\?$")
 _RULE = re.compile(r"\s*(?:={3,80}|-{3,80}|\*{3,80}|#{3,80}|~{3,80}|_{3,80})\s*$")
-_FIRST = frozenset("<>@/\\*#=[~_-(IO")
-_LAST = frozenset("?:.!？：。！>]")
+_LEADS = re.compile(
+    r"(?=[^\W\d_])(?![a-z][\w.-]{0,80}:$|(?:\w+ )?\S*\d\S*:$|.*\b(?:Process|Thread)\b)"
+    r".{3,160}(?:[:：=?？]|[:=] ?[|>][+-]?)\s*$"
+)
+"""A line that breaks off before what it shows; the name of who speaks is none."""
+_BOX = re.compile(r"[╭┌╔┏].{0,3}[─═━](?!.*(?i:traceback|exception|error)).{0,120}\w.{0,120}")
+"""The top of a box with a title: what stands in it is no message."""
+_BOTTOM = re.compile(r"[╰└╚┗]")
+_SHELL = re.compile(
+    r"(?:\([\w.-]{1,40}\) ?)?(?:\[?[\w.-]{1,40}@[\w.-]{1,80}[\]:~/ ][^$#%>]{0,120}[$#%>]"
+    r"|PS [^>]{1,120}>|[$#%])(?: (?P<types>\S.*)|\s*$)"
+)
+_MAIL = re.compile(r"(?:From|To|Cc|Date|Sent|Subject): \S")
+"""Fields in the head of a mail."""
+_SPEAKS = re.compile(r"\*\*[\w .@-]{1,60}\*\*.{0,40}: ?\S")
+_RUNS = re.compile(
+    r"(?:sudo |time |nohup |exec |\w+=\S* )*(?:\S*python[\d.]*|\S*run|\S*launch|deepspeed"
+    r"|accelerate|(?:ba|z)?sh|mpi\w+|sbatch|dmesg|journalctl|nvidia-smi|\./\S+|\S+\.(?:sh|py|slurm|sbatch))\b"
+)
+"""Commands that run a job, or that ask this host: what they print is of the job."""
+_TELLS = re.compile(
+    r"(?i:error|exception|fail|traceback|abort|kill|terminat|crash|signal|fault|fatal"
+    r"|time[d -]{0,2}out|out of memory|\boom|xid|warn|refused|reset by|closed|cancel|watchdog"
+    r"|interrupt|\bdown\b|unable|cannot|can't|错误|异常|失败|超时)"
+)
+"""A line of which a failure is told."""
+_GOES_ON = re.compile(
+    r"\s|\W+$|\[\d+\]:|[a-z][\w./-]*: "
+    r"|(?i:.*(?:caus|memory|nccl|exit|assert|debug|core dumped|status|rank|File \"))"
+)
+"""What programs print below a failure, and any message of theirs."""
+_PROSE = re.compile(
+    r"(?![A-Z]{4,}:)(?=[\"'“(«A-ZÀ-Þ])"
+    r"(?:[\"'“(«]?[^\W_][\w'’-]*[,.:;!?)»”\"']{0,3}(?: |$)){5,60}$"
+)
+_BEGINNING, _SPOKEN_WORDS = 200, 4
+_MOST_LED = 40
+_LONGEST_LEAD = 400
+_FIRST = frozenset("<>@/\\*#=[~_-(IO$%╭┌╔┏")
+_LAST = frozenset("?:.!？：。！>]=|")
 """How any beginning begins or ends, but for a part of a sample with its text behind it."""
 
 
@@ -74,12 +116,16 @@ class _Text:
         lines: numbers that are not confirmed.
         sure: its form is unmistakable: it needs no confirmation.
         hunk: it goes on as long as its lines begin like those of a hunk.
+        led: it goes on as long as its lines tell of trouble.
+        prose: it was led to by a sentence, so that only a sentence confirms it.
     """
 
     closing: re.Pattern[str] | None = None
     lines: list[int] = field(default_factory=list)
     sure: bool = False
     hunk: bool = False
+    led: bool = False
+    prose: bool = False
 
 
 class Showing:
@@ -119,13 +165,20 @@ class Showing:
             self._end(confirmed=True)
             return
         begun = begins(text)
+        if begun is not None and begun.led and len(text) < len(raw.rstrip()):
+            begun = None  # the log itself speaks, under its own prefix
         if begun is None and raw.startswith(">>>"):  # a prompt, not a quotation
             begun = begins(raw)
         if self._open is None:
             self._open = begun
             return
+        if begun is not None and begun.led and not self._open.led:
+            begun = None  # a part of what is shown
         if self._open.hunk and _OF_HUNK.match(raw or text) is None:
             self._end(confirmed=True)
+            self._open = begun
+            return
+        if self._open.led and not self._leads_on(text):
             self._open = begun
             return
         closed = self._open.closing is not None and self._open.closing.search(text) is not None
@@ -133,8 +186,20 @@ class Showing:
         if closed or (begun is not None and not self._open.hunk):
             self._end(confirmed=True)
             self._open = begun
-        elif self._open.sure or _RULE.match(text) is not None:
+        elif self._open.sure or (_RULE.match(text) is not None and not self._open.led):
             self._confirm()
+
+    def _leads_on(self, text: str) -> bool:
+        """Whether a text that a line led to goes on; what it was is confirmed where it ends."""
+        assert self._open is not None
+        text = text[:_LONGEST_LEAD]
+        if not text.strip():
+            return True
+        if _is_calm(text):
+            self._end(confirmed=not self._open.prose or _PROSE.match(text) is not None)
+            return False
+        begins_well = len(self._open.lines) > 0 or _TELLS.search(text) is not None
+        return begins_well and len(self._open.lines) < _MOST_LED
 
     def finish(self) -> None:
         """The artifact has ended."""
@@ -158,7 +223,15 @@ def begins(text: str) -> _Text | None:
     (False, True)
     """
     bare = text.strip()
-    if not bare or (bare[0] not in _FIRST and bare[-1] not in _LAST and _ROLE.match(bare) is None):
+    if not bare or (
+        bare[0] not in _FIRST
+        and bare[-1] not in _LAST
+        and _ROLE.match(bare) is None
+        and _MAIL.match(bare) is None
+        and "@" not in bare[:_BEGINNING]
+        and not bare.startswith("PS ")
+        and bare[:_BEGINNING].count(" ") < _SPOKEN_WORDS
+    ):
         return None
     tag = _TAG.match(text)
     if tag is not None and _TOKEN.match(tag[0]) is None:
@@ -166,21 +239,45 @@ def begins(text: str) -> _Text | None:
     begin = _BEGIN.match(text)
     if begin is not None:
         return _Text(re.compile(rf"\\end\{{{begin['name']}"))
+    if _BOX.match(bare) is not None:
+        return _Text(_BOTTOM)
     if _REMARK.match(text) is not None:
         return _Text(re.compile(r"\*/"))
     if _HUNK.match(text) is not None:
         return _Text(sure=True, hunk=True)
     if _FILE.match(text) is not None or _SHOWS.match(text) is not None:
         return _Text()
-    if not _goes_on(text):
-        return None
-    return _Text()
+    if _goes_on(text):
+        return _Text()
+    if len(bare) > _LONGEST_LEAD or (text[:1].isspace() and bare[-1] not in "|>"):
+        return None  # code stands indented in tracebacks
+    if _leads(bare):
+        return _Text(led=True)
+    told = _PROSE.match(bare) is not None and _is_calm(bare)
+    return _Text(led=True, prose=True) if told else None
+
+
+def _is_calm(text: str) -> bool:
+    """Whether a line tells of no trouble."""
+    if _SHELL.match(text) is not None:
+        return True
+    return _GOES_ON.match(text) is None and _TELLS.search(text) is None
+
+
+def _leads(bare: str) -> bool:
+    """Whether a line breaks off before a text that it shows."""
+    shell = _SHELL.match(bare)
+    if shell is not None:
+        return shell["types"] is not None and _RUNS.match(shell["types"]) is None
+    return _MAIL.match(bare) is not None or (_LEADS.match(bare) is not None and _is_calm(bare))
 
 
 def _goes_on(text: str) -> bool:
     """Whether people speak, or a part of a sample begins."""
     bare = text.strip()
     if len(bare) < 200 and (_HEADING.fullmatch(bare) or _BOLD.fullmatch(bare)) is not None:
+        return True
+    if _SPEAKS.match(bare) is not None:
         return True
     bare = bare.replace("**", "")
     if _ROLE.match(bare) is not None or _PROMPT.match(bare) is not None:

@@ -22,7 +22,7 @@ from unhang.model.events import (
     Stage,
 )
 from unhang.model.finding import Finding
-from unhang.model.ids import NO_RANKS, Rank, Ranks
+from unhang.model.ids import NO_RANKS, Rank, Ranks, RankSpans
 from unhang.model.incident import VICTIM_MANNERS, Failure, Incident, Manner, ranks_of
 from unhang.rules.shared import order, speakers
 
@@ -143,10 +143,9 @@ def _left_over(incident: Incident) -> Ranks:
         known = others | frozenset(incident.roster)
         if len(others) < _ENOUGH:
             return NO_RANKS
-        left = frozenset(map(Rank, range(max(known) + 1))) - others
-    else:
-        left = frozenset(rank for rank in world - others)
-    return left if len(left) == 1 and others else NO_RANKS
+        world = RankSpans.below(max(known) + 1)
+    left = world - others
+    return frozenset(left) if len(left) == 1 and others else NO_RANKS
 
 
 def _before_its_echoes(incident: Incident) -> Ranks:

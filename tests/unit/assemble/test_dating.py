@@ -74,3 +74,12 @@ def test_what_the_kernel_logged_weeks_before_the_work_is_of_no_rule(
 
     assert not told("Oct 28")
     assert told("Nov 21")
+
+
+def test_trouble_below_work_of_a_later_day_is_shown_there(tmp_path: Path) -> None:
+    work = [f"2026-05-01 10:00:{n:02},123 INFO step {n}/60 loss 2.0" for n in range(1, 30)]
+    ended = "2026-0{day} 10:01:00,123 ERROR torch.OutOfMemoryError: CUDA out of memory. Tried to"
+    log = tmp_path / "train.log"
+    for day, outcome in (("4-29", "undetermined"), ("5-01", "cause")):
+        log.write_text("\n".join([*work, ended.format(day=day)]) + " allocate 2.00 GiB.\n")
+        assert unhang.diagnose(str(log)).outcome.value == outcome

@@ -81,8 +81,9 @@ def _world(recordings: Recordings, size: int | None) -> Ranks:
     lists |= {recording.world for recording in recordings.values()}
     for members in lists:
         ranks.update(members or ())
-    if max(ranks) < 1 << 20:
-        ranks.update(Rank(r) for r in range(max(max(ranks) + 1, size or 0)))
+    count = max(max(ranks) + 1, size or 0)
+    if count <= 1 << 20:
+        ranks.update(map(Rank, range(count)))
     return frozenset(ranks)
 
 

@@ -33,7 +33,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from unhang.model.events import CollectiveTimeout, DumpReason, DumpSignal, Event, LinesDropped
-from unhang.model.ids import NO_RANKS, Rank
+from unhang.model.ids import Rank, RankSpans
 from unhang.model.incident import Call, Manner
 from unhang.model.rule import Fact, Finding, Incident, Strength, rule, say
 from unhang.model.stack_states import Doing
@@ -56,7 +56,7 @@ def check(incident: Incident) -> Iterator[Finding]:
         return
     voices = Counter(side.source.artifact for side in call.sides)
     many = max(voices.values()) >= _MANY
-    counted = frozenset(map(Rank, range(max(call.joined) + 1))) if many else NO_RANKS
+    counted = RankSpans.below(max(call.joined) + 1 if many else 0)
     world = incident.world.ranks or counted
     left = world - call.joined
     if (
