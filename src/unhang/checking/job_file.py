@@ -10,7 +10,7 @@ from unhang.errors import UsageError
 from unhang.linting.discover import collect
 from unhang.linting.document import SettingsDocument
 from unhang.model.toml import load
-from unhang.planning.configs import parse_file
+from unhang.planning.config_files import parse_file
 from unhang.planning.inputs import read_inputs
 from unhang.settings import TimeoutKnob, frameworks
 

@@ -1,4 +1,4 @@
-"""From a framework's configuration, or the script that launches it, to a part of a request.
+"""From the keys of a framework's configuration to a part of a request.
 
 Which keys mean what is data (`data/keys.toml`). Frameworks name the same thing alike, so a key is
 looked for at the end of a dotted path, whatever framework's file it is.
@@ -6,8 +6,6 @@ looked for at the end of a dotted path, whatever framework's file it is.
 
 from __future__ import annotations
 
-import json
-import os
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -15,17 +13,12 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from unhang.errors import UsageError
 from unhang.model import toml
 from unhang.model.plan import Method, Offload, Precision, SaveStyle, Strategy
 from unhang.model.provenance import Message, say
-from unhang.planning import python
+from unhang.planning.config_files import flatten, is_there, parse_file
 
-_MOST_BYTES = 10 << 20
-_MOST_KEYS = 20_000
-_SCRIPTS = frozenset({".sh", ".bash", ".slurm", ".sbatch"})
 _ADAPTED = frozenset({"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"})
 _ALL_TARGETS = frozenset({"all", "all-linear", "all_linear"})
 _NUMBERS = (
@@ -38,7 +31,6 @@ _DEGREES = (
 """Their product is the world; one framework multiplies experts as well."""
 _RECOMPUTED = (True, "full", "true", "unsloth", "gradient_checkpointing_enable")
 _OPTIMIZERS = {"8bit": "adamw-8bit", "lion": "lion", "sgd": "sgd", "adam": "adamw"}
-_ASSIGNED = re.compile(r"\+{0,2}(?P<key>[A-Za-z_][\w.-]*)=(?P<value>.*)")
 _ADAPTER_OF = re.compile(r"^(?P<quantised>q?)lora_")
 _DECODER = frozenset({"hidden_size", "num_hidden_layers", "num_attention_heads", "vocab_size"})
 
@@ -59,7 +51,7 @@ def read_config(path: Path, data: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         UsageError: no key is one of a known framework.
     """
-    flat = dict(_flat(data))
+    flat = dict(flatten(data))
     assumed: list[Message] = []
     for name in _values(flat, "elsewhere"):
         if isinstance(name, str):
@@ -67,7 +59,7 @@ def read_config(path: Path, data: Mapping[str, Any]) -> dict[str, Any]:
             break
     found = _read(flat)
     model = found.get("model")
-    if isinstance(model, str) and _is_there(path.parent / model):
+    if isinstance(model, str) and is_there(path.parent / model):
         found["model"] = str(path.parent / model)
     if not found:
         raise UsageError(
@@ -79,8 +71,8 @@ def read_config(path: Path, data: Mapping[str, Any]) -> dict[str, Any]:
 
 def _deepspeed(folder: Path, name: str, assumed: list[Message]) -> dict[str, Any]:
     """The keys of the DeepSpeed file of that name, which may be one that a framework brings."""
-    if name.endswith(".json") and _is_there(folder / name):
-        return dict(_flat(parse_file(folder / name)))
+    if name.endswith(".json") and is_there(folder / name):
+        return dict(flatten(parse_file(folder / name)))
     row = _keys()["values"]["brought"].get(name.replace("\\", "/").rsplit("/", 1)[-1])
     if row is None:
         assumed.append(
@@ -121,83 +113,6 @@ def _beside(flat: Flat) -> Iterator[Message]:
                     share=str(share)[:20],
                 )
                 return
-
-
-def parse_file(path: Path) -> dict[str, Any]:
-    """The keys of a YAML, JSON, TOML or Python file, or the options of a script's commands.
-
-    Raises:
-        UsageError: it cannot be read, or does not parse.
-    """
-    try:
-        with path.open("rb") as file:
-            raw = file.read(_MOST_BYTES + 1)
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}") from error
-    if len(raw) > _MOST_BYTES:
-        raise UsageError(f"{path} is larger than 10 MB; expected a configuration")
-    text = raw.decode("utf-8-sig", errors="replace")
-    try:
-        if path.suffix in _SCRIPTS:
-            data: Any = dict(_options(text))
-        elif path.suffix in (".py", ".ipynb"):
-            data = python.keys_of(python.cells(text) if path.suffix == ".ipynb" else text)
-        elif path.suffix == ".toml":
-            data = toml.loads(text)
-        elif path.suffix == ".json":
-            data = json.loads(text)
-        else:
-            data = yaml.safe_load(text)
-    except (ValueError, RecursionError, yaml.YAMLError) as error:
-        first = str(error).splitlines()[0][:120]
-        raise UsageError(f"{path} does not parse: {first}") from error
-    if not isinstance(data, dict):
-        raise UsageError(f"{path} holds no keys; expected a configuration or a verdict")
-    return data
-
-
-def _options(text: str) -> Iterator[tuple[str, Any]]:
-    """Options of a script's commands: `--key value`, `--key=value`, `--flag`, `a.b=value`.
-
-    A value that a variable holds is unknown.
-    """
-    for line in re.sub(r"\\\r?\n", " ", text).splitlines():
-        words = line.split() if not line.lstrip().startswith("#") else []
-        for word, after in zip(words, [*words[1:], "--"], strict=False):
-            match = _ASSIGNED.fullmatch(word.removeprefix("--"))
-            if match is not None:
-                yield from _told(match["key"], match["value"])
-            elif word.startswith("--") and len(word) > 2:
-                yield from _told(word[2:], "true" if after.startswith("-") else after)
-
-
-def _told(key: str, value: str) -> Iterator[tuple[str, Any]]:
-    value = value.strip("\"'")
-    if "$" in value:
-        return
-    if value.lower() in ("true", "false"):
-        yield key, value.lower() == "true"
-    else:
-        yield key, int(value) if re.fullmatch(r"[0-9]{1,12}", value) else value
-
-
-def _is_there(path: Path) -> bool:
-    """Whether a file has that name; what a configuration says may be none at all."""
-    return os.path.exists(path)  # noqa: PTH110
-
-
-def _flat(data: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Dotted keys and values; bounded, since aliases of YAML can make much of little."""
-    left: list[tuple[str, Any]] = [("", data)]
-    for _ in range(_MOST_KEYS):
-        if not left:
-            return
-        prefix, value = left.pop()
-        if isinstance(value, Mapping):
-            left += [(f"{prefix}.{key}" if prefix else str(key), v) for key, v in value.items()]
-        else:
-            yield prefix.replace("-", "_"), value
-    raise UsageError(f"more than {_MOST_KEYS} keys; expected a configuration")
 
 
 def _read(flat: Flat) -> dict[str, Any]:

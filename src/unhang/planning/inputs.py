@@ -12,7 +12,8 @@ from unhang.architectures import decode
 from unhang.errors import UsageError
 from unhang.model.codec import decode as decode_record
 from unhang.model.measurements import RunMeasurements
-from unhang.planning.configs import parse_file, read_config
+from unhang.planning.config_files import parse_file
+from unhang.planning.configs import read_config
 
 _MOST_BYTES = 10 << 20
 _RUN_PHASES = {"save": "save_s", "eval": "eval_s", "data": "prepare_s"}
