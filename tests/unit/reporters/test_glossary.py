@@ -11,6 +11,7 @@ from rehearsals import page
 
 from unhang.model.toml import loads
 from unhang.reporters.catalogue import by_text, sentences
+from unhang.reporters.printable import headed
 
 ROOT = Path(__file__).parents[3]
 PAGES = [*sorted(ROOT.glob("docs/**/*.zh.md")), ROOT / "README.zh-CN.md"]
@@ -62,3 +63,9 @@ def test_nothing_says_a_word_that_has_a_better_one(word: str) -> None:
 )
 def test_durations_and_marks(wrong: str) -> None:
     assert [where for where, text in SAID if re.search(wrong, text)] == []
+
+
+def test_labels_end_so_that_a_wide_colon_follows() -> None:
+    tables = ("label.", "fact_name.", "stage_name.", "notify.label.")
+    labels = {key: text for key, text in sentences("zh").items() if key.startswith(tables)}
+    assert {key: text for key, text in labels.items() if not headed(text).endswith("：")} == {}
