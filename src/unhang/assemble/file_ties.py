@@ -79,9 +79,9 @@ def _of_one_stream(files: Sequence[GivenFile], dated: Sequence[_Dated]) -> Itera
                     of_one[raised].append(index)
                 elif event.origin.rank is not None:
                     of_all[raised].add(index)
-    for raised, several in of_one.items():
-        if len(of_all[raised]) == 1:  # else it may be of another start
-            yield [dated[index] for index in (*of_all[raised], *several)]
+    for told, several in of_one.items():
+        if len(of_all[told]) == 1:  # else it may be of another start
+            yield [dated[index] for index in (*of_all[told], *several)]
 
 
 def survived(files: Sequence[GivenFile]) -> set[str]:
