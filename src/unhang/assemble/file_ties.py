@@ -74,14 +74,14 @@ def _of_one_stream(files: Sequence[GivenFile], dated: Sequence[_Dated]) -> Itera
     for index, file in enumerate(files):
         for event in file.events:
             if isinstance(event, PythonException) and event.frames:
-                key = (event.origin.rank, event.exception, event.message, event.frames)
+                raised = (event.origin.rank, event.exception, event.message, event.frames)
                 if len(file.ranks) == 1:
-                    of_one[key].append(index)
+                    of_one[raised].append(index)
                 elif event.origin.rank is not None:
-                    of_all[key].add(index)
-    for raised, several in of_one.items():
-        if len(of_all[raised]) == 1:  # else it may be of another start
-            yield [dated[index] for index in (*of_all[raised], *several)]
+                    of_all[raised].add(index)
+    for told, several in of_one.items():
+        if len(of_all[told]) == 1:  # else it may be of another start
+            yield [dated[index] for index in (*of_all[told], *several)]
 
 
 def survived(files: Sequence[GivenFile]) -> set[str]:

@@ -13,6 +13,7 @@ from unhang.errors import UsageError
 _LARGEST_BYTES = 1_000_000
 _SCRIPTS = frozenset({".sh", ".bash", ".zsh", ".slurm", ".sbatch", ".pbs"})
 _CODE = frozenset({".py", ".ipynb", ".pyx"})
+_ODD = re.compile(r"\0|\r(?!\n)")
 _SHEBANG = re.compile(r"#!.*\b(?:ba|z|da|k)?sh\b")
 _DIRECTIVE = re.compile(r"^#(?:SBATCH|PBS|BSUB)\b", re.MULTILINE)
 
@@ -83,6 +84,10 @@ def read_target(path: str, *, among: bool = False) -> ConfigFile:
         raise UsageError(
             f"{path} is not UTF-8 text (byte {error.start}); convert it, or change it by hand"
         ) from error
+    odd = _ODD.search(text)
+    if odd is not None:
+        what = "a NUL byte" if odd.group() == "\0" else "a carriage return that ends no line"
+        raise UsageError(f"{path} holds {what} (byte {odd.start()}); remove it first")
     language = _language(real, text)
     if language is None and not among:
         raise UsageError(

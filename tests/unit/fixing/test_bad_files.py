@@ -84,19 +84,64 @@ def refused(apply: Apply, folder: Path, *arguments: object) -> str:
         (b"output_dir: " + b"[" * 5000 + b"\n", "nested too deeply"),
         (LAUGHS, "repeats too much"),
         (b"output_dir: &a [*a]\n", "nested too deeply"),
-        (b"output_dir: x\x00y\n", "does not parse"),
+        (b"output_dir: x\x00y\n", "a NUL byte"),
+        (GOOD.replace(b"\n", b"\r"), "a carriage return that ends no line"),
         ("output_dir: x\n".encode("utf-16"), "not UTF-8"),
         (GOOD + b"# " + b"x" * 10_000_000 + b"\n", "too large"),
     ],
     ids=[
         *("broken", "tabs", "twice", "documents", "empty", "list", "deep", "laughs", "loop"),
-        *("nul", "utf16", "10MB"),
+        *("nul", "mac", "utf16", "10MB"),
     ],
 )
 def test_a_yaml_that_is_none(job: Path, apply: Apply, content: bytes, why: str) -> None:
     path = job / "train.yaml"
     path.write_bytes(content)
     assert why in refused(apply, job, path)
+
+
+OTHERS = {
+    "ds.json": b'{"zero_optimization": {"stage": 3}}\n',
+    "run.sh": b"torchrun train.py --seed 1\n",
+    "c.toml": b"[training]\nsteps = 1\n",
+    "Dockerfile": b"FROM x\nCMD torchrun train.py\n",
+    "nccl.conf": b"NCCL_DEBUG=WARN\n",
+    "train.py": b"import torch\n",
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize(
+    ("tail", "why"),
+    [
+        (b"\x00", "a NUL byte"),
+        (b"# a\r# b\n", "a carriage return"),
+        (b"# \xe9\n", "no UTF-8"),
+        (b"# " + b"x" * 10_000_000, "too large"),
+    ],
+    ids=["nul", "mac", "latin", "10MB"],
+)
+def test_files_of_other_kinds(job: Path, apply: Apply, name: str, tail: bytes, why: str) -> None:
+    path = job / name
+    path.write_bytes(OTHERS[name] + tail)
+    assert why in refused(apply, job, path)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("ds.json", b'{"zero_optimization": {"stage": 3}\n'),
+        ("run.sh", b'torchrun train.py "--seed 1\n'),
+        ("c.toml", b"[training\nsteps = 1\n"),
+        ("train.py", b"import torch\ndef f(:\n"),
+    ],
+)
+def test_files_of_other_kinds_that_do_not_parse(
+    job: Path, apply: Apply, name: str, text: bytes
+) -> None:
+    path = job / name
+    path.write_bytes(text)
+    assert "can take no fix" in refused(apply, job, path)
 
 
 def test_a_file_that_is_not_to_be_written(job: Path, apply: Apply) -> None:
