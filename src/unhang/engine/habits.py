@@ -16,6 +16,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from io import BytesIO
+from itertools import islice
 
 from unhang.model.events import Progress
 from unhang.model.events.lifecycle import LONG_AT_WORK, STATES_OF_WORK
@@ -32,6 +33,7 @@ _BEFORE = 1 << 20
 """Bytes above the trouble from which habits are learnt."""
 _BUFFER = 8 << 10
 """Bytes that a stream holds back at most."""
+_LEAST = min(STATES_OF_WORK, LONG_AT_WORK)
 _LATER_S = 30.0
 _LOGGED = re.compile(r"\W*(?:\S+ ){0,4}?\W?(?:INFO|DEBUG)\b")
 """Loggers write each record through."""
@@ -74,11 +76,9 @@ def habits_kept(artifact: Artifact, after: int) -> Iterator[Progress]:
     try:
         with artifact.open() as stream:
             data = stream.read(64 << 20)
-        split = 0
-        for _ in range(after):
-            split = data.find(b"\n", split) + 1
-            if not split:
-                return
+        split = _end_of(data, after)
+        if split is None or _hardly_works(artifact, data[split:]):
+            return
         begin = data.find(b"\n", split - _BEFORE) + 1 if split > _BEFORE else 0
         habits: dict[tuple[object, str], _Habit] = {}
         told: Instant | None = None
@@ -99,6 +99,22 @@ def habits_kept(artifact: Artifact, after: int) -> Iterator[Progress]:
                 yield Progress(**place(line), label=shape[:80], done=number)
     except Exception:  # what could not be read was told of when it was read first
         return
+
+
+def _end_of(data: bytes, lines: int) -> int | None:
+    """Where so many lines end, if there are so many."""
+    end = 0
+    for _ in range(lines):
+        end = data.find(b"\n", end) + 1
+        if not end:
+            return None
+    return end
+
+
+def _hardly_works(artifact: Artifact, data: bytes) -> bool:
+    """Whether fewer lines tell of work than any habit needs: most logs end with their trouble."""
+    works = (line for line in _lines(artifact, data, 0) if _work(line) is not None)
+    return len(list(islice(works, _LEAST))) < _LEAST
 
 
 def _lines(artifact: Artifact, data: bytes, before: int) -> Iterator[Line]:

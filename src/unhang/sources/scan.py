@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol, cast
 
 Hit = tuple[int, int]
@@ -60,6 +60,11 @@ class HyperscanScanner:
             flags=0,
             literal=True,
         )
+        self._given: Callable[[memoryview], object] = memoryview
+        try:
+            self.hits(bytearray(1), 0, 1)
+        except TypeError:  # a release that takes bytes alone
+            self._given = bytes
 
     def hits(self, data: Bytes, begin: int, end: int) -> list[Hit]:
         """Every place within `data[begin:end]` where a needle ends, in order."""
@@ -69,7 +74,7 @@ class HyperscanScanner:
             found.append((begin + stop, needle))
 
         with memoryview(data) as whole, whole[begin:end] as piece:
-            self._database.scan(cast("bytes", piece), match_event_handler=on_match)
+            self._database.scan(cast("bytes", self._given(piece)), match_event_handler=on_match)
         found.sort()
         return found
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -47,6 +49,24 @@ def test_shapes_that_hold_nothing_are_remembered_but_needles_still_found() -> No
     for number in range(12):
         line = b"step %d" % number
         assert bool(finder.hits(line, 0, len(line))) is (number == 9)
+
+
+def test_older_releases_of_hyperscan_take_bytes_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    newest = pytest.importorskip("hyperscan")
+
+    class Database:
+        def __init__(self, **how: Any) -> None:
+            self._real = newest.Database(**how)
+            self.compile = self._real.compile
+
+        def scan(self, data: object, **how: Any) -> None:
+            if not isinstance(data, bytes):
+                raise TypeError("a bytes-like object is required")
+            self._real.scan(data, **how)
+
+    older = SimpleNamespace(Database=Database, HS_MODE_BLOCK=newest.HS_MODE_BLOCK)
+    monkeypatch.setitem(sys.modules, "hyperscan", older)
+    assert HyperscanScanner([b"ab"]).hits(bytearray(b"abab"), 1, 4) == [(4, 0)]
 
 
 def test_the_fastest_that_is_installed_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
