@@ -70,7 +70,7 @@ def test_a_pattern_of_folders_is_a_fleet_as_well(store: Any, tmp_path: Path) -> 
 
 def test_what_is_one_file_there_is_no_fleet(store: Any, tmp_path: Path) -> None:
     store.pipe("/jobs/slurm-100.out", OOM.encode())
-    with pytest.raises(UsageError, match=r"slurm-100\.out is no folder"):
+    with pytest.raises(UsageError, match=r"slurm-100\.out is not a folder"):
         look("memory://jobs/slurm-100.out", tmp_path)
     with pytest.raises(UsageError, match="no such file or folder"):
         look("memory://gone", tmp_path)
