@@ -43,7 +43,8 @@ if TYPE_CHECKING:
 @with_patterns
 @click.option(
     "--memory", metavar="SIZE",
-    help="Approximate limit on memory use, such as 500MB (default: 1 GiB).",
+    help="Approximate limit on the memory for what is read, such as 500MB (default: 1 GiB); "
+    "each process needs some 70 MB beside it.",
 )  # fmt: skip
 @click.option(
     "--limit", "limit_s", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",

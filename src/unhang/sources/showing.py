@@ -76,6 +76,9 @@ _SHELL = re.compile(
     r"(?:\([\w.-]{1,40}\) ?)?(?:\[?[\w.-]{1,40}@[\w.-]{1,80}[\]:~/ ][^$#%>]{0,120}[$#%>]"
     r"|PS [^>]{1,120}>|[$#%])(?: (?P<types>\S.*)|\s*$)"
 )
+_TYPED = re.compile(r"\S.{0,80}?[>$#%✗)]\s+(?:cat|tail|head|less|more|z?grep|zcat|sed) \S")
+"""A file is shown at a prompt of any form."""
+_TITLE = re.compile(r"={3,40} [\w ,.:()#-]{8,100} ={3,40}$")
 _MAIL = re.compile(r"(?:From|To|Cc|Date|Sent|Subject): \S")
 """Fields in the head of a mail."""
 _SPEAKS = re.compile(r"\*\*[\w .@-]{1,60}\*\*.{0,40}: ?\S")
@@ -162,7 +165,7 @@ class Showing:
         if gap:
             self._end(confirmed=False)
         if own:
-            self._end(confirmed=True)
+            self._end(confirmed=self._open is not None and not self._open.prose)
             return
         begun = begins(text)
         if begun is not None and begun.led and len(text) < len(raw.rstrip()):
@@ -230,6 +233,7 @@ def begins(text: str) -> _Text | None:
         and _MAIL.match(bare) is None
         and "@" not in bare[:_BEGINNING]
         and not bare.startswith("PS ")
+        and _TYPED.match(bare) is None
         and bare[:_BEGINNING].count(" ") < _SPOKEN_WORDS
     ):
         return None
@@ -269,7 +273,10 @@ def _leads(bare: str) -> bool:
     shell = _SHELL.match(bare)
     if shell is not None:
         return shell["types"] is not None and _RUNS.match(shell["types"]) is None
-    return _MAIL.match(bare) is not None or (_LEADS.match(bare) is not None and _is_calm(bare))
+    if _MAIL.match(bare) is not None or _TYPED.match(bare) is not None:
+        return True
+    leads = _LEADS.match(bare) or _TITLE.match(bare)
+    return leads is not None and _is_calm(bare)
 
 
 def _goes_on(text: str) -> bool:
