@@ -54,7 +54,6 @@ def test_of_a_case(case: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str
         ["compare", str(DEMO), str(case), "--format", "html", "-o", "compared.html"],
         ["timeline", str(case), "-o", "heat.html"],
         ["timeline", str(case), "-o", "trace.pftrace"],
-        ["check", "--for", "verdict.json", "--alone", "--no-measure"],
     ]
     printed = f"{printed_by(case)} {printed_by(DEMO)} {' '.join(JOB.values())}"
     mixed = {}
