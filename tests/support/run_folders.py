@@ -108,7 +108,7 @@ def hanging(at_s: float = AT_S, place: str = "tokenise <b>(x)</b>") -> JobSnapsh
                 why=Message(key="fix.verbatim", values={"text": "rank 2 keeps the GIL"}),
             ),
         ),
-        lost=(Loss.of("history_unwritten", why="OSError: [Errno 28] No space left on device"),),
+        lost=(Loss.of("history_unwritten", why="no space left on device"),),
     )
 
 

@@ -161,7 +161,7 @@ def test_shards_are_read_by_their_index(tmp_path: Path) -> None:
 def test_an_index_cannot_lead_out_of_its_folder(tmp_path: Path) -> None:
     index = {"weight_map": {"a": "../../etc/passwd"}}
     (tmp_path / "model.safetensors.index.json").write_text(json.dumps(index))
-    with pytest.raises(UsageError, match="no file beside it"):
+    with pytest.raises(UsageError, match="no such file beside it"):
         read_model(tmp_path)
 
 

@@ -226,7 +226,7 @@ def test_exit_codes_of_nagios(
         (("--checkpoint", "/nowhere"), "is not a folder"),
         (("--ranks", "0"), "expected at least 1"),
         (("--for", "/nowhere.yaml"), "cannot be read"),
-        (("--for", "/etc/hostname"), "no setting in it"),
+        (("--for", "/etc/hostname"), "it has no settings"),
         (("--for", shutil.which("true")), "binary data"),
         (("--ray", "127.0.0.1:9"), "no Ray cluster answers at 127.0.0.1:9: "),
     ],

@@ -78,5 +78,5 @@ def test_the_fingerprint_changes_with_a_file(tmp_path: Path) -> None:
 def test_what_is_no_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is not a folder; expected a folder of jobs"):
         find_jobs([str(tmp_path / "gone")])
-    with pytest.raises(UsageError, match="no job is there"):
+    with pytest.raises(UsageError, match="found no job"):
         find_jobs([str(tmp_path)])

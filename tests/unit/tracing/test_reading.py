@@ -138,7 +138,7 @@ def test_a_phase_of_unknown_length_is_no_heatmap() -> None:
 )
 def test_what_tells_no_time_is_refused_in_one_sentence(tmp_path: Path, text: str) -> None:
     (tmp_path / "x.json").write_text(text)
-    with pytest.raises(UsageError, match="tells when anything began"):
+    with pytest.raises(UsageError, match="found no start and end times"):
         make_trace([str(tmp_path)])
 
 
