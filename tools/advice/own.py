@@ -327,7 +327,7 @@ def mmengine(question: Question) -> None:
     os.environ.update(
         RANK="0", LOCAL_RANK="0", WORLD_SIZE="1", MASTER_ADDR="127.0.0.1", MASTER_PORT="0"
     )
-    dist.utils.torch.cuda.set_device = lambda device: None
+    dist.utils.torch.cuda.set_device = lambda _: None
     dist.init_dist("pytorch", **{**config.env_cfg.dist_cfg, "backend": "gloo"})
     dist.utils.torch_dist.destroy_process_group()
 
