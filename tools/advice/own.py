@@ -324,7 +324,10 @@ def mmengine(question: Question) -> None:
     for hook in config.default_hooks.values():
         HOOKS.build(hook)
     inspect.signature(EpochBasedTrainLoop.__init__).bind(None, None, None, **config.train_cfg)
-    os.environ.update(RANK="0", WORLD_SIZE="1", MASTER_ADDR="127.0.0.1", MASTER_PORT="0")
+    os.environ.update(
+        RANK="0", LOCAL_RANK="0", WORLD_SIZE="1", MASTER_ADDR="127.0.0.1", MASTER_PORT="0"
+    )
+    dist.utils.torch.cuda.set_device = lambda _: None
     dist.init_dist("pytorch", **{**config.env_cfg.dist_cfg, "backend": "gloo"})
     dist.utils.torch_dist.destroy_process_group()
 
