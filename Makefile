@@ -93,8 +93,10 @@ fuzz: $(DEV) ## attack the judge with mutated inputs for an hour (SECONDS=…)
 gate: $(DEV) ## every labelled job of this project is judged right
 	$(SCORE) --corpus own --gate
 
-bench: $(DEV) ## measure against ripgrep (apt-get install ripgrep) and write docs/bench.md
+bench: $(DEV) ## measure against ripgrep (apt-get install ripgrep) and write the pages of docs/
 	$(BIN)/python -m benchmarks --large-gib 10 --write docs/bench.md
+	$(BIN)/python -m benchmarks.scale --write docs/performance.md
+	$(BIN)/python -m benchmarks.fleet
 	$(BIN)/python -m benchmarks.flight_recorder --write docs/bench-dumps.md
 	$(BIN)/python -m benchmarks.stacks
 	PYTHONPATH=tests $(BIN)/python -m benchmarks.pages --write docs/bench-pages.md

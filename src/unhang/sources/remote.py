@@ -92,13 +92,18 @@ def listed(url: str) -> Listing:
         raise UsageError(f"{url}: cannot be listed ({type(error).__name__}: {error})") from error
     if not entries:
         raise UsageError(f"{url}: no such file or folder")
-    _, chained, outer = url.partition("::")
+    typed, chained, outer = url.partition("::")
+    parts = root.rstrip("/").split("/")
+    plain = next((i for i, part in enumerate(parts) if set(part) & set(_PATTERN)), len(parts))
+    base = "/".join(parts[:plain])
+    spelt = typed.rstrip("/").rsplit("/", len(parts) - plain)[0]
+    if "://" not in spelt:  # all of a store
+        spelt = str(system.unstrip_protocol(base))
 
     def named(path: str) -> str:
-        return f"{system.unstrip_protocol(path)}{chained}{outer}"
+        """As the user spells the folder."""
+        return f"{spelt}{path.removeprefix(base)}{chained}{outer}"
 
-    parts = root.split("/")
-    plain = next((i for i, part in enumerate(parts) if set(part) & set(_PATTERN)), len(parts))
     files = (
         RemoteFile(
             named(path),
@@ -108,7 +113,7 @@ def listed(url: str) -> Listing:
         )
         for path, info in sorted(entries.items())
     )
-    return Listing(named("/".join(parts[:plain])).rstrip("/"), tuple(files))
+    return Listing(named(base), tuple(files))
 
 
 def _entries(system: Any, root: str) -> dict[str, Any]:  # noqa: ANN401 (fsspec has no types)

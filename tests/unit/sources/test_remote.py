@@ -55,7 +55,7 @@ def test_the_jobs_of_a_fleet_are_found_and_judged_there(store: Any, tmp_path: Pa
     assert [(j.name, j.cause, j.error, j.hosts) for j in there.jobs] == [
         (j.name, j.cause, j.error, j.hosts) for j in here.jobs
     ]
-    assert there.jobs[0].paths == ("memory:///jobs/slurm-100.out",)
+    assert there.jobs[0].paths == ("memory://jobs/slurm-100.out",)
     assert look("memory://jobs/", tmp_path / "there").judged == 0
     store.pipe("/jobs/slurm-101.out", OOM.encode())
     assert look("memory://jobs", tmp_path / "there").judged == 1
