@@ -116,7 +116,7 @@ OTHERS = {
     [
         (b"\x00", "a NUL byte"),
         (b"# a\r# b\n", "a carriage return"),
-        (b"# \xe9\n", "no UTF-8"),
+        (b"# \xe9\n", "not UTF-8"),
         (b"# " + b"x" * 10_000_000, "too large"),
     ],
     ids=["nul", "mac", "latin", "10MB"],
@@ -141,7 +141,7 @@ def test_files_of_other_kinds_that_do_not_parse(
 ) -> None:
     path = job / name
     path.write_bytes(text)
-    assert "can take no fix" in refused(apply, job, path)
+    assert "cannot take any fix" in refused(apply, job, path)
 
 
 def test_a_file_that_is_not_to_be_written(job: Path, apply: Apply) -> None:

@@ -41,7 +41,7 @@ def test_a_bad_file(tmp_path: Path, text: str, said: str) -> None:
 
 
 def test_a_bad_pattern_and_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no regular expression"):
+    with pytest.raises(UsageError, match="not a regular expression"):
         own_shapes(["("])
     with pytest.raises(UsageError, match="cannot read"):
         own_shapes(file=tmp_path / "none.toml")

@@ -28,8 +28,7 @@ Read the findings that name the same ranks.
 
 ## References
 `torch/csrc/distributed/c10d/TraceUtils.h`; `torch.distributed.monitored_barrier`;
-`horovod/common/stall_inspector.cc`; DeepEP, `csrc/kernels/legacy/utils.cuh` (`barrier_block`) and
-`internode_ll.cu`.
+`horovod/common/stall_inspector.cc`; DeepEP, `csrc/kernels/legacy/utils.cuh`, `internode_ll.cu`.
 """
 
 from __future__ import annotations
@@ -60,16 +59,12 @@ def _from_reports(incident: Incident) -> Iterator[Finding]:
     reports = incident.all(DesyncReported)
     absent = NO_RANKS.union(*(r.absent for r in reports))
     joined = NO_RANKS.union(*(r.joined for r in reports))
-    listed = [r for r in reports if r.all_joined]
-    if listed and not absent:
-        # Who came is told; who did not is everybody else.
-        known = frozenset(incident.world.ranks or incident.roster)
-        reports, absent = tuple(listed), known - joined
+    if not absent and any(r.all_joined for r in reports):  # everybody else did not come
+        absent = frozenset(incident.world.ranks or incident.roster) - joined
     if not absent or absent <= joined or speakers.are_all(absent, joined, incident):
         return
-    telling = [r for r in reports if r.absent or r.all_joined]
     yield _finding(
-        telling,
+        [r for r in reports if r.absent or r.all_joined],
         absent - joined,
         Strength.PROVES,
         say(

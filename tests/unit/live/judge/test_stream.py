@@ -38,5 +38,5 @@ def test_a_recorded_run_gives_the_same_actions_again() -> None:
 
 @pytest.mark.parametrize("line", ["{}", "[]", '{"now": 1}', '{"now": 1, "report": {}}', "1"])
 def test_what_is_no_input_is_refused_with_a_sentence(line: str) -> None:
-    with pytest.raises(ValueError, match="no input of a monitor"):
+    with pytest.raises(ValueError, match="not an input of a monitor"):
         from_line(line)

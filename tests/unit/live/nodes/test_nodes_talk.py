@@ -151,7 +151,7 @@ def test_of_a_long_output_the_end_is_sent_by_whole_lines(other: RunFolder) -> No
     ],
 )
 def test_only_paths_of_evidence_are_kept(name: str, folder: RunFolder) -> None:
-    with pytest.raises(ValueError, match="no path of evidence"):
+    with pytest.raises(ValueError, match="is not a path of evidence"):
         keep(folder, name, b"x")
 
 
