@@ -179,6 +179,9 @@ CONTEXTS: Mapping[str, Context] = {
     "json-chat": lambda lines: [
         json.dumps({"messages": [{"role": "user", "content": "\n".join(lines)}]})
     ],
+    "json-of-a-rank": lambda lines: [
+        json.dumps({"id": 7, "input": "\n".join(f"[rank2]: {x}" for x in ["so " * 300, *lines])})
+    ],
     "json-pretty": lambda lines: [
         "{",
         '  "prompt": ' + json.dumps("\n".join(lines)) + ",",

@@ -182,6 +182,7 @@ class ContextReader:
         self._gaps = 0
         self._number = 0
         self._begun = ""
+        self._in_string = False
         self._first = LineContext.MESSAGE
         self._showing = Showing()
         self._prefixes: set[str] = set()
@@ -228,13 +229,17 @@ class ContextReader:
             gap: lines before it were skipped.
         """
         if number == self._number:
-            inside = self._first is LineContext.MESSAGE and breaks_off(self._begun)
+            inside = self._first is LineContext.MESSAGE and (
+                self._in_string or breaks_off(self._begun)
+            )
             self._begun = (self._begun + raw)[-_LEAD:]
+            self._in_string ^= _is_opened(raw)
             return LineContext.INSIDE if inside else self._first
         context = self._context(text, raw, marked=marked)
         self._see(text, number, raw=raw, told=told, gap=gap)
         self._gaps += gap
         self._number, self._begun, self._first = number, raw, context
+        self._in_string = _is_opened(raw)
         if context in _RELATIVE and self._bare >= _LOG:
             self._marked.append(number)
             if context is LineContext.FENCED and told and len(self._marked) > self._opened + 1:
@@ -333,6 +338,8 @@ _KEY = _PATTERNS["key"]
 _SENTENCE = re.compile(r"[a-z]{2,} $")
 _ENDED = re.compile(r"(?:[\])%!…}\w]|(?<!\.)\.)[ ]?$|\d\d:\d\d:\d\d|\bit/s|s/it|\s-$")
 """How a message ends, or a collector's prefix with its time."""
+_LINE_END = "\\n"
+"""The end of a line as a string writes it."""
 _LEAD = 600
 """Characters before a message that are looked at."""
 _PART = re.compile(rf"(?:^|\s)\d{{1,3}}[.)]\s?$|\[{SAMPLE}\]\s?$")
@@ -348,14 +355,19 @@ def breaks_off(lead: str) -> bool:
     head = lead.rstrip("[<")  # the frame of what follows
     if begins_message(head + "x", len(head)):
         return False
-    opened = lead.replace('\\"', "").count('"') % 2 == 1
     return (
-        opened
+        _is_opened(lead)
+        or lead.endswith(_LINE_END)
         or any(p.search(lead) is not None for p in (_IN_STRING, _KEY, _SENTENCE))
         or lead.strip() in _MARKS
         or _PART.search(lead) is not None
         or _ENDED.search(lead) is None
     )
+
+
+def _is_opened(text: str) -> bool:
+    """Whether a string begins here and does not end, or one ends that began before."""
+    return text.replace('\\"', "").count('"') % 2 == 1
 
 
 _MASK = str.maketrans("123456789", "000000000")

@@ -14,7 +14,7 @@ HEADER = re.compile(r"(?P<before>.*?)(?P<original>Original )?Traceback\s*\(most 
 RANK_BEHIND = re.compile(r"\(most recent call last\): \(RANK (?P<rank>\d{1,6})\)")
 RANKS_LISTED = re.compile(r"\branks:dict_keys\(\[(?P<ranks>\d{1,6}(?:, ?\d{1,6}){0,4095})\]\)")
 """`torch/distributed/checkpoint/api.py`, `CheckpointException` (2.0 to 2.9)."""
-SHOWN = re.compile(r":?\s{0,4}[\])}»”’\"'`]")
+SHOWN = re.compile(r":?\s{0,4}(?:[\])}»”’\"'`]|\\n)")
 """Behind a header: it stands in a quotation, a link, or a string."""
 _PATTERNS = named("unhang.parsers.vocabulary", "data/python_text.toml")
 FRAME = _PATTERNS["frame"]
