@@ -156,6 +156,12 @@ class TestFabricProvider:
         (finding,) = judge_text(FABRIC_PROVIDER, warn(text))
         assert (finding.cause, finding.strength) == (Cause.NET_INTERFACE, Strength.SUPPORTS)
 
+    def test_an_address_that_was_reached_for_steps_is_no_firewall(self) -> None:
+        text = warn("NET/OFI Request completed with error. RC: 5. Error: 7 (Invalid address)")
+        (first,) = judge_text(FABRIC_PROVIDER, text)
+        (later,) = judge_text(FABRIC_PROVIDER, "iteration 7/ 100 | lm loss: 1.2\n" + text)
+        assert (first.cause, later.cause) == (Cause.NET_INTERFACE, Cause.RDMA_FAULT)
+
     def test_a_request_that_fails_is_the_fabric(self) -> None:
         text = "NET/OFI Request completed with error. RC: 21. Error: unknown error"
         (finding,) = judge_text(FABRIC_PROVIDER, warn(text))
