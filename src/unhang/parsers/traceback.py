@@ -381,7 +381,10 @@ def _exception(
         frames=frames,
         thread=opened.thread or _feeder_thread(frames),
         process=opened.process,
-        handled=opened.handled or (len(frames) > 0 and all(map(_is_made_up, frames))),
+        handled=opened.handled
+        or (
+            all(map(_is_made_up, frames)) if frames else text_of.GOES_ON.search(message) is not None
+        ),
     )
 
 

@@ -181,6 +181,12 @@ BARRIER = "in store based barrier on rank"
             {},
         ),
         (
+            "As part of the sync operation the node(s) 'gpu-7_31177_0' have been removed from the "
+            "rendezvous 'x' since they had no heartbeat.",
+            P.NODE_LOST,
+            {"host": "gpu-7"},
+        ),
+        (
             "ValueError: Error initializing torch.distributed using env:// rendezvous: environment "
             "variable MASTER_ADDR expected, but not set",
             P.BAD_CONFIGURATION,

@@ -516,3 +516,24 @@ def test_code_that_stands_in_no_file_is_somebody_s_sample(file: str, handled: bo
         "ZeroDivisionError: division by zero",
     )
     assert only(PythonException, feed(TracebackParser, *text)).handled is handled
+
+
+@pytest.mark.parametrize(
+    ("text", "handled"),
+    [
+        ("ToolError: the service said 502, retrying in 2 s", True),
+        ("ReadError: row 7 is broken, skipping it", True),
+        ("LookupError: no cache; will try again", True),
+        ("ToolError: no answer after retrying 3 times", False),
+        ("ToolError: retrying failed", False),
+        ("ToolError: gave up", False),
+    ],
+)
+def test_a_lone_line_may_say_that_the_program_goes_on(text: str, handled: bool) -> None:
+    assert one(text).handled is handled
+    assert not one(HEADER, frame("a.py", "f"), text).handled
+
+
+def test_a_request_that_failed_is_not_the_server() -> None:
+    text = "ERROR:    Exception in ASGI application"
+    assert one(text, HEADER, frame("a.py", "f"), "ValueError: x").handled

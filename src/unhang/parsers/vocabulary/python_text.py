@@ -26,6 +26,8 @@ CHAINED = _PATTERNS["chained"]
 THREAD = re.compile(r"Exception in thread (?P<name>[^:]{1,80}):?")
 PROCESS = re.compile(r"Process (?P<name>[\w.-]{1,60}-\d+(?::\d+)*):\s*$")
 IGNORED = _PATTERNS["ignored"]
+GOES_ON = _PATTERNS["goes_on"]
+"""What is said of an error, in one line with it, by a program that does not end by it."""
 NEVER_RETRIEVED = re.compile(r"Task exception was never retrieved|Exception in callback ")
 SPAWNED = re.compile(r"-- Process (?P<index>\d{1,9}) terminated with the following error")
 WRAPPED = re.compile(r"Caught \w+ in (?P<where>[^\n.]{1,80}?)\.?\s*$")

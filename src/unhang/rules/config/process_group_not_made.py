@@ -10,7 +10,8 @@ The rank that cannot join leaves; those that could wait in the store until it gi
 
 ## When it stays quiet
 Where the store's own messages say more (CFG001 to CFG007), and where the exception is of the
-program itself. After another failure, a stop, or a time-out of a collective it is a hint.
+program itself. A closed rendezvous is the echo of a node that left. After another failure, a stop,
+or a time-out of a collective it is a hint.
 
 ## How to confirm
 On the host of the rank that raised: `getent hosts "$MASTER_ADDR"`, `nc -vz "$MASTER_ADDR"
@@ -70,8 +71,9 @@ def check(incident: Incident) -> Iterator[Finding]:
         return
     found = sorted(speakers.in_order(raised), key=lambda e: e.exception == _ECHO)
     first = found[0]
+    closed = first.exception == _ECHO
     yield check.finding(
-        Strength.SUPPORTS,
+        Strength.HINTS if closed else Strength.SUPPORTS,
         rival=why_echo(incident, first) or why_under_way(incident, first),
         claim=say(
             "CFG009.claim",
@@ -83,6 +85,11 @@ def check(incident: Incident) -> Iterator[Finding]:
             "It was raised where the process group is made, before any collective.",
         ),
         against=say(
+            "CFG009.against_closed",
+            "a rendezvous is closed by a node that leaves: why it left is not told here",
+        )
+        if closed
+        else say(
             "CFG009.against",
             "nothing shows whether the address, the network or rank 0 is at fault",
         ),

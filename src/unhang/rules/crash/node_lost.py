@@ -10,7 +10,8 @@ next collective.
 
 ## When it stays quiet
 Missing keep-alive messages alone are a hint: an agent also falls silent because its job crashed,
-or because the network is down. When the job had failed before, the report is only an echo.
+or because the network is down; they tell more of a node that the others missed before anything
+else went wrong. When the job had failed before, the report is only an echo.
 
 ## How to confirm
 `scontrol show node NODE`, `last -x reboot`, the node's BMC log; for Kubernetes
@@ -52,8 +53,10 @@ def check(incident: Incident) -> Iterator[Finding]:
     earlier = order.decisive_failure_before(incident, first)
     told = next((s for s in order.stops(incident) if order.is_before(first, s) is not True), None)
     sure = reported is not None and earlier is None and told is None
-    strength = Strength.PROVES if sure else Strength.HINTS
     host = first.origin.host if isinstance(first, StopSeen) else first.host
+    # Who is missed by the others before anything else went wrong did not fall silent by that.
+    missed = host is not None and earlier is None and told is None and _went_first(incident, first)
+    strength = Strength.PROVES if sure else Strength.SUPPORTS if missed else Strength.HINTS
     yield check.finding(
         strength,
         claim=say("CRA004.claim", "node {host} was lost", host=host or "")
@@ -76,3 +79,9 @@ def check(incident: Incident) -> Iterator[Finding]:
         at=first.at,
         evidence=[first],
     )
+
+
+def _went_first(incident: Incident, lost: StopSeen | StoreFault) -> bool:
+    """Whether the ranks that are left timed out afterwards, and nothing had failed before."""
+    waited = any(order.is_before(lost, timeout) for timeout in incident.timeouts)
+    return waited and order.trouble_before(incident, lost) is None

@@ -107,10 +107,10 @@ def _uncaught(
 
 
 def _place(event: Event) -> Hashable:
-    """Which error at which line; None for anything else, and where the traceback was cut."""
-    if not isinstance(event, PythonException) or not event.frames:
+    """Which error at which line or in what words; None for anything else, or where both are cut."""
+    if not isinstance(event, PythonException) or not (event.frames or event.message):
         return None
-    return event.exception, event.frames[-1]
+    return event.exception, event.frames[-1] if event.frames else event.message
 
 
 def _alike(one: PythonException, other: PythonException) -> bool:

@@ -10,7 +10,8 @@ directions, by reference to itself. Ping and sockets work all the same.
 
 ## When it stays quiet
 A plugin that finds no provider and leaves the job to sockets is not a failure. After a lost rank, a
-stop or a time-out, failed requests are its echo and only a hint.
+stop or a time-out, failed requests are its echo and only a hint. An address that is refused after
+training had begun was reached before: then the fabric failed, not the way to it.
 
 ## How to confirm
 `fi_pingpong -p efa` between the two hosts; one run with `NCCL_NET=Socket`: if it works, the fabric
@@ -29,8 +30,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from unhang.model.events import NcclReason
+from unhang.model.events.lifecycle import training_state
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
-from unhang.rules.shared import consequences, rivals, speakers
+from unhang.rules.shared import consequences, order, rivals, speakers
 
 
 @rule(
@@ -47,6 +49,8 @@ def check(incident: Incident) -> Iterator[Finding]:
         return
     first = found[0]
     address = next((e for e in found if "address" in e.detail.lower()), None)
+    if any(training_state(e) is not None and order.is_before(e, first) for e in incident.events):
+        address = None  # the peers had reached each other
     against = rivals.of_errors(incident, found)
     yield check.finding(
         Strength.SUPPORTS,

@@ -32,6 +32,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from unhang.model.events import NcclFailure, NcclReason, Progress, TransportUsed
+from unhang.model.ids import NO_RANKS
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules.shared import consequences, order, rivals, speakers
 
@@ -95,6 +96,8 @@ def _finding(incident: Incident, found: Sequence[NcclFailure], sure: Strength) -
     first = found[0]
     bare = first.reason is NcclReason.IB_QP_CONNECT and "create_qp" in first.detail
     against = rivals.of_errors(incident, found)
+    # A queue pair takes two to connect; what a process's own devices refuse is of its host.
+    own = first.reason is not NcclReason.IB_QP_CONNECT
     return check.finding(
         Strength.SUPPORTS if bare else sure,
         claim=say(
@@ -115,6 +118,9 @@ def _finding(incident: Incident, found: Sequence[NcclFailure], sure: Strength) -
             " subnets without a route, or an RDMA driver that lacks the function.",
         ),
         rival=against,
+        culprits=speakers.unless_all(incident, speakers.ranks(incident, found))
+        if own
+        else NO_RANKS,
         culprit_hosts=speakers.minority_hosts(incident, found),
         at=first.at,
         evidence=found,

@@ -66,3 +66,10 @@ def test_where_it_was_raised_decides(file: str, function: str, error: str, tmp_p
     ours = frames.replace(file, "/job/metrics.py").replace("init_process_group", "report")
     log.write_text(f"{ours}{error.replace('host not found: ', '')}\n")
     assert unhang.diagnose(str(log)).cause is Cause.RANK_EXCEPTION
+
+
+def test_a_closed_rendezvous_is_an_echo() -> None:
+    (finding,) = check(incident(replace(seen(), exception="RendezvousClosedError")))
+    assert finding.strength is Strength.HINTS
+    (finding,) = check(incident(replace(seen(), exception="RendezvousClosedError"), seen()))
+    assert finding.strength is Strength.SUPPORTS

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from support.builders import incident
+from support.builders import incident, timeout
 from support.crashes import raised, stopped, store
 from unhang.model.causes import Cause
 from unhang.model.events import StopKind, StoreProblem
@@ -19,6 +19,19 @@ def test_missing_keep_alives_are_a_hint() -> None:
     (finding,) = check(incident(store(StoreProblem.NODE_LOST, host="node1_0")))
     assert finding.strength is Strength.HINTS
     assert finding.culprit_hosts == {"node1_0"}
+
+
+def test_a_node_that_was_missed_before_the_others_timed_out_supports_it() -> None:
+    lost = store(StoreProblem.NODE_LOST, host="node1", when=100, line=2)
+    late = timeout(0, global_rank=0, when=700, line=3)
+    (finding,) = check(incident(lost, late))
+    assert finding.strength is Strength.SUPPORTS
+    early = timeout(1, global_rank=1, when=50, line=1)
+    (finding,) = check(incident(early, lost, late))
+    assert finding.strength is Strength.HINTS
+    nobody = store(StoreProblem.NODE_LOST, when=100, line=2)
+    (finding,) = check(incident(nobody, late))
+    assert finding.strength is Strength.HINTS
 
 
 def test_after_a_failure_it_is_an_echo() -> None:

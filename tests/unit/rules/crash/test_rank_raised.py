@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
 from support.builders import ended, incident, timeout
 from support.crashes import device_fault, gone, raised, stopped, store, work
 from unhang.model.causes import Cause
@@ -186,6 +190,15 @@ def test_an_error_that_comes_and_goes_is_caught_by_the_program() -> None:
     assert findings(*caught, last) == []
     other = raised(innermost="model.py", line=91)
     assert [f.evidence[0].line for f in findings(*caught, last, other)] == [91]
+
+
+@pytest.mark.parametrize(("words", "caught"), [("bad", True), ("worse", False)])
+def test_without_a_traceback_the_words_tell_what_comes_and_goes(words: str, caught: bool) -> None:
+    seen: list[Event] = []
+    for line in range(0, 50, 10):
+        seen.append(raised(line=line + 1))
+        seen += [work(line + n, line=line + n) for n in range(2, 6)]
+    assert (findings(*seen, replace(raised(line=90), message=words)) == []) is caught
 
 
 def test_one_error_of_several_processes_is_not_caught() -> None:

@@ -156,6 +156,12 @@ class TestFabricProvider:
         (finding,) = judge_text(FABRIC_PROVIDER, warn(text))
         assert (finding.cause, finding.strength) == (Cause.NET_INTERFACE, Strength.SUPPORTS)
 
+    def test_an_address_that_was_reached_for_steps_is_no_firewall(self) -> None:
+        text = warn("NET/OFI Request completed with error. RC: 5. Error: 7 (Invalid address)")
+        (first,) = judge_text(FABRIC_PROVIDER, text)
+        (later,) = judge_text(FABRIC_PROVIDER, "iteration 7/ 100 | lm loss: 1.2\n" + text)
+        assert (first.cause, later.cause) == (Cause.NET_INTERFACE, Cause.RDMA_FAULT)
+
     def test_a_request_that_fails_is_the_fabric(self) -> None:
         text = "NET/OFI Request completed with error. RC: 21. Error: unknown error"
         (finding,) = judge_text(FABRIC_PROVIDER, warn(text))
@@ -260,6 +266,27 @@ class TestRdmaSetup:
         assert (finding.cause, finding.strength) == (Cause.RDMA_FAULT, Strength.PROVES)
         assert Cause.HOST_OOM in finding.explains
         assert finding.why.key == "NET007.why_lock"
+
+    def test_what_a_process_is_refused_is_of_its_own_host(self) -> None:
+        world = [
+            f"n{r // 2}:{r}:{r} [{r % 2}] NCCL INFO ncclCommInitRank comm 0x5 rank {r} nranks 4"
+            f" cudaDev {r % 2} busId 1{r}000 commId 0x7 - Init START"
+            for r in range(4)
+        ]
+        refused = [
+            f"n1:{r}:{r} [{r % 2}] NCCL WARN Call to ibv_create_cq failed with error"
+            " Cannot allocate memory"
+            for r in (2, 3)
+        ]
+        (finding,) = judge_text(RDMA_SETUP, *world, *refused)
+        assert finding.culprits == {2, 3}
+        assert finding.culprit_hosts == {"n1"}
+        everybody = [line.replace("n1:2", "n0:0").replace("n1:3", "n0:1") for line in refused]
+        (finding,) = judge_text(RDMA_SETUP, *world, *refused, *everybody)
+        assert not finding.culprits
+        two = [line.split("Call")[0] + "Call to ibv_modify_qp failed with 22" for line in refused]
+        (finding,) = judge_text(RDMA_SETUP, *world, *two)
+        assert not finding.culprits
 
     def test_a_queue_pair_that_cannot_be_connected(self) -> None:
         text = "Call to ibv_modify_qp failed with error Connection timed out errno 110"
@@ -383,6 +410,17 @@ class TestMeasuredBandwidth:
 
 
 class TestPeerAccess:
+    @pytest.mark.parametrize(
+        ("text", "refused"),
+        [
+            ("hipIpcGetMemHandle failed : invalid argument", True),
+            ("cudaIpcOpenMemHandle call failed", True),
+            ("hipMemcpyAsync failed : invalid argument", False),
+        ],
+    )
+    def test_a_handle_for_another_process_is_peer_access(self, text: str, refused: bool) -> None:
+        assert bool(judge_text(PEER_ACCESS, warn(text))) is refused
+
     def test_refused_peer_access(self) -> None:
         text = (
             "failed to peer with device 3(=4f000): 217 peer access is not supported between these "
