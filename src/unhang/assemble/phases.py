@@ -114,6 +114,8 @@ def _take(
         if state is None or isinstance(state.begun, Progress):
             phases.pop(mark.phase, None)
         return
+    if isinstance(mark, Progress) and mark.phase is Phase.EVAL:
+        _leave_save(mark, phases)
     state = phases.get(mark.phase)
     begins = isinstance(mark, Progress) or mark.edge is PhaseEdge.BEGIN
     if state is None:
@@ -122,6 +124,22 @@ def _take(
         state.latest = mark
         state.signs += 1
         state.unfinished = state.unfinished or begins or _goes_on(state)
+
+
+_STEPS_ON = 2
+"""So many items after its first state show that an evaluation goes on."""
+
+
+def _leave_save(bar: Progress, phases: dict[Phase, _OpenPhase]) -> None:
+    """A voice that goes from a save to an evaluation, and on in it, is past the save."""
+    save, evaluation = phases.get(Phase.SAVE), phases.get(Phase.EVAL)
+    if save is None or evaluation is None or not isinstance(evaluation.begun, Progress):
+        return
+    if not isinstance(save.latest, PhaseMark) or evaluation.signs < _STEPS_ON:
+        return
+    began = (evaluation.begun.source.line or 0) > (save.latest.source.line or 0)
+    if began and bar.done > evaluation.begun.done:
+        phases.pop(Phase.SAVE)
 
 
 _SERIES, _SERIES_S = 3, 60.0

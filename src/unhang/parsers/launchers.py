@@ -54,6 +54,8 @@ _PID_FROM = 512
 _SSH = _PATTERNS["ssh"]
 _MAIN_SIGNAL = re.compile(r"[Mm]ain process received (?P<signal>SIG\w+), exiting")
 _COMMAND = _PATTERNS["command"]
+_TOLD = _PATTERNS["told"]
+"""A client that waited for the job raises what its service told it."""
 _MPI_SIGNAL = _PATTERNS["mpi_signal"]
 _MPI_ABORT = re.compile(r"MPI_ABORT was invoked on rank (?P<task>\d{1,7})\b")
 _MPI_ERRORCODE = re.compile(r"with errorcode (?P<code>-?\d{1,9})")
@@ -216,8 +218,14 @@ _SIGNALS = 65
 
 
 def _commands(line: Line) -> Iterator[Event]:
-    """Parents that started one command, and mpirun's notice of a signal."""
+    """Parents that started one command, clients of a job, and mpirun's notice of a signal."""
     command = line.says(_COMMAND, within=True) if "CalledProcessError" in line.text else None
+    told = _TOLD.match(line.text)
+    if told is not None:
+        number, exit_code = split_exit(int(told["code"]))
+        yield ProcessEnded(
+            **place(line), reporter=Reporter.SHELL, signal=number, exit_code=exit_code
+        )
     if command is not None:
         number, exit_code = (
             (signal_number(command["signal"]), None)

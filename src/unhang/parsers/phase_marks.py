@@ -92,18 +92,21 @@ class PhaseMarkParser(LineParser, name="phase_marks", needles=(*scan_needles(), 
 
 
 _ANNOUNCEMENT = re.compile(r"\s*(?P<work>[A-Za-z]{3,20}ing\b[^:%|=]{0,60}?)\s?(?:\.\.\.|…)\s*$")
-_BY_BARS = frozenset({Phase.DATA, Phase.SAVE, Phase.COMPILE})
+_BY_BARS = frozenset({Phase.DATA, Phase.SAVE, Phase.COMPILE, Phase.EVAL})
 
 
 def _announcement(line: Line) -> Iterator[PhaseMark]:
-    """A short line such as `caching latents...`: the words of a bar's label say what begins."""
+    """A short line such as `caching latents...`: the words of a bar's label say what begins.
+
+    An evaluation computes its metrics behind its bars; the bars of other work follow its words.
+    """
     match = _ANNOUNCEMENT.match(line.text)
     phase = None if match is None else phase_of_label(match["work"])
     if phase in _BY_BARS:
         yield PhaseMark(
             **place(line),
             phase=phase,
-            edge=PhaseEdge.DURING,
+            edge=PhaseEdge.BEGIN if phase is Phase.EVAL else PhaseEdge.DURING,
             detail=" ".join(line.text.split())[:_DETAIL_LIMIT],
         )
 

@@ -74,9 +74,12 @@ _SENDER = re.compile(
 )
 _GAVE_UP = re.compile(r"timed? ?-?out|timeout|deadline|gave up|giving up|expired", re.IGNORECASE)
 _TASK = re.compile(r"/job:\w{0,20}worker/replica:\d{1,4}/task:(?P<task>\d{1,6})\b")
-_NO_BEAT = re.compile(_TASK.pattern + r"\s*heartbeat timeout")
+_NO_BEAT = re.compile(
+    r"(?:/job:\S{1,100} has been set to ERROR in coordination service: )?"
+    r"(?:[A-Z_]{8,30}: )?(?:Task )?" + _TASK.pattern + r"\s*heartbeat timeout"
+)
 _TASKS_LOST = re.compile(
-    r"(?:(?-i:[A-Z_]{8,30}): .{0,600}?)?"
+    r"(?:(?-i:Terminating process because the|[A-Z_]{8,30}:) .{0,600}?)?"
     r"(?:\(stopped sending heartbeats\)|timed out task names):",
     re.IGNORECASE,
 )

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from support.builders import at, by, incident, source, timeout
 from unhang.model.events import PhaseMark, Progress
 from unhang.model.phases import Phase, PhaseEdge
@@ -50,6 +52,27 @@ def test_a_begin_without_its_end_is_open() -> None:
     assert phase.phase is Phase.SAVE
     assert phase.unfinished
     assert phase.lasted_s == 605
+
+
+@pytest.mark.parametrize(
+    ("states", "saves"),
+    [((1, 2, 3), False), ((1,), True), ((2, 2), True)],
+    ids=["it evaluates", "one state", "it stands"],
+)
+def test_who_goes_on_in_an_evaluation_has_saved(states: tuple[int, ...], saves: bool) -> None:
+    bars = [bar(done, 9, Phase.EVAL, line=2 + i) for i, done in enumerate(states)]
+    found = incident(mark(Phase.SAVE, PhaseEdge.BEGIN), *bars, timeout(1, line=9))
+    assert (Phase.SAVE in {p.phase for p in found.open_phases}) is saves
+
+
+def test_a_save_in_an_evaluation_is_not_over() -> None:
+    found = incident(
+        bar(1, 9, Phase.EVAL),
+        mark(Phase.SAVE, PhaseEdge.BEGIN, line=2),
+        bar(2, 9, Phase.EVAL, line=3),
+        timeout(1, line=9),
+    )
+    assert Phase.SAVE in {p.phase for p in found.open_phases}
 
 
 def test_its_end_mark_closes_it() -> None:

@@ -62,6 +62,8 @@ USER = Frame(file="/srv/job/train.py", line=1, function="main")
         ("ChildFailedError", "", K.CHILD),
         ("RayTaskError", "ray::f()", K.CHILD),
         ("CalledProcessError", "Command 'x' returned non-zero exit status 1.", K.CHILD),
+        ("ValueError", "Error for Training job x: Failed. Reason: Exit Code: 139", K.CHILD),
+        ("ValueError", "the exit code 139 of a training job is not known", K.USER),
         ("RuntimeError", "Engine core initialization failed. See root cause above.", K.CHILD),
         ("RuntimeError", "DataLoader worker (pid 7) is killed by signal: Bus error.", K.WORKER),
         ("RuntimeError", "DataLoader worker (pid(s) 7, 8) exited unexpectedly", K.WORKER),

@@ -96,6 +96,30 @@ def test_a_parent_of_one_command(tail: str, signal: int | None, code: int | None
     assert (event.signal, event.exit_code) == (signal, code)
 
 
+@pytest.mark.parametrize(
+    ("text", "signal", "code"),
+    [
+        ("ValueError: Error for Training job x: Failed. Reason: Exit Code: 139", 11, None),
+        ("svc.JobError: container main Failed (exit code: 3)", None, 3),
+    ],
+)
+def test_a_client_is_told_by_its_service(text: str, signal: int | None, code: int | None) -> None:
+    event = ended(text)
+    assert (event.signal, event.exit_code) == (signal, code)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ValueError: the job config failed to name an exit code",
+        "RuntimeError: Error building extension: nvcc failed with exit code: 1",
+        "training failed tests are skipped: exit code 3",
+    ],
+)
+def test_a_code_that_is_no_end_of_the_job(text: str) -> None:
+    assert not [e for e in feed(LaunchersParser, text) if isinstance(e, ProcessEnded)]
+
+
 def test_open_mpi_notices_a_signal() -> None:
     event = ended(
         "mpirun noticed that process rank 5 with PID 4711 on node gpu07 exited on signal 9 "

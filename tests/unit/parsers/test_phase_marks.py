@@ -51,6 +51,7 @@ def marks(text: str) -> list[tuple[Phase, PhaseEdge]]:
         ("loading annotations into memory...", Phase.DATA, PhaseEdge.BEGIN),
         ('{"namespace": "", "key": "eval_start", "value": null}', Phase.EVAL, PhaseEdge.BEGIN),
         ("Running validation...", Phase.EVAL, PhaseEdge.BEGIN),
+        ("Computing detection metrics...", Phase.EVAL, PhaseEdge.BEGIN),
         ("running validation", Phase.EVAL, PhaseEdge.BEGIN),
         ("Saved checkpoint to a.pt", Phase.SAVE, PhaseEdge.END),
         ("Finished saving checkpoint", Phase.SAVE, PhaseEdge.END),
@@ -95,6 +96,8 @@ def test_a_mark(text: str, phase: Phase, edge: PhaseEdge) -> None:
         "Saving model config to out/config.json",
         "Creating data loader with 4 workers",
         "Processing group 3",
+        "Computing a metric tensor",
+        "Reporting system metrics...",
         "leaving 3 models behind us",
     ],
 )

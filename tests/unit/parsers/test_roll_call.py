@@ -96,6 +96,22 @@ TASK = "/job:jax_worker/replica:0/task:{n}"
     ("lines", "tasks"),
     [
         ((f"UNAVAILABLE: {TASK.format(n=37)} heartbeat timeout. This indicates that",), {37}),
+        (
+            (
+                f"{TASK.format(n=6)} has been set to ERROR in coordination service: UNAVAILABLE:"
+                f" Task {TASK.format(n=6)} heartbeat timeout. This indicates that",
+            ),
+            {6},
+        ),
+        (
+            (
+                "Terminating process because the JAX distributed service detected fatal errors."
+                " absl::Status: UNAVAILABLE: The following tasks are unhealthy (stopped sending"
+                " heartbeats):",
+                TASK.format(n=7),
+            ),
+            {7},
+        ),
         (("tasks are unhealthy (stopped sending heartbeats):", TASK.format(n=1), "bye"), {1}),
         (
             ("Some timed out task names:", TASK.format(n=2), TASK.format(n=5)),
@@ -114,6 +130,7 @@ def test_tasks_that_a_coordination_service_lost(lines: tuple[str, ...], tasks: s
         (f"{TASK.format(n=0)} connected to the coordination service",),
         ("tasks are unhealthy (stopped sending heartbeats):", "bye", TASK.format(n=1)),
         ("/job:chief/replica:0/task:0 heartbeat timeout",),
+        (f"{TASK.format(n=0)} has been set to ERROR in coordination service: INTERNAL: x",),
     ],
 )
 def test_tasks_that_are_only_named(lines: tuple[str, ...]) -> None:

@@ -57,10 +57,19 @@ def begun(incident: Incident, phase: Phase | None, suspects: Ranks) -> bool:
 
 
 def contradicted(incident: Incident, suspects: Ranks) -> bool:
-    """Whether something else explains the hang, or the suspects gave up waiting themselves."""
+    """Whether something else explains the hang, or the suspects gave up waiting themselves.
+
+    A rank that comes back from its work after the others gave up finds its peers gone: that it
+    says so then speaks for the work, not against it.
+    """
     if any(f.manner in order.DECISIVE for f in incident.failures):
         return True
-    on_their_way_out = ranks_of(f for f in incident.failures if f.manner is Manner.PEER)
+    alarm = order.earliest(e for e in incident.events if e.gave_up)
+    on_their_way_out = ranks_of(
+        f
+        for f in incident.failures
+        if f.manner is Manner.PEER and not (alarm is not None and order.is_before(alarm, f))
+    )
     return bool(suspects & (incident.gave_up | on_their_way_out))
 
 

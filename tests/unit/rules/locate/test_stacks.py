@@ -23,6 +23,12 @@ LOCK = "    wait (torch/utils/file_baton.py:50)\n    load (torch/utils/cpp_exten
 BUILD = "    _run_ninja_build (torch/utils/cpp_extension.py:2613)"
 LOADER = "    __next__ (torch/utils/data/dataloader.py:725)"
 SLEEP = "    wait_for_licence (train.py:75)"
+CLOSED = (
+    "[rank2]: Traceback (most recent call last):",
+    '[rank2]:   File "train.py", line 5, in step',
+    "[rank2]: RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:534] "
+    "Connection closed by peer [10.0.0.2]:4242",
+)
 
 
 def stack(frames: str, line: int = 40, state: str = "idle") -> str:
@@ -55,14 +61,15 @@ class TestRankElsewhere:
         assert finding.strength is Strength.HINTS
 
     def test_a_rank_whose_collective_failed_is_on_its_way_out(self) -> None:
-        log = (
-            "[rank2]: Traceback (most recent call last):",
-            '[rank2]:   File "train.py", line 5, in step',
-            "[rank2]: RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:534] "
-            "Connection closed by peer [10.0.0.2]:4242",
-        )
-        (finding,) = judge(LOC201, BARRIER, BARRIER, SLEEP, BARRIER, log=log)
+        (finding,) = judge(LOC201, BARRIER, BARRIER, SLEEP, BARRIER, log=CLOSED)
         assert finding.strength is Strength.HINTS
+
+    @pytest.mark.parametrize("first", [True, False], ids=["after they gave up", "before"])
+    def test_a_rank_that_comes_back_finds_its_peers_gone(self, first: bool) -> None:
+        alarms = tuple(timed_out(rank) for rank in (0, 1, 3))
+        log = alarms + CLOSED if first else CLOSED + alarms
+        (finding,) = judge(LOC201, BARRIER, BARRIER, SLEEP, BARRIER, log=log)
+        assert finding.strength is (Strength.PROVES if first else Strength.HINTS)
 
     def test_a_rank_without_a_stack_is_never_named(self) -> None:
         log = ("[rank3]: loaded",)
