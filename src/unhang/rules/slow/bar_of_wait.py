@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from unhang.model.events import Progress, PythonException
+from unhang.model.events import Progress, PythonException, Witness
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.incident import Incident
 from unhang.rules.shared import order
@@ -93,7 +93,10 @@ def owner_of(incident: Incident, wait: OthersWait, bar: Progress) -> Ranks:
     if told is not None:
         return frozenset({told})
     hosts = {f.host for f in incident.roster.values() if f.host is not None}
-    signed = any(event.origin.rank == _USUAL_VOICE for event in incident.events)
+    signed = any(
+        event.origin.rank == _USUAL_VOICE and event.witness is not Witness.LAUNCHER
+        for event in incident.events
+    )
     several = len(hosts) > 1 or _is_drawn_by_several(incident, bar)
     if signed or several or _USUAL_VOICE in wait.ranks or not _somebody_waits(wait):
         return NO_RANKS

@@ -11,7 +11,8 @@ limit was chosen (often by default, or for a sub-group that does not inherit it)
 ## When it stays quiet
 When the work's end is not in sight, and when a process failed first or ranks issued different
 calls. What kept the rank busy is for the other slow rules to say: this one only adds that a longer
-timeout would have been enough, so it is a hint beside them.
+timeout would have been enough, so it is a hint beside them. Where no
+label tells the kind of work, one rank must have advanced in it all the time, and have nearly ended.
 
 ## How to confirm
 Raise the timeout of the group that waits, once. The same sequence number again after a longer wait
@@ -28,12 +29,14 @@ longest legitimate step, save or evaluation.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from unhang.model.events import Event, Progress
 from unhang.model.phases import Phase
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
 from unhang.rules.shared import order
-from unhang.rules.slow.waiting import OthersWait, WaitKind, find_wait
+from unhang.rules.slow.bar_of_wait import find_bar_of_wait, owner_of
+from unhang.rules.slow.waiting import OthersWait, WaitKind, find_wait, measured_s
 from unhang.rules.slow.work import find_work
 from unhang.rules.slow.work_strength import Fit, find_rival, fit
 
@@ -44,6 +47,11 @@ _NO_LIMIT_S = 1.0
 unit was mistaken."""
 _LONG_STEP = 0.8
 """Share of the timeout from which a step is as long as the timeout."""
+_SOON, _LEAST_S = 0.25, 60.0
+"""Share of the timeout within which work of unknown kind would have ended; no shorter timeout."""
+_ENDS_WORK = say(
+    "SLO005.claim_work", "the timeout of {limit_s:s} ends work that needs only {seconds:s} more"
+)
 
 
 @rule(
@@ -77,14 +85,27 @@ def check(incident: Incident) -> Iterator[Finding]:
                 wait,
                 work.bar,
                 Strength.HINTS,
-                say(
-                    "SLO005.claim_work",
-                    "the timeout of {limit_s:s} ends work that needs only {seconds:s} more",
-                ),
+                _ENDS_WORK,
                 left_s,
             )
     elif work is None:
+        yield from _nearly_done(incident, wait, wait.limit_s)
         yield from _long_step(incident, wait, wait.limit_s)
+
+
+def _nearly_done(incident: Incident, wait: OthersWait, limit_s: float) -> Iterator[Finding]:
+    """Work of unknown kind that one rank had nearly ended when the others gave up.
+
+    Whatever it was, it advanced all the time that they waited, and nothing else is seen to fail.
+    """
+    states = find_bar_of_wait(incident, wait, measured_s(wait) or limit_s)
+    left_s = states[-1].remaining_s if states else None
+    if left_s is None or left_s > _SOON * limit_s or find_rival(incident, wait) is not None:
+        return
+    culprits = owner_of(incident, wait, states[-1])
+    if culprits and limit_s >= _LEAST_S:
+        found = _finding(wait, states[-1], Strength.SUPPORTS, _ENDS_WORK, left_s)
+        yield replace(found, culprits=culprits)
 
 
 def _long_step(incident: Incident, wait: OthersWait, limit_s: float) -> Iterator[Finding]:

@@ -95,6 +95,14 @@ def find_wait(incident: Incident) -> OthersWait | None:
     )
 
 
+def measured_s(wait: OthersWait) -> float | None:
+    """How long the first that gave up had waited, as it measured it itself; else its limit."""
+    first = None if wait.call is None else wait.call.first
+    if first is not None and first.elapsed_ms is not None:
+        return first.elapsed_ms / 1_000
+    return wait.limit_s
+
+
 def _raised(incident: Incident) -> Iterator[Event]:
     """Tracebacks out of a wait: those that say so, and those whose last line is lost."""
     for event in incident.all(PythonException):

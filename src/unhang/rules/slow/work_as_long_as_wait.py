@@ -3,7 +3,8 @@
 ## What it finds
 A progress bar whose label does not tell the kind of work, and whose elapsed time is the time that
 the others waited, as their watchdogs measured it: it began when the wait began, and it
-advanced all the time.
+advanced all the time. One that counts bytes reads or fetches a file, unless a save or a load was
+announced before.
 
 ## Why it hangs
 Whoever draws the bar works alone; the others have gone on to the next collective and wait there.
@@ -28,18 +29,22 @@ Do this work on all ranks, before the group is made, or with a timeout that cove
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from unhang.model.events import Progress
+from unhang.model.events import PhaseMark, Progress
 from unhang.model.phases import Phase
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules.shared import order
 from unhang.rules.slow.bar_of_wait import find_bar_of_wait, owner_of
-from unhang.rules.slow.waiting import OthersWait, find_wait
+from unhang.rules.slow.waiting import find_wait, measured_s
 from unhang.rules.slow.work_strength import find_rival
 
 _LEAST_S = 60.0
+_BYTES = re.compile(r"\d ?[kKMGT]?i?B/s")
+"""Without a label a file is read or fetched; what is sent away is named in front of its bar."""
+_MOVES_BYTES = frozenset({Phase.SAVE, Phase.LOAD})
 
 
 @rule(
@@ -51,7 +56,7 @@ _LEAST_S = 60.0
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield what was under way, and what kind of work it may be where the context tells."""
     wait = find_wait(incident)
-    waited_s = None if wait is None else _waited_s(wait)
+    waited_s = None if wait is None else measured_s(wait)
     if wait is None or waited_s is None or waited_s < _LEAST_S:
         return
     states = find_bar_of_wait(incident, wait, waited_s)
@@ -88,7 +93,16 @@ def check(incident: Incident) -> Iterator[Finding]:
         evidence=[*states[-2:], wait.alarm],
     )
     yield finding
-    if _after_training(incident, states[0]):
+    if not bar.label and _BYTES.search(bar.source.text) is not None:
+        marks = [m for m in incident.all(PhaseMark) if order.is_before(m, states[0])]
+        moves = bool(marks) and marks[-1].phase in _MOVES_BYTES
+        yield replace(
+            finding,
+            cause=Cause.DATA_SLOW,
+            strength=Strength.HINTS if moves or not culprits else Strength.SUPPORTS,
+            phase=Phase.DATA,
+        )
+    elif _after_training(incident, states[0]):
         yield replace(
             finding,
             cause=Cause.EVAL_SLOW,
@@ -98,14 +112,6 @@ def check(incident: Incident) -> Iterator[Finding]:
                 "It came after the last step: it may be an evaluation, a save or a report.",
             ),
         )
-
-
-def _waited_s(wait: OthersWait) -> float | None:
-    """How long the first that gave up had waited, as it measured it itself; else its limit."""
-    first = None if wait.call is None else wait.call.first
-    if first is not None and first.elapsed_ms is not None:
-        return first.elapsed_ms / 1_000
-    return wait.limit_s
 
 
 def _after_training(incident: Incident, first: Progress) -> bool:

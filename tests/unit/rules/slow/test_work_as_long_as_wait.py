@@ -17,7 +17,26 @@ TIMEOUT = (
 )
 OTHERS = "".join(TIMEOUT.format(rank=rank) for rank in (1, 2))
 EARLY = "Wibbling frobs:  20%|##        | 200/1000 [06:00<24:00,  1.80s/it]\n"
-LATE = "Wibbling frobs:  98%|######### | 980/1000 [29:58<00:37,  1.80s/it]\n"
+LATE = "Wibbling frobs:  60%|######### | 600/1000 [29:58<19:58,  3.00s/it]\n"
+SOON = "Wibbling frobs:  98%|######### | 980/1000 [29:58<00:37,  1.80s/it]\n"
+
+FAILED = (
+    "W1122 10:30:01.000000 9 torch/distributed/elastic/multiprocessing/api.py:858] Sending process"
+    " 11 closing signal SIGTERM\n"
+    "E1122 10:30:02.000000 9 torch/distributed/elastic/multiprocessing/api.py:833] failed"
+    " (exitcode: -6) local_rank: 1 (pid: 12) of binary: /usr/bin/python\n"
+    "train.py FAILED\n"
+    "Failures:\n"
+    "[1]:\n"
+    "  host      : box\n"
+    "  rank      : 2 (local_rank: 2)\n"
+    "  exitcode  : -6 (pid: 13)\n"
+    "Root Cause (first observed failure):\n"
+    "[0]:\n"
+    "  host      : box\n"
+    "  rank      : 1 (local_rank: 1)\n"
+    "  exitcode  : -6 (pid: 12)\n"
+)
 
 
 def judge(tmp_path: Path, text: str) -> tuple[Outcome, frozenset[int], tuple[str, ...]]:
@@ -34,6 +53,38 @@ def test_an_unknown_label_is_matched_by_its_time(tmp_path: Path, bars: str) -> N
     assert outcome is Outcome.LOCATED
     assert culprits == {0}
     assert "SLO006" in fired
+
+
+@pytest.mark.parametrize(
+    ("before", "label", "cause"),
+    [("", "", Cause.DATA_SLOW), ("", "part.bin: ", None), ("Saving model to /a\n", "", None)],
+    ids=["a file", "named", "saved"],
+)
+def test_a_bar_of_bytes_reads_a_file(
+    tmp_path: Path, before: str, label: str, cause: Cause | None
+) -> None:
+    log = tmp_path / "log.txt"
+    bar = "{label}{p}%|##     | {done}0000000/900000000000 [{t}<55:44, 404.4MB/s]\n"
+    early = bar.format(label=label, p=7, done=63, t="06:00")
+    late = bar.format(label=label, p=35, done=315, t="29:58")
+    log.write_text(before + early + late + OTHERS)
+    assert diagnose(str(log)).cause is cause
+
+
+def test_what_a_launcher_says_of_rank_0_is_not_its_voice(tmp_path: Path) -> None:
+    log = tmp_path / "log.txt"
+    log.write_text(EARLY + SOON + OTHERS + FAILED)
+    assert diagnose(str(log)).cause is Cause.TIMEOUT_SHORT
+
+
+def test_work_that_was_nearly_done_needed_a_longer_timeout(tmp_path: Path) -> None:
+    log = tmp_path / "log.txt"
+    log.write_text(EARLY + SOON + OTHERS)
+    found = diagnose(str(log))
+    assert found.cause is Cause.TIMEOUT_SHORT
+    assert found.culprits == {0}
+    log.write_text("[rank0]: step 3/100 loss: 1.2\n" + EARLY + SOON + OTHERS)
+    assert diagnose(str(log)).cause is None
 
 
 @pytest.mark.parametrize(
