@@ -134,7 +134,7 @@ def test_the_end_of_a_hang_waits_for_a_save_that_moves(kept_disk: Path) -> None:
         assert process.wait(60) == 86
     assert not saved_before, "the hang was certain only after the save: nothing was shown"
     assert kept.stat().st_size == 40 << 18
-    assert any("still storing" in event["why"] for event in events_of(folder))
+    assert any("still writing" in event["why"] for event in events_of(folder))
     assert named(folder, "hang_confirmed") == [[1]]
 
 
