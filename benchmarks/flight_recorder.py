@@ -38,13 +38,14 @@ for entry in sorted(os.scandir(sys.argv[1]), key=lambda e: e.name):
         pickle.load(stream)
 print(json.dumps([time.perf_counter() - begun, []]))
 """
-_JUDGE = """
+JUDGE = """
 import json, sys, time
 import unhang.api
 begun = time.perf_counter()
 diagnosis = unhang.diagnose(sys.argv[1])
 print(json.dumps([time.perf_counter() - begun, sorted(diagnosis.culprits)]))
 """
+"""Prints the seconds that a verdict took, and its culprits."""
 _ANALYSER = "torch.distributed.flight_recorder.fr_trace"
 # After ten differences it would stop, long before the end.
 _ANALYSER_OPTIONS = ("-p", "nccl_trace_rank_", "--mismatch_cap", "1000000000")
@@ -138,7 +139,7 @@ def measure(target: Target, rounds: int) -> Row:
         floors, ours = [], []
         for _ in range(rounds):
             floors.append(run([sys.executable, "-c", _FLOOR, folder]))
-            ours.append(run([sys.executable, "-c", _JUDGE, folder]))
+            ours.append(run([sys.executable, "-c", JUDGE, folder]))
         torch = None
         if target.faster is not None:
             torch = run([sys.executable, "-m", _ANALYSER, folder, *_ANALYSER_OPTIONS], timed=False)

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.flight_recorder import Measured, run
+from benchmarks.flight_recorder import JUDGE, Measured, run
 from benchmarks.growth import status, timed_out
 from benchmarks.recorder_dumps import Form, write
 from benchmarks.recorder_faults import settle
@@ -40,13 +40,6 @@ for folder, _, names in os.walk(sys.argv[1]):
             else:
                 stream.read().decode().split("\\n")
 print(json.dumps([time.perf_counter() - begun, []]))
-"""
-_JUDGE = """
-import json, sys, time
-import unhang.api
-begun = time.perf_counter()
-diagnosis = unhang.diagnose(sys.argv[1])
-print(json.dumps([time.perf_counter() - begun, sorted(diagnosis.culprits)]))
 """
 
 
@@ -92,7 +85,7 @@ def measure(ranks: int) -> Row:
         culprit = incident(Path(name), ranks)
         size = sum(file.stat().st_size for file in Path(name).rglob("*") if file.is_file())
         floor = run([sys.executable, "-c", _FLOOR, name])
-        ours = run([sys.executable, "-c", _JUDGE, name])
+        ours = run([sys.executable, "-c", JUDGE, name])
     return Row(ranks, size / _MIB, floor, ours, ours.culprits == [culprit])
 
 

@@ -19,6 +19,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from benchmarks.flight_recorder import JUDGE
+
 RUNS = 3
 _MIB = 1 << 20
 _SITE = "/opt/conda/lib/python3.11/site-packages"
@@ -33,14 +35,6 @@ for entry in sorted(os.scandir(sys.argv[1]), key=lambda e: e.name):
         for line in stream.read().split("\n"):
             frames += frame.match(line) is not None
 print(json.dumps([time.perf_counter() - begun, frames]))
-"""
-
-_JUDGE = """
-import json, sys, time
-import unhang.api
-begun = time.perf_counter()
-diagnosis = unhang.diagnose(sys.argv[1])
-print(json.dumps([time.perf_counter() - begun, sorted(diagnosis.culprits)]))
 """
 
 
@@ -125,7 +119,7 @@ def main() -> None:
     for target in asked or TARGETS:
         with tempfile.TemporaryDirectory(prefix="unhang-stacks-") as name:
             size = write_stacks(Path(name), target.ranks, target.threads)
-            runs = [(_run(_FLOOR, name), _run(_JUDGE, name)) for _ in range(RUNS)]
+            runs = [(_run(_FLOOR, name), _run(JUDGE, name)) for _ in range(RUNS)]
         floor = min(float(one[0]) for one, _ in runs)
         judged = min(float(one[0]) for _, one in runs)
         culprits = runs[0][1][1]

@@ -37,15 +37,15 @@ from unhang.model.events import (
 from unhang.model.ids import NO_RANKS, LocalRank, Rank, Ranks
 
 _TENSOR_RANK = re.compile(r"(?:Worker_)?TP(?P<rank>\d{1,6})(?:[ _]EP\d{1,6})?")
+"""SGLang's and vLLM's mark; they add DP and PP where ranks are not counted by tensors alone.
+
+vllm/v1/executor/multiproc_executor.py names each axis whose size is above one (0.11, 2026-11).
+"""
 _MOST_ON_A_HOST = 1 << 10
 _NAMES_ITSELF = re.compile(
     r"\[?(?:global )?rank ?[=#:]? ?(?P<rank>\d{1,6})\]? ?[:|]", re.IGNORECASE
 )
 """How a message begins that a program gives an error with the rank that raises it."""
-"""SGLang's and vLLM's mark; they add DP and PP where ranks are not counted by tensors alone.
-
-vllm/v1/executor/multiproc_executor.py names each axis whose size is above one (0.11, 2026-11).
-"""
 
 
 class Identity:

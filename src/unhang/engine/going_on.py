@@ -95,14 +95,10 @@ def work_in(artifact: Artifact, after: int) -> Iterator[Progress]:
     try:
         with artifact.open() as stream:
             data = stream.read(LARGEST)
-        begin = 0
-        for _ in range(after):
-            begin = data.find(b"\n", begin) + 1
-            if not begin:
-                return
-        data = data[begin:]
-        if data.count(b"\n") < LONG_AT_WORK:
+        begin = end_of(data, after)
+        if begin is None or data.count(b"\n", begin) < LONG_AT_WORK:
             return
+        data = data[begin:]
         rest = replace(artifact, open=lambda: BytesIO(data))
         for line, _ in select(rest, _WANTED, contexts=ContextReader()):
             state = _state(replace(line, number=line.number + after), shapes)
@@ -113,6 +109,16 @@ def work_in(artifact: Artifact, after: int) -> Iterator[Progress]:
                     return
     except Exception:  # what could not be read was told of when it was read first
         return
+
+
+def end_of(data: bytes, lines: int) -> int | None:
+    """Where so many lines end, if there are so many."""
+    end = 0
+    for _ in range(lines):
+        end = data.find(b"\n", end) + 1
+        if not end:
+            return None
+    return end
 
 
 def _state(line: Line, shapes: dict[tuple[object, str], _Shape]) -> Progress | None:

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from io import BytesIO
 from itertools import islice
 
+from unhang.engine.going_on import end_of
 from unhang.model.events import Progress
 from unhang.model.events.lifecycle import LONG_AT_WORK, STATES_OF_WORK
 from unhang.model.time import Instant
@@ -76,7 +77,7 @@ def habits_kept(artifact: Artifact, after: int) -> Iterator[Progress]:
     try:
         with artifact.open() as stream:
             data = stream.read(64 << 20)
-        split = _end_of(data, after)
+        split = end_of(data, after)
         if split is None or _hardly_works(artifact, data[split:]):
             return
         begin = data.find(b"\n", split - _BEFORE) + 1 if split > _BEFORE else 0
@@ -99,16 +100,6 @@ def habits_kept(artifact: Artifact, after: int) -> Iterator[Progress]:
                 yield Progress(**place(line), label=shape[:80], done=number)
     except Exception:  # what could not be read was told of when it was read first
         return
-
-
-def _end_of(data: bytes, lines: int) -> int | None:
-    """Where so many lines end, if there are so many."""
-    end = 0
-    for _ in range(lines):
-        end = data.find(b"\n", end) + 1
-        if not end:
-            return None
-    return end
 
 
 def _hardly_works(artifact: Artifact, data: bytes) -> bool:

@@ -147,6 +147,6 @@ def _refuse_shorter(where: str, present: str, wanted: int) -> None:
     try:
         longer = float(present) >= wanted
     except ValueError as error:
-        raise Refusal(f"{where} is {present}: set it to {wanted} where it is set") from error
+        raise Refusal(f"{where} is {present}: set {wanted} where its value comes from") from error
     if longer:
         raise Refusal(f"{where} is already {present}: another limit ran out")

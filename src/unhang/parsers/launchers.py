@@ -220,17 +220,11 @@ _SIGNALS = 65
 def _commands(line: Line) -> Iterator[Event]:
     """Parents that started one command, clients of a job, and mpirun's notice of a signal."""
     command = line.says(_COMMAND, within=True) if "CalledProcessError" in line.text else None
-    told = _TOLD.match(line.text)
-    if told is not None:
-        number, exit_code = split_exit(int(told["code"]))
-        yield ProcessEnded(
-            **place(line), reporter=Reporter.SHELL, signal=number, exit_code=exit_code
-        )
-    if command is not None:
+    ended = command or _TOLD.match(line.text)
+    if ended is not None:
+        signal = ended.groupdict().get("signal")
         number, exit_code = (
-            (signal_number(command["signal"]), None)
-            if command["signal"] is not None
-            else split_exit(int(command["code"]))
+            split_exit(int(ended["code"])) if signal is None else (signal_number(signal), None)
         )
         yield ProcessEnded(
             **place(line), reporter=Reporter.SHELL, signal=number, exit_code=exit_code

@@ -111,7 +111,7 @@ class Feed:
         if standing is None or verdict is None or verdict.get("outcome") != Outcome.CAUSE.value:
             return standing
         named = verdict.get("culprits")
-        culprits = frozenset(named) if isinstance(named, list) else frozenset()
+        culprits = {r for r in named if isinstance(r, int)} if isinstance(named, list) else set()
         kept = tuple(s for s in standing.suspicions if s.culprits <= culprits)
         return replace(standing, suspicions=kept)
 

@@ -102,7 +102,7 @@ _PROSE = re.compile(
     r"(?![A-Z]{4,}:)(?=[\"'“(«A-ZÀ-Þ])"
     r"(?:[\"'“(«]?[^\W_][\w'’-]*[,.:;!?)»”\"']{0,3}(?: |$)){5,60}$"
 )
-_BEGINNING, _SPOKEN_WORDS = 200, 4
+_BEGINNING, _SPACES_OF_PROSE = 200, 4
 _MOST_LED = 40
 _LONGEST_LEAD = 400
 _FIRST = frozenset("<>@/\\*#=[~_-(IO$%╭┌╔┏")
@@ -234,7 +234,7 @@ def begins(text: str) -> _Text | None:
         and "@" not in bare[:_BEGINNING]
         and not bare.startswith("PS ")
         and _TYPED.match(bare) is None
-        and bare[:_BEGINNING].count(" ") < _SPOKEN_WORDS
+        and bare[:_BEGINNING].count(" ") < _SPACES_OF_PROSE
     ):
         return None
     tag = _TAG.match(text)
