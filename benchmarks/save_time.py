@@ -173,7 +173,8 @@ def work(folder: Path) -> None:
                     found = [style.value, save.size_bytes, save.wait_s, waited_s]
                     print(json.dumps([*found, save.total_s, took_s]), flush=True)
                 before = after
-    distributed.destroy_process_group()
+    distributed.barrier()
+    os._exit(0)  # torch 2.13 may abort where it ends the threads of asynchronous saves
 
 
 def run(folder: Path) -> list[list[Any]]:

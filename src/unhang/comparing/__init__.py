@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from unhang.comparing.decision import Counts, chance_of, decide, needed
+from unhang.comparing.decision import Counts, decide, needed
 from unhang.comparing.intervals import rate_ratio
 from unhang.comparing.runs import Judge, read_runs
 from unhang.comparing.settings import changed
@@ -32,11 +32,6 @@ def compare_runs(
         after=two,
         ratio=rate_ratio(one.failures, exposure[0], two.failures, exposure[1]),
         p=p,
-        chance=chance_of(
-            one.failures, exposure[0], two.failures, exposure[1], by_starts=hours is None
-        )
-        if one.failures
-        else None,
         needed=needed(rates[0], rates[1], by_starts=hours is None),
         settings=changed(before, after),
         problems=tuple(problems),

@@ -96,16 +96,6 @@ def _power_of_starts(before: float, after: float, starts: float) -> float:
     )
 
 
-def chance_of(
-    before: int, exposure_before: float, after: int, exposure_after: float, *, by_starts: bool
-) -> float:
-    """Chance of at most `after` failures, were the rate that of before exactly."""
-    rate = before / exposure_before
-    if by_starts:
-        return sum(binomial_pmf(int(exposure_after), n, rate) for n in range(after + 1))
-    return sum(poisson_pmf(n, rate * exposure_after) for n in range(after + 1))
-
-
 def _power(
     before: Callable[[int], float],
     after: Callable[[int], float],

@@ -132,8 +132,6 @@ class Comparison:
         by: what was counted: `hours` or `starts`.
         ratio: rate after divided by rate before, with its exact 95 % interval.
         p: one-sided, for the direction of the estimate.
-        chance: of as few failures as after the change, or fewer, were the rate still that before;
-            None where nothing failed before either.
         needed: hours (or starts) of each side after which a difference like this one would be
             shown in four of five cases; None where there is no difference to show.
     """
@@ -145,6 +143,5 @@ class Comparison:
     ratio: Interval
     p: float
     needed: float | None
-    chance: float | None = None
     settings: tuple[SettingChange, ...] = ()
     problems: tuple[Problem, ...] = ()

@@ -26,7 +26,7 @@ from unhang.model.provenance import Message, say
 from unhang.planning.inputs import read_inputs
 from unhang.planning.request import PlanRequest
 from unhang.planning.storage import measure_copy, measure_together, measure_write
-from unhang.settings import frameworks
+from unhang.settings import find_framework, frameworks
 
 _UNITS: Mapping[str, Callable[[str, str], float]] = {
     "gpu_memory": units.size,
@@ -142,11 +142,12 @@ def _typed(name: str, value: object) -> object:
     if name == "lora_targets" and isinstance(value, str):
         return frozenset(part.strip() for part in value.split(",") if part.strip())
     if name == "framework" and isinstance(value, str):
-        framework = value.partition("==")[0].strip().lower()
-        if framework not in frameworks():
+        name = value.partition("==")[0].strip().lower()
+        framework = frameworks().get(name) or find_framework(name)
+        if framework is None:
             every = ", ".join(sorted(frameworks()))
-            raise UsageError(f"framework is {framework[:40]!r}; expected one of {every}")
-        return framework
+            raise UsageError(f"framework is {name[:40]!r}; expected one of {every}")
+        return framework.name
     return value
 
 

@@ -50,20 +50,20 @@ def save(request: PlanRequest, style: SaveStyle) -> Save:
 
 
 def _by_rank0(request: PlanRequest, size: int) -> Save:
-    gather = 0.0
-    if request.shards_weights and request.shards > 1:
-        # Gathered to the GPU, and copied to host memory (`cpu_offload`), one after the other.
-        gather = size / (request.gather_speed or _GATHER) + size / (request.copy_speed or _COPY)
+    moved = _elsewhere(request, size)
+    # Gathered to the GPU, and copied to host memory (`cpu_offload`), one after the other.
+    gather = moved / (request.gather_speed or _GATHER) + moved / (request.copy_speed or _COPY)
     write = None if request.write_speed is None else size / request.write_speed
     total = None if write is None else gather + write
     values = {"size": size, "speed": request.write_speed}
     how = (
         say(
             "plan.save_rank0",
-            "Rank 0 gathers {size:bytes} and copies it to host memory ({gather_s:s}, assumed"
-            " without --gather-speed and --copy-speed) and writes at {speed:rate};"
+            "Rank 0 gathers {moved:bytes} and copies it to host memory ({gather_s:s}, assumed"
+            " without --gather-speed and --copy-speed) and writes {size:bytes} at {speed:rate};"
             " all others wait.",
             **values,
+            moved=moved,
             gather_s=gather,
         )
         if gather
@@ -76,8 +76,18 @@ def _by_rank0(request: PlanRequest, size: int) -> Save:
     return Save(style=SaveStyle.RANK0, size_bytes=size, wait_s=total, total_s=total, how=how)
 
 
+def _elsewhere(request: PlanRequest, size: int) -> int:
+    """Bytes of a checkpoint that rank 0 does not hold whole by itself."""
+    split = request.tensor_parallel * request.pipeline_parallel > 1
+    if split or (request.shards_weights and request.shards > 1):
+        return size
+    # The optimizer's part of ZeRO-1 and -2 is spread though the weights are not.
+    return size - weight_bytes(request) if request.shards > 1 and _spreads(request) else 0
+
+
 def _by_all(request: PlanRequest, size: int, style: SaveStyle) -> Save:
-    writers = request.world if request.shards_weights or _spreads(request) else 1
+    spread = request.shards_weights or _spreads(request)
+    writers = request.world if spread else request.tensor_parallel * request.pipeline_parallel
     speed = request.write_speed
     if speed is not None and writers > 1:
         speed = min(speed * writers, request.write_speed_total or speed * writers)

@@ -10,7 +10,7 @@ from unhang.model.provenance import Message, say
 from unhang.planning import activations
 from unhang.planning.checkpoint import full_bytes, style_of
 from unhang.planning.request import PlanRequest
-from unhang.planning.state import Held, Widths, of_rank, whole, widths
+from unhang.planning.state import Held, Widths, of_rank, of_unit, whole, widths
 
 _LIVE = 1_000_000_000
 """DeepSpeed's default of stage3_max_live_parameters (runtime/zero/config.py)."""
@@ -88,9 +88,8 @@ def _weights(held: Held, width: Widths) -> int:
 
 def _buffers(request: PlanRequest, width: Widths) -> Iterator[Amount]:
     """Copies that exist only while a collective needs them."""
-    units = request.model.units
-    root, layer = units[0].numel, max((u.numel for u in units[1:]), default=0)
-    split = request.tensor_parallel
+    root, *layers = (of_unit(request, unit) for unit in request.model.units)
+    layer = max(layers, default=0)
     if request.strategy is Strategy.ZERO3:
         live = min(_LIVE, request.model.parameters)
         yield _amount(
@@ -103,7 +102,7 @@ def _buffers(request: PlanRequest, width: Widths) -> Iterator[Amount]:
             ),
         )
     elif request.shards_weights and request.shards > 1:
-        live = (root + _AHEAD * layer) // split
+        live = root + _AHEAD * layer
         yield _amount(
             "gather",
             live * width.compute,
@@ -148,7 +147,7 @@ def _buffers(request: PlanRequest, width: Widths) -> Iterator[Amount]:
             ),
         )
     elif request.method is Method.FULL:
-        live = max(root, layer) // split
+        live = max(root, layer)
         yield _amount(
             "buckets",
             live * width.compute,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil
 
-from unhang.architectures import Part, Tensor
+from unhang.architectures import GatheredUnit, Part, Tensor
 from unhang.model.plan import Method, Precision, Strategy
 from unhang.planning.request import OPTIMIZERS, PlanRequest
 
@@ -114,6 +114,18 @@ def of_rank(request: PlanRequest, *, sharded: bool) -> Held:
     spread = request.shards if sharded else 1
     spread *= request.tensor_parallel * request.pipeline_parallel
     return Held(trained=ceil(adapters(request) / spread), frozen=elements, frozen_plain=plain)
+
+
+def of_unit(request: PlanRequest, unit: GatheredUnit, *parts: Part) -> int:
+    """Elements of a gathered unit, or of some parts of it, that one rank holds or gathers.
+
+    They are fewer than the unit's where tensors or experts are spread over ranks.
+    """
+    return sum(
+        _share(request, tensor, sharded=False)
+        for tensor in unit.tensors
+        if not parts or tensor.part in parts
+    )
 
 
 def _of_stage(request: PlanRequest) -> Iterator[tuple[int, Tensor]]:

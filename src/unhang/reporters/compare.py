@@ -76,8 +76,8 @@ def _sentences(comparison: Comparison, language: str) -> Iterator[str]:
     """The answer, and what it rests on."""
     words = partial(_words, language)
     yield write(Message(key=_ANSWERS[comparison.answer]), language)
-    ratio = comparison.ratio
-    if comparison.before.failures + comparison.after.failures:
+    ratio, failures = comparison.ratio, comparison.before.failures + comparison.after.failures
+    if failures:
         yield words(
             "ratio",
             estimate=_number(ratio.estimate),
@@ -87,10 +87,10 @@ def _sentences(comparison: Comparison, language: str) -> Iterator[str]:
         )
     if comparison.answer is Answer.TOO_FEW:
         yield words(
-            "proves_nothing" if comparison.chance is None else "proves_nothing_yet",
+            "proves_nothing_yet" if failures else "proves_nothing",
             failures=comparison.after.failures,
             runs=comparison.after.runs,
-            percent=f"{100 * (comparison.chance or 0.0):.0f}",
+            percent=f"{100 * comparison.p:.0f}",
         )
     yield words(f"by_{comparison.by}")
     if comparison.needed is not None:
@@ -241,7 +241,7 @@ def _as_dict(comparison: Comparison, language: str) -> dict[str, object]:
         "after": _side(comparison.after),
         "ratio": plain(comparison.ratio.estimate),
         "interval": plain((comparison.ratio.low, comparison.ratio.high)),
-        **fields(comparison, "p chance"),
+        "p": plain(comparison.p),
         "runs_needed": comparison.needed if comparison.by == "starts" else None,
         "hours_needed": comparison.needed if comparison.by == "hours" else None,
         "settings": [

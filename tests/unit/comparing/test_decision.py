@@ -7,7 +7,7 @@ from math import exp
 
 import pytest
 
-from unhang.comparing.decision import Counts, chance_of, decide, needed
+from unhang.comparing.decision import Counts, decide, needed
 from unhang.model.comparison import Answer
 
 PAIRS = 2_000
@@ -98,11 +98,6 @@ def test_ninety_eight_percent_fewer_errors() -> None:
     """It is more than 4 h to 72 h, which is 94 % fewer; both need about as long to be shown."""
     hours = needed(1 / 4, 0.02 / 4, by_starts=False)
     assert hours == pytest.approx(35.6, abs=4)
-
-
-def test_how_often_luck_alone_shows_as_few() -> None:
-    assert chance_of(6, 24.0, 0, 12.0, by_starts=False) == pytest.approx(exp(-3))
-    assert chance_of(5, 10.0, 0, 1.0, by_starts=True) == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize(("chance", "starts"), [(0.1, 12), (0.4, 30), (0.9, 50)])

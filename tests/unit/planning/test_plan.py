@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from unhang import plan
-from unhang.architectures import find_model
+from unhang.architectures import Part, find_model
 from unhang.commands.plan import command
 from unhang.errors import UsageError
 from unhang.model.plan import Method, Plan, Precision, SaveStyle, Strategy
@@ -106,6 +106,49 @@ def test_the_sizes_that_a_log_will_show() -> None:
     sizes = {(c.op, c.numel) for c in made.collectives}
     assert ("ALLGATHER", 1_050_677_248) in sizes
     assert ("ALLGATHER", 218_112_000) in sizes
+
+
+def test_what_a_rank_reduces_and_gathers_is_its_part_of_the_model() -> None:
+    """Tensor and pipeline parallelism leave a rank a part; experts have a group of their own."""
+    split = make_plan(
+        replace(
+            _request(), world=16, strategy=Strategy.ZERO1, tensor_parallel=4, pipeline_parallel=2,
+            seq=2048,
+        )
+    )  # fmt: skip
+    calls = {c.op: (c.numel, c.ranks) for c in split.collectives[1:]}
+    reduced, ranks = split.collectives[0].numel, split.collectives[0].ranks
+    assert ranks == 2
+    assert 8_030_261_248 / 8 <= reduced < 8_030_261_248 / 4
+    assert calls == {"ALLREDUCE": (2048 * 4096, 4), "SEND": (2048 * 4096, 2)}
+    mixture = find_model("mixtral-8x7b")
+    assert mixture is not None
+    made = make_plan(
+        PlanRequest(model=mixture, world=16, expert_parallel=8, strategy=Strategy.FSDP)
+    )
+    layer = mixture.units[1]
+    experts = sum(t.numel for t in layer.tensors if t.part is Part.EXPERT)
+    gathers = {(c.numel, c.ranks) for c in made.collectives if c.op == "ALLGATHER"}
+    assert (layer.numel - experts, 16) in gathers
+    assert (experts // 8, 2) in gathers
+    gathered = next(a.size_bytes for a in made.gpu.amounts if a.what == "gather")
+    assert gathered < layer.numel * 2
+
+
+def test_rank_0_gathers_what_it_does_not_hold() -> None:
+    def told(strategy: Strategy, tensor_parallel: int = 1) -> object:
+        request = replace(
+            _request(), world=8, strategy=strategy, tensor_parallel=tensor_parallel,
+            write_speed=10**9,
+        )  # fmt: skip
+        made = next(s for s in make_plan(request).saves if s.style is SaveStyle.RANK0)
+        return made.how.values.get("moved", 0), made.size_bytes
+
+    assert told(Strategy.DDP)[0] == 0
+    moved, size = told(Strategy.ZERO1)
+    assert 0 < moved < size
+    moved, size = told(Strategy.DDP, 2)
+    assert moved == size
 
 
 def test_patches_use_the_frameworks_own_setting() -> None:
