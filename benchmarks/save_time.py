@@ -51,7 +51,12 @@ def request_of(layers: int) -> PlanRequest:
 
 
 def planned(request: PlanRequest, style: SaveStyle, speeds: Speeds) -> Save:
-    """The save on a machine of these speeds."""
+    """The save on a machine of these speeds.
+
+    Without a GPU a gather ends in host memory, so that rank 0 copies nothing after it.
+    """
+    if style is SaveStyle.RANK0:
+        speeds = {**speeds, "copy_speed": sys.maxsize}
     made = make_plan(replace(request, **speeds))
     return next(save for save in made.saves if save.style is style)
 
@@ -210,7 +215,8 @@ def page(saves: Sequence[Sequence[Any]]) -> Iterator[str]:
         f"A model under FSDP2 on {WORLD} CPU processes (gloo), PyTorch {torch.__version__}, saved"
         f" {ATTEMPTS} times in each way and size, in turn. Before and after each save its speeds"
         " were measured as `unhang plan --storage` does, and an all-gather for `--gather-speed`;"
-        " the plan takes their mean. Medians; the disk and the cores are shared with other work"
+        " the plan takes their mean, without rank 0's copy to host memory: without a GPU the gather"
+        " ends there. Medians; the disk and the cores are shared with other work"
         f" (load {os.getloadavg()[0]:.1f} at the end of this run), so that seconds differ from run"
         " to run, and the ratios are taken within one."
     )

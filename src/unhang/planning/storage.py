@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
-from tempfile import NamedTemporaryFile, TemporaryFile
+from subprocess import PIPE, Popen
+from tempfile import NamedTemporaryFile
 from zlib import crc32
 
 from unhang.errors import UsageError
@@ -16,6 +19,16 @@ _CHUNK = 4 << 20
 _LEAST, _MOST = 64 << 20, 1 << 30
 _ENOUGH_S = 2.0
 _COPIES = 8
+_COPIER = """
+import os, sys, time
+size, copies = map(int, sys.argv[1:])
+data = bytearray(os.urandom(size))
+print(flush=True)
+sys.stdin.read()
+begin = time.perf_counter()
+kept = [bytes(data) for _ in range(copies)]
+print(time.perf_counter() - begin)
+"""
 _MOST_WRITERS = 16
 
 
@@ -80,23 +93,23 @@ def measure_together(
 
 
 def measure_copy(processes: int) -> int:
-    """Bytes per second of each of several that copy, at once, into memory they did not have.
+    """Bytes per second of each of several processes that copy, at once, into new memory.
 
     That is what an asynchronous save makes training wait for. New memory costs a page fault for
-    each page, which on virtual machines takes longer than the copy. The copy is a read of a file
-    that Linux has in memory, because that does not hold Python's lock.
+    each page, which on virtual machines takes longer than the copy; threads of one process would
+    wait for each other in those faults, which ranks do not.
     """
-    processes = min(processes, _MOST_WRITERS)
-    with TemporaryFile() as file, ThreadPoolExecutor(processes) as pool:
-        file.write(os.urandom(_LEAST))
-        file.flush()
-
-        def seconds(_: int) -> float:
-            begin = time.perf_counter()
-            kept = [bytearray(_LEAST) for _ in range(_COPIES)]
-            for copy in kept:
-                os.preadv(file.fileno(), [copy], 0)
-            return time.perf_counter() - begin
-
-        taken = [*pool.map(seconds, range(processes))]
-    return int(_COPIES * _LEAST * processes / sum(taken))
+    command = [sys.executable, "-I", "-S", "-c", _COPIER, str(_LEAST), str(_COPIES)]
+    start, starter = os.pipe()
+    with ExitStack() as stack:
+        copiers = [
+            stack.enter_context(Popen(command, stdin=start, stdout=PIPE))  # noqa: S603
+            for _ in range(min(processes, _MOST_WRITERS))
+        ]
+        os.close(start)
+        told = [copier.stdout for copier in copiers if copier.stdout is not None]
+        for each in told:
+            each.readline()  # it has its data, and waits for the end of its input
+        os.close(starter)
+        taken = [float(each.readline()) for each in told]
+    return int(_COPIES * _LEAST * len(taken) / sum(taken))

@@ -136,13 +136,15 @@ def test_what_a_rank_reduces_and_gathers_is_its_part_of_the_model() -> None:
 
 
 def test_rank_0_gathers_what_it_does_not_hold() -> None:
-    def told(strategy: Strategy, tensor_parallel: int = 1) -> object:
+    def told(strategy: Strategy, tensor_parallel: int = 1) -> tuple[int, int]:
         request = replace(
             _request(), world=8, strategy=strategy, tensor_parallel=tensor_parallel,
             write_speed=10**9,
         )  # fmt: skip
         made = next(s for s in make_plan(request).saves if s.style is SaveStyle.RANK0)
-        return made.how.values.get("moved", 0), made.size_bytes
+        moved = made.how.values.get("moved", 0)
+        assert isinstance(moved, int)
+        return moved, made.size_bytes
 
     assert told(Strategy.DDP)[0] == 0
     moved, size = told(Strategy.ZERO1)
