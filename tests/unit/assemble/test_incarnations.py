@@ -205,8 +205,9 @@ def test_ranks_that_introduce_themselves_again_after_a_stop(tmp_path: Path) -> N
 
 def test_a_file_that_ends_before_the_others_restart_is_of_the_run_before() -> None:
     """The agent that is stopped never sees the restart that misses it."""
-    late = replace(restart(5, "a.log"), at=at(107))
-    agent, gone = hung("a.log", 106), hung("b.log", 101)
-    first, second = assemble([replace(agent, source=source(4, "a.log")), late, gone], 2)
+    late = in_file(restart(5), "a.log", 107)
+    agent = hung("a.log", 106)
+    gone = in_file(timeout(1, global_rank=1, when=101), "b.log")
+    first, second = assemble([agent, late, gone], 2)
     assert {e.source.artifact for e in first.events} == {"a.log", "b.log"}
     assert gone not in second.events
