@@ -250,10 +250,11 @@ def _headline(verdicts: Sequence[Diagnosis], *, recovered: bool, works: bool) ->
     if works and not _failed(verdicts[-1]):
         return verdicts[-1]
     failed = [v for v in verdicts if _failed(v)]
-    broken = [v for v in failed if not _merely_stopped(v)]
+    stopped = [v for v in failed if v.cause is Cause.EXTERNAL_STOP]
+    broken = [v for v in failed if not (_merely_stopped(v) or (stopped and _is_bare(v)))]
     if not broken and verdicts[-1].outcome is Outcome.HEALTHY:
         return verdicts[-1]
-    return (broken or failed or verdicts)[-1]
+    return (broken or stopped or failed or verdicts)[-1]
 
 
 def _merely_stopped(verdict: Diagnosis) -> bool:
@@ -262,6 +263,11 @@ def _merely_stopped(verdict: Diagnosis) -> bool:
         return verdict.cause is Cause.EXTERNAL_STOP
     causes = {c.cause for c in verdict.candidates}
     return verdict.call is None and causes == {Cause.EXTERNAL_STOP}
+
+
+def _is_bare(verdict: Diagnosis) -> bool:
+    """A failure without a cause, a place or a wait: a restart that misses who was stopped."""
+    return verdict.outcome is Outcome.UNDETERMINED and verdict.call is None
 
 
 def _failed(verdict: Diagnosis) -> bool:

@@ -341,9 +341,9 @@ def _why_aborted(printed: list[Event], run: Run) -> Manner:
 
 
 def _adopt_anonymous_exception(groups: dict[Hashable, list[Event]]) -> None:
-    """Join a traceback that names nobody with the one process that left with an exit code.
+    """Join tracebacks that name nobody with the processes that left with an exit code.
 
-    Sound only when there is exactly one such process and all such tracebacks are one error.
+    Sound only when all such tracebacks are one error, of one such process or one of each.
     """
     nameless = [
         key
@@ -359,10 +359,10 @@ def _adopt_anonymous_exception(groups: dict[Hashable, list[Event]]) -> None:
         if all(isinstance(e, ProcessEnded) for e in told) and _manner(told[0]) is Manner.EXITED
     ]
     errors = {_signature(groups[key][0]) for key in nameless}
-    if len(bare) == 1 and nameless and len(errors) == 1:
-        owner = groups[bare[0]]
-        for key in nameless:
-            owner[:0] = groups.pop(key)
+    if len(errors) != 1 or len(bare) not in {1, len(nameless)}:
+        return
+    for place, key in enumerate(nameless):
+        groups[bare[place % len(bare)]][:0] = groups.pop(key)
 
 
 def _adopt_anonymous_end(groups: dict[Hashable, list[Event]]) -> None:

@@ -44,6 +44,7 @@ _PATTERNS = named("unhang.parsers", "data/launchers.toml")
 _RETURN_CODE = _PATTERNS["return_code"]
 _COMPOSER = _PATTERNS["composer"]
 _ENDED = _PATTERNS["ended"]
+_LOST = _PATTERNS["lost"]
 _ALSO_RANK = re.compile(r"\b[Rr]ank\W{0,2}(\d{1,7})\b")
 _MOST_WORDS = 4
 """Words in front of who ended: a parent says what it did; more of them is somebody's prose."""
@@ -164,6 +165,20 @@ def _single(line: Line) -> Iterator[Event]:
         for match in line.sayings(_ENDED, within=True):
             if len(line.text[: match.start()].split()) <= _MOST_WORDS:
                 yield from _in_any_wording(line, match)
+    if "DataLoader" not in line.text:
+        for match in line.sayings(_LOST, within=True):
+            if len(line.text[: match.start()].split()) > _MOST_WORDS:
+                continue
+            number, is_rank = int(match["number"]), (match["rank"] or match["global"]) is not None
+            pid = match["pid"] or (None if is_rank or number < _PID_FROM else number)
+            yield ProcessEnded(
+                **place(line),
+                reporter=Reporter.SHELL,
+                rank=Rank(number) if is_rank else None,
+                local_rank=None if is_rank or number >= _PID_FROM else LocalRank(number),
+                pid=None if pid is None else int(pid),
+                exit_code=1,
+            )
     for match in line.sayings(_SSH):
         number, exit_code = split_exit(int(match["code"]))
         yield ProcessEnded(

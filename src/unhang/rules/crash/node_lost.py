@@ -30,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from unhang.model.events import StopKind, StopSeen, StoreFault, StoreProblem
-from unhang.model.ids import NO_RANKS
+from unhang.model.ids import NO_RANKS, Ranks
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules.shared import consequences, order, speakers
 
@@ -74,11 +74,23 @@ def check(incident: Incident) -> Iterator[Finding]:
             "CRA004.against",
             "an agent also falls silent after a failure of its job, or when the network is down",
         ),
-        culprits=NO_RANKS if host is None else speakers.ranks_on(incident, {host}),
+        culprits=NO_RANKS if host is None else _ranks_of_node(incident, first, host),
         culprit_hosts=frozenset() if host is None else frozenset({host}),
         at=first.at,
         evidence=[first],
     )
+
+
+def _ranks_of_node(incident: Incident, lost: StopSeen | StoreFault, host: str) -> Ranks:
+    """The ranks of a host; else those of the one node that is left when others speak afterwards."""
+    found = speakers.ranks_on(incident, {host})
+    spoke = frozenset(
+        e.origin.rank
+        for e in incident.events
+        if e.origin.rank is not None and order.is_before(lost, e) is True
+    ) | (incident.gave_up if order.first_timeout(incident) is not None else NO_RANKS)
+    world = incident.world.ranks
+    return found or (NO_RANKS if world is None else speakers.node_beside(world, spoke))
 
 
 def _went_first(incident: Incident, lost: StopSeen | StoreFault) -> bool:
