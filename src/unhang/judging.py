@@ -31,6 +31,7 @@ from unhang.verdict.corroboration import hear
 from unhang.verdict.course_of_events import tell
 from unhang.verdict.likely import weigh
 from unhang.verdict.next_evidence import advise
+from unhang.verdict.outlived import was_over
 from unhang.verdict.ranking import rank
 from unhang.verdict.rule_results import judge
 from unhang.verdict.signs import read_signs
@@ -175,7 +176,10 @@ def _judge(
         _has_begun(incident) or verdict.cause not in (None, Cause.RENDEZVOUS)
         for incident, verdict in zip(incidents[:-1], verdicts[:-1], strict=True)
     )
-    headline = _headline(verdicts, recovered=last.restarted or false_starts, works=works)
+    # Between a good end and the next start nothing runs: what is told there is of no run.
+    runs = [v for v, i in zip(verdicts, incidents, strict=True) if i is last or not was_over(i)]
+    recovered = last.restarted or false_starts or (not apart and len(at_work) >= STATES_OF_WORK)
+    headline = _headline(runs, recovered=recovered, works=works)
     whole = replace(
         headline,
         earlier=tuple(v for v in verdicts if v is not headline),

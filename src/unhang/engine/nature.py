@@ -54,6 +54,7 @@ _HEADED = _PATTERNS["headed"]
 _TESTS = _PATTERNS["tests"]
 _DEFINES = re.compile(r"^(?:async def|def|class|from|import) \w", re.MULTILINE)
 _PAGE = re.compile(r"\s*<(?:!doctype html|html)\b", re.IGNORECASE)
+_NAMES = re.compile(r"(?:[A-Za-z_][\w ()/.-]{0,40},){3,40}[A-Za-z_][\w ()/.-]{0,40}")
 _DATE = re.compile(r"(?<!\d)(20\d\d)-(\d\d)-(\d\d)[T_ ](\d\d):(\d\d)")
 
 
@@ -167,7 +168,7 @@ def nature_of_text(text: str, *, whole: bool = True, saved: Instant | None = Non
     >>> nature_of_text("# Notes\n- ask for nodes\n- rank 3 was killed\n").is_document
     True
     """
-    lines = [line[:400] for line in text.splitlines() if line.strip()]
+    lines = [line[:400] for line in text.splitlines() if line.strip(" \t[]{},")]
     if sum(line.startswith(">") for line in lines) >= _ALL_QUOTED * len(lines):
         lines = [line.lstrip("> ") for line in lines]  # a log that somebody quotes whole
     output = sum(_OUTPUT.match(line) is not None for line in lines)
@@ -183,8 +184,8 @@ def nature_of_text(text: str, *, whole: bool = True, saved: Instant | None = Non
 
 
 def _is_source(text: str) -> bool:
-    """Whether it is a program in Python, or a page: what stands in it was not printed by it."""
-    if _PAGE.match(text) is not None:
+    """Whether it is a program in Python, a page or a table: it did not print what stands in it."""
+    if _PAGE.match(text) is not None or _is_table(text):
         return True
     if _DEFINES.search(text) is None:
         return False
@@ -195,6 +196,17 @@ def _is_source(text: str) -> bool:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return True
+
+
+def _is_table(text: str) -> bool:
+    """Whether each line is a record of texts, below the names of its fields."""
+    names, _, rest = text.partition("\n")
+    if _NAMES.fullmatch(names.strip()) is None:
+        return False
+    rows = rest.splitlines()
+    records = sum(row.count(",") >= names.count(",") for row in rows)
+    texts = sum(" " in row for row in rows)
+    return records >= _LEAST_PERHAPS * len(rows) and texts > len(rows) / 2
 
 
 def _shows(lines: Sequence[str]) -> bool:

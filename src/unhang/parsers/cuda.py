@@ -39,7 +39,7 @@ _PROCESS = _PATTERNS["process"]
 _UNITS = {"b": 0, "k": 10, "m": 20, "g": 30, "t": 40, "p": 50, "e": 60}
 
 _ASSERTED = re.compile(r"Assertion\s{0,4}[`']?(?P<what>.{0,200}?)[`']?\s{0,4}failed")
-_KERNEL_FILE = re.compile(r"\.(?:cu|cuh|h|hip|py):\d+|block\s*:\s*\[|thread\s*:\s*\[")
+_KERNEL = re.compile(r"[\w./\\:+@-]{0,400}\.(?:cu|cuh|h|hip|py):\d+|(?:block|thread)\s*:\s*\[")
 _ERROR = _PATTERNS["error"]
 _PLAIN = _PATTERNS["plain"]
 _BOILERPLATE = _PATTERNS["boilerplate"]
@@ -126,7 +126,7 @@ def _bytes(size: str, unit: str) -> int:
 def _asserted(line: Line) -> DeviceFault | None:
     """A failed assert of a kernel; the same words of a C++ program on the host are not ours."""
     match = _ASSERTED.search(line.text)
-    if match is None or not _KERNEL_FILE.search(line.text) or "block" not in line.text:
+    if match is None or "block" not in line.text or line.says(_KERNEL, within=True) is None:
         return None
     return DeviceFault(
         **place(line), problem=DeviceProblem.ASSERT, message=match["what"][:_MESSAGE_LIMIT]

@@ -72,7 +72,7 @@ class GpuReportParser(LineParser, name="gpu-report"):
         if name in {"Volatile", "Aggregate"}:
             self._lifetime = name == "Aggregate"
             return
-        lost = _LOST.search(line.text)
+        lost = line.says(_LOST, within=True)
         if lost is not None:
             device = lost["device"] or self._device
             yield HostReport(**place(line), problem=_P.GPU_LOST, device=device, detail=name[:200])

@@ -48,7 +48,7 @@ class WrapperParser(LineParser, name="wrapper"):
 
 def _mismatches(line: Line) -> Iterator[FingerprintMismatch]:
     """Pair each "Rank n is running" with the "but Rank m is running" that follows it."""
-    found = list(_RUNS.finditer(line.text))
+    found = [] if line.says(_RUNS, within=True) is None else list(_RUNS.finditer(line.text))
     while found:
         match = found.pop(0)
         other = None

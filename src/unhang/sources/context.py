@@ -54,7 +54,7 @@ _PROGRAMS = (
 _CODE_FILE = r"[\w./\\+@-]+\.(?:py|pyx|cpp|cc|cxx|cu|cuh|c|h|hpp|rs|go|jl)"
 _FAILS = (
     r"(?i:could not|cannot|can't|unable|error|fail|exception|fatal|abort|crash|panic|unhandled"
-    r"|killed|terminat|caused by|\boom)"
+    r"|killed|terminat|raised|caused by|\boom)"
 )
 _HEAD = re.compile(
     rf"\s+|(?!\[(?:{SAMPLE})\]|\d{{1,3}}[.)]\s)(?:"
@@ -100,6 +100,7 @@ _CELLS = re.compile(r"\s*[|│┃][^|│┃]*[|│┃]")
 """The beginning of a row: one bar alone is the frame of a box."""
 _ROW = re.compile(
     r"[\w.-]{1,40}\t-?\d[\d.]{0,20}\t|\s{0,8}[|│┃][^|│┃]{1,4000}[|│┃][^|│┃]{1,80}[|│┃]\s*$|\d{1,9}[|\t](?=[^|\t]{0,80}[A-Za-z])"
+    r"|[\w.:+-]{0,40},(?:(?:\"[^\"]*\"|[^,\"]{0,200}),(?! )){3}"
 )
 """A record of several fields, behind its number or before its label."""
 _INDENTED = _PATTERNS["indented"]
@@ -356,7 +357,8 @@ def breaks_off(lead: str) -> bool:
     if begins_message(head + "x", len(head)):
         return False
     return (
-        _is_opened(lead)
+        _ROW.match(lead) is not None
+        or _is_opened(lead)
         or lead.endswith(_LINE_END)
         or any(p.search(lead) is not None for p in (_IN_STRING, _KEY, _SENTENCE))
         or lead.strip() in _MARKS

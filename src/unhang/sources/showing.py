@@ -53,6 +53,8 @@ _TAG = re.compile(
 )
 _BEGIN = re.compile(r"\s*\\begin\{(?P<name>\w{1,30})\*?\}")
 _REMARK = re.compile(r"\s*/\*(?!.*\*/)")
+_CUE = re.compile(r"\d\d:\d\d:\d\d[.,]\d{3} --> \d\d:\d\d:\d\d[.,]\d{3}")
+"""A subtitle, up to the next blank line."""
 _HUNK = re.compile(r"@@ -\d{1,9}(?:,\d{1,9})? \+\d{1,9}(?:,\d{1,9})? @@")
 _OF_HUNK = re.compile(r"[ +\\-]")
 _FILE = re.compile(r"==> \S.{0,200} <==$")
@@ -71,6 +73,7 @@ _LEADS = re.compile(
 """A line that breaks off before what it shows; the name of who speaks is none."""
 _BOX = re.compile(r"[╭┌╔┏].{0,3}[─═━](?!.*(?i:traceback|exception|error)).{0,120}\w.{0,120}")
 """The top of a box with a title: what stands in it is no message."""
+_BLANK = re.compile(r"^\s*$")
 _BOTTOM = re.compile(r"[╰└╚┗]")
 _SHELL = re.compile(
     r"(?:\([\w.-]{1,40}\) ?)?(?:\[?[\w.-]{1,40}@[\w.-]{1,80}[\]:~/ ][^$#%>]{0,120}[$#%>]"
@@ -245,6 +248,8 @@ def begins(text: str) -> _Text | None:
         return _Text(re.compile(rf"\\end\{{{begin['name']}"))
     if _BOX.match(bare) is not None:
         return _Text(_BOTTOM)
+    if _CUE.match(bare) is not None:
+        return _Text(_BLANK)
     if _REMARK.match(text) is not None:
         return _Text(re.compile(r"\*/"))
     if _HUNK.match(text) is not None:

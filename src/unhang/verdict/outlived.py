@@ -26,6 +26,8 @@ from unhang.model.time import Instant
 
 _TAKEN = StoreProblem.PORT_IN_USE
 _LONG_AFTER_S = 60.0
+_AMID_WORK = 5
+"""States after trouble that stands amid work: a job that failed seldom writes so many late."""
 
 
 def outlived(incident: Incident, states: int) -> bool:
@@ -41,6 +43,23 @@ def outlived(incident: Incident, states: int) -> bool:
         _outlived_in(incident, artifact, trouble, states)
         for artifact, trouble in by_artifact.items()
     )
+
+
+def was_over(incident: Incident) -> bool:
+    """Whether the job had told its good end, in the same log, before any trouble."""
+    over: set[str] = set()
+    troubled: set[str] = set()
+    for event in incident.events:
+        name = event.source.artifact
+        if isinstance(event, Finished):
+            over.add(name)
+        elif event.role in TROUBLE:
+            if name not in over:
+                return False
+            troubled.add(name)
+        elif state_of_work(event) is not None and name in troubled:
+            return False
+    return len(troubled) > 0
 
 
 def is_untouched(incident: Incident) -> bool:
@@ -93,14 +112,21 @@ def _outlived_in(incident: Incident, artifact: str, trouble: Sequence[Event], st
     ranks = {event.origin.rank for event in trouble} - {None}
     # Who trains to the end takes all along; but where a port was taken, that was another launch.
     other = any(isinstance(e, StoreFault) and e.problem is _TAKEN for e in trouble)
-    ended = any(isinstance(event, Finished) for event in later)
-    if not other and ended:
-        ranks, states = set(), min(states, STATES_OF_WORK)
     dated = [event.at for event in later if event.at is not None and state_of_work(event)]
     stopped = [event.at for event in left if event.at is not None]
-    if dated and stopped and (dated[-1].since(stopped[-1]) or 0) >= _LONG_AFTER_S:
-        ranks = set()  # no buffer keeps lines of a later time: it works without that rank, or again
-        states = 1 if ended else states
+    first = min(e.source.line or 0 for e in left)
+    ended = any(isinstance(event, Finished) for event in later)
+    gap = dated[-1].since(stopped[-1]) if dated and stopped else None
+    if gap is not None and gap >= _LONG_AFTER_S:
+        # No buffer keeps lines of a later time: it works without that rank, or again.
+        ranks, states = set(), 1 if ended else STATES_OF_WORK
+    elif ended and not other:
+        ranks, states = set(), min(states, STATES_OF_WORK)
+    elif not other and (before := _life_before(incident, artifact, first)) is not None:
+        if isinstance(before, Finished):  # what is written late comes before its own good end
+            ranks, states = set(), min(states, STATES_OF_WORK)
+        elif gap is None:
+            ranks, states = set(), min(states, _AMID_WORK)
     worked: dict[Rank | None, set[object]] = {}
     for event in later:
         state = state_of_work(event)
@@ -135,6 +161,20 @@ def _works(incident: Incident, artifact: str) -> bool:
     return any(
         event.source.artifact == artifact and state_of_work(event) is not None
         for event in (*incident.events, *incident.counted)
+    )
+
+
+def _life_before(incident: Incident, artifact: str, line: int) -> Event | None:
+    """The last work, or good end, that an artifact shows above a line."""
+    return next(
+        (
+            event
+            for event in reversed(incident.events)
+            if event.source.artifact == artifact
+            and (event.source.line or 0) < line
+            and (state_of_work(event) is not None or isinstance(event, Finished))
+        ),
+        None,
     )
 
 

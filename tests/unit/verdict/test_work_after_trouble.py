@@ -105,3 +105,31 @@ def test_work_is_counted_wherever_the_log_lies(tmp_path: Path) -> None:
     here, there = unhang.diagnose(str(tmp_path)), unhang.diagnose("memory://lived")
     assert here.cause is None
     assert (there.outcome, there.cause) == (here.outcome, here.cause)
+
+
+BEGINS = (
+    "W0301 10:10:00.112000 7001 torch/distributed/run.py:792]",
+    "W0301 10:10:00.112000 7001 torch/distributed/run.py:792] " + 41 * "*",
+    "W0301 10:10:00.112000 7001 torch/distributed/run.py:792] Setting OMP_NUM_THREADS environment"
+    " variable for each process to be 1 in default, to avoid your system being overloaded",
+    "W0301 10:10:00.112000 7001 torch/distributed/run.py:792] " + 41 * "*",
+)
+
+
+@pytest.mark.parametrize("banner", [(), BEGINS], ids=["no banner", "banner"])
+@pytest.mark.parametrize("trouble", [OUT_OF_MEMORY[2:3], UPLOAD_FAILED], ids=["memory", "upload"])
+def test_what_stands_between_two_runs_ends_neither(
+    tmp_path: Path, trouble: tuple[str, ...], banner: tuple[str, ...]
+) -> None:
+    """A page that is shown, a test, the end of another job: nothing runs there that could fail."""
+    first = (*losses(12), "Training completed.")
+    assert judged(tmp_path, *first, *trouble, *banner, *losses(4)).cause is None
+    assert judged(tmp_path, *first, *banner, *losses(4), *trouble).cause is not None
+    assert judged(tmp_path, *losses(12), *trouble, *BEGINS, *losses(4)).cause is not None
+
+
+def test_work_goes_on_around_what_is_shown(tmp_path: Path) -> None:
+    """A few late lines may come from a buffer, but not where none of the work stands above."""
+    assert judged(tmp_path, *losses(9), OUT_OF_MEMORY[0], *losses(6)).cause is None
+    assert judged(tmp_path, OUT_OF_MEMORY[0], *losses(6)).cause is not None
+    assert judged(tmp_path, *losses(9), OUT_OF_MEMORY[0], *losses(4)).cause is not None
