@@ -102,7 +102,16 @@ HANGS: dict[str, tuple[int, str, set[int]]] = {
         if rank == 0:
             dist.barrier()
         """,
-        {0, 1},
+        {0},
+    ),
+    "a group that one rank leaves out": (
+        3,
+        """
+        if rank != 2:
+            dist.new_group([0, 1])
+        dist.new_group([0, 1, 2])
+        """,
+        {2},
     ),
     "a broadcast of objects from two sources": (
         3,

@@ -33,7 +33,7 @@ _MAIN = re.compile(
     r"<module>|_run_module_as_main|_run_code|spawn_main|main|__libc_start_main.*|_start"
 )
 _LIBRARY = re.compile(
-    r"-packages/|/lib/python3|^<|importlib"
+    r"-packages/|/lib/python3|^<|importlib|unhang/probe/"
     r"|^(?:torch|torchvision|torchaudio|transformers|accelerate|peft|trl|datasets|deepspeed|ray"
     r"|lightning|lightning_fabric|pytorch_lightning|megatron|vllm|sglang|wandb|numpy|pandas|PIL"
     r"|huggingface_hub|safetensors|tokenizers|triton|flash_attn|xformers|webdataset|litdata|click"
@@ -52,6 +52,8 @@ _RUN_THE_MODEL = frozenset({Phase.EVAL, Phase.GENERATE, Phase.COMPILE})
 MOVE_BYTES = frozenset({Phase.SAVE, Phase.LOAD, Phase.DATA, Phase.LOGGING})
 """Phases whose work is to read or write."""
 _COLLECTIVES = "torch/distributed/"
+_OURS = "unhang/probe/"
+"""Of a watched run, around the functions of torch that take a limit."""
 _STORAGE_MODULE = re.compile(r"^(nfs|nfsv[34]|sunrpc|lustre|ptlrpc|ceph|fuse|beegfs|mmfs\w*|gpfs)$")
 
 
@@ -200,7 +202,7 @@ def _outermost_wait(frames: Sequence[Frame], index: int) -> int:
         meaning = frame_meaning(frames[outer].file, frames[outer].function)
         if meaning is not None and meaning.kind is FrameKind.WAIT:
             first = outer if not of_torch or _COLLECTIVES in frames[outer].file else first
-        elif not frames[outer].function.endswith("wrapper"):
+        elif not (frames[outer].function.endswith("wrapper") or _OURS in frames[outer].file):
             break
     return first
 

@@ -194,9 +194,9 @@ class Mismatch:
         odd: ranks outside the one that most issued; empty where nothing tells which that is.
         shift: the odd ranks' later calls are those that the others issued so many numbers later
             (positive: calls were left out; negative: there were more); 0 where neither fits.
-        ended: the odd ranks' call, or that of one of two sides of which nothing tells the odd one,
-            is their last one and of a kind that no step holds: they may have left the loop that the
-            others are in.
+        ended: the odd ranks' call is their last one and of a kind that no step holds: they may have
+            left the loop that the others are in.
+        by_rhythm: as many ranks issued the one as the other; which call was due earlier ones tell.
         later: the number in which those wait that are past the call, or None.
     """
 
@@ -206,6 +206,7 @@ class Mismatch:
     odd: Ranks = NO_RANKS
     shift: int = 0
     ended: bool = False
+    by_rhythm: bool = False
     later: int | None = None
 
 

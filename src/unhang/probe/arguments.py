@@ -1,7 +1,8 @@
 """In which collective the main thread stands, and with which arguments.
 
 Python's stack tells that a rank waits in `recv`, and not from whom; the arguments of that frame do.
-Ranks that name different sources in one broadcast wait for each other for ever, under equal names.
+Ranks that name different sources in one broadcast wait for each other for ever, under equal names;
+so do those that make groups of different names.
 """
 
 from __future__ import annotations
@@ -29,27 +30,30 @@ def of_call() -> dict[str, Any] | None:
     try:
         frame = frames.get(threading.main_thread().ident or 0)
         found: FrameType | None = None
+        inner: dict[str, Any] = {}
         for _ in range(_DEEPEST):
             file = "" if frame is None else frame.f_code.co_filename
             if frame is not None and file.endswith(_C10D):
+                inner = frame.f_locals if found is None else inner
                 found = frame
             elif found is not None and not file.endswith(_LOGGER):
                 break
             frame = None if frame is None else frame.f_back
-        return None if found is None else _told(found.f_code.co_name, found.f_locals)
+        return None if found is None else _told(found.f_code.co_name, found.f_locals, inner)
     finally:
-        frame = found = None
+        frame = found = inner = None  # type: ignore[assignment]
         frames.clear()
 
 
-def _told(op: str, values: dict[str, Any]) -> dict[str, Any]:
+def _told(op: str, values: dict[str, Any], inner: dict[str, Any]) -> dict[str, Any]:
     group = values.get("group")
     return {
         "op": op,
         "src": _rank(values, "src", group),
         "dst": _rank(values, "dst", group),
         "tag": tag if isinstance(tag := values.get("tag"), int) else None,
-        "group": _name(group),
+        "group": _name(group) or _text(inner.get("group_name")),
+        "ranks": _numbers(inner.get("global_ranks_in_group")),
     }
 
 
@@ -71,5 +75,14 @@ def _rank(values: dict[str, Any], side: str, group: Any) -> int | None:
 
 
 def _name(group: Any) -> str | None:
-    name = getattr(group, "group_name", None)
-    return name if isinstance(name, str) else None
+    return _text(getattr(group, "group_name", None))
+
+
+def _text(value: Any) -> str | None:
+    return str(value) if isinstance(value, str) else None
+
+
+def _numbers(value: Any) -> list[int] | None:
+    """The ranks of a group that is being made; an empty list means all, at the start of the job."""
+    known = isinstance(value, (list, tuple)) and all(isinstance(rank, int) for rank in value)
+    return list(value) or None if known else None

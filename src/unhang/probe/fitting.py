@@ -19,6 +19,7 @@ def smaller(beat: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield beat
     beat = {**beat, "lost": [*beat["lost"], ("full_members", "")]}
     beat["groups"] = {name: _without_ranks(group) for name, group in beat["groups"].items()}
+    beat["call"] = _without_ranks(beat.get("call") or {}) or None
     yield beat
     beat = {**beat, "lost": [*beat["lost"], ("full_stacks", "")]}
     beat["stack"], beat["threads"] = beat["stack"][:_SHORT_STACK], []
@@ -34,5 +35,5 @@ def smaller(beat: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _without_ranks(group: dict[str, Any]) -> dict[str, Any]:
-    ranks = group["ranks"]
+    ranks = group.get("ranks")
     return group if ranks is None or len(ranks) <= _FEW_RANKS else {**group, "ranks": None}

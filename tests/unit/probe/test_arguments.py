@@ -30,18 +30,24 @@ def two_ranks(dist: ModuleType) -> Iterator[None]:
 
 
 def seen_during(
-    dist: ModuleType, call: Callable[[], object], monkeypatch: pytest.MonkeyPatch
+    dist: ModuleType,
+    call: Callable[[], object],
+    monkeypatch: pytest.MonkeyPatch,
+    within: str = "_rank_not_in_group",
 ) -> object:
-    """What is told while the native part of a call runs."""
+    """What is told while a function that a call uses runs, as its native part might."""
     told: list[object] = []
+    original = getattr(dist.distributed_c10d, within)
 
-    def look(*_args: object, **_more: object) -> None:
+    def look(*args: object, **more: object) -> object:
         watcher = threading.Thread(target=lambda: told.append(arguments.of_call()))
         watcher.start()
         watcher.join()
+        return original(*args, **more)
 
-    monkeypatch.setattr(dist.distributed_c10d, "_rank_not_in_group", look)
-    call()
+    with monkeypatch.context() as patched:
+        patched.setattr(dist.distributed_c10d, within, look)
+        call()
     return told[0]
 
 
@@ -57,6 +63,17 @@ def test_the_source_of_a_broadcast_is_told(
         told = seen_during(dist, lambda: dist.send(tensor, dst=0), monkeypatch)
         assert isinstance(told, dict)
         assert (told["op"], told["dst"]) == ("send", 0)
+
+
+def test_name_and_members_of_a_group_that_is_being_made_are_told(
+    torch: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dist = torch.distributed
+    with two_ranks(dist):
+        dist.new_group([0])
+        told = seen_during(dist, lambda: dist.new_group([1, 0]), monkeypatch, "PrefixStore")
+        assert isinstance(told, dict)
+        assert (told["op"], told["group"], told["ranks"]) == ("new_group", "2", [0, 1])
 
 
 def test_outside_of_a_collective_nothing_is_told() -> None:

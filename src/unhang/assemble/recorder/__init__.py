@@ -235,6 +235,7 @@ class _Dumps:
             odd=found.odd,
             shift=found.shift,
             ended=found.ended,
+            by_rhythm=found.by_rhythm,
         )
 
     def _variant(self, kind: CallKind, ranks: Ranks, key: CallKey) -> Variant:

@@ -20,6 +20,10 @@ _BEYOND = 256
 
 _STEP = 256
 _AGREED = 8
+_PAST = 512
+"""Calls in which a rhythm is looked for."""
+_TIMES = 2
+"""What followed so often is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +31,8 @@ class Found:
     """The first number of a group under which calls differ.
 
     Attributes:
-        variants: ranks by kind, the largest first.
+        variants: ranks by kind, the largest first; of equal ones that which was due.
+        by_rhythm: as many issued the one as the other, and earlier calls tell which was due.
     """
 
     group: int
@@ -37,6 +42,7 @@ class Found:
     aspect: Aspect
     shift: int
     ended: bool
+    by_rhythm: bool = False
 
 
 def find_differences(groups: list[ProcessGroup], recordings: Recordings) -> list[Found]:
@@ -121,9 +127,14 @@ def _describe(
             votes.setdefault(kind, set()).add(rank)
     ordered = sorted(votes.items(), key=lambda item: (-len(item[1]), min(item[1])))
     table = recordings[next(iter(traces))].kinds
-    variants = tuple((table[kind], frozenset(ranks)) for kind, ranks in ordered)
     unseen = sum(rank not in recordings for rank in groups[index].members)
     most = _most(ordered, index, seq, groups, unseen)
+    by_rhythm = most is None
+    if most is None:
+        largest = {kind for kind, ranks in ordered if len(ranks) == len(ordered[0][1])}
+        most = _next_in_rhythm(largest, groups[index], seq)
+        ordered.sort(key=lambda item: item[0] != most)
+    variants = tuple((table[kind], frozenset(ranks)) for kind, ranks in ordered)
     odd = NO_RANKS if most is None else frozenset(r for k, rs in ordered if k != most for r in rs)
     shift, ended = 0, False
     if odd and most is not None:
@@ -131,10 +142,8 @@ def _describe(
         one = min(odd)
         shift = _shift(traces[one], traces[like], seq)
         ended = _ended(traces[one], traces[like], seq)
-    elif not odd:
-        first, second = (traces[min(ranks)] for _, ranks in ordered[:2])
-        ended = _ended(first, second, seq) or _ended(second, first, seq)
-    return Found(index, seq, variants, odd, _aspect(variants), shift, ended)
+    aspect = _aspect(variants)
+    return Found(index, seq, variants, odd, aspect, shift, ended, by_rhythm and bool(odd))
 
 
 def _most(
@@ -147,8 +156,7 @@ def _most(
     """The kind that most members issued, also if all without a dump issued the other one.
 
     Where none is, the one that sister groups issued. Members who were the most of those with a dump
-    need no more than to have kept to what all issued before. Where as many issued the one as the
-    other, no habit decides: a first barrier may be the right call, which the others have left out.
+    need no more than to have kept to what all issued before.
     """
     if len(ordered[0][1]) > len(ordered[1][1]) + unseen:
         return ordered[0][0]
@@ -175,6 +183,30 @@ def _is_habit(kind: int, kinds: set[int], group: ProcessGroup, seq: int) -> bool
     for trace in group.traces.values():
         before.update(trace.kinds[: bisect_left(trace.seqs, seq)])
     return kinds & before == {kind}
+
+
+def _next_in_rhythm(kinds: set[int], group: ProcessGroup, seq: int) -> int | None:
+    """The one of some kinds that has always followed the calls that came last.
+
+    As many of these are compared as came at least twice before. Where they are all of one kind, a
+    call of another kind may come now and then: they tell something only of one that never came.
+    """
+    longest = max(group.traces.values(), key=lambda trace: bisect_left(trace.seqs, seq))
+    end = bisect_left(longest.seqs, seq)
+    past = longest.kinds[max(0, end - _PAST) : end]
+    alike: list[tuple[int, int]] = []
+    for place in range(1, len(past)):
+        length = 0
+        while length < place and past[place - 1 - length] == past[-1 - length]:
+            length += 1
+        alike.append((length, past[place]))
+    alike.sort(reverse=True)
+    if len(alike) < _TIMES:
+        return None
+    least = alike[_TIMES - 1][0]
+    followers = {kind for length, kind in alike if length >= least}
+    tells = least > 0 and (len(set(past[-least:])) > 1 or kinds & set(past) == followers)
+    return followers.pop() if tells and len(followers) == 1 and followers <= kinds else None
 
 
 def _shift(odd: GroupTrace, like: GroupTrace, seq: int) -> int:

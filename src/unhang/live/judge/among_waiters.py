@@ -12,12 +12,13 @@ from functools import reduce
 from operator import and_
 
 from unhang.live.judge.claim import Claim, is_fresh, lasted_s, limit_s, phase_of
-from unhang.live.judge.conditions import stage_at
+from unhang.live.judge.conditions import stage_at, where_of
 from unhang.live.judge.named_waits import names_a_rank
 from unhang.live.judge.patience import Patience, Stood
+from unhang.live.judge.stack_waits import is_by_stack, is_pairwise
 from unhang.live.judge.track import Track
 from unhang.live.judge.usual_durations import DurationKind
-from unhang.live.judge.waits import is_by_stack, is_pairwise, open_calls
+from unhang.live.judge.wait_details import open_calls
 from unhang.live.messages.job_snapshot import Stage, SuspicionReason
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.waits import Analysis, Wait
@@ -83,7 +84,7 @@ def _together(wait: Wait, tracks: Mapping[Rank, Track], patience: Patience) -> C
 
 def _is_last_call(wait: Wait, tracks: Mapping[Rank, Track]) -> bool:
     """Whether the waiters have issued nothing after the call, so that their stacks stand in it."""
-    if wait.call.group is None:
+    if wait.call.group is None or is_by_stack(wait):
         return False
     return all(
         tracks[r].beat.groups[wait.call.group].enqueued == wait.call.seq for r in wait.waiters
@@ -101,8 +102,9 @@ def _circle(
     # Whom a rank waits for by a handle is not seen; that the others wait for it is.
     by_handle = (r for r in everybody if tracks[r].place.handle and not open_calls(tracks[r]))
     dim = frozenset(by_handle)
-    if dim:
-        odd = dim if 2 * len(dim) < len(everybody) else NO_RANKS
+    if dim:  # what they wait for need not be a call of the others
+        odd = dim if 2 * len(dim) <= len(everybody) else NO_RANKS
+        largest = next((wait for wait in waits if not wait.waiters <= odd), largest)
     elif any(_differs(wait, tracks) for wait in waits):
         odd = _astray(waits, tracks)
     elif not odd and len(everybody) == _TWO:
@@ -115,9 +117,10 @@ def _circle(
     stood = Stood(ranks=len(everybody), waited_s=lasted_s(largest), limit_s=limit_s(waits))
     needed_s = patience.needed_s(stood)
     proved_s = _BETWEEN_S if pairs else _CIRCLE_S
-    stage = stage_at(settled_s, _CIRCLE_S / 2, proved_s if proved else needed_s)
+    suspect_s = _CIRCLE_S if dim else _CIRCLE_S / 2
+    stage = stage_at(settled_s, suspect_s, proved_s if proved else needed_s)
     return Claim(
-        charge=SuspicionReason.CIRCLE,
+        charge=SuspicionReason.ASLEEP if dim and odd else SuspicionReason.CIRCLE,
         culprits=odd,
         victims=everybody - odd | behind,
         call=largest.call,
@@ -127,6 +130,7 @@ def _circle(
         stage=stage if is_fresh(everybody, tracks) else Stage.WATCHED,
         lifeless_s=None if proved else settled_s,
         patience_s=None if proved else needed_s,
+        where=where_of(tracks[min(odd)]) if dim and odd else (),
         between=tuple((min(w.waiters), min(w.awaited), w.call.op or "") for w in pairs),
         ask=True,
     )

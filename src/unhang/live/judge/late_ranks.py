@@ -106,21 +106,23 @@ def _broken(wait: Wait, tracks: Mapping[Rank, Track]) -> Claim:
 def unseen_ranks(waits: Iterable[Wait], tracks: Mapping[Rank, Track]) -> Iterator[Claim]:
     """Ranks that nobody has seen, or whose host is silent: never more than a suspicion.
 
-    Those that are about to start may take twice as long as the others did: a busy host.
+    Those that are about to start may take twice as long as the others did until these told their
+    ranks: a busy host, or a program that numbers its processes late.
     """
     for wait in waits:
         if not wait.unknown or wait.awaited:
             continue
-        came = (tracks[rank].came_s for rank in wait.waiters if rank in tracks)
-        slowest_s = max((seconds for seconds in came if seconds is not None), default=0.0)
-        usual_s = min(max(_UNSEEN_S, 2 * slowest_s), _LATEST_S)
+        seen = [tracks[rank] for rank in wait.waiters if rank in tracks]
+        slowest_s = max((t.came_s for t in seen if t.came_s is not None), default=0.0)
+        since_s = max((t.seen_s - t.first_s for t in seen), default=0.0)
+        late = lasted_s(wait) >= _UNSEEN_S and since_s >= min(slowest_s, _LATEST_S)
         yield Claim(
             charge=SuspicionReason.NEVER_CAME,
             culprits=frozenset(wait.unknown),
             victims=wait.waiters,
             call=wait.call,
             waited_s=lasted_s(wait),
-            stage=Stage.SUSPECTED if lasted_s(wait) >= usual_s else Stage.WATCHED,
+            stage=Stage.SUSPECTED if late else Stage.WATCHED,
         )
 
 

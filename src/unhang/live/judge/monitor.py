@@ -333,12 +333,11 @@ class Monitor:
 def _decides(answer: DumpsReady) -> bool:
     """Whether dumps prove a difference between ranks; logs alone may tell of an earlier start."""
     recorded = any(code.startswith("DSY1") for code in answer.fired)
-    # A barrier under the number of another call will never end; only why it came is not proved.
-    tie = answer.cause is None and _DIFFER in answer.fired
-    if not recorded or not (tie or answer.cause in _DIFFERENCES):
+    if not recorded or answer.cause not in _DIFFERENCES:
         return False
-    uneven = answer.cause is Cause.UNEVEN_WORK and answer.strength is Strength.SUPPORTS
-    return uneven or answer.strength is Strength.PROVES
+    # Calls that differ under one number never end; only who went astray may be left open.
+    differ = answer.cause is Cause.UNEVEN_WORK or _DIFFER in answer.fired
+    return answer.strength is Strength.PROVES or (differ and answer.strength is Strength.SUPPORTS)
 
 
 def _note(kind: NoteKind, claim: Claim, why: Message, snapshot: Snapshot | None = None) -> Note:

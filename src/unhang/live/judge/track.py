@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from unhang.live.judge.beat_stacks import NOWHERE, BeatStack, where
+from unhang.live.judge.kernel_rates import rate_of, rates_of, ready_share
 from unhang.live.messages.reports import Beat, ProcessFacts, ProcessReport
 from unhang.model.ids import Rank
 from unhang.model.phases import Phase
@@ -107,6 +108,7 @@ class Track:
         first_s: the monitor's time of the first report.
         trickle: bytes per second that are written, over the last few seconds, without crests.
         under: process of the rank that started it, also after its end; None = none did.
+        came_s: from its begin until it told its rank; None = unknown.
     """
 
     key: ProcessKey
@@ -130,6 +132,7 @@ class Track:
     signs: dict[str, float] = field(default_factory=dict)
     progress_s: float | None = None
     under: int | None = None
+    came_s: float | None = None
     _functions: set[str] = field(default_factory=set)
     _row: int = 0
 
@@ -158,14 +161,6 @@ class Track:
         if self.facts.signal is not None or self.facts.exit_code not in {0, None}:
             return True
         return self.facts.exit_code is None and self.beat.state != "exiting"
-
-    @property
-    def came_s(self) -> float | None:
-        """How long it took from its begin to its first wait for others; None = it got further."""
-        began_s = self.beat.process_started_s
-        if began_s is None or any(group.completed for group in self.beat.groups.values()):
-            return None
-        return self.beat.wall_s - began_s - self.still.place_s
 
     @property
     def departs(self) -> bool:
@@ -219,7 +214,7 @@ class Track:
         """
         step_s = min(passed_s, STEP_S)
         before, facts_before = self.beat, self.facts
-        ready = _ready(facts_before, report.facts, passed_s)
+        ready = ready_share(facts_before, report.facts, passed_s)
         free_s = step_s * (1 - ready * (1 - _WAITED_COUNTS))
         beaten = report.beats != self.beats or report.beat.mono_s != before.mono_s
         stood, stand = (
@@ -227,6 +222,8 @@ class Track:
             where(report.beat) if beaten else self.place,
         )
         self.beat, self.facts, self.beats = report.beat, report.facts, report.beats
+        if before.rank is None:
+            self.came_s = _came_s(report.beat)
         self.under = self.under if report.facts.under is None else report.facts.under
         self.beat_age_s, self.seen_s, self.place = report.beat_age_s, now_s, stand
         self._measure(facts_before, passed_s)
@@ -278,11 +275,11 @@ class Track:
     def _measure(self, before: ProcessFacts, passed_s: float) -> None:
         """Rates from the kernel's counters, which go on where a beat does not."""
         facts = self.facts
-        self.cpu_share = _rate(before.cpu_s, facts.cpu_s, passed_s)
-        self.main_share = _rate(before.main_cpu_s, facts.main_cpu_s, passed_s)
-        self.family_share = _rate(before.family_cpu_s, facts.family_cpu_s, passed_s)
-        self.read_rate = _rate(before.read_bytes, facts.read_bytes, passed_s)
-        self.write_rate = _rate(before.write_bytes, facts.write_bytes, passed_s)
+        self.cpu_share = rate_of(before.cpu_s, facts.cpu_s, passed_s)
+        self.main_share = rate_of(before.main_cpu_s, facts.main_cpu_s, passed_s)
+        self.family_share = rate_of(before.family_cpu_s, facts.family_cpu_s, passed_s)
+        self.read_rate = rate_of(before.read_bytes, facts.read_bytes, passed_s)
+        self.write_rate = rate_of(before.write_bytes, facts.write_bytes, passed_s)
         burst = min(self.write_rate or 0.0, _CREST_PER_S)
         kept = math.exp(-passed_s / _SMOOTHED_S)
         self.trickle = kept * self.trickle + (1 - kept) * burst
@@ -294,10 +291,10 @@ class Track:
         self.still.lifeless_s += free_s
         for sign in self.signs:
             self.signs[sign] += free_s
-        if _cpu_s(self.facts, self.beat) is None:
+        if self.facts.cpu_s is None and self.beat.cpu_s is None:
             self._show_life()  # nobody has seen that it does nothing
             return
-        rates = _rates(before, self.facts, passed_s) | {"cpu": self.cpu_share}
+        rates = rates_of(before, self.facts, passed_s) | {"cpu": self.cpu_share}
         shown = [sign for sign, least in _SIGNS.items() if (rates.get(sign) or 0.0) >= least]
         shown += ["no_core"] if ready >= _NO_CORE else []
         wakes = []
@@ -356,50 +353,18 @@ def begin(report: ProcessReport, now_s: float) -> Track:
         looks=1,
         place=where(beat),
         under=report.facts.under,
+        came_s=_came_s(beat),
     )
+
+
+def _came_s(beat: Beat) -> float | None:
+    began_s = beat.process_started_s
+    return None if beat.rank is None or began_s is None else max(0.0, beat.wall_s - began_s)
 
 
 def function_of(place: str) -> str:
     """A place of the program without its line: `function (file`."""
     return place.rpartition(":")[0]
-
-
-def _cpu_s(facts: ProcessFacts, beat: Beat) -> float | None:
-    return beat.cpu_s if facts.cpu_s is None else facts.cpu_s
-
-
-def _rates(before: ProcessFacts, after: ProcessFacts, passed_s: float) -> dict[str, float | None]:
-    """What moved in a second, by sign of life."""
-    moved = (
-        (_sum(before.read_bytes, before.write_bytes), _sum(after.read_bytes, after.write_bytes)),
-        (before.threads_cpu_s, after.threads_cpu_s),
-        (before.family_cpu_s, after.family_cpu_s),
-        (before.family_bytes, after.family_bytes),
-        (before.faults, after.faults),
-    )
-    names = ("bytes", "threads", "children", "children_bytes", "faults")
-    rates = {n: _rate(a, b, passed_s) for n, (a, b) in zip(names, moved, strict=True)}
-    grown = None
-    if before.rss_bytes is not None and after.rss_bytes is not None and passed_s > 0:
-        grown = abs(after.rss_bytes - before.rss_bytes) / passed_s
-    return {**rates, "memory": grown}
-
-
-def _ready(before: ProcessFacts, after: ProcessFacts, passed_s: float) -> float:
-    """Of the time that passed, the part for which it was ready to run and no core was free.
-
-    The kernel counts a wait for a core when it is over: until then the state alone tells.
-    """
-    main = _rate(before.main_delayed_s, after.main_delayed_s, passed_s) or 0.0
-    helpers = _rate(before.helpers_delayed_s, after.helpers_delayed_s, passed_s) or 0.0
-    used = _rate(before.main_cpu_s, after.main_cpu_s, passed_s)
-    if used is not None and before.state == after.state == "R":
-        main = max(main, 1 - used)
-    return min(1.0, max(main, helpers))
-
-
-def _sum(first: int | None, second: int | None) -> int | None:
-    return None if first is None or second is None else first + second
 
 
 def _calls(beat: Beat) -> list[tuple[str, int | None, int | None, int | None]]:
@@ -410,9 +375,3 @@ def _since(beat: Beat) -> float:
     """Seconds since a call was issued or ended last, as the process says; 0 if it does not."""
     moments = [g.since_s for g in beat.groups.values() if g.since_s is not None]
     return max(0.0, beat.mono_s - max(moments)) if moments else 0.0
-
-
-def _rate(before: float | None, after: float | None, passed_s: float) -> float | None:
-    if before is None or after is None or passed_s <= 0:
-        return None
-    return max(0.0, (after - before) / passed_s)

@@ -11,7 +11,8 @@ from unhang.live.judge.roster import Roster
 from unhang.live.judge.sentences import ending, ending_of, reason
 from unhang.live.judge.track import Track
 from unhang.live.judge.usual_durations import UsualDurations
-from unhang.live.judge.waits import is_waiting, open_calls, waited_s
+from unhang.live.judge.wait_details import open_calls, waited_s
+from unhang.live.judge.waits import is_waiting
 from unhang.live.messages.job_snapshot import (
     Condition,
     Edge,

@@ -10,17 +10,24 @@ counters are at hand (before the first call, or with an old torch) the stacks al
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TypedDict
+from collections.abc import Mapping, Sequence
 
 from unhang.live.judge.beat_stacks import MEETING
 from unhang.live.judge.named_waits import find_named_waits, names_a_rank
+from unhang.live.judge.stack_waits import find_outside, find_stack_waits, is_by_stack
 from unhang.live.judge.track import Track
+from unhang.live.judge.wait_details import (
+    common_op,
+    durations,
+    limit_s,
+    open_calls,
+    stood_in,
+    variants_of,
+    world_of,
+)
 from unhang.live.messages.reports import GroupBeat
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.phases import Phase
-from unhang.model.recording import CallKind
 from unhang.model.stack_states import Doing
 from unhang.model.strength import Strength
 from unhang.model.time import Clock, Instant
@@ -29,7 +36,6 @@ from unhang.model.waits import (
     Life,
     RankState,
     Snapshot,
-    Variant,
     Wait,
     WaitWitness,
     WitnessKind,
@@ -37,23 +43,8 @@ from unhang.model.waits import (
 
 _SETTLED_S = 1.4
 """A rank in native code below the step counts as waiting once it has stood for so long."""
-
-_AWAITED = "wait()"
-"""What is waited in where only a handle is seen."""
-
-_COLLECTIVES = ("all_", "barrier", "broadcast", "gather", "reduce", "scatter")
-"""Beginnings of the functions of torch that wait, in the end, in the call they issued last."""
-
-_OF_SEVERAL = "_object"
-"""In the names of functions of torch that issue several calls, one after the other."""
-_DEFAULT = "default_pg"
-"""Description of the group that a call without one means."""
-
-_TWO = 2
-
 _COUNTED = (WaitWitness(kind=WitnessKind.REPORT, weight=Strength.PROVES),)
 """Counters tell of a wait."""
-_BY_STACK = (WaitWitness(kind=WitnessKind.STACK, weight=Strength.SUPPORTS),)
 
 GroupKey = tuple[str, tuple[Rank, ...] | None]
 """Name and members: names are counters of the process where groups are made locally."""
@@ -72,13 +63,8 @@ def take_snapshot(
     waits = find_waits(tracks, world_size)
     at = None if wall_s is None else Instant(seconds=wall_s, clock=Clock.UTC, resolution_s=0.001)
     return Snapshot(
-        at=at, world=_world(tracks, world_size), waits=waits, states=_states(tracks, waits)
+        at=at, world=world_of(tracks, world_size), waits=waits, states=_states(tracks, waits)
     )
-
-
-def _world(tracks: Mapping[Rank, Track], size: int | None) -> Ranks:
-    """All ranks of the job, as far as they are known."""
-    return frozenset(tracks) | {Rank(rank) for rank in range(size or 0)}
 
 
 def _states(tracks: Mapping[Rank, Track], waits: Sequence[Wait]) -> tuple[RankState, ...]:
@@ -122,7 +108,7 @@ def find_waits(tracks: Mapping[Rank, Track], world_size: int | None) -> tuple[Wa
     groups: dict[GroupKey, dict[Rank, GroupBeat]] = {}
     waiting: set[Rank] = set()
     by_stack: set[Rank] = set()
-    outside = _outside(tracks)
+    outside = find_outside(tracks)
     found = find_named_waits(tracks)
     alone = NO_RANKS.union(*(wait.waiters for wait in found))
     waiting |= alone
@@ -140,14 +126,13 @@ def find_waits(tracks: Mapping[Rank, Track], world_size: int | None) -> tuple[Wa
         opened = open_calls(track)
         if not opened:
             by_stack.add(rank)
-        within = _stood_in(track)
+        within = stood_in(track)
         for group in opened if within is None else [within]:
             groups.setdefault((group.name, group.ranks), {})[rank] = group
         waiting.add(rank)
     counted = (_wait(key, held, tracks, waiting) for key, held in groups.items())
     found += [wait for wait in counted if wait is not None]
-    if by_stack:
-        found.append(_wait_by_stack(by_stack, tracks, waiting, world_size))
+    found += find_stack_waits(by_stack, tracks, waiting, world_size)
     return tuple(sorted(found, key=lambda w: (-len(w.waiters), w.call.group or "")))
 
 
@@ -169,34 +154,9 @@ def is_waiting(track: Track) -> bool:
     return track.place.doing in {Doing.CODE, Doing.LOCKED} and track.still.whole_s >= _SETTLED_S
 
 
-def open_calls(track: Track) -> list[GroupBeat]:
-    """The groups in which the rank has issued a call that has not completed."""
-    return [
-        group
-        for group in track.beat.groups.values()
-        if group.enqueued is not None
-        and group.completed is not None
-        and group.completed < group.enqueued
-    ]
-
-
-def _stood_in(track: Track) -> GroupBeat | None:
-    """The group whose collective the main thread itself stands in: it waits in no other.
-
-    Gloo notes what ended last and not the highest number, so that a call may seem open that is not;
-    on a GPU the main thread only issues.
-    """
-    call = track.beat.call
-    if call is None or track.beat.device == "cuda" or not call.op.startswith(_COLLECTIVES):
-        return None
-    opened = open_calls(track)
-    told = (g for g in opened if g.name == call.group or (not call.group and g.desc == _DEFAULT))
-    return next(told, None)
-
-
 def _first_open(group: GroupBeat, track: Track) -> int:
     """The call of a group that a rank waits in: the last one, if its main thread stands in it."""
-    if _stood_in(track) is group:
+    if stood_in(track) is group:
         return _number(group.enqueued)
     return _number(group.completed) + 1
 
@@ -234,16 +194,16 @@ def _wait(
             group=name,
             description=next(iter(held.values())).desc,
             seq=front,
-            op=_common_op(tracks[r] for r in waiters),
+            op=common_op(tracks[r] for r in waiters),
             members=members,
         ),
         waiters=waiters,
         ahead=frozenset(held) - waiters - lacking,
         awaited=frozenset(lacking),
         unknown=frozenset(unknown),
-        **_durations(tracks[r] for r in waiters),
-        limit_s=_limit_s(name, (tracks[r] for r in waiters)),
-        variants=_variants(waiters, frozenset(held) - waiters - lacking, tracks),
+        **durations(tracks[r] for r in waiters),
+        limit_s=limit_s(name, (tracks[r] for r in waiters)),
+        variants=variants_of(waiters, frozenset(held) - waiters - lacking, tracks),
         witnesses=_COUNTED,
     )
 
@@ -262,69 +222,6 @@ def _computes(group: GroupBeat, front: int) -> bool:
     return group.started is not None and 0 <= group.started < front
 
 
-def _wait_by_stack(
-    waiters: Iterable[Rank],
-    tracks: Mapping[Rank, Track],
-    waiting: set[Rank],
-    world_size: int | None,
-) -> Wait:
-    """Ranks whose stacks show a wait and whose counters show no call: start-up, new groups."""
-    held = frozenset(waiters)
-    world = _world(tracks, world_size)
-    elsewhere = {r for r, t in tracks.items() if r not in waiting and not _last_waited(t)}
-    # Who has ended well may have been let go by a smaller job: who is still on its way counts.
-    there = {r for r in elsewhere if tracks[r].failed or not tracks[r].ended}
-    elsewhere = there or elsewhere
-    further = waiting - held
-    if not any(tracks[r].beat.groups for r in held):
-        # They make their first group, of which the others are members already: they meet nobody.
-        further = {r for r in further if not tracks[r].beat.groups}
-    return Wait(
-        call=CallRef(op=_common_op(tracks[r] for r in held) or _AWAITED, members=world),
-        waiters=held,
-        # Those that wait in a counted call are no further behind than these; they wait as well.
-        awaited=frozenset(elsewhere or further),
-        unknown=world - frozenset(tracks),
-        **_durations(tracks[r] for r in held),
-        limit_s=_limit_s(None, (tracks[r] for r in held)),
-        variants=_variants(held, NO_RANKS, tracks),
-        witnesses=_BY_STACK,
-    )
-
-
-def _outside(tracks: Mapping[Rank, Track]) -> Ranks:
-    """Ranks that look for the store in vain: others have found it, and wait for them there.
-
-    Rank 0 may be the host of the store, which waits in the same place until all have come.
-    """
-    met = any(track.place.meets and not track.place.seeks for track in tracks.values())
-    seeking = (rank for rank, track in tracks.items() if track.place.seeks and rank != 0)
-    return frozenset(seeking) if met else NO_RANKS
-
-
-def _last_waited(track: Track) -> bool:
-    """A frozen rank that was in a wait when it was heard last."""
-    held = track.stopped or track.facts.state == "D"
-    return track.beats_late and track.place.waits and not held
-
-
-def waited_s(track: Track) -> float:
-    """Observed time for which a waiting rank has waited in its call."""
-    return track.still.calls_s if open_calls(track) else track.still.place_s
-
-
-def is_pairwise(wait: Wait, tracks: Mapping[Rank, Track]) -> bool:
-    """Whether a waiter is in a point-to-point operation, or may be where only stacks tell."""
-    places = [tracks[rank].place for rank in wait.waiters]
-    by_stack = wait.witnesses == _BY_STACK
-    return any(place.pairs or (by_stack and place.handle) for place in places)
-
-
-def is_by_stack(wait: Wait) -> bool:
-    """Whether stacks alone tell of it."""
-    return wait.witnesses == _BY_STACK
-
-
 def surely_lacks(wait: Wait, track: Track, tracks: Mapping[Rank, Track]) -> bool:
     """Whether a call needs a rank that does no more, and has not had its part.
 
@@ -335,6 +232,8 @@ def surely_lacks(wait: Wait, track: Track, tracks: Mapping[Rank, Track]) -> bool
     if rank not in wait.awaited:
         return False
     if is_by_stack(wait):
+        if wait.call.group is not None:
+            return True  # it is a member of a group that is being made
         if wait.call.op == MEETING and not track.beat.groups:
             return track.failed  # the first meeting of all needs everybody
         waiters = [tracks[r] for r in wait.waiters if r in tracks]
@@ -349,16 +248,6 @@ def surely_lacks(wait: Wait, track: Track, tracks: Mapping[Rank, Track]) -> bool
     return done is not None and done < wait.call.seq
 
 
-class _Durations(TypedDict):
-    waited_s: float
-    settled_s: float
-
-
-def _durations(waiters: Iterable[Track]) -> _Durations:
-    times = [waited_s(track) for track in waiters]
-    return _Durations(waited_s=max(times, default=0.0), settled_s=min(times, default=0.0))
-
-
 def _members(key: GroupKey, tracks: Mapping[Rank, Track]) -> Ranks:
     """Those that tell of the group, where none of them knows its list."""
     return frozenset(r for r, t in tracks.items() if key[0] in t.beat.groups)
@@ -367,59 +256,3 @@ def _members(key: GroupKey, tracks: Mapping[Rank, Track]) -> Ranks:
 def _number(value: int | None) -> int:
     assert value is not None  # the call is open, so both counters are known
     return value
-
-
-def _variants(waiters: Ranks, ahead: Ranks, tracks: Mapping[Rank, Track]) -> tuple[Variant, ...]:
-    """What the waiters call; ranks further on that still are in the same call belong to them.
-
-    A call of objects is several of tensors. Any other that has the same name under a higher number
-    is the one that the waiters should have come to later. A source that is past the call has sent
-    what it had to send: who still waits for it meant another source than it did, and nobody who is
-    past the call can have had it from there.
-    """
-    found: dict[str, set[Rank]] = {}
-    for rank in sorted(waiters):
-        if (op := _op_of(tracks[rank])) is not None:
-            found.setdefault(op, set()).add(rank)
-    for rank in ahead:
-        op = _op_of(tracks[rank])
-        if op in found and _OF_SEVERAL in (op or ""):
-            found[op].add(rank)
-    if len(found) == _TWO:
-        one, other = found.values()
-        vain = [_waits_for(side & waiters, tracks) & ahead for side in (one, other)]
-        if bool(vain[0]) is not bool(vain[1]):
-            (other if vain[0] else one).update(ahead - one - other)
-    variants = [Variant(kind=CallKind(op), ranks=frozenset(ranks)) for op, ranks in found.items()]
-    return tuple(sorted(variants, key=lambda v: (-len(v.ranks), min(v.ranks))))
-
-
-def _waits_for(receivers: Iterable[Rank], tracks: Mapping[Rank, Track]) -> Ranks:
-    """The sources from which ranks have not had what they wait for."""
-    calls = (tracks[rank].beat.call for rank in receivers)
-    return frozenset(call.src for call in calls if call is not None and call.src is not None)
-
-
-def _limit_s(group: str | None, waiters: Iterable[Track]) -> float | None:
-    """How long the program itself would have waited."""
-    asked: list[int | None] = []
-    for track in waiters:
-        told = track.beat.groups.get(group or "")
-        asked.append(track.beat.meeting_ms if told is None else told.user_timeout_ms)
-    known = [limit_ms / 1_000 for limit_ms in asked if limit_ms is not None]
-    return min(known, default=None)
-
-
-def _op_of(track: Track) -> str | None:
-    """The call that a rank waits in, with the source or the target that all must agree on."""
-    call, op = track.beat.call, track.place.op
-    if call is None or op is None or track.place.pairs:
-        return op
-    sides = (("src", call.src), ("dst", call.dst))
-    named = ", ".join(f"{side}={rank}" for side, rank in sides if rank is not None)
-    return f"{op}({named})" if named else op
-
-
-def _common_op(waiters: Iterable[Track]) -> str | None:
-    """The call that most of the waiters stand in."""
-    return next((op for op, _ in Counter(t.place.op for t in waiters).most_common() if op), None)

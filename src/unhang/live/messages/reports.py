@@ -60,6 +60,7 @@ class Issued:
         dst: global rank that receives, likewise.
         tag: of a message, which both sides must give alike.
         group: name of the process group; None = the default one.
+        ranks: the members of a group that is being made.
     """
 
     op: str
@@ -67,6 +68,7 @@ class Issued:
     dst: Rank | None = None
     tag: int | None = None
     group: str | None = None
+    ranks: tuple[Rank, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

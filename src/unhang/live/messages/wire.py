@@ -194,8 +194,10 @@ def _issued(item: object) -> Issued | None:
     data = _mapping(item)
     op = _text(data, "op")
     src, dst = (None if n is None else Rank(n) for n in (_int(data, "src"), _int(data, "dst")))
-    group, tag = _text(data, "group"), _int(data, "tag")
-    return None if op is None else Issued(op=op, src=src, dst=dst, tag=tag, group=group)
+    group, tag, ranks = _text(data, "group"), _int(data, "tag"), _members(data.get("ranks"))
+    if op is None:
+        return None
+    return Issued(op=op, src=src, dst=dst, tag=tag, group=group, ranks=ranks)
 
 
 def _young(item: object) -> Iterable[tuple[float, int]]:

@@ -11,9 +11,8 @@ completes with the wrong data and leaves the ranks out of step.
 ## When it stays quiet
 For sizes that may differ: all-to-all, the root of a gather, shapes with equal numbers of elements.
 For a difference that many equal calls followed. Where as many ranks issued the one as the other,
-and sister groups do not tell, it names nobody. If one of the two is a barrier that was not issued
-before, it names both sides and no cause: those ranks may be through with their steps, or the others
-have left it out.
+and neither sister groups nor the order of the earlier calls tell, it names nobody. An order of
+calls supports only: who breaks it may be right, if the others have left a call out.
 
 ## How to confirm
 Run with `TORCH_DISTRIBUTED_DEBUG=DETAIL`, or compare the stacks of the two calls in the dumps.
@@ -76,13 +75,17 @@ def check(incident: Incident) -> Iterator[Finding]:
     found = () if incident.recorded is None else incident.recorded.analysis.mismatches
     for difference in found:
         most, other = difference.variants[0], difference.variants[1]
-        shorter, tie = recorded.may_be_a_shorter_loop(difference), not difference.odd
-        strength = Strength.SUPPORTS if shorter and not tie else Strength.PROVES
-        named = most.ranks | other.ranks if shorter and tie else difference.odd
-        strength, against = recorded.weigh(incident, named, strength)
+        open_ = difference.by_rhythm or recorded.may_be_a_shorter_loop(difference)
+        strength = Strength.SUPPORTS if open_ else Strength.PROVES
+        strength, against = recorded.weigh(incident, difference.odd, strength)
+        if difference.by_rhythm:
+            against = against or say(
+                "DSY101.against_rhythm",
+                "If the call of {ranks:ranks} was due all the same, the others have left it out.",
+                ranks=difference.odd,
+            )
         yield check.finding(
             strength,
-            cause=None if shorter and tie else check.cause,
             claim=(_CLAIMS if difference.call.seq is not None else _PAIR_CLAIMS)[
                 difference.aspect
             ].using(
@@ -99,7 +102,7 @@ def check(incident: Incident) -> Iterator[Finding]:
             ),
             why=_why(difference),
             against=against,
-            culprits=named,
+            culprits=difference.odd,
             call=recorded.mismatched_call(difference),
             evidence=recorded.sources((other, most)),
         )
@@ -126,6 +129,13 @@ def _why(difference: Mismatch) -> Message:
             "DSY101.why_tied",
             "Collectives are paired by their number alone; as many ranks issued the one as the"
             " other.",
+        )
+    if difference.by_rhythm:
+        return say(
+            "DSY101.why_rhythm",
+            "As many ranks issued the one as the other, but on the earlier calls always"
+            " {op} followed.",
+            op=difference.variants[0].kind.op,
         )
     if difference.call.seq is None:
         return say(

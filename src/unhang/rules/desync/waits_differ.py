@@ -36,7 +36,6 @@ from unhang.model.ids import NO_RANKS
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.model.stack_states import Doing, StackState
 from unhang.rules.desync.parted_stacks import parted, parting, past_the_loop
-from unhang.rules.shared import recorded
 from unhang.rules.shared.stacks import contradicted, ranks, silent
 
 _RUNS_AHEAD = re.compile(
@@ -82,7 +81,7 @@ def _finding(
     ahead = past_the_loop(few[0], many[0])
     front, back = (few, many) if ahead is not many[0] else (many, few)
     tie = (len(few) == len(many) and not awaited) or not ranks(few)
-    weak = not sure or contradicted(incident, NO_RANKS) or recorded.leaves_open(incident)
+    weak = not sure or contradicted(incident, NO_RANKS)
     claim = say(
         "DSY201.claim",
         "{ranks:ranks} {count:|waits|wait} in {op} ({code}), the others in"
@@ -117,7 +116,7 @@ def _finding(
             parts_at=parting(few[0], many[0])[0],
         ),
         against=say("DSY201.against_groups", "The two may belong to different process groups."),
-        culprits=NO_RANKS if tie else ranks(few),
+        culprits=ranks(few) if not tie else ranks(front) if ahead else NO_RANKS,
         phase=few[0].phase,
         call=incident.calls[0] if incident.calls else None,
         evidence=[few[0], many[0]],

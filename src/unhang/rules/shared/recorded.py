@@ -119,15 +119,22 @@ def weigh(incident: Incident, ranks: Ranks, otherwise: Strength) -> tuple[Streng
 
 
 def may_be_a_shorter_loop(difference: Mismatch) -> bool:
-    """Whether a rank may only be through with its steps; of two sides nobody knows which."""
-    sides = difference.variants[1:2] if difference.odd else difference.variants[:2]
-    return difference.ended and any(side.kind.op == "barrier" for side in sides)
+    """Whether the odd rank may only be through with its steps: in no earlier line of what it is."""
+    most, other = difference.variants[:2]
+    barrier = difference.ended and other.kind.op == "barrier"
+    return barrier and not _is_before(other.last, most.last)
 
 
-def leaves_open(incident: Incident) -> bool:
-    """Whether dumps show two sides: one may be through, or the other have left a call out."""
-    found = () if incident.recorded is None else incident.recorded.analysis.mismatches
-    return any(not one.odd and may_be_a_shorter_loop(one) for one in found)
+def _is_before(one: LastCall | None, other: LastCall | None) -> bool:
+    """Whether a call was issued from an earlier line of the innermost function that both are in."""
+    if one is None or other is None:
+        return False
+    for a, b in zip(reversed(one.frames), reversed(other.frames), strict=False):
+        if (a.file, a.function) != (b.file, b.function):
+            return False
+        if a.line != b.line:
+            return (a.line or 0) < (b.line or 0)
+    return False
 
 
 def located(

@@ -15,6 +15,7 @@ from unhang.live.judge.waits import take_snapshot
 from unhang.live.messages.job_snapshot import Stage, SuspicionReason
 from unhang.live.messages.reports import (
     Beat,
+    FramePlace,
     GroupBeat,
     Issued,
     ProcessFacts,
@@ -191,6 +192,33 @@ def test_who_gets_no_core_within_a_call_may_yet_end_it(idle_s: float | None, sta
     assert (claim.charge, claim.stage) == (SuspicionReason.TOGETHER, stage)
 
 
+def test_who_awaits_a_handle_is_named_by_what_others_wait_for() -> None:
+    """Rank 1 waits for something at a store; that rank 0 waits for it in a call is sure."""
+    place = (FramePlace("/home/u/train.py", 11, "<module>"),)
+    everybody = tuple(Rank(r) for r in range(2))
+    tracks = {}
+    for rank, (stack, issued) in enumerate(((waiting_in("all_reduce"), 8), (place, 7))):
+        world = GroupBeat(name="0", ranks=everybody, enqueued=issued, completed=7)
+        beat = Beat(
+            host="gn1",
+            pid=40 + rank,
+            rank=Rank(rank),
+            stack=stack,
+            groups={"0": world},
+            calling="wait" if rank else None,
+        )
+        facts = ProcessFacts(alive=True, state="S")
+        track = begin(ProcessReport(beat=beat, facts=facts, beats=9, beat_age_s=0.0), 0.0)
+        track.looks = 9
+        track.still.whole_s = track.still.place_s = track.still.calls_s = 4.0
+        tracks[Rank(rank)] = track
+    (claim,) = find_claims(
+        tracks, analyse(take_snapshot(tracks, 2)), Patience(UsualDurations(), Checkpoints())
+    )
+    assert (claim.charge, claim.stage) == (SuspicionReason.ASLEEP, Stage.SUSPECTED)
+    assert (set(claim.culprits), claim.call.op) == ({1}, "all_reduce")
+
+
 @pytest.mark.parametrize(
     ("came_s", "waited_s", "stage"),
     [
@@ -208,13 +236,13 @@ def test_a_rank_that_is_not_there_yet_gets_the_time_that_the_others_took(
         pid=40,
         rank=Rank(0),
         process_started_s=1_000.0,
-        wall_s=1_000.0 + came_s + waited_s,
+        wall_s=1_000.0 + came_s,
         stack=waiting_in("init_process_group"),
     )
     facts = ProcessFacts(alive=True, state="S")
     first = begin(ProcessReport(beat=beat, facts=facts, beats=9, beat_age_s=0.0), 0.0)
     first.looks = 9
-    first.still.whole_s = first.still.place_s = waited_s
+    first.seen_s = first.still.whole_s = first.still.place_s = waited_s
     tracks = {Rank(0): first}
     (claim,) = find_claims(
         tracks, analyse(take_snapshot(tracks, 2)), Patience(UsualDurations(), Checkpoints())

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from support.live_jobs import PLACES, waiting_in
 from unhang.live.judge.named_waits import names_a_rank
+from unhang.live.judge.stack_waits import is_by_stack, is_pairwise
 from unhang.live.judge.track import Track, begin
-from unhang.live.judge.waits import (
-    find_waits,
-    is_by_stack,
-    is_pairwise,
-    take_snapshot,
-)
+from unhang.live.judge.waits import find_waits, take_snapshot
 from unhang.live.messages.reports import (
     Beat,
     FramePlace,
@@ -72,6 +70,37 @@ def waits(*tracks: Track) -> list[Wait]:
 
 def shown(wait: Wait) -> tuple[list[int], list[int], list[int], int | None]:
     return sorted(wait.waiters), sorted(wait.ahead), sorted(wait.awaited), wait.call.seq
+
+
+MAKING = waiting_in("new_group")
+
+
+def test_who_makes_a_group_waits_for_its_members_that_make_another_one() -> None:
+    """Rank 2 has left out an earlier group: what it makes next has the name of that one."""
+    world, early = group(5, 5), GroupBeat(name="1", ranks=(Rank(0), Rank(1)))
+    everybody = tuple(Rank(r) for r in range(3))
+    tracks = [
+        track(r, MAKING, world, call=Issued(op="new_group", group="2", ranks=everybody))
+        for r in (0, 1)
+    ]
+    for other in tracks:
+        other.beat = replace(other.beat, groups={"0": world, "1": early})
+    tracks.append(track(2, MAKING, world, call=Issued(op="new_group", group="1", ranks=everybody)))
+    found = {wait.call.group: wait for wait in waits(*tracks)}
+    assert {name: shown(wait)[::2] for name, wait in found.items()} == {
+        "2": ([0, 1], [2]),
+        "1": ([2], [0, 1]),
+    }
+    assert all(map(is_by_stack, found.values()))
+
+
+def test_groups_that_are_made_beside_each_other_hold_up_nobody_else() -> None:
+    made = [
+        track(r, MAKING, None, call=Issued(op="new_group", group=name, ranks=ranks))
+        for name, ranks in (("a", (Rank(0), Rank(1))), ("b", (Rank(2), Rank(3))))
+        for r in ranks
+    ]
+    assert [shown(wait)[::2] for wait in waits(*made)] == [([0, 1], []), ([2, 3], [])]
 
 
 def test_a_member_that_issued_fewer_calls_is_lacking() -> None:

@@ -53,22 +53,43 @@ def test_two_camps_of_one_size_name_nobody(tmp_path: Path) -> None:
     assert finding.why.key == "DSY101.why_tied"
 
 
+def two_ways(few: tuple[int, ...], odd: list[Op], steps: int = 5) -> Job:
+    """Some ranks issue other calls instead of one more step, and as many others that step."""
+    everybody = range(2 * len(few))
+    group = Group("0", "default_pg", tuple(everybody))
+    step = [Op(group, "all_reduce"), Op(group, "all_reduce", (9,))]
+    job = Job([Rank(r, step * (steps - (r in few))) for r in everybody])
+    for rank in few:
+        job.ranks[rank].program.extend(replace(op, group=group) for op in odd)
+    return job
+
+
 @pytest.mark.parametrize("few", [(1,), (0, 2)])
-def test_a_first_barrier_beside_as_many_in_a_step_is_between_both(
+def test_of_two_sides_of_one_size_the_one_out_of_rhythm_is_odd(
     tmp_path: Path, few: tuple[int, ...]
 ) -> None:
-    """Whether they are through, or the others left it out, only the program knows."""
-    step = [Op(WORLD, "all_reduce"), Op(WORLD, "all_reduce", (9,))]
-    all_of_them = range(2 * len(few))
-    group = Group("0", "default_pg", tuple(all_of_them))
-    job = Job(
-        [Rank(r, [replace(op, group=group) for op in step * (5 - (r in few))]) for r in all_of_them]
-    )
-    for rank in few:
-        job.ranks[rank].program.append(Op(group, "barrier", (1,)))
+    """What all had always issued at this point was due; a first barrier may end the steps."""
+    found = findings(incident_of(written(two_ways(few, [Op(WORLD, "barrier", (1,))]), tmp_path)))
+    assert {(f.rule, f.cause, f.culprits) for f in found} == {
+        ("DSY101", Cause.DESYNC, frozenset(few)),
+        ("DSY103", Cause.UNEVEN_WORK, frozenset(few)),
+    }
+    differs = next(f for f in found if f.rule == "DSY101")
+    assert differs.strength is Strength.SUPPORTS
+    assert differs.against is not None
+    assert differs.against.key == "DSY101.against_rhythm"
+
+
+def test_who_leaves_the_first_call_of_a_step_out_is_odd_by_its_second(tmp_path: Path) -> None:
+    job = two_ways((0,), [Op(WORLD, "all_reduce", (9,))])
     (finding,) = findings(incident_of(written(job, tmp_path)))
-    assert (finding.rule, finding.cause) == ("DSY101", None)
-    assert finding.culprits == set(all_of_them)
+    assert (finding.rule, set(finding.culprits)) == ("DSY101", {0})
+
+
+def test_where_no_rhythm_has_begun_two_sides_name_nobody(tmp_path: Path) -> None:
+    job = two_ways((1,), [Op(WORLD, "barrier", (1,))], steps=1)
+    (finding,) = findings(incident_of(written(job, tmp_path)))
+    assert (finding.rule, set(finding.culprits)) == ("DSY101", set())
 
 
 def test_sister_groups_decide_between_two(tmp_path: Path) -> None:

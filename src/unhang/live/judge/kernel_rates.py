@@ -1,0 +1,46 @@
+"""From two reports of the kernel on a process to what moved in a second between them."""
+
+from __future__ import annotations
+
+from unhang.live.messages.reports import ProcessFacts
+
+
+def rates_of(before: ProcessFacts, after: ProcessFacts, passed_s: float) -> dict[str, float | None]:
+    """What moved in a second, by sign of life."""
+    moved = (
+        (_sum(before.read_bytes, before.write_bytes), _sum(after.read_bytes, after.write_bytes)),
+        (before.threads_cpu_s, after.threads_cpu_s),
+        (before.family_cpu_s, after.family_cpu_s),
+        (before.family_bytes, after.family_bytes),
+        (before.faults, after.faults),
+    )
+    names = ("bytes", "threads", "children", "children_bytes", "faults")
+    rates = {n: rate_of(a, b, passed_s) for n, (a, b) in zip(names, moved, strict=True)}
+    grown = None
+    if before.rss_bytes is not None and after.rss_bytes is not None and passed_s > 0:
+        grown = abs(after.rss_bytes - before.rss_bytes) / passed_s
+    return {**rates, "memory": grown}
+
+
+def ready_share(before: ProcessFacts, after: ProcessFacts, passed_s: float) -> float:
+    """Of the time that passed, the part for which it was ready to run and no core was free.
+
+    The kernel counts a wait for a core when it is over: until then the state alone tells.
+    """
+    main = rate_of(before.main_delayed_s, after.main_delayed_s, passed_s) or 0.0
+    helpers = rate_of(before.helpers_delayed_s, after.helpers_delayed_s, passed_s) or 0.0
+    used = rate_of(before.main_cpu_s, after.main_cpu_s, passed_s)
+    if used is not None and before.state == after.state == "R":
+        main = max(main, 1 - used)
+    return min(1.0, max(main, helpers))
+
+
+def _sum(first: int | None, second: int | None) -> int | None:
+    return None if first is None or second is None else first + second
+
+
+def rate_of(before: float | None, after: float | None, passed_s: float) -> float | None:
+    """Growth of one counter in a second; None = unknown."""
+    if before is None or after is None or passed_s <= 0:
+        return None
+    return max(0.0, (after - before) / passed_s)
