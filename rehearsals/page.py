@@ -6,6 +6,7 @@ import ast
 import re
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -41,7 +42,7 @@ _NOISE = re.compile(r"Warning|ChainedAssignment|^\w+ = ")
 
 
 def write_page(situation: Situation, found: Rehearsal, place: Path, folder: Path) -> Path:
-    """Write `<name>.md`, and `<name>.zh.md` in Chinese; output of commands is the same in both.
+    """Write `<name>.md`, and `<name>.zh.md` in Chinese, each with what the commands print in it.
 
     Args:
         situation: what was rehearsed.
@@ -52,8 +53,13 @@ def write_page(situation: Situation, found: Rehearsal, place: Path, folder: Path
     printed = (place / "logs" / "merged.log").read_text("utf-8", "replace")
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{situation.name}.md"
-    for each, say in ((path, _as_it_is), (path.with_suffix(".zh.md"), in_chinese)):
-        text = "\n".join(_sections(situation, found, printed, say))
+    chinese = {name.removesuffix(".zh"): found.shown[name] for name in sorted(found.shown)}
+    for each, say, shown in (
+        (path, _as_it_is, found.shown),
+        (path.with_suffix(".zh.md"), in_chinese, chinese),
+    ):
+        told = replace(found, shown=shown)
+        text = "\n".join(_sections(situation, told, printed, say))
         each.write_text(text.rstrip("\n") + "\n", encoding="utf-8")
     return path
 

@@ -28,6 +28,9 @@ _COMMAND_LIMIT_S = 120
 _MENDED, _LIVE, _JUDGED = "mended", "live", "judged"
 """Folders of the attempts after the first."""
 
+_LANGUAGES = (("", "en"), (".zh", "zh"))
+"""What is added to the names of what they print, and their language."""
+
 WIDTH = 100
 """Columns of what the commands print."""
 
@@ -157,15 +160,29 @@ def _truth(situation: Situation, attempt: Attempt) -> Truth:
 
 
 def _show(place: Workplace) -> dict[str, str]:
-    """What the commands print about a failed job; the verdict stays beside it as JSON."""
-    everything = ("logs", "dumps", "stacks")
-    (place.folder.root / "verdict.json").write_text(
-        _unhang(place, "diagnose", "--format", "json", *everything), encoding="utf-8"
-    )
+    """What the commands print about a failed job; the verdict stays beside it as JSON.
+
+    What they print in Chinese is called `logs.zh` and so on.
+    """
     return {
-        "logs": _unhang(place, "diagnose", "--no-color", "logs"),
-        "everything": _unhang(place, "diagnose", "--no-color", *everything, *_written(place)),
-        "lint": _unhang(place, "lint", "--no-color", *_release(place.situation), "job"),
+        f"{name}{suffix}": text
+        for suffix, language in _LANGUAGES
+        for name, text in _show_in(language, place, f"verdict{suffix}.json").items()
+    }
+
+
+def _show_in(language: str, place: Workplace, verdict: str) -> dict[str, str]:
+    everything = ("logs", "dumps", "stacks")
+    told = _unhang(place, "diagnose", "--format", "json", "--lang", language, *everything)
+    (place.folder.root / verdict).write_text(told, encoding="utf-8")
+    asked = {
+        "logs": ("diagnose", "logs"),
+        "everything": ("diagnose", *everything, *_written(place)),
+        "lint": ("lint", *_release(place.situation), "job"),
+    }
+    return {
+        name: _unhang(place, *words, "--no-color", "--lang", language)
+        for name, words in asked.items()
     }
 
 
@@ -195,8 +212,10 @@ def _mend(situation: Situation, place: Workplace, shown: dict[str, str]) -> Atte
     files = [mended.job / name for name in remedy.files]
     before = [file.read_bytes() for file in files]
     paths = [f"{_MENDED}/job/{name}" for name in remedy.files]
-    words = ("--no-color", *paths, "--from", "verdict.json", "--apply")
-    shown["fix"] = _unhang(place, "fix", *words)
+    for suffix, language in _LANGUAGES:
+        words = ("--no-color", "--lang", language, *paths, "--from", f"verdict{suffix}.json")
+        shown[f"fix{suffix}"] = _unhang(place, "fix", *words)
+    _unhang(place, "fix", *paths, "--from", "verdict.json", "--apply")
     written = [file.read_bytes() for file in files] != before
     if written is not remedy.written:
         did = "wrote into" if written else "left alone"

@@ -17,7 +17,8 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
 from support.browser import axe, chrome, complaints, needs_browser, overflow, show, violations
-from support.run_folders import AT_S, hanging, run_folder, training
+from support.chinese import english
+from support.run_folders import AT_S, hanging, run_folder, tell_events, training
 from unhang.live.run_folder.layout import RunFolder
 
 pytestmark = [pytest.mark.integration, needs_browser]
@@ -146,10 +147,17 @@ def test_a_finished_run_in_chinese_can_be_replayed(
     tmp_path: Path, browser: webdriver.Chrome, page: Callable[..., str]
 ) -> None:
     root = tmp_path / "run"
-    run_folder(root, [training(AT_S + n) for n in range(20)] + [hanging(AT_S + 20)], ended=True)
+    standings = [training(AT_S + n) for n in range(20)] + [hanging(AT_S + 20)]
+    tell_events(run_folder(root, standings, ended=True))
     browser.get(page(root, "--lang", "zh"))
     see(browser, "state", "已结束")
     see(browser, "news", "作业已卡住")
+    see(browser, "events", "开始监视 gn1 上的 rank 0-3")
+    hear(browser, "heat", "在等其他 rank")
+    shown = browser.find_element(By.TAG_NAME, "body").text
+    assert "6.5 秒" in shown
+    found = {run for line in shown.split("\n") for run in english(line)}
+    assert found == {"keeps the GIL", "no space left on device"}  # said word by word
     browser.execute_script(
         "const at = document.getElementById('at'); at.value = 0;"
         "at.dispatchEvent(new Event('input'));"

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from unhang.live.judge import sentences
+from unhang.live.messages.actions import Note, NoteKind
 from unhang.live.messages.job_snapshot import (
     Condition,
     Edge,
@@ -20,6 +22,7 @@ from unhang.live.messages.job_snapshot import (
     SuspicionReason,
 )
 from unhang.live.messages.losses import Loss
+from unhang.live.run_folder.events_log import append, event_of
 from unhang.live.run_folder.history import History
 from unhang.live.run_folder.layout import RunFolder
 from unhang.model.codec import encode
@@ -136,6 +139,24 @@ def run_folder(
         history.close()
     folder.events.write_text("".join(_event(number) for number in range(events)))
     return folder
+
+
+def tell_events(folder: RunFolder) -> None:
+    """Add what the judge says of such a run to its events."""
+    late, others = ranks(LATE), ranks(0, 1, 3)
+    asleep = Message(
+        key="live.asleep",
+        values={"ranks": late, "still": 5.0, "place": "load (data.py:8)", "victims": others,
+                "waiting": len(others), "op": "all_reduce"},
+    )  # fmt: skip
+    said = (
+        (NoteKind.ATTACHED, sentences.attached(late | others, "gn1")),
+        (NoteKind.PHASE, sentences.entered(late, Phase.DATA)),
+        (NoteKind.STALL_SUSPECTED, asleep),
+    )
+    for kind, why in said:
+        note = Note(kind=kind, culprits=late, why=why)
+        append(folder.events, event_of(note, "2026-09-21T13:47:20+00:00"))
 
 
 def _rank(number: int) -> RankView:

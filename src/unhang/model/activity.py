@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from unhang.model.ids import ManyRanks, Rank, RankSpans
+from unhang.model.ids import NO_RANKS, ManyRanks, Rank, RankSpans
 
 
 class Activity(enum.Enum):
@@ -70,9 +70,12 @@ class ActivityMap:
         """Return one strip for each class: a fault of any of its ranks, else what most show."""
         return tuple(self._class(RankSpans.of(ranks)) for ranks in classes)
 
-    def bands(self, most: int) -> list[RankSpans]:
-        """Return each rank, or as many neighbours together as make at most so many rows."""
-        known = RankSpans()
+    def bands(self, most: int, others: ManyRanks = NO_RANKS) -> list[RankSpans]:
+        """Return each rank, or as many neighbours together as make at most so many rows.
+
+        `others` are ranks of the job of which nothing may be known.
+        """
+        known = RankSpans.of(others)
         for members, _ in self.rows:
             known |= members
         last = known.spans[-1][1]

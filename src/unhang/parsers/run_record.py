@@ -149,7 +149,7 @@ def _signed(snapshot: Snapshot, source: Provenance) -> Snapshot:
 
 def _source(source: Provenance, data: Mapping[str, Any]) -> Provenance:
     """The line without its sentence, which is for people."""
-    kept = {key: value for key, value in data.items() if key != "why"}
+    kept = {key: value for key, value in data.items() if key not in ("why", "message")}
     text = json.dumps(kept, ensure_ascii=False, separators=(",", ":"))[:TEXT_LIMIT]
     return Provenance(artifact=source.artifact, line=source.line, text=text)
 

@@ -11,7 +11,6 @@ from urllib.parse import urlsplit
 from unhang.errors import UsageError
 from unhang.live.messages.loopback import is_loopback
 
-COOKIE = "unhang_token"
 _SHORTEST = 8
 
 
@@ -59,13 +58,20 @@ class Access:
         return hmac.compare_digest((shown or "").encode(), self.token.encode())
 
 
-def shown_token(headers: Mapping[str, str], query: Mapping[str, str]) -> str | None:
-    """The token of a request: bearer, cookie, or `?token=`."""
+def cookie_of(port: int) -> str:
+    """The name of the cookie: a browser sends it to every port of a host, so each has its own."""
+    return f"unhang_token_{port}"
+
+
+def shown_token(headers: Mapping[str, str], query: Mapping[str, str], name: str) -> str | None:
+    """The token of a request: bearer, `?token=`, or the cookie of this name."""
     kind, _, value = headers.get("Authorization", "").partition(" ")
     if kind.lower() == "bearer":
         return value.strip()
+    if "token" in query:
+        return query["token"]
     try:
-        cookie = SimpleCookie(headers.get("Cookie", "")).get(COOKIE)
+        cookie = SimpleCookie(headers.get("Cookie", "")).get(name)
     except CookieError:
         cookie = None
-    return cookie.value if cookie is not None else query.get("token")
+    return None if cookie is None else cookie.value

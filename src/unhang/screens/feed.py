@@ -14,6 +14,7 @@ from unhang.live.run_folder import history
 from unhang.live.run_folder.layout import RunFolder
 from unhang.model.codec import decode
 from unhang.model.diagnosis import Outcome
+from unhang.model.provenance import Message
 from unhang.parsers.check_report import read_check
 
 _STALE_S = 10.0
@@ -48,7 +49,10 @@ class RunRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunEvent:
-    """One line of `events.jsonl`; `number` counts them from 1."""
+    """One line of `events.jsonl`; `number` counts them from 1.
+
+    `why` is English; `message` fits every language, and is None where an older release wrote.
+    """
 
     number: int
     at: str
@@ -56,6 +60,7 @@ class RunEvent:
     ranks: str
     phase: str
     why: str
+    message: Message | None = None
 
 
 class Feed:
@@ -210,7 +215,15 @@ class EventTail:
             ranks=_ranks(ranks),
             phase=_text(data.get("phase")),
             why=_text(data.get("why")),
+            message=_message(data.get("message")),
         )
+
+
+def _message(value: object) -> Message | None:
+    try:
+        return None if value is None else decode(Message, value)
+    except ValueError:
+        return None
 
 
 def _ranks(value: object) -> str:

@@ -7,6 +7,7 @@ from dataclasses import asdict
 
 from unhang.live.messages.job_snapshot import (
     GroupView,
+    HostView,
     JobSnapshot,
     RankClass,
     RankView,
@@ -51,6 +52,10 @@ LABELS = (
     "screen.nothing_yet",
     "screen.calm",
     "screen.theme",
+    "screen.key.quit",
+    "screen.key.earlier",
+    "screen.key.later",
+    "screen.key.now",
     "screen.column.ranks",
     "screen.column.condition",
     "screen.column.phase",
@@ -97,7 +102,7 @@ def overview(feed: Feed, language: str) -> dict[str, object]:
         "live": feed.is_live(),
         "span": None if span is None else list(span),
         "verdict": None if verdict is None else _verdict(verdict),
-        "labels": labels(language),
+        "labels": labels(language) | units(language),
         "language": language,
     }
 
@@ -122,15 +127,26 @@ def view(standing: JobSnapshot, language: str) -> dict[str, object]:
             for edge in standing.edges
         ],
         "suspicions": [_suspicion(item, language) for item in standing.suspicions],
-        "hosts": [fields(host, "host age_s ranks") for host in standing.hosts],
+        "hosts": [_host(host, language) for host in standing.hosts],
         "ranks": [_rank(item, suspects, language) for item in standing.ranks[:MOST_RANKS]],
         "lost": [loss.say(language) for loss in standing.lost],
     }
 
 
-def event(item: RunEvent) -> dict[str, object]:
+def event(item: RunEvent, language: str) -> dict[str, object]:
     """One line of the list of events."""
-    return asdict(item)
+    known = item.message is not None and item.message.key in sentences(language)
+    return {
+        **fields(item, "number at kind ranks phase"),
+        "who": ranks_name(item.ranks, language),
+        "why": write(item.message, language) if item.message and known else item.why,
+    }
+
+
+def ranks_name(ranks: str, language: str) -> str:
+    """`ranks 0-3`; "" for nobody."""
+    key = "unit.rank" if ranks.isdigit() else "unit.ranks"
+    return write(Message(key=key, values={"n": ranks}), language) if ranks else ""
 
 
 def heatmap(samples: Sequence[JobSnapshot], language: str) -> dict[str, object]:
@@ -199,6 +215,11 @@ def _rank(item: RankView, suspects: Ranks, language: str) -> dict[str, object]:
         "doing": condition_name(item, language),
         "phase": phase_name(item.phase, language),
     }
+
+
+def _host(item: HostView, language: str) -> dict[str, object]:
+    who = ranks_name(format_ranks(item.ranks), language)
+    return {**fields(item, "host age_s ranks"), "who": who}
 
 
 def _suspicion(item: Suspicion, language: str) -> dict[str, object]:

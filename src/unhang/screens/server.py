@@ -30,7 +30,7 @@ from unhang.live.messages.job_snapshot import JobSnapshot
 from unhang.redaction import Redactor
 from unhang.reporters.html.frame import asset
 from unhang.screens import pages
-from unhang.screens.access import COOKIE, Access, shown_token
+from unhang.screens.access import Access, cookie_of, shown_token
 from unhang.screens.feed import EventTail, Feed
 from unhang.screens.metrics import metrics
 
@@ -119,7 +119,8 @@ class _Handler(BaseHTTPRequestHandler):
             return self._refuse(HTTPStatus.MISDIRECTED_REQUEST, "this name is not ours")
         if parts.path == "/healthz":
             return self._send(b"", "text/plain", HTTPStatus.NO_CONTENT)
-        if not self.server.access.admits(shown_token(dict(self.headers.items()), query)):
+        shown = shown_token(dict(self.headers.items()), query, self._cookie)
+        if not self.server.access.admits(shown):
             return self._refuse(
                 HTTPStatus.UNAUTHORIZED, "open the address that `unhang serve` printed: ?token=..."
             )
@@ -132,6 +133,10 @@ class _Handler(BaseHTTPRequestHandler):
         except UnhangError as error:
             self._refuse(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
         return None
+
+    @property
+    def _cookie(self) -> str:
+        return cookie_of(self.server.server_address[1])
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (inherited)
         """Say nothing: requests are no news, and addresses may hold the token."""
@@ -167,8 +172,10 @@ class _Handler(BaseHTTPRequestHandler):
         samples = self.server.redactor.tree(self.server.feed.course())
         return pages.heatmap(samples, self._language(query))
 
-    def _events(self, _query: dict[str, str]) -> object:
-        return [pages.event(e) for e in EventTail(self.server.feed.folder.events).fresh()]
+    def _events(self, query: dict[str, str]) -> object:
+        language = self._language(query)
+        fresh = EventTail(self.server.feed.folder.events).fresh()
+        return [pages.event(event, language) for event in fresh]
 
     def _language(self, query: dict[str, str]) -> str:
         return query["lang"] if query.get("lang") in ("en", "zh") else self.server.language
@@ -197,7 +204,7 @@ class _Handler(BaseHTTPRequestHandler):
                 seen_at = standing.at_s
             fresh = tail.fresh()
             if fresh:
-                self._say("note", [pages.event(e) for e in fresh])
+                self._say("note", [pages.event(e, language) for e in fresh])
             if live == seen_live and not fresh:
                 self.wfile.write(b": still here\n\n")
                 self.wfile.flush()
@@ -215,7 +222,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _remember(self, token: str) -> None:
         """Keep the token out of the address bar, and so out of histories and screenshots."""
         self.send_response(HTTPStatus.SEE_OTHER)
-        self.send_header("Set-Cookie", f"{COOKIE}={token}; HttpOnly; SameSite=Strict; Path=/")
+        self.send_header("Set-Cookie", f"{self._cookie}={token}; HttpOnly; SameSite=Strict; Path=/")
         self.send_header("Location", "/")
         self.send_header("Content-Length", "0")
         self.end_headers()

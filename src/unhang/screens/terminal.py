@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from rich.text import Text
 from textual.app import App, ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.widgets import DataTable, Footer, RichLog, Static, TabbedContent, TabPane
 
@@ -23,6 +22,7 @@ from unhang.model.host_lists import short_host
 from unhang.model.ids import format_ranks
 from unhang.model.time import format_instant
 from unhang.reporters.catalogue.wording import Wording
+from unhang.reporters.html import heatmap
 from unhang.reporters.printable import one_line
 from unhang.screens import pages
 from unhang.screens.feed import EventTail, Feed
@@ -64,6 +64,13 @@ _RANKS = (
     "beat",
 )
 
+_KEYS = (
+    ("q", "q", "quit", "quit"),
+    ("comma", ",", "step(-1)", "earlier"),
+    ("full_stop", ".", "step(1)", "later"),
+    ("n", "n", "now", "now"),
+)
+"""Key, what the footer shows of it, what it does, and the name of that."""
 _MOST_ROWS = 24
 """Of the heatmap: half a screen."""
 _PERIOD_S = 1.0
@@ -94,12 +101,7 @@ class Watch(App[None]):
     #heat, #edges, #lost { padding: 0 1; height: auto; }
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("q", "quit", "quit"),
-        Binding("comma", "step(-1)", "earlier", key_display=","),
-        Binding("full_stop", "step(1)", "later", key_display="."),
-        Binding("n", "now", "now"),
-    ]
+    ENABLE_COMMAND_PALETTE = False
 
     def __init__(
         self, root: Path, *, language: str = "en", replay: bool = False, check: Path | None = None
@@ -112,6 +114,8 @@ class Watch(App[None]):
         self._wording = Wording(pages.units(language))
         self._at = 0.0 if replay else None
         self.title = "unhang"
+        for key, shown, action, name in _KEYS:
+            self.bind(key, action, description=self._words[f"key.{name}"], key_display=shown)
 
     def compose(self) -> ComposeResult:
         """Lay the parts out."""
@@ -157,7 +161,8 @@ class Watch(App[None]):
         if not self.query("#heat"):  # the clock may strike once more while the screen is taken down
             return
         for event in self._events.fresh():
-            line = f"{event.at[:19]}  {event.kind} {event.ranks}  {event.why}"
+            told = pages.event(event, self._language)
+            line = f"{event.at[:19]}  {event.kind}  {told['who']}  {told['why']}"
             self.query_one("#events", RichLog).write(Text(one_line(line)))
         standing = self._standing()
         self._draw_head(standing)
@@ -275,7 +280,7 @@ class Watch(App[None]):
     def _heat(self) -> Text:
         """Half a screen of cells: a bar waits, a letter is something graver."""
         found = activity_of(self._feed.course(), columns=max(self.size.width - 16, 20))
-        return Text() if found is None else _drawn(found)
+        return Text() if found is None else _drawn(found, self._language)
 
     def _duration(self, seconds: float | None) -> Text:
         return Text("" if seconds is None else self._seconds(seconds))
@@ -304,7 +309,8 @@ def _titled(title: str, lines: Sequence[str]) -> Text:
     return Text.assemble(("\n" + title + "\n", "bold"), "\n".join(one_line(line) for line in lines))
 
 
-def _drawn(found: ActivityMap) -> Text:
+def _drawn(found: ActivityMap, language: str) -> Text:
+    """Rows of cells, the times of the first and the last column, and what the cells say."""
     text = Text()
     bands = found.bands(_MOST_ROWS)
     for ranks, strip in zip(bands, found.fold(bands), strict=True):
@@ -313,4 +319,11 @@ def _drawn(found: ActivityMap) -> Text:
             glyph, style = _GLYPHS[activity]
             text.append(glyph * length, style)
         text.append("\n")
+    begin, end = (heatmap.time_at(found, column, language) for column in (0, found.columns))
+    text.append(f"{'':13}{begin}{end:>{max(found.columns - len(begin), 0)}}\n", "dim")
+    shown = {kind for _, strip in found.rows for _, kind in strip}
+    for kind in Activity:
+        if kind in shown:
+            text.append(f"{'':13}{_GLYPHS[kind][0]} ", _GLYPHS[kind][1])
+            text.append(f"{heatmap.activity_name(kind, found, language)}\n")
     return text

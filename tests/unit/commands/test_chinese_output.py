@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from support.chinese import english, page_text, unwrapped
-from support.run_folders import AT_S, hanging, run_folder, training
+from support.run_folders import AT_S, hanging, run_folder, tell_events, training
 from unhang import explain
 from unhang.commands import COMMANDS, invoke
 from unhang.errors import UsageError
@@ -21,8 +21,8 @@ from unhang.reporters.catalogue.by_text import translated
 from unhang.reporters.explain import render_explanation
 from unhang.reporters.style import Style
 from unhang.rules import RULES
-from unhang.screens.feed import Feed
-from unhang.screens.pages import heatmap, labels, overview, units, view
+from unhang.screens.feed import EventTail, Feed
+from unhang.screens.pages import event, heatmap, labels, overview, units, view
 from unhang.settings.frameworks import frameworks
 from unhang.settings.tables import Library, other_names, variables
 
@@ -56,10 +56,13 @@ def test_every_sentence_of_the_catalogue() -> None:
 
 
 def test_the_screens_of_a_run(tmp_path: Path) -> None:
-    run_folder(tmp_path, [training(AT_S), hanging(AT_S + 5)], ended=True, events=3)
+    tell_events(run_folder(tmp_path, [training(AT_S), hanging(AT_S + 5)], ended=True))
     feed = Feed(tmp_path)
     shown = [labels("zh"), units("zh"), overview(feed, "zh"), heatmap(feed.past(), "zh")]
     shown += [view(standing, "zh") for standing in feed.past()]
+    told = [event(item, "zh") for item in EventTail(feed.folder.events).fresh()]
+    assert [item["who"] for item in told] == ["rank 2"] * 3
+    shown += told
     texts = re.findall(r'"((?:[^"\\]|\\.)*)"', json.dumps(shown, ensure_ascii=False))
     found = [run for text in texts for run in english(page_text(text))]
     assert set(found) == {"keeps the GIL", "no space left on device"}  # said word by word

@@ -59,6 +59,16 @@ def test_a_page_without_paths_and_colours(tmp_path: Path) -> None:
     assert "Under `unhang run`" not in text
 
 
+def test_each_language_shows_what_the_commands_print_in_it(tmp_path: Path) -> None:
+    found = rehearsal()
+    found.shown["lint.zh"] = "没有问题"
+    text = page(tmp_path, found)
+    chinese = (tmp_path / "pages" / "trl-slow-save.zh.md").read_text(encoding="utf-8")
+    assert ("Nothing is wrong" in text, "没有问题" in text) == (True, False)
+    assert ("Nothing is wrong" in chinese, "没有问题" in chinese) == (False, True)
+    assert "ROOT CAUSE" in chinese  # a record of before Chinese was kept
+
+
 def test_a_path_in_brackets_keeps_them(tmp_path: Path) -> None:
     found = rehearsal()
     found.shown["logs"] = "Cure the OSError of rank 1 (/x/site-packages/torch/serialization.py:14)"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -169,6 +170,20 @@ def test_pages_of_other_commands_use_the_frame() -> None:
     assert "&lt;x&gt;" in text
     assert "T &amp; U" in text
     assert "No" not in elements.said
+
+
+def test_a_number_in_a_name_is_no_rank() -> None:
+    assert "nb" not in prose("host gke-a3-2, rank 0 on 10.0.0-1 and node1-2")
+
+
+def test_a_rank_without_a_record_has_a_row_of_gaps() -> None:
+    spans = {Rank(n): [ActivitySpan(0, 10, Activity.WAIT)] for n in range(3)}
+    found = fold_spans(spans, ActivityBasis.RECORDER, columns=10)
+    told = replace(slow_save(), activity=found, culprits=ranks(3), victims=ranks(0, 1, 2))
+    [drawn_rows] = re.findall(r'id="heat-ranks">(.*?)</script>', render(told))
+    data = json.loads(drawn_rows)
+    assert data["rows"][:4] == ["0", "1", "2", "3"]
+    assert data["cells"][3] == [[10, ""]]
 
 
 def test_prose_marks_names_and_keeps_ranks_together() -> None:

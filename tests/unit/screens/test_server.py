@@ -112,6 +112,9 @@ def test_the_token_opens_and_nothing_else_does(tmp_path: Path) -> None:
         cookie = headers["Set-Cookie"].partition(";")[0]
         assert ask(server, "/api/run", Cookie=cookie)[0] == 200
         assert ask(server, "/api/run", Cookie="=;=;;")[0] == 401
+        name = cookie.partition("=")[0]
+        assert name.endswith(str(server.server_address[1])), "a browser sends it to every port"
+        assert ask(server, f"/?token={TOKEN}", Cookie=f"{name}=of-before")[0] == 303
 
 
 def test_on_loopback_nothing_is_told_without_the_printed_token(tmp_path: Path) -> None:

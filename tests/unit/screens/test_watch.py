@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import html
 import os
 import re
 from collections.abc import Awaitable, Callable
@@ -14,12 +15,14 @@ import pytest
 from textual.pilot import Pilot, WaitForScreenTimeout
 from textual.widgets import DataTable, RichLog, Static, TabbedContent
 
-from support.run_folders import AT_S, hanging, run_folder, training
+from support.chinese import english
+from support.run_folders import AT_S, hanging, run_folder, tell_events, training
 from unhang.errors import UsageError
 from unhang.screens.terminal import Watch
 
 pytestmark = pytest.mark.process
 
+NO_SPACE = "no space left on device"
 SNAPSHOTS = Path(__file__).parents[2] / "snapshots"
 
 
@@ -106,6 +109,29 @@ def test_before_anybody_is_seen(tmp_path: Path) -> None:
         assert "尚未见到任何训练进程" in words(app, "#news")
 
     drive(app, steps)
+
+
+def test_in_chinese_no_tab_holds_an_english_sentence(tmp_path: Path) -> None:
+    tell_events(run_folder(tmp_path, [training(AT_S), hanging(AT_S + 5)], ended=True))
+    app = Watch(tmp_path, language="zh")
+    shown: list[str] = []
+
+    async def steps(pilot: Pilot[Any]) -> None:
+        for tab in ("classes", "groups", "heat", "ranks", "events"):
+            app.query_one(TabbedContent).active = f"tab-{tab}"
+            await pilot.pause()
+            await pilot.wait_for_scheduled_animations()
+            await pilot.pause(0.2)
+            drawn = app.export_screenshot(simplify=True)
+            shown.extend(html.unescape(re.sub(r"<[^>]*>", "\n", drawn)).split("\n"))
+
+    drive(app, steps)
+    text = " ".join(" ".join(shown).replace("\xa0", " ").split())
+    assert "退出" in text
+    assert "开始监视 gn1 上的 rank 0-3" in text
+    assert "在等其他 rank" in text
+    assert not re.search(r"\b(?:quit|palette|earlier)\b", text)
+    assert set(english(" ; ".join(shown).replace("\xa0", " "))) <= {"keeps the GIL", NO_SPACE}
 
 
 def test_another_folder_is_refused(tmp_path: Path) -> None:

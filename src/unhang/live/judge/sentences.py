@@ -27,7 +27,7 @@ def reason(claim: Claim, tracks: Mapping[Rank, Track]) -> Message:
     elif claim.charge in _AMONG:
         key += "_odd" if claim.culprits and claim.victims else ""
     elif claim.charge is SuspicionReason.AT_WORK and claim.phase is None:
-        key += "_code"
+        key += "_code" if claim.place else "_unplaced"
     told = ending_of(claim, tracks)
     values = {
         "ranks": claim.culprits,

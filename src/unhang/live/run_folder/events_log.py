@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from unhang.live.messages.actions import Note
+from unhang.model.codec import encode
 from unhang.model.ids import format_ranks
 from unhang.model.waits import CallRef
 from unhang.reporters.catalogue import write
@@ -28,6 +29,7 @@ def event_of(note: Note, at: str) -> dict[str, Any]:
     if note.since_s is not None:
         event["since_s"] = round(note.since_s, 3)
     event["why"] = write(note.why)
+    event["message"] = encode(note.why)
     if note.against:
         event["against"] = [write(message) for message in note.against]
     if note.cost is not None:

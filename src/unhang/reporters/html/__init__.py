@@ -203,12 +203,16 @@ class _Page:
         if found is None:
             return None
         classes = [box.ranks for box in self._graph.boxes]
-        lanes = heatmap.by_class(found, classes, self._language) if len(classes) > 1 else Html("")
+        lanes = heatmap.by_class(found, classes, self._language)
+        coverage = self._diagnosis.coverage
+        ranks = RankSpans.of(coverage.ranks_seen) | RankSpans.of(coverage.ranks_silent)
+        for members in classes:
+            ranks |= members
         return join(
             tag("p", self._words(f"basis.{found.basis.value}"), class_="quiet small"),
             join(tag("h3", self._words("heat.classes")), lanes) if lanes else None,
             tag("h3", self._words("heat.ranks")),
-            heatmap.by_rank(found, self._language),
+            heatmap.by_rank(found, self._language, ranks),
             heatmap.legend(found, self._language),
         )
 
@@ -216,9 +220,9 @@ class _Page:
         steps = self._shown.story
         if not steps:
             return None
-        head = [self._words(f"column.{name}") for name in ("at", "who", "what", "place")]
+        head = [self._words(f"column.{name}") for name in ("at", "who", "what")]
         rows = [
-            (step.at, step.who, prose(step.what), tag("code", step.place) if step.place else None)
+            (step.at, step.who, [prose(step.what), Html(" "), tag("code", step.place)])
             for step in steps
         ]
         return table(head, rows, self._say("label.story"))

@@ -15,7 +15,7 @@ _TONES = {
     Answer.NO_DIFFERENCE: "undetermined",
     Answer.TOO_FEW: "undetermined",
 }
-_WIDE, _ROW, _LEFT, _RIGHT = 640, 34, 90, 40
+_WIDE, _ROW, _LEFT, _RIGHT = 480, 34, 70, 30
 
 Words = Callable[..., str]
 """A sentence of the comparison by its key and values."""
@@ -90,19 +90,16 @@ def _picture(comparison: Comparison, words: Words, most: float) -> Html | None:
         tag(
             "g",
             tag("line", x1=_LEFT, x2=_WIDE - _RIGHT, y1=axis, y2=axis, stroke="currentColor"),
-            tag("text", "0", x=_LEFT, y=axis + 16, font_size=12, fill="currentColor"),
-            tag(
-                "text", f"{most:.3g}", x=_WIDE - _RIGHT, y=axis + 16, font_size=12,
-                fill="currentColor", text_anchor="end",
-            ),
+            tag("text", "0", x=_LEFT, y=axis + 16),
+            tag("text", f"{most:.3g}", x=_WIDE - _RIGHT, y=axis + 16, text_anchor="end"),
         )
     )  # fmt: skip
-    label = words("picture", unit=unit)
+    label = words("picture", unit=unit).rstrip(":：")
     picture = tag(
         "svg", tag("title", label), parts, viewBox=f"0 0 {_WIDE} {height + 6}", width="100%",
         role="img", aria_label=label,
     )  # fmt: skip
-    return tag("figure", tag("figcaption", label, class_="quiet small"), picture)
+    return tag("figure", tag("figcaption", label), picture, class_="bars")
 
 
 def _bar(name: str, interval: Interval, most: float, y: float) -> Html:
@@ -112,7 +109,7 @@ def _bar(name: str, interval: Interval, most: float, y: float) -> Html:
     low, high = x(interval.low), x(interval.high)
     return tag(
         "g",
-        tag("text", name, x=0, y=y + 4, font_size=14, fill="currentColor"),
+        tag("text", name, x=0, y=y + 4),
         tag("line", x1=low, x2=high, y1=y, y2=y, stroke="currentColor", stroke_width=2),
         tag("line", x1=low, x2=low, y1=y - 6, y2=y + 6, stroke="currentColor"),
         tag("line", x1=high, x2=high, y1=y - 6, y2=y + 6, stroke="currentColor"),

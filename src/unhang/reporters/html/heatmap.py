@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 from unhang.model.activity import Activity, ActivityMap, Strip
-from unhang.model.ids import ManyRanks, RankSpans, format_ranks
+from unhang.model.ids import NO_RANKS, ManyRanks, RankSpans, format_ranks
 from unhang.model.provenance import Message
 from unhang.reporters.catalogue import write
 from unhang.reporters.html.frame import words
@@ -25,16 +25,24 @@ _FINE_S = 4.0
 
 
 def by_class(found: ActivityMap, classes: Sequence[ManyRanks], language: str) -> Html:
-    """The map with a row for each class of ranks; nothing where fewer than two are known."""
-    shown = [ranks for ranks in classes if any(ranks & members for members, _ in found.rows)]
-    if len(shown) < 2:
+    """The map with a row for each class of ranks; nothing where it would show what `by_rank` does.
+
+    A class of which nothing was recorded is a row of gaps.
+    """
+    if len(classes) < 2 or all(len(ranks) == 1 for ranks in classes):
         return Html("")
-    return _map(found, [RankSpans.of(ranks) for ranks in shown], "classes", language, tall=26)
+    return _map(found, [RankSpans.of(ranks) for ranks in classes], "classes", language, tall=26)
 
 
-def by_rank(found: ActivityMap, language: str) -> Html:
-    """The map with a row for each rank, or for as many neighbours as make 64 rows."""
-    bands = found.bands(_MOST_ROWS)
+def by_rank(found: ActivityMap, language: str, others: ManyRanks = NO_RANKS) -> Html:
+    """The map with a row for each rank, or for as many neighbours as make 64 rows.
+
+    Args:
+        found: the map.
+        language: of the axis.
+        others: ranks that have a row although nothing was recorded of them.
+    """
+    bands = found.bands(_MOST_ROWS, others)
     tall = 18 if len(bands) <= 16 else 9
     return _map(found, bands, "ranks", language, tall=tall)
 
@@ -78,7 +86,7 @@ def _map(
     told = [tag("span", text if place % step == 0 else "") for place, text in enumerate(labels)]
     data = {
         "rows": labels,
-        "times": [_time(found, column, language) for column in range(columns)],
+        "times": [time_at(found, column, language) for column in range(columns)],
         "cells": [[[length, _key(kind)] for length, kind in strip] for strip in strips],
         "names": {
             **{kind.value: activity_name(kind, found, language) for kind in Activity},
@@ -86,7 +94,7 @@ def _map(
         },
     }
     at = [columns * n // (_TICKS - 1) for n in range(_TICKS)]
-    ticks = [tag("span", _time(found, column, language)) for column in at]
+    ticks = [tag("span", time_at(found, column, language)) for column in at]
     return join(
         tag(
             "div",
@@ -131,7 +139,7 @@ def activity_name(kind: Activity, found: ActivityMap, language: str) -> str:
     return words(f"{key}_{found.basis.value}" if kind is not Activity.END else key, language)
 
 
-def _time(found: ActivityMap, column: int, language: str) -> str:
+def time_at(found: ActivityMap, column: int, language: str) -> str:
     """The time of day where the clock has one, else how long after the begin."""
     past = column * found.width_s
     if not found.dated:

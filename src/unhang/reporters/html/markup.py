@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from html import escape
 from typing import TypeAlias
 
-_KEPT_TOGETHER = re.compile(r"`([^`\n]{1,200})`|\d+-\d+(?:,\d+(?:-\d+)?){0,3}")
+_KEPT_TOGETHER = re.compile(r"`([^`\n]{1,200})`|(?<![\w.-])\d+-\d+(?:,\d+(?:-\d+)?){0,3}(?![\w-])")
 """A name in backticks, or a few ranks."""
 _VOID = frozenset({"br", "img", "input", "meta"})
 

@@ -11,12 +11,14 @@ from unhang.reporters.html.frame import words
 from unhang.reporters.html.markup import Html, join, tag
 from unhang.reporters.html.wait_graph import Arrow, GraphView, wide
 
-_WIDTH, _GAP, _RISE = 264, 22, 92
+_WIDTH, _GAP, _RISE, _NEAR = 276, 22, 92, 16
+_FEW = 4
+"""Boxes that no arrow joins stand below each other, so that a phone shows them; more in pairs."""
 
 
 def draw(view: GraphView, language: str) -> Html:
-    """Return the figure; nothing where there is nothing to draw."""
-    if not view.boxes:
+    """Return the figure; nothing where one box would stand alone."""
+    if len(view.boxes) < 2:
         return Html("")
     layout = _Layout(view, language)
     drawing = tag(
@@ -74,13 +76,16 @@ class _Layout:
             [p for p, level in enumerate(self._levels) if level == count - 1 - row]
             for row in range(count)
         ]
+        if not view.arrows:  # nobody stands above anybody
+            few = 1 if len(view.boxes) <= _FEW else 2
+            self._rows = [self._rows[0][at : at + few] for at in range(0, len(view.boxes), few)]
         self._rows = [row for row in self._rows if row]
         self.rows_wide = max(len(row) for row in self._rows)
         back = any(self._levels[a.source] <= self._levels[a.target] for a in view.arrows)
         self._side = 70 if back else 0
         self.width = max(self.rows_wide * (_WIDTH + _GAP) - _GAP, _WIDTH + 60) + 2 * self._side + 8
         self._tops: dict[int, tuple[float, float, float]] = {}
-        top = 4.0
+        top, rise = 4.0, _RISE if view.arrows else _NEAR
         for row in self._rows:
             tall = max(self._height(p) for p in row)
             span = len(row) * (_WIDTH + _GAP) - _GAP
@@ -88,8 +93,8 @@ class _Layout:
             for place in row:
                 self._tops[place] = (left, top, self._height(place))
                 left += _WIDTH + _GAP
-            top += tall + _RISE
-        self.height = round(top - _RISE + 4)
+            top += tall + rise
+        self.height = round(top - rise + 4)
 
     def _height(self, place: int) -> float:
         return 40 + 18 * len(self._view.boxes[place].notes) + (18 if self._tag(place) else 0)

@@ -7,7 +7,6 @@ that they may be it or not.
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, pairwise
@@ -17,12 +16,12 @@ from unhang.model.provenance import Message
 from unhang.model.waits import Analysis, CallRef, RankState, Wait
 from unhang.reporters.catalogue import write
 from unhang.reporters.html.frame import words
-from unhang.reporters.printable import one_line
+from unhang.reporters.printable import fill, one_line
 
 _MOST_BOXES = 9
 _MOST_WAITS = 24
-_LINE_LETTERS = 36
-"""Letters of a line of a box; those of Chinese are twice as wide."""
+_LINE_LETTERS, _MOST_LINES = 36, 3
+"""Letters of a line of a box, of which those of Chinese are twice as wide; lines."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,13 +200,16 @@ def _notes(
     states: Iterable[RankState],
     language: str,
 ) -> tuple[str, ...]:
-    """What most of them do, in at most two lines."""
+    """What most of them do, in at most three lines."""
     found = next((text for told, text in notes if ranks & RankSpans.of(told)), "")
     if not found:
         state = next((s for s in states if ranks & RankSpans.of(s.ranks)), None)
         found = "" if state is None else _state(state, language)
-    lines = textwrap.wrap(found, _LINE_LETTERS // wide(found))
-    return (*lines[:1], f"{lines[1][: _LINE_LETTERS - 1]}…") if len(lines) > 2 else tuple(lines)
+    lines = fill(found, _LINE_LETTERS)
+    if len(lines) > _MOST_LINES:
+        lines[_MOST_LINES - 1 :] = [f"{lines[_MOST_LINES - 1]} …"]
+    long = _LINE_LETTERS + 2
+    return tuple(line if len(line) <= long else f"{line[:_LINE_LETTERS]}…" for line in lines)
 
 
 def _state(state: RankState, language: str) -> str:

@@ -21,9 +21,11 @@ function make(tag, text, kind) {
 
 function duration(seconds) {
   if (seconds === null || seconds === undefined) return "";
-  if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`;
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${Math.floor(seconds % 60)} s`;
-  return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;
+  const unit = (name, n) => words[`unit.${name}`].replace("{n}", n);
+  if (seconds < 59.5) return unit("s", seconds.toFixed(seconds < 10 ? 1 : 0));
+  const [large, small, part] = seconds < 3599.5 ? ["min", "s", 1] : ["h", "min", 60];
+  const whole = Math.round(seconds / part), rest = whole % 60;
+  return [unit(large, (whole - rest) / 60), rest ? unit(small, rest) : ""].join(" ").trim();
 }
 
 function size(bytes) {
@@ -33,6 +35,9 @@ function size(bytes) {
   while (bytes >= 1024 && unit < units.length - 1) { bytes /= 1024; unit += 1; }
   return `${bytes.toFixed(unit && bytes < 100 ? 1 : 0)} ${units[unit]}`;
 }
+
+// As on the axis of the heatmap and in the events: UTC.
+const moment = (at) => new Date(at * 1000).toISOString().slice(0, 19).replace("T", " ");
 
 const share = (value) => (value === null || value === undefined ? "" : `${Math.round(value * 100)} %`);
 
@@ -108,10 +113,10 @@ function show(standing) {
   $("waits").hidden = !standing.graph;
   if (standing.graph !== drawn) put("edges", drawn = standing.graph);
   $("hosts").replaceChildren(...standing.hosts.map((host) => make(
-    "li", `${host.host}: ${host.ranks} (${duration(host.age_s)})`)));
+    "li", `${host.host}: ${host.who} · ${words["column.beat"]} ${duration(host.age_s)}`)));
   $("losses").hidden = standing.lost.length === 0;
   $("lost").replaceChildren(...standing.lost.map((text) => make("li", text)));
-  $("clock").textContent = `${new Date(standing.at * 1000).toLocaleString()} · ${duration(standing.up_s)}`;
+  $("clock").textContent = `${moment(standing.at)} UTC · ${duration(standing.up_s)}`;
 }
 
 function showRun(news) {
@@ -134,7 +139,7 @@ function addEvents(events) {
   for (const event of events) {
     const line = make("li", null, event.kind);
     line.append(make("span", event.at.replace("T", " ").slice(0, 19), "quiet"));
-    line.append(make("span", [event.kind, event.ranks].filter(Boolean).join(" ")));
+    line.append(make("span", [event.kind, event.who].filter(Boolean).join(" · ")));
     line.append(make("span", event.why));
     $("events").prepend(line);
   }
@@ -163,7 +168,7 @@ $("at").addEventListener("input", async () => {
   following = part === 1;
   const [first, last] = run.span;
   const at = first + (last - first) * part;
-  $("when").textContent = new Date(at * 1000).toLocaleTimeString();
+  $("when").textContent = moment(at).slice(11);
   const path = following ? "/api/standing" : `/api/standing?at=${at}`;
   show(await ask(path));
 });
