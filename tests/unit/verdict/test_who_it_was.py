@@ -523,4 +523,5 @@ def test_a_file_for_each_rank_of_the_job(tmp_path: Path) -> None:
     (tmp_path / "a.log").write_text(f"world size: 2\n{gave_up}\n")
     (tmp_path / "b.log").write_text("\n".join([*[compiled] * 4, lost, ""]))
     found = unhang.diagnose(str(tmp_path))
-    assert (found.cause, found.culprits) == (Cause.COMPILE_SLOW, {1})
+    assert found.cause is Cause.COMPILE_SLOW
+    assert found.culprits == {1}
