@@ -17,6 +17,7 @@ from unhang.model.events import (
     Event,
     Finished,
     KernelEvent,
+    KernelProblem,
     Restarted,
     SettingTried,
     UnreadLine,
@@ -101,7 +102,7 @@ def _judged(
 
     found, incident = of(parted.without_loose(), artifacts - len(parted.loose))
     loosely = None
-    if parted.loose and not _stands(found):
+    if parted.loose and not (_stands(found) and not _asks_the_kernel(found, parted)):
         loosely = of(_explaining(parted, found), artifacts)
     if loosely is not None and loosely[0].outcome is not Outcome.HEALTHY:
         found, incident = loosely
@@ -118,6 +119,15 @@ def _judged(
 def _stands(found: Diagnosis) -> bool:
     """Whether a verdict says what happened."""
     return found.outcome in (Outcome.CAUSE, Outcome.HEALTHY)
+
+
+def _asks_the_kernel(found: Diagnosis, parted: Parted) -> bool:
+    """Whether a kernel's word on its GPUs is at hand, where a program only saw its GPU fail."""
+    return found.cause is Cause.GPU_KERNEL_FAULT and any(
+        isinstance(event, KernelEvent) and event.problem is KernelProblem.XID
+        for event in parted.events
+        if event.source.artifact in parted.loose
+    )
 
 
 def _explaining(parted: Parted, found: Diagnosis) -> Sequence[Event]:

@@ -45,6 +45,8 @@ _RETURN_CODE = _PATTERNS["return_code"]
 _COMPOSER = _PATTERNS["composer"]
 _ENDED = _PATTERNS["ended"]
 _LOST = _PATTERNS["lost"]
+_NOTICED = _PATTERNS["noticed"]
+"""`jsrun` of LSF on Power systems."""
 _ALSO_RANK = re.compile(r"\b[Rr]ank\W{0,2}(\d{1,7})\b")
 _MOST_WORDS = 4
 """Words in front of who ended: a parent says what it did; more of them is somebody's prose."""
@@ -243,6 +245,15 @@ def _commands(line: Line) -> Iterator[Event]:
         )
         yield ProcessEnded(
             **place(line), reporter=Reporter.SHELL, signal=number, exit_code=exit_code
+        )
+    for match in line.sayings(_NOTICED):
+        yield ProcessEnded(
+            **place(line),
+            reporter=Reporter.MPI,
+            task=int(match["rank"]),
+            signal=None if match["signal"] is None else int(match["signal"]),
+            exit_code=None if match["code"] is None else int(match["code"]),
+            reported_first=True,
         )
     for match in line.sayings(_MPI_SIGNAL):
         yield ProcessEnded(

@@ -54,12 +54,13 @@ from unhang.model.incident import Manner, ranks_of
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
 from unhang.model.time import Instant
 from unhang.rules.crash.signs_of_work import (
+    interrupted_at_work,
     interrupted_in_wait,
     silent_s,
     stuck_s,
     worked,
 )
-from unhang.rules.shared import consequences, order
+from unhang.rules.shared import consequences, order, speakers
 
 _QUIET_S = 900.0
 """Longer silence before a stop looks like a hang that somebody ended."""
@@ -108,6 +109,7 @@ def check(incident: Incident) -> Iterator[Finding]:
     if against is None and not orphans and _blind(incident, first):
         by_hand = first.kind is StopKind.INTERRUPT or _was_repeated(incident)
         by_hand = by_hand and not _was_answered(incident, first)
+        by_hand = by_hand and not (worked(incident, first) and interrupted_at_work(incident))
         strength, against = (
             Strength.HINTS if by_hand else Strength.SUPPORTS,
             say(
@@ -134,7 +136,7 @@ def check(incident: Incident) -> Iterator[Finding]:
             "Nothing was wrong before the stop; what failed afterwards is its echo.",
         ),
         against=against,
-        culprits=_stopped(incident),
+        culprits=_stopped(incident) or _removed(incident, first),
         at=first.at,
         evidence=[first, *orphans[:2]],
     )
@@ -211,6 +213,15 @@ def _stopped(incident: Incident) -> Ranks:
     lost = any(f.manner is Manner.PEER and f.rank not in reached for f in incident.failures)
     size = incident.world.size
     return reached if lost and size is not None and len(reached) < size else NO_RANKS
+
+
+def _removed(incident: Incident, stop: StopSeen) -> Ranks:
+    """All ranks of a host that was taken away while others stayed."""
+    host = stop.origin.host
+    if host is None or stop.kind not in _WITHOUT_CHOICE:
+        return NO_RANKS
+    found = speakers.ranks_on(incident, {host})
+    return found if len(found) < (incident.world.size or len(incident.roster)) else NO_RANKS
 
 
 def _was_repeated(incident: Incident) -> bool:

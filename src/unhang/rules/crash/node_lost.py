@@ -51,7 +51,7 @@ def check(incident: Incident) -> Iterator[Finding]:
     if first is None:
         return
     earlier = order.decisive_failure_before(incident, first)
-    told = next((s for s in order.stops(incident) if order.is_before(first, s) is not True), None)
+    told = next((s for s in order.stops(incident) if _is_why(s, first)), None)
     sure = reported is not None and earlier is None and told is None
     host = first.origin.host if isinstance(first, StopSeen) else first.host
     # Who is missed by the others before anything else went wrong did not fall silent by that.
@@ -79,6 +79,19 @@ def check(incident: Incident) -> Iterator[Finding]:
         at=first.at,
         evidence=[first],
     )
+
+
+_NEAR = 3
+"""Lines of one report of a lost node: its reason may stand below."""
+
+
+def _is_why(stop: StopSeen, lost: StopSeen | StoreFault) -> bool:
+    """Whether the node was stopped before it was missed, or its report goes on to say so."""
+    if order.is_before(lost, stop) is not True:
+        return True
+    gap = (stop.source.line or 0) - (lost.source.line or 0)
+    below = stop.source.artifact == lost.source.artifact and 0 <= gap <= _NEAR
+    return below and stop.at is None
 
 
 def _ranks_of_node(incident: Incident, lost: StopSeen | StoreFault, host: str) -> Ranks:
