@@ -17,6 +17,7 @@ from unhang.model.events import (
     Event,
     Finished,
     KernelEvent,
+    KernelProblem,
     Restarted,
     SettingTried,
     UnreadLine,
@@ -100,7 +101,7 @@ def _judged(
 
     found, incident = of(parted.without_loose(), artifacts - len(parted.loose))
     loosely = None
-    if parted.loose and not _stands(found):
+    if parted.loose and not (_stands(found) and not _asks_the_kernel(found, parted)):
         loosely = of(_explaining(parted, found), artifacts)
     if loosely is not None and loosely[0].outcome is not Outcome.HEALTHY:
         found, incident = loosely
@@ -117,6 +118,15 @@ def _judged(
 def _stands(found: Diagnosis) -> bool:
     """Whether a verdict says what happened."""
     return found.outcome in (Outcome.CAUSE, Outcome.HEALTHY)
+
+
+def _asks_the_kernel(found: Diagnosis, parted: Parted) -> bool:
+    """Whether a kernel's word on its GPUs is at hand, where a program only saw its GPU fail."""
+    return found.cause is Cause.GPU_KERNEL_FAULT and any(
+        isinstance(event, KernelEvent) and event.problem is KernelProblem.XID
+        for event in parted.events
+        if event.source.artifact in parted.loose
+    )
 
 
 def _explaining(parted: Parted, found: Diagnosis) -> Sequence[Event]:
@@ -250,10 +260,11 @@ def _headline(verdicts: Sequence[Diagnosis], *, recovered: bool, works: bool) ->
     if works and not _failed(verdicts[-1]):
         return verdicts[-1]
     failed = [v for v in verdicts if _failed(v)]
-    broken = [v for v in failed if not _merely_stopped(v)]
+    stopped = [v for v in failed if v.cause is Cause.EXTERNAL_STOP]
+    broken = [v for v in failed if not (_merely_stopped(v) or (stopped and _is_bare(v)))]
     if not broken and verdicts[-1].outcome is Outcome.HEALTHY:
         return verdicts[-1]
-    return (broken or failed or verdicts)[-1]
+    return (broken or stopped or failed or verdicts)[-1]
 
 
 def _merely_stopped(verdict: Diagnosis) -> bool:
@@ -262,6 +273,11 @@ def _merely_stopped(verdict: Diagnosis) -> bool:
         return verdict.cause is Cause.EXTERNAL_STOP
     causes = {c.cause for c in verdict.candidates}
     return verdict.call is None and causes == {Cause.EXTERNAL_STOP}
+
+
+def _is_bare(verdict: Diagnosis) -> bool:
+    """A failure without a cause, a place or a wait: a restart that misses who was stopped."""
+    return verdict.outcome is Outcome.UNDETERMINED and verdict.call is None
 
 
 def _failed(verdict: Diagnosis) -> bool:

@@ -131,9 +131,18 @@ class _Told(TypedDict):
     source: Provenance
 
 
+def _operation(event: CollectiveTimeout) -> str | None:
+    """The operation; its sizes tell a coalesced gather or scatter from messages between two."""
+    into, out = event.numel_in or 0, event.numel_out or 0
+    least, most = sorted((into, out))
+    if event.op != "COALESCED" or not least or least == most or most % least:
+        return event.op
+    return "ALLGATHER_COALESCED" if out > into else "REDUCE_SCATTER_TENSOR_COALESCED"
+
+
 def _told(event: CollectiveTimeout) -> _Told:
     return _Told(
-        op=event.op,
+        op=_operation(event),
         numel_in=event.numel_in,
         numel_out=event.numel_out,
         shape=event.shape,

@@ -341,9 +341,9 @@ def _why_aborted(printed: list[Event], run: Run) -> Manner:
 
 
 def _adopt_anonymous_exception(groups: dict[Hashable, list[Event]]) -> None:
-    """Join a traceback that names nobody with the one process that left with an exit code.
+    """Join tracebacks that name nobody with the processes that left with an exit code.
 
-    Sound only when there is exactly one such process and all such tracebacks are one error.
+    Sound only when all such tracebacks are one error, of one such process or one of each.
     """
     nameless = [
         key
@@ -353,16 +353,26 @@ def _adopt_anonymous_exception(groups: dict[Hashable, list[Event]]) -> None:
         and isinstance(told[0], PythonException | DeviceFault)
         and _manner(told[0]) in (Manner.RAISED, Manner.GPU_OOM, Manner.DEVICE, Manner.HOST_OOM)
     ]
+    first = [groups[key][0] for key in nameless]
+    aborted = not any(e.gave_up for told in groups.values() for e in told) and all(
+        isinstance(event, DeviceFault) for event in first
+    )
     bare = [
         key
         for key, told in groups.items()
-        if all(isinstance(e, ProcessEnded) for e in told) and _manner(told[0]) is Manner.EXITED
+        if all(isinstance(e, ProcessEnded) for e in told)
+        and (_manner(told[0]) is Manner.EXITED or (aborted and _is_abort(told[0])))
     ]
     errors = {_signature(groups[key][0]) for key in nameless}
-    if len(bare) == 1 and nameless and len(errors) == 1:
-        owner = groups[bare[0]]
-        for key in nameless:
-            owner[:0] = groups.pop(key)
+    if len(errors) != 1 or len(bare) not in {1, len(nameless)}:
+        return
+    for place, key in enumerate(nameless):
+        groups[bare[place % len(bare)]][:0] = groups.pop(key)
+
+
+def _is_abort(event: Event) -> bool:
+    """A runtime below Python ends the process so, when its GPU fails."""
+    return isinstance(event, ProcessEnded) and event.signal == signal.SIGABRT
 
 
 def _adopt_anonymous_end(groups: dict[Hashable, list[Event]]) -> None:

@@ -352,6 +352,8 @@ class Identity:
             if isinstance(e, WorldSeen) and e.rank is not None and not e.listed
         }
         alone = ranks_alone({name: ranks.get(name, NO_RANKS) for name in announced})
+        if self._world_size == len(ranks) == len(NO_RANKS.union(*ranks.values())):
+            alone = ranks_alone(ranks)  # a file for each rank of the job
         return {**alone, **ranks_by_file(files, ranks, self._world_size)}
 
 

@@ -32,8 +32,11 @@ def split_incarnations(events: Sequence[Event]) -> list[list[Event]]:
         if _begins(event, runs, begun) and _is_active(runs[-1]):
             runs.append([])
         runs[-1].append(event)
+    restarts = (e.at for e in events if isinstance(e, Restarted) and not e.launch)
+    again = max((at for at in restarts if at is not None), key=lambda at: at.seconds, default=None)
     for runs in by_artifact.values():
-        if begun is not None and _is_active(runs[-1]) and _is_before(runs[-1], begun):
+        after = begun or (again if len(runs) == 1 else None)
+        if after is not None and _is_active(runs[-1]) and _is_before(runs[-1], after):
             runs.append([])  # it tells nothing of the last start
     by_artifact = {
         artifact: [part for run in runs for part in split_unannounced(run)]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from unhang.assemble.finished_phases import find_outlived
 from unhang.assemble.run import Run
 from unhang.model.events import (
+    TROUBLE,
     Event,
     PhaseMark,
     Progress,
@@ -48,6 +49,9 @@ def find_open_phases(run: Run, waiting: Ranks) -> tuple[OpenPhase, ...]:
     marks = [e for e in run.events if isinstance(e, _MARKS) and not _is_later(e, alarm, dated)]
     for mark in marks:
         _take(mark, run.identity.rank_of(mark), voices, trained)
+    for phases in voices.values():
+        for state in phases.values():
+            state.unfinished = state.unfinished or _lasts_until_trouble(run, state)
     outlived = find_outlived(run, marks)
     _reopen(run, alarm, dated, voices)
     found = [
@@ -151,6 +155,28 @@ def _goes_on(state: _OpenPhase) -> bool:
     if state.signs < _SERIES or first is None or last is None:
         return False
     return (last.since(first) or 0.0) >= _SERIES_S
+
+
+_RIGHT_AFTER = 2
+"""Lines between the last sign of a phase and the trouble that cut it off."""
+
+
+def _lasts_until_trouble(run: Run, state: _OpenPhase) -> bool:
+    """Whether sign upon sign of it is printed until, in the next line, something fails.
+
+    It must not be the alarm of its own voice: who waits was at work before.
+    """
+    place = state.latest.source
+    after = (
+        e
+        for e in run.events
+        if e.source.artifact == place.artifact and (e.source.line or 0) > (place.line or 0)
+    )
+    following = min(after, key=lambda e: e.source.line or 0, default=None)
+    if state.signs < _SERIES or following is None or following.gave_up:
+        return False
+    near = (following.source.line or 0) - (place.line or 0) <= _RIGHT_AFTER
+    return near and following.role in TROUBLE
 
 
 _SHOWN_BY_BARS = (Phase.DATA, Phase.SAVE, Phase.COMPILE)

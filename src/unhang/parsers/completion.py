@@ -69,6 +69,7 @@ _PART = re.compile(
 _PLACE = re.compile(
     r"(?:[\w./-]{1,80}\.py:\d{1,6}:? )?(?:\[?(?:INFO|NOTICE|SUCCESS)\]?[ :|-]{1,3})?"
 )
+_DATED = re.compile(r": +(?:[A-Z][a-z]{2}, )?\d{1,4}[ /-](?:[A-Z][a-z]{2}|\d{2})[ /-]\d{2}")
 _CLAUSE = re.compile(r"[.!;] ")
 _LONGEST = 160
 
@@ -109,6 +110,11 @@ class CompletionParser(
 
 
 def _tells_an_end(text: str) -> bool:
-    """Whether it is little more than a word of an end, or a code of a good one, of no part."""
+    """Whether it is little more than a word of an end, or a code of a good one, of no part.
+
+    A word before a date is the name of a field: when something ended, however it did.
+    """
+    if _DATED.search(text):
+        return False
     bare = _BARE.match(text) is not None or _ZERO.search(text) is not None
     return bare and _PART.search(text) is None

@@ -45,7 +45,10 @@ _WENT_WELL = frozenset({"Succeeded", "Completed", "Complete"})
 _POD = re.compile(r"^\s*(?:Name|Pod|pod):?\s+(?:pod/)?(?P<pod>[a-z0-9][a-z0-9.-]{2,200})\s*$")
 _POD_IN_EVENT = re.compile(r"\bpod/(?P<pod>[a-z0-9][a-z0-9.-]{2,200})")
 _JOB_IN_EVENT = re.compile(r"\b[a-z]{0,20}job/(?P<job>[a-z0-9][a-z0-9.-]{1,200})")
-_DELETED = re.compile(r"Stopping container |preStop hook|Exceeded grace period")
+_DELETED = re.compile(
+    r"(?:(?:\d{1,4}[smhd]\S{0,8}\s+)?Normal\s+Killing\s.{0,250}?)?Stopping container "
+    r"|preStop hook|Exceeded grace period"
+)
 
 _STATE = re.compile(r"""^\W{0,8}(?:"[\w.]{1,40}":\W{1,8}){0,6}"terminated":\s?\{[^{}]{0,2000}\}""")
 """`kubectl get pod -o jsonpath=…lastState` and `-o json` on one line."""
@@ -132,7 +135,7 @@ class KubernetesParser(LineParser, name="kubernetes", after=3):
             yield StopSeen(**place(line), kind=kind)
         yield from self._codes(line)
         if line.says(_DELETED, within=True):
-            yield ClosingSignal(**place(line), pid=None, signal=15)
+            yield ClosingSignal(**place(line), pid=None, signal=15, host=self._pod)
 
     def _terminated(self, line: Line, state: str) -> Iterator[Event]:
         """The state of a container as the cluster answers it in JSON, on one line."""

@@ -46,6 +46,9 @@ _COMPOSER = _PATTERNS["composer"]
 _ENDED = _PATTERNS["ended"]
 _FIELDED = _PATTERNS["fielded"]
 """A parent that logs fields: `process was signaled to shutdown with signal 11 rank=3`."""
+_LOST = _PATTERNS["lost"]
+_NOTICED = _PATTERNS["noticed"]
+"""`jsrun` of LSF on Power systems."""
 _ALSO_RANK = re.compile(r"\b[Rr]ank\W{0,2}(\d{1,7})\b")
 _MOST_WORDS = 4
 """Words in front of who ended: a parent says what it did; more of them is somebody's prose."""
@@ -162,19 +165,7 @@ def _single(line: Line) -> Iterator[Event]:
             signal=number,
             exit_code=exit_code,
         )
-    if not any(line.sayings(_COMPOSER)) and "DataLoader" not in line.text:
-        for match in line.sayings(_ENDED, within=True):
-            if len(line.text[: match.start()].split()) <= _MOST_WORDS:
-                yield from _in_any_wording(line, match)
-    for match in line.sayings(_FIELDED, within=True):
-        if (how := _how(line, match)) is not None:
-            yield ProcessEnded(
-                **place(line),
-                reporter=Reporter.SHELL,
-                rank=Rank(int(match["rank"])),
-                signal=how[0],
-                exit_code=how[1],
-            )
+    yield from _in_other_words(line)
     for match in line.sayings(_SSH):
         number, exit_code = split_exit(int(match["code"]))
         yield ProcessEnded(
@@ -188,6 +179,37 @@ def _single(line: Line) -> Iterator[Event]:
     if stopped is not None and stopped["signal"] in _STOPS:
         yield StopSeen(**place(line), kind=_STOPS[stopped["signal"]])
     yield from _commands(line)
+
+
+def _in_other_words(line: Line) -> Iterator[Event]:
+    """Ends of one process as parents of any make log them."""
+    if not any(line.sayings(_COMPOSER)) and "DataLoader" not in line.text:
+        for match in line.sayings(_ENDED, within=True):
+            if len(line.text[: match.start()].split()) <= _MOST_WORDS:
+                yield from _in_any_wording(line, match)
+    for match in line.sayings(_FIELDED, within=True):
+        if (how := _how(line, match)) is not None:
+            yield ProcessEnded(
+                **place(line),
+                reporter=Reporter.SHELL,
+                rank=Rank(int(match["rank"])),
+                signal=how[0],
+                exit_code=how[1],
+            )
+    if "DataLoader" not in line.text:
+        for match in line.sayings(_LOST, within=True):
+            if len(line.text[: match.start()].split()) > _MOST_WORDS:
+                continue
+            number, is_rank = int(match["number"]), (match["rank"] or match["global"]) is not None
+            pid = match["pid"] or (None if is_rank or number < _PID_FROM else number)
+            yield ProcessEnded(
+                **place(line),
+                reporter=Reporter.SHELL,
+                rank=Rank(number) if is_rank else None,
+                local_rank=None if is_rank or number >= _PID_FROM else LocalRank(number),
+                pid=None if pid is None else int(pid),
+                exit_code=1,
+            )
 
 
 def _of_launcher(line: Line) -> Line:
@@ -246,6 +268,15 @@ def _commands(line: Line) -> Iterator[Event]:
         )
         yield ProcessEnded(
             **place(line), reporter=Reporter.SHELL, signal=number, exit_code=exit_code
+        )
+    for match in line.sayings(_NOTICED):
+        yield ProcessEnded(
+            **place(line),
+            reporter=Reporter.MPI,
+            task=int(match["rank"]),
+            signal=None if match["signal"] is None else int(match["signal"]),
+            exit_code=None if match["code"] is None else int(match["code"]),
+            reported_first=True,
         )
     for match in line.sayings(_MPI_SIGNAL):
         yield ProcessEnded(

@@ -12,10 +12,9 @@ of exits counted by rank, a sentence in which ranks did not come::
     /job:jax_worker/replica:0/task:37 heartbeat timeout.
     … tasks are unhealthy (stopped sending heartbeats): or: … timed out task names:
     /job:jax_worker/replica:0/task:1
-    Worker proc VllmWorker-1 died unexpectedly, shutting down executor.
 
-Tasks are of XLA's coordination service (`coordination_service.cc` of OpenXLA, read 2026-11): one is
-a process of JAX, counted as JAX counts them.
+The last two are of XLA's coordination service (`coordination_service.cc` of OpenXLA, read 2026-11);
+a task is a process of JAX, counted as JAX counts them.
 
 Traps: a code of 0, and words such as `running`, are no ends; a table of losses has a column of
 ranks too; who is waited for in a sentence need not be guilty, so that a rule weighs it.
@@ -63,12 +62,9 @@ _MISSING = re.compile(
     + r"\s(?:\([^()]{1,60}\)\s)?"
     r"(?:did\snot|didn'?t|ha(?:s|ve)\snot|never|failed\sto|(?:is|are)\snot)\s(?:yet\s)?"
     r"(?:check(?:ed|ing)?[ -]in|join|arriv|respon[ds]|reach|report|show(?:n|ed)?[ ]up|answer|enter"
-    r"|sen[dt](?:ing)?\b.{0,12}beat)"
-    r"|\b[a-z]\w{0,40}worker(?:process)?[-_](?P<dead>\d{1,6}) (?:has )?died unexpectedly",
+    r"|sen[dt](?:ing)?\b.{0,12}beat)",
     re.IGNORECASE,
 )
-_OTHER_REPLICA = re.compile(r"\([^()]{0,60}DP0*[1-9]")
-"""An engine that is not the first: its workers are counted from 0 again."""
 _SENDER = re.compile(
     r"\b(?:i?recv|receiv(?:e|ing)|wait(?:ing|ed)?|(?:data|message|tensor|activation|gradient)s?)\b"
     r"[^.;]{0,40}?\b(?:from|for|of|by)\s(?:the\s)?(?:peer|source|remote|global|sender|stage)?\s?"
@@ -88,7 +84,7 @@ _TASKS_LOST = re.compile(
     re.IGNORECASE,
 )
 _BARRIER = re.compile(r"monitoredBarrier|watchdog", re.IGNORECASE)
-_ABOUT = ("heartbeat", "rank", "task", "exit", "return", "peer", "stage", "src=", "died unexp")
+_ABOUT = ("heartbeat", "rank", "task", "exit", "return", "peer", "stage", "src=")
 _MOST_ROWS = 4096
 _SIGNALS = 65
 
@@ -116,8 +112,6 @@ class RollCallParser(LineParser, name="roll-call", after=24, sampled=True):
             yield from _of_a_list(line, listed)
             return
         missing = line.says(_MISSING, within=True)
-        if missing is not None and missing["dead"] and _OTHER_REPLICA.match(line.raw):
-            return
         if missing is not None and _BARRIER.search(line.text) is None:
             yield from _absent(line, missing)
         elif line.origin.rank is not None and _GAVE_UP.search(line.text) is not None:
@@ -222,7 +216,7 @@ def _of_a_list(line: Line, match: re.Match[str]) -> Iterator[ProcessEnded]:
 
 
 def _absent(line: Line, match: re.Match[str]) -> Iterator[BarrierMissing]:
-    ranks = _ranks(match["listed"] or match["quiet"] or match["failing"] or match["dead"])
+    ranks = _ranks(match["listed"] or match["quiet"] or match["failing"])
     if ranks:
         yield _watched(line, ranks)
 

@@ -45,6 +45,10 @@ _NODE = re.compile(
 _REVOKED = re.compile(r"Job allocation \d+ has been revoked")
 _CTRL_C = re.compile(r"srun: sending Ctrl-C to|srun: interrupt \(one more within")
 _PBS = re.compile(r"=>> PBS: job killed: (?P<what>\w+)[^\n]{0,120}?exceeded")
+_FLUX = re.compile(
+    r"(?:\S{0,40}: )?(?:\S{1,20} )?exception: type=(?P<what>timeout|cancel|preempt) severity=0\b"
+)
+_FLUX_KINDS = {"timeout": StopKind.TIME_LIMIT, "preempt": StopKind.PREEMPTED}
 _LSF = re.compile(r"\bTERM_(?P<what>RUNLIMIT|MEMLIMIT|OWNER|ADMIN|PREEMPT)\b")
 
 _MOST_TASKS = 4096
@@ -148,7 +152,12 @@ def _other_batch_systems(line: Line) -> Iterator[Event]:
     )
     if memory:
         yield ProcessEnded(**place(line), reporter=Reporter.SHELL, signal=9, oom=True)
-    elif pbs is not None:
+    for match in line.sayings(_FLUX):
+        kind = _FLUX_KINDS.get(match["what"], StopKind.CANCELLED)
+        yield StopSeen(**place(line), kind=kind)
+    if memory:
+        return
+    if pbs is not None:
         yield StopSeen(**place(line), kind=StopKind.TIME_LIMIT)
     elif lsf is not None:
         kinds = {"RUNLIMIT": StopKind.TIME_LIMIT, "PREEMPT": StopKind.PREEMPTED}

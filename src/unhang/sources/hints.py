@@ -38,6 +38,8 @@ _HOST = re.compile(
 )
 _NAMED_HOST = re.compile(r"host=(?P<host>[A-Za-z0-9][\w.-]{0,250})")
 
+_NUMBERED = re.compile(r"[a-zA-Z]+[_-]?\d+(?:\.\d+){0,3}|\d+(?:\.\d+){3}")
+
 _PARTS = 4
 """Parts of a path that count: those further out tell of the machine it is read on."""
 
@@ -67,6 +69,11 @@ def origin_of(path: str) -> Origin:
     return origin
 
 
+def _names_host(folder: str, match: re.Match[str]) -> bool:
+    """Whether a folder is named after a host; one of a job tells what the job was about."""
+    return match.start() == 0 or _NUMBERED.fullmatch(folder, match.start()) is not None
+
+
 def _from_part(part: str, origin: Origin, *, whole: bool) -> Origin:
     """What one name tells; a folder's rank counts only when that is its `whole` name."""
     ray = _RAY.search(part)
@@ -74,7 +81,7 @@ def _from_part(part: str, origin: Origin, *, whole: bool) -> Origin:
         return replace(origin, pid=int(ray["pid"]))
     for pattern in (_NAMED_HOST, _POD, _IP, _NODE_RANK, _HOST):
         match = pattern.search(part)
-        if match is not None:
+        if match is not None and (not whole or _names_host(part, match)):
             origin = replace(origin, host=match[1])
             break
     part = _NODE_RANK.sub("", part)

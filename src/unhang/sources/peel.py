@@ -80,6 +80,7 @@ _GLUED: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
             r"\[[A-Z]{4,8}\] \[[\w./-]{1,120}:\d{1,6}[:\]]",
         ),
         ("]Traceback", r"(?<=\])Traceback \(most recent call last\):"),
+        ("^C", r"(?<=\^C)(?=\[|Traceback |[EWI]\d{4} \d\d:)"),
         ("%Traceback", r"(?<=%)Traceback \(most recent call last\):"),
     )
 )

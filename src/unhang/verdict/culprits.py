@@ -55,8 +55,9 @@ def deduce(incident: Incident, cause: Cause, best: Finding) -> Ranks:
         found = speakers.ranks_on(incident, best.culprit_hosts)
         size = incident.world.size or len(incident.roster)
         return found if 2 * len(found) <= size else NO_RANKS
-    if cause not in OF_ONE_RANK:
-        return NO_RANKS
+    told = _of_evidence(incident, best)
+    if told or cause not in OF_ONE_RANK:
+        return told
     if incident.world.size == 1:
         return _ONLY_RANK
     return (
@@ -66,6 +67,20 @@ def deduce(incident: Incident, cause: Cause, best: Finding) -> Ranks:
         or _before_its_echoes(incident)
         or (_by_device(incident) if cause is Cause.GPU_OOM else NO_RANKS)
     )
+
+
+def _of_evidence(incident: Incident, best: Finding) -> Ranks:
+    """The few ranks that failed in the way that the finding quotes, where all of them are known."""
+    quoted = {
+        f.manner
+        for f in incident.own_failures
+        if any(event.source in best.evidence for event in f.events)
+    }
+    alike = [f for f in incident.own_failures if f.manner in quoted]
+    found = ranks_of(alike)
+    size = incident.world.size or len(incident.roster)
+    few = len(found) == 1 or 2 * len(found) <= size
+    return found if few and all(f.rank is not None for f in alike) else NO_RANKS
 
 
 def as_held(incident: Incident, best: Finding) -> Ranks:

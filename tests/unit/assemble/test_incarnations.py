@@ -201,3 +201,13 @@ def test_ranks_that_introduce_themselves_again_after_a_stop(tmp_path: Path) -> N
     assert outcome(*start, *bars[:20], *stop, *start, *bars[20:]) == "undetermined"
     assert outcome(*start, *bars[:20], *stop, *start, *bars[20:], *stop) == "cause"
     assert outcome(*start, *bars[:20], *stop, *start) == "cause", "it did not come to work"
+
+
+def test_a_file_that_ends_before_the_others_restart_is_of_the_run_before() -> None:
+    """The agent that is stopped never sees the restart that misses it."""
+    late = in_file(restart(5), "a.log", 107)
+    agent = hung("a.log", 106)
+    gone = in_file(timeout(1, global_rank=1, when=101), "b.log")
+    first, second = assemble([agent, late, gone], 2)
+    assert {e.source.artifact for e in first.events} == {"a.log", "b.log"}
+    assert gone not in second.events

@@ -49,6 +49,8 @@ def test_ranks(path: str, rank: int | None) -> None:
         ("train-gpu-12.log", "gpu-12"),
         ("ip-10-0-0-1.log", "ip-10-0-0-1"),
         ("node_rank_1.log", "node_rank_1"),
+        ("sweep-node2/train.log", "node2"),
+        ("deadlock-node2-no-route/train.log", None),
         ("gpu3.log", None),
         ("nodes.log", None),
         ("slurm-1234.out", None),

@@ -343,3 +343,12 @@ def test_a_line_that_came_before_is_told_alike() -> None:
         (message,) = peel(frame, Origin(rank=Rank(rank)))
         assert (message.text, message.raw) == ("    wait (threading.py:320)", frame)
         assert message.origin.rank == rank
+
+
+def test_a_terminal_s_echo_before_a_message() -> None:
+    line = (
+        "^CW0213 12:06:01.994000 413377 torch/distributed/elastic/agent/server/api.py:719] Received"
+    )
+    echo, message = peel(line)
+    assert (echo.text, message.text) == ("^C", "Received")
+    assert message.at is not None

@@ -67,6 +67,51 @@ def test_a_gpu_by_its_index_on_a_node(device: int, named: set[int], tmp_path: Pa
     assert judged(tmp_path, oom).culprits == frozenset(), "nothing tells which node it is"
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "RayWorkerProc rank=[5] died unexpectedly, shutting down executor.",
+        "Rank 5 exited abruptly",
+        "Trainer worker rank 5 (pid 4711) was lost unexpectedly",
+    ],
+)
+def test_a_death_without_a_code(words: str, tmp_path: Path) -> None:
+    found = judged(tmp_path, "world size: 8", "step 9 loss 2.1", f"ERROR {words}")
+    assert found.culprits == {5}
+
+
+def _reports(local: int, rank: int) -> str:
+    return (
+        f"  rank      : {rank} (local_rank: {local})\n  exitcode  : 1 (pid: 400{local})\n"
+        "  error_file: <N/A>"
+    )
+
+
+@pytest.mark.parametrize(("errors", "named"), [(2, {8, 9}), (3, set())])
+def test_as_many_errors_as_processes_that_left(
+    errors: int, named: set[int], tmp_path: Path
+) -> None:
+    """Tracebacks that name nobody, all alike, are those of the processes that a table lists."""
+    error = "RuntimeError: CUDA error: invalid device ordinal"
+    lines = [
+        "world size: 16",
+        *(
+            "Traceback (most recent call last):\n" + f'  File "t.py", line {n}, in f\n{error}'
+            for n in range(errors)
+        ),
+        "============",
+        "t.py FAILED",
+        "------------",
+        "Failures:",
+        f"[1]:\n  host      : gx4\n{_reports(1, 9)}",
+        "------------",
+        "Root Cause (first observed failure):",
+        f"[0]:\n  host      : gx4\n{_reports(0, 8)}",
+        "============",
+    ]
+    assert judged(tmp_path, *lines).culprits == named
+
+
 def test_two_processes_that_ended_alike(tmp_path: Path) -> None:
     lines = (
         "[gx4:7745 :0:8166] Caught signal 7 (Bus error: nonexistent physical address)",
@@ -445,3 +490,38 @@ def test_a_loader_of_the_only_process_that_an_agent_tells_of(
     )
     assert found.cause is Cause.HOST_OOM
     assert found.culprits == named
+
+
+def _gave_up(rank: int, sizes: str) -> str:
+    return (
+        f"[rank{rank}]:[E907 11:40:01.52932782{rank} ProcessGroupNCCL.cpp:683] [Rank {rank}] "
+        "Watchdog caught collective operation timeout: WorkNCCL(SeqNum=58, OpType=COALESCED, "
+        f"{sizes}, Timeout(ms)=600000) ran for 600034 milliseconds before timing out."
+    )
+
+
+@pytest.mark.parametrize(
+    ("sizes", "named"),
+    [("NumelIn=16384, NumelOut=65536", {0}), ("NumelIn=16384, NumelOut=16384", set())],
+    ids=["a gather by its sizes", "perhaps messages between two"],
+)
+def test_coalesced_calls(sizes: str, named: set[int], tmp_path: Path) -> None:
+    lines = [_gave_up(rank, sizes) for rank in (1, 2, 3)]
+    assert judged(tmp_path, "world size: 4", *lines).culprits == named
+
+
+def test_a_file_for_each_rank_of_the_job(tmp_path: Path) -> None:
+    """What nobody signed in a file in which one rank speaks is that rank's."""
+    compiled = "SingleProcess AUTOTUNE benchmarking takes 6.6 seconds and 31.5 seconds precompiling"
+    lost = (
+        "[rank1]:[W907 11:40:02.309709853 TCPStore.cpp:125] [c10d] recvValue failed on SocketImpl("
+        "fd=67, addr=[b]:36214, remote=[a]:29500): Failed to recv, got 0 bytes."
+    )
+    gave_up = _gave_up(0, "NumelIn=16384, NumelOut=8192").replace(
+        "COALESCED", "_REDUCE_SCATTER_BASE"
+    )
+    (tmp_path / "a.log").write_text(f"world size: 2\n{gave_up}\n")
+    (tmp_path / "b.log").write_text("\n".join([*[compiled] * 4, lost, ""]))
+    found = unhang.diagnose(str(tmp_path))
+    assert found.cause is Cause.COMPILE_SLOW
+    assert found.culprits == {1}

@@ -52,10 +52,10 @@ def _lost_by_others(incident: Incident, first: Failure) -> bool:
     if incident.shows(Fact.FINGERPRINTS):
         return False
     others = (f for f in incident.failures if f.rank is not None and f.rank != first.rank)
-    return first.rank is not None and any(_lost_a_peer(e) for f in others for e in f.events)
+    return first.rank is not None and any(lost_a_peer(e) for f in others for e in f.events)
 
 
-def _lost_a_peer(event: Event) -> bool:
+def lost_a_peer(event: Event) -> bool:
     """A connection was closed from the other side; a wait that merely timed out tells less."""
     match event:
         case StoreFault():

@@ -30,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from unhang.model.events import StopKind, StopSeen, StoreFault, StoreProblem
-from unhang.model.ids import NO_RANKS
+from unhang.model.ids import NO_RANKS, Ranks
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules.shared import consequences, order, speakers
 
@@ -51,7 +51,7 @@ def check(incident: Incident) -> Iterator[Finding]:
     if first is None:
         return
     earlier = order.decisive_failure_before(incident, first)
-    told = next((s for s in order.stops(incident) if order.is_before(first, s) is not True), None)
+    told = next((s for s in order.stops(incident) if _is_why(s, first)), None)
     sure = reported is not None and earlier is None and told is None
     host = first.origin.host if isinstance(first, StopSeen) else first.host
     # Who is missed by the others before anything else went wrong did not fall silent by that.
@@ -74,11 +74,36 @@ def check(incident: Incident) -> Iterator[Finding]:
             "CRA004.against",
             "an agent also falls silent after a failure of its job, or when the network is down",
         ),
-        culprits=NO_RANKS if host is None else speakers.ranks_on(incident, {host}),
+        culprits=NO_RANKS if host is None else _ranks_of_node(incident, first, host),
         culprit_hosts=frozenset() if host is None else frozenset({host}),
         at=first.at,
         evidence=[first],
     )
+
+
+_NEAR = 3
+"""Lines of one report of a lost node: its reason may stand below."""
+
+
+def _is_why(stop: StopSeen, lost: StopSeen | StoreFault) -> bool:
+    """Whether the node was stopped before it was missed, or its report goes on to say so."""
+    if order.is_before(lost, stop) is not True:
+        return True
+    gap = (stop.source.line or 0) - (lost.source.line or 0)
+    below = stop.source.artifact == lost.source.artifact and 0 <= gap <= _NEAR
+    return below and stop.at is None
+
+
+def _ranks_of_node(incident: Incident, lost: StopSeen | StoreFault, host: str) -> Ranks:
+    """The ranks of a host; else those of the one node that is left when others speak afterwards."""
+    found = speakers.ranks_on(incident, {host})
+    spoke = frozenset(
+        e.origin.rank
+        for e in incident.events
+        if e.origin.rank is not None and order.is_before(lost, e) is True
+    ) | (incident.gave_up if order.first_timeout(incident) is not None else NO_RANKS)
+    world = incident.world.ranks
+    return found or (NO_RANKS if world is None else speakers.node_beside(world, spoke))
 
 
 def _went_first(incident: Incident, lost: StopSeen | StoreFault) -> bool:

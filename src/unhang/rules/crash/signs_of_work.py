@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from unhang.model.events import (
     CollectiveTimeout,
     ExceptionKind,
@@ -46,6 +48,20 @@ def interrupted_in_wait(incident: Incident) -> bool:
         and any(f.file.endswith(_COLLECTIVES) for f in e.frames[-3:])
         for e in incident.all(PythonException)
     )
+
+
+_WAITS = re.compile(
+    r"/(?:threading|queue|selectors|socket|subprocess|signal|asyncio/\w+|multiprocessing/\w+"
+    r"|concurrent/futures/\w+)\.py$"
+)
+
+
+def interrupted_at_work(incident: Incident) -> bool:
+    """Ctrl-C found ranks, and none of them in a wait of any kind."""
+    found = [e for e in incident.all(PythonException) if e.kind is ExceptionKind.INTERRUPTED]
+    ends = [e.frames[-1].file for e in found if e.frames]
+    waits = any(_WAITS.search(file) or file.endswith(_COLLECTIVES) for file in ends)
+    return bool(ends) and not waits and not interrupted_in_wait(incident)
 
 
 def stuck_s(timeout: CollectiveTimeout, stop: StopSeen) -> float:

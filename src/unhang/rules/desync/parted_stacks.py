@@ -49,7 +49,7 @@ def _parted_by_op(
 def _is_awaited(incident: Incident, side: Ranks, others: Ranks) -> bool:
     """Whether all others gave up waiting by the logs, and these ranks, which wait too, did not."""
     gave_up = incident.gave_up
-    waits = all(s.doing is Doing.WAITS for s in states_of(incident, side))
+    waits = all(s.doing is Doing.WAITS or s.idle is True for s in states_of(incident, side))
     return waits and bool(others) and others <= gave_up and not side & gave_up
 
 

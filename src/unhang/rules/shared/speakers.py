@@ -9,7 +9,7 @@ from typing import TypeVar
 from unhang.model.events import CommunicatorStage, NcclFailure, NcclReason, WorldSeen
 from unhang.model.events.base import Seen
 from unhang.model.host_lists import short_host
-from unhang.model.ids import NO_RANKS, Rank, Ranks
+from unhang.model.ids import NO_RANKS, Rank, Ranks, RankSpans
 from unhang.model.incident import Incident
 from unhang.model.provenance import Origin
 from unhang.rules.shared import order
@@ -116,6 +116,19 @@ def whole_nodes(incident: Incident, known: Ranks, nodes: int) -> Ranks:
     if len(blocks) != nodes or (incident.world.size is not None and incident.world.size % count):
         return NO_RANKS
     return frozenset(Rank(block * count + place) for block in blocks for place in range(count))
+
+
+def node_beside(world: RankSpans, others: Ranks) -> Ranks:
+    """The ranks of the one node that `others` leave, where these fill all other nodes.
+
+    Nodes have as many ranks each, side by side.
+    """
+    left = sorted(world - others)
+    each = len(left)
+    whole = others and left and left[-1] - left[0] + 1 == each
+    if not whole or len(world) % each or left[0] % each or not others <= world:
+        return NO_RANKS
+    return frozenset(map(Rank, left))
 
 
 def _listed(incident: Incident) -> int:

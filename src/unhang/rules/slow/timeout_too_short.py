@@ -12,7 +12,7 @@ limit was chosen (often by default, or for a sub-group that does not inherit it)
 When the work's end is not in sight, and when a process failed first or ranks issued different
 calls. What kept the rank busy is for the other slow rules to say: this one only adds that a longer
 timeout would have been enough, so it is a hint beside them. Where no
-label tells the kind of work, one rank must have advanced in it all the time, and have nearly ended.
+label tells the kind of work, one rank must have advanced in it all the time, towards an end.
 
 ## How to confirm
 Raise the timeout of the group that waits, once. The same sequence number again after a longer wait
@@ -47,10 +47,10 @@ _NO_LIMIT_S = 1.0
 unit was mistaken."""
 _LONG_STEP = 0.8
 """Share of the timeout from which a step is as long as the timeout."""
-_SOON, _LEAST_S = 0.25, 60.0
-"""Share of the timeout within which work of unknown kind would have ended; no shorter timeout."""
+_LEAST_S = 60.0
+"""Work of unknown kind is told for no shorter timeout."""
 _ENDS_WORK = say(
-    "SLO005.claim_work", "the timeout of {limit_s:s} ends work that needs only {seconds:s} more"
+    "SLO005.claim_work", "the timeout of {limit_s:s} ends work that needs {seconds:s} more"
 )
 
 
@@ -89,18 +89,18 @@ def check(incident: Incident) -> Iterator[Finding]:
                 left_s,
             )
     elif work is None:
-        yield from _nearly_done(incident, wait, wait.limit_s)
+        yield from _advancing(incident, wait, wait.limit_s)
         yield from _long_step(incident, wait, wait.limit_s)
 
 
-def _nearly_done(incident: Incident, wait: OthersWait, limit_s: float) -> Iterator[Finding]:
-    """Work of unknown kind that one rank had nearly ended when the others gave up.
+def _advancing(incident: Incident, wait: OthersWait, limit_s: float) -> Iterator[Finding]:
+    """Work of unknown kind whose end was in sight when the others gave up.
 
     Whatever it was, it advanced all the time that they waited, and nothing else is seen to fail.
     """
     states = find_bar_of_wait(incident, wait, measured_s(wait) or limit_s)
     left_s = states[-1].remaining_s if states else None
-    if left_s is None or left_s > _SOON * limit_s or find_rival(incident, wait) is not None:
+    if left_s is None or find_rival(incident, wait) is not None:
         return
     culprits = owner_of(incident, wait, states[-1])
     if culprits and limit_s >= _LEAST_S:

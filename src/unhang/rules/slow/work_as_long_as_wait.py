@@ -101,6 +101,7 @@ def check(incident: Incident) -> Iterator[Finding]:
             cause=Cause.DATA_SLOW,
             strength=Strength.HINTS if moves or not culprits else Strength.SUPPORTS,
             phase=Phase.DATA,
+            explains=frozenset({Cause.TIMEOUT_SHORT}),
         )
     elif _after_training(incident, states[0]):
         yield replace(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from support.builders import incident
+import pytest
+
+from support.builders import by, incident, source
 from support.crashes import gone, raised, stopped
 from unhang.model.causes import Cause
-from unhang.model.events import ExceptionKind
+from unhang.model.events import ExceptionKind, GlooFault, GlooProblem, WorldSeen
 from unhang.model.finding import Strength
+from unhang.model.ids import Rank
 from unhang.rules.crash.exit_unexplained import check
 
 
@@ -45,3 +48,27 @@ def test_an_exit_code_of_its_own_is_no_wait_that_was_given_up() -> None:
     waited = raised(2, "RuntimeError", kind=ExceptionKind.COLLECTIVE, when=10, line=1)
     located, _ = check(incident(waited, gone(1, exit_code=3, when=20, line=2)))
     assert located.culprits == {1}
+
+
+def _lost(rank: int) -> GlooFault:
+    return GlooFault(source=source(rank + 1), origin=by(rank), problem=GlooProblem.PEER_CLOSED)
+
+
+def _spoke(*ranks: int) -> list[WorldSeen]:
+    return [
+        WorldSeen(source=source(90 + r), origin=by(r), rank=Rank(r), world_size=4) for r in ranks
+    ]
+
+
+def test_the_one_that_all_others_lost() -> None:
+    (located,) = check(incident(*_spoke(0, 1, 2, 3), _lost(0), _lost(1), _lost(3)))
+    assert (located.cause, located.culprits) == (None, frozenset({2}))
+
+
+@pytest.mark.parametrize(
+    ("spoke", "lost"),
+    [((0, 1, 2, 3), (0, 1)), ((0, 1, 3), (0, 1, 3)), ((0, 1, 2, 3), (0, 1, 2, 3))],
+    ids=["two say nothing", "never heard of", "all lost somebody"],
+)
+def test_nobody_where_another_may_be_it(spoke: tuple[int, ...], lost: tuple[int, ...]) -> None:
+    assert list(check(incident(*_spoke(*spoke), *map(_lost, lost)))) == []

@@ -118,6 +118,20 @@ def test_a_cancellation_alone_says_nothing() -> None:
     assert only(*WORK, stopped(StopKind.CANCELLED, when=150, line=9)).strength is Strength.HINTS
 
 
+def test_a_cancellation_while_steps_are_still_printed() -> None:
+    finding = only(*WORK, stopped(StopKind.CANCELLED, line=9), work(9, line=12))
+    assert finding.strength is not Strength.HINTS
+
+
+def test_whoever_was_in_touch_with_a_stopped_rank_loses_it_at_once() -> None:
+    hit = raised(1, "KeyboardInterrupt", kind=ExceptionKind.INTERRUPTED, when=150, line=4)
+    lost = raised(0, "RuntimeError", kind=ExceptionKind.COLLECTIVE, when=156, line=9)
+    late = raised(0, "RuntimeError", kind=ExceptionKind.COLLECTIVE, when=900, line=9)
+    stop = stopped(when=150, line=3)
+    assert only(stop, hit, lost).strength is Strength.SUPPORTS
+    assert only(stop, hit, late).strength is Strength.HINTS
+
+
 def test_a_closed_session_needs_no_sign_of_work() -> None:
     assert only(stopped(StopKind.HANGUP, line=9)).strength is Strength.PROVES
 

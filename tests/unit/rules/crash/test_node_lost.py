@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from support.builders import incident, timeout
+import pytest
+
+from support.builders import by, incident, source, timeout
 from support.crashes import raised, stopped, store
 from unhang.model.causes import Cause
-from unhang.model.events import StopKind, StoreProblem
+from unhang.model.events import StopKind, StoreProblem, WorldSeen
 from unhang.model.finding import Strength
 from unhang.rules.crash.node_lost import check
 
@@ -48,3 +50,18 @@ def test_a_node_that_was_told_to_stop_is_an_echo() -> None:
     job = incident(stopped(StopKind.PREEMPTED, line=1), stopped(StopKind.NODE_FAILED, line=2))
     (finding,) = check(job)
     assert finding.strength is Strength.HINTS
+
+
+@pytest.mark.parametrize(
+    ("world", "spoke", "named"),
+    [(4, (0, 1), {2, 3}), (8, (0, 1, 2, 3, 6, 7), {4, 5}), (8, (0, 1, 2, 3, 4), set())],
+    ids=["one of two nodes", "one of four", "another may be silent"],
+)
+def test_the_ranks_that_nobody_heard_of_again(
+    world: int, spoke: tuple[int, ...], named: set[int]
+) -> None:
+    lost = store(StoreProblem.NODE_LOST, host="node1", when=100, line=2)
+    told = WorldSeen(source=source(1), origin=by(), world_size=world)
+    late = [timeout(r, global_rank=r, when=700, line=3 + r) for r in spoke]
+    (finding,) = check(incident(told, lost, *late))
+    assert finding.culprits == named
