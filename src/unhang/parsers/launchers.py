@@ -44,6 +44,8 @@ _PATTERNS = named("unhang.parsers", "data/launchers.toml")
 _RETURN_CODE = _PATTERNS["return_code"]
 _COMPOSER = _PATTERNS["composer"]
 _ENDED = _PATTERNS["ended"]
+_FIELDED = _PATTERNS["fielded"]
+"""A parent that logs fields: `process was signaled to shutdown with signal 11 rank=3`."""
 _LOST = _PATTERNS["lost"]
 _NOTICED = _PATTERNS["noticed"]
 """`jsrun` of LSF on Power systems."""
@@ -163,24 +165,7 @@ def _single(line: Line) -> Iterator[Event]:
             signal=number,
             exit_code=exit_code,
         )
-    if not any(line.sayings(_COMPOSER)) and "DataLoader" not in line.text:
-        for match in line.sayings(_ENDED, within=True):
-            if len(line.text[: match.start()].split()) <= _MOST_WORDS:
-                yield from _in_any_wording(line, match)
-    if "DataLoader" not in line.text:
-        for match in line.sayings(_LOST, within=True):
-            if len(line.text[: match.start()].split()) > _MOST_WORDS:
-                continue
-            number, is_rank = int(match["number"]), (match["rank"] or match["global"]) is not None
-            pid = match["pid"] or (None if is_rank or number < _PID_FROM else number)
-            yield ProcessEnded(
-                **place(line),
-                reporter=Reporter.SHELL,
-                rank=Rank(number) if is_rank else None,
-                local_rank=None if is_rank or number >= _PID_FROM else LocalRank(number),
-                pid=None if pid is None else int(pid),
-                exit_code=1,
-            )
+    yield from _in_other_words(line)
     for match in line.sayings(_SSH):
         number, exit_code = split_exit(int(match["code"]))
         yield ProcessEnded(
@@ -196,6 +181,37 @@ def _single(line: Line) -> Iterator[Event]:
     yield from _commands(line)
 
 
+def _in_other_words(line: Line) -> Iterator[Event]:
+    """Ends of one process as parents of any make log them."""
+    if not any(line.sayings(_COMPOSER)) and "DataLoader" not in line.text:
+        for match in line.sayings(_ENDED, within=True):
+            if len(line.text[: match.start()].split()) <= _MOST_WORDS:
+                yield from _in_any_wording(line, match)
+    for match in line.sayings(_FIELDED, within=True):
+        if (how := _how(line, match)) is not None:
+            yield ProcessEnded(
+                **place(line),
+                reporter=Reporter.SHELL,
+                rank=Rank(int(match["rank"])),
+                signal=how[0],
+                exit_code=how[1],
+            )
+    if "DataLoader" not in line.text:
+        for match in line.sayings(_LOST, within=True):
+            if len(line.text[: match.start()].split()) > _MOST_WORDS:
+                continue
+            number, is_rank = int(match["number"]), (match["rank"] or match["global"]) is not None
+            pid = match["pid"] or (None if is_rank or number < _PID_FROM else number)
+            yield ProcessEnded(
+                **place(line),
+                reporter=Reporter.SHELL,
+                rank=Rank(number) if is_rank else None,
+                local_rank=None if is_rank or number >= _PID_FROM else LocalRank(number),
+                pid=None if pid is None else int(pid),
+                exit_code=1,
+            )
+
+
 def _of_launcher(line: Line) -> Line:
     """The line as nobody's: the local rank in the command that it shows is the last child's."""
     return replace(line, origin=replace(line.origin, local_rank=None))
@@ -203,14 +219,9 @@ def _of_launcher(line: Line) -> Line:
 
 def _in_any_wording(line: Line, match: re.Match[str]) -> Iterator[Event]:
     """`worker 3 died with exit code 1`, `Process 7 was killed by SIGKILL`, whoever words it."""
-    text = match["code"]
-    if text.lstrip("-").isdigit():
-        by_signal = _BY_SIGNAL.search(line.text[: match.start("code")]) is not None
-        number, exit_code = (abs(int(text)), None) if by_signal else split_exit(int(text))
-    else:
-        number, exit_code = signal_number(text), None
-    if (number is None or number >= _SIGNALS) and not exit_code:
+    if (how := _how(line, match)) is None:
         return
+    number, exit_code = how
     who, index = match["who"].lower(), int(match["number"])
     rank = Rank(index) if who.endswith("rank") and index < _MOST_RANKS else None
     also = _ALSO_RANK.search(match["also"] or "")
@@ -232,6 +243,18 @@ def _in_any_wording(line: Line, match: re.Match[str]) -> Iterator[Event]:
 
 
 _SIGNALS = 65
+
+
+def _how(line: Line, match: re.Match[str]) -> tuple[int | None, int | None] | None:
+    """Signal and exit code of an end; None where it was a good one, or no process ends so."""
+    text = match["code"]
+    if text.lstrip("-").isdigit():
+        by_signal = _BY_SIGNAL.search(line.text[: match.start("code")]) is not None
+        number, exit_code = (abs(int(text)), None) if by_signal else split_exit(int(text))
+    else:
+        number, exit_code = signal_number(text), None
+    good = (number is None or number >= _SIGNALS) and not exit_code
+    return None if good else (number, exit_code)
 
 
 def _commands(line: Line) -> Iterator[Event]:

@@ -63,8 +63,10 @@ _LEAD = re.compile(
 )
 _MOST_LEADS = 3
 _AFTER = re.compile(
-    rf"(?:\[(?P<boxed>{_LEVELS}|[EWIDF])\]|(?P<level>{_LEVELS})(?=[ |:-]))[ ]{{0,4}}[|:-]?[ ]?"
+    rf"[ ]?(?:\[(?P<boxed>{_LEVELS}|[EWIDF])\]|(?P<level>{_LEVELS})(?=[ |:-]))[ ]{{0,4}}[|:-]?[ ]?"
     r"(?:(?P<file>[\w./-]{1,120}\.(?:py|cpp|cc|cu)):(?P<line>\d{1,6})[:|\]]?[ ])?"
+    # the spans and the module of Rust's `tracing`; behind other levels a sample may stand
+    r"(?:(?:(?<=ERROR )|(?<=WARN ))(?:[a-z]\w*[_:-][\w:.-]{1,60}(?:\{[^{}\n]{0,200}\})?: ){1,4})?"
 )
 _REACH = 96
 _HOSTS = frozenset({"host", "hostname", "node", "nodename", "ip", "pod"})

@@ -190,6 +190,8 @@ def test_any_wording_of_an_end(
         "rank 3 exitcode: -11",
         "rank 3 -> exit code 139",
         "rank 3: return code=139",
+        "Shard process was signaled to shutdown with signal 11 rank=3",
+        "worker process crashed with code=-11 host=n2 rank=3",
     ],
 )
 def test_more_wordings_of_an_end(text: str) -> None:
@@ -205,6 +207,8 @@ def test_more_wordings_of_an_end(text: str) -> None:
         "prompt: rank 3 exited with exit code 1",
         "rank 3 finished 12 batches with status 200 OK and code review",
         "worker 3 returned 17 results",
+        "Shard process shut down with status 0 rank=3",
+        "worker status 11 rank=3",
     ],
 )
 def test_what_is_no_end(text: str) -> None:

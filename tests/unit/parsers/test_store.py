@@ -63,6 +63,11 @@ BARRIER = "in store based barrier on rank"
             {"host": "node1"},
         ),
         (
+            "ssh: Could not resolve hostname n1-0: Name or service not known",
+            P.RESOLVE_FAILED,
+            {"host": "n1-0"},
+        ),
+        (
             "torch.distributed.DistStoreError: Timed out after 601 seconds waiting for clients. "
             "1/2 clients joined.",
             P.CLIENTS_MISSING,

@@ -80,6 +80,21 @@ def test_forms_of_collectors(line: str, rank: int | None, host: str | None) -> N
     assert (message.origin.rank, message.origin.host) == (rank, host)
 
 
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("2026-07-24T08:20:11.37Z ERROR shard-manager: my_server: it is gone", "it is gone"),
+        ("2026-07-24T08:20:11.37Z  WARN my_server::proxy{id=3}: it is gone", "it is gone"),
+        ("2026-07-24T08:20:11.37Z ERROR model_text: it is gone", "it is gone"),
+        ("2026-07-24T08:20:11.37Z INFO model_text: it is gone", "model_text: it is gone"),
+        ("2026-07-24T08:20:11.37Z ERROR prompt: it is gone", "prompt: it is gone"),
+    ],
+)
+def test_spans_and_modules_behind_a_level(line: str, text: str) -> None:
+    (message,) = peel(line)
+    assert message.text == text
+
+
 def test_the_evidence_keeps_the_signs_as_they_were_printed() -> None:
     (message,) = peel("\u3010\u8fdb\u7a0b2\u3011 it is gone")
     assert message.raw == "\u3010\u8fdb\u7a0b2\u3011 it is gone"
