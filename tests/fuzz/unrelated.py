@@ -292,7 +292,32 @@ def _page() -> str:
     return f"<html><body><h1>Errors</h1><pre>{_WATCHDOG}</pre><pre>{_KILL}</pre></body></html>\n"
 
 
+def _table() -> str:
+    return f"""\
+opened,cluster,node,job,kind,text,closed by
+2025-03-01T04:10:02,attic,viking-19,7712,memory,{_OOM} capacity of 79.15 GiB,mei
+2025-04-11T20:41:12,attic,viking-07,7741,host,{_KILL} have been OOM Killed.,jonas
+2025-04-19T02:10:40,north,fjord-02,7803,kernel,"{_XID}",mei
+"""
+
+
+def _subtitles() -> str:
+    said = ("Welcome to part two.", "This is what the log says:", _WATCHDOG, _XID, "So we wait.")
+    return "\n".join(
+        f"{n}\n00:00:{10 + 6 * n},000 --> 00:00:{14 + 6 * n},800\n{text}\n"
+        for n, text in enumerate(said, 1)
+    )
+
+
+def _samples() -> str:
+    docs = [{"doc_id": n, "prompt": _TRACE, "resps": [[_OOM]], "acc": 1} for n in range(9)]
+    return json.dumps({"results": {"logqa": {"acc": 0.61}}, "samples": docs}, indent=1)
+
+
 KINDS: Mapping[str, tuple[str, Callable[[], str]]] = {
+    "table": ("incidents.csv", _table),
+    "subtitles": ("talk.srt", _subtitles),
+    "samples of an evaluation": ("samples_logqa.json", _samples),
     "chat transcript": ("chat.txt", _chat),
     "to-do note": ("TODO", _todo),
     "elastic summary of another year": ("summary-old.log", _old_elastic),

@@ -23,7 +23,8 @@ SAMPLE = (
 WRITTEN = (
     *("chat transcript", "to-do note", "environment of another job", "manual", "ticket", "script"),
     *("diff", "data set", "mail", "configuration of another job", "shell history"),
-    *("output of tests", "texts of a test", "page"),
+    *("output of tests", "texts of a test", "page", "table", "subtitles"),
+    "samples of an evaluation",
 )
 
 

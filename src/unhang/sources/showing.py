@@ -22,8 +22,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from unhang.model.forms import named
 from unhang.sources.plan import Wanted
 
+_PATTERNS = named("unhang.sources", "data/showing.toml")
 SAMPLE = (
     r"(?i:prompts?|completions?|responses?|questions?|answers?|instructions?|generat(?:ed|ion)s?"
     r"|samples?|examples?|contexts?|passages?|documents?|user|human|assistant|system|reference"
@@ -45,66 +47,34 @@ _HEADING = re.compile(
 _BOLD = re.compile(r"\*\*[A-Z][^*]{1,80}\*\*:?")
 """A heading in Markdown, or who speaks there."""
 _ROLE = re.compile(rf"{_SPOKEN}(?:[ #]?\d{{1,6}})? ?[:>] ?(?=\S)")
-_TOKEN = re.compile(
-    r"<\|[\w.-]{2,40}\|>|\[/?INST\]|</?s>|<(?:start|end)_of_turn>|<bos>|<｜[^<>｜]{2,40}｜>"
-)
-_TAG = re.compile(
-    r"\s*<(?!module>)(?P<name>[a-z][\w-]{0,30})(?:\s[^<>]{0,200})?>(?![:\w]*\d)(?!.*</(?P=name)>)"
-)
-_BEGIN = re.compile(r"\s*\\begin\{(?P<name>\w{1,30})\*?\}")
+_TOKEN = _PATTERNS["token"]
+_TAG = _PATTERNS["tag"]
+_BEGIN = _PATTERNS["begin"]
 _REMARK = re.compile(r"\s*/\*(?!.*\*/)")
 _CUE = re.compile(r"\d\d:\d\d:\d\d[.,]\d{3} --> \d\d:\d\d:\d\d[.,]\d{3}")
 """A subtitle, up to the next blank line."""
 _HUNK = re.compile(r"@@ -\d{1,9}(?:,\d{1,9})? \+\d{1,9}(?:,\d{1,9})? @@")
 _OF_HUNK = re.compile(r"[ +\\-]")
 _FILE = re.compile(r"==> \S.{0,200} <==$")
-_PROMPT = re.compile(r"(?:>>>|\.\.\.|\(Pdb\)|(?:In|Out) ?\[\d{1,6}\]:)(?: |$)")
-_SHOWS = re.compile(
-    r"(?:>>>|In ?\[\d{1,6}\]:) (?:(?:pp?rint|display)\(|[!%]?(?:cat|grep|head|tail)\b)"
-)
-_PERSON = re.compile(r"\b(?:I|I['’](?:m|ve|d)|[Mm]y|[Ww]e|[Oo]ur)\b(?![/:=.])|[我你您]")
+_PROMPT = _PATTERNS["prompt"]
+_SHOWS = _PATTERNS["shows"]
+_PERSON = _PATTERNS["person"]
 _SENTENCE = re.compile(r"[\"“A-Z我你您].{8,}[.:?!？：。！]\s*$")
 _QUESTION = re.compile(r"\w[\w',: ]{2,200} [\w']+\?$")
 _RULE = re.compile(r"\s*(?:={3,80}|-{3,80}|\*{3,80}|#{3,80}|~{3,80}|_{3,80})\s*$")
-_LEADS = re.compile(
-    r"(?=[^\W\d_])(?![a-z][\w.-]{0,80}:$|(?:\w+ )?\S*\d\S*:$|.*\b(?:Process|Thread)\b)"
-    r".{3,160}(?:[:：=?？]|[:=] ?[|>][+-]?)\s*$"
-)
-"""A line that breaks off before what it shows; the name of who speaks is none."""
-_BOX = re.compile(r"[╭┌╔┏].{0,3}[─═━](?!.*(?i:traceback|exception|error)).{0,120}\w.{0,120}")
-"""The top of a box with a title: what stands in it is no message."""
+_LEADS = _PATTERNS["leads"]
+_BOX = _PATTERNS["box"]
 _BLANK = re.compile(r"^\s*$")
 _BOTTOM = re.compile(r"[╰└╚┗]")
-_SHELL = re.compile(
-    r"(?:\([\w.-]{1,40}\) ?)?(?:\[?[\w.-]{1,40}@[\w.-]{1,80}[\]:~/ ][^$#%>]{0,120}[$#%>]"
-    r"|PS [^>]{1,120}>|[$#%])(?: (?P<types>\S.*)|\s*$)"
-)
-_TYPED = re.compile(r"\S.{0,80}?[>$#%✗)]\s+(?:cat|tail|head|less|more|z?grep|zcat|sed) \S")
-"""A file is shown at a prompt of any form."""
-_TITLE = re.compile(r"={3,40} [\w ,.:()#-]{8,100} ={3,40}$")
-_MAIL = re.compile(r"(?:From|To|Cc|Date|Sent|Subject): \S")
-"""Fields in the head of a mail."""
-_SPEAKS = re.compile(r"\*\*[\w .@-]{1,60}\*\*.{0,40}: ?\S")
-_RUNS = re.compile(
-    r"(?:sudo |time |nohup |exec |\w+=\S* )*(?:\S*python[\d.]*|\S*run|\S*launch|deepspeed"
-    r"|accelerate|(?:ba|z)?sh|mpi\w+|sbatch|dmesg|journalctl|nvidia-smi|\./\S+|\S+\.(?:sh|py|slurm|sbatch))\b"
-)
-"""Commands that run a job, or that ask this host: what they print is of the job."""
-_TELLS = re.compile(
-    r"(?i:error|exception|fail|traceback|abort|kill|terminat|crash|signal|fault|fatal"
-    r"|time[d -]{0,2}out|out of memory|\boom|xid|warn|refused|reset by|closed|cancel|watchdog"
-    r"|interrupt|\bdown\b|unable|cannot|can't|错误|异常|失败|超时)"
-)
-"""A line of which a failure is told."""
-_GOES_ON = re.compile(
-    r"\s|\W+$|\[\d+\]:|[a-z][\w./-]*: "
-    r"|(?i:.*(?:caus|memory|nccl|exit|assert|debug|core dumped|status|rank|File \"))"
-)
-"""What programs print below a failure, and any message of theirs."""
-_PROSE = re.compile(
-    r"(?![A-Z]{4,}:)(?=[\"'“(«A-ZÀ-Þ])"
-    r"(?:[\"'“(«]?[^\W_][\w'’-]*[,.:;!?)»”\"']{0,3}(?: |$)){5,60}$"
-)
+_SHELL = _PATTERNS["shell"]
+_TYPED = _PATTERNS["typed"]
+_TITLE = _PATTERNS["title"]
+_MAIL = _PATTERNS["mail"]
+_SPEAKS = _PATTERNS["speaks"]
+_RUNS = _PATTERNS["runs"]
+_TELLS = _PATTERNS["tells"]
+_GOES_ON = _PATTERNS["goes_on"]
+_PROSE = _PATTERNS["prose"]
 _BEGINNING, _SPACES_OF_PROSE = 200, 4
 _MOST_LED = 40
 _LONGEST_LEAD = 400
