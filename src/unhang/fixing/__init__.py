@@ -227,6 +227,10 @@ def _set(target: ConfigFile, fix: Fix, request: RequestedSetting) -> str:
     match target.language:
         case Language.YAML if variable:
             return manifest_editor.set_variable(text, request.name, _word(request), **how)
+        case Language.YAML if manifest_editor.word_lists(text, fix.framework):
+            return manifest_editor.set_flag(
+                text, request.name, _flag_value(request), fix.framework, **how
+            )
         case Language.YAML:
             return yaml_editor.set_key(text, request.path, request.value, **how)
         case Language.JSON:
@@ -258,17 +262,20 @@ def _set(target: ConfigFile, fix: Fix, request: RequestedSetting) -> str:
                 text, request.name, _spelled(request), fix.framework, prefix=request.prefix, **how
             )
         case _:
-            raw = (
-                None
-                if request.spelling is Spelling.FLAG and request.value is None
-                else _spelled(request)
+            return shell_editor.set_flag(
+                text, request.name, _flag_value(request), fix.framework, **how
             )
-            return shell_editor.set_flag(text, request.name, raw, fix.framework, **how)
 
 
 def _word(request: RequestedSetting) -> str:
     """The value of a variable without the quotes of the shell."""
     return " ".join(shlex.split(request.raw)) if request.raw else ""
+
+
+def _flag_value(request: RequestedSetting) -> str | None:
+    """What follows a flag; None after one that stands alone."""
+    alone = request.spelling is Spelling.FLAG and request.value is None
+    return None if alone else _spelled(request)
 
 
 def _spelled(request: RequestedSetting) -> str:

@@ -33,7 +33,7 @@ def computed(
     requests = [_merged(request, job) for request in requests]
     recipe = _recipe(fix, requests)
     if recipe is None:
-        return tuple(_fixed(fix, requests))
+        return tuple(_fixed(fix, requests, job))
     framework = find_framework(fix.framework)
     assert framework is not None, "it has a recipe"
     _refuse_older(fix, requests, framework, job)
@@ -54,7 +54,7 @@ def _refuse_older(
     """A key that only older releases read shows the release, where nothing else tells it."""
     for old in framework.knobs.values() if fix.version is None else ():
         release = next((r.release for r in old.releases if r.found), None)
-        gone = old.known_in(framework.newest) is False and job.value(old.key) is not None
+        gone = old.known_in(framework.newest) is False and job.holds(old.key)
         for request in requests if gone else ():
             knob = framework.knobs.get(request.name)
             if knob is not None and knob.known_in(release) is False:
@@ -140,15 +140,24 @@ def _raw(value: Any, before: str | None) -> str:  # noqa: ANN401  a value of any
     return str(value)
 
 
-def _fixed(fix: Fix, requests: Sequence[RequestedSetting]) -> Iterator[RequestedSetting]:
+def _fixed(fix: Fix, requests: Sequence[RequestedSetting], job: Job) -> Iterator[RequestedSetting]:
     """Wishes of a patch that is no recipe's: only keys that a row knows, or variables."""
     framework = find_framework(fix.framework)
     for request in requests:
+        _refuse_unbearable(request, job)
         known = request.spelling is Spelling.VARIABLE or "time" in request.name.lower()
         if framework is None or known or _known(framework.name, request):
             yield request
         else:
             raise Refusal(f"no table of {fix.framework} knows `{request.name}`")
+
+
+def _refuse_unbearable(request: RequestedSetting, job: Job) -> None:
+    """Another program of the job does not start with it."""
+    for other in frameworks().values():
+        for word in other.refuses:
+            if word in request.raw and job.names(other.name):
+                raise Refusal(f"the job runs {other.name}, too, which does not work with {word}")
 
 
 def _known(framework: str, request: RequestedSetting) -> bool:

@@ -294,6 +294,18 @@ srun bash -c "$LAUNCHER --node_rank \\$SLURM_PROCID $CMD"
 """
 
 
+OTHER_TREE = """\
+python3 -m verl.trainer.own config=own.yaml data.train_files=a worker.model.path=m trainer.nnodes=2
+"""
+BESIDE_AN_ENGINE = """\
+PERF=(--micro-batch-size 2 --sglang-mem-fraction 0.7)
+python train.py --train-iters 9 ${PERF[@]}
+"""
+OLDER_FORM = """\
+python3 -m verl.trainer.main_ppo actor_rollout_ref.actor.ppo_micro_batch_size=32 data.x=1
+"""
+
+
 @pytest.mark.parametrize(
     ("script", "framework", "patch", "remedy", "why"),
     [
@@ -314,14 +326,118 @@ srun bash -c "$LAUNCHER --node_rank \\$SLURM_PROCID $CMD"
         ),
         ("megatron sft --model m", "ms-swift", "--save_only_model true", "", "starts megatron-sw"),
         (MADE_AS_TEXT, "megatron", "--async-save", "", r"line 3 runs a command .* as text"),
+        ("torchrun x.py\n", "trl", "--ddp_timeout 7200", "", "without any argument"),
+        (
+            OTHER_TREE,
+            "verl",
+            "++actor_rollout_ref.actor.checkpoint.save_contents='[model]'",
+            "smaller_save",
+            "with `config`, which verl does not know",
+        ),
+        (
+            "python own.py config=own.yaml training.model.path=m\n",
+            "nemo",
+            "data.micro_batch_size=2",
+            "smaller_batch",
+            "with `config`, which nemo does not know",
+        ),
+        (
+            BESIDE_AN_ENGINE,
+            "megatron",
+            "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
+            "allocator",
+            "the job runs sglang, too",
+        ),
+        (
+            OLDER_FORM,
+            "verl",
+            "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=4",
+            "smaller_batch",
+            "its older form for all GPUs together",
+        ),
     ],
 )
 def test_a_program_or_release_that_may_not_take_it_is_left_alone(  # noqa: PLR0917
     tmp_path: Path, script: str, framework: str, patch: str, remedy: str, why: str
 ) -> None:
     (path,) = write(tmp_path, run__sh=script)
+    form = "cli" if patch.startswith("-") else "hydra"
+    if remedy == "allocator":
+        form, patch = "env", f"export {patch}"
     with pytest.raises(UsageError, match=why):
-        unhang.fix(path, verdict(fix(framework, "cli", patch, remedy)))
+        unhang.fix(path, verdict(fix(framework, form, patch, remedy)))
+
+
+@pytest.mark.parametrize(
+    ("allotted", "program", "written"),
+    [
+        ("--cpus-per-gpu=6", "python -m open_clip_train.main", False),
+        ("--cpus-per-task=96", "torchrun --nproc_per_node 8 -m open_clip_train.main", True),
+        ("--cpus-per-task=64", "torchrun --nproc_per_node 8 -m open_clip_train.main", False),
+    ],
+)
+def test_loaders_are_no_more_than_the_cpus_of_a_rank(
+    tmp_path: Path, allotted: str, program: str, written: bool
+) -> None:
+    script = f"#!/bin/bash\n#SBATCH {allotted}\nsrun {program} --model x --workers 6\n"
+    (path,) = write(tmp_path, job__sh=script)
+    more = verdict(fix("open_clip", "cli", "--workers 8", "faster_data"))
+    if written:
+        assert "--workers 12" in unhang.fix(path, more).after
+        return
+    with pytest.raises(UsageError, match=r"gives each rank [68] CPUs only"):
+        unhang.fix(path, more)
+
+
+def test_a_release_is_not_read_off_the_end_of_a_newer_name(tmp_path: Path) -> None:
+    script = "python3 -m openrlhf.cli.train_ppo_ray --vllm.enforce_eager --ckpt.save_hf\n"
+    (path,) = write(tmp_path, run__sh=script)
+    after = unhang.fix(path, verdict(fix("openrlhf", "cli", "--ckpt.disable_ds", "smaller_save")))
+    assert after.after == script.replace("\n", " --ckpt.disable_ds\n")
+
+
+def test_deepspeeds_keys_in_a_yaml_that_holds_its_configuration(tmp_path: Path) -> None:
+    text = (
+        '{\n  "zero_optimization": {\n    "stage": 1\n  },\n'
+        '  "train_micro_batch_size_per_gpu": 8,\n  "gradient_accumulation_steps": 2\n}\n'
+    )
+    (path,) = write(tmp_path, own__yml=text)
+    patch = '{"train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 2}'
+    after = unhang.fix(path, verdict(fix("deepspeed", "json", patch, "smaller_batch"))).after
+    assert after == text.replace("8,", "4,").replace('steps": 2', 'steps": 4')
+
+
+WORDS = """\
+kind: LeaderWorkerSet
+spec:
+  containers:
+    - name: leader
+      command:
+        - python3
+        - -m
+        - sglang.launch_server
+        - --tp
+        - "2"  # of both
+    - name: worker
+      command: ["python3", "-m", "sglang.launch_server", "--dist-timeout=600"]
+    - name: other
+      command: [sleep, "1"]
+"""
+
+
+def test_words_of_a_containers_command_are_changed_in_every_container(tmp_path: Path) -> None:
+    (path,) = write(tmp_path, lws__yaml=WORDS)
+    longer = verdict(fix("sglang", "cli", "--dist-timeout 7200"))
+    done = unhang.fix(path, longer)
+    assert done.after == WORDS.replace(
+        "# of both\n", '# of both\n        - --dist-timeout\n        - "7200"\n'
+    ).replace("=600", "=7200")
+    Path(path).write_text(done.after)
+    assert not unhang.fix(path, longer).changed
+
+    fresh = WORDS.replace(', "--dist-timeout=600"', "")
+    Path(path).write_text(fresh)
+    assert '"sglang.launch_server", "--dist-timeout", "7200"]' in unhang.fix(path, longer).after
 
 
 def test_a_lower_bound_is_shared_by_the_gpus_of_one_sequence(tmp_path: Path) -> None:
