@@ -26,7 +26,7 @@ from unhang.fixing.placing import check_place, constructed, flag_style
 from unhang.fixing.refusal import Refusal
 from unhang.fixing.requested_settings import RequestedSetting, Spelling, read_requested_settings
 from unhang.fixing.saving import save
-from unhang.fixing.values import computed
+from unhang.fixing.values import computed, refuse_older
 from unhang.fixing.verdict import read_fixes
 from unhang.model.diagnosis import Diagnosis, Fix
 from unhang.model.rewrite import ChangedFile, Rewrite, SkippedFix
@@ -134,6 +134,7 @@ def _edit(job: Job, fix: Fix) -> Job:
     if launched is not None:
         return launched
     requests = read_requested_settings(fix)
+    refuse_older(fix, requests, job, nested=True)
     for request in requests:
         _check_some_place(job, fix, request)
     for request in computed(fix, requests, job):

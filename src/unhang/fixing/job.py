@@ -99,9 +99,9 @@ class Job:
 
     def names(self, program: str) -> bool:
         """Whether a setting of the job is, or is called after, that program."""
-        return any(program in part for pair in self._held.items() for part in pair) or any(
-            program in held.tags for held in self.documents
-        )
+        word = re.compile(rf"(?<![^\W_]){re.escape(program)}(?![^\W_])")
+        said = (part for pair in self._held.items() for part in pair)
+        return any(program in held.tags for held in self.documents) or any(map(word.search, said))
 
     def elsewhere(self, options: Sequence[str]) -> str | None:
         """The option that names a configuration of the job which is none of its documents."""

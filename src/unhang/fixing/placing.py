@@ -64,6 +64,8 @@ def constructed(
     """
     if request.spelling not in (Spelling.KEY, Spelling.OVERRIDE) or _accelerates(request):
         return None
+    if "class_path" in request.path or "init_args" in request.path:
+        return None  # A file names the class of an argument; a program makes the object.
     found: list[tuple[ast.Call, tuple[str, ...]]] = []
     tree = python_editor.parse(target.text)
     for framework in family_of(fix.framework):

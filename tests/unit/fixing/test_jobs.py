@@ -342,6 +342,20 @@ python3 -m verl.trainer.main_ppo actor_rollout_ref.actor.ppo_micro_batch_size=32
             "with `config`, which nemo does not know",
         ),
         (
+            "torchrun --nproc_per_node 8 --no-python bash worker.sh\n",
+            "megatron-bridge",
+            "dist.distributed_timeout_minutes=120",
+            "",
+            "without any argument",
+        ),
+        (
+            "accelerate launch --use_fsdp train.py --x 1\n",
+            "transformers",
+            "FSDP_STATE_DICT_TYPE=SHARDED_STATE_DICT",
+            "sharded_save",
+            "nobody reads `FSDP_STATE_DICT_TYPE` while `use_fsdp`",
+        ),
+        (
             BESIDE_AN_ENGINE,
             "megatron",
             "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
@@ -362,7 +376,7 @@ def test_a_program_or_release_that_may_not_take_it_is_left_alone(  # noqa: PLR09
 ) -> None:
     (path,) = write(tmp_path, run__sh=script)
     form = "cli" if patch.startswith("-") else "hydra"
-    if remedy == "allocator":
+    if patch[0].isupper():
         form, patch = "env", f"export {patch}"
     with pytest.raises(UsageError, match=why):
         unhang.fix(path, verdict(fix(framework, form, patch, remedy)))
@@ -394,6 +408,28 @@ def test_a_release_is_not_read_off_the_end_of_a_newer_name(tmp_path: Path) -> No
     (path,) = write(tmp_path, run__sh=script)
     after = unhang.fix(path, verdict(fix("openrlhf", "cli", "--ckpt.disable_ds", "smaller_save")))
     assert after.after == script.replace("\n", " --ckpt.disable_ds\n")
+
+
+def test_a_nested_key_of_an_older_release_tells_the_release(tmp_path: Path) -> None:
+    (path,) = write(tmp_path, a__yaml="trainer:\n  devices: 8\nmodel:\n  micro_batch_size: 4\n")
+    batch = fix("nemo", "hydra", "data.micro_batch_size=2", "smaller_batch")
+    with pytest.raises(UsageError, match=r"is of nemo 1\.99 or older"):
+        unhang.fix(path, verdict(batch))
+
+
+def test_a_class_that_a_file_would_name_is_not_written_into_a_program(tmp_path: Path) -> None:
+    code = "import lightning as L\n\ntrainer = L.Trainer(devices=8, max_epochs=2)\n"
+    (path,) = write(tmp_path, train__py=code)
+    patch = "trainer = Trainer(strategy=FSDPStrategy(timeout=timedelta(seconds=7200)))"
+    with pytest.raises(UsageError, match="is code: put the patch in place by hand"):
+        unhang.fix(path, verdict(fix("lightning", "python", patch)))
+
+
+def test_a_program_is_not_read_out_of_another_word(tmp_path: Path) -> None:
+    script = "torchrun train.py --overlap-comm 1\n"
+    (path,) = write(tmp_path, run__sh=script)
+    grow = "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"
+    assert unhang.fix(path, verdict(fix("torch", "env", grow))).after == f"{grow}\n{script}"
 
 
 def test_deepspeeds_keys_in_a_yaml_that_holds_its_configuration(tmp_path: Path) -> None:

@@ -290,12 +290,7 @@ def _refuse_own_program(text: str, command: Command, framework: str, flag: str) 
     """A program that takes flags which a framework's own does not know is another one."""
     known = frameworks()
     parts = [p for p in (known[framework].accepts if framework in known else ()) if p.flags]
-    given = _given(command)
-    if not given and framework not in _programs(text, command)[0]:
-        raise Refusal(
-            f"line {_line(text, command.start)} starts its program without any argument: it is"
-            f" unknown whether it reads `{flag}`"
-        )
+    given = _given(text, command, framework, flag)
     for word in given if parts else ():
         name = word.removeprefix("--").partition("=")[0]
         if word.startswith("--") and not any(k.startswith(name) for p in parts for k in p.releases):
@@ -304,7 +299,7 @@ def _refuse_own_program(text: str, command: Command, framework: str, flag: str) 
 
 def _refuse_own_overrides(text: str, command: Command, framework: str, name: str) -> None:
     """A program whose overrides lie in another tree than the framework's."""
-    given = _given(command)
+    given = _given(text, command, framework, name)
     used = {match[1] for match in map(_OVERRIDE.match, given) if match is not None}
     family, root = family_of(framework), name.partition(".")[0]
     own = {key.partition(".")[0] for f in family for key in f.knobs}
@@ -314,11 +309,21 @@ def _refuse_own_overrides(text: str, command: Command, framework: str, name: str
         raise Refusal(_another(text, command, min(used - own), framework, name))
 
 
-def _given(command: Command) -> list[str]:
-    """What a command hands to the program that it starts."""
+def _given(text: str, command: Command, framework: str, name: str) -> list[str]:
+    """What a command hands to the program that it starts.
+
+    Raises:
+        Refusal: nothing, to one that is not known as the framework's.
+    """
     words = [word.bare for word in command.words]
     at = next((i for i, w in enumerate(words) if w.endswith(".py") or w == "-m"), len(words))
-    return words[at + 1 + (words[at : at + 1] == ["-m"]) :]
+    given = words[at + 1 + (words[at : at + 1] == ["-m"]) :]
+    if not given and framework not in _programs(text, command)[0]:
+        raise Refusal(
+            f"line {_line(text, command.start)} starts its program without any argument: it is"
+            f" unknown whether it reads `{name}`"
+        )
+    return given
 
 
 def _another(text: str, command: Command, said: str, framework: str, wanted: str) -> str:
