@@ -90,8 +90,8 @@ SITUATIONS = (
         "`mp.spawn` and DDP over gloo. Every process reads the whole table and keeps it, as "
         "RecBole does, and the kernel's own out-of-memory killer ends one (as root).",
         played="The host: a control group of the memory of three processes with their data. The "
-        "kernel is told to prefer rank 3, so that the drill knows whom it ends. There is no swap; "
-        "with swap on network storage the ranks would come late in place of dying.",
+        "kernel is told to spare the other ranks, so that the drill knows whom it ends. There is "
+        "no swap; with swap on network storage the ranks would come late in place of dying.",
     ),
     Situation(
         name="recbole-save-load-race",

@@ -26,7 +26,7 @@ from unhang.fixing.placing import check_place, constructed, flag_style
 from unhang.fixing.refusal import Refusal
 from unhang.fixing.requested_settings import RequestedSetting, Spelling, read_requested_settings
 from unhang.fixing.saving import save
-from unhang.fixing.values import computed
+from unhang.fixing.values import computed, refuse_older
 from unhang.fixing.verdict import read_fixes
 from unhang.model.diagnosis import Diagnosis, Fix
 from unhang.model.rewrite import ChangedFile, Rewrite, SkippedFix
@@ -134,6 +134,7 @@ def _edit(job: Job, fix: Fix) -> Job:
     if launched is not None:
         return launched
     requests = read_requested_settings(fix)
+    refuse_older(fix, requests, job, nested=True)
     for request in requests:
         _check_some_place(job, fix, request)
     for request in computed(fix, requests, job):
@@ -227,6 +228,10 @@ def _set(target: ConfigFile, fix: Fix, request: RequestedSetting) -> str:
     match target.language:
         case Language.YAML if variable:
             return manifest_editor.set_variable(text, request.name, _word(request), **how)
+        case Language.YAML if manifest_editor.word_lists(text, fix.framework):
+            return manifest_editor.set_flag(
+                text, request.name, _flag_value(request), fix.framework, **how
+            )
         case Language.YAML:
             return yaml_editor.set_key(text, request.path, request.value, **how)
         case Language.JSON:
@@ -258,17 +263,20 @@ def _set(target: ConfigFile, fix: Fix, request: RequestedSetting) -> str:
                 text, request.name, _spelled(request), fix.framework, prefix=request.prefix, **how
             )
         case _:
-            raw = (
-                None
-                if request.spelling is Spelling.FLAG and request.value is None
-                else _spelled(request)
+            return shell_editor.set_flag(
+                text, request.name, _flag_value(request), fix.framework, **how
             )
-            return shell_editor.set_flag(text, request.name, raw, fix.framework, **how)
 
 
 def _word(request: RequestedSetting) -> str:
     """The value of a variable without the quotes of the shell."""
     return " ".join(shlex.split(request.raw)) if request.raw else ""
+
+
+def _flag_value(request: RequestedSetting) -> str | None:
+    """What follows a flag; None after one that stands alone."""
+    alone = request.spelling is Spelling.FLAG and request.value is None
+    return None if alone else _spelled(request)
 
 
 def _spelled(request: RequestedSetting) -> str:

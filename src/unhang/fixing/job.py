@@ -93,6 +93,16 @@ class Job:
         ends = {v for k, v in self._held.items() if k.rpartition(".")[2] == wanted}
         return ends.pop() if len(ends) == 1 and "." not in wanted else None
 
+    def holds(self, key: str) -> bool:
+        """Whether a key is set under just this name."""
+        return plain(key) in self._held
+
+    def names(self, program: str) -> bool:
+        """Whether a setting of the job is, or is called after, that program."""
+        word = re.compile(rf"(?<![^\W_]){re.escape(program)}(?![^\W_])")
+        said = (part for pair in self._held.items() for part in pair)
+        return any(program in held.tags for held in self.documents) or any(map(word.search, said))
+
     def elsewhere(self, options: Sequence[str]) -> str | None:
         """The option that names a configuration of the job which is none of its documents."""
         here = {

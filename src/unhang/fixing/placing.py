@@ -10,6 +10,7 @@ import yaml
 
 from unhang.fixing.config_file import ConfigFile, Language
 from unhang.fixing.editors import json as json_editor
+from unhang.fixing.editors import manifest as manifest_editor
 from unhang.fixing.editors import python as python_editor
 from unhang.fixing.editors import shell as shell_editor
 from unhang.fixing.editors import yaml as yaml_editor
@@ -63,6 +64,8 @@ def constructed(
     """
     if request.spelling not in (Spelling.KEY, Spelling.OVERRIDE) or _accelerates(request):
         return None
+    if "class_path" in request.path or "init_args" in request.path:
+        return None  # A file names the class of an argument; a program makes the object.
     found: list[tuple[ast.Call, tuple[str, ...]]] = []
     tree = python_editor.parse(target.text)
     for framework in family_of(fix.framework):
@@ -93,6 +96,8 @@ def _check_variable(target: ConfigFile, request: RequestedSetting) -> None:
 
 def _check_yaml(target: ConfigFile, fix: Fix, request: RequestedSetting) -> None:
     keys = set(_keys(target))
+    if _in_words(target, fix, request):
+        return
     if _CONTAINERS & keys and "kind" in keys:
         raise Refusal(f"it starts containers: `{request.name}` belongs in {_home(fix, request)}")
     if _accelerates(request):
@@ -101,7 +106,7 @@ def _check_yaml(target: ConfigFile, fix: Fix, request: RequestedSetting) -> None
         raise Refusal(
             f"`accelerate launch` does not pass `{request.name}` on: {_home(fix, request)}"
         )
-    elif request.spelling is Spelling.JSON:
+    elif request.spelling is Spelling.JSON and "zero_optimization" not in keys:
         raise Refusal("it belongs in DeepSpeed's JSON")
     elif request.spelling is Spelling.FLAG and not _of_trainer(fix.framework):
         raise Refusal(f"{fix.framework} takes it on the command line: {_home(fix, request)}")
@@ -114,6 +119,13 @@ def _check_yaml(target: ConfigFile, fix: Fix, request: RequestedSetting) -> None
         raise Refusal(f"it does not look like a configuration of {fix.framework}")
     elif len(request.path) > 1:
         _check_classes(target, request)
+
+
+def _in_words(target: ConfigFile, fix: Fix, request: RequestedSetting) -> bool:
+    """Whether a container of a manifest starts the framework by a list of words."""
+    return flag_style(fix, request) is Spelling.FLAG and bool(
+        manifest_editor.word_lists(target.text, fix.framework)
+    )
 
 
 def _owner(target: ConfigFile, keys: set[str]) -> str | None:

@@ -16,7 +16,7 @@ from unhang.fixing.refusal import Refusal
 from unhang.fixing.requested_settings import RequestedSetting, Spelling
 from unhang.model.diagnosis import Fix
 from unhang.remedies.recipes import Versions, knob_in, recipes_of, settings_of
-from unhang.settings import Framework, find_framework, frameworks
+from unhang.settings import find_framework, frameworks
 from unhang.settings.frameworks import RecipeRow
 from unhang.settings.knobs import NoChange
 
@@ -33,10 +33,10 @@ def computed(
     requests = [_merged(request, job) for request in requests]
     recipe = _recipe(fix, requests)
     if recipe is None:
-        return tuple(_fixed(fix, requests))
+        return tuple(_fixed(fix, requests, job))
     framework = find_framework(fix.framework)
     assert framework is not None, "it has a recipe"
-    _refuse_older(fix, requests, framework, job)
+    refuse_older(fix, requests, job)
     elsewhere = job.elsewhere(frameworks()[recipe.owner or framework.name].configured_by)
     try:
         values = settings_of(
@@ -48,13 +48,23 @@ def computed(
     return tuple(_wish(key, value, by_key, requests[0], job) for key, value in values.items())
 
 
-def _refuse_older(
-    fix: Fix, requests: Sequence[RequestedSetting], framework: Framework, job: Job
+def refuse_older(
+    fix: Fix, requests: Sequence[RequestedSetting], job: Job, *, nested: bool = False
 ) -> None:
-    """A key that only older releases read shows the release, where nothing else tells it."""
-    for old in framework.knobs.values() if fix.version is None else ():
-        release = next((r.release for r in old.releases if r.found), None)
-        gone = old.known_in(framework.newest) is False and job.value(old.key) is not None
+    """A key that only older releases read shows the release, where nothing else tells it.
+
+    Where only `nested` keys tell: no launcher has one of them for an option of its own.
+
+    Raises:
+        Refusal: with the release that it shows.
+    """
+    framework = find_framework(fix.framework)
+    if framework is None or fix.version is not None:
+        return
+    for old in framework.knobs.values():
+        release = next((r.release for r in old.releases if r.found), old.last)
+        gone = old.known_in(framework.newest) is False and job.holds(old.key)
+        gone = gone and ("." in old.key or not nested)
         for request in requests if gone else ():
             knob = framework.knobs.get(request.name)
             if knob is not None and knob.known_in(release) is False:
@@ -140,15 +150,24 @@ def _raw(value: Any, before: str | None) -> str:  # noqa: ANN401  a value of any
     return str(value)
 
 
-def _fixed(fix: Fix, requests: Sequence[RequestedSetting]) -> Iterator[RequestedSetting]:
+def _fixed(fix: Fix, requests: Sequence[RequestedSetting], job: Job) -> Iterator[RequestedSetting]:
     """Wishes of a patch that is no recipe's: only keys that a row knows, or variables."""
     framework = find_framework(fix.framework)
     for request in requests:
+        _refuse_unbearable(request, job)
         known = request.spelling is Spelling.VARIABLE or "time" in request.name.lower()
         if framework is None or known or _known(framework.name, request):
             yield request
         else:
             raise Refusal(f"no table of {fix.framework} knows `{request.name}`")
+
+
+def _refuse_unbearable(request: RequestedSetting, job: Job) -> None:
+    """Another program of the job does not start with it."""
+    for other in frameworks().values():
+        for word in other.refuses:
+            if word in request.raw and job.names(other.name):
+                raise Refusal(f"the job runs {other.name}, too, which does not work with {word}")
 
 
 def _known(framework: str, request: RequestedSetting) -> bool:

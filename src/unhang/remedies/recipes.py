@@ -23,6 +23,8 @@ from unhang.settings.versions import covers
 Versions = Mapping[str, str]
 """Releases by the name of a framework, as far as they are known."""
 
+_LOADERS = "processes of each rank"
+
 Held = Callable[[str], "str | None"]
 """The value that the user has set for a key, as text; None = not set, or not known."""
 
@@ -142,6 +144,9 @@ def _changed(
         new = work_out(change, held(name.lstrip("+")), default, held)
     except NoChange as reason:
         raise _AsItIs(str(reason)) from reason
+    cpus = _cpus(held) if knob.unit == _LOADERS and change.times > 1 else None
+    if cpus is not None and new.get(change.key, 0) > cpus:
+        raise _AsItIs(f"`{change.name}`: the batch script gives each rank {cpus} CPUs only")
     low = _low(change, knob, versions, held)
     if low is not None and isinstance(new.get(change.key), (int, float)) and new[change.key] < low:
         keys = " and ".join(f"`{key}`" for key in change.above)
@@ -159,6 +164,16 @@ def _without_refused(
     if other is None or conflicts(other, held) is None:
         return new
     return {key: value for key, value in new.items() if key != change.keeps}
+
+
+def _cpus(held: Held) -> int | None:
+    """The CPUs that a batch script gives to each rank; None where it does not say."""
+    given = held("cpus-per-gpu") or held("cpus-per-task")
+    ranks = "1" if held("cpus-per-gpu") else held("nproc_per_node") or held("num_processes") or "1"
+    nodes = held("num_machines") or held("nnodes") or "1"
+    if given is None or not (given + ranks + nodes).isdigit():
+        return None
+    return int(given) * (1 if held("nproc_per_node") else int(nodes)) // int(ranks)
 
 
 def _low(change: KnobChange, knob: Knob, versions: Versions, held: Held) -> int | None:

@@ -47,7 +47,7 @@ class KnobCondition:
 
     def met(self, value: str | None) -> bool:
         """Whether a value in force is one of those meant."""
-        if value is None:
+        if value is None or (not self.values and value.lower() in ("null", "none", "")):
             return False
         return not self.values or value.lower() in {v.lower() for v in self.values}
 

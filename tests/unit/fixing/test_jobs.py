@@ -294,6 +294,18 @@ srun bash -c "$LAUNCHER --node_rank \\$SLURM_PROCID $CMD"
 """
 
 
+OTHER_TREE = """\
+python3 -m verl.trainer.own config=own.yaml data.train_files=a worker.model.path=m trainer.nnodes=2
+"""
+BESIDE_AN_ENGINE = """\
+PERF=(--micro-batch-size 2 --sglang-mem-fraction 0.7)
+python train.py --train-iters 9 ${PERF[@]}
+"""
+OLDER_FORM = """\
+python3 -m verl.trainer.main_ppo actor_rollout_ref.actor.ppo_micro_batch_size=32 data.x=1
+"""
+
+
 @pytest.mark.parametrize(
     ("script", "framework", "patch", "remedy", "why"),
     [
@@ -314,14 +326,154 @@ srun bash -c "$LAUNCHER --node_rank \\$SLURM_PROCID $CMD"
         ),
         ("megatron sft --model m", "ms-swift", "--save_only_model true", "", "starts megatron-sw"),
         (MADE_AS_TEXT, "megatron", "--async-save", "", r"line 3 runs a command .* as text"),
+        ("torchrun x.py\n", "trl", "--ddp_timeout 7200", "", "without any argument"),
+        (
+            OTHER_TREE,
+            "verl",
+            "++actor_rollout_ref.actor.checkpoint.save_contents='[model]'",
+            "smaller_save",
+            "with `config`, which verl does not know",
+        ),
+        (
+            "python own.py config=own.yaml training.model.path=m\n",
+            "nemo",
+            "data.micro_batch_size=2",
+            "smaller_batch",
+            "with `config`, which nemo does not know",
+        ),
+        (
+            "torchrun --nproc_per_node 8 --no-python bash worker.sh\n",
+            "megatron-bridge",
+            "dist.distributed_timeout_minutes=120",
+            "",
+            "without any argument",
+        ),
+        (
+            "accelerate launch --use_fsdp train.py --x 1\n",
+            "transformers",
+            "FSDP_STATE_DICT_TYPE=SHARDED_STATE_DICT",
+            "sharded_save",
+            "nobody reads `FSDP_STATE_DICT_TYPE` while `use_fsdp`",
+        ),
+        (
+            BESIDE_AN_ENGINE,
+            "megatron",
+            "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
+            "allocator",
+            "the job runs sglang, too",
+        ),
+        (
+            OLDER_FORM,
+            "verl",
+            "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=4",
+            "smaller_batch",
+            "its older form for all GPUs together",
+        ),
     ],
 )
 def test_a_program_or_release_that_may_not_take_it_is_left_alone(  # noqa: PLR0917
     tmp_path: Path, script: str, framework: str, patch: str, remedy: str, why: str
 ) -> None:
     (path,) = write(tmp_path, run__sh=script)
+    form = "cli" if patch.startswith("-") else "hydra"
+    if patch[0].isupper():
+        form, patch = "env", f"export {patch}"
     with pytest.raises(UsageError, match=why):
-        unhang.fix(path, verdict(fix(framework, "cli", patch, remedy)))
+        unhang.fix(path, verdict(fix(framework, form, patch, remedy)))
+
+
+@pytest.mark.parametrize(
+    ("allotted", "program", "written"),
+    [
+        ("--cpus-per-gpu=6", "python -m open_clip_train.main", False),
+        ("--cpus-per-task=96", "torchrun --nproc_per_node 8 -m open_clip_train.main", True),
+        ("--cpus-per-task=64", "torchrun --nproc_per_node 8 -m open_clip_train.main", False),
+    ],
+)
+def test_loaders_are_no_more_than_the_cpus_of_a_rank(
+    tmp_path: Path, allotted: str, program: str, written: bool
+) -> None:
+    script = f"#!/bin/bash\n#SBATCH {allotted}\nsrun {program} --model x --workers 6\n"
+    (path,) = write(tmp_path, job__sh=script)
+    more = verdict(fix("open_clip", "cli", "--workers 8", "faster_data"))
+    if written:
+        assert "--workers 12" in unhang.fix(path, more).after
+        return
+    with pytest.raises(UsageError, match=r"gives each rank [68] CPUs only"):
+        unhang.fix(path, more)
+
+
+def test_a_release_is_not_read_off_the_end_of_a_newer_name(tmp_path: Path) -> None:
+    script = "python3 -m openrlhf.cli.train_ppo_ray --vllm.enforce_eager --ckpt.save_hf\n"
+    (path,) = write(tmp_path, run__sh=script)
+    after = unhang.fix(path, verdict(fix("openrlhf", "cli", "--ckpt.disable_ds", "smaller_save")))
+    assert after.after == script.replace("\n", " --ckpt.disable_ds\n")
+
+
+def test_a_nested_key_of_an_older_release_tells_the_release(tmp_path: Path) -> None:
+    (path,) = write(tmp_path, a__yaml="trainer:\n  devices: 8\nmodel:\n  micro_batch_size: 4\n")
+    batch = fix("nemo", "hydra", "data.micro_batch_size=2", "smaller_batch")
+    with pytest.raises(UsageError, match=r"is of nemo 1\.99 or older"):
+        unhang.fix(path, verdict(batch))
+
+
+def test_a_class_that_a_file_would_name_is_not_written_into_a_program(tmp_path: Path) -> None:
+    code = "import lightning as L\n\ntrainer = L.Trainer(devices=8, max_epochs=2)\n"
+    (path,) = write(tmp_path, train__py=code)
+    patch = "trainer = Trainer(strategy=FSDPStrategy(timeout=timedelta(seconds=7200)))"
+    with pytest.raises(UsageError, match="is code: put the patch in place by hand"):
+        unhang.fix(path, verdict(fix("lightning", "python", patch)))
+
+
+def test_a_program_is_not_read_out_of_another_word(tmp_path: Path) -> None:
+    script = "torchrun train.py --overlap-comm 1\n"
+    (path,) = write(tmp_path, run__sh=script)
+    grow = "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"
+    assert unhang.fix(path, verdict(fix("torch", "env", grow))).after == f"{grow}\n{script}"
+
+
+def test_deepspeeds_keys_in_a_yaml_that_holds_its_configuration(tmp_path: Path) -> None:
+    text = (
+        '{\n  "zero_optimization": {\n    "stage": 1\n  },\n'
+        '  "train_micro_batch_size_per_gpu": 8,\n  "gradient_accumulation_steps": 2\n}\n'
+    )
+    (path,) = write(tmp_path, own__yml=text)
+    patch = '{"train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 2}'
+    after = unhang.fix(path, verdict(fix("deepspeed", "json", patch, "smaller_batch"))).after
+    assert after == text.replace("8,", "4,").replace('steps": 2', 'steps": 4')
+
+
+WORDS = """\
+kind: LeaderWorkerSet
+spec:
+  containers:
+    - name: leader
+      command:
+        - python3
+        - -m
+        - sglang.launch_server
+        - --tp
+        - "2"  # of both
+    - name: worker
+      command: ["python3", "-m", "sglang.launch_server", "--dist-timeout=600"]
+    - name: other
+      command: [sleep, "1"]
+"""
+
+
+def test_words_of_a_containers_command_are_changed_in_every_container(tmp_path: Path) -> None:
+    (path,) = write(tmp_path, lws__yaml=WORDS)
+    longer = verdict(fix("sglang", "cli", "--dist-timeout 7200"))
+    done = unhang.fix(path, longer)
+    assert done.after == WORDS.replace(
+        "# of both\n", '# of both\n        - --dist-timeout\n        - "7200"\n'
+    ).replace("=600", "=7200")
+    Path(path).write_text(done.after)
+    assert not unhang.fix(path, longer).changed
+
+    fresh = WORDS.replace(', "--dist-timeout=600"', "")
+    Path(path).write_text(fresh)
+    assert '"sglang.launch_server", "--dist-timeout", "7200"]' in unhang.fix(path, longer).after
 
 
 def test_a_lower_bound_is_shared_by_the_gpus_of_one_sequence(tmp_path: Path) -> None:

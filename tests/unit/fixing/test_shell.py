@@ -192,12 +192,12 @@ def test_a_flag_against_its_opposite_is_refused() -> None:
 
 
 def test_line_ends_stay() -> None:
-    text = "export A_B=1\r\ntorchrun \\\r\n  x.py\r\n"
+    text = "export A_B=1\r\ntorchrun \\\r\n  x.py a\r\n"
     assert set_variable(text, "C_D", "2", newline="\r\n") == (
-        "export A_B=1\r\nexport C_D=2\r\ntorchrun \\\r\n  x.py\r\n"
+        "export A_B=1\r\nexport C_D=2\r\ntorchrun \\\r\n  x.py a\r\n"
     )
     assert set_flag(text, "n", "2", "torch", newline="\r\n") == (
-        "export A_B=1\r\ntorchrun \\\r\n  x.py \\\r\n  --n 2\r\n"
+        "export A_B=1\r\ntorchrun \\\r\n  x.py a \\\r\n  --n 2\r\n"
     )
 
 

@@ -121,7 +121,7 @@ def test_a_missing_setting_is_said() -> None:
 
 def test_a_framework_with_settings_does_not_get_a_script_beside_them() -> None:
     fixes = write_fixes(case(Cause.CHECKPOINT_SLOW, "trl", strategy=Sharding.ZERO))
-    assert {fix.where for fix in fixes} == {"yaml"}
+    assert {fix.where for fix in fixes} == {"yaml", "json"}
 
 
 def test_each_sharding_has_its_own_key() -> None:

@@ -1,7 +1,8 @@
 """The host has memory for three processes with their data: the kernel kills one rank of four.
 
-The job gets a control group whose limit is that; the rank is the one that the kernel is told to
-prefer. Where no group can be made, that rank ends itself by the signal that the kernel would send.
+The job gets a control group whose limit is that, and the kernel is told to spare every other rank:
+on a loaded host it ends a second one before the memory of the first is free. Where no group can
+be made, that rank ends itself by the signal that the kernel would send.
 """
 
 import os
@@ -30,12 +31,14 @@ def apply(module, settings):
     real = module.create_dataset
 
     def create_dataset(config):
-        if this_rank() == settings["rank"]:
+        chosen = this_rank() == settings["rank"]
+        if chosen or confined == "True":
             with open("/proc/self/oom_score_adj", "w") as adjusted:
-                adjusted.write("900")
+                adjusted.write("900" if chosen else "-1000")
+        if chosen:
             fault_begins("host_memory")
         dataset = real(config)
-        if this_rank() == settings["rank"] and confined == "False":
+        if chosen and confined == "False":
             os.kill(os.getpid(), signal.SIGKILL)
         return dataset
 

@@ -1,4 +1,4 @@
-"""Sets environment variables in YAML that starts containers: Kubernetes, Compose, SkyPilot.
+"""Sets variables and flags in YAML that starts containers: Kubernetes, Compose, SkyPilot.
 
 A manifest says a variable in one of three ways: `- name: A` with `value: "1"`, `A: 1`, `- A=1`.
 Containers of one image (master and workers of a PyTorchJob) belong to one job and get it together.
@@ -18,7 +18,9 @@ import yaml
 from unhang.fixing.editors.yaml import compose, end_of, line_end, scalar
 from unhang.fixing.limits import Guard, accept
 from unhang.fixing.refusal import Refusal
+from unhang.linting.document import SettingsDocument
 from unhang.linting.readers.heredocs import Heredoc
+from unhang.linting.readers.words import note_programs
 
 _STARTED = frozenset({"command", "args", "run", "entrypoint", "script"})
 _HOLDERS = frozenset({"env", "envs", "environment", "env_vars"})
@@ -55,8 +57,87 @@ def set_variable(
         changed = text
         for place in reversed(holders):
             changed = _add(changed, place.node, name, raw, newline)
-    _prove(text, changed, name, raw)
+    _prove(text, changed, {name, raw, f"{name}={raw}"})
     return changed
+
+
+def set_flag(
+    text: str,
+    name: str,
+    raw: str | None,
+    framework: str,
+    *,
+    newline: str = "\n",
+    guard: Guard = accept,
+) -> str:
+    """Return the manifest with `--name raw` in every command of words that starts the framework.
+
+    Raises:
+        Refusal: a command says it twice, or is not written plainly.
+    """
+    changed, came = text, {f"--{name}", raw or ""}
+    for words in reversed(word_lists(text, framework)):
+        said = [i for i, w in enumerate(words) if _flag(w.value) == _flag(f"--{name}")]
+        if any(w.style in ("|", ">") for w in words) or len(said) > 1:
+            raise Refusal(f"line {words[0].start_mark.line + 1}: set --{name} there by hand")
+        if not said:
+            changed = _append(changed, words[-1], [f"--{name}", *([raw] if raw else [])], newline)
+            continue
+        node = words[said[0]]
+        spelled, sign, old = node.value.partition("=")
+        if not sign and raw is not None and said[0] + 1 < len(words):
+            node = words[said[0] + 1]
+            old = node.value
+        if raw is None or old == raw:
+            continue
+        guard(old)
+        new = f"{spelled}={raw}" if sign else raw
+        came.add(new)
+        start, end = node.start_mark.index, node.end_mark.index
+        changed = changed[:start] + json.dumps(new) + changed[end:]
+    _prove(text, changed, came)
+    return changed
+
+
+def word_lists(text: str, framework: str) -> list[list[yaml.ScalarNode]]:
+    """The commands of containers, word by word, that start a framework."""
+    found = {}
+    for root in compose(text):
+        for node in _below_all(root):
+            own = {key.value: value for key, value in _pairs(node)}
+            parts = [own[key] for key in ("entrypoint", "command", "args") if key in own]
+            if not parts or not all(isinstance(part, yaml.SequenceNode) for part in parts):
+                continue
+            words = [word for part in parts for word in part.value]
+            document = SettingsDocument(name="")
+            note_programs(document, " ".join(str(word.value) for word in words))
+            # What a shell runs is a script, not words.
+            plain = all(isinstance(w, yaml.ScalarNode) and " " not in w.value for w in words)
+            if plain and framework in document.programs:
+                found[words[-1].start_mark.index] = words
+    return [found[at] for at in sorted(found)]
+
+
+def _flag(word: str) -> str:
+    return word.partition("=")[0].replace("_", "-")
+
+
+def _below_all(node: yaml.Node) -> Iterator[yaml.Node]:
+    yield node
+    for inner in _below(node):
+        yield from _below_all(inner)
+
+
+def _append(text: str, last: yaml.ScalarNode, words: Sequence[str], newline: str) -> str:
+    """More words behind the last one, in lines of their own or in the same brackets."""
+    line = text.rfind("\n", 0, last.start_mark.index) + 1
+    head = text[line : last.start_mark.index]
+    written = [words[0], *map(json.dumps, words[1:])]
+    if head.strip() != "-":
+        end = last.end_mark.index
+        return text[:end] + "".join(f", {json.dumps(word)}" for word in words) + text[end:]
+    at = line_end(text, last.end_mark.index)
+    return text[:at] + "".join(f"{newline}{head}{word}" for word in written) + text[at:]
 
 
 def find_scripts(text: str) -> Iterator[Heredoc]:
@@ -196,13 +277,13 @@ def _add(text: str, holder: yaml.Node, name: str, raw: str, newline: str) -> str
     return text[:at] + "".join(newline + line for line in lines) + text[at:]
 
 
-def _prove(before: str, after: str, name: str, raw: str) -> None:
-    """Only the variable's own words may have come or gone."""
+def _prove(before: str, after: str, wanted: set[str]) -> None:
+    """Only the setting's own words may have come or gone."""
     old, new = (Counter(leaves(compose(text))) for text in (before, after))
     came = {leaf for leaf in (new - old) if leaf not in ("name", "value")}
     gone = old - new
-    if not came <= {name, raw, f"{name}={raw}"} or len(gone) > 1:
-        raise Refusal(f"the place of {name} is too complex to change safely")
+    if not came <= wanted or len(gone) > 1:
+        raise Refusal(f"the place of {min(wanted, key=len)} is too complex to change safely")
 
 
 def leaves(nodes: Sequence[yaml.Node | None]) -> Iterator[str]:

@@ -19,7 +19,7 @@ from unhang.fixing.shell_words import Command, ShellWord, read_commands
 from unhang.linting.document import SettingsDocument
 from unhang.linting.readers.shell import read_shell
 from unhang.linting.readers.words import note_programs
-from unhang.settings import frameworks
+from unhang.settings import family_of, frameworks
 
 _RUNNERS = frozenset({"torchrun", "python", "python3"})
 _SHELLS = frozenset({"sh", "bash", "zsh"})
@@ -34,6 +34,7 @@ _ASIDE = frozenset(
 )
 """Commands that start no training, whatever they name."""
 
+_OVERRIDE = re.compile(r"(?:\+{0,2}|~)([A-Za-z_]\w*)[\w.]*=")
 _ASSIGNED = re.compile(r"\w+\+?=.*", re.DOTALL)
 _ARGUMENTS = frozenset({"$@", '"$@"', "${@}", '"${@}"', "$*"})
 """What the caller of the script adds: it comes last, and wins."""
@@ -102,6 +103,7 @@ def set_override(
     wanted = f"{prefix}{name}={raw}"
     if not said:
         _refuse_hidden(text, name, commands)
+        _refuse_own_overrides(text, _launch(text, commands, framework), framework, name)
         return _proved(text, _append(text, commands, wanted, framework, newline), name)
     only = _only(said, name)
     if text[only.start : only.end].strip("\"'") == wanted.strip("\"'"):
@@ -125,7 +127,8 @@ def set_variable(
     """
     commands = read_commands(text)
     said = list(_assignments(text, commands, name))
-    extra = [line for line in beside if line not in text]
+    launchers = _launchers() & {word.bare for word in _words(commands)}
+    extra = [line for line in beside if line not in text and any(n in line for n in launchers)]
     if said:
         only = _only(said, name)
         changed = text
@@ -287,15 +290,47 @@ def _refuse_own_program(text: str, command: Command, framework: str, flag: str) 
     """A program that takes flags which a framework's own does not know is another one."""
     known = frameworks()
     parts = [p for p in (known[framework].accepts if framework in known else ()) if p.flags]
-    words = [word.bare for word in command.words]
-    start = next((i for i, w in enumerate(words) if w.endswith(".py") or w == "-m"), len(words))
-    for word in words[start:] if parts else ():
+    given = _given(text, command, framework, flag)
+    for word in given if parts else ():
         name = word.removeprefix("--").partition("=")[0]
         if word.startswith("--") and not any(k.startswith(name) for p in parts for k in p.releases):
-            raise Refusal(
-                f"line {_line(text, command.start)} starts a program with `--{name}`, which"
-                f" {framework} does not know: it may not take `{flag}` either"
-            )
+            raise Refusal(_another(text, command, f"--{name}", framework, flag))
+
+
+def _refuse_own_overrides(text: str, command: Command, framework: str, name: str) -> None:
+    """A program whose overrides lie in another tree than the framework's."""
+    given = _given(text, command, framework, name)
+    used = {match[1] for match in map(_OVERRIDE.match, given) if match is not None}
+    family, root = family_of(framework), name.partition(".")[0]
+    own = {key.partition(".")[0] for f in family for key in f.knobs}
+    # Every job of the framework has them, on its command line or in the file that this names.
+    basic = any(root in f.config_keys for f in family) and not any("config-" in w for w in given)
+    if used - own and root not in used and (basic or used.isdisjoint(own)):
+        raise Refusal(_another(text, command, min(used - own), framework, name))
+
+
+def _given(text: str, command: Command, framework: str, name: str) -> list[str]:
+    """What a command hands to the program that it starts.
+
+    Raises:
+        Refusal: nothing, to one that is not known as the framework's.
+    """
+    words = [word.bare for word in command.words]
+    at = next((i for i, w in enumerate(words) if w.endswith(".py") or w == "-m"), len(words))
+    given = words[at + 1 + (words[at : at + 1] == ["-m"]) :]
+    if not given and framework not in _programs(text, command)[0]:
+        raise Refusal(
+            f"line {_line(text, command.start)} starts its program without any argument: it is"
+            f" unknown whether it reads `{name}`"
+        )
+    return given
+
+
+def _another(text: str, command: Command, said: str, framework: str, wanted: str) -> str:
+    return (
+        f"line {_line(text, command.start)} starts a program with `{said}`, which {framework} does"
+        f" not know: it may not take `{wanted}` either"
+    )
 
 
 def _refuse_other_framework(text: str, command: Command, framework: str) -> None:

@@ -63,7 +63,10 @@ class _Yaml:
         key = _KEY.fullmatch(entry.group(3))
         if key is None:
             return self._read_item(index, entry)
-        indent, value = entry.end(2), _plain(key.group(3) or "")
+        given = key.group(3) or ""
+        # In braces over several lines, as JSON is written, a comma ends each value.
+        given = given.rstrip().removesuffix(",") if key.group(1) else given
+        indent, value = entry.end(2), _plain(given)
         while self._path and self._path[-1][0] >= indent:
             self._path.pop()
         self._path.append((indent, key.group(2)))
