@@ -184,6 +184,17 @@ def test_a_circle_and_a_difference_have_their_causes() -> None:
 
 
 @pytest.mark.parametrize(
+    ("op", "cause"), [("new_group", Cause.DESYNC), ("recv", Cause.PG_DEADLOCK)]
+)
+def test_who_makes_another_group_than_the_others_left_one_out(op: str, cause: Cause) -> None:
+    making = replace(
+        suspicion(SuspicionReason.CIRCLE, culprits=(0, 1, 2)),
+        call=CallRef(group="2", seq=None, op=op),
+    )
+    assert judge(DSY301, making)[0].cause is cause
+
+
+@pytest.mark.parametrize(
     ("culprits", "cause", "named"),
     [((1, 2), Cause.DESYNC, ()), ((0, 1, 2), Cause.PG_DEADLOCK, (0, 1, 2))],
     ids=["two", "everybody"],

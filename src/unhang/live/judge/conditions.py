@@ -36,7 +36,7 @@ _LOOPS_S = (8.0, 40.0, 120.0)
 work or in what does what its name says (an evaluation that runs the model), or of that library (or
 of child processes) alone: it may never end."""
 _PREPARES_S = 20.0
-"""The same of the program alone before its first step or call."""
+"""The same before the first step that is counted."""
 _SIGTERM = 15
 
 
@@ -78,8 +78,8 @@ def judge(track: Track, usual: UsualDurations) -> RankCondition:
     late_s = 3 * usual.usual_s(DurationKind.LATE, *where_of(track))
     depth = track.place.certain * (1 if track.place.calls_back else 2) or int(track.place.fits)
     depth = 2 if track.delegates else depth
-    loops_s = _LOOPS_S[depth] if track.progress_s is not None else max(_PREPARES_S, _LOOPS_S[depth])
-    if track.still.function_s >= max(loops_s, late_s):
+    least_s = 0.0 if track.beat.steps else _PREPARES_S
+    if track.still.function_s >= max(_LOOPS_S[depth], least_s, late_s):
         return _seen(track, SuspicionReason.SPINNING, track.still.function_s, 0.0)
     return RankCondition(charge=SuspicionReason.AT_WORK, phase=track.place.phase)
 

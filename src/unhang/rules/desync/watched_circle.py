@@ -83,7 +83,10 @@ def check(incident: Incident) -> Iterator[Finding]:
 def _cause(event: HoldUp, *, pairwise: bool) -> Cause | None:
     """Why, unless some of two sides are in a barrier: they may only be through with their steps."""
     if event.charge is SuspicionReason.CIRCLE and not pairwise:
-        return Cause.PG_DEADLOCK
+        # Who makes a group issues no call: some have made one more than the others before.
+        named = event.group is not None and event.seq is None
+        making = named and _PAIRWISE.fullmatch(event.op or "") is None
+        return Cause.DESYNC if making else Cause.PG_DEADLOCK
     tie = event.charge is SuspicionReason.MISMATCH and not (event.culprits and event.victims)
     return None if tie and event.op == "barrier" else Cause.DESYNC
 

@@ -140,6 +140,17 @@ def test_a_rank_whose_children_work_does_not_loop_itself(
     assert verdict.charge is (SuspicionReason.SPINNING if suspected else SuspicionReason.AT_WORK)
 
 
+@pytest.mark.parametrize(("steps", "suspected"), [(None, False), (0, False), (3, True)])
+def test_before_the_first_step_a_program_prepares_for_longer(
+    steps: int | None, suspected: bool
+) -> None:
+    track = still(place="code")
+    track.beat = replace(track.beat, steps=steps)
+    track.still.whole_s, track.still.function_s = 0.0, 10.0
+    verdict = judge(track, UsualDurations())
+    assert verdict.charge is (SuspicionReason.SPINNING if suspected else SuspicionReason.AT_WORK)
+
+
 @pytest.mark.parametrize(("fits", "suspected"), [(True, False), (False, True)])
 def test_who_does_what_its_function_says_is_suspected_later_of_a_loop(
     *, fits: bool, suspected: bool
