@@ -86,8 +86,9 @@ def read_requested_settings(fix: Fix) -> tuple[RequestedSetting, ...]:
     except (ValueError, SyntaxError, yaml.YAMLError, RecursionError):
         requests = ()
     if not requests:
-        kind = "Python" if fix.where == "python" else "commands"
-        raise Refusal(f"it is {kind}, which must be put in place by hand")
+        if fix.where == "python":
+            raise Refusal("it is Python code: put it in place by hand")
+        raise Refusal("it consists of commands: put them in place by hand")
     return requests
 
 

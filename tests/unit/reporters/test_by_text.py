@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import unhang
+from support import chinese
 from unhang.model.provenance import Problem
 from unhang.reporters.catalogue import LANGUAGES
 from unhang.reporters.catalogue.by_text import (
@@ -143,9 +144,15 @@ def test_what_a_sentence_holds_is_said_too() -> None:
 
 
 def test_sentences_of_one_kind_are_said_one_by_one() -> None:
-    kinds = ("Python", "YAML")
-    text = "; ".join(f"it is {kind}, which must be put in place by hand" for kind in kinds)
-    assert translated(text, "zh") == "它是 Python，需要手工放入；它是 YAML，需要手工放入"
+    text = "; ".join(f"line {number} is not a call" for number in (3, 7))
+    assert translated(text, "zh") == "第 3 行不是调用；第 7 行不是调用"
+
+
+def test_reasons_of_several_files_are_translated_each() -> None:
+    told = "a.sh, b.yaml cannot take any fix of the verdict. fix 1 (json): a.sh: it belongs in"
+    told += " DeepSpeed's JSON; b.yaml: it does not look like a configuration of lightning"
+    assert not chinese.english(translated(told, "zh"))
+    assert translated("note: nobody knows this", "zh") == "note: nobody knows this"
 
 
 def test_parts_can_change_places() -> None:

@@ -83,8 +83,17 @@ def _translated(text: str, language: str, depth: int) -> str:
             said = [_translated(part, language, depth + 1) for part in held]
             return sentences(language)[template].format(*said) + ("。" if bare != text else "")
     parts = text.split("; ")
-    known = [_translated(part, language, depth + 1) for part in parts] if parts[1:] else parts
+    if not parts[1:]:
+        return _of_a_file(text, language, depth)
+    known = [_translated(part, language, depth + 1) for part in parts]
     return text if known == parts else "；".join(known)
+
+
+def _of_a_file(text: str, language: str, depth: int) -> str:
+    """The translation of a sentence with the name of what it is about before it."""
+    name, _, sentence = text.partition(": ")
+    said = sentence and not re.search(r"\s", name) and _translated(sentence, language, depth + 1)
+    return f"{name}：{said}" if said and said != sentence else text
 
 
 def _in_parts(text: str, language: str, depth: int) -> str | None:

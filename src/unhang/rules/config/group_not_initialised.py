@@ -1,8 +1,8 @@
-"""A rank has no process group: its environment is incomplete, or it never initialised.
+"""A rank has no process group: its environment is incomplete, or it never initialized.
 
 ## What it finds
 A missing or wrong `RANK`, `WORLD_SIZE`, `MASTER_ADDR` or `MASTER_PORT`, or the use of a process
-group that was never initialised.
+group that was never initialized.
 
 ## Why it hangs
 That rank fails at once, or trains alone. The others wait for it.
@@ -51,7 +51,7 @@ def check(incident: Incident) -> Iterator[Finding]:
     yield check.finding(
         Strength.SUPPORTS,
         claim=say(
-            "CFG005.claim", "a process group was used that is not, or cannot be, initialised"
+            "CFG005.claim", "a process group was used that is not, or cannot be, initialized"
         ),
         why=say("CFG005.why", "That process fails or trains alone, and the others wait for it."),
         rival=against,

@@ -6,7 +6,7 @@ rendezvous that cannot be reached or never completes.
 
 ## Why it hangs
 Rank 0 (or the agent of the endpoint's host) has to listen on `MASTER_ADDR:MASTER_PORT`. If its node
-does not recognise itself under that address, is late, or was never started, everybody waits.
+does not recognize itself under that address, is late, or was never started, everybody waits.
 
 ## When it stays quiet
 Single refused attempts are normal while rank 0 starts. A rank that failed or was slow before turns
@@ -22,7 +22,7 @@ Use the host name that `hostname -f` prints on that node, the same on all nodes;
 number of nodes as `--nnodes` says; check `MASTER_ADDR` and the port for each node; open the port.
 
 ## References
-pytorch issue 79388: an endpoint given as an address may not be recognised as the own host.
+pytorch issue 79388: an endpoint given as an address may not be recognized as this host.
 """
 
 from __future__ import annotations

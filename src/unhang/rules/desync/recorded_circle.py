@@ -1,8 +1,8 @@
 """The dumps show ranks that wait for each other in a circle.
 
 ## What it finds
-Ranks with an open call that others of them have not issued or are held before, and nobody among
-those they wait for who would be free.
+Ranks that all have an open call, each of which lacks another of these ranks, and none of them is
+free to issue what the others lack.
 
 ## Why it hangs
 Ranks that are members of several groups issued the calls of these groups in different orders: each
@@ -10,8 +10,9 @@ waits in one group for a rank that waits in the other.
 
 ## When it stays quiet
 When the waiting leads to a rank that waits for nobody: then that one holds the others up. Ranks
-without a dump are in no circle. It names ranks only where a few of them issued their last calls in
-an order that is usual for nobody, or came to the call with another count of calls than the rest.
+without a dump cannot be part of a circle. It names ranks only where a few of them issued their last
+calls in an order that is usual for nobody, or came to the call with a different number of calls
+from the rest.
 
 ## How to confirm
 Compare the order of the last calls of two of the ranks in their dumps.

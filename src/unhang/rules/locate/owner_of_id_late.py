@@ -6,7 +6,7 @@ m, that timed out.
 
 ## Why it hangs
 The first collective of a group begins when its rank 0 publishes an id in the store. Rank n is
-merely the first to give up; m has not reached its first collective: it loads, tokenises,
+merely the first to give up; m has not reached its first collective: it loads, tokenizes,
 compiles, or has died.
 
 ## When it stays quiet

@@ -7,7 +7,7 @@ not ended: a bar below 100 %, or a start mark without its end mark; or a live st
 ## Why it hangs
 Usually one rank writes while the others go on to the next collective (often a barrier of one
 element) and wait there. The watchdog cannot tell a rank that writes from a rank that is gone: when
-gathering, serialising and writing last longer than the timeout, it ends the job.
+gathering, serializing and writing last longer than the timeout, it ends the job.
 
 ## When it stays quiet
 When the save ended, or training went on after it. It is only a hint when a process failed first,

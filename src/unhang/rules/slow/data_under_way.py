@@ -1,8 +1,8 @@
-"""Data were still being loaded, tokenised or downloaded when the other ranks gave up waiting.
+"""Data were still being loaded, tokenized or downloaded when the other ranks gave up waiting.
 
 ## What it finds
 The last thing that a rank printed before the first time-out is preparation of data that has begun
-and not ended: a `Map` or tokeniser bar below 100 %, an index that is being built, a download; or a
+and not ended: a `Map` or tokenizer bar below 100 %, an index that is being built, a download; or a
 live stack in such code.
 
 ## Why it hangs
@@ -19,11 +19,11 @@ collective: that may also be the network, or a barrier before `set_device`.
 
 ## How to confirm
 A bar's elapsed time at or above the timeout settles it; earlier bars use up part of the time too.
-Run the preparation alone in one process and take its time.
+Run the preparation alone in one process and time it.
 
 ## What to do
 Prepare the data once, before the launch, and load the result; use more worker processes; put the
-cache where all nodes see it; initialise the process group after the preparation; or give the
+cache where all nodes see it; initialize the process group after the preparation; or give the
 group (and the store: it is the same value) a timeout that covers it.
 
 ## References

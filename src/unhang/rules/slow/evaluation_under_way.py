@@ -16,7 +16,7 @@ first, when ranks issued different calls, when the evaluating rank waits in the 
 or when the bar stood still long before the time-out: then the evaluation did not work but hung.
 
 ## How to confirm
-A bar's elapsed time at or above the timeout settles it. Evaluate on one process and take the time.
+A bar's elapsed time at or above the timeout settles it. Evaluate on one process and time it.
 
 ## What to do
 Evaluate on all ranks, on fewer samples, less often, or in a job of its own; otherwise give the

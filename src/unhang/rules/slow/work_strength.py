@@ -248,7 +248,7 @@ def _against(incident: Incident, work: Work, wait: OthersWait) -> Message | None
         return say(
             "SLO.against_lines",
             "{lines} lines stand between it and the time-out: its end may merely not be"
-            " recognised.",
+            " recognized.",
             lines=_lines_between(work, wait),
         )
     if incident.all(DeviceGuessed) and fit(work, wait) is not Fit.FITS:

@@ -177,7 +177,7 @@ def test_a_note_is_a_line_of_events() -> None:
         "phase": "save",
         "call": {"op": "all_reduce", "seq": 7, "group": "default_pg"},
         "since_s": 4.235,
-        "why": "processes 1 outlived their launcher and are ended",
+        "why": "processes 1 outlived their launcher and were ended",
     }
 
 
