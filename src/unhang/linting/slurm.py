@@ -22,6 +22,11 @@ _OWN_TASKS = re.compile(r"\s(?:--n?tasks(?:-per-node)?\b|-n\s*[\d$])")
 _DYNAMIC = re.compile(r"--rdzv[-_]backend[= ]c10d")
 """The rendezvous numbers the nodes itself: nobody reads what they are told."""
 
+_TORCHRUN = re.compile(r"\b(?:torchrun|torch\.distributed\.(?:run|launch))[\"']?\s+(.*)", re.DOTALL)
+_ONE_NODE = re.compile(r"\s(?:--nodes[= ]|-N\s*|--n?tasks[= ]|-n\s*)1\b")
+_TOLD = re.compile(r"--nnodes\b|--standalone\b|(?<!\S)[\"']?\$")
+"""It is told how many nodes there are, or gets words that only the shell knows."""
+
 _LAUNCHER = re.compile(
     r"\b(?:torchrun|torch\.distributed\.(?:run|launch))\b.*?"
     r"--nproc[-_]per[-_]node[= ][\"']?(\d{1,6}\b|gpu|auto|\$\{?\w+)",
@@ -73,18 +78,29 @@ def slurm(name: str, text: str) -> Iterator[LintFinding]:
     """Judge a batch script; nothing for any other text."""
     if "#SBATCH" not in text:
         return
-    nodes, tasks = _NODES.search(text), _TASKS.search(text)
-    several = nodes is not None and int(nodes[1]) > 1
+    told, tasks = _NODES.search(text), _TASKS.search(text)
+    nodes = 1 if told is None else int(told[1])
     each = 1 if tasks is None else int(tasks[1])
     for found in early_expansions(text):
-        if several or (each > 1 and found.name != "SLURM_NODEID"):
+        if nodes > 1 or (each > 1 and found.name != "SLURM_NODEID"):
             yield _finding(name, text, found.start, found.name, "expanded_early")
     for start, command in _commands(text):
+        if nodes > 1 and "PET_NNODES" not in text and _alone(command):
+            yield _finding(name, text, start, "--nnodes", "launchers_alone", nodes=nodes)
         launcher = _LAUNCHER.search(command)
         if each < 2 or launcher is None or _OWN_TASKS.search(command[: launcher.start()]):
             continue
         if launcher[1] != "1":
             yield _finding(name, text, start, "--ntasks-per-node", "launchers_multiply", tasks=each)
+
+
+def _alone(command: str) -> bool:
+    """Whether `srun` starts torchrun on several nodes without telling it so."""
+    found = _TORCHRUN.search(command)
+    if found is None or _ONE_NODE.search(command[: found.start()]):
+        return False
+    # A `$` right behind an option is its value.
+    return _TOLD.search(re.sub(r"(--[\w-]+)[ =][\"']?\$\S+", r"\1", found[1])) is None
 
 
 def _commands(text: str) -> Iterator[tuple[int, str]]:

@@ -425,6 +425,12 @@ def test_a_class_that_a_file_would_name_is_not_written_into_a_program(tmp_path: 
         unhang.fix(path, verdict(fix("lightning", "python", patch)))
 
 
+def test_a_program_in_a_variable_may_take_a_flag(tmp_path: Path) -> None:
+    (path,) = write(tmp_path, run__sh='torchrun --nnodes 2 $SCRIPT "${ARGS[@]}"\n')
+    after = unhang.fix(path, verdict(fix("trl", "cli", "--ddp_timeout 7200"))).after
+    assert after == 'torchrun --nnodes 2 $SCRIPT "${ARGS[@]}" --ddp_timeout 7200\n'
+
+
 def test_a_program_is_not_read_out_of_another_word(tmp_path: Path) -> None:
     script = "torchrun train.py --overlap-comm 1\n"
     (path,) = write(tmp_path, run__sh=script)
@@ -471,6 +477,9 @@ def test_words_of_a_containers_command_are_changed_in_every_container(tmp_path: 
     Path(path).write_text(done.after)
     assert not unhang.fix(path, longer).changed
 
+    started_by_image = "command: [\n  --tp, '2']\nimage: lmsysorg/sglang:v1\n"
+    Path(path).write_text(started_by_image)
+    assert ', "--dist-timeout", "7200"]' in unhang.fix(path, longer).after
     fresh = WORDS.replace(', "--dist-timeout=600"', "")
     Path(path).write_text(fresh)
     assert '"sglang.launch_server", "--dist-timeout", "7200"]' in unhang.fix(path, longer).after

@@ -14,7 +14,7 @@ def found(folder: Path, tasks: int, command: str) -> set[tuple[str, int | None]]
     script = folder / "job.sbatch"
     script.write_text(HEAD.format(tasks) + command + "\n")
     findings = unhang.lint(str(script)).findings
-    topics = {"advice.expanded_early", "advice.launchers_multiply"}
+    topics = {f"advice.{t}" for t in ("expanded_early", "launchers_multiply", "launchers_alone")}
     return {
         (f.reason.key.removeprefix("advice."), f.where.line)
         for f in findings
@@ -27,6 +27,13 @@ def found(folder: Path, tasks: int, command: str) -> set[tuple[str, int | None]]
     [
         (8, f"srun {RUN}", {("launchers_multiply", 4)}),
         (1, f"srun {RUN}", set()),
+        # Nobody tells the launchers of each other.
+        (1, f"srun {RUN.replace('--nnodes=2 ', '')}", {("launchers_alone", 4)}),
+        (1, "srun torchrun --rdzv_id $RANDOM train.py", {("launchers_alone", 4)}),
+        (1, "srun torchrun $ARGS train.py", set()),
+        (1, 'srun torchrun "${ARGS[@]}" train.py', set()),
+        (1, "srun torchrun --standalone train.py", set()),
+        (1, "srun -N 1 -n1 torchrun train.py", set()),
         # The step asks for fewer tasks than the job.
         (8, f"srun --ntasks-per-node=1 {RUN}", set()),
         (8, f"srun -n 2 {RUN}", set()),

@@ -75,6 +75,14 @@ def test_a_path_in_brackets_keeps_them(tmp_path: Path) -> None:
     assert "of rank 1 (site-packages/torch/serialization.py:14)" in page(tmp_path, found)
 
 
+def test_a_program_of_the_rehearsals_has_no_path(tmp_path: Path) -> None:
+    found = rehearsal()
+    path = Path(page_module.__file__).parent / "scripts" / "site" / "situation_site"
+    assert (path / "storage.py").is_file()
+    found.shown["logs"] = f'File "{path}/storage.py", line 20'
+    assert 'File "situation_site/storage.py", line 20' in page(tmp_path, found)
+
+
 def test_a_path_that_the_report_broke_is_whole(tmp_path: Path) -> None:
     found = rehearsal()
     first = "  stacks/stack_0.txt:9  /home/me/.cache/lib/python3.11/site-packages/torch/"

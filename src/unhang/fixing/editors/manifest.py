@@ -109,8 +109,11 @@ def word_lists(text: str, framework: str) -> list[list[yaml.ScalarNode]]:
             if not parts or not all(isinstance(part, yaml.SequenceNode) for part in parts):
                 continue
             words = [word for part in parts for word in part.value]
+            joined = " ".join(str(word.value) for word in words)
             document = SettingsDocument(name="")
-            note_programs(document, " ".join(str(word.value) for word in words))
+            note_programs(document, joined)
+            if joined.startswith("--") and framework in re.findall(r"\w+", _image(node, "") or ""):
+                document.programs.add(framework)  # The image knows what to start with them.
             # What a shell runs is a script, not words.
             plain = all(isinstance(w, yaml.ScalarNode) and " " not in w.value for w in words)
             if plain and framework in document.programs:

@@ -316,8 +316,10 @@ def _given(text: str, command: Command, framework: str, name: str) -> list[str]:
         Refusal: nothing, to one that is not known as the framework's.
     """
     words = [word.bare for word in command.words]
-    at = next((i for i, w in enumerate(words) if w.endswith(".py") or w == "-m"), len(words))
-    given = words[at + 1 + (words[at : at + 1] == ["-m"]) :]
+    at = next((i for i, w in enumerate(words) if w.endswith((".py", ".sh")) or w == "-m"), None)
+    if at is None:
+        return []
+    given = words[at + 1 + (words[at] == "-m") :]
     if not given and framework not in _programs(text, command)[0]:
         raise Refusal(
             f"line {_line(text, command.start)} starts its program without any argument: it is"
