@@ -141,6 +141,8 @@ def _weigh_unmeasured(work: Work, wait: OthersWait) -> tuple[Strength, Message |
     """No clock tells: the last thing printed decides, if the others wait where nobody works."""
     if work.phase.rank is not None and wait.awaited == {work.phase.rank}:
         return Strength.PROVES, None
+    if work.phase.rank is None and _in_the_wait(work, wait):
+        return Strength.SUPPORTS, None
     if work.went_on and work.phase.phase not in _AT_START:
         return Strength.SUPPORTS, None  # it was alive at this when the others had given up
     if is_cut(wait.alarm) and work.phase.phase in _AT_START and work.phase.rank is not None:
