@@ -20,7 +20,7 @@ import re
 from collections.abc import Iterator
 
 from unhang.model.events import ClosingSignal, Event, ProcessEnded, Reporter, StopKind, StopSeen
-from unhang.parsers.base import LineParser, place
+from unhang.parsers.base import LineParser, place, place_on
 from unhang.parsers.vocabulary.signals import split_exit
 from unhang.sources.line import Line
 
@@ -132,7 +132,9 @@ class KubernetesParser(LineParser, name="kubernetes", after=3):
         elif reason is not None and _CONTEXT.search(line.text):
             preempted = _PREEMPTED.search(line.text, reason.end()) is not None
             kind = StopKind.PREEMPTED if preempted else _STOPS[reason["reason"]]
-            yield StopSeen(**place(line), kind=kind)
+            told = _POD_IN_EVENT.search(line.text)
+            pod = None if told is None else told["pod"]
+            yield StopSeen(**place_on(line, pod or line.origin.host), kind=kind)
         yield from self._codes(line)
         if line.says(_DELETED, within=True):
             yield ClosingSignal(**place(line), pid=None, signal=15, host=self._pod)

@@ -55,6 +55,8 @@ HEADERS: tuple[re.Pattern[str], ...] = tuple(
         rf"\[(?P<level>{_LEVEL})\|{_AT}\] (?:{stamps.ISO} )?>> ?",
         rf"\[\w+ (?P<letter>[EWID]) {stamps.ISO} {_AT}\] ?",
         rf"(?:\| )?(?P<level>{_LEVEL}) *\| {_FILE}:[\w<>]+:(?P<line>\d{{1,7}}) - ?",
+        rf"(?P<level>{_LEVEL}) {{1,5}}{stamps.ISO} +(?P<pid>\d{{1,20}}) +{_FILE}"
+        r"\[line:(?P<line>\d{1,7})\] ?",
         rf"(?P<level>{_LEVEL}) - (?P<file>[\w.]{{1,100}}) - ",
         rf"(?P<file>[\w.]{{1,100}}) - (?P<level>{_LEVEL}) - ",
     )
