@@ -40,7 +40,8 @@ _CODE = re.compile(
 )
 _ANSWERED = re.compile(
     r"^\s*(?:\d{1,4}[smhd]\S{0,8}\s+(?:\(x\d{1,6} over \S{1,10}\)\s+)?)?(?:Normal|Warning)\s"
-    r"|^\S{1,200}\s+\d{1,3}/\d{1,3}\s+[A-Z]\w{2,40}\s+\d|\bReason:\s|^\s{2,}[\"']?(?:reason|exitCode)\b|Exit Code:\s"
+    r"|^\S{1,200}\s+\d{1,3}/\d{1,3}\s+[A-Z]\w{2,40}\s+\d"
+    r"|\bReason:\s|^\s{2,}[\"']?(?:reason|exitCode)\b|Exit Code:\s"
 )
 """Of `kubectl describe` and `kubectl get events`, which are asked for when something is wrong."""
 _INSPECTED = re.compile(r'"Name":\s*"/(?P<pod>[a-z0-9][\w.-]{1,200})"')

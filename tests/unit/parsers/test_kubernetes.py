@@ -98,9 +98,7 @@ def test_events_of_pods_of_other_jobs_stop_nobody() -> None:
 def test_what_is_asked_for_afterwards_is_of_its_pod_and_of_no_time() -> None:
     stop = only(
         StopSeen,
-        feed(
-            KubernetesParser, "16m  Warning  Evicted  pod/gpt-worker-2  The node was low."
-        ),
+        feed(KubernetesParser, "16m  Warning  Evicted  pod/gpt-worker-2  The node was low."),
     )
     assert (stop.origin.host, stop.told_later) == ("gpt-worker-2", True)
     end = only(
