@@ -38,11 +38,22 @@ _CODE = re.compile(
     r"""exited with (?:exit )?(?:code|status):? (?=13\d\b))"""
     r"""(?P<code>\d{1,3})\b"""
 )
+_ANSWERED = re.compile(
+    r"^\s*(?:\d{1,4}[smhd]\S{0,8}\s+(?:\(x\d{1,6} over \S{1,10}\)\s+)?)?(?:Normal|Warning)\s"
+    r"|^\S{1,200}\s+\d{1,3}/\d{1,3}\s+[A-Z]\w{2,40}\s+\d"
+    r"|\bReason:\s|^\s{2,}[\"']?(?:reason|exitCode)\b|Exit Code:\s"
+)
+"""Of `kubectl describe` and `kubectl get events`, which are asked for when something is wrong."""
 _INSPECTED = re.compile(r'"Name":\s*"/(?P<pod>[a-z0-9][\w.-]{1,200})"')
 _OOM_KILLED = re.compile(r'"OOMKilled":\s*true\b')
 _STATUS = re.compile(r"^Status:\s+(?P<status>[A-Z][a-z]{3,20})\s*$")
 _WENT_WELL = frozenset({"Succeeded", "Completed", "Complete"})
-_POD = re.compile(r"^\s*(?:Name|Pod|pod):?\s+(?:pod/)?(?P<pod>[a-z0-9][a-z0-9.-]{2,200})\s*$")
+_POD = re.compile(
+    r"^\s*(?:Name|Pod|pod):?\s+(?:pod/)?(?P<pod>[a-z0-9][a-z0-9.-]{2,200})\s*$"
+    r"|^(?P<row>[a-z0-9][a-z0-9.-]{2,200})\s+\d{1,3}/\d{1,3}\s+[A-Z]\w{2,40}\s+\d"
+    r"|^\S{0,80}?[$#]\s.{0,200}?\bkubectl\s.{0,120}?\b(?:pods?|po)[ /]"
+    r"(?P<asked>[a-z0-9][a-z0-9.-]{2,200})"
+)
 _POD_IN_EVENT = re.compile(r"\bpod/(?P<pod>[a-z0-9][a-z0-9.-]{2,200})")
 _JOB_IN_EVENT = re.compile(r"\b[a-z]{0,20}job/(?P<job>[a-z0-9][a-z0-9.-]{1,200})")
 _DELETED = re.compile(
@@ -112,7 +123,7 @@ class KubernetesParser(LineParser, name="kubernetes", after=3):
             _POD.match(line.text) or _POD_IN_EVENT.search(line.text) or _INSPECTED.search(line.text)
         )
         if pod is not None:
-            self._pod, self._well = pod["pod"], False
+            self._pod, self._well = next(filter(None, pod.groups())), False
         if (job := _JOB_IN_EVENT.search(line.text)) is not None:
             self._jobs.add(job["job"])
         status = _STATUS.match(line.text)
@@ -133,8 +144,12 @@ class KubernetesParser(LineParser, name="kubernetes", after=3):
             preempted = _PREEMPTED.search(line.text, reason.end()) is not None
             kind = StopKind.PREEMPTED if preempted else _STOPS[reason["reason"]]
             told = _POD_IN_EVENT.search(line.text)
-            pod = None if told is None else told["pod"]
-            yield StopSeen(**place_on(line, pod or line.origin.host), kind=kind)
+            pod = self._pod if told is None else told["pod"]
+            yield StopSeen(
+                **place_on(line, pod or line.origin.host),
+                kind=kind,
+                told_later=_ANSWERED.search(line.text) is not None,
+            )
         yield from self._codes(line)
         if line.says(_DELETED, within=True):
             yield ClosingSignal(**place(line), pid=None, signal=15, host=self._pod)
@@ -167,4 +182,5 @@ class KubernetesParser(LineParser, name="kubernetes", after=3):
             signal=number,
             exit_code=exit_code,
             oom=oom,
+            told_later=_ANSWERED.search(line.text) is not None,
         )

@@ -93,3 +93,22 @@ def test_events_of_pods_of_other_jobs_stop_nobody() -> None:
     assert len(feed(KubernetesParser, other)) == 1
     assert feed(KubernetesParser, other, job) == []
     assert [type(e) for e in feed(KubernetesParser, own, job)] == [StopSeen]
+
+
+def test_what_is_asked_for_afterwards_is_of_its_pod_and_of_no_time() -> None:
+    stop = only(
+        StopSeen,
+        feed(KubernetesParser, "16m  Warning  Evicted  pod/gpt-worker-2  The node was low."),
+    )
+    assert (stop.origin.host, stop.told_later) == ("gpt-worker-2", True)
+    end = only(
+        ProcessEnded,
+        feed(
+            KubernetesParser,
+            "me@login:~$ kubectl describe pod gpt-worker-1 | grep -A5 State",
+            "      Reason:       OOMKilled",
+        ),
+    )
+    assert (end.host, end.told_later) == ("gpt-worker-1", True)
+    heard = only(ProcessEnded, feed(KubernetesParser, "command terminated with exit code 137"))
+    assert not heard.told_later

@@ -14,6 +14,8 @@ from unhang.parsers.membership import MembershipParser
     ("text", "size", "rank", "local"),
     [
         ("initializing ddp: GLOBAL_RANK: 1, MEMBER: 2/8", 8, 1, None),
+        ("JAX process: 3 / 4", 4, 3, None),
+        ("jax.process_index: 2, process_count: 4", 4, 2, None),
         ("Initializing distributed: GLOBAL_RANK: 0, MEMBER: 1/4", 4, 0, None),
         ("All distributed processes registered. Starting with 8 processes", 8, None, None),
         (

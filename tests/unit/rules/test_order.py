@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from support.crashes import raised, stopped, work
 from unhang.rules.shared import order
 
@@ -27,3 +29,11 @@ def test_the_earliest_of_facts_without_order_is_the_first_read() -> None:
     assert order.earliest([here, there]) is here
     assert order.earliest([work(1, line=7), work(2, line=3)]) == work(2, line=3)
     assert order.earliest([]) is None
+
+
+def test_what_was_asked_for_afterwards_has_no_place_in_time() -> None:
+    answered, heard = replace(stopped(line=9), told_later=True), stopped(line=9)
+    assert order.is_before(raised(1, line=1), answered) is None
+    assert order.is_before(raised(1, line=1), heard) is True
+    dated = replace(stopped(when=20, line=1), told_later=True)
+    assert order.is_before(raised(1, when=10, line=9), dated) is True

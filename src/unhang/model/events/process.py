@@ -193,6 +193,7 @@ class ProcessEnded(Seen, fact=Fact.EXITS, witness=Witness.LAUNCHER, role=Role.EN
         reported_first: the launcher calls it the first failure (often merely the first polled).
         worker: a helper process of a rank (data loader), not the rank itself.
         oom: the reporter says that memory was the reason (`OOMKilled`, `oom-kill event`).
+        told_later: somebody asked for it afterwards: its place in a log is no time.
     """
 
     reporter: Reporter
@@ -206,6 +207,7 @@ class ProcessEnded(Seen, fact=Fact.EXITS, witness=Witness.LAUNCHER, role=Role.EN
     reported_first: bool = False
     worker: bool = False
     oom: bool = False
+    told_later: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -243,9 +245,14 @@ class StopKind(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StopSeen(Seen, fact=Fact.STOPS, witness=Witness.LAUNCHER, role=Role.END):
-    """A sign that the job was stopped from outside."""
+    """A sign that the job was stopped from outside.
+
+    Attributes:
+        told_later: somebody asked for it afterwards: its place in a log is no time.
+    """
 
     kind: StopKind
+    told_later: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

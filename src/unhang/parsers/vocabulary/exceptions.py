@@ -83,7 +83,8 @@ def classify_exception(exception: str, message: str, frames: Sequence[Frame]) ->
     """
     kind = _by_text(message)
     if kind is not None:
-        return _by_place(kind, message, frames)
+        own = _BY_NAME.get(exception) is kind  # torch's class, wherever it was raised
+        return kind if own else _by_place(kind, message, frames)
     if exception == "Exception" and frames and _LAUNCHER.search(frames[-1].file):
         return ExceptionKind.CHILD
     if exception in _REFUSALS and _makes_group(frames):

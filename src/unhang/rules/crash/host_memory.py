@@ -37,7 +37,7 @@ from dataclasses import replace
 from unhang.model.incident import Failure, Manner, Tie, ranks_of
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules.crash import kills
-from unhang.rules.shared import consequences, rivals
+from unhang.rules.shared import consequences, order, rivals
 
 
 @rule(
@@ -81,6 +81,8 @@ def _reported(incident: Incident, failures: Sequence[Failure]) -> Finding:
             if only_named
             else None
         )
+        if against is None and incident.timeouts and order.is_told_later(first):
+            strength, against = Strength.SUPPORTS, rivals.UNDATED
         if against is None and kills.may_be_retried(incident, failures):
             strength = Strength.HINTS
             against = say(

@@ -59,7 +59,7 @@ def check(incident: Incident) -> Iterator[Finding]:
     strength = Strength.PROVES if sure else Strength.SUPPORTS if missed else Strength.HINTS
     yield check.finding(
         strength,
-        claim=say("CRA004.claim", "node {host} was lost", host=host or "")
+        claim=say("CRA004.claim", "host {host} was lost", host=host or "")
         if host is not None
         else say("CRA004.claim_nobody", "the job lost a node"),
         why=say(

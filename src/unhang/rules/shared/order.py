@@ -89,11 +89,17 @@ def is_before(one: Placed, other: Placed) -> bool | None:
     gap = gap_s(other, one)
     if gap is not None and abs(gap) >= _resolution_s(one, other):
         return gap > 0
-    if one.source.artifact != other.source.artifact:
+    if one.source.artifact != other.source.artifact or any(map(is_told_later, (one, other))):
         return None
     if one.source.line is None or other.source.line is None:
         return None
     return one.source.line < other.source.line
+
+
+def is_told_later(fact: Placed) -> bool:
+    """Whether only its place is known, and that in an answer that was asked for afterwards."""
+    event = fact.events[0] if isinstance(fact, Failure) else fact
+    return fact.at is None and isinstance(event, ProcessEnded | StopSeen) and event.told_later
 
 
 def _resolution_s(one: Placed, other: Placed) -> float:

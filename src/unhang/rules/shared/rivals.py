@@ -24,6 +24,11 @@ _GONE = frozenset(
 )
 """A process that went like this breaks the connections of its peers."""
 
+UNDATED = say(
+    "crash.against_undated", "no time tells whether it came before the ranks began to wait"
+)
+"""Of what was asked for afterwards."""
+
 
 def of_errors(
     incident: Incident,
@@ -69,7 +74,7 @@ def lost_rank(
     told = {e.source for e in found}
     for failure in incident.failures:
         own = any(e.source in told for e in failure.events)
-        own = own or any(_same_process(failure, e) for e in found)
+        own = own or any(_same_process(failure, e) or _ends_by(failure, e) for e in found)
         rival = failure.manner in _GONE and failure.manner not in kin and not own
         if rival and not order.is_before(found[0], failure):
             return failure
@@ -146,6 +151,24 @@ def _same_process(failure: Failure, fact: Seen) -> bool:
     pids = {fact.origin.pid, getattr(fact, "pid", None)} - {None}
     ranks = {fact.origin.rank, getattr(fact, "rank", None)} - {None}
     return failure.pid in pids or failure.rank in ranks
+
+
+def _ends_by(failure: Failure, fact: Seen) -> bool:
+    """Whether a process says of its end that the error is why: `terminate called …`, `what(): …`.
+
+    Both stand side by side, and neither line says whose they are.
+    """
+    end, told = failure.events[0], fact.source
+    return (
+        isinstance(end, ProcessEnded)
+        and end.reporter is Reporter.SELF
+        and end.origin == fact.origin
+        and end.source.artifact == told.artifact
+        and abs((end.source.line or 0) - (told.line or 0)) <= _SIDE_BY_SIDE
+    )
+
+
+_SIDE_BY_SIDE = 3
 
 
 def _named(failure: Failure) -> Ranks | None:

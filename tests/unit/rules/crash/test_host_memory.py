@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from support.builders import incident, source, timeout
@@ -26,6 +28,16 @@ def test_the_scheduler_says_so() -> None:
     finding = only(gone(3, signal=9, oom=True, reporter=Reporter.SLURM))
     assert (finding.cause, finding.strength) == (Cause.HOST_OOM, Strength.PROVES)
     assert finding.culprits == {3}
+
+
+def test_what_the_cluster_answers_is_of_no_time() -> None:
+    answer = replace(
+        gone(3, signal=9, oom=True, reporter=Reporter.KUBERNETES, line=9), told_later=True
+    )
+    assert only(answer).strength is Strength.PROVES
+    assert only(answer, timeout(0, line=1)).strength is Strength.SUPPORTS
+    heard = replace(answer, told_later=False)
+    assert only(heard, timeout(0, line=1)).strength is Strength.HINTS
 
 
 def test_what_ray_kills_for_memory_it_may_start_again() -> None:

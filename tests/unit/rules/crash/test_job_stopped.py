@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from support.builders import incident, timeout
@@ -147,3 +149,11 @@ def test_sigterm_from_the_launcher_is_no_stop() -> None:
 
 def test_a_lost_node_is_no_stop() -> None:
     assert findings(stopped(StopKind.NODE_FAILED)) == []
+
+
+def test_an_eviction_that_is_told_afterwards() -> None:
+    told = replace(stopped(StopKind.EVICTED, line=9), told_later=True)
+    assert only(*WORK, told).strength is Strength.PROVES
+    assert only(*WORK, told, timeout(0, line=4)).strength is Strength.SUPPORTS
+    heard = stopped(StopKind.EVICTED, line=9)
+    assert only(*WORK, heard, timeout(0, line=4)).strength is Strength.HINTS
