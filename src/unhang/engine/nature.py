@@ -168,7 +168,7 @@ def nature_of_text(text: str, *, whole: bool = True, saved: Instant | None = Non
     >>> nature_of_text("# Notes\n- ask for nodes\n- rank 3 was killed\n").is_document
     True
     """
-    lines = [line[:400] for line in text.splitlines() if line.strip(" \t[]{},")]
+    lines = [line[:400] for line in text.splitlines() if line.strip()]
     if sum(line.startswith(">") for line in lines) >= _ALL_QUOTED * len(lines):
         lines = [line.lstrip("> ") for line in lines]  # a log that somebody quotes whole
     output = sum(_OUTPUT.match(line) is not None for line in lines)
