@@ -24,6 +24,7 @@ WRITTEN = (
     *("chat transcript", "to-do note", "environment of another job", "manual", "ticket", "script"),
     *("diff", "data set", "mail", "configuration of another job", "shell history"),
     *("output of tests", "texts of a test", "page", "table", "subtitles"),
+    "samples of an evaluation",
 )
 
 
