@@ -187,8 +187,7 @@ def _the_job(files: Sequence[GivenFile]) -> set[str]:
 
     A text that shows lines of others is none beside a file that tells of work, waits or ends; nor,
     where one is of a whole job that ended well, what tells of trouble while it went on. What a
-    kernel tells of its host, and what is long past, is the job only where nothing else is, not even
-    a failure in words that nobody knows.
+    kernel tells of its host, and what is long past, is the job only where nothing else is.
     """
     weights: dict[str, float] = {}
     days = [day for file in files for day in file.days if day.clock is not Clock.LOCAL_NO_YEAR]
@@ -208,9 +207,7 @@ def _the_job(files: Sequence[GivenFile]) -> set[str]:
         if not (file.shows and (jobs or others)) and file.name not in past
     }
     telling = [file for file in files if file.tells_of_a_job]
-    of_kernels = [file for file in files if file.of_a_kernel]
-    unread = [file for file in files if file.unread and not file.of_a_kernel]
-    for kind in (telling, unread, of_kernels):
+    for kind in (telling, [file for file in files if file.of_a_kernel]):
         if heads & {series_of(file.name) for file in kind}:
             heads &= {series_of(file.name) for file in kind}
             break

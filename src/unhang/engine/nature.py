@@ -39,6 +39,7 @@ _LEAST_WRITTEN = 0.3
 _LEAST_PERHAPS = 0.7
 """Share where only lines are that programs write as well."""
 _ALL_QUOTED = 0.9
+_FEW_SAMPLES = 3
 _MOST_QUOTED = 0.22
 """Share of them that programs wrote, and that it quotes."""
 
@@ -55,6 +56,7 @@ _TESTS = _PATTERNS["tests"]
 _DEFINES = re.compile(r"^(?:async def|def|class|from|import) \w", re.MULTILINE)
 _PAGE = re.compile(r"\s*<(?:!doctype html|html)\b", re.IGNORECASE)
 _NAMES = re.compile(r"(?:[A-Za-z_][\w ()/.-]{0,40},){3,40}[A-Za-z_][\w ()/.-]{0,40}")
+_SAMPLE = re.compile(r'"(?:prompt|completion|instruction|conversations|messages)" ?:')
 _DATE = re.compile(r"(?<!\d)(20\d\d)-(\d\d)-(\d\d)[T_ ](\d\d):(\d\d)")
 
 
@@ -168,7 +170,7 @@ def nature_of_text(text: str, *, whole: bool = True, saved: Instant | None = Non
     >>> nature_of_text("# Notes\n- ask for nodes\n- rank 3 was killed\n").is_document
     True
     """
-    lines = [line[:400] for line in text.splitlines() if line.strip(" \t[]{},")]
+    lines = [line[:400] for line in text.splitlines() if line.strip()]
     if sum(line.startswith(">") for line in lines) >= _ALL_QUOTED * len(lines):
         lines = [line.lstrip("> ") for line in lines]  # a log that somebody quotes whole
     output = sum(_OUTPUT.match(line) is not None for line in lines)
@@ -199,7 +201,9 @@ def _is_source(text: str) -> bool:
 
 
 def _is_table(text: str) -> bool:
-    """Whether each line is a record of texts, below the names of its fields."""
+    """Whether it holds samples, or each line is a record of texts below the names of its fields."""
+    if text.lstrip()[:1] in ("{", "[") and len(_SAMPLE.findall(text)) >= _FEW_SAMPLES:
+        return True
     names, _, rest = text.partition("\n")
     if _NAMES.fullmatch(names.strip()) is None:
         return False

@@ -51,8 +51,8 @@ _TOKEN = _PATTERNS["token"]
 _TAG = _PATTERNS["tag"]
 _BEGIN = _PATTERNS["begin"]
 _REMARK = re.compile(r"\s*/\*(?!.*\*/)")
-_CUE = re.compile(r"\d\d:\d\d:\d\d[.,]\d{3} --> \d\d:\d\d:\d\d[.,]\d{3}")
-"""A subtitle, up to the next blank line."""
+_CUE = re.compile(r"(?:\d\d:\d\d:\d\d[.,]\d{3} )?--> \d\d:\d\d:\d\d[.,]\d{3}")
+"""The times of a subtitle."""
 _HUNK = re.compile(r"@@ -\d{1,9}(?:,\d{1,9})? \+\d{1,9}(?:,\d{1,9})? @@")
 _OF_HUNK = re.compile(r"[ +\\-]")
 _FILE = re.compile(r"==> \S.{0,200} <==$")
@@ -64,7 +64,7 @@ _QUESTION = re.compile(r"\w[\w',: ]{2,200} [\w']+\?$")
 _RULE = re.compile(r"\s*(?:={3,80}|-{3,80}|\*{3,80}|#{3,80}|~{3,80}|_{3,80})\s*$")
 _LEADS = _PATTERNS["leads"]
 _BOX = _PATTERNS["box"]
-_BLANK = re.compile(r"^\s*$")
+_VALUE = _PATTERNS["value"]
 _BOTTOM = re.compile(r"[╰└╚┗]")
 _SHELL = _PATTERNS["shell"]
 _TYPED = _PATTERNS["typed"]
@@ -206,6 +206,7 @@ def begins(text: str) -> _Text | None:
         and _MAIL.match(bare) is None
         and "@" not in bare[:_BEGINNING]
         and not bare.startswith("PS ")
+        and "-->" not in bare[:_BEGINNING]
         and _TYPED.match(bare) is None
         and bare[:_BEGINNING].count(" ") < _SPACES_OF_PROSE
     ):
@@ -218,13 +219,14 @@ def begins(text: str) -> _Text | None:
         return _Text(re.compile(rf"\\end\{{{begin['name']}"))
     if _BOX.match(bare) is not None:
         return _Text(_BOTTOM)
-    if _CUE.match(bare) is not None:
-        return _Text(_BLANK)
+    value = _VALUE.match(bare)
+    if value is not None and _TELLS.search(bare, value.end("name")) is not None:
+        return _Text(_VALUE)
     if _REMARK.match(text) is not None:
         return _Text(re.compile(r"\*/"))
     if _HUNK.match(text) is not None:
         return _Text(sure=True, hunk=True)
-    if _FILE.match(text) is not None or _SHOWS.match(text) is not None:
+    if any(p.match(text) is not None for p in (_FILE, _SHOWS, _CUE)):
         return _Text()
     if _goes_on(text):
         return _Text()
