@@ -95,7 +95,6 @@ def _circle(
     waits: Sequence[Wait], behind: Ranks, tracks: Mapping[Rank, Track], patience: Patience
 ) -> Claim:
     """Ranks wait for each other, and those behind for them."""
-    largest = waits[0]
     everybody = NO_RANKS.union(*(wait.held_up for wait in waits))
     pairs = [wait for wait in waits if names_a_rank(wait)]
     odd = _crossed(pairs, tracks) if pairs else _fewest(waits)
@@ -104,11 +103,11 @@ def _circle(
     dim = frozenset(by_handle)
     if dim:  # what they wait for need not be a call of the others
         odd = dim if 2 * len(dim) <= len(everybody) else NO_RANKS
-        largest = next((wait for wait in waits if not wait.waiters <= odd), largest)
     elif any(_differs(wait, tracks) for wait in waits):
         odd = _astray(waits, tracks)
     elif not odd and len(everybody) == _TWO:
         odd = everybody  # it is between these two, whichever is wrong
+    largest = next((wait for wait in waits if not (pairs or wait.waiters <= odd)), waits[0])
     settled_s = min((wait.settled_s or 0.0) for wait in waits)
     sure = not dim and all(_surely_waits(tracks[r]) for r in everybody)
     proved = sure and not any(is_pairwise(w, tracks) and not names_a_rank(w) for w in waits)
@@ -168,6 +167,10 @@ def _fewest(waits: Sequence[Wait]) -> Ranks:
         return few if len(few) < len(largest.waiters) else NO_RANKS
     if len(sides[0]) < len(sides[1]):
         return sides[0]
+    # The others repeat a call of all; to make a group, or to meet, is done once.
+    apart = [wait.held_up & members for wait in waits if is_by_stack(wait)]
+    if len(apart) == 1 and len(sides[0]) == len(apart[0]):
+        return apart[0]
     return sides[0] | sides[1] if len(sides[0] | sides[1]) == _TWO else NO_RANKS
 
 

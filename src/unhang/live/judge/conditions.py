@@ -31,12 +31,14 @@ _DECLARED_S = 60.0
 """The same in a phase that the program has declared: that it stands still there is no news."""
 _USUAL = 1.5
 """What stands so many times as long as is usual there is worth a word."""
-_LOOPS_S = (8.0, 40.0, 120.0)
+_LOOPS_S = (7.0, 40.0, 120.0)
 """Computing in the same functions, of the program alone, of the program within a library's known
 work or in what does what its name says (an evaluation that runs the model), or of that library (or
 of child processes) alone: it may never end."""
 _PREPARES_S = 20.0
-"""The same before the first step that is counted."""
+"""The same before the first step."""
+_BEGUN = 32
+"""So many calls are those of steps, where no step is counted."""
 _SIGTERM = 15
 
 
@@ -78,10 +80,15 @@ def judge(track: Track, usual: UsualDurations) -> RankCondition:
     late_s = 3 * usual.usual_s(DurationKind.LATE, *where_of(track))
     depth = track.place.certain * (1 if track.place.calls_back else 2) or int(track.place.fits)
     depth = 2 if track.delegates else depth
-    least_s = 0.0 if track.beat.steps else _PREPARES_S
+    least_s = 0.0 if _has_begun(track) else _PREPARES_S
     if track.still.function_s >= max(_LOOPS_S[depth], least_s, late_s):
         return _seen(track, SuspicionReason.SPINNING, track.still.function_s, 0.0)
     return RankCondition(charge=SuspicionReason.AT_WORK, phase=track.place.phase)
+
+
+def _has_begun(track: Track) -> bool:
+    issued = sum(group.enqueued or 0 for group in track.beat.groups.values())
+    return bool(track.beat.steps) or issued >= _BEGUN
 
 
 def where_of(track: Track) -> tuple[Phase | str, ...]:

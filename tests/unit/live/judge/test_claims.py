@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from support.live_jobs import waiting_in
@@ -192,21 +195,14 @@ def test_who_gets_no_core_within_a_call_may_yet_end_it(idle_s: float | None, sta
     assert (claim.charge, claim.stage) == (SuspicionReason.TOGETHER, stage)
 
 
-def test_who_awaits_a_handle_is_named_by_what_others_wait_for() -> None:
-    """Rank 1 waits for something at a store; that rank 0 waits for it in a call is sure."""
-    place = (FramePlace("/home/u/train.py", 11, "<module>"),)
+def held_against(late: tuple[FramePlace, ...], **told: Any) -> Claim:
+    """The claim where rank 0 waits in a call that rank 1, which stands elsewhere, lacks."""
     everybody = tuple(Rank(r) for r in range(2))
     tracks = {}
-    for rank, (stack, issued) in enumerate(((waiting_in("all_reduce"), 8), (place, 7))):
+    for rank, (stack, issued) in enumerate(((waiting_in("all_reduce"), 8), (late, 7))):
         world = GroupBeat(name="0", ranks=everybody, enqueued=issued, completed=7)
-        beat = Beat(
-            host="gn1",
-            pid=40 + rank,
-            rank=Rank(rank),
-            stack=stack,
-            groups={"0": world},
-            calling="wait" if rank else None,
-        )
+        beat = Beat(host="gn1", pid=40 + rank, rank=Rank(rank), stack=stack, groups={"0": world})
+        beat = replace(beat, **told) if rank else beat
         facts = ProcessFacts(alive=True, state="S")
         track = begin(ProcessReport(beat=beat, facts=facts, beats=9, beat_age_s=0.0), 0.0)
         track.looks = 9
@@ -215,7 +211,21 @@ def test_who_awaits_a_handle_is_named_by_what_others_wait_for() -> None:
     (claim,) = find_claims(
         tracks, analyse(take_snapshot(tracks, 2)), Patience(UsualDurations(), Checkpoints())
     )
+    return claim
+
+
+def test_who_awaits_a_handle_is_named_by_what_others_wait_for() -> None:
+    """Rank 1 waits for something at a store; that rank 0 waits for it in a call is sure."""
+    claim = held_against((FramePlace("/home/u/train.py", 11, "<module>"),), calling="wait")
     assert (claim.charge, claim.stage) == (SuspicionReason.ASLEEP, Stage.SUSPECTED)
+    assert (set(claim.culprits), claim.call.op) == ({1}, "all_reduce")
+
+
+def test_of_two_the_one_that_makes_a_group_is_odd() -> None:
+    """Rank 0 goes on with the calls of its steps."""
+    making = Issued(op="new_group", group="1", ranks=(Rank(0), Rank(1)))
+    claim = held_against(waiting_in("new_group"), call=making)
+    assert (claim.charge, claim.stage) == (SuspicionReason.CIRCLE, Stage.CONFIRMED)
     assert (set(claim.culprits), claim.call.op) == ({1}, "all_reduce")
 
 

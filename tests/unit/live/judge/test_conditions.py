@@ -140,12 +140,16 @@ def test_a_rank_whose_children_work_does_not_loop_itself(
     assert verdict.charge is (SuspicionReason.SPINNING if suspected else SuspicionReason.AT_WORK)
 
 
-@pytest.mark.parametrize(("steps", "suspected"), [(None, False), (0, False), (3, True)])
+@pytest.mark.parametrize(
+    ("steps", "calls", "suspected"),
+    [(None, 9, False), (0, 9, False), (3, 9, True), (None, 90, True)],
+)
 def test_before_the_first_step_a_program_prepares_for_longer(
-    steps: int | None, suspected: bool
+    steps: int | None, calls: int, suspected: bool
 ) -> None:
     track = still(place="code")
-    track.beat = replace(track.beat, steps=steps)
+    groups = {"0": GroupBeat(name="0", enqueued=calls)}
+    track.beat = replace(track.beat, steps=steps, groups=groups)
     track.still.whole_s, track.still.function_s = 0.0, 10.0
     verdict = judge(track, UsualDurations())
     assert verdict.charge is (SuspicionReason.SPINNING if suspected else SuspicionReason.AT_WORK)

@@ -912,8 +912,8 @@ FETCH = (
 )
 DRAW = FramePlace("/home/u/data.py", 30, "__getitem__")
 LOOPS = {
-    "one function": (8.0, (PLACES["code"],)),
-    "several functions": (8.0, (PLACES["code"], PLACES["eval"][-2:], PLACES["step"])),
+    "one function": (7.0, (PLACES["code"],)),
+    "several functions": (7.0, (PLACES["code"], PLACES["eval"][-2:], PLACES["step"])),
     "the program's code within a library's work": (
         40.0,
         ((DRAW, *FETCH), (FramePlace("/home/u/data.py", 9, "valid"), DRAW, *FETCH)),
