@@ -22,7 +22,7 @@ from unhang.linting.document import SettingsDocument
 from unhang.linting.readers.heredocs import Heredoc
 from unhang.linting.readers.words import note_programs
 
-_STARTED = frozenset({"command", "args", "run", "entrypoint", "script"})
+_STARTED = frozenset({"command", "commands", "args", "run", "entrypoint", "script"})
 _HOLDERS = frozenset({"env", "envs", "environment", "env_vars"})
 
 
