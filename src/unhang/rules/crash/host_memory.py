@@ -142,7 +142,7 @@ def _killed(incident: Incident, failures: Sequence[Failure]) -> Iterator[Finding
             "CRA002.against_everybody",
             "all processes were killed, as a person or a scheduler would do",
         )
-    if against is None and any(_left_too(f, first) for f in incident.failures):
+    if against is None and any(kills.left_too(f, first) for f in incident.failures):
         against = say(
             "CRA002.against_others",
             "other processes exited with an error, and launchers kill the rest",
@@ -205,14 +205,6 @@ def _killed(incident: Incident, failures: Sequence[Failure]) -> Iterator[Finding
     if against is None:
         yield replace(finding, cause=None, strength=Strength.SUPPORTS)
     yield finding
-
-
-def _left_too(failure: Failure, killed: Failure) -> bool:
-    """Whether a process exited with an error; a parent that reports it later is the launcher's."""
-    named = (failure.rank, failure.local_rank, failure.pid) != (None, None, None)
-    told, other = killed.source, failure.source
-    later = told.artifact == other.artifact and (told.line or 0) < (other.line or 0)
-    return failure.manner is Manner.EXITED and (named or not later)
 
 
 def _who(ranks: frozenset[int]) -> dict[str, object]:

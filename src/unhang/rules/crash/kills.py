@@ -74,3 +74,11 @@ def killed_there(incident: Incident, reported: Sequence[Failure]) -> Ranks:
     hosts = {short_host(f.host) for f in reported if f.host is not None}
     killed = (f for f in incident.failures if f.manner is Manner.KILLED)
     return ranks_of(f for f in killed if f.host is not None and short_host(f.host) in hosts)
+
+
+def left_too(failure: Failure, killed: Failure) -> bool:
+    """Whether a process exited with an error; a parent that reports it later is the launcher's."""
+    named = (failure.rank, failure.local_rank, failure.pid) != (None, None, None)
+    told, other = killed.source, failure.source
+    later = told.artifact == other.artifact and (told.line or 0) < (other.line or 0)
+    return failure.manner is Manner.EXITED and (named or not later)
