@@ -644,3 +644,18 @@ def test_a_pod_that_the_cluster_stopped(tmp_path: Path) -> None:
     )
     found = unhang.diagnose(str(tmp_path))
     assert (found.cause, found.culprits) == (Cause.EXTERNAL_STOP, frozenset({2}))
+
+
+@pytest.mark.parametrize("steps", [0, 20])
+def test_what_a_program_logs_ends_no_actor(steps: int, tmp_path: Path) -> None:
+    """Ray catches what an actor raises: a process that it lost died of something else."""
+    errors = [f"[tool {n}] ValueError: no such city, asking again" for n in range(6)]
+    worked = [f"[rank0] step {n}/900 loss 2.{n}" for n in range(40, 40 + steps)]
+    died = (
+        "ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task.",
+        "\tpid: 31502\n\tname: pQ7w2mWorkerDict_0:1\n\tip: 10.21.4.77",
+        "The actor is dead because its worker process has died. Worker exit type: SYSTEM_ERROR",
+    )
+    found = judged(tmp_path, *errors, *worked, *died)
+    assert found.cause is None
+    assert found.culprits <= {1}
