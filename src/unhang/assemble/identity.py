@@ -321,7 +321,8 @@ class Identity:
         if self._world_size is not None:
             return self._fits_one_host(max(map(int, locals_seen), default=-1))
         highest = max((int(r) for r in _ranks_seen(events)), default=-1)
-        return len(self._hosts) <= 1 and highest <= max(map(int, locals_seen), default=-1)
+        room = 2 * (max(map(int, locals_seen), default=-1) + 1)
+        return len(self._hosts) <= 1 and highest + 1 < max(room, 1)  # none for a host alike
 
     def _check_groups(self, events: list[Event]) -> bool:
         """No pair of global and group rank differs, and no group but the world was named."""

@@ -38,9 +38,10 @@ _CODE = re.compile(
     r"""exited with (?:exit )?(?:code|status):? (?=13\d\b))"""
     r"""(?P<code>\d{1,3})\b"""
 )
+_ROW = re.compile(r"^[a-z0-9][a-z0-9.-]{2,200}\s+\d{1,3}/\d{1,3}\s+[A-Z]\w{2,40}\s+\d")
+"""Of `kubectl get pods`."""
 _ANSWERED = re.compile(
     r"^\s*(?:\d{1,4}[smhd]\S{0,8}\s+(?:\(x\d{1,6} over \S{1,10}\)\s+)?)?(?:Normal|Warning)\s"
-    r"|^\S{1,200}\s+\d{1,3}/\d{1,3}\s+[A-Z]\w{2,40}\s+\d"
     r"|\bReason:\s|^\s{2,}[\"']?(?:reason|exitCode)\b|Exit Code:\s"
 )
 """Of `kubectl describe` and `kubectl get events`, which are asked for when something is wrong."""
@@ -50,7 +51,7 @@ _STATUS = re.compile(r"^Status:\s+(?P<status>[A-Z][a-z]{3,20})\s*$")
 _WENT_WELL = frozenset({"Succeeded", "Completed", "Complete"})
 _POD = re.compile(
     r"^\s*(?:Name|Pod|pod):?\s+(?:pod/)?(?P<pod>[a-z0-9][a-z0-9.-]{2,200})\s*$"
-    r"|^(?P<row>[a-z0-9][a-z0-9.-]{2,200})\s+\d{1,3}/\d{1,3}\s+[A-Z]\w{2,40}\s+\d"
+    r"|^(?P<row>[a-z0-9][a-z0-9.-]{2,200})(?=\s+\d{1,3}/\d{1,3}\s+[A-Z]\w{2,40}\s+\d)"
     r"|^\S{0,80}?[$#]\s.{0,200}?\bkubectl\s.{0,120}?\b(?:pods?|po)[ /]"
     r"(?P<asked>[a-z0-9][a-z0-9.-]{2,200})"
 )
@@ -136,7 +137,8 @@ class KubernetesParser(LineParser, name="kubernetes", after=3):
         if _OOM_KILLED.search(line.text) is not None:
             self._oom_at = line.number
             yield self._ended(line, 137, oom=True)
-        reason = line.says(_REASON, within=True)
+        row = _ROW.match(line.text) is not None
+        reason = _REASON.search(line.text) if row else line.says(_REASON, within=True)
         if reason is not None and reason["reason"] == "OOMKilled":
             self._oom_at = line.number
             yield self._ended(line, 137, oom=True)
@@ -148,7 +150,7 @@ class KubernetesParser(LineParser, name="kubernetes", after=3):
             yield StopSeen(
                 **place_on(line, host or line.origin.host),
                 kind=kind,
-                told_later=_ANSWERED.search(line.text) is not None,
+                told_later=row or _ANSWERED.search(line.text) is not None,
             )
         yield from self._codes(line)
         if line.says(_DELETED, within=True):
@@ -182,5 +184,5 @@ class KubernetesParser(LineParser, name="kubernetes", after=3):
             signal=number,
             exit_code=exit_code,
             oom=oom,
-            told_later=_ANSWERED.search(line.text) is not None,
+            told_later=any(p.search(line.text) for p in (_ROW, _ANSWERED)),
         )

@@ -80,7 +80,7 @@ _GLUED: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
             r"\[[A-Z]{4,8}\] \[[\w./-]{1,120}:\d{1,6}[:\]]",
         ),
         ("]Traceback", r"(?<=\])Traceback \(most recent call last\):"),
-        ("^C", r"(?<=\^C)(?=\[|Traceback |[EWI]\d{4} \d\d:)"),
+        ("^C", r"(?<=\^C)(?=\[|Traceback |[EWI]\d{4} \d\d:|\d{4}-\d\d-\d\d )"),
         ("%Traceback", r"(?<=%)Traceback \(most recent call last\):"),
     )
 )

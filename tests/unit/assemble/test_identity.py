@@ -65,6 +65,12 @@ def world(size: int) -> WorldSeen:
     return WorldSeen(source=source(90), origin=by(), world_size=size)
 
 
+def test_local_ranks_where_no_second_host_has_room() -> None:
+    waits = [timeout(r, global_rank=r, line=r + 2) for r in (0, 1, 3)]
+    assert failed(printed(local_rank=2), *waits) == {2}
+    assert failed(printed(local_rank=1), *waits) == frozenset()
+
+
 def test_a_task_that_counts_as_its_rank() -> None:
     waits = [replace(timeout(r, line=r + 2), origin=by(task=r)) for r in (0, 1, 2)]
     assert failed(printed(task=3), *waits) == {3}

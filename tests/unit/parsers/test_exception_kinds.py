@@ -40,6 +40,9 @@ USER = Frame(file="/srv/job/train.py", line=1, function="main")
         ("RuntimeError", "UR_RESULT_ERROR_OUT_OF_DEVICE_MEMORY", K.GPU_OOM),
         ("RuntimeError", "not enough NPU memory for the cache", K.GPU_OOM),
         ("ValueError", "bad digest ee1002 of shard 3", K.USER),
+        ("ResourceExhaustedError", "OOM when allocating tensor with shape[64]", K.GPU_OOM),
+        ("ResourceExhaustedError", "OOM when allocating tensor by allocator mklcpu", K.USER),
+        ("RuntimeError", "RPCErr:1:RPC ran for more than set timeout (180000 ms)", K.COLLECTIVE),
         ("DistBackendError", "NCCL error in: x.cpp:1970, unhandled system error", K.COLLECTIVE),
         ("RuntimeError", "NCCL communicator was aborted on rank 3.", K.COLLECTIVE),
         ("RuntimeError", "ncclCommInitRank failed: unhandled system error", K.COLLECTIVE),
@@ -109,6 +112,14 @@ def test_a_port_of_the_program_is_not_the_store_s() -> None:
     taken = "[Errno 98] Address already in use"
     assert classify_exception("OSError", taken, (USER, metrics)) is K.USER
     assert classify_exception("RuntimeError", taken, (USER, C10D)) is K.RENDEZVOUS
+
+
+def test_classes_and_words_of_torch_s_store_below_a_library() -> None:
+    library = Frame(file="/v/site-packages/dgl/sparse_emb.py", line=1, function="__init__")
+    waited = "wait timeout after 600000ms, keys: /default_pg/0"
+    assert classify_exception("DistStoreError", "any words", (library,)) is K.RENDEZVOUS
+    assert classify_exception("DistStoreError", waited, (library,)) is K.RENDEZVOUS
+    assert classify_exception("RuntimeError", "Socket Timeout", (library,)) is K.RENDEZVOUS
 
 
 def test_words_of_torch_need_no_frame_of_torch() -> None:

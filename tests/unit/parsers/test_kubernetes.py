@@ -110,5 +110,8 @@ def test_what_is_asked_for_afterwards_is_of_its_pod_and_of_no_time() -> None:
         ),
     )
     assert (end.host, end.told_later) == ("gpt-worker-1", True)
+    row = "gpt-worker-1      0/1     OOMKilled     0          18m"
+    listed = only(ProcessEnded, feed(KubernetesParser, row))
+    assert (listed.host, listed.oom, listed.told_later) == ("gpt-worker-1", True, True)
     heard = only(ProcessEnded, feed(KubernetesParser, "command terminated with exit code 137"))
     assert not heard.told_later

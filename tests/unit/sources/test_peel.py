@@ -78,6 +78,7 @@ def who(
         ("train.gn41.nolog [stderr] [rank14]: x", "x", who(host="train.gn41.nolog", rank=14)),
         ("192.0.2.10: x", "x", who(host="192.0.2.10")),
         ("[node-1] x", "x", who(host="node-1")),
+        (":0:rocdevice.cpp       :2881: 1131519236 us: [pid:71 tid:0x7f1] x", "x", who(pid=71)),
         ("[host2] F0929 17:42:48.594200 10445 client.h:77] x", "x", who(host="host2")),
         ("worker-1:   File", "  File", who(host="worker-1")),
         ("tpu9: [rank3]: x", "x", who(host="tpu9", rank=3)),

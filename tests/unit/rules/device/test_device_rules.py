@@ -136,6 +136,28 @@ class TestKernelFault:
         (finding,) = judge_text(KERNEL_FAULT, line, timed_out(0))
         assert finding.strength is Strength.SUPPORTS
 
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "EZ9999: The error from device(chipId:3, dieId:0), serial number is 1, there is an"
+            " aicore error exception, core id is 12",
+            ":0:rocdevice.cpp  :2881: 113 us: [pid:7106 tid:0x7f1] Callback: Queue 0x7f aborting"
+            " with error : HSA_STATUS_ERROR_EXCEPTION: a hardware exception. code: 0x1016",
+        ],
+    )
+    def test_kernels_of_other_makers(self, text: str) -> None:
+        (finding,) = judge_text(KERNEL_FAULT, text)
+        assert (finding.cause, finding.strength) == (Cause.GPU_KERNEL_FAULT, Strength.SUPPORTS)
+
+    def test_the_end_of_a_process_beside_its_reason_is_no_other_process(self) -> None:
+        end = "terminate called after throwing an instance of 'std::runtime_error'"
+        why = "  what():  [TM] CUDA runtime error: an illegal memory access was encountered"
+        (finding,) = judge_text(KERNEL_FAULT, end, why, "Aborted (core dumped)")
+        assert finding.strength is Strength.PROVES
+        far = ("step 1",) * 20
+        (finding,) = judge_text(KERNEL_FAULT, end, *far, why, "Aborted (core dumped)")
+        assert finding.strength is Strength.HINTS
+
     def test_all_ranks_alike_are_not_guilty(self) -> None:
         (finding,) = judge_text(
             KERNEL_FAULT, *(ILLEGAL.format(rank=r, minute=20) for r in range(4))
