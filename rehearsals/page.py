@@ -26,7 +26,7 @@ _LONG_WORD = 40
 _PATHS = (
     (re.compile(r"[^\s\"'`(]*/site-packages/"), "site-packages/"),
     (re.compile(r"[^\s\"'`(]*/overlays/[\w.]+/"), "site-packages/"),
-    (re.compile(r"[^\s\"'`(]*/situations/scripts/site/"), ""),
+    (re.compile(r"[^\s\"'`(]*/rehearsals/scripts/site/"), ""),
     (re.compile(r"[^\s\"'`(]*/lib/python3\.\d+/"), "python/"),
     (re.compile(r"[^\s\"'`(]*/bin/(?=python|torchrun)"), ""),
     (re.compile(r"/[^\s\"'`(]*/unhang/drills/[^\s\"'`]*…"), "site-packages/…"),
