@@ -59,6 +59,12 @@ def test_a_page_without_paths_and_colours(tmp_path: Path) -> None:
     assert "Under `unhang run`" not in text
 
 
+def test_the_places_of_faults_are_short(tmp_path: Path) -> None:
+    found = rehearsal()
+    found.shown["logs"] = f'File "{page_module.SCRIPTS}/site/situation_site/storage.py", line 20'
+    assert 'File "situation_site/storage.py", line 20' in page(tmp_path, found)
+
+
 def test_each_language_shows_what_the_commands_print_in_it(tmp_path: Path) -> None:
     found = rehearsal()
     found.shown["lint.zh"] = "没有问题"
