@@ -10,6 +10,7 @@ from rehearsals.record import AttemptEnd, Live, Rehearsal
 from rehearsals.registry import SITUATIONS
 from rehearsals.summary import write_summary
 from rehearsals.watching import Said
+from rehearsals.workplace import SCRIPTS
 
 from unhang.lab.scoring import Judged, Mark
 from unhang.model.toml import loads
@@ -61,7 +62,7 @@ def test_a_page_without_paths_and_colours(tmp_path: Path) -> None:
 
 def test_the_places_of_faults_are_short(tmp_path: Path) -> None:
     found = rehearsal()
-    found.shown["logs"] = f'File "{page_module.SCRIPTS}/site/situation_site/storage.py", line 20'
+    found.shown["logs"] = f'File "{SCRIPTS}/site/situation_site/storage.py", line 20'
     assert 'File "situation_site/storage.py", line 20' in page(tmp_path, found)
 
 
