@@ -133,8 +133,8 @@ class KubernetesParser(LineParser, name="kubernetes", after=3):
             preempted = _PREEMPTED.search(line.text, reason.end()) is not None
             kind = StopKind.PREEMPTED if preempted else _STOPS[reason["reason"]]
             told = _POD_IN_EVENT.search(line.text)
-            pod = None if told is None else told["pod"]
-            yield StopSeen(**place_on(line, pod or line.origin.host), kind=kind)
+            host = line.origin.host if told is None else told["pod"]
+            yield StopSeen(**place_on(line, host), kind=kind)
         yield from self._codes(line)
         if line.says(_DELETED, within=True):
             yield ClosingSignal(**place(line), pid=None, signal=15, host=self._pod)
