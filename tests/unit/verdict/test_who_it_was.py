@@ -73,6 +73,7 @@ def test_a_gpu_by_its_index_on_a_node(device: int, named: set[int], tmp_path: Pa
         "RayWorkerProc rank=[5] died unexpectedly, shutting down executor.",
         "Rank 5 exited abruptly",
         "Trainer worker rank 5 (pid 4711) was lost unexpectedly",
+        "Rank 5 scheduler is dead. Please check if there are relevant logs.",
     ],
 )
 def test_a_death_without_a_code(words: str, tmp_path: Path) -> None:
