@@ -43,16 +43,13 @@ from unhang.model.events import (
     DeviceFault,
     DeviceProblem,
     HoldUp,
-    Progress,
     SettingTried,
     Stage,
     StopKind,
     StopSeen,
 )
-from unhang.model.ids import NO_RANKS, Ranks
-from unhang.model.incident import Manner, ranks_of
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
-from unhang.model.time import Instant
+from unhang.rules.crash import stop_reach
 from unhang.rules.crash.signs_of_work import (
     interrupted_at_work,
     interrupted_in_wait,
@@ -60,17 +57,11 @@ from unhang.rules.crash.signs_of_work import (
     stuck_s,
     worked,
 )
-from unhang.rules.shared import consequences, order, speakers
+from unhang.rules.shared import consequences, order
 
 _QUIET_S = 900.0
 """Longer silence before a stop looks like a hang that somebody ended."""
-_ANSWER_S = 60.0
-"""So soon those learn it who are in touch with a process that is stopped."""
 _SLACK_S = 120.0
-_WITHOUT_CHOICE = frozenset(
-    {StopKind.HANGUP, StopKind.PREEMPTED, StopKind.EVICTED, StopKind.REMOVED}
-)
-"""Nobody chose these because the job hung."""
 _CLAIMS = {
     StopKind.INTERRUPT: say(
         "CRA005.claim_interrupt", "the job was interrupted from outside (Ctrl-C)"
@@ -102,13 +93,13 @@ def check(incident: Incident) -> Iterator[Finding]:
     first = order.earliest(found)
     if first is None or _by_launcher(incident, first):
         return
-    first = replace(first, at=first.at or _told_again(first, found))
+    first = replace(first, at=first.at or stop_reach.told_again(first, found))
     orphans = tuple(t for t in incident.timeouts if order.is_before(first, t))
     against = _against(incident, first, orphans)
     strength = Strength.PROVES if against is None else Strength.HINTS
     if against is None and not orphans and _blind(incident, first):
         by_hand = first.kind is StopKind.INTERRUPT or _was_repeated(incident)
-        by_hand = by_hand and not _was_answered(incident, first)
+        by_hand = by_hand and not stop_reach.was_answered(incident, first)
         by_hand = by_hand and not (worked(incident, first) and interrupted_at_work(incident))
         strength, against = (
             Strength.HINTS if by_hand else Strength.SUPPORTS,
@@ -136,7 +127,7 @@ def check(incident: Incident) -> Iterator[Finding]:
             "Nothing was wrong before the stop; what failed afterwards is its echo.",
         ),
         against=against,
-        culprits=_stopped(incident) or _removed(incident, first),
+        culprits=stop_reach.stopped(incident) or stop_reach.removed(incident, first),
         at=first.at,
         evidence=[first, *orphans[:2]],
     )
@@ -159,69 +150,20 @@ def _against(
         return say(
             "CRA005.against_stuck", "ranks had waited in one collective since long before the stop"
         )
-    if orphans or stop.kind in _WITHOUT_CHOICE:
+    if orphans or stop.kind in stop_reach.WITHOUT_CHOICE:
         return None
     if (silent_s(incident, stop) or 0.0) > _QUIET_S:
         return say("CRA005.against_silence", "the job had long been silent before it was stopped")
-    if stop.kind is StopKind.CANCELLED and not _went_on(incident, stop):
+    if stop.kind is StopKind.CANCELLED and not stop_reach.went_on(incident, stop):
         return say(
             "CRA005.against_cancel", "a cancellation alone does not tell whether anything was wrong"
         )
     told = stop.kind is StopKind.TERMINATED or worked(incident, stop)
-    if told or _was_answered(incident, stop):
+    if told or stop_reach.was_answered(incident, stop):
         return None
     return say(
         "CRA005.against_no_work", "nothing shows that the job was working before it was stopped"
     )
-
-
-_NEAR = 20
-"""Lines between the words of one stop: a shell's `^C`, and what a launcher says of it."""
-
-
-def _told_again(stop: StopSeen, found: Sequence[StopSeen]) -> Instant | None:
-    """The time of a stop without one, where lines below it tell of the same stop with theirs."""
-    place = stop.source
-    return next(
-        (
-            s.at
-            for s in found
-            if s.at is not None
-            and s.kind is stop.kind
-            and s.source.artifact == place.artifact
-            and 0 <= (s.source.line or 0) - (place.line or 0) <= _NEAR
-        ),
-        None,
-    )
-
-
-def _went_on(incident: Incident, stop: StopSeen) -> bool:
-    """Whether steps were still printed after the stop: nothing had hung until then."""
-    later = any(order.is_before(stop, p) for p in incident.all(Progress))
-    return later and worked(incident, stop)
-
-
-def _was_answered(incident: Incident, stop: StopSeen) -> bool:
-    """Whether others lost a peer within a minute: they had been in touch with it until then."""
-    gaps = (order.gap_s(f, stop) for f in incident.failures if f.manner is Manner.PEER)
-    return any(gap is not None and 0 <= gap <= _ANSWER_S for gap in gaps)
-
-
-def _stopped(incident: Incident) -> Ranks:
-    """The ranks that the stop reached, where others went on and lost them."""
-    reached = ranks_of(f for f in incident.failures if f.manner is Manner.STOPPED)
-    lost = any(f.manner is Manner.PEER and f.rank not in reached for f in incident.failures)
-    size = incident.world.size
-    return reached if lost and size is not None and len(reached) < size else NO_RANKS
-
-
-def _removed(incident: Incident, stop: StopSeen) -> Ranks:
-    """All ranks of a host that was taken away while others stayed."""
-    host = stop.origin.host
-    if host is None or stop.kind not in _WITHOUT_CHOICE:
-        return NO_RANKS
-    found = speakers.ranks_on(incident, {host})
-    return found if len(found) < (incident.world.size or len(incident.roster)) else NO_RANKS
 
 
 def _was_repeated(incident: Incident) -> bool:
@@ -249,4 +191,4 @@ def _by_launcher(incident: Incident, stop: StopSeen) -> bool:
 
 def _blind(incident: Incident, stop: StopSeen) -> bool:
     """A stop without times: whether work was still going on cannot be told."""
-    return stop.kind not in _WITHOUT_CHOICE and silent_s(incident, stop) is None
+    return stop.kind not in stop_reach.WITHOUT_CHOICE and silent_s(incident, stop) is None

@@ -1,0 +1,66 @@
+"""How far a stop from outside reached: when it was, whom it hit, and who went on or missed them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from unhang.model.events import Progress, StopKind, StopSeen
+from unhang.model.ids import NO_RANKS, Ranks
+from unhang.model.incident import Incident, Manner, ranks_of
+from unhang.model.time import Instant
+from unhang.rules.crash.signs_of_work import worked
+from unhang.rules.shared import order, speakers
+
+WITHOUT_CHOICE = frozenset(
+    {StopKind.HANGUP, StopKind.PREEMPTED, StopKind.EVICTED, StopKind.REMOVED}
+)
+"""Nobody chose these because the job hung."""
+_ANSWER_S = 60.0
+"""So soon those learn it who are in touch with a process that is stopped."""
+_NEAR = 20
+"""Lines between the words of one stop: a shell's `^C`, and what a launcher says of it."""
+
+
+def told_again(stop: StopSeen, found: Sequence[StopSeen]) -> Instant | None:
+    """The time of a stop without one, where lines below it tell of the same stop with theirs."""
+    place = stop.source
+    return next(
+        (
+            s.at
+            for s in found
+            if s.at is not None
+            and s.kind is stop.kind
+            and s.source.artifact == place.artifact
+            and 0 <= (s.source.line or 0) - (place.line or 0) <= _NEAR
+        ),
+        None,
+    )
+
+
+def went_on(incident: Incident, stop: StopSeen) -> bool:
+    """Whether steps were still printed after the stop: nothing had hung until then."""
+    later = any(order.is_before(stop, p) for p in incident.all(Progress))
+    return later and worked(incident, stop)
+
+
+def was_answered(incident: Incident, stop: StopSeen) -> bool:
+    """Whether others lost a peer within a minute: they had been in touch with it until then."""
+    gaps = (order.gap_s(f, stop) for f in incident.failures if f.manner is Manner.PEER)
+    return any(gap is not None and 0 <= gap <= _ANSWER_S for gap in gaps)
+
+
+def stopped(incident: Incident) -> Ranks:
+    """The ranks that the stop reached, where others went on and lost them."""
+    reached = ranks_of(f for f in incident.failures if f.manner is Manner.STOPPED)
+    lost = any(f.manner is Manner.PEER and f.rank not in reached for f in incident.failures)
+    size = incident.world.size
+    return reached if lost and size is not None and len(reached) < size else NO_RANKS
+
+
+def removed(incident: Incident, stop: StopSeen) -> Ranks:
+    """All ranks of a host that was taken away while others stayed."""
+    host = stop.origin.host
+    if host is None or stop.kind not in WITHOUT_CHOICE:
+        return NO_RANKS
+    found = speakers.ranks_on(incident, {host})
+    return found if len(found) < (incident.world.size or len(incident.roster)) else NO_RANKS
