@@ -49,6 +49,11 @@ _ANNOUNCED = ("...", " …", "s…", "g…")
 """Announcements of any program end so."""
 
 
+_EVALUATES = re.compile(r"(?:^|[./_])(?:eval|evaluat\w{1,4}|validat\w{1,3})(?:[./_]|$)")
+_PLACES = (".eval", "/eval", "eval_", "_eval", "evaluat", "validat")
+"""Where code stands that evaluates: what is logged from there tells of it in any words."""
+
+
 class _Found(NamedTuple):
     """A mark at its place in a line."""
 
@@ -57,7 +62,9 @@ class _Found(NamedTuple):
     mark: LogMark
 
 
-class PhaseMarkParser(LineParser, name="phase_marks", needles=(*scan_needles(), *_ANNOUNCED)):
+class PhaseMarkParser(
+    LineParser, name="phase_marks", needles=(*scan_needles(), *_ANNOUNCED, *_PLACES)
+):
     """Parser of phase marks."""
 
     def feed(self, line: Line) -> Iterator[Event]:
@@ -68,7 +75,7 @@ class PhaseMarkParser(LineParser, name="phase_marks", needles=(*scan_needles(), 
         said: set[tuple[Phase, PhaseEdge]] = set()
         hits = _marks(text)
         if not hits:
-            yield from _announcement(line)
+            yield from _announcement(line) or _speaks_from(line)
         for hit in hits:
             mark, start = hit.mark, hit.start
             if mark.phase is None or mark.edge is None or _BAR.match(text, start) is not None:
@@ -95,20 +102,31 @@ _ANNOUNCEMENT = re.compile(r"\s*(?P<work>[A-Za-z]{3,20}ing\b[^:%|=]{0,60}?)\s?(?
 _BY_BARS = frozenset({Phase.DATA, Phase.SAVE, Phase.COMPILE, Phase.EVAL})
 
 
-def _announcement(line: Line) -> Iterator[PhaseMark]:
+def _speaks_from(line: Line) -> list[PhaseMark]:
+    """What is logged by code that evaluates, as its header says."""
+    if line.header is None or _EVALUATES.search(line.header.file) is None:
+        return []
+    detail = " ".join(line.text.split())[:_DETAIL_LIMIT]
+    return [PhaseMark(**place(line), phase=Phase.EVAL, edge=PhaseEdge.BEGIN, detail=detail)]
+
+
+def _announcement(line: Line) -> list[PhaseMark]:
     """A short line such as `caching latents...`: the words of a bar's label say what begins.
 
     An evaluation computes its metrics behind its bars; the bars of other work follow its words.
     """
     match = _ANNOUNCEMENT.match(line.text)
     phase = None if match is None else phase_of_label(match["work"])
-    if phase in _BY_BARS:
-        yield PhaseMark(
+    if phase is None or phase not in _BY_BARS:
+        return []
+    return [
+        PhaseMark(
             **place(line),
             phase=phase,
             edge=PhaseEdge.BEGIN if phase is Phase.EVAL else PhaseEdge.DURING,
             detail=" ".join(line.text.split())[:_DETAIL_LIMIT],
         )
+    ]
 
 
 def _marks(text: str) -> list[_Found]:

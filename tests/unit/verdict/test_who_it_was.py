@@ -73,6 +73,7 @@ def test_a_gpu_by_its_index_on_a_node(device: int, named: set[int], tmp_path: Pa
         "RayWorkerProc rank=[5] died unexpectedly, shutting down executor.",
         "Rank 5 exited abruptly",
         "Trainer worker rank 5 (pid 4711) was lost unexpectedly",
+        "Rank 5 scheduler is dead. Please check if there are relevant logs.",
     ],
 )
 def test_a_death_without_a_code(words: str, tmp_path: Path) -> None:
@@ -659,3 +660,16 @@ def test_what_a_program_logs_ends_no_actor(steps: int, tmp_path: Path) -> None:
     found = judged(tmp_path, *errors, *worked, *died)
     assert found.cause is None
     assert found.culprits <= {1}
+
+
+@pytest.mark.parametrize(
+    ("where", "cause"), [("kit.eval.perplexity", Cause.EVAL_SLOW), ("kit.quant.blocks", None)]
+)
+def test_what_a_module_logs_last(where: str, cause: Cause | None, tmp_path: Path) -> None:
+    """The place of the code tells the kind of work in any words."""
+    gave_up = [_gave_up(r, "NumelIn=1, NumelOut=1") for r in (1, 2, 3)]
+    gave_up = [line.replace("COALESCED", "ALLREDUCE") for line in gave_up]
+    line = f"2026-09-07 11:29:58.364 | INFO     | {where}:run:25 - index : 0/70"
+    found = judged(tmp_path, "world size: 4", line, *gave_up)
+    assert found.cause is cause
+    assert found.culprits == {0}
