@@ -20,7 +20,7 @@ import re
 from collections.abc import Iterator
 
 from unhang.model.events import ClosingSignal, Event, ProcessEnded, Reporter, StopKind, StopSeen
-from unhang.parsers.base import LineParser, place, place_on
+from unhang.parsers.base import LineParser, place
 from unhang.parsers.vocabulary.signals import split_exit
 from unhang.sources.line import Line
 
@@ -147,8 +147,9 @@ class KubernetesParser(LineParser, name="kubernetes", after=3):
             kind = StopKind.PREEMPTED if preempted else _STOPS[reason["reason"]]
             told = _POD_IN_EVENT.search(line.text)
             yield StopSeen(
-                **place_on(line, self._pod if told is None else told["pod"]),
+                **place(line),
                 kind=kind,
+                pod=self._pod if told is None else told["pod"],
                 told_later=row or _ANSWERED.search(line.text) is not None,
             )
         yield from self._codes(line)
