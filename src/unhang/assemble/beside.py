@@ -31,9 +31,11 @@ from unhang.assemble.given_files import (
 )
 from unhang.engine.nature import Nature
 from unhang.model.events import (
+    ClosingSignal,
     Event,
     Finished,
     ProcessEnded,
+    StopSeen,
 )
 from unhang.model.time import Clock, Instant
 from unhang.sources.artifact import Artifact
@@ -124,9 +126,15 @@ def set_aside(
     well = not held or not any(file.tells(Finished) for file in members)
     aside = {name: why for name, why in reasons.items() if why is not None}
     strangers = frozenset(name for name in loose if files[name].of_a_kernel and files[name].hosts)
-    named = frozenset(name for name in loose if files[name].hosts or files[name].lives)
+    named = frozenset(name for name in loose if _names_another(files[name]))
     parted = _without(events, files, aside)
     return replace(parted, loose=loose, strangers=strangers, named=named, well=well)
+
+
+def _names_another(file: GivenFile) -> bool:
+    """Whether it shows a job at work, or a host; a cluster names the pods that it stops."""
+    stops = all(isinstance(event, StopSeen | ClosingSignal) for event in file.events)
+    return file.lives or (bool(file.hosts) and not stops)
 
 
 def _turned(files: Mapping[str, GivenFile]) -> Iterator[str]:

@@ -343,7 +343,8 @@ def _why_aborted(printed: list[Event], run: Run) -> Manner:
 def _adopt_anonymous_exception(groups: dict[Hashable, list[Event]]) -> None:
     """Join tracebacks that name nobody with the processes that left with an exit code.
 
-    Sound only when all such tracebacks are one error, of one such process or one of each.
+    Sound only when all such tracebacks are one error, of one such process or one of each. Ray
+    catches what an actor raises, so that a process which it lost died of something else.
     """
     nameless = [
         key
@@ -360,7 +361,7 @@ def _adopt_anonymous_exception(groups: dict[Hashable, list[Event]]) -> None:
     bare = [
         key
         for key, told in groups.items()
-        if all(isinstance(e, ProcessEnded) for e in told)
+        if all(isinstance(e, ProcessEnded) and e.reporter is not Reporter.RAY for e in told)
         and (_manner(told[0]) is Manner.EXITED or (aborted and _is_abort(told[0])))
     ]
     errors = {_signature(groups[key][0]) for key in nameless}

@@ -20,7 +20,7 @@ import re
 from collections.abc import Iterator
 
 from unhang.model.events import ClosingSignal, Event, ProcessEnded, Reporter, StopKind, StopSeen
-from unhang.parsers.base import LineParser, place
+from unhang.parsers.base import LineParser, place, place_on
 from unhang.parsers.vocabulary.signals import split_exit
 from unhang.sources.line import Line
 
@@ -146,10 +146,10 @@ class KubernetesParser(LineParser, name="kubernetes", after=3):
             preempted = _PREEMPTED.search(line.text, reason.end()) is not None
             kind = StopKind.PREEMPTED if preempted else _STOPS[reason["reason"]]
             told = _POD_IN_EVENT.search(line.text)
+            host = line.origin.host if told is None else told["pod"]
             yield StopSeen(
-                **place(line),
+                **place_on(line, host),
                 kind=kind,
-                pod=self._pod if told is None else told["pod"],
                 told_later=row or _ANSWERED.search(line.text) is not None,
             )
         yield from self._codes(line)

@@ -5,6 +5,7 @@ Shapes, by who prints them::
     [E ProcessGroupNCCL.cpp:828]                                   c10 of torch <= 2.3
     [E314 14:33:45.172185860 ProcessGroupNCCL.cpp:607]             c10 of torch >= 2.4
     W1121 01:38:58.894000 11722 torch/distributed/…/api.py:1028]   glog, and Python of torch >= 2.3
+    E0000 00:00:1773425114.221877 4412 coordination_service_agent.cc:369]  absl before it is set up
     [2024-01-09 10:11:12,345] torch.distributed.elastic…api: [ERROR]       torch 2.1 and 2.2
     ERROR:torch.distributed.elastic.multiprocessing.api:           Python's basic configuration
     [2025-06-02 11:17:52,557] [INFO] [launch.py:315:sigkill_handler]       DeepSpeed
@@ -41,6 +42,7 @@ HEADERS: tuple[re.Pattern[str], ...] = tuple(
         # The bracket, and the letter before it, may be lost where a line was cut.
         rf"(?P<letter>[EWIFVD])?{stamps.C10}\s+(?P<pid>\d{{1,20}}) {_AT}\] ?",
         rf"(?P<letter>[EWIFV]){stamps.C10} {_AT}\] ?",
+        rf"(?P<letter>[EWIFV])0000 00:00:{stamps.EPOCH}\s+(?P<pid>\d{{1,20}}) {_AT}\] ?",
         rf"(?P<letter>[EWIF] )?{_CODE}\] ?",
         rf"\[{stamps.ISO} (?P<letter>[EWIFD]) (?P<pid>\d{{1,20}}) \d+\] (?:\(\w+\) )?{_AT}: ?",
         rf"(?P<level>{_LEVEL}):(?P<file>[A-Za-z_][\w.]{{0,200}}):",
@@ -55,6 +57,8 @@ HEADERS: tuple[re.Pattern[str], ...] = tuple(
         rf"\[(?P<level>{_LEVEL})\|{_AT}\] (?:{stamps.ISO} )?>> ?",
         rf"\[\w+ (?P<letter>[EWID]) {stamps.ISO} {_AT}\] ?",
         rf"(?:\| )?(?P<level>{_LEVEL}) *\| {_FILE}:[\w<>]+:(?P<line>\d{{1,7}}) - ?",
+        rf"(?P<level>{_LEVEL}) {{1,5}}{stamps.ISO} +(?P<pid>\d{{1,20}}) +{_FILE}"
+        r"\[line:(?P<line>\d{1,7})\] ?",
         rf"(?P<level>{_LEVEL}) - (?P<file>[\w.]{{1,100}}) - ",
         rf"(?P<file>[\w.]{{1,100}}) - (?P<level>{_LEVEL}) - ",
     )

@@ -270,7 +270,7 @@ def _take_header(peeled: _Peeled) -> bool:
         return False
     _, match = found
     peeled.header = header(match)
-    if match.groupdict().get("s") is not None:
+    if (match.groupdict().get("s") or match.groupdict().get("epoch")) is not None:
         peeled.note_time(_header_time(match), shared=False)
     pid = match.groupdict().get("pid")
     if pid is not None and peeled.header.file.endswith(".py") and int(pid) <= _LARGEST_PID:

@@ -34,6 +34,8 @@ def test_a_good_end(line: str, all_work: bool) -> None:
     "line",
     [
         "step done",
+        "      Finished:     Tue, 04 Mar 2025 10:39:58 +0000",
+        "Completed: 2025-03-04 10:39:58",
         "not done",
         "training finished with 3 errors",
         "job failed, cleanup done",

@@ -100,7 +100,7 @@ def test_what_is_asked_for_afterwards_is_of_its_pod_and_of_no_time() -> None:
         StopSeen,
         feed(KubernetesParser, "16m  Warning  Evicted  pod/gpt-worker-2  The node was low."),
     )
-    assert (stop.pod, stop.told_later) == ("gpt-worker-2", True)
+    assert (stop.origin.host, stop.told_later) == ("gpt-worker-2", True)
     end = only(
         ProcessEnded,
         feed(

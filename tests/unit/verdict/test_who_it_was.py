@@ -73,6 +73,7 @@ def test_a_gpu_by_its_index_on_a_node(device: int, named: set[int], tmp_path: Pa
         "RayWorkerProc rank=[5] died unexpectedly, shutting down executor.",
         "Rank 5 exited abruptly",
         "Trainer worker rank 5 (pid 4711) was lost unexpectedly",
+        "Rank 5 scheduler is dead. Please check if there are relevant logs.",
     ],
 )
 def test_a_death_without_a_code(words: str, tmp_path: Path) -> None:
@@ -525,3 +526,137 @@ def test_a_file_for_each_rank_of_the_job(tmp_path: Path) -> None:
     found = unhang.diagnose(str(tmp_path))
     assert found.cause is Cause.COMPILE_SLOW
     assert found.culprits == {1}
+
+
+@pytest.mark.parametrize(
+    ("words", "cause", "named"),
+    [
+        (
+            "ERROR:  One or more process (first noticed rank 3) terminated with signal 11"
+            " (core dumped)",
+            Cause.RANK_CRASH,
+            {3},
+        ),
+        (
+            "ERROR    2026-07-01 10:31:00,100 1122  engine.py[line:701] worker process rank 3 exit"
+            " with code -11, engine shutting down",
+            Cause.RANK_CRASH,
+            {3},
+        ),
+        (
+            "flux-job: 2X exception: type=timeout severity=0 note=resource allocation expired",
+            Cause.EXTERNAL_STOP,
+            set(),
+        ),
+        ("lightning.fabric.utilities.exceptions.SIGTERMException", Cause.EXTERNAL_STOP, set()),
+        (
+            "E0000 00:00:1773425114.221877 4412 coordination_service_agent.cc:369] Failed to"
+            " connect to coordination service with error: DEADLINE_EXCEEDED: Deadline Exceeded",
+            Cause.RENDEZVOUS,
+            set(),
+        ),
+    ],
+    ids=["jsrun", "a column of pids", "flux", "lightning", "jax"],
+)
+def test_last_words_of_launchers(words: str, cause: Cause, named: set[int], tmp_path: Path) -> None:
+    steps = [f"step {n}/900 loss 2.{n}" for n in range(1, 9)]
+    found = judged(tmp_path, *(steps if cause is not Cause.RENDEZVOUS else ()), words)
+    assert found.cause is cause
+    assert found.culprits == named
+
+
+def test_a_peer_s_state_is_nobody_s_own_exception(tmp_path: Path) -> None:
+    lost = (
+        "Traceback (most recent call last):",
+        '  File "train.py", line 40, in <module>',
+        "    model.fit(ds)",
+        "tensorflow.python.framework.errors_impl.UnavailableError: Collective ops is aborted by:"
+        " Connection reset by peer",
+    )
+    assert judged(tmp_path, *lost).cause is not Cause.RANK_EXCEPTION
+
+
+@pytest.mark.parametrize(
+    ("place", "cause"),
+    [("/w/model.py", Cause.EXTERNAL_STOP), ("/usr/lib/python3.11/queue.py", None)],
+    ids=["at work", "in a wait"],
+)
+def test_where_an_interrupt_finds_a_rank(place: str, cause: Cause | None, tmp_path: Path) -> None:
+    steps = [f"step {n}/900 loss 2.{n}" for n in range(1, 9)]
+    hit = ("^C", "Traceback (most recent call last):", f'  File "{place}", line 30, in f')
+    assert judged(tmp_path, *steps, *hit, "KeyboardInterrupt").cause is cause
+
+
+def test_a_rank_that_speaks_and_does_not_wait(tmp_path: Path) -> None:
+    """Its number is above those of all that gave up; what it says counts it."""
+    spoke = "[rank3]: lr 1e-4 step 77/900 loss 2.1"
+    gave_up = [
+        _gave_up(r, "NumelIn=1, NumelOut=1").replace("COALESCED", "ALLREDUCE") for r in (0, 1, 2)
+    ]
+    assert judged(tmp_path, spoke, *gave_up).culprits == {3}
+    assert judged(tmp_path, *gave_up).culprits == frozenset()
+
+
+def test_what_is_printed_while_all_but_one_wait(tmp_path: Path) -> None:
+    """It has no rank and no clock: only the one that does not wait can print then."""
+    step = "2026-09-07 11:30:01,{n:03d} - INFO - step: 2690/9000 loss: 3.76"
+    retry = (
+        "'(ReadTimeoutError(\"Read timed out.\"))' thrown while requesting GET "
+        "https://huggingface.co/datasets/allenai/c4/resolve/main/en/c4.json.gz"
+    )
+    gave_up = [_gave_up(r, "NumelIn=8, NumelOut=32") for r in (0, 1, 2)]
+    gave_up = [line.replace("COALESCED", "_ALLGATHER_BASE") for line in gave_up]
+    lines = ["world size: 4", *(step.format(n=n) for n in range(8)), retry, *gave_up]
+    found = judged(tmp_path, *lines)
+    assert found.cause is Cause.DATA_SLOW
+    assert found.culprits == {3}
+    early = [
+        "world size: 4",
+        retry.replace("'(Read", "2026-09-07 11:00:00,1 - WARN - '(Read"),
+        *lines[1:9],
+    ]
+    assert judged(tmp_path, *early, *gave_up).cause is not Cause.DATA_SLOW
+
+
+def test_a_kernel_s_word_beside_a_gpu_that_failed(tmp_path: Path) -> None:
+    (tmp_path / "job.log").write_text(
+        "step 1/9 loss 2.0\nRuntimeError: CUDA error: unspecified launch failure\n"
+    )
+    assert unhang.diagnose(str(tmp_path)).cause is Cause.GPU_KERNEL_FAULT
+    xid = "NVRM: Xid (PCI:0000:17:00): 79, pid=5123, name=python, GPU has fallen off the bus."
+    (tmp_path / "dmesg.txt").write_text(
+        f"[   12.400000] docker0: entered blocking\n[  99.0] {xid}\n"
+    )
+    assert unhang.diagnose(str(tmp_path)).cause is Cause.GPU_HARDWARE
+
+
+def test_a_pod_that_the_cluster_stopped(tmp_path: Path) -> None:
+    pods = [f"[pod/j-worker-{n}/pytorch] RANK={n} WORLD_SIZE=3" for n in range(3)]
+    lost = (
+        "[pod/j-worker-{n}/pytorch] RuntimeError: "
+        "[../third_party/gloo/gloo/transport/tcp/pair.cc:589] Connection closed by peer "
+        "[10.0.0.{n}]:31000"
+    )
+    lines = [*pods, *(lost.format(n=n) for n in (0, 1))]
+    assert judged(tmp_path, *lines).culprits == {2}
+    (tmp_path / "events.txt").write_text(
+        "LAST SEEN   TYPE     REASON    OBJECT             MESSAGE\n"
+        "2m02s       Normal   Killing   pod/j-worker-2     Stopping container pytorch\n"
+    )
+    found = unhang.diagnose(str(tmp_path))
+    assert (found.cause, found.culprits) == (Cause.EXTERNAL_STOP, frozenset({2}))
+
+
+@pytest.mark.parametrize("steps", [0, 20])
+def test_what_a_program_logs_ends_no_actor(steps: int, tmp_path: Path) -> None:
+    """Ray catches what an actor raises: a process that it lost died of something else."""
+    errors = [f"[tool {n}] ValueError: no such city, asking again" for n in range(6)]
+    worked = [f"[rank0] step {n}/900 loss 2.{n}" for n in range(40, 40 + steps)]
+    died = (
+        "ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task.",
+        "\tpid: 31502\n\tname: pQ7w2mWorkerDict_0:1\n\tip: 10.21.4.77",
+        "The actor is dead because its worker process has died. Worker exit type: SYSTEM_ERROR",
+    )
+    found = judged(tmp_path, *errors, *worked, *died)
+    assert found.cause is None
+    assert found.culprits <= {1}

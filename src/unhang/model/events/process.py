@@ -248,12 +248,10 @@ class StopSeen(Seen, fact=Fact.STOPS, witness=Witness.LAUNCHER, role=Role.END):
     """A sign that the job was stopped from outside.
 
     Attributes:
-        pod: which of its pods, where another one tells it.
         told_later: somebody asked for it afterwards: its place in a log is no time.
     """
 
     kind: StopKind
-    pod: str | None = None
     told_later: bool = False
 
 

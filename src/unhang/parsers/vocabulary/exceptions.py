@@ -97,6 +97,8 @@ def classify_exception(exception: str, message: str, frames: Sequence[Frame]) ->
         return ExceptionKind.RENDEZVOUS
     if exception in _BROKEN_CHANNEL and frames and _PLUMBING.search(frames[-1].file):
         return ExceptionKind.COLLECTIVE
+    if exception == "EOFError" and not message:
+        return ExceptionKind.COLLECTIVE  # the other end of a pipe is gone; of a file it says more
     if exception == "":
         return _from_frames(frames)
     if frames and _WAITS.search(frames[-1].file) and _SYNCHRONISED.search(message):

@@ -9,14 +9,19 @@ from unhang.model.events import (
     GlooProblem,
     NcclFailure,
     NcclReason,
+    ProcessEnded,
     PythonException,
+    Reporter,
     StoreFault,
     StoreProblem,
 )
+from unhang.model.events.lifecycle import LONG_AT_WORK, STATES_OF_WORK, state_of_work
 from unhang.model.incident import Failure, Incident
 from unhang.model.provenance import Message, say
 from unhang.rules.shared import order, rivals
 
+_AGAIN = 3
+"""So often somebody logs an error that he lives with; processes that end of it name themselves."""
 _CLOSED = frozenset(
     {NcclReason.PEER_CLOSED, NcclReason.LOCAL_PEER_CLOSED, NcclReason.CONNECT_ABORTED}
 )
@@ -34,6 +39,11 @@ def against(incident: Incident, first: Failure, exception: PythonException) -> M
         )
     if not exception.exception and not _lost_by_others(incident, first):
         return say("CRA001.against_cut", "the last line of the traceback is missing")
+    if not exception.frames and _may_be_logged(incident, exception):
+        return say(
+            "CRA001.against_logged",
+            "only its last line is there: it may have been caught, and merely logged",
+        )
     if exception.thread is not None and not incident.timeouts:
         return say(
             "CRA001.against_thread",
@@ -45,6 +55,23 @@ def against(incident: Incident, first: Failure, exception: PythonException) -> M
             "the process that raised had joined the collective that is stuck",
         )
     return None
+
+
+def _may_be_logged(incident: Incident, exception: PythonException) -> bool:
+    """Whether steps of the same log went on after it, or a process died of something else.
+
+    Ray catches what an actor raises: its process lives on.
+    """
+    ended = [e for e in incident.all(ProcessEnded) if not e.worker]
+    if any(e.reporter is Reporter.RAY for e in ended):
+        return True
+    states = {
+        state_of_work(event)
+        for event in incident.events
+        if event.source.artifact == exception.source.artifact
+        and order.is_before(exception, event) is True
+    }
+    return len(states - {None}) >= (LONG_AT_WORK if ended else STATES_OF_WORK)
 
 
 def _lost_by_others(incident: Incident, first: Failure) -> bool:
@@ -68,12 +95,19 @@ def lost_a_peer(event: Event) -> bool:
             return False
 
 
-def weakness(exception: PythonException) -> Message | None:
+def weakness(incident: Incident, exception: PythonException) -> Message | None:
     """What keeps an exception that is nobody's echo from being proof, or None."""
     if exception.thread is not None:
         return say(
             "CRA001.against_thread",
             "it was raised in a helper thread, so the process itself lived on",
+        )
+    again = sum(e.exception == exception.exception for e in incident.all(PythonException))
+    told = exception.frames or exception.origin.rank is not None or again < _AGAIN
+    if not told and not incident.timeouts and not incident.all(ProcessEnded):
+        return say(
+            "CRA001.against_logged",
+            "only its last line is there: it may have been caught, and merely logged",
         )
     return (
         None

@@ -53,7 +53,7 @@ def check(incident: Incident) -> Iterator[Finding]:
     earlier = order.decisive_failure_before(incident, first)
     told = next((s for s in order.stops(incident) if _is_why(s, first)), None)
     sure = reported is not None and earlier is None and told is None
-    host = first.pod or first.origin.host if isinstance(first, StopSeen) else first.host
+    host = first.origin.host if isinstance(first, StopSeen) else first.host
     # Who is missed by the others before anything else went wrong did not fall silent by that.
     missed = host is not None and earlier is None and told is None and _went_first(incident, first)
     strength = Strength.PROVES if sure else Strength.SUPPORTS if missed else Strength.HINTS

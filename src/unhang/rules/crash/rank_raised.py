@@ -76,7 +76,7 @@ def check(incident: Incident) -> Iterator[Finding]:
     against = doubts.against(incident, first, exception)
     strength = Strength.HINTS if against is not None else Strength.PROVES
     if against is None:
-        against = doubts.weakness(exception)
+        against = doubts.weakness(incident, exception)
         strength = Strength.PROVES if against is None else Strength.SUPPORTS
     culprits = special_ranks(incident, same, count)
     yield check.finding(

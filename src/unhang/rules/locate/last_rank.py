@@ -56,7 +56,8 @@ def check(incident: Incident) -> Iterator[Finding]:
         return
     voices = Counter(side.source.artifact for side in call.sides)
     many = max(voices.values()) >= _MANY
-    counted = RankSpans.below(max(call.joined) + 1 if many else 0)
+    heard = call.joined | incident.roster.keys()
+    counted = RankSpans.below(max(heard) + 1 if many else 0)
     world = incident.world.ranks or counted
     left = world - call.joined
     if (

@@ -37,6 +37,9 @@ _MANY_LINES = 300
 _SENT_BY_ONE = frozenset({"BROADCAST", "SCATTER", "ALLGATHER"})
 """Operations by which one rank's result, or its length, reaches the others."""
 
+_BEGIN_S, _BEGIN = 2.0, 0.01
+"""How far the begin of a work may lie before that of the wait: seconds, and share of the limit."""
+
 _STEPS_OF_LIFE = 3
 _SOME = 2
 
@@ -138,6 +141,8 @@ def _weigh_unmeasured(work: Work, wait: OthersWait) -> tuple[Strength, Message |
     """No clock tells: the last thing printed decides, if the others wait where nobody works."""
     if work.phase.rank is not None and wait.awaited == {work.phase.rank}:
         return Strength.PROVES, None
+    if work.phase.rank is None and _in_the_wait(work, wait):
+        return Strength.SUPPORTS, None
     if work.went_on and work.phase.phase not in _AT_START:
         return Strength.SUPPORTS, None  # it was alive at this when the others had given up
     if is_cut(wait.alarm) and work.phase.phase in _AT_START and work.phase.rank is not None:
@@ -165,6 +170,14 @@ def _weigh_unmeasured(work: Work, wait: OthersWait) -> tuple[Strength, Message |
                 "device.",
             )
     return Strength.SUPPORTS, None
+
+
+def _in_the_wait(work: Work, wait: OthersWait) -> bool:
+    """Whether it began when all but one rank began to wait: none of these prints anything then."""
+    lasted_s = work.phase.lasted_s
+    if wait.missing is None or wait.limit_s is None or lasted_s is None:
+        return False
+    return lasted_s <= wait.limit_s + max(_BEGIN_S, _BEGIN * wait.limit_s)
 
 
 def is_missing(work: Work, wait: OthersWait) -> bool:
@@ -220,7 +233,8 @@ def _against(incident: Incident, work: Work, wait: OthersWait) -> Message | None
         return rival
     rank = work.phase.rank
     speaker = rank if rank is not None else _USUAL_VOICE
-    if speaker in wait.ranks and not (rank is None and is_elsewhere(incident, work, wait)):
+    others = rank is None and (is_elsewhere(incident, work, wait) or _in_the_wait(work, wait))
+    if speaker in wait.ranks and not others:
         return say(
             "SLO.against_joined",
             "{ranks:ranks} waits in the collective too, so it was not at work.",
