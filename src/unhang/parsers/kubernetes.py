@@ -146,9 +146,9 @@ class KubernetesParser(LineParser, name="kubernetes", after=3):
             preempted = _PREEMPTED.search(line.text, reason.end()) is not None
             kind = StopKind.PREEMPTED if preempted else _STOPS[reason["reason"]]
             told = _POD_IN_EVENT.search(line.text)
-            host = self._pod if told is None else told["pod"]
+            host = line.origin.host if told is None else told["pod"]
             yield StopSeen(
-                **place_on(line, host or line.origin.host),
+                **place_on(line, host),
                 kind=kind,
                 told_later=row or _ANSWERED.search(line.text) is not None,
             )

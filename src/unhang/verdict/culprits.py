@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from unhang.model.causes import Cause
 from unhang.model.events import (
+    BarrierMissing,
     DeviceFault,
     DeviceProblem,
     Event,
@@ -20,6 +21,7 @@ from unhang.model.events import (
     PythonException,
     Role,
     Stage,
+    Waiter,
 )
 from unhang.model.finding import Finding
 from unhang.model.ids import NO_RANKS, Rank, Ranks, RankSpans
@@ -56,6 +58,8 @@ def deduce(incident: Incident, cause: Cause, best: Finding) -> Ranks:
         size = incident.world.size or len(incident.roster)
         return found if 2 * len(found) <= size else NO_RANKS
     told = _of_evidence(incident, best)
+    if not told and (cause in OF_ONE_RANK or cause is Cause.EXTERNAL_STOP):
+        told = _missed(incident)
     if told or cause not in OF_ONE_RANK:
         return told
     if incident.world.size == 1:
@@ -81,6 +85,16 @@ def _of_evidence(incident: Incident, best: Finding) -> Ranks:
     size = incident.world.size or len(incident.roster)
     few = len(found) == 1 or 2 * len(found) <= size
     return found if few and all(f.rank is not None for f in alike) else NO_RANKS
+
+
+def _missed(incident: Incident) -> Ranks:
+    """The one rank that all who look on miss, where nothing names another that failed by itself."""
+    watched = [m for m in incident.all(BarrierMissing) if m.waiter is Waiter.WATCHER]
+    missing = {frozenset(m.missing) for m in watched}
+    if len(missing) != 1 or any(m.reporter in m.missing for m in watched):
+        return NO_RANKS
+    (found,) = missing
+    return found if len(found) == 1 and ranks_of(incident.own_failures) <= found else NO_RANKS
 
 
 def as_held(incident: Incident, best: Finding) -> Ranks:

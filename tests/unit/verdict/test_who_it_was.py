@@ -673,3 +673,24 @@ def test_what_a_module_logs_last(where: str, cause: Cause | None, tmp_path: Path
     found = judged(tmp_path, "world size: 4", line, *gave_up)
     assert found.cause is cause
     assert found.culprits == {0}
+
+
+OUT_OF_MEMORY = (
+    "[host2] XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory allocating 128849 bytes."
+)
+
+
+def unhealthy(reporter: int, *tasks: int) -> tuple[str, ...]:
+    head = (
+        f"[host{reporter}] F0929 17:42:48.594200 1044 client.h:77] Terminating process because the"
+        " JAX distributed service detected fatal errors. UNAVAILABLE: The following tasks are"
+        " unhealthy (stopped sending heartbeats):"
+    )
+    return head, *(f"[host{reporter}] /job:jax_worker/replica:0/task:{task}" for task in tasks)
+
+
+def test_the_one_that_all_others_miss(tmp_path: Path) -> None:
+    found = judged(tmp_path, OUT_OF_MEMORY, *unhealthy(0, 2), *unhealthy(1, 2))
+    assert (found.cause, found.culprits) == (Cause.GPU_OOM, {2})
+    both = judged(tmp_path, OUT_OF_MEMORY, *unhealthy(0, 2), *unhealthy(1, 0, 2))
+    assert both.culprits == frozenset()

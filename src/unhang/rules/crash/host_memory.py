@@ -37,7 +37,7 @@ from dataclasses import replace
 from unhang.model.incident import Failure, Manner, Tie, ranks_of
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules.crash import kills
-from unhang.rules.shared import consequences, order, rivals
+from unhang.rules.shared import consequences, rivals
 
 
 @rule(
@@ -72,17 +72,15 @@ def _reported(incident: Incident, failures: Sequence[Failure]) -> Finding:
     strength = Strength.HINTS
     if against is None:
         only_named = first.tie is Tie.NAME
-        strength = Strength.SUPPORTS if only_named else Strength.PROVES
         against = (
             say(
                 "CRA002.against_only_named",
                 "only its name or the time ties the killed process to this job",
             )
             if only_named
-            else None
+            else rivals.undated(incident, first)
         )
-        if against is None and incident.timeouts and order.is_told_later(first):
-            strength, against = Strength.SUPPORTS, rivals.UNDATED
+        strength = Strength.PROVES if against is None else Strength.SUPPORTS
         if against is None and kills.may_be_retried(incident, failures):
             strength = Strength.HINTS
             against = say(

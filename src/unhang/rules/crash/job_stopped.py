@@ -103,8 +103,8 @@ def check(incident: Incident) -> Iterator[Finding]:
     orphans = tuple(t for t in incident.timeouts if order.is_before(first, t))
     against = _against(incident, first, orphans)
     strength = Strength.PROVES if against is None else Strength.HINTS
-    if against is None and incident.timeouts and order.is_told_later(first):
-        strength, against = Strength.SUPPORTS, rivals.UNDATED
+    if against is None and (undated := rivals.undated(incident, first)) is not None:
+        strength, against = Strength.SUPPORTS, undated
     if against is None and not orphans and _blind(incident, first):
         by_hand = first.kind is StopKind.INTERRUPT or _was_repeated(incident)
         by_hand = by_hand and not was_answered(incident, first)

@@ -24,10 +24,14 @@ _GONE = frozenset(
 )
 """A process that went like this breaks the connections of its peers."""
 
-UNDATED = say(
-    "crash.against_undated", "no time tells whether it came before the ranks began to wait"
-)
-"""Of what was asked for afterwards."""
+
+def undated(incident: Incident, fact: order.Placed) -> Message | None:
+    """That a fact was asked for afterwards, where ranks had timed out, or None."""
+    if not incident.timeouts or not order.is_told_later(fact):
+        return None
+    return say(
+        "crash.against_undated", "no time tells whether it came before the ranks began to wait"
+    )
 
 
 def of_errors(
