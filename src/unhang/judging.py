@@ -18,6 +18,7 @@ from unhang.model.events import (
     Finished,
     KernelEvent,
     KernelProblem,
+    Progress,
     Restarted,
     SettingTried,
     UnreadLine,
@@ -188,7 +189,7 @@ def _judge(
     )
     # Between a good end and the next start nothing runs: what is told there is of no run.
     runs = [v for v, i in zip(verdicts, incidents, strict=True) if i is last or not was_over(i)]
-    recovered = last.restarted or false_starts or (not apart and len(at_work) >= STATES_OF_WORK)
+    recovered = last.restarted or false_starts or (not apart and _counts_on(incidents))
     headline = _headline(runs, recovered=recovered, works=works)
     whole = replace(
         headline,
@@ -196,7 +197,21 @@ def _judge(
         warnings=tuple(warning for verdict in verdicts for warning in verdict.warnings),
         problems=(*headline.problems, *gathered.problems),
     )
+    if len(runs) < len(verdicts) and whole.outcome is Outcome.HEALTHY:  # perhaps a stage failed
+        unseen = Message(key="summary.no_failure")
+        whole = replace(whole, outcome=Outcome.UNDETERMINED, confidence=0.0, summary=unseen)
     return whole, incidents[verdicts.index(headline)]
+
+
+def _counts_on(incidents: Sequence[Incident]) -> bool:
+    """Whether the last run goes on counting where the one before it was: it is the same."""
+    if len(incidents) < 2:
+        return False
+    before, after = (
+        {bar.label: bar.done for bar in bars}
+        for bars in (incidents[-2].all(Progress), reversed(incidents[-1].all(Progress)))
+    )
+    return any(after.get(label, 0) > done for label, done in before.items())
 
 
 def _has_begun(incident: Incident) -> bool:

@@ -200,3 +200,29 @@ def test_a_process_dies_once(again: str, lived: bool, tmp_path: Path) -> None:
     steps_ = [step.format(n=n) for n in range(1, 12)]
     lines = (*steps_[:4], died.format(who="pid=7"), *steps_[4:8], died.format(who=again))
     assert accused(judged(tmp_path, *lines, *steps_[8:])) is not lived
+
+
+SUMMARY = (
+    "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: ",
+    "============================================================",
+    "evaluate.py FAILED",
+    "------------------------------------------------------------",
+    "Root Cause (first observed failure):",
+    "[0]:",
+    "  time      : 2026-05-01_10:06:00",
+    "  host      : n01",
+    "  rank      : 2 (local_rank: 2)",
+    "  exitcode  : -11 (pid: 11896)",
+    "  error_file: <N/A>",
+    "  traceback : Signal 11 (SIGSEGV) received by PID 11896",
+    "============================================================",
+)
+
+
+def test_the_end_of_another_job_amid_work_that_goes_on_counting(tmp_path: Path) -> None:
+    """A supervisor shows it; where another stage counts after it, this one may have failed."""
+    before, end = steps("plain", 1, 40), ENDS[0]
+    assert not accused(judged(tmp_path, *before, *SUMMARY, *steps("plain", 41, STEPS), end))
+    other = [f"evaluating: {n}/20 acc 0.{n:02}" for n in range(1, 21)]
+    found = judged(tmp_path, *before, *SUMMARY, *other, "run complete, exiting")
+    assert found.outcome is not Outcome.HEALTHY
