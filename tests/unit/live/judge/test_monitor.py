@@ -931,7 +931,7 @@ def test_a_loop_without_end_is_suspected_and_never_more(name: str) -> None:
         nonlocal fault_s
         for step in range(1_000):
             yield ("work", "step", STEP_S)
-            if step == AT and worker.rank == 1:
+            if step == 40 and worker.rank == 1:  # the first calls may be of what prepares it
                 fault_s = worker.job.now_s
                 for number in range(100_000):
                     yield ("work", stacks[number % len(stacks)], 0.35)
