@@ -39,6 +39,7 @@ _READERS: Mapping[Language, Callable[[SettingsDocument, str], None]] = {
 _MENTION = re.compile(r"(?<![\w./-])[\w./-]{0,255}\w\.(?:json|ya?ml|toml|py)\b")
 _MORE_WORDS = re.compile(r"\"?\$\{?(?:[@*]|\w*(?:ARG|OPT|FLAG|EXTRA)\w*)", re.IGNORECASE)
 """A variable that holds further options, not the value of the one before it."""
+_OVERRIDE = re.compile(r"\+{0,2}([A-Za-z_]\w*(?:\.\w+)+)=(.*)", re.DOTALL)
 _MOST_BESIDE = 8
 _SHELL = frozenset({Language.SHELL, Language.DOCKERFILE})
 
@@ -236,6 +237,8 @@ def _words(text: str) -> dict[str, str]:
     for command in commands:
         words = [part for word in command.words for part in _parts(word.text)]
         for word, after in zip(words, [*words[1:], "--"], strict=True):
+            if (override := _OVERRIDE.fullmatch(word)) is not None:
+                found[override[1]] = override[2].strip("\"'")
             if not word.startswith("--"):
                 continue
             name, sign, value = word.partition("=")

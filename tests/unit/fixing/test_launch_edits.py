@@ -64,6 +64,8 @@ def test_every_pod_of_the_job_gets_shared_memory(tmp_path: Path) -> None:
     assert (
         fixed(tmp_path, "again.yaml", after.replace("16Gi", "1Gi"), "more_shm").count("16Gi") == 2
     )
+    # A sixteenth more would cure nothing.
+    assert "30Gi" in fixed(tmp_path, "near.yaml", after.replace("16Gi", "15Gi"), "more_shm")
     with pytest.raises(UsageError, match="already has 16Gi"):
         fixed(tmp_path, "third.yaml", after, "more_shm")
 

@@ -81,6 +81,10 @@ def test_a_variable_without_exports_stands_before_the_launch() -> None:
     assert set_variable("if x; then\n  torchrun t.py\nfi\n", "A_B", "1") == (
         "if x; then\n  export A_B=1\n  torchrun t.py\nfi\n"
     )
+    made = "if new; then\n  python -m venv axolotl_env\nfi\npkill -9 python\n"
+    assert set_variable(f"{made}axolotl train c.yaml\n", "A_B", "1") == (
+        f"{made}export A_B=1\naxolotl train c.yaml\n"
+    )
     assert set_variable("A_B=2 torchrun t.py\n", "A_B", "1") == "A_B=1 torchrun t.py\n"
     assert set_variable("mpirun -x A_B=2 python t.py\n", "A_B", "1") == (
         "mpirun -x A_B=1 python t.py\n"

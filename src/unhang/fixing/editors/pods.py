@@ -65,10 +65,14 @@ def more_memory(text: str, size_of: Size) -> str | None:
                 raise Refusal(
                     f"line {memory.start_mark.line + 1}: {memory.value} is not a plain size"
                 )
-            number = memory.value.rstrip("KMGTPkibB")
-            new = f"{float(number) * 2:g}{memory.value[len(number) :]}"
+            new = _twice(memory.value)
             changes.append((memory.start_mark.index, memory.end_mark.index, new))
     return _proved(text, changes) if changes else None
+
+
+def _twice(size: str) -> str:
+    number = size.rstrip("KMGTPkibB")
+    return f"{float(number) * 2:g}{size[len(number) :]}"
 
 
 def _pods(text: str) -> Iterator[yaml.MappingNode]:
@@ -132,6 +136,8 @@ def _enlarged(
         present = size_of(limit.value)
         if present is None or present >= wanted:
             raise Refusal(f"{_SHM} already has {limit.value}: use fewer loader processes")
+        if present * 2 > wanted:
+            size = _twice(limit.value)
         return limit.start_mark.index, limit.end_mark.index, size
     raise Refusal(f"the volume {name} at {_SHM} is not declared here")
 

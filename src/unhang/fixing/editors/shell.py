@@ -24,12 +24,13 @@ from unhang.settings import family_of, frameworks
 _RUNNERS = frozenset({"torchrun", "python", "python3"})
 _SHELLS = frozenset({"sh", "bash", "zsh"})
 _LONGEST_SHOWN = 40
-_NOT_TRAINING = frozenset({"-c", "pip", "-V", "--version"})
+_NOT_TRAINING = frozenset({"-c", "-V", "--version"})
 _ASIDE = frozenset(
     {
         *("export", "declare", "local", "readonly", "set", "unset", "eval", "source", ".", "cd"),
         *("conda", "mamba", "micromamba", "module", "pip", "git", "mkdir", "rm", "cp", "mv", "ls"),
         *("cat", "echo", "printf", "which", "test", "[", "[[", "ulimit", "sleep", "wait", "trap"),
+        *("pkill", "killall", "pgrep", "ps", "venv", "virtualenv"),
     }
 )
 """Commands that start no training, whatever they name."""
@@ -353,7 +354,10 @@ def _refuse_other_framework(text: str, command: Command, framework: str) -> None
 def _programs(text: str, command: Command) -> tuple[set[str], bool]:
     """Frameworks that a command names, and whether it starts any program."""
     words = [word.bare.rpartition("/")[2] for word in command.words]
-    if words[0] in _ASIDE or all(_ASSIGNED.fullmatch(word.text) for word in command.words):
+    module = words[words.index("-m") + 1 : words.index("-m") + 2] if "-m" in words else []
+    if _ASIDE & {words[0], *module} or all(
+        _ASSIGNED.fullmatch(word.text) for word in command.words
+    ):
         return set(), False
     document = SettingsDocument(name="")
     note_programs(document, text[command.start : command.end])
@@ -373,7 +377,9 @@ def _launchers() -> frozenset[str]:
 
 def _add_lines(text: str, commands: Sequence[Command], lines: Sequence[str], newline: str) -> str:
     """Add exports after the last plain one, or before the first command that starts a program."""
-    launch = next((c for c in commands if _programs(text, c)[1]), None)
+    started = [(c, *_programs(text, c)) for c in commands]
+    named = (c for c, programs, _ in started if programs)
+    launch = next(named, next((c for c, _, runs in started if runs), None))
     before = [
         c
         for c in commands
