@@ -18,7 +18,6 @@ from unhang.live.judge.patience import Patience, Stood
 from unhang.live.judge.stack_waits import is_by_stack, is_pairwise
 from unhang.live.judge.track import Track
 from unhang.live.judge.usual_durations import DurationKind
-from unhang.live.judge.wait_details import open_calls
 from unhang.live.messages.job_snapshot import Stage, SuspicionReason
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.waits import Analysis, Wait
@@ -36,7 +35,8 @@ _FIRST_CALL = 5.0
 
 def among_waiters(found: Analysis, tracks: Mapping[Rank, Track], patience: Patience) -> list[Claim]:
     """Claims where nobody outside of the waits can be to blame."""
-    cycle = {id(w) for c in found.cycles if not c.leads_out for w in c.waits}
+    cycles = [cycle for cycle in found.cycles if not cycle.leads_out]
+    cycle = {id(wait) for one in cycles for wait in one.waits}
     waits = [wait for wait in found.waits if id(wait) in cycle]
     stuck = NO_RANKS.union(*(wait.held_up for wait in waits))
     # Whose other members wait for each other elsewhere is a victim of these.
@@ -44,7 +44,8 @@ def among_waiters(found: Analysis, tracks: Mapping[Rank, Track], patience: Patie
     if apart or not waits:
         return [_together(wait, tracks, patience) for wait in apart]
     behind = NO_RANKS.union(*(wait.held_up for wait in found.together))
-    return [_circle(waits, behind, tracks, patience)]
+    within = NO_RANKS.union(*(one.ranks for one in cycles))
+    return [_circle(waits, within, behind, tracks, patience)]
 
 
 def _together(wait: Wait, tracks: Mapping[Rank, Track], patience: Patience) -> Claim:
@@ -92,21 +93,25 @@ def _is_last_call(wait: Wait, tracks: Mapping[Rank, Track]) -> bool:
 
 
 def _circle(
-    waits: Sequence[Wait], behind: Ranks, tracks: Mapping[Rank, Track], patience: Patience
+    waits: Sequence[Wait],
+    within: Ranks,
+    behind: Ranks,
+    tracks: Mapping[Rank, Track],
+    patience: Patience,
 ) -> Claim:
-    """Ranks wait for each other, and those behind for them."""
+    """Ranks wait for each other within a circle, and those behind for them."""
     everybody = NO_RANKS.union(*(wait.held_up for wait in waits))
     pairs = [wait for wait in waits if names_a_rank(wait)]
     odd = _crossed(pairs, tracks) if pairs else _fewest(waits)
     # Whom a rank waits for by a handle is not seen; that the others wait for it is.
-    by_handle = (r for r in everybody if tracks[r].place.handle and not open_calls(tracks[r]))
-    dim = frozenset(by_handle)
+    by_stack = NO_RANKS.union(*(wait.waiters for wait in waits if is_by_stack(wait)))
+    dim = frozenset(rank for rank in by_stack if tracks[rank].place.handle)
     if dim:  # what they wait for need not be a call of the others
         odd = dim if 2 * len(dim) <= len(everybody) else NO_RANKS
     elif any(_differs(wait, tracks) for wait in waits):
         odd = _astray(waits, tracks)
-    elif not odd and len(everybody) == _TWO:
-        odd = everybody  # it is between these two, whichever is wrong
+    elif not odd:
+        odd = within  # it is between these, whichever is wrong
     largest = next((wait for wait in waits if not (pairs or wait.waiters <= odd)), waits[0])
     settled_s = min((wait.settled_s or 0.0) for wait in waits)
     sure = not dim and all(_surely_waits(tracks[r]) for r in everybody)

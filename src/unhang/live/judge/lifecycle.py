@@ -102,6 +102,8 @@ class Lifecycle:
         for ends in (self.failures, self.departures):
             for rank in [rank for rank, end in ends.items() if _is_over(rank, end, roster)]:
                 del ends[rank]
+        if event.exit_code == 0 and all(end.track.vanished for end in self.failures.values()):
+            self.failures.clear()  # its launcher knows how it ended, and has nothing to say of it
         ended = event.exit_code == 0 or all(t.ended for t in roster.by_rank.values())
         if ended and not self.failures and incidents.confirmed is None:
             incidents.clear()  # all went well: nobody is to blame for a wait

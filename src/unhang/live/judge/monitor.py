@@ -309,8 +309,9 @@ class Monitor:
         if not _decides(answer) or not answer.culprits <= everybody:
             return claim
         # Of two ranks whose calls differ either may be wrong: it is between them.
-        culprits = answer.culprits or (everybody if len(everybody) == _TWO else NO_RANKS)
+        between = everybody if len(everybody) == _TWO else NO_RANKS
         circle = claim.charge is SuspicionReason.CIRCLE
+        culprits = answer.culprits or (claim.culprits if circle else between)
         return replace(
             claim,
             charge=claim.charge if circle else SuspicionReason.MISMATCH,

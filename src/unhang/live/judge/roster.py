@@ -118,9 +118,11 @@ class Roster:
 
     @property
     def all_left(self) -> bool:
-        """All ranks of the job are known, and have ended well."""
+        """All ranks of the job are known, and have ended without a sign of a failure."""
         tracks = self.by_rank.values()
-        return len(tracks) == self.world_size and all(t.ended and not t.failed for t in tracks)
+        return len(tracks) == self.world_size and all(
+            t.ended and (t.vanished or not t.failed) for t in tracks
+        )
 
     def seated_on(self, host: str) -> dict[Rank, Track]:
         """The ranks that live on a host."""

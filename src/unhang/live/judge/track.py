@@ -160,7 +160,13 @@ class Track:
             return False
         if self.facts.signal is not None or self.facts.exit_code not in {0, None}:
             return True
-        return self.facts.exit_code is None and self.beat.state != "exiting"
+        return self.vanished
+
+    @property
+    def vanished(self) -> bool:
+        """It is gone, and nothing shows how."""
+        told = self.facts.signal, self.facts.exit_code, self.beat.exception
+        return self.ended and self.beat.state == "running" and told == (None, None, None)
 
     @property
     def departs(self) -> bool:

@@ -11,6 +11,7 @@ counters are at hand (before the first call, or with an old torch) the stacks al
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 from unhang.live.judge.beat_stacks import MEETING
 from unhang.live.judge.named_waits import find_named_waits, names_a_rank
@@ -112,6 +113,7 @@ def find_waits(tracks: Mapping[Rank, Track], world_size: int | None) -> tuple[Wa
     found = find_named_waits(tracks)
     alone = NO_RANKS.union(*(wait.waiters for wait in found))
     waiting |= alone
+    past = cache(lambda key: _past(key, tracks))
     for rank, track in tracks.items():
         if (
             rank in alone
@@ -124,13 +126,15 @@ def find_waits(tracks: Mapping[Rank, Track], world_size: int | None) -> tuple[Wa
         if rank in outside:
             continue
         opened = open_calls(track)
+        if track.place.handle and all(_number(g.enqueued) <= past(_key(g)) for g in opened):
+            opened = []  # it waits for something else
         if not opened:
             by_stack.add(rank)
         within = stood_in(track)
         for group in opened if within is None else [within]:
-            groups.setdefault((group.name, group.ranks), {})[rank] = group
+            groups.setdefault(_key(group), {})[rank] = group
         waiting.add(rank)
-    counted = (_wait(key, held, tracks, waiting) for key, held in groups.items())
+    counted = (_wait(key, held, tracks, waiting, past(key)) for key, held in groups.items())
     found += [wait for wait in counted if wait is not None]
     found += find_stack_waits(by_stack, tracks, waiting, world_size)
     return tuple(sorted(found, key=lambda w: (-len(w.waiters), w.call.group or "")))
@@ -154,11 +158,31 @@ def is_waiting(track: Track) -> bool:
     return track.place.doing in {Doing.CODE, Doing.LOCKED} and track.still.whole_s >= _SETTLED_S
 
 
-def _first_open(group: GroupBeat, track: Track) -> int:
+def _key(group: GroupBeat) -> GroupKey:
+    return group.name, group.ranks
+
+
+def _past(key: GroupKey, tracks: Mapping[Rank, Track]) -> int:
+    """The last call of a group that all members have issued and one has seen the end of; or -1.
+
+    It is over for all, though gloo, which notes what ended last and not the highest number, may
+    show it as open for ever. On a GPU the numbers are those of the device, in their order.
+    """
+    name, ranks = key
+    members = [tracks.get(r) for r in (_members(key, tracks) if ranks is None else ranks)]
+    told = [None if t is None else t.beat.groups.get(name) for t in members]
+    issued = [-1 if g is None or g.enqueued is None else g.enqueued for g in told]
+    ended = [-1 if g is None or g.completed is None else g.completed for g in told]
+    if any(t is not None and t.beat.device == "cuda" for t in members):
+        return -1
+    return min(min(issued, default=-1), max(ended, default=-1))
+
+
+def _first_open(group: GroupBeat, track: Track, past: int) -> int:
     """The call of a group that a rank waits in: the last one, if its main thread stands in it."""
     if stood_in(track) is group:
         return _number(group.enqueued)
-    return _number(group.completed) + 1
+    return min(_number(group.enqueued), max(_number(group.completed), past) + 1)
 
 
 def _wait(
@@ -166,9 +190,10 @@ def _wait(
     held: Mapping[Rank, GroupBeat],
     tracks: Mapping[Rank, Track],
     waiting: set[Rank],
+    past: int,
 ) -> Wait | None:
     name, ranks = key
-    at = {r: _first_open(g, tracks[r]) for r, g in held.items()}
+    at = {r: _first_open(g, tracks[r], past) for r, g in held.items()}
     front = min(at.values())
     waiters = frozenset(r for r, number in at.items() if number == front)
     if all(_computes(held[r], front) for r in waiters):

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from support.live_jobs import waiting_in
+from support.live_jobs import PLACES, waiting_in
+from unhang.live.judge.beat_stacks import where
 from unhang.live.judge.checkpoints import Checkpoints
 from unhang.live.judge.claim import Claim
 from unhang.live.judge.claims import find_claims
@@ -140,6 +141,39 @@ def test_groups_in_another_order_are_between_those_that_had_the_choice() -> None
         standing(2, Issued(op="all_reduce"), early[:1]),
     )
     assert (set(claim.culprits), set(claim.victims)) == ({0, 1}, {2})
+
+
+def test_where_nobody_in_a_circle_stands_out_it_is_between_all_of_it() -> None:
+    """Two rows and two columns, in each of which one waits for the other one."""
+    pairs = {name: (int(name[0]), int(name[1])) for name in ("01", "13", "32", "20")}
+    held = {name: counters(name, ranks, 8, 7) for name, ranks in pairs.items()}
+    rest = {name: counters(name, ranks, 7, 7) for name, ranks in pairs.items()}
+    mine = {0: "01", 1: "13", 3: "32", 2: "20"}
+    tracks = [
+        standing(
+            rank,
+            Issued(op="all_reduce", group=name),
+            (held[name], *(g for n, g in rest.items() if n != name and str(rank) in n)),
+        )
+        for rank, name in mine.items()
+    ]
+    claim = circle(*tracks)
+    assert (set(claim.culprits), claim.victims) == ({0, 1, 2, 3}, NO_RANKS)
+
+
+def test_a_call_that_another_one_has_seen_the_end_of_is_not_what_a_handle_awaits() -> None:
+    """Rank 2 asks a store in vain; gloo shows its last call as open for ever, and one of rank 0."""
+    world = [counters("0", (0, 1, 2), *told) for told in ((14, 11), (14, 12), (12, 11))]
+    place = (FramePlace("/home/u/train.py", 16, "<module>"),)
+    tracks = {Rank(r): standing(r, Issued(op="all_reduce"), (world[r],)) for r in range(3)}
+    for rank, track in tracks.items():
+        stack = PLACES["backward"] if rank < 2 else place
+        beat = replace(track.beat, call=None, stack=stack, calling="wait" if rank == 2 else None)
+        track.beat, track.place = beat, where(beat)
+    found = take_snapshot(tracks, 3)
+    (claim,) = find_claims(tracks, analyse(found), Patience(UsualDurations(), Checkpoints()))
+    assert (claim.charge, set(claim.culprits)) == (SuspicionReason.ASLEEP, {2})
+    assert (claim.call.seq, claim.stage) == (13, Stage.SUSPECTED)
 
 
 def test_who_is_a_call_ahead_does_not_vote_on_the_call_that_the_others_stand_in() -> None:

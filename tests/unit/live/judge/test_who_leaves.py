@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Generator
 from dataclasses import replace
 
+import pytest
+
 from support.live_jobs import PLACES, Act, Job, Worker, waiting_in, watch
 from unhang.live.judge.monitor import Monitor
 from unhang.live.judge.track import Track, begin
@@ -218,3 +220,28 @@ def test_a_suspicion_is_over_when_the_job_has_ended_well() -> None:
     after = watched.monitor.standing(job.now_s)
     assert after.snapshot is not None
     assert (note.culprits, after.suspicions, after.snapshot.waits) == (frozenset(), (), ())
+
+
+@pytest.mark.parametrize(("exit_code", "culprits"), [(0, frozenset()), (1, frozenset({1}))])
+def test_of_a_rank_that_vanished_the_end_of_the_launcher_tells_how(
+    exit_code: int, culprits: Ranks
+) -> None:
+    """A forked child leaves by `os._exit`, and its parent has collected the status."""
+
+    def program(worker: Worker) -> Generator[Act, None, None]:
+        for _ in range(20):
+            yield ("work", "step", 0.2)
+            yield ("call", worker.job.groups["0"], "all_reduce")
+        if worker.rank == 1:
+            yield ("work", "step", 0.5)
+            worker.job.workers[0].alive = worker.alive = False
+            worker.job.workers[0].exited = True
+            yield ("work", "step", 60.0)
+        yield ("stand", PLACES["step"], 60.0)
+
+    job = Job(program, world=2)
+    watched = watch(job, 12)
+    (note,) = watched.monitor.handle(OutputEnded(host="gn0", exit_code=exit_code), job.now_s)
+    assert isinstance(note, Note)
+    well = watched.monitor.standing(job.now_s).ended_well
+    assert (note.culprits, well) == (culprits, exit_code == 0)
