@@ -18,7 +18,6 @@ from unhang.model.events import (
     Finished,
     KernelEvent,
     KernelProblem,
-    Progress,
     Restarted,
     SettingTried,
     UnreadLine,
@@ -33,7 +32,7 @@ from unhang.verdict.corroboration import hear
 from unhang.verdict.course_of_events import tell
 from unhang.verdict.likely import weigh
 from unhang.verdict.next_evidence import advise
-from unhang.verdict.outlived import was_over
+from unhang.verdict.outlived import counts_on, was_over
 from unhang.verdict.ranking import rank
 from unhang.verdict.rule_results import judge
 from unhang.verdict.signs import read_signs
@@ -189,7 +188,7 @@ def _judge(
     )
     # Between a good end and the next start nothing runs: what is told there is of no run.
     runs = [v for v, i in zip(verdicts, incidents, strict=True) if i is last or not was_over(i)]
-    recovered = last.restarted or false_starts or (not apart and _counts_on(incidents))
+    recovered = last.restarted or false_starts or (not apart and counts_on(incidents))
     headline = _headline(runs, recovered=recovered, works=works)
     whole = replace(
         headline,
@@ -201,17 +200,6 @@ def _judge(
         unseen = Message(key="summary.no_failure")
         whole = replace(whole, outcome=Outcome.UNDETERMINED, confidence=0.0, summary=unseen)
     return whole, incidents[verdicts.index(headline)]
-
-
-def _counts_on(incidents: Sequence[Incident]) -> bool:
-    """Whether the last run goes on counting where the one before it was: it is the same."""
-    if len(incidents) < 2:
-        return False
-    before, after = (
-        {bar.label: bar.done for bar in bars}
-        for bars in (incidents[-2].all(Progress), reversed(incidents[-1].all(Progress)))
-    )
-    return any(after.get(label, 0) > done for label, done in before.items())
 
 
 def _has_begun(incident: Incident) -> bool:

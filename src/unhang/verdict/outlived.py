@@ -62,6 +62,17 @@ def was_over(incident: Incident) -> bool:
     return len(troubled) > 0
 
 
+def counts_on(incidents: Sequence[Incident]) -> bool:
+    """Whether the last run goes on counting where the one before it was: it is the same."""
+    if len(incidents) < 2:
+        return False
+    before, after = (
+        {bar.label: bar.done for bar in bars}
+        for bars in (incidents[-2].all(Progress), reversed(incidents[-1].all(Progress)))
+    )
+    return any(after.get(label, 0) > done for label, done in before.items())
+
+
 def is_untouched(incident: Incident) -> bool:
     """Whether the job is at work, and nothing but the kernel's log tells of an end or a fault.
 
