@@ -26,6 +26,7 @@ from unhang.model.events.lifecycle import LONG_AT_WORK, STATES_OF_WORK, state_of
 from unhang.model.guard import Guard
 from unhang.model.incident import Incident
 from unhang.model.provenance import Message, Problem
+from unhang.model.statement import Source
 from unhang.remedies import suggest
 from unhang.verdict.contents import contents_of
 from unhang.verdict.corroboration import hear
@@ -279,7 +280,9 @@ def _merely_stopped(verdict: Diagnosis) -> bool:
     if verdict.cause is not None:
         return verdict.cause is Cause.EXTERNAL_STOP
     causes = {c.cause for c in verdict.candidates}
-    return verdict.call is None and causes == {Cause.EXTERNAL_STOP}
+    watched = any(statement.source is Source.WATCH for statement in verdict.statements)
+    seen = watched and verdict.outcome is Outcome.LOCATED  # who kept the others, before the stop
+    return not seen and verdict.call is None and causes == {Cause.EXTERNAL_STOP}
 
 
 def _is_bare(verdict: Diagnosis) -> bool:

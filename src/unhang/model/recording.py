@@ -36,6 +36,7 @@ class LastCall:
         created_s: seconds since 1970 on the rank's own clock, or None.
         frames: innermost first, without those of `torch.distributed` that issue the call.
         numel_in, numel_out: elements of all its tensors, or None.
+        is_new: none of the many calls before it in the dump was issued with its stack.
     """
 
     group: str
@@ -45,6 +46,7 @@ class LastCall:
     frames: tuple[Frame, ...] = ()
     numel_in: int | None = None
     numel_out: int | None = None
+    is_new: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

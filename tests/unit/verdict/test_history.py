@@ -131,3 +131,28 @@ def test_what_only_the_kernel_tells_is_another_program_s_while_the_job_works(
     ended = "*** Process received signal 11 ***"
     trace = ["Fatal Python error: Segmentation fault", ended]
     assert convicts(tmp_path, job_txt=[*steps(0, 9), *trace, "$ dmesg -T | tail -2", *told])
+
+
+def test_of_two_starts_the_hang_of_the_last_one_counts(tmp_path: Path) -> None:
+    """Rank 0 raised in the first start; in the second rank 1 stood still until it was stopped."""
+    output = tmp_path / "output" / "gn0"
+    output.mkdir(parents=True)
+    first = "2026-05-01T10:00:20.000000+00:00 "
+    stopped = (
+        "2026-05-01T10:01:30.000000+00:00 W0501 10:01:30.000000 4100 "
+        "torch/distributed/elastic/agent/server/api.py:753] Received 15 death signal, "
+        "shutting down workers"
+    )
+    lines = [first + line for line in raised("RuntimeError: loss is nan", rank=0)]
+    (output / "stdout.log").write_text("\n".join([*lines, stopped]) + "\n")
+    (tmp_path / "run.json").write_text('{"schema": "unhang.run/1", "id": "r", "exit_code": 1}')
+    (tmp_path / "standing.json").write_text(
+        '{"schema":"unhang.standing/1","at_s":1777629691.0,"up_s":91.0,"world_size":2,'
+        '"restart":1,"began_s":1777629630.0,\n"suspicions":[\n'
+        '{"culprits":"1","victims":"0","charge":"asleep","stage":"suspected",'
+        '"call":{"group":"0","seq":4,"members":"0-1"},"since_s":28.0,"still_s":27.4,'
+        '"place":"load (train.py:14)"}\n]}\n'
+    )
+    found = diagnose(str(tmp_path))
+    assert (found.outcome, sorted(found.culprits)) == (Outcome.LOCATED, [1])
+    assert [sorted(earlier.culprits) for earlier in found.earlier] == [[0]]

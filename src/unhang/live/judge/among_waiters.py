@@ -120,7 +120,7 @@ def _circle(
     proved = proved and not any(tracks[r].place.helped for r in everybody)
     stood = Stood(ranks=len(everybody), waited_s=lasted_s(largest), limit_s=limit_s(waits))
     needed_s = patience.needed_s(stood)
-    proved_s = _BETWEEN_S if pairs else _CIRCLE_S
+    proved_s = _BETWEEN_S if pairs or odd == everybody else _CIRCLE_S
     suspect_s = _CIRCLE_S if dim else _CIRCLE_S / 2
     stage = stage_at(settled_s, suspect_s, proved_s if proved else needed_s)
     return Claim(

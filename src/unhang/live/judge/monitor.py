@@ -306,6 +306,11 @@ class Monitor:
         if asked.key != (claim.call.group, claim.call.seq):
             return claim
         everybody = claim.culprits | claim.victims
+        told = answer.culprits < everybody and answer.strength is not Strength.HINTS
+        if claim.culprits == everybody and told and answer.cause in _DIFFERENCES:
+            # That it is between these is seen; of who it is less evidence may tell.
+            odd = answer.culprits
+            claim = replace(claim, culprits=odd, victims=everybody - odd) if odd else claim
         if not _decides(answer) or not answer.culprits <= everybody:
             return claim
         # Of two ranks whose calls differ either may be wrong: it is between them.

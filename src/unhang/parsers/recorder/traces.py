@@ -45,6 +45,8 @@ _ISSUER = re.compile(
     r"|torch/(?:_ops|utils/_contextlib|_dynamo/.*|autograd/function)\.py$"
 )
 _MOST_FRAMES = 16
+_MANY = 32
+"""So many calls show what a program usually does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,7 +276,15 @@ def _last_call(entries: Sequence[Entry], place: int) -> LastCall:
         frames=_frames(entry.get("frames")),
         numel_in=_elements(entry.get("input_sizes")),
         numel_out=_elements(entry.get("output_sizes")),
+        is_new=place >= _MANY and _is_new(entries, place),
     )
+
+
+def _is_new(entries: Sequence[Entry], place: int) -> bool:
+    """Whether no entry before this one has its stack."""
+    stack = entries[place].get("frames")
+    before = (entries[i].get("frames") for i in range(place - 1, -1, -1))
+    return bool(stack) and all(other and other != stack for other in before)
 
 
 def _elements(sizes: object) -> int | None:

@@ -4,7 +4,8 @@
 Stacks of all ranks, each of them in a wait, but not in the same one: some in one collective, some
 in another one or in the backward pass. Or stacks of some ranks: those that the others gave up
 waiting for wait in another collective than the others. Where those that wait further down have left
-a function call that the others are still in, they are past the loop.
+a function call that the others are still in, they are past the loop; unless the dumps show that
+these had never issued a call from there before: then it is they who went astray.
 
 ## Why it hangs
 Each of the two collectives lacks the ranks that wait in the other one. Either the code took
@@ -70,6 +71,16 @@ def _stands_still(stance: StackState) -> bool:
     return stance.doing is Doing.WAITS or (stance.doing is Doing.STEPS and stance.idle is True)
 
 
+def _is_new(incident: Incident, side: list[StackState]) -> bool:
+    """Whether ranks wait in a call that their dumps show them to have issued nowhere else before.
+
+    A loop that others have left calls from where it always did.
+    """
+    told = {} if incident.recorded is None else incident.recorded.recordings
+    last = [told[rank].last if rank in told else None for rank in ranks(side)]
+    return bool(last) and all(call is not None and call.is_new for call in last)
+
+
 def _finding(
     incident: Incident,
     few: list[StackState],
@@ -81,6 +92,10 @@ def _finding(
     ahead = past_the_loop(few[0], many[0])
     front, back = (few, many) if ahead is not many[0] else (many, few)
     tie = (len(few) == len(many) and not awaited) or not ranks(few)
+    new = [side for side in (few, many) if _is_new(incident, side)] if tie else []
+    if len(new) == 1:
+        few, many = new[0], many if new[0] is few else few
+        front, back, ahead, tie = few, many, None, False
     weak = not sure or contradicted(incident, NO_RANKS)
     claim = say(
         "DSY201.claim",
@@ -110,6 +125,13 @@ def _finding(
             other_code=back[0].code,
         ),
         why=say(
+            "DSY201.why_new",
+            "All observed ranks wait for others and none is at work; no earlier call in the dump of"
+            " {ranks:ranks} was issued from there.",
+            ranks=ranks(few),
+        )
+        if new and not tie
+        else say(
             "DSY201.why",
             "All observed ranks wait for others and none is at work; from `{parts_at}` on they"
             " took different ways.",

@@ -1,8 +1,13 @@
 """Rules on live stacks: who is outside the wait, at work, elsewhere; and what leaves them quiet."""
 
+import pickle
+from itertools import repeat
+from pathlib import Path
+
 import pytest
 
 from support.job_text import judge_text, raised, timed_out
+from unhang.api import diagnose
 from unhang.model.causes import Cause
 from unhang.model.finding import Finding, Strength
 from unhang.model.rule import Rule
@@ -179,6 +184,46 @@ class TestWaitsDiffer:
         stacks["rank2.txt"] = stack(BARRIER, 70)
         (finding,) = judge_text(DSY201, "", **stacks)
         assert (finding.cause, set(finding.culprits)) == (Cause.UNEVEN_WORK, {2})
+
+    @pytest.mark.parametrize(
+        ("line", "cause", "culprit"), [(21, Cause.DESYNC, 0), (15, Cause.UNEVEN_WORK, 1)]
+    )
+    def test_who_calls_from_a_new_place_is_in_no_loop(
+        self, line: int, cause: Cause, culprit: int, tmp_path: Path
+    ) -> None:
+        """Rank 0 alone runs the model once more; rank 1 is in the barrier of every tenth step."""
+        for rank, last in ((0, line), (1, 15)):
+            calls = [*repeat(15, 40), *([last] if rank == 0 else [])]
+            entries = [
+                {
+                    "record_id": seq,
+                    "process_group": ("0", "default_pg"),
+                    "collective_seq_id": seq,
+                    "p2p_seq_id": 0,
+                    "is_p2p": False,
+                    "op_id": seq,
+                    "profiling_name": "gloo:all_gather",
+                    "input_sizes": [[64]],
+                    "output_sizes": [[128]],
+                    "input_dtypes": ["Float"],
+                    "output_dtypes": ["Float"],
+                    "state": "scheduled",
+                    "retired": False,
+                    "time_created_ns": 1_700_000_000_000_000_000 + seq * 1_000_000,
+                    "frames": [{"name": "main", "filename": "train.py", "line": at}],
+                }
+                for seq, at in enumerate(calls, start=1)
+            ]
+            group = {"name": "0", "desc": "default_pg", "ranks": "[0, 1]"}
+            tree = {"version": "2.10", "entries": entries, "pg_config": {"0": group}}
+            (tmp_path / f"trace_{rank}.pickle").write_bytes(pickle.dumps(tree, protocol=2))
+        barrier = "    monitored_barrier (torch/distributed/distributed_c10d.py:5435)"
+        waits = "    all_gather_single (torch/distributed/distributed_c10d.py:4394)\n"
+        waits += "    pre_forward (torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py:551)"
+        (tmp_path / "rank0.txt").write_text(stack(waits, line))
+        (tmp_path / "rank1.txt").write_text(stack(barrier, 23))
+        found = diagnose(str(tmp_path))
+        assert (found.cause, set(found.culprits)) == (cause, {culprit})
 
     def test_two_against_two_name_nobody(self) -> None:
         (finding,) = judge(DSY201, BARRIER, GATHER, BARRIER, GATHER)
