@@ -32,8 +32,8 @@ from unhang.sources.line import Line
 _P = HostProblem
 _GPU = re.compile(r"^\s*GPU (?P<device>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.\d)\s*$")
 _LOST = re.compile(
-    r"(?:device handle for GPU ?(?P<device>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.\d)"
-    r".{0,40}?)?(?:GPU is lost|(?<=: )Unknown Error)"
+    r"(?:device handle for GPU ?(?:\d{1,3}: )?(?P<device>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:"
+    r"[0-9A-Fa-f]{2}\.\d).{0,40}?)?(?:GPU is lost|(?<=: )Unknown Error)"
 )
 _VALUES: tuple[tuple[HostProblem, re.Pattern[str]], ...] = tuple(
     (problem, re.compile(rf"^\s*(?P<what>(?:{key}))\s*:\s*(?P<value>{value})\s*$"))

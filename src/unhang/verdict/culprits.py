@@ -40,6 +40,16 @@ OF_ONE_RANK = frozenset(
 )
 """Causes whose culprit is the rank that failed first by itself."""
 
+_OF_A_PATH = frozenset(
+    {
+        Cause.BANDWIDTH_LOW,
+        Cause.NET_INTERFACE,
+        Cause.P2P_FAULT,
+        Cause.RDMA_FAULT,
+        Cause.SHM_SMALL,
+    }
+)
+"""Causes that lie between ranks: who reports them is one of those whom they hit."""
 OUT_OF_STEP = frozenset({Cause.DESYNC, Cause.MODEL_DIVERGENCE, Cause.UNEVEN_WORK})
 _ONLY_RANK: Ranks = frozenset({Rank(0)})
 """The culprit in a job of one process, of what one process does."""
@@ -57,7 +67,7 @@ def deduce(incident: Incident, cause: Cause, best: Finding) -> Ranks:
         found = speakers.ranks_on(incident, best.culprit_hosts)
         size = incident.world.size or len(incident.roster)
         return found if 2 * len(found) <= size else NO_RANKS
-    told = _of_evidence(incident, best)
+    told = NO_RANKS if cause in _OF_A_PATH else _of_evidence(incident, best)
     if not told and (cause in OF_ONE_RANK or cause is Cause.EXTERNAL_STOP):
         told = _missed(incident)
     if told or cause not in OF_ONE_RANK:

@@ -178,6 +178,7 @@ def test_a_note_is_a_line_of_events() -> None:
         "call": {"op": "all_reduce", "seq": 7, "group": "default_pg"},
         "since_s": 4.235,
         "why": "processes 1 outlived their launcher and were ended",
+        "message": {"key": "run.leftover", "values": {"pids": "1"}},
     }
 
 
