@@ -7,7 +7,8 @@ where the work was counted to its end, or where it speaks of all the work, and n
 after it.
 
 Traps: `not done`, `done with 3 errors`, `finished with code 1`, `waiting until all are done`; a
-sentence that tells what would be; a part of the work (a step, a checkpoint, a download).
+sentence that tells what would be; a part of the work (a step, a checkpoint, a download); the name
+of a host in front (`tpu-job-jax-0`).
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _ALL = re.compile(
     r"|program|everything|max[_ ](?:iter\w*|steps|epochs)"
     r"|all (?:the |of )?(?:\d{1,9} )?"
     r"(?:epochs|steps|iterations|ranks|workers|processes|rounds|stages))"
-    rf"\b[^.!?]{{0,30}}?\b{_DONE}\b"
+    rf"\b(?!-[A-Za-z])[^.!?]{{0,30}}?\b{_DONE}\b(?! (?:step|epoch|batch|iter|checkpoint))"
     r"|(?:训练|任务|运行|作业|全部)(?:已|均|都)?(?:经)?(?:顺利|成功|正常)?(?:全部)?(?:完成|结束)",
     re.IGNORECASE,
 )

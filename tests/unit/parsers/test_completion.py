@@ -43,6 +43,8 @@ def test_a_good_end(line: str, all_work: bool) -> None:
         "checkpoint saved, done",
         "run ended by signal 15",
         "done loading the dataset",
+        "train-job-a-0 worker completed step: 4, loss 2.1",
+        "job-7 completed step 4",
     ],
 )
 def test_a_part_or_a_failure_is_none(line: str) -> None:

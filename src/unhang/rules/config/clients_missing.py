@@ -26,9 +26,10 @@ that did not join.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from unhang.model.events import StoreFault, StoreProblem
+from unhang.model.events import PythonException, StoreFault, StoreProblem
+from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.phases import Phase
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules.config.rendezvous import faults, why_echo
@@ -36,6 +37,8 @@ from unhang.rules.shared import order
 
 _MANY = 3
 """The barrier prints every ten seconds; a few of them are an ordinary start."""
+_MAKES_THE_STORE = "_create_c10d_store"
+"""Where `init_process_group` makes it (torch/distributed/rendezvous.py); agents make theirs."""
 
 
 @rule(
@@ -73,8 +76,36 @@ def check(incident: Incident) -> Iterator[Finding]:
         ),
         rival=against,
         phase=Phase.INIT,
+        culprits=NO_RANKS if against is not None else _absent(incident, last, short),
         at=last.at,
         evidence=short,
+    )
+
+
+def _absent(incident: Incident, last: StoreFault, short: Sequence[StoreFault]) -> Ranks:
+    """Who did not come, where as many are known to wait as were counted; else nobody.
+
+    Only the store's own process counts clients, itself among them: rank 0, where the store is that
+    of the ranks, and not that of the launcher's agents.
+    """
+    came = frozenset(f.waiter for f in short if f.waiter is not None)
+    if last.problem is StoreProblem.CLIENTS_MISSING:
+        if not _is_of_ranks(incident, last):
+            return NO_RANKS
+        came |= {Rank(0)}
+    world = incident.world
+    if world.ranks is None or last.expected != world.size or len(came) != last.joined:
+        return NO_RANKS
+    return frozenset(world.ranks) - came
+
+
+def _is_of_ranks(incident: Incident, fault: StoreFault) -> bool:
+    place = fault.source.artifact, fault.source.line
+    return any(
+        frame.function == _MAKES_THE_STORE
+        for e in incident.all(PythonException)
+        if (e.source.artifact, e.source.line) == place
+        for frame in e.frames
     )
 
 

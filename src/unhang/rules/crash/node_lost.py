@@ -11,7 +11,8 @@ next collective.
 ## When it stays quiet
 Missing keep-alive messages alone are a hint: an agent also falls silent because its job crashed,
 or because the network is down; they tell more of a node that the others missed before anything
-else went wrong. When the job had failed before, the report is only an echo.
+else went wrong. When the job had failed before, the report is only an echo. When the node's ranks
+were then started on other hosts, the job got over it, and what is wrong now is something else.
 
 ## How to confirm
 `scontrol show node NODE`, `last -x reboot`, the node's BMC log; for Kubernetes
@@ -29,7 +30,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.events import StopKind, StopSeen, StoreFault, StoreProblem
+from unhang.model.events import StopKind, StopSeen, StoreFault, StoreProblem, WorldSeen
+from unhang.model.host_lists import short_host
 from unhang.model.ids import NO_RANKS, Ranks
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules.shared import consequences, order, speakers
@@ -52,10 +54,13 @@ def check(incident: Incident) -> Iterator[Finding]:
         return
     earlier = order.decisive_failure_before(incident, first)
     told = next((s for s in order.stops(incident) if _is_why(s, first)), None)
-    sure = reported is not None and earlier is None and told is None
     host = first.origin.host if isinstance(first, StopSeen) else first.host
+    culprits = NO_RANKS if host is None else _ranks_of_node(incident, first, host)
+    replaced = host is not None and _are_elsewhere(incident, culprits, first, host)
+    sure = reported is not None and earlier is None and told is None and not replaced
     # Who is missed by the others before anything else went wrong did not fall silent by that.
-    missed = host is not None and earlier is None and told is None and _went_first(incident, first)
+    alone = host is not None and earlier is None and told is None and not replaced
+    missed = alone and _went_first(incident, first)
     strength = Strength.PROVES if sure else Strength.SUPPORTS if missed else Strength.HINTS
     yield check.finding(
         strength,
@@ -71,10 +76,14 @@ def check(incident: Incident) -> Iterator[Finding]:
         else say("CRA004.against_told", "it had been told to stop: its end is only an echo")
         if told is not None
         else say(
+            "CRA004.against_replaced", "its ranks were started again on other hosts afterwards"
+        )
+        if replaced
+        else say(
             "CRA004.against",
             "an agent also falls silent after a failure of its job, or when the network is down",
         ),
-        culprits=NO_RANKS if host is None else _ranks_of_node(incident, first, host),
+        culprits=culprits,
         culprit_hosts=frozenset() if host is None else frozenset({host}),
         at=first.at,
         evidence=[first],
@@ -104,6 +113,20 @@ def _ranks_of_node(incident: Incident, lost: StopSeen | StoreFault, host: str) -
     ) | (incident.gave_up if order.first_timeout(incident) is not None else NO_RANKS)
     world = incident.world.ranks
     return found or (NO_RANKS if world is None else speakers.node_beside(world, spoke))
+
+
+def _are_elsewhere(
+    incident: Incident, ranks: Ranks, lost: StopSeen | StoreFault, host: str
+) -> bool:
+    """Whether all ranks of a lost host are told to be processes of other hosts afterwards."""
+    later = {
+        seen.rank
+        for seen in incident.all(WorldSeen)
+        if seen.host is not None
+        and short_host(seen.host) != short_host(host)
+        and order.is_before(lost, seen) is True
+    }
+    return len(ranks) > 0 and ranks <= later
 
 
 def _went_first(incident: Incident, lost: StopSeen | StoreFault) -> bool:

@@ -54,14 +54,24 @@ def of_stream(incident: Incident, first: CollectiveTimeout) -> Apart | None:
     ]
     recent = bars[-_RECENT:]
     for place, ahead in enumerate(recent):
+        ended = _is_done(ahead)
         for behind in recent[place + 1 :]:
-            if _is_one_kind(ahead, behind) and _lags(behind, ahead):
+            if not _is_one_kind(ahead, behind):
+                continue
+            if ended and behind.done == 0:
+                break  # another loop of as many steps begins
+            ended = ended or _is_done(behind)
+            if _lags(behind, ahead):
                 return Apart(states=(ahead, behind))
     return None
 
 
 def _is_one_kind(one: Progress, other: Progress) -> bool:
     return one.total is not None and (one.label, one.total) == (other.label, other.total)
+
+
+def _is_done(state: Progress) -> bool:
+    return state.total is not None and state.done >= state.total
 
 
 def _lags(behind: Progress, ahead: Progress) -> bool:

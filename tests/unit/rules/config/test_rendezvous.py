@@ -9,6 +9,7 @@ import pytest
 from support.builders import by, incident, source, timeout
 from support.crashes import raised, stopped, store, work
 from support.phase_builders import bar
+from support.steps import world
 from unhang.model.causes import Cause
 from unhang.model.events import Event, ExceptionKind, Frame, StoreProblem, WorldSeen
 from unhang.model.finding import Finding, Strength
@@ -163,3 +164,29 @@ def test_announcements_of_one_node_of_a_working_job() -> None:
 def test_announcements_that_add_up() -> None:
     events = [announced(r, 4, 1 + r) for r in range(4)]
     assert list(ranks_misnumbered.check(incident(*events))) == []
+
+
+def test_who_counts_clients_alone_is_rank_0() -> None:
+    """The others did not come, unless it is an agent that counts agents."""
+    alone = store(StoreProblem.CLIENTS_MISSING, joined=1, expected=4, line=5)
+    assert cause_of(clients_missing.check, alone).culprits == frozenset()
+    told = replace(
+        raised(kind=ExceptionKind.COLLECTIVE, line=5),
+        frames=(
+            Frame(file="torch/distributed/rendezvous.py", line=9, function="_create_c10d_store"),
+        ),
+    )
+    events: tuple[Event, ...] = (world(4), told, alone)
+    assert cause_of(clients_missing.check, *events).culprits == {1, 2, 3}
+    more = replace(alone, joined=2)
+    assert cause_of(clients_missing.check, world(4), told, more).culprits == frozenset()
+
+
+def test_who_waits_at_the_barrier_came() -> None:
+    """The others are missing where as many wait as were counted."""
+    waits = [
+        store(StoreProblem.BARRIER_TIMED_OUT, waiter=r, joined=2, expected=3, line=5 + r)
+        for r in (0, 2)
+    ]
+    assert cause_of(clients_missing.check, world(3), *waits).culprits == {1}
+    assert cause_of(clients_missing.check, world(3), waits[0]).culprits == frozenset()

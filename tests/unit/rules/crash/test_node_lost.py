@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from support.builders import by, incident, source, timeout
@@ -9,6 +11,7 @@ from support.crashes import raised, stopped, store
 from unhang.model.causes import Cause
 from unhang.model.events import StopKind, StoreProblem, WorldSeen
 from unhang.model.finding import Strength
+from unhang.model.ids import Rank
 from unhang.rules.crash.node_lost import check
 
 
@@ -65,3 +68,16 @@ def test_the_ranks_that_nobody_heard_of_again(
     late = [timeout(r, global_rank=r, when=700, line=3 + r) for r in spoke]
     (finding,) = check(incident(told, lost, *late))
     assert finding.culprits == named
+
+
+def test_a_node_whose_ranks_were_started_elsewhere_was_replaced() -> None:
+    def is_on(host: str, line: int) -> WorldSeen:
+        told = WorldSeen(source=source(line), origin=by(), world_size=2, listed=True)
+        return replace(told, rank=Rank(1), host=host, pid=line + 100)
+
+    lost = stopped(StopKind.NODE_FAILED, line=2)
+    lost = replace(lost, origin=replace(lost.origin, host="n1"))
+    for host, strength in (("n1", Strength.PROVES), ("n2", Strength.HINTS)):
+        job = incident(is_on("n1", 1), lost, is_on(host, 3))
+        (finding,) = check(job)
+        assert (finding.culprits, finding.strength) == ({1}, strength)
