@@ -80,4 +80,5 @@ def test_a_node_whose_ranks_were_started_elsewhere_was_replaced() -> None:
     for host, strength in (("n1", Strength.PROVES), ("n2", Strength.HINTS)):
         job = incident(is_on("n1", 1), lost, is_on(host, 3))
         (finding,) = check(job)
-        assert (finding.culprits, finding.strength) == ({1}, strength)
+        assert finding.culprits == {1}
+        assert finding.strength is strength
