@@ -12,11 +12,11 @@ from unhang.fixing.config_file import ConfigFile, Language
 from unhang.fixing.editors import json as json_editor
 from unhang.fixing.editors import manifest as manifest_editor
 from unhang.fixing.editors import python as python_editor
-from unhang.fixing.editors import shell as shell_editor
 from unhang.fixing.editors import yaml as yaml_editor
 from unhang.fixing.job import constructor_calls
 from unhang.fixing.refusal import Refusal
 from unhang.fixing.requested_settings import RequestedSetting, Spelling
+from unhang.fixing.shell_programs import check_program
 from unhang.model.diagnosis import Fix
 from unhang.settings import Framework, family_of, frameworks
 from unhang.settings.versions import covers
@@ -51,7 +51,7 @@ def check_place(target: ConfigFile, fix: Fix, request: RequestedSetting) -> None
     elif target.language is not Language.SHELL or not _on_command_line(fix, request):
         raise Refusal(f"`{request.name}` belongs in {_home(fix, request)}")
     else:
-        shell_editor.check_program(target.text, fix.framework)
+        check_program(target.text, fix.framework)
 
 
 def constructed(

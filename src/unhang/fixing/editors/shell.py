@@ -11,32 +11,21 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 from unhang.fixing.limits import Guard, accept
 from unhang.fixing.refusal import Refusal
+from unhang.fixing.shell_programs import (
+    launch,
+    launchers,
+    line_at,
+    programs_of,
+    refuse_own_overrides,
+    refuse_own_program,
+)
 from unhang.fixing.shell_words import Command, ShellWord, read_commands
 from unhang.linting.document import SettingsDocument
 from unhang.linting.readers.shell import read_shell
-from unhang.linting.readers.words import note_programs
-from unhang.settings import family_of, frameworks
 
-_RUNNERS = frozenset({"torchrun", "python", "python3"})
-_SHELLS = frozenset({"sh", "bash", "zsh"})
-_LONGEST_SHOWN = 40
-_NOT_TRAINING = frozenset({"-c", "-V", "--version"})
-_ASIDE = frozenset(
-    {
-        *("export", "declare", "local", "readonly", "set", "unset", "eval", "source", ".", "cd"),
-        *("conda", "mamba", "micromamba", "module", "pip", "git", "mkdir", "rm", "cp", "mv", "ls"),
-        *("cat", "echo", "printf", "which", "test", "[", "[[", "ulimit", "sleep", "wait", "trap"),
-        *("pkill", "killall", "pgrep", "ps", "venv", "virtualenv"),
-    }
-)
-"""Commands that start no training, whatever they name."""
-
-_OVERRIDE = re.compile(r"(?:\+{0,2}|~)([A-Za-z_]\w*)[\w.]*=")
-_ASSIGNED = re.compile(r"\w+\+?=.*", re.DOTALL)
 _ARGUMENTS = frozenset({"$@", '"$@"', "${@}", '"${@}"', "$*"})
 """What the caller of the script adds: it comes last, and wins."""
 
@@ -71,7 +60,7 @@ def set_flag(
     words = flag if raw is None else f"{flag} {raw}"
     if not said:
         _refuse_opposite(text, commands, name)
-        _refuse_own_program(text, _launch(text, commands, framework), framework, flag)
+        refuse_own_program(text, launch(text, commands, framework), framework, flag)
         return _proved(text, _append(text, commands, words, framework, newline), name)
     only = _only(said, flag)
     if raw is None or only.value.strip("\"'") == raw.strip("\"'"):
@@ -97,14 +86,14 @@ def set_override(
     commands = read_commands(text)
     pattern = re.compile(rf"\+{{0,2}}{re.escape(name)}=(.*)", re.DOTALL)
     said = [
-        _Said(word.start, word.end, match[1], _line(text, word.start))
+        _Said(word.start, word.end, match[1], line_at(text, word.start))
         for word in _words(commands)
         if (match := pattern.fullmatch(word.bare)) is not None
     ]
     wanted = f"{prefix}{name}={raw}"
     if not said:
         _refuse_hidden(text, name, commands)
-        _refuse_own_overrides(text, _launch(text, commands, framework), framework, name)
+        refuse_own_overrides(text, launch(text, commands, framework), framework, name)
         return _proved(text, _append(text, commands, wanted, framework, newline), name)
     only = _only(said, name)
     if text[only.start : only.end].strip("\"'") == wanted.strip("\"'"):
@@ -128,8 +117,8 @@ def set_variable(
     """
     commands = read_commands(text)
     said = list(_assignments(text, commands, name))
-    launchers = _launchers() & {word.bare for word in _words(commands)}
-    extra = [line for line in beside if line not in text and any(n in line for n in launchers)]
+    used = launchers() & {word.bare for word in _words(commands)}
+    extra = [line for line in beside if line not in text and any(n in line for n in used)]
     if said:
         only = _only(said, name)
         changed = text
@@ -162,7 +151,7 @@ def _flags(text: str, commands: Sequence[Command], name: str) -> Iterator[_Said]
     for command in commands:
         for index, word in enumerate(command.words):
             match = alone.fullmatch(word.bare)
-            line = _line(text, word.start)
+            line = line_at(text, word.start)
             if match is not None and match[1] is not None:
                 start = word.start + word.text.index("=") + 1
                 yield _Said(start, word.end, match[1], line)
@@ -185,7 +174,7 @@ def _assignments(text: str, commands: Sequence[Command], name: str) -> Iterator[
             match = pattern.match(word.text)
             if match is not None:
                 start = word.start + match.end()
-                yield _Said(start, word.end, word.text[match.end() :], _line(text, start))
+                yield _Said(start, word.end, word.text[match.end() :], line_at(text, start))
 
 
 def _only(said: Sequence[_Said], name: str) -> _Said:
@@ -218,14 +207,16 @@ def _refuse_hidden(text: str, name: str, commands: Sequence[Command]) -> None:
     hidden = re.compile(rf"(?<![\w.-]){re.escape(name)}\s*=")
     for word in _words(commands):
         if hidden.search(word.text) is not None:
-            raise Refusal(f"line {_line(text, word.start)} holds `{name}` within quotes or a list")
+            raise Refusal(
+                f"line {line_at(text, word.start)} holds `{name}` within quotes or a list"
+            )
 
 
 def _append(
     text: str, commands: Sequence[Command], words: str, framework: str, newline: str
 ) -> str:
     """Add words at the end of the one command that starts the training."""
-    command = _launch(text, commands, framework)
+    command = launch(text, commands, framework)
     last = [word for word in command.words if word.text not in _ARGUMENTS][-1]
     at = last.end
     head = text.rfind("\n", 0, command.start) + 1
@@ -236,173 +227,30 @@ def _append(
     return f"{text[:at]} \\{newline}{indent}{words}{text[at:]}"
 
 
-def _launch(text: str, commands: Sequence[Command], framework: str) -> Command:
-    """The command that starts the training: the framework's own program, else a launcher."""
-    groups: tuple[list[Command], list[Command]] = ([], [])
-    for command in commands:
-        programs, launched = _programs(text, command)
-        if framework in programs:
-            groups[0].append(command)
-        elif launched:
-            groups[1].append(command)
-    found = next((group for group in groups if group), [])
-    made = next(filter(None, map(_made, commands)), None)
-    if made is not None and not groups[0]:
-        shown = made.text if len(made.text) < _LONGEST_SHOWN else f"{made.text[:_LONGEST_SHOWN]}…"
-        raise Refusal(
-            f"line {_line(text, made.start)} runs a command that is put together as text"
-            f" ({shown}): change it where that text is written"
-        )
-    if len(found) != 1:
-        lines = ", ".join(str(_line(text, c.start)) for c in found)
-        if not found:
-            raise Refusal("no command in it starts a training")
-        raise Refusal(f"{len(found)} commands start programs (lines {lines}): it is unknown which")
-    _refuse_other_framework(text, found[0], framework)
-    if any(" " in w.text and w.text[0] in "\"'" and _starts(w.bare) for w in found[0].words):
-        line = _line(text, found[0].start)
-        raise Refusal(f"line {line} starts the training within quotes")
-    return found[0]
-
-
-def _made(command: Command) -> ShellWord | None:
-    """The text that a command runs as another command, where variables are in it."""
-    words = command.words
-    if words[0].bare == "eval" and len(words) > 1:
-        return words[1]
-    for before, option, text in zip(words, words[1:], words[2:], strict=False):
-        if before.bare in _SHELLS and option.bare in ("-c", "-lc") and "$" in text.text:
-            return text
-    return None
-
-
-def check_program(text: str, framework: str) -> None:
-    """Refuse a script whose only program is another framework's.
-
-    Raises:
-        Refusal: with the line that starts it.
-    """
-    launched = [c for c in read_commands(text) if _programs(text, c)[1]]
-    if len(launched) == 1:
-        _refuse_other_framework(text, launched[0], framework)
-
-
-def _refuse_own_program(text: str, command: Command, framework: str, flag: str) -> None:
-    """A program that takes flags which a framework's own does not know is another one."""
-    known = frameworks()
-    parts = [p for p in (known[framework].accepts if framework in known else ()) if p.flags]
-    given = _given(text, command, framework, flag)
-    for word in given if parts else ():
-        name = word.removeprefix("--").partition("=")[0]
-        if word.startswith("--") and not any(k.startswith(name) for p in parts for k in p.releases):
-            raise Refusal(_another(text, command, f"--{name}", framework, flag))
-
-
-def _refuse_own_overrides(text: str, command: Command, framework: str, name: str) -> None:
-    """A program whose overrides lie in another tree than the framework's."""
-    given = _given(text, command, framework, name)
-    used = {match[1] for match in map(_OVERRIDE.match, given) if match is not None}
-    family, root = family_of(framework), name.partition(".")[0]
-    own = {key.partition(".")[0] for f in family for key in f.knobs}
-    # Every job of the framework has them, on its command line or in the file that this names.
-    basic = any(root in f.config_keys for f in family) and not any("config-" in w for w in given)
-    if used - own and root not in used and (basic or used.isdisjoint(own)):
-        raise Refusal(_another(text, command, min(used - own), framework, name))
-
-
-def _given(text: str, command: Command, framework: str, name: str) -> list[str]:
-    """What a command hands to the program that it starts.
-
-    Raises:
-        Refusal: nothing, to one that is not known as the framework's.
-    """
-    words = [word.bare for word in command.words]
-    at = next((i for i, w in enumerate(words) if w.endswith((".py", ".sh")) or w == "-m"), None)
-    if at is None:
-        return []
-    given = words[at + 1 + (words[at] == "-m") :]
-    if not given and framework not in _programs(text, command)[0]:
-        raise Refusal(
-            f"line {_line(text, command.start)} starts its program without any argument: it is"
-            f" unknown whether it reads `{name}`"
-        )
-    return given
-
-
-def _another(text: str, command: Command, said: str, framework: str, wanted: str) -> str:
-    return (
-        f"line {_line(text, command.start)} starts a program with `{said}`, which {framework} does"
-        f" not know: it may not take `{wanted}` either"
-    )
-
-
-def _refuse_other_framework(text: str, command: Command, framework: str) -> None:
-    """Another framework's program does not know this one's settings."""
-    others = sorted(_programs(text, command)[0] - _launchers())
-    known = frameworks()
-    word = known[framework].kin if framework in known else None
-    kin = {framework, *(f.name for f in known.values() if word is not None and f.kin == word)}
-    if others and kin.isdisjoint(others):
-        line = _line(text, command.start)
-        own = f": `unhang diagnose --framework {others[0]}` writes it for that"
-        raise Refusal(
-            f"line {line} starts {others[0]}, and the fix is for {framework}"
-            f"{own if known[others[0]].recipes else ''}"
-        )
-
-
-def _programs(text: str, command: Command) -> tuple[set[str], bool]:
-    """Frameworks that a command names, and whether it starts any program."""
-    words = [word.bare.rpartition("/")[2] for word in command.words]
-    module = words[words.index("-m") + 1 : words.index("-m") + 2] if "-m" in words else []
-    if _ASIDE & {words[0], *module} or all(
-        _ASSIGNED.fullmatch(word.text) for word in command.words
-    ):
-        return set(), False
-    document = SettingsDocument(name="")
-    note_programs(document, text[command.start : command.end])
-    runs = not (_RUNNERS | _launchers()).isdisjoint(words) and _NOT_TRAINING.isdisjoint(words)
-    return document.programs, runs or document.torchrun or len(document.programs) > 0
-
-
-def _starts(text: str) -> bool:
-    return any(re.search(rf"(?<!\S){name}\s", text) for name in _RUNNERS | _launchers())
-
-
-@cache
-def _launchers() -> frozenset[str]:
-    """Frameworks whose program starts other frameworks' scripts."""
-    return frozenset(f.name for f in frameworks().values() if f.launches)
-
-
 def _add_lines(text: str, commands: Sequence[Command], lines: Sequence[str], newline: str) -> str:
     """Add exports after the last plain one, or before the first command that starts a program."""
-    started = [(c, *_programs(text, c)) for c in commands]
+    started = [(c, *programs_of(text, c)) for c in commands]
     named = (c for c, programs, _ in started if programs)
-    launch = next(named, next((c for c, _, runs in started if runs), None))
+    first = next(named, next((c for c, _, runs in started if runs), None))
     before = [
         c
         for c in commands
         if c.words[0].text == "export"
         and text[: c.start].endswith(("", "\n")[c.start > 0])
-        and (launch is None or c.end < launch.start)
+        and (first is None or c.end < first.start)
     ]
     if before:
         at = text.find("\n", before[-1].end)
         at = len(text) if at < 0 else at
         end = at - 1 if text[:at].endswith("\r") else at
         return text[:end] + "".join(newline + line for line in lines) + text[end:]
-    if launch is None:
+    if first is None:
         raise Refusal("it neither exports variables nor starts a program: nothing would read it")
-    at = text.rfind("\n", 0, launch.start) + 1
-    indent = text[at : launch.start]
+    at = text.rfind("\n", 0, first.start) + 1
+    indent = text[at : first.start]
     if indent.strip():
-        raise Refusal(f"line {_line(text, launch.start)}: export it before this command by hand")
+        raise Refusal(f"line {line_at(text, first.start)}: export it before this command by hand")
     return text[:at] + "".join(f"{indent}{line}{newline}" for line in lines) + text[at:]
-
-
-def _line(text: str, at: int) -> int:
-    return text.count("\n", 0, at) + 1
 
 
 def _proved(before: str, after: str, name: str) -> str:
