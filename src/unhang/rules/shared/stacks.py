@@ -60,15 +60,18 @@ def contradicted(incident: Incident, suspects: Ranks) -> bool:
     """Whether something else explains the hang, or the suspects gave up waiting themselves.
 
     A rank that comes back from its work after the others gave up finds its peers gone: that it
-    says so then speaks for the work, not against it.
+    says so then speaks for the work, not against it. A time-out of its own is one that it waited
+    for, whenever it came.
     """
     if any(f.manner in order.DECISIVE for f in incident.failures):
         return True
-    alarm = order.earliest(e for e in incident.events if e.gave_up)
+    gave_up = [e for e in incident.events if e.gave_up]
+    alarm, timeouts = order.earliest(gave_up), {e.source for e in gave_up}
     on_their_way_out = ranks_of(
         f
         for f in incident.failures
-        if f.manner is Manner.PEER and not (alarm is not None and order.is_before(alarm, f))
+        if f.manner is Manner.PEER
+        and (f.source in timeouts or alarm is None or not order.is_before(alarm, f))
     )
     return bool(suspects & (incident.gave_up | on_their_way_out))
 

@@ -34,6 +34,7 @@ CLOSED = (
     "[rank2]: RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:534] "
     "Connection closed by peer [10.0.0.2]:4242",
 )
+RECEIVED_NOTHING = "Timed out waiting 6000ms for recv operation to complete"
 
 
 def stack(frames: str, line: int = 40, state: str = "idle") -> str:
@@ -75,6 +76,12 @@ class TestRankElsewhere:
         log = alarms + CLOSED if first else CLOSED + alarms
         (finding,) = judge(LOC201, BARRIER, BARRIER, SLEEP, BARRIER, log=log)
         assert finding.strength is (Strength.PROVES if first else Strength.HINTS)
+
+    def test_a_rank_that_gave_up_receiving_waited_too(self) -> None:
+        late = (*CLOSED[:2], CLOSED[2].partition("Connection")[0] + RECEIVED_NOTHING)
+        log = (*(timed_out(rank) for rank in (0, 1, 3)), *late)
+        (finding,) = judge(LOC201, BARRIER, BARRIER, SLEEP, BARRIER, log=log)
+        assert finding.strength is Strength.HINTS
 
     def test_a_rank_without_a_stack_is_never_named(self) -> None:
         log = ("[rank3]: loaded",)
