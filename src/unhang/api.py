@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeAlias
 
 from unhang.architectures import model_of
 from unhang.engine.budget import Budget
@@ -25,9 +26,11 @@ from unhang.model.rewrite import ChangedFile, Rewrite
 from unhang.sources.artifact import Artifact
 from unhang.sources.discover import discover
 
+StrPath: TypeAlias = str | os.PathLike[str]
+
 
 def diagnose(
-    *paths: str,
+    *paths: StrPath,
     framework: str | None = None,
     model: str | None = None,
     progress: Progress | None = None,
@@ -71,7 +74,7 @@ def diagnose(
 
 
 def examine(
-    *paths: str,
+    *paths: StrPath,
     framework: str | None = None,
     model: str | None = None,
     progress: Progress | None = None,
@@ -84,7 +87,7 @@ def examine(
     started = time.perf_counter()
     models = () if model is None else (model_of(model),)
     readers = Engine.named(engine, processes)
-    gathered = gather(discover(paths), progress, readers, Budget.of(memory, limit_s))
+    gathered = gather(discover(_named(paths)), progress, readers, Budget.of(memory, limit_s))
     diagnosis, incident = judged(gathered, framework, models)
     return replace(diagnosis, stats=_stats(gathered, started)), incident
 
@@ -106,7 +109,7 @@ def explain(word: str, *, model: str | None = None) -> Explanation:
 
 
 def lint(
-    *paths: str,
+    *paths: StrPath,
     pid: int | None = None,
     nccl: str | None = None,
     torch: str | None = None,
@@ -126,11 +129,11 @@ def lint(
     """
     from unhang.linting import lint_settings
 
-    return lint_settings(paths, pid=pid, nccl=nccl, torch=torch, framework=framework)
+    return lint_settings(_named(paths), pid=pid, nccl=nccl, torch=torch, framework=framework)
 
 
 def repair(
-    *paths: str,
+    *paths: StrPath,
     nccl: str | None = None,
     torch: str | None = None,
     framework: str | None = None,
@@ -162,8 +165,8 @@ def repair(
 
 
 def fix(
-    config: str | Sequence[str],
-    verdict: Diagnosis | str | os.PathLike[str],
+    config: StrPath | Sequence[StrPath],
+    verdict: Diagnosis | StrPath,
     *,
     fixes: Sequence[int] = (),
     apply: bool = False,
@@ -186,11 +189,11 @@ def fix(
     """
     from unhang.fixing import rewrite
 
-    configs = [config] if isinstance(config, str) else list(config)
-    return rewrite(configs, verdict, numbers=fixes, apply=apply)
+    configs = [config] if isinstance(config, (str, os.PathLike)) else config
+    return rewrite(_named(configs), verdict, numbers=fixes, apply=apply)
 
 
-def plan(model: str | None = None, *, sources: Iterable[str] = (), **options: object) -> Plan:
+def plan(model: str | None = None, *, sources: Iterable[StrPath] = (), **options: object) -> Plan:
     """Compute memory, checkpoints and the time limit of each process group.
 
     Args:
@@ -205,10 +208,10 @@ def plan(model: str | None = None, *, sources: Iterable[str] = (), **options: ob
     """
     from unhang.planning import build_request, make_plan
 
-    return make_plan(build_request(model, sources, **options))
+    return make_plan(build_request(model, _named(sources), **options))
 
 
-def compare(before: Iterable[str], after: Iterable[str]) -> Comparison:
+def compare(before: Iterable[StrPath], after: Iterable[StrPath]) -> Comparison:
     """Say whether the runs after a change fail less often than those before it.
 
     Args:
@@ -224,14 +227,14 @@ def compare(before: Iterable[str], after: Iterable[str]) -> Comparison:
         gathered = gather(discover((path,)), engine=Engine())
         return judge_gathered(gathered), gathered.events
 
-    one, problems = read_runs(before, judged)
-    two, more = read_runs(after, judged)
+    one, problems = read_runs(_named(before), judged)
+    two, more = read_runs(_named(after), judged)
     return compare_runs(one, two, (*problems, *more))
 
 
 def fleet(
-    *roots: str,
-    store: str = "unhang-fleet",
+    *roots: StrPath,
+    store: StrPath = "unhang-fleet",
     depth: int = 1,
     processes: int | None = None,
     engine: str = "local",
@@ -257,7 +260,7 @@ def fleet(
     from unhang.surveying.sacct import read_accounting
 
     return survey(
-        roots,
+        _named(roots),
         judge_gathered,
         store=Path(store),
         depth=depth,
@@ -273,6 +276,10 @@ def rules() -> tuple[RuleCard, ...]:
     from unhang.rules import RULES
 
     return tuple(card(rule) for rule in RULES)
+
+
+def _named(paths: Iterable[StrPath]) -> tuple[str, ...]:
+    return tuple(os.fspath(path) for path in paths)
 
 
 def _stats(gathered: Gathered, started: float) -> Stats:
