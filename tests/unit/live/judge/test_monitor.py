@@ -27,13 +27,17 @@ from unhang.live.judge.monitor import Monitor
 from unhang.live.messages.actions import Abort, Capture, NoteKind, Notify, OrderDump, SetTimeouts
 from unhang.live.messages.inputs import DumpsReady, OutputEnded
 from unhang.live.messages.job_snapshot import Condition, JobSnapshot, Stage, SuspicionReason
+from unhang.live.messages.losses import Loss
 from unhang.live.messages.policy import Policy
 from unhang.live.messages.reports import FramePlace, NodeReport
+from unhang.live.run_folder.events_log import event_of
 from unhang.model.causes import Cause
 from unhang.model.codec import decode, encode
 from unhang.model.finding import Strength
 from unhang.model.ids import Rank
 from unhang.model.phases import Phase
+from unhang.model.provenance import Message
+from unhang.reporters.catalogue import write
 
 STEP_S = 0.2
 AT = 20
@@ -465,6 +469,22 @@ def test_a_host_that_is_not_heard_is_lost_and_not_guilty() -> None:
     assert [n.why.key for n in lost] == ["live.host_silent"]
     view = watched.monitor.standing(job.now_s)
     assert {r.condition for r in view.ranks if r.rank >= 4} == {Condition.UNSEEN}
+
+
+def test_what_nobody_could_see_is_told_once_for_all_ranks_that_it_concerns() -> None:
+    job = Job(train(), world=4, per_host=4)
+    watched = Watched(Monitor())
+    unread = (Loss.of("probe_recorder_off", why="TORCH_FR_BUFFER_SIZE=0"),)
+    for report in job.run(5):
+        processes = [replace(p, beat=replace(p.beat, lost=unread)) for p in report.processes]
+        lost = (Loss.of("one_node_only", nodes=2),)
+        watched.tell(replace(report, lost=lost, processes=tuple(processes)), job.now_s)
+    told = [event_of(note, "") for _, note in watched.notes(NoteKind.LOST)]
+    assert [event.get("ranks") for event in told] == [None, "0-3"]
+    for event, part in zip(told, ("共有 2 个节点", "Flight Recorder 已被关闭"), strict=True):
+        message = decode(Message, json.loads(json.dumps(event["message"])))
+        assert write(message) == event["why"]
+        assert write(message, "zh").startswith(f"gn0：{part}")
 
 
 @pytest.mark.parametrize("seed", range(3))
