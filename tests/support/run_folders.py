@@ -153,6 +153,7 @@ def tell_events(folder: RunFolder) -> None:
         (NoteKind.ATTACHED, sentences.attached(late | others, "gn1")),
         (NoteKind.PHASE, sentences.entered(late, Phase.DATA)),
         (NoteKind.STALL_SUSPECTED, asleep),
+        (NoteKind.LOST, Loss.of("probe_exit", why="ValueError: 3").message),
     )
     for kind, why in said:
         note = Note(kind=kind, culprits=late, why=why)

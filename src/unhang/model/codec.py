@@ -19,6 +19,7 @@ from functools import cache
 from typing import Any, TypeVar
 
 from unhang.model.ids import format_ranks, parse_ranks
+from unhang.model.provenance import Message
 
 T = TypeVar("T")
 
@@ -84,7 +85,10 @@ def _is_default(field: dataclasses.Field[Any], value: object) -> bool:
 
 
 def _tagged(value: object) -> object:
-    """A value of a message: a set of ranks is told from a text, and from a set of texts."""
+    """A value of a message: a set of ranks is told from a text, and from a set of texts.
+
+    A sentence within a sentence holds plain values.
+    """
     if not isinstance(value, frozenset):
         return encode(value)
     if all(isinstance(item, int) for item in value):
@@ -97,6 +101,9 @@ def _untagged(value: object) -> object:
         return parse_ranks(value["ranks"])
     if isinstance(value, dict) and isinstance(value.get("any"), list):
         return frozenset(str(item) for item in value["any"])
+    if isinstance(value, dict) and isinstance(value.get("key"), str):
+        values = value.get("values")
+        return Message(key=value["key"], values=values if isinstance(values, dict) else {})
     return value
 
 

@@ -76,7 +76,8 @@ class Problem:
 class Message:
     """A sentence that is not written yet; `say` makes one where the code yields it.
 
-    Values may be str, int, float or a frozenset of ranks; a reporter prints them.
+    Values may be str, int, float, a frozenset of ranks, or a sentence of plain values; a reporter
+    prints them.
 
     Attributes:
         key: stable; translations are found by it, and the English where it is kept as data.

@@ -169,7 +169,7 @@ class _ViewWriter:
             if text and contents.ranks and len(diagnosis.contents) > 1:
                 text = self.say("fact.contents_of", ranks=contents.ranks, what=text)
             forms += [text] if text else []
-        return "; ".join(forms)
+        return self._mark("semicolon").join(forms)
 
     def _story(self) -> tuple[EventStep, ...]:
         steps = [
@@ -236,7 +236,7 @@ class _ViewWriter:
         yield self._fact("decides", self.sentence(likely.decides.what))
 
     def _signs(self, signs: Iterable[CountedSign]) -> str:
-        return one_line("; ".join(shown_sign(sign, self._language) for sign in signs))
+        return one_line(self._mark("semicolon").join(shown_sign(s, self._language) for s in signs))
 
     def _placed(self, where: Message) -> str:
         """What a class of ranks does, and where; the doing and its phase are sentences too."""
@@ -301,8 +301,12 @@ class _ViewWriter:
             return
         coverage = diagnosis.coverage
         silent = coverage.ranks_silent - frozenset().union(*(s.ranks for s in diagnosis.standings))
-        if silent:
-            yield self.say("unseen.silent", ranks=silent)
+        for key, ranks in (
+            ("unseen.silent", silent - diagnosis.culprits),
+            ("unseen.silent_culprit", silent & diagnosis.culprits),
+        ):
+            if ranks:
+                yield self.say(key, ranks=ranks)
         if coverage.lines_dropped:
             yield self.say("unseen.dropped", count=coverage.lines_dropped)
         lacked = {fact for facts in diagnosis.missing_facts.values() for fact in facts}

@@ -61,7 +61,7 @@ def test_the_screens_of_a_run(tmp_path: Path) -> None:
     shown = [labels("zh"), units("zh"), overview(feed, "zh"), heatmap(feed.past(), "zh")]
     shown += [view(standing, "zh") for standing in feed.past()]
     told = [event(item, "zh") for item in EventTail(feed.folder.events).fresh()]
-    assert [item["who"] for item in told] == ["rank 2"] * 3
+    assert [item["who"] for item in told] == ["rank 2"] * 4
     shown += told
     texts = re.findall(r'"((?:[^"\\]|\\.)*)"', json.dumps(shown, ensure_ascii=False))
     found = [run for text in texts for run in english(page_text(text))]

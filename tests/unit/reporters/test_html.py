@@ -117,6 +117,10 @@ def test_silence_is_drawn_as_a_guess() -> None:
     view = drawn(told)
     assert [arrow.kind for arrow in view.arrows] == ["guess"]
     assert [box.role for box in view.boxes] == ["waits", "unknown"]
+    blamed = drawn(replace(told, culprits=ranks(3)))
+    assert [(arrow.kind, blamed.boxes[arrow.target].role) for arrow in blamed.arrows] == [
+        ("verdict", "culprit")
+    ]
 
 
 def test_a_verdict_without_a_recorded_wait_still_points_at_the_culprit() -> None:

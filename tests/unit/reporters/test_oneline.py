@@ -34,7 +34,7 @@ def test_whatever_the_words_the_line_holds_its_limit(text: str, ranks: set[int])
     diagnosis = Diagnosis(
         outcome=Outcome.LOCATED,
         culprits=frozenset(Rank(r) for r in ranks),
-        summary=Message(key="live.lost", values={"text": text}),
+        summary=Message(key="fix.verbatim", values={"text": text}),
     )
     line = render(diagnosis, "oneline")
     assert len(line) <= 200
@@ -50,5 +50,5 @@ def test_a_diagnosis_gives_itself_as_data_and_as_html() -> None:
 
 
 def test_words_of_logs_cannot_become_html() -> None:
-    summary = Message(key="live.lost", values={"text": "<script>alert(1)</script>"})
+    summary = Message(key="fix.verbatim", values={"text": "<script>alert(1)</script>"})
     assert "<script>" not in Diagnosis(outcome=Outcome.LOCATED, summary=summary)._repr_html_()

@@ -117,6 +117,13 @@ def test_what_was_not_seen() -> None:
     assert english(located()).unseen == ("the input contains none of: live stacks, the kernel log",)
 
 
+def test_of_a_culprit_that_signed_no_line_the_view_says_so() -> None:
+    told = replace(slow_save(), culprits=slow_save().coverage.ranks_silent)
+    assert english(told).unseen[0] == (
+        "no line is signed by rank 4: the verdict rests on the other lines"
+    )
+
+
 def test_earlier_starts_take_a_line_each() -> None:
     assert english(slow_save()).earlier == ("start 1: gpu_oom. A GPU ran out of memory",)
 

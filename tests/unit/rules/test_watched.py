@@ -42,7 +42,7 @@ def suspicion(
         call=CallRef(group="0", seq=21, op="all_reduce"),
         since_s=8.5,
         still_s=9.0,
-        why=Message(key="live.lost", values={"text": ""}),
+        why=Message(key="fix.verbatim", values={"text": ""}),
     )
 
 

@@ -42,7 +42,7 @@ def test_stacks_and_lines_are_asked_of_those_ranks_only_that_left_none(
         call=CallRef(group="0", seq=21, op="barrier"),
         since_s=8.5,
         still_s=9.0,
-        why=Message(key="live.lost", values={"text": ""}),
+        why=Message(key="fix.verbatim", values={"text": ""}),
     )
     view = JobSnapshot(at_s=1_763_712_000.5, up_s=60.0, world_size=3, suspicions=(late,))
     (tmp_path / "standing.json").write_text(document(SCHEMA, view))

@@ -24,7 +24,6 @@ from unhang.live.agent.closing import Closing
 from unhang.live.agent.gaps import (
     Jumps,
     interrupted_captures,
-    losses_of_ranks,
     started_again,
     unseen,
 )
@@ -37,6 +36,7 @@ from unhang.live.agent.termination import Termination
 from unhang.live.messages.actions import Note, NoteKind
 from unhang.live.messages.inputs import OutputEnded
 from unhang.live.messages.losses import Loss, losses_from_json, losses_to_json
+from unhang.live.messages.reports import losses_of_ranks
 from unhang.live.messages.request import RunRequest
 from unhang.live.nodes.connect import find_judge
 from unhang.live.run_folder.clock import RunClock
@@ -243,7 +243,7 @@ class Agent:
         lost = self._journal.own_losses
         alive = self._launcher_alive and now >= self._leaving_until_s
         report = self._board_reader.read(launcher_alive=alive, lost=lost)
-        for loss in (*report.lost, *losses_of_ranks(report)):
+        for loss in (*report.lost, *losses_of_ranks(p.beat for p in report.processes)):
             self._journal.lose(loss)
         self._actor.handle(report, now)
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import replace
 
 from unhang.live.messages.losses import Loss
-from unhang.live.messages.reports import Beat, NodeReport
+from unhang.live.messages.reports import Beat
 from unhang.live.run_folder.clock import RunClock
 from unhang.live.run_folder.layout import RunFolder
 from unhang.model.capture import SUFFIX
@@ -56,17 +55,6 @@ def started_again(beats: Iterable[Beat], ended: frozenset[int]) -> bool:
     started_s = {b.pid: b.process_started_s or 0.0 for b in beats if b.rank is not None}
     last_s = max((at_s for pid, at_s in started_s.items() if pid in ended), default=0.0)
     return any(at_s > last_s for pid, at_s in started_s.items() if pid not in ended)
-
-
-def losses_of_ranks(report: NodeReport) -> list[Loss]:
-    """What the probes of ranks could not see or do."""
-    beats = [process.beat for process in report.processes if process.beat.rank is not None]
-    return [
-        replace(loss, ranks=frozenset({beat.rank}))
-        for beat in beats
-        for loss in beat.lost
-        if beat.rank is not None
-    ]
 
 
 def unseen(beats: Collection[Beat], *, one_host: bool) -> list[Loss]:

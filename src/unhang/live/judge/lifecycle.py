@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from unhang.live.judge.claim import Claim, phase_of
 from unhang.live.judge.conditions import departed
@@ -26,13 +26,13 @@ from unhang.live.judge.sentences import (
     finished_after,
     governed,
     host_silent,
-    said_lost,
 )
 from unhang.live.judge.track import ProcessKey, Track
 from unhang.live.messages.actions import Note, NoteKind
 from unhang.live.messages.inputs import OutputEnded
 from unhang.live.messages.job_snapshot import Stage
-from unhang.live.messages.reports import NodeReport
+from unhang.live.messages.losses import Loss, gather
+from unhang.live.messages.reports import NodeReport, losses_of_ranks
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.phases import Phase
 from unhang.model.provenance import Message
@@ -72,7 +72,7 @@ class Lifecycle:
     """What was told so far."""
 
     seen: dict[ProcessKey, _Seen] = field(default_factory=dict)
-    lost: set[str] = field(default_factory=set)
+    lost: set[Loss] = field(default_factory=set)
     silent: set[str] = field(default_factory=set)
     contested: bool = False
     failures: dict[Rank, _End] = field(default_factory=dict)
@@ -231,11 +231,11 @@ class Lifecycle:
     def _losses(
         self, report: NodeReport, tracks: Iterable[Track], roster: Roster, now_s: float
     ) -> list[Note]:
-        told = {f"{report.host}: {text}" for text in report.lost}
-        told |= {f"{t.beat.host} {t.beat.pid}: {x}" for t in tracks for x in t.beat.lost}
-        fresh = sorted(told - self.lost)[: max(0, _FEW_LOST - len(self.lost))]
+        told = [*report.lost, *losses_of_ranks(t.beat for t in tracks)]
+        fresh = [loss for x in told if (loss := replace(x, host=report.host)) not in self.lost]
+        fresh = fresh[: max(0, _FEW_LOST - len(self.lost))]
         self.lost.update(fresh)
-        notes = [_note(NoteKind.LOST, NO_RANKS, said_lost(text)) for text in fresh]
+        notes = [_note(NoteKind.LOST, loss.ranks, loss.message) for loss in gather(fresh)]
         if roster.contested(now_s) and not self.contested:
             self.contested = True
             notes.append(_note(NoteKind.LOST, NO_RANKS, contested()))

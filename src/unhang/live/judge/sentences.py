@@ -169,11 +169,6 @@ def finished_after(key: str, ranks: Ranks, exit_code: int | None) -> Message:
     return Message(key=key, values={"ranks": ranks, "count": len(ranks), "code": exit_code})
 
 
-def said_lost(text: str) -> Message:
-    """Something that an agent or a probe could not see or do."""
-    return Message(key="live.lost", values={"text": text})
-
-
 def contested() -> Message:
     """Ranks are used twice."""
     return Message(key="live.contested")

@@ -26,7 +26,7 @@ from unhang.live.messages.job_snapshot import (
     SuspicionReason,
 )
 from unhang.live.messages.losses import gather
-from unhang.live.messages.reports import GroupBeat
+from unhang.live.messages.reports import GroupBeat, losses_of_ranks
 from unhang.model.ids import Rank
 from unhang.model.waits import Snapshot, Wait
 
@@ -58,11 +58,7 @@ def view(
     )
     hosts = sorted(roster.hosts.values(), key=lambda h: h.name)
     lost = [replace(loss, host=h.name) for h in hosts for loss in h.lost]
-    lost += [
-        replace(loss, ranks=frozenset({rank}))
-        for rank, track in roster.by_rank.items()
-        for loss in track.beat.lost
-    ]
+    lost += losses_of_ranks(track.beat for track in roster.by_rank.values())
     times = (track.beat.process_started_s for track in roster.by_rank.values())
     started = [seconds for seconds in times if seconds is not None]
     return JobSnapshot(

@@ -51,6 +51,14 @@ class Loss:
         """One sentence."""
         return _say(self, language)
 
+    @property
+    def message(self) -> Message:
+        """The sentence, before it is written: what was lost, and where; not of which ranks."""
+        what = Message(key=f"lost.{self.code}", values=self.values)
+        if not self.host:
+            return what
+        return Message(key="words.of_host", values={"host": self.host, "what": what})
+
     def to_json(self) -> dict[str, Any]:
         """For the run record: the code for programs, the sentence for people."""
         data = encode(self)
@@ -90,11 +98,7 @@ def gather(losses: Iterable[Loss]) -> tuple[Loss, ...]:
 @lru_cache(maxsize=4096)
 def _say(loss: Loss, language: str) -> str:
     """Cached: what is lost is lost in every report from then on."""
-    text = write(Message(key=f"lost.{loss.code}", values=loss.values), language)
-    if loss.ranks:
-        values = {"ranks": loss.ranks, "what": text}
-        text = write(Message(key="words.of_ranks", values=values), language)
-    if loss.host:
-        values = {"host": loss.host, "what": text}
-        text = write(Message(key="words.of_host", values=values), language)
-    return text
+    if not loss.ranks:
+        return write(loss.message, language)
+    values = {"ranks": loss.ranks, "what": loss.message}
+    return write(Message(key="words.of_ranks", values=values), language)

@@ -6,8 +6,8 @@ of an unexpected type reads as unknown (None), and a beat without a process numb
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 from unhang.live.messages.losses import Loss
 from unhang.model.ids import Rank
@@ -143,6 +143,16 @@ class Beat:
     dumped: int | None = None
     lost: tuple[Loss, ...] = ()
     environment: Mapping[str, str] | None = None
+
+
+def losses_of_ranks(beats: Iterable[Beat]) -> list[Loss]:
+    """What the probes of ranks could not see or do."""
+    return [
+        replace(loss, ranks=frozenset({beat.rank}))
+        for beat in beats
+        if beat.rank is not None
+        for loss in beat.lost
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

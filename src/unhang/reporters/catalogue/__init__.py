@@ -38,7 +38,11 @@ def write(message: Message, language: str = "en") -> str:
     try:
         template = texts.get(message.key, message.english)
         if template is not None:
-            return Wording(texts, _phrases(language)).vformat(template, (), message.values)
+            values = {
+                name: write(value, language) if isinstance(value, Message) else value
+                for name, value in message.values.items()
+            }
+            return Wording(texts, _phrases(language)).vformat(template, (), values)
     except (LookupError, ValueError, TypeError, AttributeError, ArithmeticError):
         pass
     return _bare(message)

@@ -79,8 +79,8 @@ class _Page:
     def _words(self, key: str, **values: object) -> str:
         return words(key, self._language, **values)
 
-    def _say(self, key: str) -> str:
-        return write(Message(key=key), self._language)
+    def _say(self, key: str, **values: object) -> str:
+        return write(Message(key=key, values=values), self._language)
 
     def _section(self, name: str, body: Child, title: str = "") -> Section:
         told = self._say(title) if title else self._words(f"title.{name}")
@@ -260,7 +260,8 @@ class _Page:
             )
             facts.append((self._words("coverage.sources"), told))
         for name, (version, basis) in self._diagnosis.versions.items():
-            facts.append((one_line(name), one_line(f"{version} ({basis})")))
+            told = self._say("page.version", version=version, basis=basis)
+            facts.append((one_line(name), one_line(told)))
         problems = _list(shown.problems)
         return join(
             tag("dl", [join(tag("dt", label), tag("dd", text)) for label, text in facts])

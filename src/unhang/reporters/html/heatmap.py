@@ -143,7 +143,7 @@ def time_at(found: ActivityMap, column: int, language: str) -> str:
     """The time of day where the clock has one, else how long after the begin."""
     past = column * found.width_s
     if not found.dated:
-        return f"+{write(Message(key='page.since', values={'time': past}), language)}"
+        return "0" if not past else f"+{write(Message(key='page.since', values={'time': past}), language)}"
     try:
         moment = datetime.datetime.fromtimestamp(found.begin_s + past, datetime.timezone.utc)
     except (OverflowError, OSError, ValueError):

@@ -89,7 +89,7 @@ def graph_of(
     classes = _classes(RankSpans.of(ranks) for ranks in sets)
     if not classes:
         return GraphView()
-    arrows = _Arrows(classes, language)
+    arrows = _Arrows(classes, language, blamed)
     for wait in waits:
         arrows.add_wait(wait)
     for mismatch in mismatches:
@@ -115,6 +115,7 @@ class _Arrows:
 
     classes: Sequence[RankSpans]
     language: str
+    blamed: RankSpans
     found: dict[tuple[int, int], Arrow] = field(default_factory=dict)
     unknown: RankSpans = field(default_factory=RankSpans)
     waits: list[Wait] = field(default_factory=list)
@@ -124,9 +125,10 @@ class _Arrows:
         self.waits.append(wait)
         waiters = RankSpans.of(wait.held_up)
         self.add(waiters, RankSpans.of(wait.keeping), label, "waits")
-        if unknown := RankSpans.of(wait.unknown):
-            self.unknown |= unknown
-            self.add(waiters, unknown, label, "guess")
+        unknown = RankSpans.of(wait.unknown)
+        self.unknown |= unknown
+        self.add(waiters, unknown & self.blamed, label, "verdict")
+        self.add(waiters, unknown - self.blamed, label, "guess")
 
     def add_variants(self, variants: Sequence[RankSpans], call: CallRef) -> None:
         label = call_label(call.op or "", call.seq, call.description or call.group or "")

@@ -11,12 +11,11 @@ import pytest
 from unhang.live.agent.gaps import (
     Jumps,
     interrupted_captures,
-    losses_of_ranks,
     started_again,
     unseen,
 )
 from unhang.live.messages.losses import Loss
-from unhang.live.messages.reports import Beat, NodeReport, ProcessFacts, ProcessReport
+from unhang.live.messages.reports import Beat, losses_of_ranks
 from unhang.live.run_folder.clock import RunClock
 from unhang.live.run_folder.layout import RunFolder
 from unhang.model.ids import Rank
@@ -75,10 +74,5 @@ def test_ranks_that_came_after_an_end_tell_that_it_is_past() -> None:
 
 def test_what_ranks_lose_bears_their_numbers() -> None:
     lost = (Loss.of("probe_usage", why="x"),)
-    processes = [
-        ProcessReport(beat=each, facts=ProcessFacts(alive=True), beats=1, beat_age_s=0.0)
-        for each in (beat(1, lost=lost), beat(None, lost=lost))
-    ]
-    report = NodeReport(host="h", wall_s=0.0, mono_s=0.0, processes=tuple(processes))
-    (loss,) = losses_of_ranks(report)
+    (loss,) = losses_of_ranks([beat(1, lost=lost), beat(None, lost=lost)])
     assert (loss.code, loss.ranks) == ("probe_usage", frozenset({Rank(1)}))

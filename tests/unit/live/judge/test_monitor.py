@@ -27,13 +27,17 @@ from unhang.live.judge.monitor import Monitor
 from unhang.live.messages.actions import Abort, Capture, NoteKind, Notify, OrderDump, SetTimeouts
 from unhang.live.messages.inputs import DumpsReady, OutputEnded
 from unhang.live.messages.job_snapshot import Condition, JobSnapshot, Stage, SuspicionReason
+from unhang.live.messages.losses import Loss
 from unhang.live.messages.policy import Policy
 from unhang.live.messages.reports import FramePlace, NodeReport
+from unhang.live.run_folder.events_log import event_of
 from unhang.model.causes import Cause
 from unhang.model.codec import decode, encode
 from unhang.model.finding import Strength
 from unhang.model.ids import Rank
 from unhang.model.phases import Phase
+from unhang.model.provenance import Message
+from unhang.reporters.catalogue import write
 
 STEP_S = 0.2
 AT = 20
@@ -465,6 +469,25 @@ def test_a_host_that_is_not_heard_is_lost_and_not_guilty() -> None:
     assert [n.why.key for n in lost] == ["live.host_silent"]
     view = watched.monitor.standing(job.now_s)
     assert {r.condition for r in view.ranks if r.rank >= 4} == {Condition.UNSEEN}
+
+
+def test_what_could_not_be_seen_is_told_once_with_the_ranks_that_it_concerns() -> None:
+    job = Job(train(), world=4, per_host=4)
+    watched = Watched(Monitor())
+    unread = (Loss.of("probe_recorder_off", why="TORCH_FR_BUFFER_SIZE=0"),)
+    for report in job.run(5):
+        processes = [replace(p, beat=replace(p.beat, lost=unread)) for p in report.processes]
+        lost = (Loss.of("one_node_only", nodes=2),)
+        watched.tell(replace(report, lost=lost, processes=tuple(processes)), job.now_s)
+    notes = [note for _, note in watched.notes(NoteKind.LOST)]
+    assert sorted(r for note in notes for r in note.ranks) == [0, 1, 2, 3]
+    assert len(notes) < 4
+    for note in notes:
+        event = json.loads(json.dumps(event_of(note, "")))
+        message = decode(Message, event["message"])
+        assert write(message) == event["why"]
+        said = "Flight Recorder 已被关闭" if note.ranks else "共有 2 个节点"
+        assert write(message, "zh").startswith(f"gn0：{said}")
 
 
 @pytest.mark.parametrize("seed", range(3))
