@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
+import os
 import random
 import sys
 import tempfile
@@ -106,15 +107,17 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="unhang-fleet-") as name:
         folder = Path(name)
         bad = write(folder, options.jobs, options.hosts)
+        cores = len(os.sched_getaffinity(0))
         found = folder / "fleet.json"
         command = [_UNHANG, "fleet", f"{name}/logs", "--sacct", f"{name}/sacct.txt", "--format"]
         command += ["json", "--store", f"{name}/store", "--output", str(found)]
         for which in ("first", "second"):
+            load = os.getloadavg()[0]
             used = run(command)
             print(
                 f"{which} run of {options.jobs:,} jobs: {used.seconds:.1f} s,"
                 f" {used.cpu_seconds:.1f} CPU s ({1000 * used.cpu_seconds / options.jobs:.1f} ms a"
-                f" job), {used.peak_mib:.0f} MiB",
+                f" job), {used.peak_mib:.0f} MiB, {cores} cores, load {load:.1f} before",
                 flush=True,
             )
         told = json.loads(found.read_text(encoding="utf-8"))

@@ -1,7 +1,8 @@
 """Write the logs of a job that trains for days and then hangs: one file for each rank.
 
 Nearly all of it is what healthy training prints: progress bars, loss dictionaries, step lines,
-warnings, a checkpoint now and then. The end is a watchdog time-out of every rank but one.
+warnings, a checkpoint now and then. The end is a watchdog time-out of every rank but one, which
+saves.
 """
 
 from __future__ import annotations
@@ -10,12 +11,17 @@ import datetime
 import itertools
 import random
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 _START = datetime.datetime(2026, 6, 2, 11, 17, 52, tzinfo=datetime.timezone.utc)
 _BLOCK_STEPS = 2_000
 _DISTINCT_STEPS = 200_000
 """Steps until a log repeats itself: some 25 MB."""
+LATE = 1
+"""The rank that saves while the others wait."""
+_PER_HOST = 8
+"""Ranks of a host, whose logs differ in all that they say; those of another host say it again."""
 
 
 def write_logs(folder: Path, *, ranks: int, total_bytes: int) -> list[Path]:
@@ -31,27 +37,32 @@ def write_logs(folder: Path, *, ranks: int, total_bytes: int) -> list[Path]:
 
 def _write(folder: Path, rank: int, ranks: int, size: int) -> Path:
     path = folder / f"rank_{rank}.log"
-    random_ = random.Random(rank)
-    epochs = [
-        "".join(_healthy(first, _BLOCK_STEPS, rank, random_)).encode()
-        for first in range(0, _DISTINCT_STEPS, _BLOCK_STEPS)
-    ]
     with path.open("wb") as stream:
         stream.writelines(line.encode() for line in _start(rank, ranks))
-        for block in itertools.cycle(epochs):
+        for first in itertools.cycle(range(0, _DISTINCT_STEPS, _BLOCK_STEPS)):
+            said = _block(first, rank % _PER_HOST)
+            block = said.replace(b"[rank%d]" % (rank % _PER_HOST), b"[rank%d]" % rank)
             if stream.tell() + len(block) > size:
                 break
             stream.write(block)
-        if rank != 1:
-            stream.writelines(line.encode() for line in _failure(_DISTINCT_STEPS, rank))
+        end = _save(rank) if rank == LATE else _failure(_DISTINCT_STEPS, rank)
+        stream.writelines(line.encode() for line in end)
     return path
 
 
+@cache
+def _block(first: int, rank: int) -> bytes:
+    random_ = random.Random(first * _PER_HOST + rank)
+    return "".join(_healthy(first, _BLOCK_STEPS, rank, random_)).encode()
+
+
 def _start(rank: int, ranks: int) -> Iterator[str]:
-    yield f"[rank{rank}]: world_size={ranks} local_rank={rank}\n"
+    local = rank % _PER_HOST
+    yield f"[rank{rank}]: world_size={ranks} local_rank={local}\n"
     for channel in range(16):
         yield (
-            f"node-0:4100{rank}:4110{rank} [{rank}] NCCL INFO Channel {channel:02d}/0 : "
+            f"node-{rank // _PER_HOST}:4100{local}:4110{local} [{local}] NCCL INFO Channel"
+            f" {channel:02d}/0 : "
             f"{rank}[{rank}] -> {(rank + 1) % ranks}[{(rank + 1) % ranks}] via P2P/CUMEM\n"
         )
 
@@ -76,6 +87,10 @@ def _healthy(first: int, steps: int, rank: int, random_: random.Random) -> Itera
             yield f"{at:%H:%M:%S} [rank{rank}]: gradient overflow, scale {2 ** (step % 16)}\n"
         if step % 50_000 == 0:
             yield f"Saving model checkpoint to /ckpt/checkpoint-{step}\n"
+
+
+def _save(rank: int) -> Iterator[str]:
+    yield f"[rank{rank}]: Saving model checkpoint to /ckpt/checkpoint-{_DISTINCT_STEPS}\n"
 
 
 def _failure(step: int, rank: int) -> Iterator[str]:

@@ -1,10 +1,12 @@
 """How a diagnosis grows with the ranks of a job: logs, dumps and stacks of each, and the truth.
 
-    python -m benchmarks.scale [--write PAGE] [RANKS ...]
+    python -m benchmarks.scale [--write PAGE] [--logs RANKSxMIB ...] [RANKS ...]
 
 One rank saves and does not come to the call in which all others wait: its stack shows it, its dump
 ends before the call, its log before the time-out. The floor reads the same files once: logs and
 stacks as text, line by line, dumps by C's `pickle.load`. Each side has a process of its own.
+
+Then how it grows with the bytes: jobs of which there are logs alone.
 """
 
 from __future__ import annotations
@@ -20,12 +22,15 @@ from typing import NamedTuple
 
 from benchmarks.flight_recorder import JUDGE, Measured, run
 from benchmarks.growth import status, timed_out
+from benchmarks.logs import LATE, write_logs
 from benchmarks.recorder_dumps import Form, write
 from benchmarks.recorder_faults import settle
 from benchmarks.recorder_jobs import Job, shard
 from benchmarks.stacks import write_stacks
 
 SIZES = (64, 256, 1_024, 4_096, 16_384)
+LOGS = ("1024x1", "1024x5", "1024x20")
+"""Ranks, and MiB of each log."""
 _MIB = 1 << 20
 _STEPS, _CALLS, _THREADS = 400, 40, 4
 _FLOOR = """
@@ -89,21 +94,43 @@ def measure(ranks: int) -> Row:
     return Row(ranks, size / _MIB, floor, ours, ours.culprits == [culprit])
 
 
+def with_logs(asked: str) -> str:
+    """Run on logs alone, of `RANKSxMIB`; the line of the table."""
+    ranks, each = map(int, asked.split("x"))
+    with tempfile.TemporaryDirectory(prefix="unhang-logs-") as name:
+        files = write_logs(Path(name), ranks=ranks, total_bytes=ranks * each * _MIB)
+        gib = sum(file.stat().st_size for file in files) / (1 << 30)
+        load = os.getloadavg()[0]
+        ours = run([sys.executable, "-c", JUDGE, name])
+    named = "the right rank" if ours.culprits == [LATE] else f"WRONG: {ours.culprits}"
+    cpu = ours.cpu_seconds
+    return (
+        f"| {ranks:,} | {each} | {gib:.2f} | {ours.seconds:.2f} | {cpu:.2f} | {cpu / gib:.2f} |"
+        f" {ours.peak_mib:.0f} | {load:.1f} | {named} |"
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.scale", description=__doc__)
-    parser.add_argument("ranks", nargs="*", type=int, help="of each incident")
+    parser.add_argument("ranks", nargs="*", type=int, help="of each incident; 0: none")
+    parser.add_argument("--logs", nargs="*", default=LOGS, metavar="RANKSxMIB", help="logs alone")
     parser.add_argument("--write", type=Path, help="the page to write")
     options = parser.parse_args()
     load = os.getloadavg()[0]
     rows: list[Row] = []
-    for ranks in options.ranks or SIZES:
+    for ranks in filter(None, options.ranks or SIZES):
         rows.append(measure(ranks))
         print(_line(rows[-1]), flush=True)
+    logs = []
+    for asked in options.logs:
+        logs.append(with_logs(asked))
+        print(logs[-1], flush=True)
     if options.write is not None:
         cores, python = len(os.sched_getaffinity(0)), platform.python_version()
         page = _HEAD.format(cores=cores, python=python, load=load)
-        options.write.write_text(page + "\n".join(map(_line, rows)) + "\n", encoding="utf-8")
-    sys.exit(not all(row.right for row in rows))
+        lines = [*map(_line, rows), _LOGS_HEAD, *logs]
+        options.write.write_text(page + "\n".join(lines) + "\n", encoding="utf-8")
+    sys.exit(not all(row.right for row in rows) or any("WRONG" in line for line in logs))
 
 
 def _line(row: Row) -> str:
@@ -129,6 +156,13 @@ pages that they share counted once.
 | ranks | MiB | seconds | CPU seconds | CPU ms a rank | × floor's CPU | peak MiB | who is named |
 |---:|---:|---:|---:|---:|---:|---:|---|
 """
+_LOGS_HEAD = """
+## With the bytes
+
+Logs alone, of training that runs for days and then hangs.
+
+| ranks | MiB a rank | GiB | seconds | CPU seconds | CPU s a GiB | peak MiB | load | who is named |
+|---:|---:|---:|---:|---:|---:|---:|---:|---|"""
 
 if __name__ == "__main__":
     main()

@@ -17,9 +17,11 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from secrets import token_hex
 
 from unhang.capturing.bounded import run
 from unhang.checking.facts import FACTS
+from unhang.checking.facts.storage import scratch_of
 from unhang.checking.host import Fact, Host, HostRequest, Skip
 from unhang.errors import UsageError
 from unhang.live.agent.kernel import read_stat
@@ -31,6 +33,7 @@ LIMIT_S = 20.0
 """For all facts of a host together."""
 _PIECE = 1 << 16
 _MOST_BYTES = 8 << 20
+_CLEAN_S, _CLEANINGS, _PAUSE_S = 2.0, 3, 0.1
 
 
 def ask(request: HostRequest, *, limit_s: float = LIMIT_S) -> tuple[Stage, ...]:
@@ -39,11 +42,14 @@ def ask(request: HostRequest, *, limit_s: float = LIMIT_S) -> tuple[Stage, ...]:
     Raises:
         UsageError: the program that asks cannot be started.
     """
+    request = replace(request, scratch=f".unhang-check-{token_hex(8)}")
     words = (sys.executable, "-m", "unhang.checking.asking", json.dumps(encode(request)))
     try:
         ran = run(words, limit_s=limit_s, limit_bytes=_MOST_BYTES)
     except OSError as error:
         raise UsageError(f"{sys.executable} cannot be started: {error.strerror}") from error
+    finally:
+        _clean(request)
     stages = []
     for line in ran.out.splitlines():
         with contextlib.suppress(ValueError):
@@ -58,6 +64,17 @@ def ask(request: HostRequest, *, limit_s: float = LIMIT_S) -> tuple[Stage, ...]:
     ]
     order = {fact.name: place for place, fact in enumerate(FACTS)}
     return tuple(sorted(stages, key=lambda s: (s.name not in request.first, order[s.name])))
+
+
+def _clean(request: HostRequest) -> None:
+    """Remove what a fact that was ended left behind, by a program that can be ended as well."""
+    with contextlib.suppress(UsageError, OSError):
+        scratch = scratch_of(request)
+        for _ in range(_CLEANINGS if scratch else 0):
+            ran = run(("rm", "-rf", "--", str(scratch)), limit_s=_CLEAN_S, limit_bytes=0)
+            if ran.code == 0 or ran.timed_out:
+                return
+            time.sleep(_PAUSE_S)  # who was killed had not quite finished a file
 
 
 def look(fact: Fact, host: Host) -> Iterator[Stage]:

@@ -32,6 +32,8 @@ class HostRequest:
         job: the configuration or verdict of the job that is about to start; "" = not told.
         first: facts to look at first.
         measure: whether the storage may be measured by writing to it.
+        scratch: the folder in that of the checkpoints in which it is measured; who asks gives the
+            name, to remove it where the fact was ended.
     """
 
     ranks: int = 1
@@ -42,6 +44,7 @@ class HostRequest:
     job: str = ""
     first: tuple[str, ...] = ()
     measure: bool = True
+    scratch: str = ".unhang-check"
 
 
 class Skip(Exception):

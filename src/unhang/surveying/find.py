@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import NoReturn, Protocol
@@ -108,12 +109,18 @@ def _last(path: str) -> str:
 
 
 def _job(tree: _Tree, name: str, paths: list[str]) -> JobFiles:
-    seen = hashlib.sha256(version("unhang").encode())
+    seen = hashlib.sha256(_release())
     for path in paths:
         for mark in tree.marks(path):
             seen.update(f"\0{mark}".encode(errors="replace"))
     title = name.removeprefix(tree.root).strip("/") or _last(tree.root)
     return JobFiles(title, tuple(paths), seen.hexdigest()[:32])
+
+
+@cache
+def _release() -> bytes:
+    """Looking it up takes longer than all else that is done of a job here."""
+    return version("unhang").encode()
 
 
 def group_of(name: str) -> str:

@@ -5,22 +5,26 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import unhang
+from unhang.capturing import bounded
 from unhang.checking.asking import _ask_all, ask
 from unhang.checking.baseline import compare_baseline, read_baseline
 from unhang.checking.facts import FACTS
+from unhang.checking.facts.storage import scratch_of
 from unhang.checking.host import Fact, Host, HostRequest, passed
 from unhang.checking.job_file import read_job
 from unhang.checking.verdict import judged
 from unhang.commands import invoke
 from unhang.errors import UsageError
 from unhang.model.causes import Cause
+from unhang.model.codec import decode
 from unhang.model.preflight import CheckReport, Stage, Status, Suspect
 from unhang.model.provenance import Message
 from unhang.model.toml import load
@@ -88,6 +92,30 @@ def test_a_fact_that_hangs_or_fails_costs_only_itself(capfd: pytest.CaptureFixtu
     assert told["swap"]["message"]["key"] == "fact.unanswered"
     assert told["memory"]["message"]["key"] == "fact_skip.broken"
     assert told["ports"]["status"] == "pass"
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("stopped", [False, True], ids=["its time was up", "the user stopped it"])
+def test_what_an_ended_measurement_has_left_is_removed(
+    stopped: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "checkpoint-8").mkdir()
+
+    def ended(words: Sequence[str], **limits: float) -> bounded.Ran:
+        if words[0] != sys.executable:
+            return bounded.run(words, **limits)  # type: ignore[arg-type]
+        left = scratch_of(decode(HostRequest, json.loads(words[-1])))
+        assert left is not None
+        left.mkdir()
+        (left / "0").write_bytes(b"unhang")
+        if stopped:
+            raise KeyboardInterrupt
+        return bounded.Ran(code=None, out=b"", err="", timed_out=True)
+
+    monkeypatch.setattr("unhang.checking.asking.run", ended)
+    with pytest.raises(KeyboardInterrupt) if stopped else nullcontext():
+        ask(HostRequest(checkpoint=str(tmp_path)))
+    assert [path.name for path in tmp_path.iterdir()] == ["checkpoint-8"]
 
 
 @pytest.mark.process

@@ -8,9 +8,10 @@ import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory, gettempdir
+from shutil import rmtree
+from tempfile import gettempdir
 
-from unhang.checking.host import Fact, Host, Skip, failed, passed, warned
+from unhang.checking.host import Fact, Host, HostRequest, Skip, failed, passed, warned
 from unhang.checking.job_file import JobFile, read_job
 from unhang.checking.mounts import mount_of
 from unhang.errors import UsageError
@@ -42,8 +43,7 @@ def scratch(_host: Host) -> Iterator[Stage]:
 
 def storage(host: Host) -> Iterator[Stage]:
     """The folder of the checkpoints, measured by writing to it; all that is written is removed."""
-    job = read_job(Path(host.request.job)) if host.request.job else JobFile()
-    folder = host.request.checkpoint or job.checkpoint
+    job, folder = _told(host.request)
     if not folder:
         raise Skip("no_checkpoint")
     free, inodes, total = _space(folder)
@@ -65,7 +65,7 @@ def storage(host: Host) -> Iterator[Stage]:
     if not host.request.measure:
         yield passed("storage_unmeasured", found, path=folder, free=free, total=total)
         return
-    one, all_together, file_s = _speeds(Path(folder), host.request.ranks)
+    one, all_together, file_s = _speeds(Path(folder, host.request.scratch), host.request.ranks)
     found |= {"one_writer": one, "all_writers": all_together, "small_file_s": round(file_s, 5)}
     if one < _SLOW:
         yield warned("storage_slow", path=folder, speed=one, kind=kind)
@@ -74,6 +74,21 @@ def storage(host: Host) -> Iterator[Stage]:
     yield from _save(job, one, all_together, free)
     yield passed("storage", found, path=folder, kind=kind, free=free, one=one,
                  together=all_together)  # fmt: skip
+
+
+def scratch_of(request: HostRequest) -> Path | None:
+    """The folder that measuring makes, and that is left behind where it is ended.
+
+    Raises:
+        UsageError: the configuration of the job cannot be read.
+    """
+    folder = _told(request)[1]
+    return Path(folder, request.scratch) if folder and request.measure else None
+
+
+def _told(request: HostRequest) -> tuple[JobFile, str | None]:
+    job = read_job(Path(request.job)) if request.job else JobFile()
+    return job, request.checkpoint or job.checkpoint
 
 
 def _space(folder: str) -> tuple[int, int | None, int]:
@@ -101,19 +116,21 @@ def _quota(host: Host, folder: str) -> Iterator[Stage]:
                 yield failed("storage_quota", path=folder, used=used, limit=limit)
 
 
-def _speeds(folder: Path, writers: int) -> tuple[int, int, float]:
+def _speeds(own: Path, writers: int) -> tuple[int, int, float]:
     """Bytes per second of one writer and of all, and seconds for one small file."""
     measure = partial(measure_write, least=_LEAST, enough_s=_ENOUGH_S, synced=_SYNCED)
     try:
-        with TemporaryDirectory(dir=folder, prefix=".unhang-check-") as name:
-            own = Path(name)
+        own.mkdir(mode=0o700)
+        try:
             one = measure(own)
             if one < _SLOW:  # a moment in which the host was busy is not the storage's
                 one = max(one, measure(own))
             together = measure_together(own, writers, measure) if writers > 1 else one
             return one, together, _small_files(own)
+        finally:
+            rmtree(own, ignore_errors=True)
     except (OSError, UsageError) as error:
-        raise Skip("unreadable", path=str(folder), error=str(error)) from error
+        raise Skip("unreadable", path=str(own.parent), error=str(error)) from error
 
 
 def _small_files(folder: Path) -> float:
