@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import faulthandler
 import json
 import os
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from . import recorder
@@ -13,6 +15,9 @@ from . import recorder
 
 def dump(folder: str, *, label: str, owner: str) -> list[str]:
     """Write into `folder`, the mark `done_<owner>` last; return what failed, as sentences.
+
+    The first stacks of calls that torch puts into words cost it a second of CPU time. What has none
+    is therefore written first, with the mark `done_brief_<owner>`.
 
     Args:
         folder: it is made.
@@ -30,10 +35,16 @@ def dump(folder: str, *, label: str, owner: str) -> list[str]:
     native = sys.modules.get("torch._C._distributed_c10d")
     function = _recorder_in_use(native)
     if function is not None:
+        place, ask = os.path.join(folder, f"trace_{label}.pickle"), getattr(native, function)
         try:
-            _write(os.path.join(folder, f"trace_{label}.pickle"), _trace(native, function))
+            _write(place, bytes(ask(True, False, False)))
+            _write(os.path.join(folder, f"done_brief_{owner}"), b"")
         except Exception as error:
             lost.append(f"the Flight Recorder could not be dumped: {error}")
+        else:
+            # Where this torch cannot tell the stacks, entries without them are worth having.
+            with contextlib.suppress(Exception):
+                _write(place, _with_stacks(ask))
     _write(os.path.join(folder, f"done_{owner}"), json.dumps(lost).encode())
     return lost
 
@@ -50,18 +61,14 @@ def _recorder_in_use(native: Any) -> str | None:
     return nccl if nccl is not None and (uses_cuda or general is None) else general
 
 
-def _trace(native: Any, function: str) -> bytes:
-    """All entries, with the stacks of their calls where that works.
+def _with_stacks(ask: Callable[..., bytes]) -> bytes:
+    """All entries, with the stacks of their calls.
 
     Stacks are put into words under the GIL, about a quarter of a millisecond for each entry. From
     the watchdog, which does not have the GIL, this may wait for ever; a thread of Python's that
-    asks has it by then. Where this torch cannot do it, entries without stacks are worth having.
+    asks has it by then.
     """
-    ask = getattr(native, function)
-    try:
-        return bytes(ask(True, True, False))
-    except Exception:
-        return bytes(ask(True, False, False))
+    return bytes(ask(True, True, False))
 
 
 def _write(path: str, data: bytes) -> None:

@@ -15,6 +15,8 @@ from unhang.live.run_folder.record import write_json
 
 _DUMP_WAIT_S = 4.0
 """A probe that does not answer in this time is frozen; what `faulthandler` wrote must do."""
+_STACKS_WAIT_S = 2.0
+"""So long the stacks of recorded calls are waited for; they decide less often than the calls."""
 
 
 @dataclass(slots=True)
@@ -24,6 +26,7 @@ class _DumpOrder:
     number: int
     folder: Path
     expected: frozenset[int]
+    stacks_s: float
     deadline_s: float
 
 
@@ -72,7 +75,8 @@ class OrderWriter:
         """
         folder = self._dumps.dump(number)
         folder.mkdir(parents=True, exist_ok=True)
-        self._dump = _DumpOrder(number, folder, frozenset(pids), now + _DUMP_WAIT_S)
+        times = now + _STACKS_WAIT_S, now + _DUMP_WAIT_S
+        self._dump = _DumpOrder(number, folder, frozenset(pids), *times)
         self._write()
 
     def take_ready(self, now: float) -> int | None:
@@ -80,11 +84,12 @@ class OrderWriter:
         order = self._dump
         if order is None:
             return None
-        missing = [
-            pid
+        marks = ["done"] if now < order.stacks_s else ["done", "done_brief"]
+        missing = any(
+            not any((order.folder / f"{mark}_{self._host}-{pid}").exists() for mark in marks)
+            and not _is_stopped(pid)
             for pid in order.expected
-            if not (order.folder / f"done_{self._host}-{pid}").exists() and not _is_stopped(pid)
-        ]
+        )
         if missing and now < order.deadline_s:
             return None
         self._dump = None

@@ -43,7 +43,9 @@ def among_waiters(found: Analysis, tracks: Mapping[Rank, Track], patience: Patie
     apart = [w for w in found.together if not (w.call.members - w.held_up) & stuck]
     if apart or not waits:
         return [_together(wait, tracks, patience) for wait in apart]
-    behind = NO_RANKS.union(*(wait.held_up for wait in found.together))
+    others = (w for w in found.waits if id(w) not in cycle and not names_a_rank(w))
+    beside = [wait for wait in others if wait.awaited & stuck]
+    behind = NO_RANKS.union(*(wait.held_up for wait in (*found.together, *beside)))
     within = NO_RANKS.union(*(one.ranks for one in cycles))
     return [_circle(waits, within, behind, tracks, patience)]
 

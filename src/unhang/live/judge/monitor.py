@@ -7,8 +7,9 @@ waits for whom (`waits`) → what is held against whom (`claims`) → cases over
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from unhang.live.judge.asking import AMONG, Question, answered, key_of, narrowed
 from unhang.live.judge.checkpoints import Checkpoints
 from unhang.live.judge.claim import Claim
 from unhang.live.judge.claims import find_claims, placed
@@ -41,12 +42,10 @@ from unhang.live.messages.actions import (
     SetTimeouts,
 )
 from unhang.live.messages.inputs import DumpsReady, Input, OutputEnded, Tick
-from unhang.live.messages.job_snapshot import JobSnapshot, Stage, Suspicion, SuspicionReason
+from unhang.live.messages.job_snapshot import JobSnapshot, Stage, Suspicion
 from unhang.live.messages.policy import JUDGE_LIMIT_MS, Policy
 from unhang.live.messages.reports import NodeReport
-from unhang.model.causes import Cause
-from unhang.model.finding import Strength
-from unhang.model.ids import NO_RANKS, Rank
+from unhang.model.ids import Rank
 from unhang.model.measurements import RunMeasurements
 from unhang.model.provenance import Message
 from unhang.model.waits import Snapshot
@@ -55,7 +54,6 @@ from unhang.waitgraph import analyse
 _MANY = 64
 """From so many ranks on not every single report leads to a new judgement."""
 _PAUSE_S = 0.5
-_TWO = 2
 _ASK_S = 1.0
 """Ranks that wait among themselves for so long are asked for dumps."""
 _ASK_AGAIN_S = 10.0
@@ -65,20 +63,6 @@ _ALERT_AGAIN_S = 60.0
 """Least time between two suspicions of which people are told; it doubles with each."""
 _SAVE_WAIT_S = 600.0
 """An end of the job waits at most so long for a save that moves."""
-_DIFFER = "DSY101"
-"""The rule that finds different calls under one number."""
-_DIFFERENCES = frozenset(
-    {Cause.DESYNC, Cause.UNEVEN_WORK, Cause.MODEL_DIVERGENCE, Cause.PG_DEADLOCK}
-)
-
-
-@dataclass(slots=True)
-class _Question:
-    """An order of dumps that is to decide a claim."""
-
-    number: int
-    key: tuple[str | None, int | None]
-    answer: DumpsReady | None = None
 
 
 class Monitor:
@@ -99,11 +83,12 @@ class Monitor:
         self._course = Lifecycle()
         self._snapshot = self._held = Snapshot()
         self._claims: tuple[Claim, ...] = ()
-        self._question: _Question | None = None
+        self._question: Question | None = None
         self._confirmed: Suspicion | None = None
         self._orders = 0
         self._asked = 0
         self._ask_from_s = float("-inf")
+        self._captured = 0
         self._alerts = 0
         self._alert_from_s = float("-inf")
         self._abort: Abort | None = None
@@ -124,8 +109,7 @@ class Monitor:
             case NodeReport():
                 return tuple(self._hear(event, now))
             case DumpsReady():
-                self._learn(event)
-                return tuple(self._judge(now))
+                return (*self._learn(event), *self._judge(now))
             case OutputEnded():
                 return tuple(self._end(event, now))
             case Tick():
@@ -187,7 +171,9 @@ class Monitor:
         self._measuring.look(tracks, now)
         self._patience.now_s, self._patience.world = now, len(roster.by_rank)
         claims = find_claims(tracks, analyse(self._snapshot), self._patience)
-        self._claims = tuple(placed(self._answered(claim), tracks) for claim in claims)
+        self._claims = tuple(
+            placed(answered(claim, self._question, now), tracks) for claim in claims
+        )
         actions = self._ask(now)
         for change in self._incidents.look(self._claims, tracks, now):
             actions += self._tell(change, tracks, now)
@@ -255,6 +241,7 @@ class Monitor:
     def _confirm(self, note: Note, now: float) -> list[Action]:
         """A hang is certain, or has cost enough: capture everything, tell people, do as asked."""
         order = self._order()
+        self._captured = order.number
         actions: list[Action] = [note, order, Capture(dump=order.number), Notify(note=note)]
         if self._policy.abort:
             self._abort, self._abort_by_s = Abort(note=note), now + _SAVE_WAIT_S
@@ -283,50 +270,39 @@ class Monitor:
 
     def _ask(self, now: float) -> list[Action]:
         """Order dumps where they would decide; ever more rarely while they decide nothing."""
-        claim = next((c for c in self._claims if c.ask and (c.still_s or 0.0) >= _ASK_S), None)
-        if claim is None or self._incidents.confirmed is not None or now < self._ask_from_s:
+        lasting = (c for c in self._claims if c.ask and (c.still_s or 0.0) >= _ASK_S)
+        claim = next((c for c in lasting if c.stage is not Stage.CONFIRMED), None)
+        if claim is None or self._incidents.confirmed is not None:
+            return []
+        asked = self._question
+        if asked is not None and asked.is_open(now):
+            return []
+        # What was asked of an earlier standstill says nothing of a visible difference.
+        news = asked is not None and asked.key != key_of(claim) and claim.charge in AMONG
+        if now < (asked.at_s + _ASK_AGAIN_S if news and asked else self._ask_from_s):
             return []
         order = self._order()
-        self._question = _Question(order.number, (claim.call.group, claim.call.seq))
+        self._question = Question(order.number, key_of(claim), now)
         self._asked += 1
         self._ask_from_s = now + _ASK_AGAIN_S * 2 ** min(self._asked - 1, _RAREST)
         return [order]
 
-    def _learn(self, dumps: DumpsReady) -> None:
+    def _learn(self, dumps: DumpsReady) -> list[Action]:
         """The rules have judged the dumps that were ordered."""
         if self._question is not None and self._question.number == dumps.number:
             self._question.answer = dumps
-
-    def _answered(self, claim: Claim) -> Claim:
-        """A claim among waiting ranks, with what the dumps of that very standstill say of it."""
-        asked = self._question
-        if asked is None or asked.answer is None or not claim.ask:
-            return claim
-        answer = asked.answer
-        if asked.key != (claim.call.group, claim.call.seq):
-            return claim
-        everybody = claim.culprits | claim.victims
-        told = answer.culprits < everybody and answer.strength is not Strength.HINTS
-        if claim.culprits == everybody and told and answer.cause in _DIFFERENCES:
-            # That it is between these is seen; of who it is less evidence may tell.
-            odd = answer.culprits
-            claim = replace(claim, culprits=odd, victims=everybody - odd) if odd else claim
-        if not _decides(answer) or not answer.culprits <= everybody:
-            return claim
-        # Of two ranks whose calls differ either may be wrong: it is between them.
-        between = everybody if len(everybody) == _TWO else NO_RANKS
-        circle = claim.charge is SuspicionReason.CIRCLE
-        culprits = answer.culprits or (claim.culprits if circle else between)
-        return replace(
-            claim,
-            charge=claim.charge if circle else SuspicionReason.MISMATCH,
-            culprits=culprits,
-            victims=everybody - culprits,
-            stage=Stage.CONFIRMED,
-            lifeless_s=None,
-            patience_s=None,
-            between=(),
-        )
+        hang = self._incidents.confirmed
+        if hang is None or dumps.number != self._captured:
+            return []
+        hang_now = narrowed(hang, dumps)
+        if hang_now is hang:
+            return []
+        # What was captured with the hang knows which of them it is: all that tell of it say so.
+        tracks = self._roster.by_rank
+        self._incidents.confirmed = hang_now
+        self._confirmed = suspicion(hang_now, Stage.CONFIRMED, tracks)
+        note = _note(NoteKind.HANG_CONFIRMED, hang_now, reason(hang_now, tracks), self._held)
+        return [replace(note, against=against(hang_now))]
 
     def _end(self, event: OutputEnded, now: float) -> list[Action]:
         self._over = True
@@ -334,16 +310,6 @@ class Monitor:
         held = bool(note.culprits) or self._incidents.held
         self._ended_well = event.exit_code == 0 and not held and self._roster.all_left
         return [note]
-
-
-def _decides(answer: DumpsReady) -> bool:
-    """Whether dumps prove a difference between ranks; logs alone may tell of an earlier start."""
-    recorded = any(code.startswith("DSY1") for code in answer.fired)
-    if not recorded or answer.cause not in _DIFFERENCES:
-        return False
-    # Calls that differ under one number never end; only who went astray may be left open.
-    differ = answer.cause is Cause.UNEVEN_WORK or _DIFFER in answer.fired
-    return answer.strength is Strength.PROVES or (differ and answer.strength is Strength.SUPPORTS)
 
 
 def _note(kind: NoteKind, claim: Claim, why: Message, snapshot: Snapshot | None = None) -> Note:

@@ -3,7 +3,8 @@
 A rank waits where its main thread is in a collective, or stands still with a call of its own open;
 open calls of a rank that works are in flight, no wait. The call of a group is the first that a
 waiting member has not completed. A member lacks it when it has issued fewer; where point-to-point
-operations have pulled the numbers apart, when it has no call of the group open and waits nowhere.
+operations have pulled the numbers apart, when it has no call of the group open and waits nowhere,
+or stands in such an operation.
 On a GPU a call is issued ahead of time, and waits only once the device has begun it. Where no
 counters are at hand (before the first call, or with an old torch) the stacks alone tell.
 """
@@ -134,7 +135,8 @@ def find_waits(tracks: Mapping[Rank, Track], world_size: int | None) -> tuple[Wa
         for group in opened if within is None else [within]:
             groups.setdefault(_key(group), {})[rank] = group
         waiting.add(rank)
-    counted = (_wait(key, held, tracks, waiting, past(key)) for key, held in groups.items())
+    nowhere_else = waiting - alone
+    counted = (_wait(key, held, tracks, nowhere_else, past(key)) for key, held in groups.items())
     found += [wait for wait in counted if wait is not None]
     found += find_stack_waits(by_stack, tracks, waiting, world_size)
     return tuple(sorted(found, key=lambda w: (-len(w.waiters), w.call.group or "")))

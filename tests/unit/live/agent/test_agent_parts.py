@@ -98,6 +98,10 @@ def test_dumps_are_ready_when_all_are_there_or_time_is_over(folder: RunFolder) -
     assert orders.take_ready(102.0) is None, "once"
     orders.order_dump(2, [11], now=200.0)
     assert orders.take_ready(230.0) == 2, "a frozen process does not answer"
+    orders.order_dump(3, [11], now=300.0)
+    (folder.dump(3) / "done_brief_here-11").touch()
+    assert orders.take_ready(301.0) is None, "the stacks of its calls are on their way"
+    assert orders.take_ready(302.5) == 3, "its calls are there"
 
 
 DEAF = (

@@ -24,7 +24,15 @@ from support.live_jobs import (
     watch,
 )
 from unhang.live.judge.monitor import Monitor
-from unhang.live.messages.actions import Abort, Capture, NoteKind, Notify, OrderDump, SetTimeouts
+from unhang.live.messages.actions import (
+    Abort,
+    Capture,
+    Note,
+    NoteKind,
+    Notify,
+    OrderDump,
+    SetTimeouts,
+)
 from unhang.live.messages.inputs import DumpsReady, OutputEnded
 from unhang.live.messages.job_snapshot import Condition, JobSnapshot, Stage, SuspicionReason
 from unhang.live.messages.losses import Loss
@@ -237,18 +245,55 @@ def test_different_calls_under_one_number_are_seen_in_the_stacks() -> None:
     assert not watched.confirmed  # two functions of torch may make the same call
 
 
+def two_differ(worker: Worker) -> Generator[Act, None, None]:
+    world = worker.job.groups["0"]
+    for step in range(1_000):
+        yield ("work", "step", STEP_S)
+        odd = step == AT and worker.rank == 1
+        yield ("call", world, "all_gather" if odd else "all_reduce")
+
+
+ODD_OF_TWO = DumpsReady(
+    number=0,
+    cause=Cause.DESYNC,
+    strength=Strength.SUPPORTS,
+    culprits=frozenset({Rank(1)}),
+    fired=("DSY101",),
+)
+
+
 def test_where_two_differ_both_are_named() -> None:
     """Of two ranks either may be wrong; that it is between them is certain."""
-
-    def program(worker: Worker) -> Generator[Act, None, None]:
-        world = worker.job.groups["0"]
-        for step in range(1_000):
-            yield ("work", "step", STEP_S)
-            odd = step == AT and worker.rank == 1
-            yield ("call", world, "all_gather" if odd else "all_reduce")
-
-    who, what, _ = suspected(watch(Job(program, world=2), 20))
+    who, what, at_s = suspected(watch(Job(two_differ, world=2), 20))
     assert (who, what) == ([0, 1], "mismatch")
+    assert at_s - 1_005.0 <= 10.0
+
+
+@pytest.mark.parametrize("after_s", [1.5, 3.5, 20.0, 45.0])
+def test_nobody_is_accused_beside_the_one_whom_dumps_single_out(after_s: float) -> None:
+    """However late these are, and however short the patience."""
+    policy = Policy(patience_s=12.0)
+    job = Job(two_differ, world=2)
+    watched = watch(job, 70, policy=policy, answer=ODD_OF_TWO, answer_after_s=after_s)
+    assert (named(watched), charge(watched)) == ([1], "mismatch_odd")
+    assert bool(watched.notes(NoteKind.STALL_SUSPECTED)) is (after_s > 4.0)
+    assert len([a for _, a in watched.actions if isinstance(a, OrderDump)]) == 2  # and the capture
+
+
+def test_what_is_captured_with_a_hang_tells_which_of_two_it_is() -> None:
+    watched = watch(Job(two_differ, world=2), 80, policy=Policy(patience_s=12.0))
+    assert named(watched) == [0, 1]
+    number = next(a.dump for _, a in watched.actions if isinstance(a, Capture))
+    told = watched.tell(replace(ODD_OF_TWO, number=number), 1_081.0)
+    assert [(n.kind, n.culprits) for n in told if isinstance(n, Note)] == [
+        (NoteKind.HANG_CONFIRMED, frozenset({1}))
+    ]
+    standing = watched.monitor.standing(1_081.0)
+    assert [s.culprits for s in standing.suspicions if s.stage is Stage.CONFIRMED] == [{1}]
+    again = watched.tell(replace(ODD_OF_TWO, number=number), 1_082.0)
+    assert not [note for note in again if isinstance(note, Note)]
+    end = watched.tell(OutputEnded(host="gn0", exit_code=1), 1_083.0)
+    assert [n.culprits for n in end if isinstance(n, Note)] == [{1}]
 
 
 def together(worker: Worker) -> Generator[Act, None, None]:

@@ -135,6 +135,17 @@ def test_pairs_pull_the_numbers_apart_and_then_who_waits_nowhere_is_lacking() ->
     assert shown(wait) == ([2], [], [0, 1], 8)
 
 
+def test_who_stands_in_a_receive_has_not_issued_the_call_of_the_others() -> None:
+    """Ten messages ago, rank 1 was ahead of rank 2; it is one receive from the call of all."""
+    received, call = waits(
+        track(0, WAITING, group(219, 218), call=Issued(op="all_reduce")),
+        track(1, RECEIVING, group(219, 218), call=Issued(op="recv", src=Rank(0))),
+        track(2, WAITING, group(21, 20), call=Issued(op="all_reduce")),
+    )
+    assert shown(received) == ([1], [], [0], None)
+    assert shown(call) == ([2], [0], [1], 21)
+
+
 def test_a_dead_member_is_lacking_whatever_it_had_issued() -> None:
     (wait,) = waits(
         track(0, WAITING, group(8, 7)),
