@@ -18,7 +18,9 @@ from unhang.settings.tables import Library, variables
 
 TRANSLATIONS = [language for language in LANGUAGES if language != "en"]
 KEY = re.compile(r"(?:[A-Z]{3}\d{3}|collect|event|fix|remedy|story|summary)(?:\.[\w-]+)+")
-SPECIFICATION = re.compile(r",?(\.\d+f)?|ranks|ms|s|bytes|rate|ops|doing|phrase|\|[^|]+\|[^|]+")
+SPECIFICATION = re.compile(
+    r",?(\.\d+f)?|ranks|every|ms|s|bytes|rate|ops|doing|phrase|\|[^|]+\|[^|]+"
+)
 
 
 def nodes() -> Iterator[tuple[Path, ast.AST]]:

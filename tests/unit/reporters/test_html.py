@@ -110,6 +110,30 @@ def test_the_culprit_stands_below_who_waits_for_it() -> None:
     assert "ranks 1-3 wait for rank 0" in render(told)
 
 
+def test_many_waits_are_summed_up_where_all_lead_to_the_culprit() -> None:
+    """Rank 9's data parallel group waits for it, and each tensor parallel group for a member."""
+    late, others = ranks(9), ranks(*range(80)) - ranks(9)
+    column = ranks(*range(1, 80, 8)) - late
+    waits = [Wait(call=CallRef(op="all_reduce"), waiters=column, awaited=late)]
+    for first in range(0, 80, 8):
+        row = ranks(*range(first, first + 8))
+        behind = Wait(call=CallRef(seq=first), waiters=row - ranks(first + 1))
+        waits.append(replace(behind, held=row & column, awaited=row & late))
+    told = replace(slow_save(), culprits=late, victims=others)
+    snapshot = Snapshot(waits=tuple(waits))
+    view = drawn(replace(told, waits=Analysis(snapshot=snapshot, held_up=others)))
+    assert sorted((len(box.ranks), box.role) for box in view.boxes) == [
+        *((1, "culprit"), (16, "waits"), (63, "waits"))
+    ]
+    shown = [(len(view.boxes[a.source].ranks), len(view.boxes[a.target].ranks), a.label)
+             for a in view.arrows]  # fmt: skip
+    assert shown == [(16, 1, "2 calls"), (63, 16, "9 calls")]
+    elsewhere = Wait(call=CallRef(seq=99), waiters=ranks(1), awaited=ranks(90))
+    snapshot = Snapshot(waits=(*waits, elsewhere))
+    view = drawn(replace(told, waits=Analysis(snapshot=snapshot, held_up=others)))
+    assert len(view.boxes) > 3
+
+
 def test_silence_is_drawn_as_a_guess() -> None:
     told = replace(
         EVERY["undetermined"], culprits=frozenset(), waits=waiting(awaited=3, of=4, unknown=True)

@@ -1,11 +1,13 @@
 """Where the ranks were, on a page and in JSON."""
 
+import re
 from dataclasses import replace
 
-from support.diagnoses import slow_save
+from support.diagnoses import ranks, slow_save
 from support.job_text import incident_of
 from unhang.model.diagnosis import Diagnosis
 from unhang.reporters import json, markdown, terminal
+from unhang.reporters.html.stack_tree import stack_tree
 from unhang.reporters.parts import SCREEN
 from unhang.reporters.view import view
 
@@ -38,6 +40,14 @@ def test_more_places_than_fit_are_counted() -> None:
     shown = view(diagnosis(*frames), "en", SCREEN).standings
     assert len(shown) == SCREEN.standings + 1
     assert shown[-1].text == "… 5 more places"
+
+
+def test_the_tree_of_stacks_begins_with_the_culprit() -> None:
+    frames = [f"    part_{n} (train.py:{n})" for n in range(20)]
+    tree = str(stack_tree(replace(diagnosis(*frames), culprits=ranks(19)), "en"))
+    places = re.findall(r"part_\d+", tree)
+    assert places == ["part_19", *(f"part_{n}" for n in range(15))]
+    assert "4 more classes of ranks not shown." in tree
 
 
 def test_the_section_is_on_both_pages() -> None:

@@ -18,12 +18,18 @@ def word(template: str, value: object, language: str = "en") -> str:
         (0, "rank 0"),
         (frozenset({0}), "rank 0"),
         (frozenset({5, 0, 1, 2, 3}), "ranks 0-3,5"),
+        (frozenset(range(0, 96, 8)), "ranks 0,8,16,24,32,40,48,56,64,72,80,88"),
+        (frozenset(range(0, 512, 8)), "ranks 0,8,…,504 (64 in all)"),
         (frozenset(), "no rank"),
         (None, "unknown"),
     ],
 )
 def test_ranks(ranks: object, text: str) -> None:
     assert word("{x:ranks}", ranks) == text
+
+
+def test_every_rank() -> None:
+    assert word("{x:every}", frozenset(range(0, 512, 8))).count(",") == 63
 
 
 @pytest.mark.parametrize(

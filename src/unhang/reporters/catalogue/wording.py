@@ -5,7 +5,8 @@ The specifications that sentences may use, beside those of Python:
 =============  ==========================  ==========================================
 specification  value                       text
 =============  ==========================  ==========================================
-`{x:ranks}`    a rank or a set of ranks    `rank 3`, `ranks 0-3,5`
+`{x:ranks}`    a rank or a set of ranks    `rank 3`, `ranks 0-3,5`, `ranks 0,8,…,504 (64 in all)`
+`{x:every}`    the same                    likewise, none left out
 `{x:ms}`       milliseconds                `29 min 55 s`, `1.5 s`, `20 ms`
 `{x:s}`        seconds                     the same
 `{x:bytes}`    bytes                       `15.9 GiB`
@@ -30,6 +31,7 @@ from types import MappingProxyType
 from unhang.model.ids import RankSpans, format_ranks
 
 _NUMBERED = re.compile(r"(?<=\[Errno \d\d\] )[^:]+|(?<=\[Errno \d\d\d\] )[^:]+")
+_MOST_RANGES = 12
 _MINUTE_S, _HOUR_S, _DAY_S = 60, 3_600, 86_400
 
 
@@ -51,8 +53,8 @@ class Wording(string.Formatter):
         if value is None:
             return self._word("no_rate" if format_spec == "rate" else "unknown")
         match format_spec:
-            case "ranks":
-                return self._ranks(value)
+            case "ranks" | "every":
+                return self._ranks(value, most=_MOST_RANGES if format_spec == "ranks" else None)
             case "ms":
                 return self._duration(_number(value) / 1_000)
             case "s":
@@ -85,11 +87,15 @@ class Wording(string.Formatter):
             return self._phrases[text]
         return _NUMBERED.sub(lambda found: self._phrases.get(found[0], found[0]), text)
 
-    def _ranks(self, value: object) -> str:
+    def _ranks(self, value: object, most: int | None) -> str:
         ranks = _rank_set(value)
         if not ranks:
             return self._word("no_ranks")
-        return self._word("rank" if len(ranks) == 1 else "ranks", format_ranks(ranks))
+        ranges = format_ranks(ranks).split(",")
+        if most is None or len(ranges) <= most:
+            return self._word("rank" if len(ranks) == 1 else "ranks", ",".join(ranges))
+        few = ",".join((*ranges[:2], "…", ranges[-1]))
+        return self._word("ranks", few) + self._word("in_all", len(ranks))
 
     def _bare_set(self, value: Iterable[object]) -> str:
         items = list(value)

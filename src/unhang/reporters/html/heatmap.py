@@ -143,7 +143,8 @@ def time_at(found: ActivityMap, column: int, language: str) -> str:
     """The time of day where the clock has one, else how long after the begin."""
     past = column * found.width_s
     if not found.dated:
-        return "0" if not past else f"+{write(Message(key='page.since', values={'time': past}), language)}"
+        told = write(Message(key="page.since", values={"time": past}), language)
+        return f"+{told}" if past else "0"
     try:
         moment = datetime.datetime.fromtimestamp(found.begin_s + past, datetime.timezone.utc)
     except (OverflowError, OSError, ValueError):

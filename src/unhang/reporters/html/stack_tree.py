@@ -10,10 +10,11 @@ from unhang.model.ids import RankSpans
 from unhang.model.provenance import Message
 from unhang.model.stack_states import StackClass, StackStep
 from unhang.reporters.catalogue import write
-from unhang.reporters.html.markup import Html, tag
+from unhang.reporters.html.frame import words
+from unhang.reporters.html.markup import Html, join, tag
 from unhang.reporters.printable import one_line
 
-_MOST_CLASSES = 40
+_MOST_CLASSES = 16
 
 
 @dataclass(slots=True)
@@ -27,7 +28,9 @@ class _Node:
 def stack_tree(diagnosis: Diagnosis, language: str) -> Html | None:
     """Return the tree from the outermost frame inward; None without stacks."""
     root = _Node()
-    for standing in diagnosis.standings[:_MOST_CLASSES]:
+    blamed = diagnosis.culprits
+    standings = sorted(diagnosis.standings, key=lambda one: blamed.isdisjoint(one.ranks))
+    for standing in standings[:_MOST_CLASSES]:
         node = root
         node.classes.append(standing)
         for step in standing.first.path:
@@ -35,7 +38,11 @@ def stack_tree(diagnosis: Diagnosis, language: str) -> Html | None:
             node.classes.append(standing)
     if not root.below:
         return None
-    return tag("ul", _items(root, diagnosis, language), class_="tree")
+    more = len(standings[_MOST_CLASSES:])
+    return join(
+        tag("ul", _items(root, diagnosis, language), class_="tree"),
+        tag("p", words("graph_more", language, count=more), class_="quiet") if more else None,
+    )
 
 
 def _items(node: _Node, diagnosis: Diagnosis, language: str) -> list[Html]:

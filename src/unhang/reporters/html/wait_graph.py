@@ -7,9 +7,11 @@ that they may be it or not.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from itertools import islice, pairwise
+from operator import or_
 
 from unhang.model.ids import NO_RANKS, ManyRanks, Ranks, RankSpans
 from unhang.model.provenance import Message
@@ -20,6 +22,8 @@ from unhang.reporters.printable import fill, one_line
 
 _MOST_BOXES = 9
 _MOST_WAITS = 24
+_FEW_WAITS = 6
+"""So many are drawn each for itself; more are summed up, so that the boxes can be read."""
 _LINE_LETTERS, _MOST_LINES = 36, 3
 """Letters of a line of a box, of which those of Chinese are twice as wide; lines."""
 
@@ -79,17 +83,19 @@ def graph_of(
         victims: who waits by the verdict.
         call: in which call, where no wait leads to the culprits.
     """
-    waits = analysis.waits[:_MOST_WAITS]
     mismatches = analysis.mismatches[:4]
     blamed, waiters = RankSpans.of(culprits), RankSpans.of(victims)
+    waits = _summed(analysis.waits, culprits, language) or [
+        _Drawn.of(wait, language) for wait in analysis.waits[:_MOST_WAITS]
+    ]
     sets: list[ManyRanks] = [blamed, waiters]
     for wait in waits:
-        sets += [wait.waiters, wait.ahead, wait.keeping, wait.unknown]
+        sets += [*wait.waiters, wait.keeping, wait.unknown]
     sets += [variant.ranks for mismatch in mismatches for variant in mismatch.variants]
     classes = _classes(RankSpans.of(ranks) for ranks in sets)
     if not classes:
         return GraphView()
-    arrows = _Arrows(classes, language, blamed)
+    arrows = _Arrows(classes, blamed)
     for wait in waits:
         arrows.add_wait(wait)
     for mismatch in mismatches:
@@ -97,7 +103,7 @@ def graph_of(
     if blamed and waiters and not arrows.lead_to(blamed):
         arrows.add(waiters, blamed, call, "verdict")
     waiting = RankSpans.of(analysis.held_up) | waiters
-    notes = [*notes, *((wait.held_up, label) for wait, label in arrows.pointless())]
+    notes = [*notes, *((w.held_up, w.label) for w in waits if not w.keeping and not w.unknown)]
     boxes = [
         Box(
             ranks=ranks,
@@ -109,26 +115,74 @@ def graph_of(
     return _kept(boxes, arrows.found)
 
 
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """A wait, or several as one: who waits, here or further on, for whom, and in what."""
+
+    waiters: tuple[ManyRanks, ...]
+    keeping: ManyRanks
+    unknown: ManyRanks
+    label: str
+
+    @classmethod
+    def of(cls, wait: Wait, language: str) -> _Drawn:
+        label = _wait_label(wait, language)
+        return cls((wait.waiters, wait.ahead), wait.keeping, wait.unknown, label)
+
+    @property
+    def held_up(self) -> RankSpans:
+        return reduce(or_, map(RankSpans.of, self.waiters))
+
+
+def _summed(waits: Sequence[Wait], culprits: Ranks, language: str) -> list[_Drawn]:
+    """Who waits for the culprits, and who for those; empty where that is not all there is to say.
+
+    Empty as well where there are few waits.
+    """
+    first = [wait for wait in waits if wait.keeping & culprits]
+    further = [wait for wait in waits if not wait.keeping & culprits]
+    near = NO_RANKS.union(*(wait.held_up for wait in first)) - culprits
+    far = NO_RANKS.union(*(wait.held_up for wait in further)) - near - culprits
+    behind = NO_RANKS.union(*(wait.keeping for wait in further))
+    known = not any(wait.unknown for wait in waits)
+    if len(waits) <= _FEW_WAITS or not (known and near and far and behind <= near | far):
+        return []
+
+    def label(those: Sequence[Wait]) -> str:
+        if len(those) == 1:
+            return _wait_label(those[0], language)
+        return words("graph_calls", language, count=len(those))
+
+    return [
+        _Drawn((near,), culprits, NO_RANKS, label(first)),
+        _Drawn((far,), near, NO_RANKS, label(further)),
+    ]
+
+
+def _wait_label(wait: Wait, language: str) -> str:
+    call = wait.call
+    label = call_label(call.op or "", call.seq, call.description or call.group or "")
+    if wait.waited_s is not None:
+        waited = write(Message(key="page.since", values={"time": wait.waited_s}), language)
+        label = f"{label} · {waited}" if label else waited
+    return label
+
+
 @dataclass(slots=True)
 class _Arrows:
     """Finds arrows between classes."""
 
     classes: Sequence[RankSpans]
-    language: str
     blamed: RankSpans
     found: dict[tuple[int, int], Arrow] = field(default_factory=dict)
     unknown: RankSpans = field(default_factory=RankSpans)
-    waits: list[Wait] = field(default_factory=list)
 
-    def add_wait(self, wait: Wait) -> None:
-        label = self._wait_label(wait)
-        self.waits.append(wait)
-        waiters = RankSpans.of(wait.held_up)
-        self.add(waiters, RankSpans.of(wait.keeping), label, "waits")
+    def add_wait(self, wait: _Drawn) -> None:
+        self.add(wait.held_up, RankSpans.of(wait.keeping), wait.label, "waits")
         unknown = RankSpans.of(wait.unknown)
         self.unknown |= unknown
-        self.add(waiters, unknown & self.blamed, label, "verdict")
-        self.add(waiters, unknown - self.blamed, label, "guess")
+        self.add(wait.held_up, unknown & self.blamed, wait.label, "verdict")
+        self.add(wait.held_up, unknown - self.blamed, wait.label, "guess")
 
     def add_variants(self, variants: Sequence[RankSpans], call: CallRef) -> None:
         label = call_label(call.op or "", call.seq, call.description or call.group or "")
@@ -144,20 +198,6 @@ class _Arrows:
     def lead_to(self, ranks: RankSpans) -> bool:
         places = set(self._places(ranks))
         return any(target in places for _, target in self.found)
-
-    def pointless(self) -> Iterator[tuple[Wait, str]]:
-        """Waits of which nobody knows whom they are for, with their labels."""
-        for wait in self.waits:
-            if not wait.keeping and not wait.unknown:
-                yield wait, self._wait_label(wait)
-
-    def _wait_label(self, wait: Wait) -> str:
-        call = wait.call
-        label = call_label(call.op or "", call.seq, call.description or call.group or "")
-        if wait.waited_s is not None:
-            waited = write(Message(key="page.since", values={"time": wait.waited_s}), self.language)
-            label = f"{label} · {waited}" if label else waited
-        return label
 
     def _places(self, ranks: RankSpans) -> list[int]:
         """Classes within `ranks`: each lies wholly in it or outside of it."""
@@ -203,9 +243,13 @@ def _notes(
     language: str,
 ) -> tuple[str, ...]:
     """What most of them do, in at most three lines."""
-    found = next((text for told, text in notes if ranks & RankSpans.of(told)), "")
+
+    def most(told: ManyRanks) -> bool:
+        return 2 * len(ranks & RankSpans.of(told)) >= len(ranks)
+
+    found = next((text for told, text in notes if most(told)), "")
     if not found:
-        state = next((s for s in states if ranks & RankSpans.of(s.ranks)), None)
+        state = next((s for s in states if most(s.ranks)), None)
         found = "" if state is None else _state(state, language)
     lines = fill(found, _LINE_LETTERS)
     if len(lines) > _MOST_LINES:
