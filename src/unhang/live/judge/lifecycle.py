@@ -239,7 +239,7 @@ class Lifecycle:
         if roster.contested(now_s) and not self.contested:
             self.contested = True
             notes.append(_note(NoteKind.LOST, NO_RANKS, contested()))
-        silent = {host.name for host in roster.hosts.values() if host.silent(now_s)}
+        silent = roster.silent(now_s)
         for name in sorted(silent - self.silent):
             ranks = frozenset(roster.seated_on(name))
             notes.append(_note(NoteKind.LOST, ranks, host_silent(name, ranks)))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 
 from unhang.live.judge.track import ProcessKey, Track, begin
 from unhang.live.messages.losses import Loss
@@ -89,6 +90,7 @@ class Roster:
     begun: int = 0
     retired: set[ProcessKey] = field(default_factory=set)
     _by_pid: dict[tuple[str, int], Track] = field(default_factory=dict)
+    _by_hearing: dict[str, Host] = field(default_factory=dict)
     _contested_s: float = float("-inf")
 
     def hear(self, report: NodeReport, now_s: float) -> bool:
@@ -98,6 +100,8 @@ class Roster:
             host = self.hosts[report.host] = _meet(report, now_s)
         elif not host.hear(report, now_s):
             return False
+        self._by_hearing.pop(report.host, None)
+        self._by_hearing[report.host] = host
         told = {self._follow(host, process, now_s) for process in report.processes}
         self._miss(host, host.keys - told, now_s)
         host.keys |= told
@@ -106,6 +110,11 @@ class Roster:
     def unseen(self, track: Track, now_s: float) -> bool:
         """Its host was not heard for a while, so nothing is known of it now."""
         return self.hosts[track.beat.host].silent(now_s) or now_s - track.seen_s > _SILENT_S
+
+    def silent(self, now_s: float) -> set[str]:
+        """Hosts that were not heard for a while; asked with every report, so only they are seen."""
+        heard = takewhile(lambda host: host.silent(now_s), self._by_hearing.values())
+        return {host.name for host in heard}
 
     def contested(self, now_s: float) -> bool:
         """Numbers of ranks are used twice, so that nobody can tell who belongs to whom."""

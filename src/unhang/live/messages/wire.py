@@ -238,11 +238,11 @@ def _limits(data: Json) -> dict[str, int]:
 
 
 def _mapping(item: object) -> Json:
-    return item if isinstance(item, Mapping) else {}
+    return item if isinstance(item, (dict, Mapping)) else {}
 
 
 def _is_object(item: object) -> bool:
-    return isinstance(item, Mapping)
+    return isinstance(item, (dict, Mapping))
 
 
 def _is_int(item: object) -> bool:
@@ -250,31 +250,48 @@ def _is_int(item: object) -> bool:
 
 
 def _int(data: Json, key: str) -> int | None:
-    value = data.get(key)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    return _as_int(data.get(key))
 
 
 def _float(data: Json, key: str) -> float | None:
-    value = data.get(key)
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    return _as_float(data.get(key))
 
 
 def _text(data: Json, key: str) -> str | None:
-    value = data.get(key)
+    return _as_text(data.get(key))
+
+
+def _as_int(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _as_float(value: object) -> float | None:
+    return float(value) if isinstance(value, float | int) and not isinstance(value, bool) else None
+
+
+def _as_text(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
-_READERS: Mapping[object, Callable[[Json, str], Any]] = {int: _int, float: _float, str: _text}
+_READERS: Mapping[object, Callable[[object], Any]] = {
+    int: _as_int,
+    float: _as_float,
+    str: _as_text,
+}
 
 
 def _plain(kind: type, data: Json) -> dict[str, Any]:
     """The numbers and texts of a record that can be read; without the rest the defaults hold."""
-    read = ((name, reader(data, key), empty) for name, key, reader, empty in _plain_fields(kind))
-    return {name: value for name, value, empty in read if value is not None and (value or empty)}
+    found = {}
+    for name, key, reader, empty in _plain_fields(kind):
+        value = data.get(key)
+        if value is not None and (value := reader(value)) is not None and (value or empty):
+            found[name] = value
+    return found
 
 
 @cache
-def _plain_fields(kind: type) -> tuple[tuple[str, str, Callable[[Json, str], Any], bool], ...]:
+def _plain_fields(kind: type) -> tuple[tuple[str, str, Callable[[object], Any], bool], ...]:
     """Name, key, reader, and whether 0 and "" are told, not left to the default."""
     hints = typing.get_type_hints(kind)
     found = []

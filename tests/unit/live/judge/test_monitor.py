@@ -6,6 +6,7 @@ import json
 import random
 from collections.abc import Callable, Generator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
@@ -39,6 +40,7 @@ from unhang.live.messages.losses import Loss
 from unhang.live.messages.policy import Policy
 from unhang.live.messages.reports import FramePlace, NodeReport
 from unhang.live.run_folder.events_log import event_of
+from unhang.live.nodes.leader import Leader
 from unhang.model.causes import Cause
 from unhang.model.codec import decode, encode
 from unhang.model.finding import Strength
@@ -130,6 +132,45 @@ def test_several_hosts_with_other_clocks_change_nothing(seed: int) -> None:
     watched = watch(job, 20)
     assert named(watched) == [9]
     assert watched.confirmed[0][0] - job.fault_s <= 5.5
+
+
+def seldom(job: Job, every_s: float, seed: int) -> tuple[Callable[[NodeReport], bool], Any]:
+    """What drops all but a report of each host in so long, and how late the others are looked at.
+
+    The judging agent looks once a second at what has come.
+    """
+    heard: dict[str, float] = {}
+    chance = random.Random(seed)
+
+    def drop(report: NodeReport) -> bool:
+        if job.now_s - heard.get(report.host, 0.0) < every_s - 0.5:
+            return True
+        heard[report.host] = job.now_s
+        return False
+
+    return drop, lambda _: chance.random()
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", [*PROVED, *OTHERS])
+def test_a_rank_of_the_largest_jobs_whose_nodes_report_seldom_is_named_as_well(
+    name: str, seed: int
+) -> None:
+    leader = Leader(Monitor())
+    leader._ranks = {f"gn{number}": 8 for number in range(2_048)}
+    act, told = (PROVED | OTHERS)[name]
+    job = Job(train([(AT, 9, act)]), world=16, per_host=4, seed=seed)
+    drop, delay_s = seldom(job, leader.interval_s, seed)
+    watched = watch(job, 40, drop=drop, delay_s=delay_s)
+    assert not watched.notes(NoteKind.LOST)
+    if name in PROVED:
+        assert (named(watched), charge(watched)) == ([9], told)
+        assert watched.confirmed[0][0] - job.fault_s <= 12.0
+    else:
+        who, what, at_s = suspected(watched)
+        assert (who, what) == ([9], told)
+        assert at_s - job.fault_s <= 20.0
+        assert not watched.confirmed
 
 
 @pytest.mark.parametrize("counted", [True, False])

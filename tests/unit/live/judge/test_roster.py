@@ -136,6 +136,16 @@ def test_a_gap_and_a_late_report_begin_the_looks_anew() -> None:
     assert track.looks == 0
 
 
+def test_who_is_silent_is_known_whatever_the_order_of_the_hosts() -> None:
+    roster = Roster()
+    for now_s, hosts in ((1.0, "abc"), (4.0, "ca"), (5.5, "a")):
+        for host in hosts:
+            roster.hear(NodeReport(host=host, wall_s=0.0, mono_s=now_s, processes=()), now_s)
+    assert [roster.silent(at_s) for at_s in (5.0, 5.5, 8.5, 20.0)] == [
+        set(), {"b"}, {"b", "c"}, {"a", "b", "c"},
+    ]  # fmt: skip
+
+
 def test_a_host_that_was_started_anew_counts_from_a_new_clock() -> None:
     node = Node()
     node.report(process(11, 0))

@@ -693,6 +693,8 @@ def test_thousands_of_ranks_report_less_often(folder: RunFolder) -> None:
     assert leader.interval_s == 1.0
     leader._ranks = {f"node{n}": 8 for n in range(128)}
     assert leader.interval_s == 2.0
+    leader._ranks = {f"node{n}": 8 for n in range(2_048)}
+    assert leader.interval_s == 2.0, "reports that came later would all stand after a gap"
 
 
 def test_a_standing_is_the_leaders_alone() -> None:
