@@ -169,6 +169,7 @@ class ActionRunner:
     def advance(self, now: float) -> None:
         """Do what is due by the clock."""
         self._board_reader.disturbed = self._orders.awaits or bool(self._held)
+        self._board_reader.dumping = self._orders.serving(now)
         if (ready := self._orders.take_ready(now)) is not None:
             self._await_evidence(ready)
         for number in [n for n in self._awaited if self._judge.has_evidence(n, now)]:

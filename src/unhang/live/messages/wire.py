@@ -264,7 +264,15 @@ def _text(data: Json, key: str) -> str | None:
     return value if isinstance(value, str) else None
 
 
-_READERS: Mapping[object, Callable[[Json, str], Any]] = {int: _int, float: _float, str: _text}
+def _flag(data: Json, key: str) -> bool | None:
+    value = data.get(key)
+    return value if isinstance(value, bool) else None
+
+
+_READERS: Mapping[object, Callable[[Json, str], Any]] = {
+    **{int: _int, float: _float, str: _text},
+    bool: _flag,
+}
 
 
 def _plain(kind: type, data: Json) -> dict[str, Any]:
